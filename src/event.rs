@@ -1,0 +1,177 @@
+//! What the crate has to say while it runs: warnings, never errors.
+//!
+//! An [`Event`] reports something that is legal but worth knowing: a release
+//! that waits for a pool that nobody opened, a destructor that feeds its own
+//! drain, a panic that could not be resumed. Events come from slow paths only.
+//!
+//! They go to the hook if one is set, else to `tracing` (feature `tracing`, level
+//! `WARN`, target `releasepool`), else to standard error, one line each.
+
+use std::fmt;
+use std::sync::{PoisonError, RwLock};
+
+/// What an [`Event`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// `autorelease` without an open pool: the release waits in the thread's
+    /// root pool. Once per thread and manager.
+    NoPool,
+    /// A root pool holds more entries than its watermark; again at each doubling.
+    RootWatermark,
+    /// Destructors have fed the pool that is being drained for 1,000
+    /// generations.
+    EndlessDrain,
+    /// A thread ended while destructors went on feeding its pools; what was
+    /// left after 100,000 generations is leaked.
+    CutOff,
+    /// A destructor or closure panicked where the panic cannot be resumed: the
+    /// thread was unwinding already, was ending, or an earlier panic goes first.
+    Panic,
+    /// A thread ended with guard pools open, in all likelihood forgotten ones.
+    OpenAtExit,
+}
+
+/// Something worth knowing. [`fmt::Display`] gives it as a sentence.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Event {
+    /// What it is about.
+    pub kind: EventKind,
+    /// Name or key of the thread that it happened on.
+    pub thread: String,
+    /// The pool, if one is concerned.
+    pub pool: Option<String>,
+    /// The type of the object, if one is concerned.
+    pub type_name: Option<&'static str>,
+    /// How many: entries, generations or pools.
+    pub count: usize,
+    /// The message of a panic.
+    pub message: Option<String>,
+}
+
+impl Event {
+    pub(crate) fn new(kind: EventKind, thread: String) -> Self {
+        Self {
+            kind,
+            thread,
+            pool: None,
+            type_name: None,
+            count: 0,
+            message: None,
+        }
+    }
+
+    pub(crate) fn pool(mut self, name: impl Into<String>) -> Self {
+        self.pool = Some(name.into());
+        self
+    }
+
+    pub(crate) fn of_type(mut self, name: &'static str) -> Self {
+        self.type_name = Some(name);
+        self
+    }
+
+    pub(crate) fn count(mut self, count: usize) -> Self {
+        self.count = count;
+        self
+    }
+
+    /// Takes the message out of a panic's payload.
+    pub(crate) fn panic(mut self, payload: &(dyn std::any::Any + Send)) -> Self {
+        self.message = payload
+            .downcast_ref::<&str>()
+            .map(|s| (*s).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned());
+        self
+    }
+
+    /// Hands the event to whoever listens. A panic in the hook is swallowed:
+    /// events come from places that cannot be unwound.
+    #[cold]
+    pub(crate) fn emit(self) {
+        let hook = *HOOK.read().unwrap_or_else(PoisonError::into_inner);
+        // Nothing to report a panicking reporter to.
+        if let Err(payload) = crate::sync::catch_unwind(|| match hook {
+            Some(hook) => hook(&self),
+            None => default_sink(&self),
+        }) {
+            std::mem::forget(payload);
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pool = self.pool.as_deref().unwrap_or("?");
+        let of = self.type_name.unwrap_or("?");
+        let (thread, count) = (&self.thread, self.count);
+        match self.kind {
+            EventKind::NoPool => write!(
+                f,
+                "thread {thread}: {of} autoreleased without a pool; it waits in the root pool until \
+                 drain_root or the thread's end (said once per thread)"
+            ),
+            EventKind::RootWatermark => write!(
+                f,
+                "thread {thread}: {count} entries wait in the root pool, the newest a {of}; does this \
+                 thread never open a pool, drain its root or end?"
+            ),
+            EventKind::EndlessDrain => write!(
+                f,
+                "thread {thread}, pool {pool}: destructors have autoreleased into the drain that runs \
+                 them for {count} generations, the latest a {of}"
+            ),
+            EventKind::CutOff => write!(
+                f,
+                "thread {thread} ended while destructors went on autoreleasing (the latest a {of}): \
+                 {count} entries are leaked"
+            ),
+            EventKind::Panic => {
+                write!(f, "thread {thread}: a panic that cannot be resumed here: ")?;
+                f.write_str(self.message.as_deref().unwrap_or("(no message)"))
+            }
+            EventKind::OpenAtExit => write!(
+                f,
+                "thread {thread} ended with {count} guard pools open; forgotten ones stay leaked"
+            ),
+        }
+    }
+}
+
+/// A function that events are handed to.
+pub type Hook = fn(&Event);
+
+// A lock of std's even in loom builds: no model yields while it is held.
+static HOOK: RwLock<Option<Hook>> = RwLock::new(None);
+
+/// Sends events to `hook`, or back to where they go by default. Returns the hook
+/// that was set before.
+///
+/// The hook runs on the thread that the event happened on, possibly in the
+/// middle of a drain or a thread's end: it may use pools and objects, and should
+/// be quick. If it panics, the panic is swallowed.
+pub fn set_hook(hook: Option<Hook>) -> Option<Hook> {
+    let mut current = HOOK.write().unwrap_or_else(PoisonError::into_inner);
+    std::mem::replace(&mut *current, hook)
+}
+
+#[cfg(feature = "tracing")]
+fn default_sink(event: &Event) {
+    tracing::warn!(
+        target: "releasepool",
+        kind = ?event.kind,
+        thread = %event.thread,
+        pool = event.pool.as_deref(),
+        type_name = event.type_name,
+        count = event.count,
+        "{event}"
+    );
+}
+
+#[cfg(not(feature = "tracing"))]
+fn default_sink(event: &Event) {
+    use std::io::Write;
+    // Not eprintln!: it panics when standard error is closed.
+    let _ = writeln!(std::io::stderr(), "releasepool: {event}");
+}

@@ -1,0 +1,319 @@
+//! The count word.
+//!
+//! One `AtomicU64` holds all there is to know about who can reach an object:
+//!
+//! ```text
+//! 63     62..32                 31..0
+//! held   weak references        strong references
+//! ```
+//!
+//! In one word, "strong 1, weak 0" can be read by one load, and proves that
+//! nobody but the reader can reach the object: every way to gain a reference
+//! starts from a counted one. With two words it could not be.
+//!
+//! * *alive*: strong ≥ 1, held 1.
+//! * *dead, not yet destroyed* (just released, or queued): strong 0, held 1. No
+//!   upgrade succeeds any more.
+//! * *being destroyed, or destroyed*: held 0, and one weak reference stands for
+//!   the destructor and for the memory. A raw retain from inside the destructor
+//!   is inert: without `held` no release is ever the last one.
+//! * *not yet made* (`new_cyclic`): strong 0, held 0, weak ≥ 1.
+//!
+//! After publication every change is a read-modify-write, so every change
+//! continues the release sequence of each earlier release; the exception is the
+//! sole owner's store before the destructor. Strong references abort at 2³¹,
+//! weak ones at 2³⁰; what is above is headroom for threads that count up at once.
+
+use crate::sync::FreeWitness;
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+const STRONG: u64 = 1;
+const WEAK: u64 = 1 << 32;
+const HELD: u64 = 1 << 63;
+const WEAKS: u64 = HELD - WEAK;
+const MAX_WEAK: u64 = 1 << 30;
+
+/// Whether misuse by raw-pointer callers is looked for.
+const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
+
+fn strong(word: u64) -> u32 {
+    word as u32
+}
+
+fn weak(word: u64) -> u64 {
+    (word & WEAKS) / WEAK
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Count(AtomicU64);
+
+/// What a release found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Released {
+    /// Others have references.
+    Alive,
+    /// That was the last strong reference: the caller destroys the value.
+    Last,
+    /// The references given up were the only ones of any kind; the word still
+    /// says so. The caller destroys the object.
+    Sole,
+}
+
+/// Misuse of the counts, which only raw-pointer calls can commit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Misuse {
+    RetainedDead,
+    ReleasedDead,
+    TooManyStrong,
+    TooManyWeak,
+}
+
+impl Count {
+    /// A new object's: one strong reference.
+    pub(crate) fn unique() -> Self {
+        Self(AtomicU64::new(HELD | STRONG))
+    }
+
+    /// That of an object whose value is still to be made: one weak reference.
+    pub(crate) fn unmade() -> Self {
+        Self(AtomicU64::new(WEAK))
+    }
+
+    /// The value has been made: turns the maker's weak reference into a strong
+    /// one.
+    pub(crate) fn made(&self) {
+        // Release: pairs with the Acquire of `upgrade`, which may find the value
+        // by a weak reference that was there before. Model: cyclic_upgrade.
+        self.0.fetch_add(HELD + STRONG - WEAK, Ordering::Release);
+    }
+
+    #[inline]
+    pub(crate) fn retain(&self) -> Result<(), Misuse> {
+        // Relaxed: who retains has a reference, and gives others the new one by
+        // means that synchronise. One comparison finds zero and overflow.
+        let old = self.0.fetch_add(STRONG, Ordering::Relaxed);
+        if (old as i32) <= 0 {
+            return retain_failed(old);
+        }
+        Ok(())
+    }
+
+    /// Gives up one strong reference. Whether it was the last.
+    #[inline]
+    pub(crate) fn release(&self) -> Result<bool, Misuse> {
+        // Release: pairs with the Acquire in `bury`, so that all uses of the value
+        // come before its destructor. Model: retain_release_last.
+        let old = self.0.fetch_sub(STRONG, Ordering::Release);
+        if CHECKS && strong(old) == 0 {
+            return Err(Misuse::ReleasedDead);
+        }
+        Ok(old & (HELD | u64::from(u32::MAX)) == HELD | STRONG)
+    }
+
+    /// Gives up `n` strong references at once; without a read-modify-write if
+    /// they are all that there are.
+    #[inline]
+    pub(crate) fn release_many(&self, n: u32) -> Result<Released, Misuse> {
+        let all = HELD | u64::from(n);
+        // Acquire: pairs with the Release of every release before, as in `bury`.
+        // Model: drain_load_only.
+        if self.0.load(Ordering::Acquire) == all {
+            return Ok(Released::Sole);
+        }
+        // Release: as in `release`. The result of this operation alone decides.
+        // Model: drain_load_only.
+        let old = self.0.fetch_sub(u64::from(n), Ordering::Release);
+        if CHECKS && strong(old) < n {
+            return Err(Misuse::ReleasedDead);
+        }
+        if old & (HELD | u64::from(u32::MAX)) == all {
+            Ok(Released::Last)
+        } else {
+            Ok(Released::Alive)
+        }
+    }
+
+    /// For a sole owner: the state that `release` would have left.
+    pub(crate) fn give_up_sole(&self) {
+        // Relaxed: nobody else can see it.
+        self.0.store(HELD, Ordering::Relaxed);
+    }
+
+    /// For a sole owner, just before the destructor.
+    #[inline]
+    pub(crate) fn bury_sole(&self) {
+        // Relaxed: nobody else can see it.
+        self.0.store(WEAK, Ordering::Relaxed);
+    }
+
+    /// Before the destructor of a dead object. Whether there is nobody with a
+    /// weak reference either; if there is, the caller now has one of its own,
+    /// for the time of the destructor.
+    #[inline]
+    pub(crate) fn bury(&self) -> bool {
+        // Acquire: pairs with the Release of every release and of every weak
+        // one; this reads our own last release or something after it, which is in
+        // the release sequence of them all. A load, not a fence: ThreadSanitizer
+        // does not know fences. Model: retain_release_last.
+        let word = self.0.load(Ordering::Acquire);
+        if word & WEAKS == 0 {
+            return true;
+        }
+        // Relaxed: says nothing to anybody; upgrades fail by `strong` already.
+        self.0.fetch_add(WEAK - HELD, Ordering::Relaxed);
+        false
+    }
+
+    /// A weak reference from a strong one.
+    #[inline]
+    pub(crate) fn downgrade(&self) -> Result<(), Misuse> {
+        // Relaxed: as `retain`.
+        let old = self.0.fetch_add(WEAK, Ordering::Relaxed);
+        if weak(old) >= MAX_WEAK {
+            return Err(Misuse::TooManyWeak);
+        }
+        Ok(())
+    }
+
+    /// Gives up one weak reference. Whether the memory is now to be freed.
+    #[inline]
+    pub(crate) fn release_weak(&self) -> bool {
+        // Release: pairs with the Acquire below and in `bury`, so that every use
+        // of the memory comes before its end. Model: weak_outlives_strong.
+        let old = self.0.fetch_sub(WEAK, Ordering::Release);
+        if old & (HELD | WEAKS) != WEAK {
+            return false;
+        }
+        // Acquire: pairs with the Release of every weak release.
+        // Model: weak_outlives_strong.
+        self.0.load(Ordering::Acquire);
+        true
+    }
+
+    /// One more strong reference, if the object is alive.
+    #[inline]
+    pub(crate) fn upgrade(&self) -> Result<bool, Misuse> {
+        let mut word = self.0.load(Ordering::Relaxed);
+        loop {
+            if strong(word) == 0 || word & HELD == 0 {
+                return Ok(false);
+            }
+            if (word as i32) < 0 {
+                return Err(Misuse::TooManyStrong);
+            }
+            // Acquire: pairs with the Release of `made`. Model: cyclic_upgrade.
+            match self.0.compare_exchange_weak(
+                word,
+                word + STRONG,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Ok(true),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Takes the value away from a sole strong reference: no upgrade succeeds any
+    /// more, and the caller has a weak reference to the memory.
+    pub(crate) fn take_value(&self) -> bool {
+        let mut word = self.0.load(Ordering::Relaxed);
+        loop {
+            if word & (HELD | u64::from(u32::MAX)) != HELD | STRONG {
+                return false;
+            }
+            // Acquire: pairs with the Release of every release before, as the
+            // value is about to be moved. Model: take_value_race.
+            match self.0.compare_exchange_weak(
+                word,
+                word - STRONG - HELD + WEAK,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Whether the caller's strong reference is the only one of any kind.
+    #[inline]
+    pub(crate) fn is_sole(&self) -> bool {
+        // Acquire: pairs with the Release of every release before, as the value
+        // is about to be written. Model: get_mut_race.
+        self.0.load(Ordering::Acquire) == HELD | STRONG
+    }
+
+    pub(crate) fn strong(&self) -> usize {
+        let word = self.0.load(Ordering::Relaxed);
+        if word & HELD == 0 { 0 } else { strong(word) as usize }
+    }
+
+    /// 0 if there is no strong reference.
+    pub(crate) fn weak(&self) -> usize {
+        let word = self.0.load(Ordering::Relaxed);
+        if strong(word) == 0 || word & HELD == 0 {
+            0
+        } else {
+            weak(word) as usize
+        }
+    }
+
+    /// Just before the memory is given back.
+    #[inline]
+    pub(crate) fn freed(&mut self) {
+        self.0.freed();
+    }
+}
+
+#[cold]
+fn retain_failed(old: u64) -> Result<(), Misuse> {
+    if strong(old) != 0 {
+        Err(Misuse::TooManyStrong)
+    } else if CHECKS {
+        Err(Misuse::RetainedDead)
+    } else {
+        // Inert: see the module.
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_do_not_overlap() {
+        assert_eq!(u64::from(u32::MAX) | WEAKS | HELD, u64::MAX);
+        assert_eq!(u64::from(u32::MAX) & WEAKS, 0);
+        assert!(MAX_WEAK < WEAKS / WEAK);
+    }
+
+    #[test]
+    fn limits_are_reported_not_passed() {
+        let count = Count(AtomicU64::new(HELD | (1 << 31)));
+        assert!(matches!(count.retain(), Err(Misuse::TooManyStrong)));
+        assert!(matches!(count.upgrade(), Err(Misuse::TooManyStrong)));
+        let count = Count(AtomicU64::new(HELD | STRONG | MAX_WEAK * WEAK));
+        assert!(matches!(count.downgrade(), Err(Misuse::TooManyWeak)));
+        let count = Count(AtomicU64::new(HELD | ((1 << 31) - 1)));
+        assert!(count.retain().is_ok());
+    }
+
+    #[test]
+    fn a_retain_from_the_destructor_does_not_bring_it_back() {
+        for weaks in [0, 1] {
+            let count = Count(AtomicU64::new(HELD | STRONG | weaks * WEAK));
+            assert!(count.release().unwrap());
+            if count.bury() {
+                count.bury_sole();
+            }
+            // A raw retain and release.
+            count.0.fetch_add(STRONG, Ordering::Relaxed);
+            assert!(!count.upgrade().unwrap());
+            assert!(!count.release().unwrap(), "it dies once");
+            assert_eq!(count.release_weak(), weaks == 0);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The end of an object: its destructor, in constant stack.
+//!
+//! A last release inside a destructor runs at once, depth first, just as with
+//! `Arc`, until [`LIMIT`] bytes of stack are used since the outermost release on
+//! this thread. A deeper one is queued, and the outermost release runs the
+//! queue. So shallow structures die in `Arc`'s order, and a chain of a million
+//! nodes in a few stack frames more than a chain of a hundred.
+//!
+//! A thread that is being torn down can still do all this: the state is a
+//! thread-local without a destructor.
+
+use super::header::{Thin, checked, header};
+use crate::sync::{catch_unwind, local};
+use crate::thread::record::tally_destroyed;
+use crate::unwind::{FirstPanic, Payload, resume_or_report};
+use std::cell::{Cell, UnsafeCell};
+use std::mem::ManuallyDrop;
+
+/// Stack, in bytes, that nested destructors may use before they queue.
+pub(crate) const LIMIT: usize = 32 * 1024;
+
+struct Nest {
+    /// Stack address of the outermost release; 0 when there is none.
+    base: Cell<usize>,
+    /// Objects that are dead and wait for their destructor. Never borrowed while
+    /// other code runs; empty, and without memory, when `base` is 0.
+    pending: ManuallyDrop<UnsafeCell<Vec<Thin>>>,
+}
+
+local! {
+    static NEST: Nest = Nest {
+        base: Cell::new(0),
+        pending: ManuallyDrop::new(UnsafeCell::new(Vec::new())),
+    };
+}
+
+impl Nest {
+    fn push(&self, thin: Thin) {
+        // SAFETY: the thread's own, and `push` runs no foreign code.
+        unsafe { (*self.pending.get()).push(thin) };
+    }
+
+    fn pop(&self) -> Option<Thin> {
+        // SAFETY: as in `push`.
+        unsafe { (*self.pending.get()).pop() }
+    }
+
+    fn is_empty(&self) -> bool {
+        // SAFETY: as in `push`.
+        unsafe { (*self.pending.get()).is_empty() }
+    }
+
+    fn is_deep(&self, here: usize) -> bool {
+        here.abs_diff(self.base.get()) >= LIMIT
+    }
+
+    /// Runs the queue to its end; returns how many died, and the first panic.
+    fn settle(&self) -> (usize, Option<Payload>) {
+        let mut panics = FirstPanic::default();
+        let mut died = 0;
+        while let Some(thin) = self.pop() {
+            died += 1;
+            // SAFETY: only dead objects are queued, each once.
+            if let Err(payload) = catch_unwind(|| unsafe { bury(thin) }) {
+                panics.note(payload);
+            }
+        }
+        (died, panics.into_first())
+    }
+
+    #[cold]
+    fn finish_outermost(&self) {
+        let (_, panic) = self.settle();
+        // SAFETY: as in `push`; dropping an empty vector runs no foreign code.
+        unsafe { *self.pending.get() = Vec::new() };
+        self.base.set(0);
+        if let Some(payload) = panic {
+            resume_or_report(payload);
+        }
+    }
+}
+
+/// Roughly where the stack ends just now.
+#[inline(always)]
+fn stack_address() -> usize {
+    let here = 0u8;
+    std::hint::black_box(&raw const here).addr()
+}
+
+/// A stretch of code that may destroy objects, as a drain: nested releases count
+/// their stack from its beginning.
+pub(crate) struct Scope {
+    /// Whether no other release or drain is going on below on this stack.
+    pub(crate) outermost: bool,
+    /// Whether destructors are to queue rather than run.
+    deep: bool,
+}
+
+impl Scope {
+    #[inline]
+    pub(crate) fn enter() -> Self {
+        NEST.with(|nest| {
+            let outermost = nest.base.get() == 0;
+            if outermost {
+                nest.base.set(stack_address());
+            }
+            let deep = nest.is_deep(stack_address());
+            Self { outermost, deep }
+        })
+    }
+
+    /// Destroys an object that only the caller can reach, or queues it. Adds to
+    /// `destroyed` what the caller is to tally.
+    ///
+    /// # Safety
+    /// `Count::release_many` said `Sole`.
+    #[inline]
+    pub(crate) unsafe fn destroy_sole(&self, thin: Thin, destroyed: &Cell<u64>) {
+        if self.deep {
+            // SAFETY: ours alone.
+            unsafe { header(thin) }.count.give_up_sole();
+            NEST.with(|nest| nest.push(thin));
+        } else {
+            destroyed.set(destroyed.get() + 1);
+            // SAFETY: by the caller's promise.
+            unsafe { (header(thin).class.destroy)(thin) };
+        }
+    }
+
+    /// Destroys a dead object.
+    ///
+    /// # Safety
+    /// The caller made the last release, and gives the object up.
+    pub(crate) unsafe fn destroy_last(&self, thin: Thin) {
+        if self.deep {
+            NEST.with(|nest| nest.push(thin));
+        } else {
+            // SAFETY: by the caller's promise.
+            unsafe { bury(thin) };
+        }
+    }
+
+    /// Runs what nested releases queued, if it is for this scope to do.
+    #[inline]
+    pub(crate) fn settle(&self) {
+        if self.outermost && NEST.with(|nest| !nest.is_empty()) {
+            settle_now();
+        }
+    }
+}
+
+impl Drop for Scope {
+    #[inline]
+    fn drop(&mut self) {
+        if self.outermost {
+            NEST.with(|nest| {
+                if nest.is_empty() {
+                    nest.base.set(0);
+                } else {
+                    nest.finish_outermost();
+                }
+            });
+        }
+    }
+}
+
+/// Whether a release or drain is going on on this thread.
+#[inline]
+pub(crate) fn in_destructor() -> bool {
+    NEST.with(|nest| nest.base.get() != 0)
+}
+
+#[cold]
+fn settle_now() -> usize {
+    let (died, panic) = NEST.with(Nest::settle);
+    if let Some(payload) = panic {
+        resume_or_report(payload);
+    }
+    died
+}
+
+/// Runs the destructors that wait on this thread, and returns how many.
+///
+/// There are such only inside a destructor that has used 32 KiB of stack since
+/// the outermost release: deeper releases queue until that one is done. Code in
+/// such a place that must be sure that what it dropped is really gone calls this.
+/// Anywhere else it returns 0.
+///
+/// # Panics
+/// With the first panic of a destructor that it runs, after running all.
+///
+/// ```
+/// let r = releasepool::Ref::new(String::from("gone at once"));
+/// drop(r);
+/// assert_eq!(releasepool::settle(), 0);
+/// ```
+pub fn settle() -> usize {
+    if NEST.with(Nest::is_empty) {
+        return 0;
+    }
+    settle_now()
+}
+
+/// What remains of a handle's drop when it was the last strong reference.
+///
+/// # Safety
+/// The caller's release was the last, and gives the object up.
+#[inline(never)]
+pub(crate) unsafe fn last_release(thin: Thin) {
+    let scope = Scope::enter();
+    // SAFETY: by the caller's promise.
+    unsafe { scope.destroy_last(thin) };
+}
+
+/// Gives up a strong reference.
+///
+/// # Safety
+/// The caller has one, to an object at `thin`.
+#[inline]
+pub(crate) unsafe fn release(thin: Thin) {
+    // SAFETY: the object is alive by the caller's reference.
+    let last = unsafe { checked(thin, header(thin).count.release()) };
+    if last {
+        // SAFETY: as said by `release`.
+        unsafe { last_release(thin) };
+    }
+}
+
+/// Gives up a weak reference.
+///
+/// # Safety
+/// The caller has one, to an object at `thin`.
+#[inline]
+pub(crate) unsafe fn release_weak(thin: Thin) {
+    // SAFETY: the memory is there by the caller's reference.
+    if unsafe { header(thin) }.count.release_weak() {
+        // SAFETY: nobody has a reference of any kind.
+        unsafe { super::header::free(thin) };
+    }
+}
+
+/// Destroys a dead object, at once.
+///
+/// # Safety
+/// Strong is 0 and held 1, and the caller is the one who made it so or took it
+/// from the queue.
+unsafe fn bury(thin: Thin) {
+    tally_destroyed(1);
+    // SAFETY: the memory is there until we give it up.
+    let head = unsafe { header(thin) };
+    if head.count.bury() {
+        // SAFETY: nobody has a reference of any kind.
+        unsafe { (head.class.destroy)(thin) };
+        return;
+    }
+    struct Weak(Thin);
+    impl Drop for Weak {
+        fn drop(&mut self) {
+            // SAFETY: the reference that `Count::bury` gave us.
+            unsafe { release_weak(self.0) };
+        }
+    }
+    let _weak = Weak(thin);
+    // SAFETY: no strong reference is left, and none can be gained.
+    unsafe { (head.class.drop_value)(thin) };
+}

@@ -1,0 +1,313 @@
+//! What stands before every payload, and how objects come by their memory.
+//!
+//! ```text
+//! [padding] [length, slices only] [count word] [class] payload...
+//!                                                      ^ every handle points here
+//! ```
+//!
+//! The header is right before the payload, whatever the payload's alignment,
+//! and slices keep their length in the allocation. So the thin address of the
+//! payload names any object: pools, inboxes and C hold just that.
+
+use super::count::{Count, Misuse};
+use crate::sync::{alloc, dealloc};
+use crate::thread::record::tally_created;
+use std::alloc::Layout;
+use std::mem::needs_drop;
+use std::ptr::{self, NonNull};
+
+/// The thin address of an object's payload, with the provenance of the whole
+/// allocation.
+pub(crate) type Thin = NonNull<u8>;
+
+#[repr(C)]
+pub(crate) struct Header {
+    pub(crate) count: Count,
+    pub(crate) class: &'static Class,
+}
+
+// loom's atomics are larger than what they stand for.
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Header>() == 16);
+
+/// What there is to know about all objects of one type from one allocator.
+pub(crate) struct Class {
+    type_name: fn() -> &'static str,
+    /// Runs the destructor and frees the memory, even if that panics.
+    ///
+    /// # Safety
+    /// The caller is the only one who can reach the object.
+    pub(crate) destroy: unsafe fn(Thin),
+    /// Runs the destructor.
+    ///
+    /// # Safety
+    /// The value is there, and the caller alone may touch it.
+    pub(crate) drop_value: unsafe fn(Thin),
+    /// Frees the memory.
+    ///
+    /// # Safety
+    /// The value is gone, and nobody has a reference of any kind.
+    pub(crate) free: unsafe fn(Thin),
+}
+
+impl Class {
+    pub(crate) fn type_name(&self) -> &'static str {
+        (self.type_name)()
+    }
+}
+
+/// The header of a live object.
+///
+/// # Safety
+/// `thin` is the payload of an object whose memory has not been freed, for as
+/// long as `'a`.
+#[inline(always)]
+pub(crate) unsafe fn header<'a>(thin: Thin) -> &'a Header {
+    // SAFETY: the header is right before the payload, in the same allocation.
+    unsafe { thin.cast::<Header>().sub(1).as_ref() }
+}
+
+/// Ends the process: the counts are off, and going on would be a use after free.
+///
+/// # Safety
+/// As [`header`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
+    use std::io::Write;
+    // SAFETY: by the caller's promise.
+    let name = unsafe { header(thin) }.class.type_name();
+    let what = match misuse {
+        Misuse::RetainedDead => "retained after its last release",
+        Misuse::ReleasedDead => "released more often than it was retained",
+        Misuse::TooManyStrong => "retained more than 2^31 times",
+        Misuse::TooManyWeak => "downgraded more than 2^30 times",
+    };
+    let thread = crate::thread::record::current_key();
+    let thread = thread.map_or_else(|| "without a key".to_owned(), |key| key.to_string());
+    let _ = writeln!(
+        std::io::stderr(),
+        "releasepool: {name} at {thin:p} {what} (thread {thread}); aborting"
+    );
+    std::process::abort();
+}
+
+/// Unwraps what a count operation said, or aborts.
+///
+/// # Safety
+/// As [`header`].
+#[inline(always)]
+pub(crate) unsafe fn checked<R>(thin: Thin, result: Result<R, Misuse>) -> R {
+    match result {
+        Ok(r) => r,
+        // SAFETY: by the caller's promise.
+        Err(misuse) => unsafe { abort_misuse(thin, misuse) },
+    }
+}
+
+/// Where things are in an allocation.
+#[derive(Clone, Copy)]
+struct Plan {
+    layout: Layout,
+    /// Offset of the payload.
+    payload: usize,
+}
+
+/// `prefix` bytes, then a payload of this layout; `None` if it does not fit the
+/// address space.
+const fn plan(prefix: usize, payload: Layout) -> Option<Plan> {
+    let align = if payload.align() > align_of::<Header>() {
+        payload.align()
+    } else {
+        align_of::<Header>()
+    };
+    let offset = prefix.next_multiple_of(align);
+    let Some(size) = offset.checked_add(payload.size()) else {
+        return None;
+    };
+    match Layout::from_size_align(size, align) {
+        Ok(layout) => Some(Plan { layout, payload: offset }),
+        Err(_) => None,
+    }
+}
+
+const SIZED: usize = size_of::<Header>();
+const SLICE: usize = size_of::<Header>() + size_of::<usize>();
+
+const fn plan_of<T>() -> Plan {
+    match plan(SIZED, Layout::new::<T>()) {
+        Some(plan) => plan,
+        None => panic!("the type leaves no room for a header"),
+    }
+}
+
+fn plan_of_slice<T>(len: usize) -> Option<Plan> {
+    plan(SLICE, Layout::array::<T>(len).ok()?)
+}
+
+/// Memory for an object, its header written.
+#[inline]
+fn allocate(plan: Plan, class: &'static Class, count: Count) -> Thin {
+    // SAFETY: there is a header in it, so the layout has a size.
+    let base = unsafe { alloc(plan.layout) };
+    let Some(base) = NonNull::new(base) else {
+        std::alloc::handle_alloc_error(plan.layout)
+    };
+    // SAFETY: the offset lies within the allocation.
+    let thin = unsafe { base.add(plan.payload) };
+    // SAFETY: the payload's offset leaves room for a header before it, and is a
+    // multiple of the header's alignment.
+    unsafe { thin.cast::<Header>().sub(1).write(Header { count, class }) };
+    tally_created(1);
+    thin
+}
+
+/// # Safety
+/// `thin` was allocated by this plan, and nobody uses it any more.
+#[inline]
+unsafe fn deallocate(thin: Thin, plan: Plan) {
+    // SAFETY: ours alone by the caller's promise.
+    unsafe { thin.cast::<Header>().sub(1).as_mut() }.count.freed();
+    // SAFETY: the base of the allocation.
+    unsafe { dealloc(thin.sub(plan.payload).as_ptr(), plan.layout) };
+}
+
+/// Memory for a `T`, which the caller writes.
+#[inline]
+pub(crate) fn allocate_sized<T>(count: Count) -> NonNull<T> {
+    allocate(plan_of::<T>(), SizedClass::<T>::CLASS, count).cast()
+}
+
+/// Memory for `len` of `T`, which the caller writes.
+pub(crate) fn allocate_slice<T>(len: usize, class: &'static Class) -> NonNull<[T]> {
+    let plan = plan_of_slice::<T>(len).expect("a slice fits the address space");
+    let thin = allocate(plan, class, Count::unique());
+    // SAFETY: the plan has a word for the length before the header.
+    unsafe { length(thin).write(len) };
+    NonNull::slice_from_raw_parts(thin.cast(), len)
+}
+
+/// Frees memory that never had a value, or has it no more.
+///
+/// # Safety
+/// As [`Class::free`].
+pub(crate) unsafe fn free(thin: Thin) {
+    // SAFETY: by the caller's promise.
+    unsafe { (header(thin).class.free)(thin) };
+}
+
+/// Where a slice keeps its length.
+///
+/// # Safety
+/// `thin` is an object of a slice class.
+unsafe fn length(thin: Thin) -> NonNull<usize> {
+    // SAFETY: by the caller's promise, the word is there.
+    unsafe { thin.cast::<Header>().sub(1).cast::<usize>().sub(1) }
+}
+
+/// Frees the memory when dropped: also if the destructor panics.
+struct Freeing {
+    thin: Thin,
+    plan: Plan,
+}
+
+impl Drop for Freeing {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: made only by `destroy` functions, whose caller is the only one
+        // who can reach the object.
+        unsafe { deallocate(self.thin, self.plan) };
+    }
+}
+
+pub(crate) struct SizedClass<T>(std::marker::PhantomData<T>);
+
+impl<T> SizedClass<T> {
+    const PLAN: Plan = plan_of::<T>();
+    pub(crate) const CLASS: &'static Class = &Class {
+        type_name: std::any::type_name::<T>,
+        destroy: Self::destroy,
+        drop_value: Self::drop_value,
+        free: Self::free,
+    };
+
+    /// # Safety
+    /// See [`Class::destroy`].
+    unsafe fn destroy(thin: Thin) {
+        let _freeing = Freeing { thin, plan: Self::PLAN };
+        if needs_drop::<T>() {
+            // SAFETY: the object is there.
+            unsafe { header(thin) }.count.bury_sole();
+            // SAFETY: by the caller's promise.
+            unsafe { ptr::drop_in_place(thin.cast::<T>().as_ptr()) };
+        }
+    }
+
+    /// # Safety
+    /// See [`Class::drop_value`].
+    unsafe fn drop_value(thin: Thin) {
+        // SAFETY: by the caller's promise.
+        unsafe { ptr::drop_in_place(thin.cast::<T>().as_ptr()) };
+    }
+
+    /// # Safety
+    /// See [`Class::free`].
+    unsafe fn free(thin: Thin) {
+        // SAFETY: by the caller's promise.
+        unsafe { deallocate(thin, Self::PLAN) };
+    }
+}
+
+pub(crate) struct SliceClass<T>(std::marker::PhantomData<T>);
+
+impl<T> SliceClass<T> {
+    pub(crate) const CLASS: &'static Class = &Self::named(std::any::type_name::<[T]>);
+
+    pub(crate) const fn named(type_name: fn() -> &'static str) -> Class {
+        Class {
+            type_name,
+            destroy: Self::destroy,
+            drop_value: Self::drop_value,
+            free: Self::free,
+        }
+    }
+
+    /// # Safety
+    /// `thin` is an object of this class.
+    unsafe fn plan(thin: Thin) -> Plan {
+        // SAFETY: by the caller's promise.
+        let len = unsafe { length(thin).read() };
+        plan_of_slice::<T>(len).expect("it was allocated")
+    }
+
+    /// # Safety
+    /// See [`Class::destroy`].
+    unsafe fn destroy(thin: Thin) {
+        // SAFETY: by the caller's promise.
+        let plan = unsafe { Self::plan(thin) };
+        let _freeing = Freeing { thin, plan };
+        if needs_drop::<T>() {
+            // SAFETY: the object is there.
+            unsafe { header(thin) }.count.bury_sole();
+            // SAFETY: by the caller's promise.
+            unsafe { Self::drop_value(thin) };
+        }
+    }
+
+    /// # Safety
+    /// See [`Class::drop_value`].
+    unsafe fn drop_value(thin: Thin) {
+        // SAFETY: by the caller's promise.
+        let len = unsafe { length(thin).read() };
+        let slice = ptr::slice_from_raw_parts_mut(thin.cast::<T>().as_ptr(), len);
+        // SAFETY: by the caller's promise.
+        unsafe { ptr::drop_in_place(slice) };
+    }
+
+    /// # Safety
+    /// See [`Class::free`].
+    unsafe fn free(thin: Thin) {
+        // SAFETY: by the caller's promise.
+        unsafe { deallocate(thin, Self::plan(thin)) };
+    }
+}

@@ -1,0 +1,115 @@
+//! What `std::sync::Arc` implements, too.
+
+use super::strong::Ref;
+use std::any::Any;
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::ffi::CStr;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+impl Ref<dyn Any + Send + Sync> {
+    /// The object as a `T`, if it is one.
+    ///
+    /// # Errors
+    /// The reference itself, if the object is of another type.
+    pub fn downcast<T: Any + Send + Sync>(self) -> Result<Ref<T>, Self> {
+        if (*self).is::<T>() {
+            // SAFETY: the same object and reference, by its own type.
+            Ok(unsafe { Ref::adopt(Ref::into_payload(self).cast()) })
+        } else {
+            Err(self)
+        }
+    }
+}
+
+impl<T: ?Sized> Unpin for Ref<T> {}
+impl<T: ?Sized + RefUnwindSafe> UnwindSafe for Ref<T> {}
+impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for Ref<T> {}
+
+impl<T: ?Sized> Borrow<T> for Ref<T> {
+    fn borrow(&self) -> &T {
+        self
+    }
+}
+
+impl<T: ?Sized> AsRef<T> for Ref<T> {
+    fn as_ref(&self) -> &T {
+        self
+    }
+}
+
+impl<T: Default> Default for Ref<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> Default for Ref<[T]> {
+    fn default() -> Self {
+        Self::from([])
+    }
+}
+
+impl Default for Ref<str> {
+    fn default() -> Self {
+        Self::from("")
+    }
+}
+
+impl Default for Ref<CStr> {
+    fn default() -> Self {
+        Self::from(c"")
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Ref<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for Ref<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized> fmt::Pointer for Ref<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&Self::as_ptr(self), f)
+    }
+}
+
+impl<T: ?Sized + PartialEq> PartialEq for Ref<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: ?Sized + Eq> Eq for Ref<T> {}
+
+impl<T: ?Sized + PartialOrd> PartialOrd for Ref<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Ord> Ord for Ref<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Hash> Hash for Ref<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl<T: ?Sized + std::error::Error> std::error::Error for Ref<T> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        (**self).source()
+    }
+}

@@ -1,0 +1,104 @@
+//! `unsize!`: coercions that only the compiler may do for its own pointers.
+
+use super::strong::Ref;
+use super::weak::Weak;
+use std::ptr::NonNull;
+
+/// A handle whose target can be coerced. Sealed; for [`unsize!`](crate::unsize).
+#[doc(hidden)]
+pub trait Handle: sealed::Sealed + Sized {
+    /// What it points to.
+    type Target: ?Sized + 'static;
+    /// The same handle to another target.
+    type Of<U: ?Sized + 'static>;
+
+    /// Changes the type by which the target is seen.
+    ///
+    /// # Safety
+    /// `coerce` is an unsizing coercion of raw pointers, or the identity.
+    unsafe fn coerce<U: ?Sized + 'static>(
+        self,
+        coerce: impl FnOnce(*mut Self::Target) -> *mut U,
+    ) -> Self::Of<U>;
+}
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// # Safety
+/// As [`Handle::coerce`].
+pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
+    ptr: NonNull<T>,
+    coerce: impl FnOnce(*mut T) -> *mut U,
+) -> NonNull<U> {
+    // SAFETY: a coercion does not change the address.
+    unsafe { NonNull::new_unchecked(coerce(ptr.as_ptr())) }
+}
+
+impl<T: ?Sized> sealed::Sealed for Ref<T> {}
+
+impl<T: ?Sized> Handle for Ref<T> {
+    type Target = T;
+    type Of<U: ?Sized + 'static> = Ref<U>;
+
+    unsafe fn coerce<U: ?Sized + 'static>(
+        self,
+        coerce: impl FnOnce(*mut T) -> *mut U,
+    ) -> Ref<U> {
+        // SAFETY: by the caller's promise the same object; its reference moves.
+        unsafe { Ref::adopt(coerced(Ref::into_payload(self), coerce)) }
+    }
+}
+
+impl<T: ?Sized> sealed::Sealed for Weak<T> {}
+
+impl<T: ?Sized> Handle for Weak<T> {
+    type Target = T;
+    type Of<U: ?Sized + 'static> = Weak<U>;
+
+    unsafe fn coerce<U: ?Sized + 'static>(
+        self,
+        coerce: impl FnOnce(*mut T) -> *mut U,
+    ) -> Weak<U> {
+        // SAFETY: as for `Ref`; a dangling pointer stays one.
+        unsafe { Weak::adopt(coerced(self.into_payload(), coerce)) }
+    }
+}
+
+/// Coerces a [`Ref`], [`Weak`] or [`PoolRef`](crate::PoolRef) to a trait object or
+/// a slice.
+///
+/// `Arc` coerces by itself; on stable Rust only the standard library's pointers
+/// can. The macro allows exactly the same coercions, and costs nothing. The object
+/// stays the same one: same address, same counts.
+///
+/// ```
+/// use releasepool::{Ref, unsize};
+/// use std::fmt::Display;
+/// let shown: Ref<dyn Display> = unsize!(Ref::new(7) => dyn Display);
+/// assert_eq!(shown.to_string(), "7");
+/// let bytes = unsize!(Ref::new([1u8, 2, 3]) => [u8]);
+/// assert_eq!(bytes.len(), 3);
+/// ```
+///
+/// What the compiler would not coerce does not compile:
+///
+/// ```compile_fail,E0277
+/// use releasepool::{Ref, unsize};
+/// struct Silent;
+/// let shown = unsize!(Ref::new(Silent) => dyn std::fmt::Display);
+/// ```
+#[macro_export]
+macro_rules! unsize {
+    ($handle:expr => $target:ty) => {{
+        let handle = $handle;
+        // A coercion site, not a cast: only unsizing compiles here.
+        #[allow(unused_unsafe, clippy::undocumented_unsafe_blocks)]
+        let unsized_handle = unsafe {
+            // SAFETY: the closure is a coercion and nothing else.
+            $crate::__private::Handle::coerce(handle, |pointer| -> *mut $target { pointer })
+        };
+        unsized_handle
+    }};
+}

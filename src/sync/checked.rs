@@ -1,0 +1,108 @@
+//! loom, with its known holes closed.
+//!
+//! * loom keeps one "last access" per atomic, so a thread's own load hides
+//!   another thread's: `load; store | load` is explored in one order only
+//!   (tokio-rs/loom #166, #392). In [`Mode::Rmw`] every load is made as a
+//!   read-modify-write, which loom does interleave with everything. Such a load
+//!   reads the newest value, so the plain mode is needed too, for staleness.
+//! * loom does not see raw frees. [`FreeWitness::freed`] makes giving back an
+//!   atomic's memory a checked write, and [`Witness`] does the same for memory
+//!   without an atomic in it.
+//! * `compare_exchange_weak` never fails by itself. [`Mode::Rmw`] makes the
+//!   first one of each execution fail.
+//! * A leak of a plain `Box` is not seen: what the crate allocates by hand goes
+//!   through loom's allocator, which counts.
+//!
+//! Every operation notes where it stands in the source, and its ordering can be
+//! weakened from outside, by [`Settings`]: that is how the models are
+//! themselves tested.
+
+use std::any::Any;
+use std::time::Duration;
+
+pub(crate) use loom::alloc::{alloc, dealloc};
+
+pub(crate) mod atomic;
+pub(crate) mod settings;
+
+pub(crate) use atomic::FreeWitness;
+
+pub(crate) mod thread {
+    pub(crate) use loom::thread::ThreadId;
+    pub(crate) use std::thread::panicking;
+
+    pub(crate) fn current_id() -> ThreadId {
+        loom::thread::current().id()
+    }
+
+    pub(crate) fn current_name() -> Option<Box<str>> {
+        loom::thread::current().name().map(Box::from)
+    }
+}
+
+macro_rules! global {
+    ($(#[$doc:meta])* $vis:vis static $name:ident : $t:ty = $init:expr;) => {
+        loom::lazy_static! { $(#[$doc])* pub(crate) static ref $name: $t = $init; }
+    };
+}
+pub(crate) use global;
+pub(crate) use global as lazy;
+
+macro_rules! local {
+    ($(#[$doc:meta])* $vis:vis static $name:ident : $t:ty = $init:expr;) => {
+        loom::thread_local! { $(#[$doc])* $vis static $name: $t = $init; }
+    };
+}
+pub(crate) use local;
+
+macro_rules! const_fn {
+    ($(#[$doc:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$doc])* $vis fn $($rest)* };
+}
+pub(crate) use const_fn;
+
+/// Models have no room for large tables, and every bucket and page boundary
+/// should be crossed.
+pub(crate) const SMALL: bool = true;
+
+/// Stands in a block of memory that one thread owns; two threads that touch it
+/// with no order between them fail the model.
+#[derive(Debug)]
+pub(crate) struct Witness(loom::cell::UnsafeCell<()>);
+
+impl Witness {
+    pub(crate) fn new() -> Self {
+        Self(loom::cell::UnsafeCell::new(()))
+    }
+
+    #[track_caller]
+    pub(crate) fn write(&self) {
+        self.0.with_mut(|_| ());
+    }
+
+    #[track_caller]
+    pub(crate) fn read(&self) {
+        self.0.with(|_| ());
+    }
+}
+
+/// Transparent: loom reports a broken model by a panic, which must get out.
+pub(crate) fn catch_unwind<R>(f: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
+    Ok(f())
+}
+
+/// loom runs thread-local destructors after `join` has returned, so models call
+/// the thread exit themselves.
+pub(crate) fn at_thread_exit(_exit: fn()) -> bool {
+    true
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Sleeper;
+
+impl Sleeper {
+    pub(crate) fn sleep(&self, _limit: Duration) {
+        loom::thread::yield_now();
+    }
+
+    pub(crate) fn wake(&self) {}
+}

@@ -1,0 +1,141 @@
+//! loom's atomics behind [`settings`](super::settings).
+
+use super::settings::{ordering, rmw_mode, spurious};
+use std::panic::Location;
+
+pub(crate) use std::sync::atomic::Ordering;
+
+/// Makes giving back the memory of an atomic a checked write.
+pub(crate) trait FreeWitness {
+    fn freed(&mut self);
+}
+
+/// What a load's ordering is as one of a read-modify-write.
+fn as_rmw(order: Ordering) -> Ordering {
+    match order {
+        Ordering::SeqCst => Ordering::AcqRel,
+        o => o,
+    }
+}
+
+macro_rules! operations {
+    ($t:ty) => {
+        #[track_caller]
+        pub(crate) fn store(&self, value: $t, order: Ordering) {
+            self.0.store(value, ordering(Location::caller(), "store", order));
+        }
+
+        #[track_caller]
+        pub(crate) fn swap(&self, value: $t, order: Ordering) -> $t {
+            self.0.swap(value, ordering(Location::caller(), "rmw", order))
+        }
+
+        #[track_caller]
+        pub(crate) fn compare_exchange(
+            &self,
+            current: $t,
+            new: $t,
+            success: Ordering,
+            failure: Ordering,
+        ) -> Result<$t, $t> {
+            let at = Location::caller();
+            let success = ordering(at, "rmw", success);
+            self.0
+                .compare_exchange(current, new, success, ordering(at, "failure", failure))
+        }
+
+        #[track_caller]
+        pub(crate) fn compare_exchange_weak(
+            &self,
+            current: $t,
+            new: $t,
+            success: Ordering,
+            failure: Ordering,
+        ) -> Result<$t, $t> {
+            if spurious() {
+                return Err(self.0.load(ordering(Location::caller(), "failure", failure)));
+            }
+            self.compare_exchange(current, new, success, failure)
+        }
+    };
+}
+
+macro_rules! integer {
+    ($name:ident, $t:ty) => {
+        #[derive(Debug)]
+        pub(crate) struct $name(loom::sync::atomic::$name);
+
+        impl $name {
+            #[track_caller]
+            pub(crate) fn new(value: $t) -> Self {
+                Self(loom::sync::atomic::$name::new(value))
+            }
+
+            #[track_caller]
+            pub(crate) fn load(&self, order: Ordering) -> $t {
+                let order = ordering(Location::caller(), "load", order);
+                if rmw_mode() {
+                    self.0.fetch_add(0, as_rmw(order))
+                } else {
+                    self.0.load(order)
+                }
+            }
+
+            #[track_caller]
+            pub(crate) fn fetch_add(&self, value: $t, order: Ordering) -> $t {
+                self.0.fetch_add(value, ordering(Location::caller(), "rmw", order))
+            }
+
+            #[track_caller]
+            pub(crate) fn fetch_sub(&self, value: $t, order: Ordering) -> $t {
+                self.0.fetch_sub(value, ordering(Location::caller(), "rmw", order))
+            }
+
+            operations!($t);
+        }
+
+        impl FreeWitness for $name {
+            #[track_caller]
+            fn freed(&mut self) {
+                self.0.with_mut(|_| ());
+            }
+        }
+    };
+}
+
+integer!(AtomicU64, u64);
+integer!(AtomicUsize, usize);
+
+#[derive(Debug)]
+pub(crate) struct AtomicPtr<T>(loom::sync::atomic::AtomicPtr<T>);
+
+impl<T> AtomicPtr<T> {
+    #[track_caller]
+    pub(crate) fn new(value: *mut T) -> Self {
+        Self(loom::sync::atomic::AtomicPtr::new(value))
+    }
+
+    #[track_caller]
+    pub(crate) fn load(&self, order: Ordering) -> *mut T {
+        let order = ordering(Location::caller(), "load", order);
+        if rmw_mode() {
+            // An exchange that puts back what it may find here: nothing ever
+            // stores this address.
+            let never = std::ptr::without_provenance_mut(usize::MAX - 1);
+            match self.0.compare_exchange(never, never, as_rmw(order), order) {
+                Ok(value) | Err(value) => value,
+            }
+        } else {
+            self.0.load(order)
+        }
+    }
+
+    operations!(*mut T);
+}
+
+impl<T> FreeWitness for AtomicPtr<T> {
+    #[track_caller]
+    fn freed(&mut self) {
+        self.0.with_mut(|_| ());
+    }
+}

@@ -1,0 +1,192 @@
+//! A queue that many threads push to and one empties: push, take all, close.
+//!
+//! There is no pop, so no ABA. An inbox belongs to one incarnation of a thread
+//! and stays closed for ever once that thread has closed it: a sender that
+//! stalled in the middle of a push can only ever reach the thread that it meant,
+//! or be refused. (Treiber's stack, without the pop that breaks it.)
+
+use super::key::ThreadKey;
+use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::const_fn;
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+
+/// What a message asks for, which decides when it may be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Let a counted reference go: in any outermost drain.
+    Release,
+    /// Run a closure: only where the thread asks for it.
+    Call,
+}
+
+/// The head of every message; what it carries follows it in the same
+/// allocation. The one who holds the pointer owns the message.
+#[repr(C)]
+pub(crate) struct Node {
+    next: Cell<*mut Node>,
+    pub(crate) kind: Kind,
+    pub(crate) target: ThreadKey,
+    /// Does what is asked for, and frees the message; also if that panics.
+    run: unsafe fn(NonNull<Node>),
+}
+
+impl Node {
+    pub(crate) fn new(kind: Kind, target: ThreadKey, run: unsafe fn(NonNull<Node>)) -> Self {
+        let next = Cell::new(ptr::null_mut());
+        Self { next, kind, target, run }
+    }
+}
+
+/// One message, owned. Dropping it leaks what it carries: run it or send it on.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Message(NonNull<Node>);
+
+// SAFETY: a message is only ever made of what may be sent (`Ref<T>` with
+// `T: Send + Sync`, closures that are `Send`); its makers see to it.
+unsafe impl Send for Message {}
+
+impl Message {
+    /// # Safety
+    /// `node` is the only pointer to a message whose `run` frees it, and what it
+    /// carries may be sent to another thread.
+    pub(crate) unsafe fn from_raw(node: NonNull<Node>) -> Self {
+        Self(node)
+    }
+
+    pub(crate) fn into_raw(self) -> NonNull<Node> {
+        self.0
+    }
+
+    fn node(&self) -> &Node {
+        // SAFETY: we own the message.
+        unsafe { self.0.as_ref() }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.node().kind
+    }
+
+    pub(crate) fn target(&self) -> ThreadKey {
+        self.node().target
+    }
+
+    pub(crate) fn run(self) {
+        let run = self.node().run;
+        // SAFETY: we own the message and give it up.
+        unsafe { run(self.0) }
+    }
+}
+
+/// Messages that were taken out, oldest first.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Chain(*mut Node);
+
+impl Chain {
+    const EMPTY: Self = Self(ptr::null_mut());
+
+    /// Turns the newest-first chain of an inbox around.
+    ///
+    /// # Safety
+    /// The caller owns every message from `head` on.
+    unsafe fn reversed(mut head: *mut Node) -> Self {
+        let mut reversed = ptr::null_mut();
+        while let Some(node) = NonNull::new(head) {
+            // SAFETY: by the caller's promise.
+            let next = unsafe { node.as_ref() }.next.replace(reversed);
+            reversed = head;
+            head = next;
+        }
+        Self(reversed)
+    }
+}
+
+impl Iterator for Chain {
+    type Item = Message;
+
+    fn next(&mut self) -> Option<Message> {
+        let node = NonNull::new(self.0)?;
+        // SAFETY: the chain owns its messages.
+        self.0 = unsafe { node.as_ref() }.next.get();
+        Some(Message(node))
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    /// Newest message, null, or [`closed`].
+    head: AtomicPtr<Node>,
+}
+
+/// The mark of a closed inbox: no message has this address.
+fn closed() -> *mut Node {
+    ptr::without_provenance_mut(usize::MAX)
+}
+
+impl Inbox {
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self { head: AtomicPtr::new(ptr::null_mut()) }
+        }
+    }
+
+    /// Sends `message`, or gives it back if the inbox is closed. Lock-free.
+    pub(crate) fn push(&self, message: Message) -> Result<(), Message> {
+        let mut head = self.head.load(Ordering::Relaxed);
+        loop {
+            if head == closed() {
+                return Err(message);
+            }
+            message.node().next.set(head);
+            // Release: pairs with the Acquire of `take` and `close`, so that the
+            // taker sees what the message carries. Model: inbox_push_take_close.
+            match self.head.compare_exchange_weak(
+                head,
+                message.0.as_ptr(),
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Ok(()),
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// Whether there is anything to take; what is pushed just now may be missed.
+    #[inline]
+    pub(crate) fn has_mail(&self) -> bool {
+        let head = self.head.load(Ordering::Relaxed);
+        !head.is_null() && head != closed()
+    }
+
+    /// Whether nothing can be sent any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.head.load(Ordering::Relaxed) == closed()
+    }
+
+    /// Takes what is there, oldest first. On an inbox that is ever closed, only
+    /// its owner may call this: a swap would open it again.
+    pub(crate) fn take(&self) -> Chain {
+        if !self.has_mail() {
+            return Chain::EMPTY;
+        }
+        // Acquire: pairs with the Release of `push`. Model: inbox_push_take_close.
+        let head = self.head.swap(ptr::null_mut(), Ordering::Acquire);
+        // SAFETY: the swap made the messages ours; null ends the chain.
+        unsafe { Chain::reversed(head) }
+    }
+
+    /// Refuses everything from now on, and takes what is there, oldest first.
+    pub(crate) fn close(&self) -> Chain {
+        // Acquire: as in `take`. Model: inbox_push_take_close.
+        let head = self.head.swap(closed(), Ordering::Acquire);
+        if head == closed() {
+            return Chain::EMPTY;
+        }
+        // SAFETY: as in `take`.
+        unsafe { Chain::reversed(head) }
+    }
+}

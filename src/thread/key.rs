@@ -1,0 +1,41 @@
+//! The name of a thread.
+
+use std::fmt;
+
+/// Names one thread among all that this process ever runs.
+///
+/// Unlike the ids of the kernel or of pthreads, a key is never given out again:
+/// it is the index of a slot in the registry and the slot's generation when the
+/// thread took it. A key outlives its thread; looking it up then finds nothing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadKey {
+    index: u32,
+    generation: u32,
+}
+
+impl ThreadKey {
+    pub(crate) const fn new(index: u32, generation: u32) -> Self {
+        Self { index, generation }
+    }
+
+    pub(crate) const fn index(self) -> u32 {
+        self.index
+    }
+
+    pub(crate) const fn generation(self) -> u32 {
+        self.generation
+    }
+}
+
+/// `#index.generation`.
+impl fmt::Display for ThreadKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}.{}", self.index, self.generation)
+    }
+}
+
+impl fmt::Debug for ThreadKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ThreadKey({self})")
+    }
+}

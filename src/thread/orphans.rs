@@ -1,0 +1,94 @@
+//! Messages whose thread has gone.
+//!
+//! Releases are run by the next outermost drain of any thread; closures only by
+//! `quiesce` and `shutdown`, which ask for it, and never on the thread that took
+//! over the slot of the one they were meant for.
+
+use super::inbox::{Inbox, Kind, Message};
+use super::key::ThreadKey;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{const_fn, global};
+
+pub(crate) struct Orphans {
+    releases: Inbox,
+    calls: Inbox,
+    /// Adopted and not yet done with.
+    outstanding: AtomicUsize,
+}
+
+global! {
+    pub(crate) static ORPHANS: Orphans = Orphans::new();
+}
+
+impl Orphans {
+    const_fn! {
+        fn new() -> Self {
+            Self {
+                releases: Inbox::new(),
+                calls: Inbox::new(),
+                outstanding: AtomicUsize::new(0),
+            }
+        }
+    }
+
+    pub(crate) fn adopt(&self, message: Message) {
+        // Relaxed: counted before it can be taken, by the Release of the push and
+        // the Acquire of the take. Model: orphans_quiesce.
+        self.outstanding.fetch_add(1, Ordering::Relaxed);
+        self.put(message);
+    }
+
+    fn put(&self, message: Message) {
+        let to = match message.kind() {
+            Kind::Release => &self.releases,
+            Kind::Call => &self.calls,
+        };
+        let Ok(()) = to.push(message) else {
+            unreachable!("the orphans are never closed")
+        };
+    }
+
+    /// Whether a drain should look here. One read of a line that hardly changes.
+    #[inline]
+    pub(crate) fn has_releases(&self) -> bool {
+        self.releases.has_mail()
+    }
+
+    /// Hands every orphaned release to `run`.
+    pub(crate) fn run_releases(&self, run: impl FnMut(Message)) -> usize {
+        self.run(&self.releases, None, run)
+    }
+
+    /// Hands every orphaned closure to `run`, but for those that were meant for
+    /// the thread whose slot the caller, `me`, has.
+    pub(crate) fn run_calls(&self, me: Option<ThreadKey>, run: impl FnMut(Message)) -> usize {
+        self.run(&self.calls, me, run)
+    }
+
+    fn run(
+        &self,
+        from: &Inbox,
+        me: Option<ThreadKey>,
+        mut run: impl FnMut(Message),
+    ) -> usize {
+        let mut ran = 0;
+        for message in from.take() {
+            if me.is_some_and(|me| me.index() == message.target().index()) {
+                self.put(message);
+                continue;
+            }
+            run(message);
+            ran += 1;
+            // Release: pairs with the Acquire of `outstanding`, so that who sees
+            // none left sees what was done. Model: orphans_quiesce.
+            self.outstanding.fetch_sub(1, Ordering::Release);
+        }
+        ran
+    }
+
+    /// Orphans that are waiting or being run just now.
+    pub(crate) fn outstanding(&self) -> usize {
+        // Acquire: pairs with the Release in `run`. Model: orphans_quiesce.
+        self.outstanding.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,236 @@
+//! What others may know of a thread, and the way to one's own record.
+
+use super::inbox::Inbox;
+use super::key::ThreadKey;
+use super::registry::REGISTRY;
+use crate::sync::thread::{ThreadId, current_id, current_name};
+use crate::sync::{Counter, at_thread_exit, lazy, local};
+use crossbeam_utils::CachePadded;
+use dashmap::DashMap;
+use std::cell::Cell;
+use std::ptr;
+use std::sync::Arc;
+
+/// One incarnation of a thread. It lives as long as somebody has a handle to
+/// it; its inbox is closed when the thread ends.
+#[derive(Debug)]
+pub(crate) struct Record {
+    key: ThreadKey,
+    id: ThreadId,
+    name: Option<Box<str>>,
+    /// On a cache line of its own: others write it.
+    pub(crate) inbox: CachePadded<Inbox>,
+    pub(crate) tally: Tally,
+}
+
+/// What a thread has done; written by that thread alone.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) created: Counter,
+    pub(crate) destroyed: Counter,
+    pub(crate) handed_over: Counter,
+}
+
+impl Record {
+    pub(crate) fn new(key: ThreadKey) -> Self {
+        Self {
+            key,
+            id: current_id(),
+            name: current_name(),
+            inbox: CachePadded::new(Inbox::new()),
+            tally: Tally::default(),
+        }
+    }
+
+    pub(crate) fn key(&self) -> ThreadKey {
+        self.key
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Name and key, for messages.
+    pub(crate) fn label(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{name} ({})", self.key),
+            None => self.key.to_string(),
+        }
+    }
+}
+
+lazy! {
+    /// Touched when a thread starts, ends, or is looked up by this id.
+    static BY_ID: DashMap<ThreadId, ThreadKey> = DashMap::new();
+}
+
+/// The tallies of threads that have ended, or have none: shared, so the only
+/// ones that are counted with a read-modify-write.
+pub(crate) static DEPARTED: Tally = Tally {
+    created: Counter::new(),
+    destroyed: Counter::new(),
+    handed_over: Counter::new(),
+};
+
+/// The record of the thread that std knows by `id`, if it lives.
+pub(crate) fn by_id(id: ThreadId) -> Option<Arc<Record>> {
+    let key = *BY_ID.get(&id)?;
+    REGISTRY.get(key)
+}
+
+/// Where a thread finds itself. No destructor: it can be asked at any time.
+struct Current {
+    /// Null before the first use, [`gone`] after the thread's exit.
+    record: Cell<*const Record>,
+    /// What keeps `record` alive; boxed by hand.
+    owner: Cell<*mut Arc<Record>>,
+    /// What the rooms above want done at exit.
+    hook: Cell<Option<fn(&Arc<Record>)>>,
+}
+
+local! {
+    static CURRENT: Current = Current {
+        record: Cell::new(ptr::null()),
+        owner: Cell::new(ptr::null_mut()),
+        hook: Cell::new(None),
+    };
+}
+
+fn gone() -> *const Record {
+    ptr::without_provenance(usize::MAX)
+}
+
+fn known(record: *const Record) -> bool {
+    !record.is_null() && record != gone()
+}
+
+/// The calling thread's record; entered into the registry at the first call.
+/// `None` once the thread has exited.
+pub(crate) fn current() -> Option<Arc<Record>> {
+    CURRENT.with(|c| {
+        if c.record.get() == gone() {
+            return None;
+        }
+        if c.record.get().is_null() {
+            enter(c);
+        }
+        // SAFETY: set by `enter`; freed by `depart`, which sets `gone`.
+        Some(unsafe { &*c.owner.get() }.clone())
+    })
+}
+
+/// The calling thread's key, if it has been entered and has not exited.
+pub(crate) fn current_key() -> Option<ThreadKey> {
+    CURRENT.with(|c| {
+        let record = c.record.get();
+        // SAFETY: kept alive by `owner`.
+        known(record).then(|| unsafe { &*record }.key)
+    })
+}
+
+/// Name and key of the calling thread, for messages.
+pub(crate) fn current_label() -> String {
+    let key = current_key().map_or_else(|| "without a key".to_owned(), |key| key.to_string());
+    match current_name() {
+        Some(name) => format!("{name} ({key})"),
+        None => key,
+    }
+}
+
+/// Has `hook` called when this thread exits, before its record is retired.
+pub(crate) fn set_exit_hook(hook: fn(&Arc<Record>)) {
+    CURRENT.with(|c| c.hook.set(Some(hook)));
+}
+
+#[cold]
+fn enter(c: &Current) {
+    let record = REGISTRY.claim(|key| Arc::new(Record::new(key)));
+    BY_ID.insert(record.id, record.key);
+    c.record.set(Arc::as_ptr(&record));
+    c.owner.set(Box::into_raw(Box::new(record)));
+    at_thread_exit(super::exit::thread_exit);
+}
+
+/// What `thread_exit` does first: the hook and the record, if there is one.
+pub(super) type Leaving = (Arc<Record>, Option<fn(&Arc<Record>)>);
+
+pub(super) fn leaving() -> Option<Leaving> {
+    CURRENT.with(|c| {
+        if !known(c.record.get()) {
+            // Nothing may enter from here on.
+            c.record.set(gone());
+            return None;
+        }
+        // SAFETY: as in `current`.
+        let record = unsafe { &*c.owner.get() }.clone();
+        Some((record, c.hook.take()))
+    })
+}
+
+/// The last step of a thread's exit: nothing finds it any more.
+pub(super) fn depart(record: &Record) {
+    BY_ID.remove(&record.id);
+    DEPARTED.created.add_shared(record.tally.created.take());
+    DEPARTED.destroyed.add_shared(record.tally.destroyed.take());
+    DEPARTED.handed_over.add_shared(record.tally.handed_over.take());
+    CURRENT.with(|c| {
+        c.record.set(gone());
+        let owner = c.owner.replace(ptr::null_mut());
+        // SAFETY: boxed by `enter`, and `record` says gone: nobody uses it again.
+        drop(unsafe { Box::from_raw(owner) });
+    });
+    REGISTRY.leave(record.key);
+}
+
+/// Counts `n` objects made by this thread.
+#[inline]
+pub(crate) fn tally_created(n: u64) {
+    CURRENT.with(|c| {
+        let record = c.record.get();
+        if known(record) {
+            // SAFETY: kept alive by `owner`.
+            unsafe { &*record }.tally.created.add(n);
+        } else {
+            tally_created_slow(c, n);
+        }
+    });
+}
+
+#[cold]
+fn tally_created_slow(c: &Current, n: u64) {
+    if c.record.get().is_null() {
+        enter(c);
+        // SAFETY: just entered.
+        unsafe { &*c.record.get() }.tally.created.add(n);
+    } else {
+        DEPARTED.created.add_shared(n);
+    }
+}
+
+/// Counts `n` objects destroyed by this thread. Does not enter the thread: a
+/// thread may well touch the crate for the first time while it is torn down.
+#[inline]
+pub(crate) fn tally_destroyed(n: u64) {
+    CURRENT.with(|c| {
+        let record = c.record.get();
+        if known(record) {
+            // SAFETY: kept alive by `owner`.
+            unsafe { &*record }.tally.destroyed.add(n);
+        } else {
+            DEPARTED.destroyed.add_shared(n);
+        }
+    });
+}
+
+/// Counts one object handed to another thread.
+pub(crate) fn tally_handed_over() {
+    CURRENT.with(|c| {
+        let record = c.record.get();
+        if known(record) {
+            // SAFETY: kept alive by `owner`.
+            unsafe { &*record }.tally.handed_over.add(1);
+        } else {
+            DEPARTED.handed_over.add_shared(1);
+        }
+    });
+}

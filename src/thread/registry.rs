@@ -1,0 +1,283 @@
+//! Which threads live: key → record, without a lock.
+//!
+//! A table of buckets that only grows (each twice as large as the one before),
+//! so a slot never moves. A slot's state is one word: generation, phase, and the
+//! number of readers that are looking at its record just now. Reading is
+//! wait-free: announce yourself, look, leave. A leaving thread does not wait for
+//! readers; it is the *next* thread that takes a slot only while nobody reads
+//! it, and then drops the record that the last one left there.
+
+use super::key::ThreadKey;
+use super::record::Record;
+use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{FreeWitness, SMALL, Witness, alloc, dealloc, lazy};
+use std::alloc::Layout;
+use std::cell::UnsafeCell;
+use std::ptr;
+use std::sync::Arc;
+
+/// Slots in the first bucket; each further one has twice as many.
+const FIRST: usize = if SMALL { 1 } else { 32 };
+const BUCKETS: usize = if SMALL { 5 } else { 26 };
+
+const READER: u64 = 1;
+const READERS: u64 = (1 << 30) - 1;
+const PHASE: u64 = 3 << 30;
+const FREE: u64 = 0;
+const CLAIMING: u64 = 1 << 30;
+const LIVE: u64 = 2 << 30;
+const GENERATION: u64 = 1 << 32;
+
+struct Slot {
+    state: AtomicU64,
+    /// Written by the claimant in phase `CLAIMING`; read by announced readers in
+    /// phase `LIVE`.
+    record: UnsafeCell<Option<Arc<Record>>>,
+    witness: Witness,
+}
+
+pub(crate) struct Registry {
+    buckets: [AtomicPtr<Slot>; BUCKETS],
+    /// Slots ever handed out.
+    len: AtomicUsize,
+}
+
+// SAFETY: slots are shared by the protocol above; what they hold, `Arc<Record>`,
+// is Send and Sync.
+unsafe impl Send for Registry {}
+// SAFETY: as above.
+unsafe impl Sync for Registry {}
+
+lazy! {
+    /// All threads that ever used the crate.
+    pub(crate) static REGISTRY: Registry = Registry::new();
+}
+
+/// Bucket and place in it of slot `index`.
+fn locate(index: usize) -> (usize, usize) {
+    let nth = index / FIRST + 1;
+    let bucket = nth.ilog2() as usize;
+    (bucket, index - (FIRST << bucket) + FIRST)
+}
+
+fn generation(state: u64) -> u32 {
+    (state / GENERATION) as u32
+}
+
+impl Registry {
+    pub(crate) fn new() -> Self {
+        Self {
+            buckets: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
+            len: AtomicUsize::new(0),
+        }
+    }
+
+    fn slot(&self, index: usize) -> Option<&Slot> {
+        let (bucket, place) = locate(index);
+        // Acquire: pairs with the Release in `grow`, so that the slots are seen
+        // initialised. Model: registry_lookup_reuse.
+        let slots = self.buckets.get(bucket)?.load(Ordering::Acquire);
+        if slots.is_null() {
+            return None;
+        }
+        // SAFETY: the bucket has `FIRST << bucket` slots and lives as long as the
+        // registry.
+        Some(unsafe { &*slots.add(place) })
+    }
+
+    /// Hands out one more slot, with the bucket that it is in.
+    ///
+    /// # Panics
+    /// When more threads live at once than the table can hold (two thousand
+    /// million).
+    fn grow(&self) {
+        // Relaxed: the index only says where to look; buckets and slots
+        // synchronise by themselves.
+        let index = self.len.fetch_add(1, Ordering::Relaxed);
+        let (bucket, _) = locate(index);
+        assert!(bucket < BUCKETS, "too many threads at once for the registry");
+        if !self.buckets[bucket].load(Ordering::Relaxed).is_null() {
+            return;
+        }
+        let slots = new_bucket(FIRST << bucket);
+        // Release: pairs with the Acquire in `slot`. Model: registry_lookup_reuse.
+        let won = self.buckets[bucket].compare_exchange(
+            ptr::null_mut(),
+            slots,
+            Ordering::Release,
+            Ordering::Relaxed,
+        );
+        if won.is_err() {
+            // SAFETY: nobody else has seen it.
+            unsafe { free_bucket(slots, FIRST << bucket) };
+        }
+    }
+
+    /// Enters a thread; `make` is given its key.
+    pub(crate) fn claim(&self, make: impl FnOnce(ThreadKey) -> Arc<Record>) -> Arc<Record> {
+        let (index, slot, state) = self.claim_slot();
+        let record = make(ThreadKey::new(index as u32, generation(state)));
+        slot.witness.write();
+        // SAFETY: in phase CLAIMING, claimed with no reader there, the record is
+        // ours alone.
+        let old = unsafe { (*slot.record.get()).replace(record.clone()) };
+        // Release: pairs with the Acquire of a reader's announcement, so that it
+        // sees the record. An addition, as readers come and go meanwhile.
+        // Model: registry_lookup_reuse.
+        slot.state.fetch_add(LIVE - CLAIMING, Ordering::Release);
+        drop(old);
+        record
+    }
+
+    fn claim_slot(&self) -> (usize, &Slot, u64) {
+        loop {
+            let len = self.len.load(Ordering::Relaxed);
+            for index in 0..len {
+                let Some(slot) = self.slot(index) else {
+                    continue;
+                };
+                // Relaxed: the exchange decides.
+                let state = slot.state.load(Ordering::Relaxed);
+                let last = generation(state) == u32::MAX;
+                if state & (PHASE | READERS) != FREE || last {
+                    continue;
+                }
+                let claimed = state + GENERATION + CLAIMING;
+                // Acquire: pairs with the Release of the last reader's leaving (and
+                // of the claimant before us), so that replacing the record comes
+                // after their use of it. Model: registry_lookup_reuse.
+                if slot
+                    .state
+                    .compare_exchange(state, claimed, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+                {
+                    return (index, slot, claimed);
+                }
+            }
+            self.grow();
+        }
+    }
+
+    /// The thread of this key has left. Its record stays where it is until the
+    /// slot's next thread comes.
+    pub(crate) fn leave(&self, key: ThreadKey) {
+        let slot = self.slot(key.index() as usize);
+        let slot = slot.expect("a thread leaves the slot that it claimed");
+        // Relaxed: the leaving thread has not touched the record's place since it
+        // published it, and this stays in that publication's release sequence.
+        slot.state.fetch_sub(LIVE - FREE, Ordering::Relaxed);
+    }
+
+    /// The record of a living thread. Wait-free.
+    pub(crate) fn get(&self, key: ThreadKey) -> Option<Arc<Record>> {
+        let slot = self.slot(key.index() as usize)?;
+        // Acquire: pairs with the Release of the publication in `claim`.
+        // Model: registry_lookup_reuse.
+        let state = slot.state.fetch_add(READER, Ordering::Acquire);
+        let found = if state & PHASE == LIVE && generation(state) == key.generation() {
+            slot.witness.read();
+            // SAFETY: LIVE at our announcement: the record was published, and
+            // nobody replaces it before we have left.
+            unsafe { (*slot.record.get()).clone() }
+        } else {
+            None
+        };
+        // Release: pairs with the Acquire of the next claim.
+        // Model: registry_lookup_reuse.
+        slot.state.fetch_sub(READER, Ordering::Release);
+        found
+    }
+
+    /// The records of all threads that live just now, by slot.
+    pub(crate) fn all(&self) -> Vec<Arc<Record>> {
+        let len = self.len.load(Ordering::Relaxed);
+        let live = (0..len).filter_map(|index| {
+            // Relaxed: a hint; `get` checks it.
+            let state = self.slot(index)?.state.load(Ordering::Relaxed);
+            if state & PHASE != LIVE {
+                return None;
+            }
+            self.get(ThreadKey::new(index as u32, generation(state)))
+        });
+        live.collect()
+    }
+}
+
+fn bucket_layout(len: usize) -> Layout {
+    Layout::array::<Slot>(len).expect("a bucket fits the address space")
+}
+
+fn new_bucket(len: usize) -> *mut Slot {
+    let layout = bucket_layout(len);
+    // SAFETY: slots have a size.
+    let slots = unsafe { alloc(layout) }.cast::<Slot>();
+    if slots.is_null() {
+        std::alloc::handle_alloc_error(layout);
+    }
+    for i in 0..len {
+        let slot = Slot {
+            state: AtomicU64::new(FREE),
+            record: UnsafeCell::new(None),
+            witness: Witness::new(),
+        };
+        // SAFETY: within the fresh allocation.
+        unsafe { slots.add(i).write(slot) };
+    }
+    slots
+}
+
+/// # Safety
+/// `slots` is a bucket of `len` slots that nobody uses any more.
+unsafe fn free_bucket(slots: *mut Slot, len: usize) {
+    for i in 0..len {
+        // SAFETY: by the caller's promise.
+        let slot = unsafe { &mut *slots.add(i) };
+        slot.state.freed();
+        // SAFETY: as above; each slot once.
+        unsafe { ptr::drop_in_place(slot) };
+    }
+    // SAFETY: allocated by `new_bucket` with this layout.
+    unsafe { dealloc(slots.cast(), bucket_layout(len)) };
+}
+
+/// For models and tests; the process's own registry is never dropped.
+impl Drop for Registry {
+    fn drop(&mut self) {
+        for (bucket, slots) in self.buckets.iter().enumerate() {
+            let slots = slots.load(Ordering::Acquire);
+            if !slots.is_null() {
+                // SAFETY: nobody can reach the registry any more.
+                unsafe { free_bucket(slots, FIRST << bucket) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_located_without_gaps() {
+        let mut expected = Vec::new();
+        for bucket in 0..BUCKETS {
+            expected.extend((0..FIRST << bucket).map(|place| (bucket, place)));
+        }
+        let located: Vec<_> = (0..expected.len()).map(locate).collect();
+        assert_eq!(located, expected);
+    }
+
+    #[test]
+    fn a_key_never_comes_back() {
+        let registry = Registry::new();
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..100 {
+            let record = registry.claim(|key| Arc::new(Record::new(key)));
+            assert!(seen.insert(record.key()));
+            assert!(registry.get(record.key()).is_some());
+            registry.leave(record.key());
+            assert!(registry.get(record.key()).is_none());
+        }
+        assert_eq!(registry.len.load(Ordering::Relaxed), 1, "the slot is reused");
+    }
+}

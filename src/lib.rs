@@ -2,14 +2,26 @@
 #![deny(unsafe_op_in_unsafe_fn, missing_docs)]
 
 pub mod event;
+mod manager;
 mod object;
+mod pool;
 mod sync;
 mod thread;
 mod unwind;
 
+pub use manager::PoolManager;
+pub use manager::builder::PoolManagerBuilder;
+pub use manager::shutdown::ShutdownReport;
+pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
 pub use object::destroy::settle;
 pub use object::strong::Ref;
 pub use object::weak::Weak;
+pub use pool::dump::PoolDump;
+pub use pool::guard::{AutoreleasePool, autoreleasepool};
+pub use pool::implicit::autorelease;
+pub use pool::namespace::RootPolicy;
+pub use pool::pool_ref::PoolRef;
+pub use pool::token::{PoolToken, PopError};
 pub use thread::handle::{Closed, ThreadHandle};
 pub use thread::key::ThreadKey;
 

@@ -161,7 +161,7 @@ impl Count {
             return true;
         }
         // Relaxed: says nothing to anybody; upgrades fail by `strong` already.
-        self.0.fetch_add(WEAK - HELD, Ordering::Relaxed);
+        self.0.fetch_add(WEAK.wrapping_sub(HELD), Ordering::Relaxed);
         false
     }
 
@@ -247,7 +247,11 @@ impl Count {
 
     pub(crate) fn strong(&self) -> usize {
         let word = self.0.load(Ordering::Relaxed);
-        if word & HELD == 0 { 0 } else { strong(word) as usize }
+        if word & HELD == 0 {
+            0
+        } else {
+            strong(word) as usize
+        }
     }
 
     /// 0 if there is no strong reference.

@@ -126,7 +126,10 @@ const fn plan(prefix: usize, payload: Layout) -> Option<Plan> {
         return None;
     };
     match Layout::from_size_align(size, align) {
-        Ok(layout) => Some(Plan { layout, payload: offset }),
+        Ok(layout) => Some(Plan {
+            layout,
+            payload: offset,
+        }),
         Err(_) => None,
     }
 }
@@ -167,7 +170,9 @@ fn allocate(plan: Plan, class: &'static Class, count: Count) -> Thin {
 #[inline]
 unsafe fn deallocate(thin: Thin, plan: Plan) {
     // SAFETY: ours alone by the caller's promise.
-    unsafe { thin.cast::<Header>().sub(1).as_mut() }.count.freed();
+    unsafe { thin.cast::<Header>().sub(1).as_mut() }
+        .count
+        .freed();
     // SAFETY: the base of the allocation.
     unsafe { dealloc(thin.sub(plan.payload).as_ptr(), plan.layout) };
 }
@@ -234,7 +239,10 @@ impl<T> SizedClass<T> {
     /// # Safety
     /// See [`Class::destroy`].
     unsafe fn destroy(thin: Thin) {
-        let _freeing = Freeing { thin, plan: Self::PLAN };
+        let _freeing = Freeing {
+            thin,
+            plan: Self::PLAN,
+        };
         if needs_drop::<T>() {
             // SAFETY: the object is there.
             unsafe { header(thin) }.count.bury_sole();

@@ -57,7 +57,10 @@ impl<T: ?Sized> Ref<T> {
     /// allocation, and the caller gives up one strong reference to it.
     #[inline]
     pub(crate) unsafe fn adopt(ptr: NonNull<T>) -> Self {
-        Self { ptr, owns: PhantomData }
+        Self {
+            ptr,
+            owns: PhantomData,
+        }
     }
 
     #[inline]

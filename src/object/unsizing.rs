@@ -42,10 +42,7 @@ impl<T: ?Sized> Handle for Ref<T> {
     type Target = T;
     type Of<U: ?Sized + 'static> = Ref<U>;
 
-    unsafe fn coerce<U: ?Sized + 'static>(
-        self,
-        coerce: impl FnOnce(*mut T) -> *mut U,
-    ) -> Ref<U> {
+    unsafe fn coerce<U: ?Sized + 'static>(self, coerce: impl FnOnce(*mut T) -> *mut U) -> Ref<U> {
         // SAFETY: by the caller's promise the same object; its reference moves.
         unsafe { Ref::adopt(coerced(Ref::into_payload(self), coerce)) }
     }
@@ -57,10 +54,7 @@ impl<T: ?Sized> Handle for Weak<T> {
     type Target = T;
     type Of<U: ?Sized + 'static> = Weak<U>;
 
-    unsafe fn coerce<U: ?Sized + 'static>(
-        self,
-        coerce: impl FnOnce(*mut T) -> *mut U,
-    ) -> Weak<U> {
+    unsafe fn coerce<U: ?Sized + 'static>(self, coerce: impl FnOnce(*mut T) -> *mut U) -> Weak<U> {
         // SAFETY: as for `Ref`; a dangling pointer stays one.
         unsafe { Weak::adopt(coerced(self.into_payload(), coerce)) }
     }

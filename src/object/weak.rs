@@ -43,7 +43,10 @@ impl<T> Weak<T> {
         let ptr = ptr::without_provenance_mut(DANGLING);
         // SAFETY: not null.
         let ptr = unsafe { NonNull::new_unchecked(ptr) };
-        Self { ptr, owns: PhantomData }
+        Self {
+            ptr,
+            owns: PhantomData,
+        }
     }
 }
 
@@ -53,7 +56,10 @@ impl<T: ?Sized> Weak<T> {
     /// pointer of `new`), and the caller gives up one weak reference to it.
     #[inline]
     pub(crate) unsafe fn adopt(ptr: NonNull<T>) -> Self {
-        Self { ptr, owns: PhantomData }
+        Self {
+            ptr,
+            owns: PhantomData,
+        }
     }
 
     #[inline]
@@ -83,13 +89,15 @@ impl<T: ?Sized> Weak<T> {
     /// How many strong references there are; 0 after the last release.
     pub fn strong_count(&self) -> usize {
         // SAFETY: the memory is there by `self`.
-        self.thin().map_or(0, |thin| unsafe { header(thin) }.count.strong())
+        self.thin()
+            .map_or(0, |thin| unsafe { header(thin) }.count.strong())
     }
 
     /// How many weak references there are; 0 after the last strong release.
     pub fn weak_count(&self) -> usize {
         // SAFETY: the memory is there by `self`.
-        self.thin().map_or(0, |thin| unsafe { header(thin) }.count.weak())
+        self.thin()
+            .map_or(0, |thin| unsafe { header(thin) }.count.weak())
     }
 
     /// Whether both name the same object, or both none.

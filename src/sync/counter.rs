@@ -30,9 +30,9 @@ impl Counter {
         self.0.store(n, Ordering::Relaxed);
     }
 
-    /// For counters that several threads write.
-    pub(crate) fn add_shared(&self, n: u64) {
-        self.0.fetch_add(n, Ordering::Relaxed);
+    /// For counters that several threads write. Gives the figure before.
+    pub(crate) fn add_shared(&self, n: u64) -> u64 {
+        self.0.fetch_add(n, Ordering::Relaxed)
     }
 
     /// Takes the figure away, for a counter whose writer has gone.

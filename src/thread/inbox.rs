@@ -34,7 +34,12 @@ pub(crate) struct Node {
 impl Node {
     pub(crate) fn new(kind: Kind, target: ThreadKey, run: unsafe fn(NonNull<Node>)) -> Self {
         let next = Cell::new(ptr::null_mut());
-        Self { next, kind, target, run }
+        Self {
+            next,
+            kind,
+            target,
+            run,
+        }
     }
 }
 

@@ -65,12 +65,7 @@ impl Orphans {
         self.run(&self.calls, me, run)
     }
 
-    fn run(
-        &self,
-        from: &Inbox,
-        me: Option<ThreadKey>,
-        mut run: impl FnMut(Message),
-    ) -> usize {
+    fn run(&self, from: &Inbox, me: Option<ThreadKey>, mut run: impl FnMut(Message)) -> usize {
         let mut ran = 0;
         for message in from.take() {
             if me.is_some_and(|me| me.index() == message.target().index()) {

@@ -172,7 +172,9 @@ pub(super) fn depart(record: &Record) {
     BY_ID.remove(&record.id);
     DEPARTED.created.add_shared(record.tally.created.take());
     DEPARTED.destroyed.add_shared(record.tally.destroyed.take());
-    DEPARTED.handed_over.add_shared(record.tally.handed_over.take());
+    DEPARTED
+        .handed_over
+        .add_shared(record.tally.handed_over.take());
     CURRENT.with(|c| {
         c.record.set(gone());
         let owner = c.owner.replace(ptr::null_mut());

@@ -57,7 +57,7 @@ lazy! {
 fn locate(index: usize) -> (usize, usize) {
     let nth = index / FIRST + 1;
     let bucket = nth.ilog2() as usize;
-    (bucket, index - (FIRST << bucket) + FIRST)
+    (bucket, index + FIRST - (FIRST << bucket))
 }
 
 fn generation(state: u64) -> u32 {
@@ -95,7 +95,10 @@ impl Registry {
         // synchronise by themselves.
         let index = self.len.fetch_add(1, Ordering::Relaxed);
         let (bucket, _) = locate(index);
-        assert!(bucket < BUCKETS, "too many threads at once for the registry");
+        assert!(
+            bucket < BUCKETS,
+            "too many threads at once for the registry"
+        );
         if !self.buckets[bucket].load(Ordering::Relaxed).is_null() {
             return;
         }
@@ -278,6 +281,10 @@ mod tests {
             registry.leave(record.key());
             assert!(registry.get(record.key()).is_none());
         }
-        assert_eq!(registry.len.load(Ordering::Relaxed), 1, "the slot is reused");
+        assert_eq!(
+            registry.len.load(Ordering::Relaxed),
+            1,
+            "the slot is reused"
+        );
     }
 }

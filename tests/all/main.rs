@@ -1,1 +1,2 @@
-//! Tests.
+//! One binary, modules by topic.
+mod smoke;

@@ -22,12 +22,14 @@ macro_rules! operations {
     ($t:ty) => {
         #[track_caller]
         pub(crate) fn store(&self, value: $t, order: Ordering) {
-            self.0.store(value, ordering(Location::caller(), "store", order));
+            self.0
+                .store(value, ordering(Location::caller(), "store", order));
         }
 
         #[track_caller]
         pub(crate) fn swap(&self, value: $t, order: Ordering) -> $t {
-            self.0.swap(value, ordering(Location::caller(), "rmw", order))
+            self.0
+                .swap(value, ordering(Location::caller(), "rmw", order))
         }
 
         #[track_caller]
@@ -53,7 +55,9 @@ macro_rules! operations {
             failure: Ordering,
         ) -> Result<$t, $t> {
             if spurious() {
-                return Err(self.0.load(ordering(Location::caller(), "failure", failure)));
+                return Err(self
+                    .0
+                    .load(ordering(Location::caller(), "failure", failure)));
             }
             self.compare_exchange(current, new, success, failure)
         }
@@ -83,12 +87,14 @@ macro_rules! integer {
 
             #[track_caller]
             pub(crate) fn fetch_add(&self, value: $t, order: Ordering) -> $t {
-                self.0.fetch_add(value, ordering(Location::caller(), "rmw", order))
+                self.0
+                    .fetch_add(value, ordering(Location::caller(), "rmw", order))
             }
 
             #[track_caller]
             pub(crate) fn fetch_sub(&self, value: $t, order: Ordering) -> $t {
-                self.0.fetch_sub(value, ordering(Location::caller(), "rmw", order))
+                self.0
+                    .fetch_sub(value, ordering(Location::caller(), "rmw", order))
             }
 
             operations!($t);

@@ -1,0 +1,269 @@
+//! `PoolManager`: whose pools, on which threads.
+//!
+//! * [`builder`]: own managers and their settings
+//! * [`snapshot`]: what goes on
+//! * [`shutdown`]: getting everything released: `quiesce` and `shutdown`
+
+pub(crate) mod builder;
+pub(crate) mod shutdown;
+pub(crate) mod snapshot;
+
+use crate::object::destroy::{Scope, in_destructor};
+use crate::object::strong::Ref;
+use crate::pool::drain;
+use crate::pool::guard::AutoreleasePool;
+use crate::pool::implicit::autorelease_to;
+use crate::pool::local;
+use crate::pool::mail;
+use crate::pool::namespace::{Namespace, RootPolicy};
+use crate::pool::token::{self, PoolToken, PopError};
+use crate::sync::lazy;
+use crate::sync::thread::ThreadId;
+use crate::thread::handle::ThreadHandle;
+use crate::thread::key::ThreadKey;
+use crate::thread::record;
+use crate::thread::registry::REGISTRY;
+use crate::unwind::{FirstPanic, resume_or_report};
+use builder::PoolManagerBuilder;
+use std::fmt;
+use std::sync::Arc;
+
+/// Gives every thread a stack of pools of its own: `PoolManager::getInstance()`,
+/// made for threads.
+///
+/// There is one for the process, [`global`](Self::global), which
+/// [`AutoreleasePool::new`], [`autoreleasepool`](crate::autoreleasepool()) and
+/// [`autorelease`](crate::autorelease) use; most programs need no other. A library
+/// that must not mix its pools with those of its host makes its own. No entry
+/// crosses from one manager to another, or from one thread to another.
+///
+/// Threads need not be announced: each is entered when it first uses the crate,
+/// under a [`ThreadKey`] that is never reused, and left when it ends. That, too, is
+/// shared by all managers.
+///
+/// Clones are handles to the same manager. When the last handle is gone, pools
+/// that are open stay valid, and what waits in root pools is released when the
+/// thread next uses a manager for the first time, or ends.
+///
+/// ```
+/// use releasepool::{PoolManager, Ref};
+/// let manager = PoolManager::new();
+/// let token = manager.push();
+/// manager.autorelease(Ref::new("temporary"));
+/// assert_eq!(manager.pop(token), Ok(1));
+/// ```
+#[derive(Clone)]
+pub struct PoolManager {
+    handle: Arc<Handle>,
+}
+
+struct Handle {
+    namespace: Arc<Namespace>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.namespace.abandoned.set(1);
+    }
+}
+
+lazy! {
+    static GLOBAL: PoolManager = PoolManager::of(Namespace::global());
+}
+
+impl PoolManager {
+    /// The process's own manager, made by the first use, of whichever thread.
+    pub fn global() -> &'static Self {
+        &GLOBAL
+    }
+
+    /// A manager of your own, with the default settings.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// A manager of your own, with settings.
+    #[must_use]
+    pub fn builder() -> PoolManagerBuilder {
+        PoolManagerBuilder::default()
+    }
+
+    fn of(namespace: Arc<Namespace>) -> Self {
+        Self {
+            handle: Arc::new(Handle { namespace }),
+        }
+    }
+
+    fn namespace(&self) -> &Arc<Namespace> {
+        &self.handle.namespace
+    }
+
+    /// The name given to the [builder](Self::builder).
+    pub fn name(&self) -> Option<&str> {
+        self.namespace().name.as_deref()
+    }
+
+    /// Opens a pool on the calling thread. See [`AutoreleasePool`].
+    #[must_use = "a pool that is not kept is closed at once"]
+    pub fn pool(&self) -> AutoreleasePool {
+        let namespace = self.namespace();
+        AutoreleasePool::open(|local| local.stack(namespace), || namespace.clone())
+    }
+
+    /// Opens a pool on the calling thread that is named by a token: for foreign
+    /// code, which cannot hold a guard. In Rust use [`pool`](Self::pool).
+    ///
+    /// A pool that is never popped is drained when the thread ends.
+    #[must_use = "the pool stays open until the token is popped"]
+    pub fn push(&self) -> PoolToken {
+        token::push(self.namespace())
+    }
+
+    /// Drains and closes the pool of `token`, and first all token pools that were
+    /// opened inside it. Guard pools inside it stay valid and untouched. Returns how
+    /// many entries were released.
+    ///
+    /// # Errors
+    /// If the token is stale, foreign, or its pool is being drained by a caller of
+    /// this call: see [`PopError`]. Nothing has happened then.
+    ///
+    /// # Panics
+    /// As [`AutoreleasePool::drain`]; the pools are closed all the same.
+    pub fn pop(&self, token: PoolToken) -> Result<usize, PopError> {
+        token::pop(self.namespace(), token)
+    }
+
+    /// Hands the reference to this manager's current pool on this thread, or to its
+    /// root pool. See [`autorelease`](crate::autorelease()).
+    pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) {
+        let namespace = self.namespace();
+        autorelease_to(Ref::into_payload(r).cast(), |local| local.stack(namespace));
+    }
+
+    /// Drains this thread's root pool, as [`AutoreleasePool::drain`] does a pool,
+    /// and returns how many entries were released.
+    ///
+    /// # Panics
+    /// As [`AutoreleasePool::drain`].
+    pub fn drain_root(&self) -> usize {
+        local::with(|local| {
+            let Some(local) = local else { return 0 };
+            drain::drain(&local.stack(self.namespace()).root, None).resume()
+        })
+    }
+
+    /// Marks an outermost boundary of this thread's work: the end of a callback
+    /// that a foreign host made, say. If the manager's policy is
+    /// [`RootPolicy::DrainAtBoundary`] and the root pool has passed its watermark,
+    /// it is drained. Returns how many entries were released.
+    ///
+    /// Does nothing inside a pool or a destructor, which is no boundary. Costs
+    /// a few loads if there is nothing to do.
+    ///
+    /// # Panics
+    /// As [`AutoreleasePool::drain`].
+    pub fn boundary(&self) -> usize {
+        let namespace = self.namespace();
+        if namespace.policy != RootPolicy::DrainAtBoundary || in_destructor() {
+            return 0;
+        }
+        local::with(|local| {
+            let Some(stack) = local.and_then(|local| local.find(namespace)) else {
+                return 0;
+            };
+            if stack.root.len() < namespace.watermark || !stack.at_root() {
+                return 0;
+            }
+            drain::drain(&stack.root, None).resume()
+        })
+    }
+
+    /// Runs the closures that were [posted](ThreadHandle::post) to this thread, in
+    /// order, and returns how many; those that they post in their turn wait for
+    /// the next call. Also releases what was sent to this thread.
+    ///
+    /// Inside a destructor or drain it does nothing and returns 0: closures never
+    /// run in the middle of somebody's release. The inbox is the thread's, whichever
+    /// manager is asked.
+    ///
+    /// # Panics
+    /// With the first panic of a closure or destructor, after all have run.
+    pub fn run_inbox(&self) -> usize {
+        if in_destructor() {
+            return 0;
+        }
+        local::with(|local| {
+            let Some(local) = local else { return 0 };
+            let mut panics = FirstPanic::default();
+            {
+                let scope = Scope::enter();
+                mail::deliver(local, &scope, &mut panics);
+            }
+            let mut ran = 0;
+            for _ in 0..local.posted() {
+                let Some(call) = local.pop_posted() else {
+                    break;
+                };
+                panics.guard(|| call.run());
+                ran += 1;
+            }
+            if let Some(payload) = panics.into_first() {
+                resume_or_report(payload);
+            }
+            ran
+        })
+    }
+
+    /// The calling thread, to be sent to by others. `None` while its
+    /// thread-locals are torn down.
+    pub fn current_thread(&self) -> Option<ThreadHandle> {
+        record::current().map(ThreadHandle)
+    }
+
+    /// The thread of this key, if it lives. Wait-free.
+    pub fn thread(&self, key: ThreadKey) -> Option<ThreadHandle> {
+        REGISTRY.get(key).map(ThreadHandle)
+    }
+
+    /// The thread that the standard library knows by `id`, if it lives and has used
+    /// this crate.
+    pub fn thread_by_id(&self, id: ThreadId) -> Option<ThreadHandle> {
+        record::by_id(id).map(ThreadHandle)
+    }
+
+    /// All threads that live and have used this crate, in no order that matters.
+    /// Those that come or go meanwhile may be missing.
+    pub fn threads(&self) -> Vec<ThreadHandle> {
+        REGISTRY.all().into_iter().map(ThreadHandle).collect()
+    }
+
+    /// Whether one of the calling thread's pools has an entry for this object.
+    /// Linear in the entries.
+    pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
+        local::with(|local| {
+            let Some(local) = local else { return false };
+            let Some(stack) = local.find(self.namespace()) else {
+                return false;
+            };
+            let thin = Ref::thin(r);
+            stack.root.contains(thin) || local.pools(stack).any(|pool| pool.contains(thin))
+        })
+    }
+}
+
+impl Default for PoolManager {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for PoolManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolManager")
+            .field("name", &self.name())
+            .field("watermark", &self.namespace().watermark)
+            .field("policy", &self.namespace().policy)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,150 @@
+//! Getting everything released: `quiesce` and `shutdown`.
+
+use super::PoolManager;
+use super::snapshot::ThreadSnapshot;
+use crate::object::destroy::{Scope, in_destructor};
+use crate::pool::{local, mail};
+use crate::thread::orphans::ORPHANS;
+use crate::thread::record::current_key;
+use crate::unwind::{FirstPanic, Payload, resume_or_report};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// How long to sleep at most before looking again.
+const NAP: Duration = Duration::from_millis(2);
+
+/// What [`PoolManager::shutdown`] came to.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ShutdownReport {
+    /// Entries that the calling thread released.
+    pub released: usize,
+    /// The threads that still hold something: open pools or entries in the root
+    /// pool. Empty if all is released.
+    pub holders: Vec<ThreadSnapshot>,
+    /// Releases and closures whose thread has ended, and that are still to be run.
+    pub orphans: usize,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+impl fmt::Display for ShutdownReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "shut down in {:?}: {} entries released",
+            self.elapsed, self.released
+        )?;
+        if self.orphans > 0 {
+            write!(f, ", {} orphans left", self.orphans)?;
+        }
+        for thread in &self.holders {
+            let (pools, root) = (thread.open_pools, thread.root_entries);
+            let label = thread.label();
+            write!(
+                f,
+                "\n  thread {label} holds {pools} open pools, {root} root entries"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ShutdownReport {}
+
+impl PoolManager {
+    /// Gets released what is deferred and belongs to nobody in particular: releases
+    /// and closures whose thread has ended. Also releases what was sent to the
+    /// calling thread. Waits, for at most `deadline`, for other threads that are in
+    /// the middle of the same. Returns whether nothing is left.
+    ///
+    /// Orphaned closures run here, on the calling thread; but never on the thread
+    /// that took the place of the one they were meant for, so that one must leave
+    /// them to another. Inside a destructor or drain nothing is run.
+    ///
+    /// # Panics
+    /// With the first panic of a closure or destructor, at the end.
+    pub fn quiesce(&self, deadline: Duration) -> bool {
+        let (done, panic) = self.try_quiesce(deadline);
+        if let Some(payload) = panic {
+            resume_or_report(payload);
+        }
+        done
+    }
+
+    fn try_quiesce(&self, deadline: Duration) -> (bool, Option<Payload>) {
+        let start = Instant::now();
+        let mut panics = FirstPanic::default();
+        loop {
+            if !in_destructor() {
+                run_deferred(&mut panics);
+            }
+            let done = ORPHANS.outstanding() == 0;
+            if done || start.elapsed() >= deadline {
+                return (done, panics.into_first());
+            }
+            self.namespace().changed.sleep(NAP);
+        }
+    }
+
+    /// Gets everything of this manager released: drains the calling thread's root
+    /// pool, [quiesces](Self::quiesce), asks the other threads, and waits until
+    /// they hold nothing any more, for at most `deadline`.
+    ///
+    /// It never drains a pool of another thread that lives. A thread that is asked
+    /// drains its root pool at the end of its next outermost drain of a pool of
+    /// this manager; open pools are its own affair. Afterwards the manager works as
+    /// before: what is autoreleased from then on is not covered.
+    ///
+    /// # Errors
+    /// If something is still held at the deadline; the report says who holds what,
+    /// the calling thread's own open pools with it.
+    ///
+    /// # Panics
+    /// With the first panic of a closure or destructor, at the end.
+    pub fn shutdown(&self, deadline: Duration) -> Result<ShutdownReport, ShutdownReport> {
+        let start = Instant::now();
+        let released = self.drain_root();
+        let (_, panic) = self.try_quiesce(deadline);
+        let me = current_key();
+        for entry in &self.namespace().threads {
+            if Some(*entry.key()) != me {
+                entry.value().asked.set(1);
+            }
+        }
+        let report = loop {
+            let snapshot = self.snapshot();
+            let orphans = ORPHANS.outstanding();
+            let holds = |t: &ThreadSnapshot| t.open_pools > 0 || t.root_entries > 0;
+            let holders: Vec<_> = snapshot.threads.into_iter().filter(holds).collect();
+            let done = holders.is_empty() && orphans == 0;
+            let elapsed = start.elapsed();
+            if done || elapsed >= deadline {
+                let report = ShutdownReport {
+                    released,
+                    holders,
+                    orphans,
+                    elapsed,
+                };
+                break if done { Ok(report) } else { Err(report) };
+            }
+            self.namespace().changed.sleep(NAP);
+        };
+        if let Some(payload) = panic {
+            resume_or_report(payload);
+        }
+        report
+    }
+}
+
+/// Does once what `quiesce` is for.
+fn run_deferred(panics: &mut FirstPanic) {
+    {
+        let scope = Scope::enter();
+        local::with(|local| match local {
+            Some(local) => mail::deliver(local, &scope, panics),
+            None => mail::deliver_orphans(&scope, panics),
+        });
+    }
+    ORPHANS.run_calls(current_key(), |call| panics.guard(|| call.run()));
+}

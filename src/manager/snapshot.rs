@@ -1,0 +1,179 @@
+//! What goes on: figures for people.
+
+use super::PoolManager;
+use crate::pool::namespace::StackStats;
+use crate::thread::key::ThreadKey;
+use crate::thread::orphans::ORPHANS;
+use crate::thread::record::{DEPARTED, Tally};
+use crate::thread::registry::REGISTRY;
+use std::fmt;
+
+/// The state of a manager and of the threads, by [`PoolManager::snapshot`].
+///
+/// Figures of other threads are read while they go on, so they need not fit
+/// together to the last digit. [`fmt::Display`] gives a table.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// The threads that live and have used the crate.
+    pub threads: Vec<ThreadSnapshot>,
+    /// What threads did that have ended.
+    pub departed: Totals,
+    /// Releases and closures whose thread has ended, waiting or being run.
+    pub orphans: usize,
+}
+
+/// One thread in a [`Snapshot`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ThreadSnapshot {
+    /// The thread's key.
+    pub key: ThreadKey,
+    /// The thread's name.
+    pub name: Option<String>,
+    /// Pools of this manager that are open, forgotten ones with them.
+    pub open_pools: usize,
+    /// Entries that wait in this manager's root pool.
+    pub root_entries: usize,
+    /// What the thread has done.
+    pub totals: Totals,
+}
+
+/// What was done by a thread, since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Totals {
+    /// Pools of this manager opened.
+    pub pools_pushed: u64,
+    /// Entries that pools of this manager took in, as far as they have been
+    /// released or wait in the root pool.
+    pub autoreleased: u64,
+    /// Entries that drains of this manager's pools released.
+    pub released: u64,
+    /// Objects made, in whatever way.
+    pub created: u64,
+    /// Objects destroyed, in whatever way.
+    pub destroyed: u64,
+    /// References sent by [`ThreadHandle::release`](crate::ThreadHandle::release).
+    pub handed_over: u64,
+}
+
+impl Totals {
+    fn of(stats: Option<&StackStats>, tally: &Tally) -> Self {
+        // Destroyed before created: an object made in between must not look
+        // destroyed but never made.
+        let destroyed = tally.destroyed.get();
+        let released = stats.map_or(0, |s| s.released.get());
+        Self {
+            pools_pushed: stats.map_or(0, |s| s.opened.get()),
+            autoreleased: released + stats.map_or(0, |s| s.root.get()),
+            released,
+            created: tally.created.get(),
+            destroyed,
+            handed_over: tally.handed_over.get(),
+        }
+    }
+}
+
+impl Snapshot {
+    /// Counted objects that live in the process, whoever made them.
+    pub fn live_objects(&self) -> u64 {
+        let all = || {
+            self.threads
+                .iter()
+                .map(|t| &t.totals)
+                .chain([&self.departed])
+        };
+        let destroyed = all().fold(0u64, |sum, t| sum.wrapping_add(t.destroyed));
+        let created = all().fold(0u64, |sum, t| sum.wrapping_add(t.created));
+        created.saturating_sub(destroyed)
+    }
+
+    /// The thread of this key, if it is there.
+    pub fn thread(&self, key: ThreadKey) -> Option<&ThreadSnapshot> {
+        self.threads.iter().find(|thread| thread.key == key)
+    }
+}
+
+impl PoolManager {
+    /// What goes on, for people to look at: cheap enough for every frame.
+    ///
+    /// The calling thread's own figures are exact outside drains.
+    pub fn snapshot(&self) -> Snapshot {
+        let threads = REGISTRY.all().into_iter().map(|record| {
+            let stats = self
+                .namespace()
+                .threads
+                .get(&record.key())
+                .map(|s| s.clone());
+            let stats = stats.as_deref();
+            let open = stats.map_or(0, |s| s.opened.get().saturating_sub(s.closed.get()));
+            ThreadSnapshot {
+                key: record.key(),
+                name: record.name().map(str::to_owned),
+                open_pools: open as usize,
+                root_entries: stats.map_or(0, |s| s.root.get()) as usize,
+                totals: Totals::of(stats, &record.tally),
+            }
+        });
+        Snapshot {
+            threads: threads.collect(),
+            departed: Totals::of(Some(&self.namespace().departed), &DEPARTED),
+            orphans: ORPHANS.outstanding(),
+        }
+    }
+}
+
+impl fmt::Display for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} live objects, {} orphans",
+            self.live_objects(),
+            self.orphans
+        )?;
+        let columns = [
+            "open",
+            "root",
+            "pushed",
+            "autoreleased",
+            "released",
+            "created",
+        ];
+        write!(f, "{:<24}", "thread")?;
+        for column in columns.iter().chain(&["destroyed", "handed over"]) {
+            write!(f, " {column:>12}")?;
+        }
+        for thread in &self.threads {
+            write!(f, "\n{:<24}", thread.label())?;
+            write!(f, " {:>12} {:>12}", thread.open_pools, thread.root_entries)?;
+            write!(f, "{}", thread.totals)?;
+        }
+        write!(
+            f,
+            "\n{:<24} {:>12} {:>12}{}",
+            "(ended)", "", "", self.departed
+        )
+    }
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let made = [self.pools_pushed, self.autoreleased, self.released];
+        let lives = [self.created, self.destroyed, self.handed_over];
+        for figure in made.into_iter().chain(lives) {
+            write!(f, " {figure:>12}")?;
+        }
+        Ok(())
+    }
+}
+
+impl ThreadSnapshot {
+    /// Name and key.
+    pub(super) fn label(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{name} ({})", self.key),
+            None => self.key.to_string(),
+        }
+    }
+}

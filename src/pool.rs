@@ -1,0 +1,24 @@
+//! Autorelease pools.
+//!
+//! * [`page`]: chains of pending releases
+//! * [`head`]: one pool, and the frames that say which pool is current
+//! * [`local`]: a thread's pools; [`stack`]: those of one manager on it
+//! * [`namespace`]: what a manager is to its pools
+//! * [`guard`]: `AutoreleasePool`; [`pool_ref`]: what it lends; [`dump`]: what is in it
+//! * [`implicit`]: the current pool and the root pool; [`token`]: for foreign code
+//! * [`drain`]: how a pool is emptied; [`mail`]: what other threads release here
+//! * [`exit`]: what a thread's end does with its pools
+
+pub(crate) mod drain;
+pub(crate) mod dump;
+pub(crate) mod exit;
+pub(crate) mod guard;
+pub(crate) mod head;
+pub(crate) mod implicit;
+pub(crate) mod local;
+pub(crate) mod mail;
+pub(crate) mod namespace;
+pub(crate) mod page;
+pub(crate) mod pool_ref;
+pub(crate) mod stack;
+pub(crate) mod token;

@@ -1,0 +1,43 @@
+//! What is in a pool.
+
+use super::guard::AutoreleasePool;
+use crate::object::header::header;
+use crate::thread::record::current_label;
+use std::fmt;
+
+/// The contents of a pool, to be displayed; by
+/// [`AutoreleasePool::dump`].
+///
+/// First a line with name, thread and number of entries; then a line per entry,
+/// newest first, that is in the order in which they will be released: address,
+/// type, and strong count at the time of writing.
+pub struct PoolDump<'p>(pub(super) &'p AutoreleasePool);
+
+impl fmt::Display for PoolDump<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = self.0.head();
+        let len = head.len();
+        let entries = if len == 1 { "entry" } else { "entries" };
+        write!(
+            f,
+            "pool \"{}\", thread {}: {len} {entries}",
+            head.name(),
+            current_label()
+        )?;
+        for index in (0..len).rev() {
+            // The formatter is foreign code, but can only add to the pool.
+            let Some(thin) = head.get(index) else { break };
+            // SAFETY: alive by the entry's reference: the pool is borrowed.
+            let object = unsafe { header(thin) };
+            let (name, count) = (object.class.type_name(), object.count.strong());
+            write!(f, "\n  {thin:p} {name} count {count}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for PoolDump<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,264 @@
+//! One pool: its entries, and its place among the pools of its thread.
+//!
+//! # Which pool is current
+//!
+//! Each manager has, on each thread, a chain of [`Frame`]s; its end is the root
+//! pool's. A pool that is opened puts its frame on top. So does a *barrier*: a
+//! drain (whose pool is current meanwhile) or a scope such as `autoreleasepool`.
+//! The topmost frame that has a pool says which one is current.
+//!
+//! Closing a pool takes away its frame and, as far as the next barrier, all
+//! above it: they are pools that were forgotten, or that will be dropped out of
+//! order. Those keep their entries; they are merely not current any more. What
+//! is above a barrier was opened inside the drain or scope, and is left alone.
+
+use super::page::{Page, PageCache};
+use super::stack::Stack;
+use crate::object::header::Thin;
+use std::borrow::Cow;
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
+
+/// See the module. Frames of pools stand in their heads, those of barriers on
+/// the machine's stack; both are there as long as they are in the chain.
+pub(crate) struct Frame {
+    pub(crate) prev: Cell<*const Frame>,
+    /// The pool that is current while this is the topmost frame with one.
+    pub(crate) pool: Cell<*const Head>,
+    pub(crate) barrier: bool,
+}
+
+impl Frame {
+    pub(crate) const fn new(barrier: bool) -> Self {
+        Self {
+            prev: Cell::new(ptr::null()),
+            pool: Cell::new(ptr::null()),
+            barrier,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Not in use.
+    Free,
+    /// Owned by an `AutoreleasePool`.
+    Guard,
+    /// Named by a `PoolToken`.
+    Token,
+    /// The one at the bottom.
+    Root,
+}
+
+/// One pool. It stays at its address as long as its thread's block lives;
+/// guards hold that address, tokens its index and generation.
+pub(crate) struct Head {
+    pub(crate) frame: Frame,
+    /// Where the next entry goes, in `page`.
+    top: Cell<*mut Thin>,
+    /// The end of `page`.
+    end: Cell<*mut Thin>,
+    /// The topmost page; null until the first entry.
+    page: Cell<*mut Page>,
+    /// The stack that the pool belongs to while it is open.
+    pub(crate) stack: Cell<*const Stack>,
+    pub(crate) kind: Cell<Kind>,
+    /// How many drains of this pool are going on: more than one only for root
+    /// pools.
+    pub(crate) draining: Cell<u32>,
+    /// Goes up whenever a token pool is closed.
+    pub(crate) generation: Cell<u32>,
+    pub(crate) index: u32,
+    /// The next free head.
+    pub(crate) next_free: Cell<*const Head>,
+    /// Set and taken, never borrowed, while the pool is open.
+    name: UnsafeCell<Option<Cow<'static, str>>>,
+}
+
+impl Head {
+    pub(crate) const fn new(index: u32, kind: Kind) -> Self {
+        Self {
+            frame: Frame::new(false),
+            top: Cell::new(ptr::null_mut()),
+            end: Cell::new(ptr::null_mut()),
+            page: Cell::new(ptr::null_mut()),
+            stack: Cell::new(ptr::null()),
+            kind: Cell::new(kind),
+            draining: Cell::new(0),
+            generation: Cell::new(0),
+            index,
+            next_free: Cell::new(ptr::null()),
+            name: UnsafeCell::new(None),
+        }
+    }
+
+    pub(crate) fn set_name(&self, name: Option<Cow<'static, str>>) {
+        // SAFETY: the thread's own, and nobody has borrowed it: `name` is only
+        // called on open pools, this on one that is being opened or closed.
+        unsafe { *self.name.get() = name };
+    }
+
+    #[inline]
+    pub(crate) fn is_named(&self) -> bool {
+        // SAFETY: no unique borrow is ever alive outside `set_name`.
+        unsafe { (*self.name.get()).is_some() }
+    }
+
+    /// The name that the pool was given, or one for its kind.
+    pub(crate) fn name(&self) -> &str {
+        // SAFETY: as above; the name changes only when the pool is closed.
+        match unsafe { &*self.name.get() } {
+            Some(name) => name,
+            None => match self.kind.get() {
+                Kind::Root => "root",
+                Kind::Token => "token",
+                Kind::Guard | Kind::Free => "unnamed",
+            },
+        }
+    }
+
+    /// Whether the pool never had an entry since it was opened.
+    #[inline]
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.page.get().is_null()
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        let page = self.page.get();
+        if page.is_null() {
+            return 0;
+        }
+        // SAFETY: the page is the pool's, and `top` points into it.
+        unsafe { (*page).below + self.top.get().offset_from(Page::start(page)) as usize }
+    }
+
+    /// Adds an entry: the pool takes over one strong reference.
+    #[inline]
+    pub(crate) fn push(&self, thin: Thin, pages: &PageCache) {
+        if self.top.get() == self.end.get() {
+            self.grow(pages);
+        }
+        let top = self.top.get();
+        // SAFETY: `grow` saw to it that there is room in the page.
+        unsafe {
+            Page::touch(self.page.get());
+            top.write(thin);
+            self.top.set(top.add(1));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&self, pages: &PageCache) {
+        let page = pages.get(self.page.get(), self.len());
+        self.page.set(page);
+        // SAFETY: a page.
+        unsafe {
+            self.top.set(Page::start(page));
+            self.end.set(Page::end(page));
+        }
+    }
+
+    /// Takes the newest entry, with all that name the same object right below it
+    /// in the same page. Gives how many there were.
+    #[inline]
+    pub(crate) fn take(&self, pages: &PageCache) -> Option<(Thin, u32)> {
+        let mut page = self.page.get();
+        if page.is_null() {
+            return None;
+        }
+        let mut top = self.top.get();
+        // SAFETY: the pages are the pool's; `top` points into the topmost, and
+        // every entry below it has been written.
+        unsafe {
+            let mut start = Page::start(page);
+            if top == start {
+                let prev = (*page).prev;
+                if prev.is_null() {
+                    return None;
+                }
+                pages.put(page);
+                page = prev;
+                self.page.set(page);
+                start = Page::start(page);
+                top = Page::end(page);
+                self.end.set(top);
+            }
+            Page::touch(page);
+            top = top.sub(1);
+            let thin = *top;
+            let mut n = 1;
+            while top > start && *top.sub(1) == thin {
+                top = top.sub(1);
+                n += 1;
+            }
+            self.top.set(top);
+            Some((thin, n))
+        }
+    }
+
+    /// The place of the next entry, to see whether a destructor has added any.
+    #[inline]
+    pub(crate) fn mark(&self) -> *mut Thin {
+        self.top.get()
+    }
+
+    /// Gives the pages back. What is still in them is leaked; returns how many
+    /// entries that were.
+    pub(crate) fn clear_pages(&self, pages: &PageCache) -> usize {
+        let leaked = self.len();
+        let mut page = self.page.replace(ptr::null_mut());
+        self.top.set(ptr::null_mut());
+        self.end.set(ptr::null_mut());
+        while !page.is_null() {
+            // SAFETY: the pool's own pages, given up.
+            unsafe {
+                let prev = (*page).prev;
+                pages.put(page);
+                page = prev;
+            }
+        }
+        leaked
+    }
+
+    /// Entry `index`, from the oldest on.
+    pub(crate) fn get(&self, index: usize) -> Option<Thin> {
+        if index >= self.len() {
+            return None;
+        }
+        let mut page = self.page.get();
+        // SAFETY: the pages are the pool's; the index is below `len`.
+        unsafe {
+            while (*page).below > index {
+                page = (*page).prev;
+            }
+            Some(*Page::start(page).add(index - (*page).below))
+        }
+    }
+
+    /// Whether there is an entry for this object. Linear.
+    pub(crate) fn contains(&self, thin: Thin) -> bool {
+        let mut page = self.page.get();
+        let mut end = self.top.get();
+        while !page.is_null() {
+            // SAFETY: the pages are the pool's; all below `end` is written.
+            unsafe {
+                let start = Page::start(page);
+                let len = end.offset_from(start) as usize;
+                if std::slice::from_raw_parts(start, len).contains(&thin) {
+                    return true;
+                }
+                page = (*page).prev;
+                if !page.is_null() {
+                    end = Page::end(page);
+                }
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,88 @@
+//! The current pool and the root pool.
+
+use super::head::{Head, Kind};
+use super::local::{self, Local};
+use super::stack::Stack;
+use crate::event::{Event, EventKind};
+use crate::object::destroy::release;
+use crate::object::header::{Thin, header};
+use crate::object::strong::Ref;
+use crate::thread::record::current_label;
+
+/// Hands the reference to this thread's current pool, to be released when that
+/// is drained: *autorelease*. Without an open pool it goes to the thread's root
+/// pool, which [`PoolManager::drain_root`](crate::PoolManager::drain_root) and the
+/// thread's end drain; the first time, an [event](crate::event) says so.
+///
+/// Returns no reference, as nobody knows when the current pool is drained: use
+/// [`AutoreleasePool::autorelease`](crate::AutoreleasePool::autorelease) if you need
+/// the object until then.
+///
+/// This is the process's own manager's; others have
+/// [`PoolManager::autorelease`](crate::PoolManager::autorelease).
+///
+/// Touches only memory of this thread. While the thread's own thread-locals are
+/// torn down there may be no pools any more: then the reference is released at
+/// once.
+///
+/// ```
+/// use releasepool::{Ref, autorelease, autoreleasepool};
+/// let r = Ref::new(1);
+/// let w = Ref::downgrade(&r);
+/// autoreleasepool(|_| {
+///     autorelease(r);
+///     assert!(w.upgrade().is_some());
+/// });
+/// assert!(w.upgrade().is_none());
+/// ```
+pub fn autorelease<T: ?Sized>(r: Ref<T>) {
+    autorelease_to(Ref::into_payload(r).cast(), |local| &local.first);
+}
+
+impl<T: ?Sized> Ref<T> {
+    /// The same as [`autorelease`].
+    pub fn autorelease(this: Self) {
+        autorelease(this);
+    }
+}
+
+/// Takes over one strong reference.
+#[inline]
+pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&Local) -> &Stack) {
+    local::with(|local| {
+        let Some(local) = local else {
+            // SAFETY: the reference that the caller gave up.
+            return unsafe { release(thin) };
+        };
+        let stack = stack(local);
+        let head = stack.current_pool();
+        if head.kind.get() == Kind::Root {
+            push_root(stack, head, thin);
+        } else {
+            head.push(thin, &local.pages);
+        }
+    });
+}
+
+#[cold]
+#[inline(never)]
+fn push_root(stack: &Stack, root: &Head, thin: Thin) {
+    // SAFETY: alive by the reference that we have.
+    let name = unsafe { header(thin) }.class.type_name();
+    root.push(thin, &stack.local().pages);
+    let len = root.len();
+    stack.stats.root.set(len as u64);
+    // What a drain autoreleases into its own root pool goes with it.
+    if root.draining.get() > 0 {
+        return;
+    }
+    if !stack.warned.replace(true) {
+        let event = Event::new(EventKind::NoPool, current_label());
+        event.pool("root").of_type(name).count(len).emit();
+    }
+    if len >= stack.next_mark.get() {
+        stack.next_mark.set(len.saturating_mul(2));
+        let event = Event::new(EventKind::RootWatermark, current_label());
+        event.pool("root").of_type(name).count(len).emit();
+    }
+}

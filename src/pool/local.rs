@@ -1,0 +1,355 @@
+//! A thread's pools: one block on the heap, found by a thread-local pointer.
+//!
+//! The block is made by the first use and goes when the thread exits. If guard
+//! pools are still open then (forgotten ones, or kept in other thread-locals),
+//! it is *detached*, and freed by the last of them. A pool that is opened after
+//! the exit gets a detached block of its own.
+
+use super::head::{Head, Kind};
+use super::namespace::Namespace;
+use super::page::PageCache;
+use super::stack::Stack;
+use crate::sync::{SMALL, boxed, local, unbox};
+use crate::thread::inbox::Message;
+use crate::thread::key::ThreadKey;
+use crate::thread::orphans::ORPHANS;
+use crate::thread::record::{self, Record};
+use std::cell::{Cell, UnsafeCell};
+use std::collections::VecDeque;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+/// Heads that are made at a time.
+const CHUNK: usize = if SMALL { 2 } else { 32 };
+
+type Chunk = [Head; CHUNK];
+
+pub(crate) struct Local {
+    /// That of the process's own manager; in a detached block, that of the
+    /// manager that the pool was opened by.
+    pub(crate) first: Stack,
+    /// Those of other managers. Never borrowed while other code runs.
+    others: UnsafeCell<Vec<NonNull<Stack>>>,
+    pub(crate) pages: PageCache,
+    free: Cell<*const Head>,
+    chunks: UnsafeCell<Vec<NonNull<Chunk>>>,
+    /// `None` in blocks that were made detached.
+    record: Option<Arc<Record>>,
+    detached: Cell<bool>,
+    /// Guard pools that are open in a detached block.
+    guards: Cell<usize>,
+    /// Closures that were posted, oldest first.
+    posted: UnsafeCell<VecDeque<Message>>,
+}
+
+local! {
+    /// Null before the first use, [`exited`] after the thread's exit.
+    static LOCAL: Cell<*const Local> = Cell::new(ptr::null());
+}
+
+fn exited() -> *const Local {
+    ptr::without_provenance(usize::MAX)
+}
+
+/// Hands `f` the calling thread's block, made if need be; `None` once the thread
+/// has exited.
+///
+/// `f` must not run a thread's exit; nothing but the destructor of a
+/// thread-local does.
+#[inline]
+pub(crate) fn with<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
+    let mut local = LOCAL.with(Cell::get);
+    if local.is_null() {
+        local = enter();
+    }
+    if local == exited() {
+        f(None)
+    } else {
+        // SAFETY: the block lives until the thread's exit.
+        f(Some(unsafe { &*local }))
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn enter() -> *const Local {
+    let local = match record::current() {
+        Some(record) => {
+            record::set_exit_hook(super::exit::exit);
+            Local::make(Namespace::global(), Some(record)).as_ptr()
+        }
+        None => exited(),
+    };
+    LOCAL.with(|l| l.set(local));
+    local
+}
+
+/// The block, if there is one: for the thread's exit.
+pub(super) fn attached() -> Option<NonNull<Local>> {
+    let local = LOCAL.with(Cell::get);
+    if local == exited() {
+        None
+    } else {
+        NonNull::new(local.cast_mut())
+    }
+}
+
+/// From here on the thread has no pools of its own.
+pub(super) fn set_exited() {
+    LOCAL.with(|l| l.set(exited()));
+}
+
+impl Local {
+    fn make(namespace: Arc<Namespace>, record: Option<Arc<Record>>) -> NonNull<Self> {
+        let key = record.as_ref().map(|record| record.key());
+        let local = boxed(Self {
+            first: Stack::new(namespace),
+            others: UnsafeCell::new(Vec::new()),
+            pages: PageCache::new(),
+            free: Cell::new(ptr::null()),
+            chunks: UnsafeCell::new(Vec::new()),
+            detached: Cell::new(record.is_none()),
+            record,
+            guards: Cell::new(0),
+            posted: UnsafeCell::new(VecDeque::new()),
+        });
+        // SAFETY: just made.
+        let this = unsafe { local.as_ref() };
+        this.first.settle_in(this, key);
+        local
+    }
+
+    /// A pool of `namespace` in a detached block of its own.
+    #[cold]
+    pub(crate) fn open_detached(namespace: Arc<Namespace>) -> NonNull<Head> {
+        let local = Self::make(namespace, None);
+        // SAFETY: just made.
+        let this = unsafe { local.as_ref() };
+        this.guards.set(1);
+        this.open(&this.first, Kind::Guard)
+    }
+
+    pub(crate) fn key(&self) -> Option<ThreadKey> {
+        self.record.as_ref().map(|record| record.key())
+    }
+
+    pub(crate) fn record(&self) -> Option<&Record> {
+        self.record.as_deref()
+    }
+
+    /// Opens a pool: it is current from now on.
+    #[inline]
+    pub(crate) fn open(&self, stack: &Stack, kind: Kind) -> NonNull<Head> {
+        let mut free = self.free.get();
+        if free.is_null() {
+            free = self.grow();
+        }
+        // SAFETY: heads live as long as the block.
+        let head = unsafe { &*free };
+        self.free.set(head.next_free.get());
+        head.kind.set(kind);
+        head.stack.set(stack);
+        stack.push_frame(&head.frame);
+        stack.stats.opened.add(1);
+        NonNull::from(head)
+    }
+
+    /// More heads; gives the first of them.
+    #[cold]
+    #[inline(never)]
+    fn grow(&self) -> *const Head {
+        // SAFETY: the thread's own; nothing else runs meanwhile.
+        let chunks = unsafe { &mut *self.chunks.get() };
+        let first = chunks.len() * CHUNK;
+        let chunk = boxed(std::array::from_fn(|i| {
+            let index = u32::try_from(first + i).expect("fewer pools than that fit the memory");
+            Head::new(index, Kind::Free)
+        }));
+        chunks.push(chunk);
+        // SAFETY: just made; heads are only ever shared.
+        let heads: &Chunk = unsafe { chunk.as_ref() };
+        let mut next = self.free.get();
+        for head in heads.iter().rev() {
+            head.frame.pool.set(head);
+            head.next_free.set(next);
+            next = head;
+        }
+        self.free.set(next);
+        next
+    }
+
+    /// Takes back the head of a closed pool, its entries and frame gone.
+    #[inline]
+    pub(crate) fn recycle(&self, head: &Head) {
+        // SAFETY: the pool was opened with this stack, which is still there.
+        unsafe { &*head.stack.get() }.stats.closed.add(1);
+        head.kind.set(Kind::Free);
+        head.next_free.set(self.free.get());
+        self.free.set(head);
+    }
+
+    /// Whether closing a pool of `stack` is a moment to do more than that.
+    #[inline]
+    pub(crate) fn has_duties(&self, stack: &Stack) -> bool {
+        self.detached.get() || self.has_mail() || stack.stats.asked.get() != 0
+    }
+
+    #[inline]
+    fn has_mail(&self) -> bool {
+        self.record().is_some_and(|record| record.inbox.has_mail()) || ORPHANS.has_releases()
+    }
+
+    /// The head of this index, if there is one.
+    pub(crate) fn head(&self, index: u32) -> Option<&Head> {
+        let index = index as usize;
+        // SAFETY: the thread's own; nothing else runs meanwhile.
+        let chunk = unsafe { (&*self.chunks.get()).get(index / CHUNK).copied() }?;
+        // SAFETY: heads live as long as the block.
+        Some(&unsafe { chunk.as_ref() }[index % CHUNK])
+    }
+
+    /// The open pools of a stack, but the root.
+    pub(crate) fn pools<'l>(&'l self, stack: &'l Stack) -> impl Iterator<Item = &'l Head> {
+        let heads = (0..).map_while(|index| self.head(index));
+        heads.filter(move |head| head.kind.get() != Kind::Free && ptr::eq(head.stack.get(), stack))
+    }
+
+    /// The stack of a manager, if this thread has used it.
+    pub(crate) fn find(&self, namespace: &Arc<Namespace>) -> Option<&Stack> {
+        if Arc::ptr_eq(&self.first.namespace, namespace) {
+            return Some(&self.first);
+        }
+        // SAFETY: the thread's own; nothing else runs meanwhile.
+        let others = unsafe { &*self.others.get() };
+        for stack in others {
+            // SAFETY: stacks in the list are there.
+            let stack = unsafe { stack.as_ref() };
+            if Arc::ptr_eq(&stack.namespace, namespace) {
+                return Some(stack);
+            }
+        }
+        None
+    }
+
+    /// The stack of a manager.
+    pub(crate) fn stack(&self, namespace: &Arc<Namespace>) -> &Stack {
+        match self.find(namespace) {
+            Some(stack) => stack,
+            None => self.add(namespace),
+        }
+    }
+
+    #[cold]
+    fn add(&self, namespace: &Arc<Namespace>) -> &Stack {
+        self.prune();
+        let stack = boxed(Stack::new(namespace.clone()));
+        // SAFETY: just made.
+        unsafe { stack.as_ref() }.settle_in(self, self.key());
+        // SAFETY: the thread's own; nothing else runs meanwhile.
+        unsafe { (*self.others.get()).push(stack) };
+        // SAFETY: it stays until `prune` or the block's end, which both see to it
+        // that nobody uses it.
+        unsafe { &*stack.as_ptr() }
+    }
+
+    /// Drains and frees the stacks of managers that nobody has a handle to.
+    fn prune(&self) {
+        // Draining runs foreign code, which may come back here: so one at a time,
+        // and nothing borrowed meanwhile.
+        while let Some(stack) = self.take_abandoned() {
+            // SAFETY: ours, off the list.
+            let this = unsafe { stack.as_ref() };
+            let outcome = super::drain::drain(&this.root, None);
+            if let Some(key) = self.key() {
+                this.retire(key);
+            }
+            this.root.clear_pages(&self.pages);
+            // SAFETY: made by `add`, off the list; the manager has no handle to
+            // find it by, and nothing is open in it or going on.
+            drop(unsafe { unbox(stack) });
+            outcome.resume();
+        }
+    }
+
+    fn take_abandoned(&self) -> Option<NonNull<Stack>> {
+        // SAFETY: the thread's own; nothing else runs meanwhile.
+        let others = unsafe { &mut *self.others.get() };
+        let at = others.iter().position(|stack| {
+            // SAFETY: stacks in the list are there.
+            let stack = unsafe { stack.as_ref() };
+            stack.namespace.abandoned.get() != 0 && stack.is_idle()
+        })?;
+        Some(others.swap_remove(at))
+    }
+
+    /// All stacks, by number.
+    pub(super) fn nth_stack(&self, n: usize) -> Option<&Stack> {
+        if n == 0 {
+            return Some(&self.first);
+        }
+        // SAFETY: the thread's own; nothing else runs meanwhile.
+        let stack = unsafe { (&*self.others.get()).get(n - 1).copied() }?;
+        // SAFETY: stacks in the list are there.
+        Some(unsafe { &*stack.as_ptr() })
+    }
+
+    pub(crate) fn push_posted(&self, message: Message) {
+        // SAFETY: the thread's own; nothing else runs meanwhile.
+        unsafe { (*self.posted.get()).push_back(message) };
+    }
+
+    pub(crate) fn pop_posted(&self) -> Option<Message> {
+        // SAFETY: as in `push_posted`.
+        unsafe { (*self.posted.get()).pop_front() }
+    }
+
+    pub(crate) fn posted(&self) -> usize {
+        // SAFETY: as in `push_posted`.
+        unsafe { (*self.posted.get()).len() }
+    }
+
+    /// The thread has exited; `guards` pools are still open.
+    ///
+    /// # Safety
+    /// The caller gives up the block: nothing but open guards uses it from here.
+    pub(super) unsafe fn detach(local: NonNull<Self>, guards: usize) {
+        // SAFETY: not freed yet.
+        let this = unsafe { local.as_ref() };
+        this.detached.set(true);
+        this.guards.set(guards);
+        if guards == 0 {
+            // SAFETY: nobody uses it any more.
+            drop(unsafe { unbox(local) });
+        }
+    }
+
+    /// A guard pool has been closed. The last one of a detached block frees it.
+    ///
+    /// # Safety
+    /// The caller does not use the block any more, and has no reference into it.
+    pub(super) unsafe fn guard_closed(local: NonNull<Self>) {
+        // SAFETY: not freed yet.
+        let this = unsafe { local.as_ref() };
+        if this.detached.get() {
+            let guards = this.guards.get() - 1;
+            this.guards.set(guards);
+            if guards == 0 {
+                // SAFETY: nobody uses it any more.
+                drop(unsafe { unbox(local) });
+            }
+        }
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        for stack in self.others.get_mut().drain(..) {
+            // SAFETY: made by `add`.
+            drop(unsafe { unbox(stack) });
+        }
+        for chunk in self.chunks.get_mut().drain(..) {
+            // SAFETY: made by `grow`.
+            drop(unsafe { unbox(chunk) });
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The pools of one manager on one thread.
+
+use super::head::{Frame, Head, Kind};
+use super::local::Local;
+use super::namespace::{Namespace, StackStats};
+use crate::thread::key::ThreadKey;
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
+use std::sync::Arc;
+
+/// See the module. Stays at its address; everything in it is its thread's own.
+pub(crate) struct Stack {
+    local: Cell<*const Local>,
+    pub(crate) namespace: Arc<Namespace>,
+    pub(crate) stats: Arc<StackStats>,
+    /// The topmost frame: see [`super::head`].
+    current: Cell<*const Frame>,
+    pub(crate) root: Head,
+    /// Open token pools, oldest first. Never borrowed while other code runs.
+    tokens: UnsafeCell<Vec<*const Head>>,
+    /// Whether it has been said that something waits in the root pool.
+    pub(crate) warned: Cell<bool>,
+    /// The number of root entries at which the next event is due.
+    pub(crate) next_mark: Cell<usize>,
+}
+
+impl Stack {
+    pub(crate) fn new(namespace: Arc<Namespace>) -> Self {
+        Self {
+            local: Cell::new(ptr::null()),
+            next_mark: Cell::new(namespace.watermark),
+            namespace,
+            stats: Arc::default(),
+            current: Cell::new(ptr::null()),
+            root: Head::new(u32::MAX, Kind::Root),
+            tokens: UnsafeCell::new(Vec::new()),
+            warned: Cell::new(false),
+        }
+    }
+
+    /// Ties the knots, once the stack is where it stays.
+    pub(crate) fn settle_in(&self, local: &Local, key: Option<ThreadKey>) {
+        self.local.set(local);
+        self.root.stack.set(self);
+        self.root.frame.pool.set(&self.root);
+        self.current.set(&self.root.frame);
+        if let Some(key) = key {
+            self.namespace.threads.insert(key, self.stats.clone());
+        }
+    }
+
+    /// The statistics move to the manager when the thread leaves.
+    pub(crate) fn retire(&self, key: ThreadKey) {
+        self.namespace.threads.remove(&key);
+        let (to, from) = (&self.namespace.departed, &self.stats);
+        to.opened.add_shared(from.opened.get());
+        to.closed.add_shared(from.closed.get());
+        to.released.add_shared(from.released.get());
+        self.namespace.changed.wake();
+    }
+
+    #[inline]
+    pub(crate) fn local(&self) -> &Local {
+        // SAFETY: a stack lives in its block, which outlives it.
+        unsafe { &*self.local.get() }
+    }
+
+    /// The pool that implicit releases go to.
+    #[inline]
+    pub(crate) fn current_pool(&self) -> &Head {
+        let mut frame = self.current.get();
+        loop {
+            // SAFETY: frames in the chain are there, and the root's, which has a
+            // pool, is at its end.
+            let (pool, prev) = unsafe { ((*frame).pool.get(), (*frame).prev.get()) };
+            if !pool.is_null() {
+                // SAFETY: pools in the chain are open.
+                return unsafe { &*pool };
+            }
+            frame = prev;
+        }
+    }
+
+    /// Whether no pool is open, but perhaps the root is being drained.
+    pub(crate) fn at_root(&self) -> bool {
+        ptr::eq(self.current_pool(), &self.root)
+    }
+
+    #[inline]
+    pub(crate) fn push_frame(&self, frame: &Frame) {
+        frame.prev.set(self.current.get());
+        self.current.set(frame);
+    }
+
+    #[inline]
+    pub(crate) fn is_topmost(&self, frame: &Frame) -> bool {
+        ptr::eq(self.current.get(), frame)
+    }
+
+    /// Takes away the frame that is known to be the topmost.
+    #[inline]
+    pub(crate) fn pop_frame(&self, frame: &Frame) {
+        debug_assert!(self.is_topmost(frame));
+        self.current.set(frame.prev.get());
+    }
+
+    /// Takes away a frame and what is above it, as far as the next barrier. A
+    /// frame that is not in the chain any more is left alone.
+    pub(crate) fn remove_frame(&self, frame: &Frame) {
+        let mut above: *const Frame = ptr::null();
+        let mut at = self.current.get();
+        while !ptr::eq(at, frame) {
+            if at.is_null() {
+                return;
+            }
+            // SAFETY: frames in the chain are there.
+            let here = unsafe { &*at };
+            if here.barrier {
+                above = at;
+            }
+            at = here.prev.get();
+        }
+        if above.is_null() {
+            self.current.set(frame.prev.get());
+        } else {
+            // SAFETY: as above.
+            unsafe { &*above }.prev.set(frame.prev.get());
+        }
+    }
+
+    pub(crate) fn push_token(&self, head: &Head) {
+        // SAFETY: the thread's own; nothing else runs meanwhile.
+        unsafe { (*self.tokens.get()).push(head) };
+    }
+
+    pub(crate) fn last_token(&self) -> Option<&Head> {
+        // SAFETY: as in `push_token`; token pools in the list are open.
+        unsafe { (*self.tokens.get()).last().map(|head| &**head) }
+    }
+
+    pub(crate) fn pop_token(&self) {
+        // SAFETY: as in `push_token`.
+        unsafe { (*self.tokens.get()).pop() };
+    }
+
+    /// Whether this token pool, or one above it, is being drained.
+    pub(crate) fn token_is_draining(&self, head: &Head) -> bool {
+        // SAFETY: as in `last_token`.
+        let tokens = unsafe { &*self.tokens.get() };
+        let from_the_top = tokens.iter().rev();
+        for &token in from_the_top {
+            // SAFETY: as in `last_token`.
+            if unsafe { &*token }.draining.get() > 0 {
+                return true;
+            }
+            if ptr::eq(token, head) {
+                break;
+            }
+        }
+        false
+    }
+
+    /// Whether nothing is open or going on here.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.stats.opened.get() == self.stats.closed.get()
+            && self.root.draining.get() == 0
+            && self.is_topmost(&self.root.frame)
+    }
+}
+
+/// A frame of a drain or scope: in the chain as long as this lives.
+pub(crate) struct Barrier<'s> {
+    stack: &'s Stack,
+    frame: &'s Frame,
+}
+
+impl<'s> Barrier<'s> {
+    /// `frame` stays where it is, on the caller's stack.
+    #[inline]
+    pub(crate) fn raise(stack: &'s Stack, frame: &'s Frame, pool: Option<&Head>) -> Self {
+        frame.pool.set(pool.map_or(ptr::null(), |pool| pool));
+        stack.push_frame(frame);
+        Self { stack, frame }
+    }
+}
+
+impl Drop for Barrier<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.stack.is_topmost(self.frame) {
+            self.stack.pop_frame(self.frame);
+        } else {
+            self.stack.remove_frame(self.frame);
+        }
+    }
+}

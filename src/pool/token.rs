@@ -1,0 +1,146 @@
+//! Pools that are named by tokens: for foreign code, which cannot hold a guard.
+
+use super::drain;
+use super::head::{Head, Kind};
+use super::local;
+use super::namespace::Namespace;
+use super::stack::Stack;
+use crate::thread::key::ThreadKey;
+use crate::unwind::{FirstPanic, resume_or_report};
+use std::sync::Arc;
+
+/// Names one pool that was pushed by
+/// [`PoolManager::push`](crate::PoolManager::push); plain data, for foreign code.
+///
+/// It is good for one [`pop`](crate::PoolManager::pop), by the same manager on the
+/// same thread; every other use is an error, and never harms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PoolToken {
+    manager: u64,
+    /// `None` if the thread had already exited: nothing was pushed.
+    thread: Option<ThreadKey>,
+    index: u32,
+    generation: u32,
+}
+
+/// Why a pool was not popped. Nothing has happened then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PopError {
+    /// The pool has been popped already.
+    #[error("the pool of this token has been popped already")]
+    Stale,
+    /// Pools are popped by the thread that pushed them.
+    #[error("the pool of this token belongs to thread {owner}")]
+    WrongThread {
+        /// The thread that pushed it.
+        owner: ThreadKey,
+    },
+    /// Pools are popped by the manager that pushed them.
+    #[error("the pool of this token belongs to another manager")]
+    WrongManager,
+    /// A drain of this pool, or of a token pool inside it, is going on, and the
+    /// caller is one of the destructors that it runs.
+    #[error("the pool of this token is being drained by a caller of this call")]
+    Draining,
+}
+
+/// Opens a pool, which is current from now on.
+pub(crate) fn push(namespace: &Arc<Namespace>) -> PoolToken {
+    local::with(|local| {
+        let manager = namespace.id;
+        let Some(local) = local else {
+            return PoolToken {
+                manager,
+                thread: None,
+                index: 0,
+                generation: 0,
+            };
+        };
+        let stack = local.stack(namespace);
+        // SAFETY: heads live as long as the block.
+        let head = unsafe { local.open(stack, Kind::Token).as_ref() };
+        stack.push_token(head);
+        PoolToken {
+            manager,
+            thread: local.key(),
+            index: head.index,
+            generation: head.generation.get(),
+        }
+    })
+}
+
+/// Drains and closes a pool and all token pools inside it; gives the number of
+/// entries released.
+pub(crate) fn pop(namespace: &Arc<Namespace>, token: PoolToken) -> Result<usize, PopError> {
+    if token.manager != namespace.id {
+        return Err(PopError::WrongManager);
+    }
+    local::with(|local| {
+        let Some(owner) = token.thread else {
+            return if local.is_none() {
+                Ok(0)
+            } else {
+                Err(PopError::Stale)
+            };
+        };
+        let Some(local) = local.filter(|local| local.key() == Some(owner)) else {
+            return Err(PopError::WrongThread { owner });
+        };
+        let stack = local.find(namespace).ok_or(PopError::Stale)?;
+        let head = local.head(token.index).ok_or(PopError::Stale)?;
+        if head.generation.get() != token.generation
+            || head.kind.get() != Kind::Token
+            || !std::ptr::eq(head.stack.get(), stack)
+        {
+            return Err(PopError::Stale);
+        }
+        if stack.token_is_draining(head) {
+            return Err(PopError::Draining);
+        }
+        Ok(pop_down_to(stack, head))
+    })
+}
+
+fn pop_down_to(stack: &Stack, head: &Head) -> usize {
+    let mut panics = FirstPanic::default();
+    let mut released = 0;
+    while let Some(last) = stack.last_token() {
+        let outcome = drain::drain(last, None);
+        released += outcome.released;
+        if let Some(payload) = outcome.panic {
+            panics.note(payload);
+        }
+        // Destructors may have pushed others, which go first.
+        if !stack
+            .last_token()
+            .is_some_and(|now| std::ptr::eq(now, last))
+        {
+            continue;
+        }
+        close(stack, last);
+        if std::ptr::eq(last, head) {
+            break;
+        }
+    }
+    if let Some(payload) = panics.into_first() {
+        resume_or_report(payload);
+    }
+    released
+}
+
+/// Closes the last token pool, which is empty.
+pub(super) fn close(stack: &Stack, head: &Head) {
+    stack.pop_token();
+    stack.remove_frame(&head.frame);
+    head.clear_pages(&stack.local().pages);
+    let generation = head.generation.get();
+    // A head whose generations are used up is never used again.
+    if let Some(next) = generation.checked_add(1) {
+        head.generation.set(next);
+        stack.local().recycle(head);
+    } else {
+        head.kind.set(Kind::Free);
+        stack.stats.closed.add(1);
+    }
+}

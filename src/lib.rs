@@ -3,6 +3,8 @@
 
 pub mod event;
 mod manager;
+#[cfg(all(loom, feature = "loom"))]
+pub mod model;
 mod object;
 mod pool;
 mod sync;

@@ -84,7 +84,6 @@ impl PoolManager {
     }
 
     /// A manager of your own, with settings.
-    #[must_use]
     pub fn builder() -> PoolManagerBuilder {
         PoolManagerBuilder::default()
     }

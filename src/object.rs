@@ -5,7 +5,7 @@
 //! * [`destroy`]: the end of an object, in constant stack
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
 //! * [`make`]: the ways to make a `Ref`; [`exclusive`]: to get the value back out
-//! * [`unsizing`]: `unsize!`
+//! * [`unsizing`]: the macro `unsize!`
 //! * [`traits`]: what `std::sync::Arc` implements, too
 
 pub(crate) mod count;

@@ -291,7 +291,7 @@ mod tests {
     fn the_fields_do_not_overlap() {
         assert_eq!(u64::from(u32::MAX) | WEAKS | HELD, u64::MAX);
         assert_eq!(u64::from(u32::MAX) & WEAKS, 0);
-        assert!(MAX_WEAK < WEAKS / WEAK);
+        const { assert!(MAX_WEAK < WEAKS / WEAK) };
     }
 
     #[test]
@@ -299,7 +299,7 @@ mod tests {
         let count = Count(AtomicU64::new(HELD | (1 << 31)));
         assert!(matches!(count.retain(), Err(Misuse::TooManyStrong)));
         assert!(matches!(count.upgrade(), Err(Misuse::TooManyStrong)));
-        let count = Count(AtomicU64::new(HELD | STRONG | MAX_WEAK * WEAK));
+        let count = Count(AtomicU64::new(HELD | STRONG | (MAX_WEAK * WEAK)));
         assert!(matches!(count.downgrade(), Err(Misuse::TooManyWeak)));
         let count = Count(AtomicU64::new(HELD | ((1 << 31) - 1)));
         assert!(count.retain().is_ok());
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn a_retain_from_the_destructor_does_not_bring_it_back() {
         for weaks in [0, 1] {
-            let count = Count(AtomicU64::new(HELD | STRONG | weaks * WEAK));
+            let count = Count(AtomicU64::new(HELD | STRONG | (weaks * WEAK)));
             assert!(count.release().unwrap());
             if count.bury() {
                 count.bury_sole();

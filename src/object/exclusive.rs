@@ -5,7 +5,6 @@ use super::destroy::release_weak;
 use super::header::{SliceClass, allocate_sized, allocate_slice, checked, header};
 use super::strong::Ref;
 use crate::thread::record::tally_destroyed;
-use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
 fn count<T: ?Sized>(this: &Ref<T>) -> &Count {
@@ -87,15 +86,17 @@ impl<T: ?Sized> Ref<T> {
 }
 
 /// What [`Ref::make_mut`] needs to know: how to make a new object of the same
-/// kind.
-trait Renew {
+/// kind. For every `T: Clone`, `[T]` of such, and `str`; sealed.
+pub trait Renew {
     /// A new object with a clone of the value.
+    #[doc(hidden)]
     fn renew(this: &Ref<Self>) -> Ref<Self>;
 
     /// A new object's memory, of the same size and class.
     ///
     /// # Safety
     /// The object of `this` is there.
+    #[doc(hidden)]
     unsafe fn same(this: NonNull<Self>) -> NonNull<Self>;
 }
 
@@ -132,48 +133,42 @@ impl Renew for str {
     }
 }
 
-fn make_mut<T: ?Sized + Renew + 'static>(this: &mut Ref<T>) -> &mut T {
-    if count(this).is_sole() {
-        // Nothing to do.
-    } else if count(this).take_value() {
-        // Only weak references besides ours: leave them the old memory and move
-        // the value. Nothing here can panic but allocation, which aborts.
+impl<T: ?Sized + Renew> Ref<T> {
+    /// The value, mutably; for `T: Clone`, `[T]` of such, and `str`. If there are
+    /// other strong references it is cloned first, into an object of its own; if
+    /// there are weak ones only, it is moved, and they no longer upgrade.
+    ///
+    /// # Panics
+    /// If cloning does; nothing has changed then.
+    pub fn make_mut(this: &mut Self) -> &mut T {
+        if count(this).is_sole() {
+            // Nothing to do.
+        } else if count(this).take_value() {
+            Self::move_out(this);
+        } else {
+            *this = T::renew(this);
+        }
+        // SAFETY: nobody else can reach the object, and `this` is borrowed.
+        unsafe { Ref::payload(this).as_mut() }
+    }
+
+    /// Only weak references besides `this`, whose value `Count::take_value` has
+    /// made ours: leaves them the old memory and moves the value. Nothing here can
+    /// panic.
+    fn move_out(this: &mut Self) {
         let old = Ref::payload(this);
         // SAFETY: the memory is there by the weak reference that we now have.
         let new = unsafe { T::same(old) };
         // SAFETY: ours by `take_value`.
         let size = size_of_val(unsafe { old.as_ref() });
+        let (from, to) = (old.cast::<u8>(), new.cast::<u8>());
         // SAFETY: both are of this size, and do not overlap; the old value is not
         // used again.
-        unsafe { ptr::copy_nonoverlapping(old.cast::<u8>().as_ptr(), new.cast().as_ptr(), size) };
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.as_ptr(), size) };
         // SAFETY: a new object with its value, and our reference.
         let new = unsafe { Ref::adopt(new) };
-        let old = ManuallyDrop::new(std::mem::replace(this, new));
+        std::mem::forget(std::mem::replace(this, new));
         tally_destroyed(1);
-        drop(Shell(Ref::payload(&old)));
-    } else {
-        *this = T::renew(this);
+        drop(Shell(old));
     }
-    // SAFETY: nobody else can reach the object, and `this` is borrowed.
-    unsafe { Ref::payload(this).as_mut() }
 }
-
-macro_rules! make_mut {
-    ($t:ty $(, $g:ident)?) => {
-        impl$(<$g: Clone>)? Ref<$t> {
-            /// The value, mutably. If there are other strong references it is
-            /// cloned first, into an object of its own; if there are weak ones
-            /// only, it is moved, and they no longer upgrade.
-            ///
-            /// # Panics
-            /// If cloning does; nothing has changed then.
-            pub fn make_mut(this: &mut Self) -> &mut $t {
-                make_mut(this)
-            }
-        }
-    };
-}
-
-make_mut!(T, T);
-make_mut!([T], T);
-make_mut!(str);

@@ -37,9 +37,10 @@ pub(crate) fn exit(record: &Arc<Record>) {
         inbox_open = false;
         close_inbox(record);
     }
-    // Normally there is nothing left.
     for stack in stacks(this) {
+        // Normally there is nothing left.
         leak(record, stack, &stack.root);
+        stack.root.clear_pages(&this.pages);
     }
     while let Some(call) = this.pop_posted() {
         ORPHANS.adopt(call);

@@ -93,7 +93,7 @@ impl PageCache {
     pub(crate) unsafe fn put(&self, page: *mut Page) {
         if self.len.get() == CACHED {
             // SAFETY: by the caller's promise; made by `new_page`.
-            drop(unsafe { unbox(NonNull::new_unchecked(page)) });
+            let _page = unsafe { unbox(NonNull::new_unchecked(page)) };
             return;
         }
         // SAFETY: by the caller's promise.

@@ -78,6 +78,9 @@ pub(crate) fn by_id(id: ThreadId) -> Option<Arc<Record>> {
     REGISTRY.get(key)
 }
 
+/// What the rooms above want done at a thread's exit.
+pub(super) type Hook = fn(&Arc<Record>);
+
 /// Where a thread finds itself. No destructor: it can be asked at any time.
 struct Current {
     /// Null before the first use, [`gone`] after the thread's exit.
@@ -85,7 +88,7 @@ struct Current {
     /// What keeps `record` alive; boxed by hand.
     owner: Cell<*mut Arc<Record>>,
     /// What the rooms above want done at exit.
-    hook: Cell<Option<fn(&Arc<Record>)>>,
+    hook: Cell<Option<Hook>>,
 }
 
 local! {
@@ -138,7 +141,7 @@ pub(crate) fn current_label() -> String {
 }
 
 /// Has `hook` called when this thread exits, before its record is retired.
-pub(crate) fn set_exit_hook(hook: fn(&Arc<Record>)) {
+pub(crate) fn set_exit_hook(hook: Hook) {
     CURRENT.with(|c| c.hook.set(Some(hook)));
 }
 
@@ -152,7 +155,7 @@ fn enter(c: &Current) {
 }
 
 /// What `thread_exit` does first: the hook and the record, if there is one.
-pub(super) type Leaving = (Arc<Record>, Option<fn(&Arc<Record>)>);
+pub(super) type Leaving = (Arc<Record>, Option<Hook>);
 
 pub(super) fn leaving() -> Option<Leaving> {
     CURRENT.with(|c| {

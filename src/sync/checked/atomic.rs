@@ -20,18 +20,21 @@ fn as_rmw(order: Ordering) -> Ordering {
 
 macro_rules! operations {
     ($t:ty) => {
+        #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
         pub(crate) fn store(&self, value: $t, order: Ordering) {
             self.0
                 .store(value, ordering(Location::caller(), "store", order));
         }
 
+        #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
         pub(crate) fn swap(&self, value: $t, order: Ordering) -> $t {
             self.0
                 .swap(value, ordering(Location::caller(), "rmw", order))
         }
 
+        #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
         pub(crate) fn compare_exchange(
             &self,
@@ -46,6 +49,7 @@ macro_rules! operations {
                 .compare_exchange(current, new, success, ordering(at, "failure", failure))
         }
 
+        #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
         pub(crate) fn compare_exchange_weak(
             &self,
@@ -112,8 +116,13 @@ macro_rules! integer {
 integer!(AtomicU64, u64);
 integer!(AtomicUsize, usize);
 
-#[derive(Debug)]
 pub(crate) struct AtomicPtr<T>(loom::sync::atomic::AtomicPtr<T>);
+
+impl<T> std::fmt::Debug for AtomicPtr<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl<T> AtomicPtr<T> {
     #[track_caller]

@@ -1,0 +1,58 @@
+//! The models and what runs them.
+//!
+//! * [`model`]: what a model is, and how one is checked
+//! * [`run`]: all of them, in processes of their own
+//! * [`weaken`]: the test of the models: orderings weakened one by one
+//! * the others: models, by what they are about
+
+mod canary;
+mod count;
+mod drain;
+mod exit;
+mod inbox;
+mod manager;
+mod model;
+mod probe;
+mod registry;
+mod run;
+mod weaken;
+
+use model::Model;
+use std::process::ExitCode;
+
+fn all() -> Vec<&'static Model> {
+    [
+        canary::MODELS,
+        count::MODELS,
+        drain::MODELS,
+        inbox::MODELS,
+        registry::MODELS,
+        exit::MODELS,
+        manager::MODELS,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+pub fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        ["--child", name, mode, weakened] => model::child(name, mode, weakened),
+        ["--list"] => {
+            for model in all() {
+                println!("{:<28} {}", model.name, model.about);
+            }
+            ExitCode::SUCCESS
+        }
+        ["--weaken"] => weaken::weaken_all(""),
+        ["--weaken", filter] => weaken::weaken_all(filter),
+        [] => run::run_all(""),
+        [filter] if !filter.starts_with('-') => run::run_all(filter),
+        _ => {
+            eprintln!("usage: cargo loom [NAME] | --list | --weaken [FILE]");
+            ExitCode::from(2)
+        }
+    }
+}

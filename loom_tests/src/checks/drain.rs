@@ -1,0 +1,124 @@
+//! A drain's way without a read-modify-write, against everything that could make it
+//! wrong.
+
+use super::model::Model;
+use super::probe::{Probe, died_on, me, spawn};
+use releasepool::{AutoreleasePool, PoolRef, Ref};
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "drain_load_only",
+        "drain against a use, a clone and a release elsewhere",
+        &["died on 0", "died on 1"],
+        drain_against_clone,
+    ),
+    Model::new(
+        "drain_upgrade",
+        "drain against an upgrade",
+        &[
+            "upgraded, died on 0",
+            "upgraded, died on 1",
+            "too late, died on 0",
+        ],
+        drain_against_upgrade,
+    ),
+    Model::new(
+        "drain_downgrade",
+        "drain against a downgrade, and an upgrade of that",
+        &[
+            "upgraded, died on 0",
+            "upgraded, died on 1",
+            "too late, died on 0",
+            "too late, died on 1",
+        ],
+        drain_against_downgrade,
+    ),
+    Model::new(
+        "drain_duplicates",
+        "an object that is in the pool three times, against a release elsewhere",
+        &["died on 0", "died on 1"],
+        drain_duplicates,
+    ),
+    Model::new(
+        "two_drains",
+        "one object in the pools of two threads",
+        &["died on 0", "died on 1"],
+        two_drains,
+    ),
+];
+
+fn drain_against_clone() -> String {
+    let mut pool = AutoreleasePool::new();
+    let r = PoolRef::retain(pool.create(Probe::new()));
+    let user = spawn(move || {
+        let again = r.clone();
+        drop(r);
+        again.look();
+        drop(again);
+        me()
+    });
+    pool.drain();
+    drop(pool);
+    let one = user.join().unwrap();
+    died_on(&[me(), one])
+}
+
+fn drain_against_upgrade() -> String {
+    let mut pool = AutoreleasePool::new();
+    let weak = PoolRef::downgrade(pool.create(Probe::new()));
+    let upgrader = spawn(move || (weak.upgrade().map(|r| r.look()).is_some(), me()));
+    pool.drain();
+    drop(pool);
+    let (upgraded, one) = upgrader.join().unwrap();
+    let upgraded = if upgraded { "upgraded" } else { "too late" };
+    format!("{upgraded}, {}", died_on(&[me(), one]))
+}
+
+fn drain_against_downgrade() -> String {
+    let mut pool = AutoreleasePool::new();
+    let r = PoolRef::retain(pool.create(Probe::new()));
+    let downgrader = spawn(move || {
+        r.look();
+        let weak = Ref::downgrade(&r);
+        drop(r);
+        (weak.upgrade().map(|r| r.look()).is_some(), me())
+    });
+    pool.drain();
+    drop(pool);
+    let (upgraded, one) = downgrader.join().unwrap();
+    let died = died_on(&[me(), one]);
+    format!("{}, {died}", if upgraded { "upgraded" } else { "too late" })
+}
+
+fn drain_duplicates() -> String {
+    let mut pool = AutoreleasePool::new();
+    let r = Ref::new(Probe::new());
+    for _ in 0..3 {
+        pool.autorelease(r.clone());
+    }
+    let user = spawn(move || {
+        r.look();
+        drop(r);
+        me()
+    });
+    assert_eq!(pool.drain(), 3);
+    drop(pool);
+    let one = user.join().unwrap();
+    died_on(&[me(), one])
+}
+
+fn two_drains() -> String {
+    let r = Ref::new(Probe::new());
+    let other = r.clone();
+    let drainer = spawn(move || {
+        let pool = AutoreleasePool::new();
+        pool.autorelease(other).look();
+        drop(pool);
+        me()
+    });
+    let pool = AutoreleasePool::new();
+    pool.autorelease(r).look();
+    drop(pool);
+    let one = drainer.join().unwrap();
+    died_on(&[me(), one])
+}

@@ -1,0 +1,174 @@
+//! A thread leaves while others send to it, and its slot is taken again at once.
+//!
+//! The main thread is the one that leaves.
+
+use super::model::Model;
+use super::probe::{Probe, me, spawn, take_deaths};
+use loom::thread::ThreadId;
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, model};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "exit_release",
+        "a release to a thread that leaves: there, or by the orphans",
+        &["by the leaver", "by a drain of the sender"],
+        exit_release,
+    ),
+    Model::new(
+        "exit_release_successor",
+        "the same while another thread takes the slot",
+        &[
+            "by the leaver",
+            "by the successor's drain, as an orphan",
+            "by quiesce",
+        ],
+        exit_release_successor,
+    )
+    // Three threads through the whole registry; unbounded takes very long.
+    .bounded(6),
+    Model::new(
+        "exit_post_successor",
+        "a closure to a thread that leaves: given back or run by quiesce, never by a successor",
+        &[
+            "given back, same slot",
+            "given back, other slot",
+            "run by quiesce, same slot",
+            "run by quiesce, other slot",
+        ],
+        exit_post_successor,
+    )
+    // As above.
+    .bounded(6),
+    Model::new(
+        "orphans_quiesce",
+        "two threads run orphans: each once, and quiesce sees what was done",
+        &["0 ran both", "1 ran both", "each ran one"],
+        orphans_quiesce,
+    )
+    // As above.
+    .bounded(6),
+];
+
+/// Sends a probe to the main thread, which leaves, and drains.
+fn exit_release() -> String {
+    let manager = PoolManager::global();
+    let leaver = manager.current_thread().unwrap();
+    drop(AutoreleasePool::new());
+    let r = Ref::new(Probe::new());
+    let sender = spawn(move || {
+        leaver.release(r);
+        drop(AutoreleasePool::new());
+        me()
+    });
+    model::thread_exit();
+    let sender = sender.join().unwrap();
+    assert!(manager.quiesce(Duration::ZERO));
+    match take_deaths()[..] {
+        [thread] if thread == me() => "by the leaver",
+        [thread] if thread == sender => "by a drain of the sender",
+        ref other => panic!("died on {other:?}"),
+    }
+    .to_owned()
+}
+
+fn exit_release_successor() -> String {
+    let manager = PoolManager::global();
+    let leaver = manager.current_thread().unwrap();
+    drop(AutoreleasePool::new());
+    let r = Ref::new(Probe::new());
+    let sender = loom::thread::spawn(move || {
+        leaver.release(r);
+    });
+    let successor = spawn(|| {
+        drop(AutoreleasePool::new());
+        me()
+    });
+    model::thread_exit();
+    let before = take_deaths();
+    sender.join().unwrap();
+    let successor = successor.join().unwrap();
+    let meanwhile = take_deaths();
+    assert!(manager.quiesce(Duration::ZERO));
+    let after = take_deaths();
+    match (&before[..], &meanwhile[..], &after[..]) {
+        ([t], [], []) if *t == me() => "by the leaver",
+        ([], [t], []) | ([t], [], []) if *t == successor => {
+            "by the successor's drain, as an orphan"
+        }
+        ([], [], [t]) if *t == me() => "by quiesce",
+        other => panic!("died {other:?}"),
+    }
+    .to_owned()
+}
+
+static RAN_ON: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
+
+fn ran_on() -> std::sync::MutexGuard<'static, Vec<ThreadId>> {
+    RAN_ON.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn exit_post_successor() -> String {
+    let manager = PoolManager::global();
+    let leaver = manager.current_thread().unwrap();
+    let key = leaver.key();
+    drop(AutoreleasePool::new());
+    let sender = loom::thread::spawn(move || {
+        let posted = leaver.post(|| ran_on().push(me()));
+        posted.map_err(|closed| (closed.0)()).is_ok()
+    });
+    let successor = spawn(|| {
+        let manager = PoolManager::global();
+        let key = manager.current_thread().unwrap().key();
+        assert_eq!(manager.run_inbox(), 0, "a closure ran on the successor");
+        (key, me())
+    });
+    model::thread_exit();
+    let accepted = sender.join().unwrap();
+    let (successor_key, successor) = successor.join().unwrap();
+    assert_ne!(key, successor_key);
+    assert!(manager.quiesce(Duration::ZERO));
+    let ran = std::mem::take(&mut *ran_on());
+    assert_eq!(ran.len(), 1, "ran exactly once");
+    assert_ne!(ran[0], successor);
+    let fate = if accepted {
+        assert_eq!(ran[0], me());
+        "run by quiesce"
+    } else {
+        "given back"
+    };
+    let same = model::slot(key) == model::slot(successor_key);
+    format!("{fate}, {}", if same { "same slot" } else { "other slot" })
+}
+
+fn orphans_quiesce() -> String {
+    let manager = PoolManager::global();
+    let gone = spawn(|| PoolManager::global().current_thread().unwrap());
+    let gone = gone.join().unwrap();
+    gone.release(Ref::new(Probe::new()));
+    let other = {
+        let gone = gone.clone();
+        let r = Ref::new(Probe::new());
+        spawn(move || {
+            gone.release(r);
+            let pool = AutoreleasePool::new();
+            autorelease(Ref::new(()));
+            drop(pool);
+            me()
+        })
+    };
+    while !manager.quiesce(Duration::ZERO) {
+        loom::thread::yield_now();
+    }
+    let one = other.join().unwrap();
+    assert!(manager.quiesce(Duration::ZERO));
+    let deaths = take_deaths();
+    assert_eq!(deaths.len(), 2);
+    match deaths.iter().filter(|t| **t == one).count() {
+        0 => "0 ran both",
+        2 => "1 ran both",
+        _ => "each ran one",
+    }
+    .to_owned()
+}

@@ -1,0 +1,187 @@
+//! The real manager on two threads: nobody touches another's entries.
+
+use super::model::Model;
+use super::probe::{Probe, me, spawn, take_deaths};
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use releasepool::{AutoreleasePool, PoolManager, PopError, Ref, autorelease, model};
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "classic_timeline",
+        "1 pushes, 2 pushes, 2 autoreleases, 1 pops, 2 still uses, 2 pops",
+        &["1 popped before 2 used", "2 used before 1 popped"],
+        classic_timeline,
+    ),
+    Model::new(
+        "push_pop_autorelease",
+        "push, autorelease and pop on two threads, by tokens, guards and the root",
+        &["each drained its own"],
+        push_pop_autorelease,
+    )
+    // Both threads go through the whole registry, twice.
+    .bounded(5),
+    Model::new(
+        "foreign_token",
+        "a token popped by another thread harms nobody",
+        &["refused before the pop", "refused after the pop"],
+        foreign_token,
+    ),
+    Model::new(
+        "first_use",
+        "two threads make the first use at once: one manager",
+        &["0 came first", "1 came first"],
+        first_use,
+    )
+    // Unbounded (once, by hand): 891,178 executions in 105 s.
+    .bounded(4),
+    Model::new(
+        "exit_drains_root",
+        "a thread ends with entries in its root and token pools, while another looks",
+        &["seen", "not seen"],
+        exit_drains_root,
+    ),
+];
+
+/// Nothing that the two threads do touches the same memory, which is the point; so
+/// that loom tries both orders all the same, they race for this, too.
+#[derive(Clone)]
+struct Order(Arc<AtomicUsize>);
+
+impl Order {
+    fn new() -> Self {
+        Self(Arc::new(AtomicUsize::new(0)))
+    }
+
+    /// How many came before.
+    fn next(&self) -> usize {
+        // Relaxed: it must order nothing.
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+fn classic_timeline() -> String {
+    let manager = PoolManager::global();
+    let one = manager.push();
+    let order = Order::new();
+    let used = order.clone();
+    let two = spawn(move || {
+        let manager = PoolManager::global();
+        let token = manager.push();
+        let r = Ref::new(Probe::new());
+        let weak = Ref::downgrade(&r);
+        manager.autorelease(r);
+        let late = used.next() == 1;
+        // Whatever thread 1 pops meanwhile, this is still there.
+        weak.upgrade().expect("drained by another thread").look();
+        assert!(take_deaths().iter().all(|t| *t != me()));
+        assert_eq!(manager.pop(token), Ok(1));
+        assert!(weak.upgrade().is_none());
+        (me(), late)
+    });
+    assert_eq!(manager.pop(one), Ok(0));
+    order.next();
+    let (two, late) = two.join().unwrap();
+    assert_eq!(take_deaths(), [two]);
+    if late {
+        "1 popped before 2 used"
+    } else {
+        "2 used before 1 popped"
+    }
+    .to_owned()
+}
+
+/// One token pool, one guard pool, and the root, with an entry each; dead on this
+/// thread at the end.
+fn use_all(exit: bool) {
+    let manager = PoolManager::global();
+    autorelease(Ref::new(Probe::new()));
+    let token = manager.push();
+    autorelease(Ref::new(Probe::new()));
+    let pool = AutoreleasePool::new();
+    pool.create(Probe::new()).look();
+    drop(pool);
+    assert_eq!(manager.pop(token), Ok(1));
+    assert_eq!(manager.pop(token), Err(PopError::Stale));
+    if exit {
+        model::thread_exit();
+    } else {
+        assert_eq!(manager.drain_root(), 1);
+    }
+}
+
+fn push_pop_autorelease() -> String {
+    let other = loom::thread::spawn(|| {
+        use_all(true);
+        me()
+    });
+    use_all(false);
+    let other = other.join().unwrap();
+    let deaths = take_deaths();
+    assert_eq!(deaths.len(), 6);
+    assert_eq!(deaths.iter().filter(|t| **t == other).count(), 3);
+    "each drained its own".to_owned()
+}
+
+fn foreign_token() -> String {
+    let manager = PoolManager::global();
+    let token = manager.push();
+    autorelease(Ref::new(Probe::new()));
+    let owner = manager.current_thread().unwrap().key();
+    let order = Order::new();
+    let tried = order.clone();
+    let thief = spawn(move || (PoolManager::global().pop(token), tried.next()));
+    assert_eq!(manager.pop(token), Ok(1));
+    order.next();
+    let (stolen, before) = thief.join().unwrap();
+    assert_eq!(stolen, Err(PopError::WrongThread { owner }));
+    assert_eq!(take_deaths(), [me()]);
+    if before == 0 {
+        "refused before the pop"
+    } else {
+        "refused after the pop"
+    }
+    .to_owned()
+}
+
+fn first_use() -> String {
+    let order = Order::new();
+    let other = order.clone();
+    let first_use = |order: Order| {
+        let before = order.next();
+        let manager = PoolManager::global();
+        autorelease(Ref::new(Probe::new()));
+        assert_eq!(manager.drain_root(), 1);
+        let token = manager.push();
+        (std::ptr::from_ref(manager).addr(), token, before)
+    };
+    let other = spawn(move || first_use(other));
+    let (manager, token, before) = first_use(order);
+    let (others, others_token, _) = other.join().unwrap();
+    assert_eq!(manager, others);
+    assert_eq!(PoolManager::global().pop(token), Ok(0));
+    let foreign = PoolManager::global().pop(others_token);
+    assert!(
+        matches!(foreign, Err(PopError::WrongThread { .. })),
+        "another manager's"
+    );
+    assert_eq!(take_deaths().len(), 2);
+    format!("{before} came first")
+}
+
+fn exit_drains_root() -> String {
+    let r = Ref::new(Probe::new());
+    let weak = Ref::downgrade(&r);
+    let leaver = spawn(move || {
+        let _never_popped = PoolManager::global().push();
+        autorelease(r);
+        me()
+    });
+    let seen = weak.upgrade().map(|r| r.look()).is_some();
+    let leaver = leaver.join().unwrap();
+    assert!(weak.upgrade().is_none(), "the exit has drained it");
+    let deaths = take_deaths();
+    assert_eq!(deaths.len(), 1);
+    assert!(seen || deaths[0] == leaver);
+    if seen { "seen" } else { "not seen" }.to_owned()
+}

@@ -1,0 +1,77 @@
+//! Payloads that notice what must not happen to them.
+
+use loom::cell::UnsafeCell;
+use loom::thread::ThreadId;
+use std::sync::{Mutex, PoisonError};
+
+/// Each use is one that loom checks against the destructor, which writes.
+pub struct Probe(UnsafeCell<u32>);
+
+// SAFETY: loom checks that uses and writes are ordered: that is what it is for.
+unsafe impl Sync for Probe {}
+
+/// The threads on which probes died, in this execution.
+static DEATHS: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
+
+fn deaths() -> std::sync::MutexGuard<'static, Vec<ThreadId>> {
+    DEATHS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Probe {
+    pub fn new() -> Self {
+        Self(UnsafeCell::new(7))
+    }
+
+    pub fn look(&self) {
+        // SAFETY: loom checks it.
+        self.0
+            .with(|n| assert_eq!(unsafe { *n }, 7, "used after its destructor"));
+    }
+
+    pub fn change(&mut self) {
+        // SAFETY: loom checks it.
+        self.0.with_mut(|n| unsafe { *n = 7 });
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        // SAFETY: loom checks it.
+        self.0.with_mut(|n| {
+            assert_eq!(
+                unsafe { std::mem::replace(&mut *n, 0) },
+                7,
+                "destroyed twice"
+            );
+        });
+        deaths().push(loom::thread::current().id());
+    }
+}
+
+/// The threads on which probes have died since the last call.
+pub fn take_deaths() -> Vec<ThreadId> {
+    std::mem::take(&mut deaths())
+}
+
+/// The one thread on which one probe has died, as an outcome: its place in
+/// `threads`.
+pub fn died_on(threads: &[ThreadId]) -> String {
+    let deaths = take_deaths();
+    assert_eq!(deaths.len(), 1, "exactly one death");
+    let at = threads.iter().position(|t| *t == deaths[0]);
+    at.map_or("died elsewhere".to_owned(), |n| format!("died on {n}"))
+}
+
+/// The calling thread.
+pub fn me() -> ThreadId {
+    loom::thread::current().id()
+}
+
+/// Starts a thread that exits as ours do.
+pub fn spawn<R: 'static>(f: impl FnOnce() -> R + 'static) -> loom::thread::JoinHandle<R> {
+    loom::thread::spawn(move || {
+        let result = f();
+        releasepool::model::thread_exit();
+        result
+    })
+}

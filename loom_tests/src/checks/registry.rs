@@ -1,0 +1,124 @@
+//! The registry by itself, its first bucket one slot large.
+
+use super::model::Model;
+use super::probe::spawn;
+use loom::sync::Arc;
+use releasepool::model::{parts::Registry, slot};
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "registry_lookup_reuse",
+        "a look-up while the thread leaves and its slot is taken again",
+        &[
+            "found, same slot",
+            "found, other slot",
+            "gone, same slot",
+            "gone, other slot",
+        ],
+        lookup_reuse,
+    ),
+    Model::new(
+        "registry_claim_race",
+        "two threads enter at once, and one leaves",
+        &["same slot", "other slot"],
+        claim_race,
+    ),
+    Model::new(
+        "registry_iterate",
+        "iteration while one thread leaves and another enters",
+        &["old", "new", "old, new", "neither"],
+        iterate,
+    )
+    .plain(&["old", "new", "neither"])
+    // A scan of relaxed loads; unbounded takes an hour in rmw mode.
+    .bounded(3),
+];
+
+fn lookup_reuse() -> String {
+    let registry = Arc::new(Registry::default());
+    let key = registry.claim();
+    let reader = {
+        let registry = registry.clone();
+        spawn(move || {
+            let found = registry.get(key);
+            assert!(
+                found.is_none_or(|found| found == key),
+                "another thread's record"
+            );
+            found.is_some()
+        })
+    };
+    let successor = {
+        let registry = registry.clone();
+        spawn(move || {
+            let key = registry.claim();
+            assert_eq!(registry.get(key), Some(key));
+            key
+        })
+    };
+    registry.leave(key);
+    let found = reader.join().unwrap();
+    let successor = successor.join().unwrap();
+    assert_ne!(successor, key, "a key came back");
+    assert_eq!(registry.get(key), None, "found after it left");
+    let same = slot(successor) == slot(key);
+    format!(
+        "{}, {}",
+        if found { "found" } else { "gone" },
+        if same { "same slot" } else { "other slot" }
+    )
+}
+
+fn claim_race() -> String {
+    let registry = Arc::new(Registry::default());
+    let other = {
+        let registry = registry.clone();
+        spawn(move || {
+            let key = registry.claim();
+            assert_eq!(registry.get(key), Some(key));
+            registry.leave(key);
+            key
+        })
+    };
+    let key = registry.claim();
+    assert_eq!(registry.get(key), Some(key));
+    let other = other.join().unwrap();
+    assert_ne!(key, other);
+    assert_eq!(registry.get(other), None);
+    if slot(key) == slot(other) {
+        "same slot"
+    } else {
+        "other slot"
+    }
+    .to_owned()
+}
+
+fn iterate() -> String {
+    let registry = Arc::new(Registry::default());
+    let old = registry.claim();
+    let newcomer = {
+        let registry = registry.clone();
+        spawn(move || registry.claim())
+    };
+    let leaver = {
+        let registry = registry.clone();
+        spawn(move || registry.leave(old))
+    };
+    let seen = registry.all();
+    leaver.join().unwrap();
+    let new = newcomer.join().unwrap();
+    assert_eq!(registry.all(), [new]);
+    let names: Vec<_> = seen
+        .iter()
+        .map(|key| match *key {
+            k if k == old => "old",
+            k if k == new => "new",
+            k => panic!("{k:?} never was"),
+        })
+        .collect();
+    if names.is_empty() {
+        "neither".to_owned()
+    } else {
+        names.join(", ")
+    }
+}

@@ -1,0 +1,146 @@
+//! All models, each in a process of its own, as many at once as there are cores.
+
+use super::model::{MODES, Model};
+use std::collections::VecDeque;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Mutex, mpsc};
+use std::time::Instant;
+
+/// What a child came to.
+pub struct Report {
+    pub passed: bool,
+    pub executions: u64,
+    pub seconds: f64,
+    /// The orderings that it reached: site, and ordering in the source.
+    pub sites: Vec<(String, String)>,
+    pub stderr: String,
+}
+
+/// Checks one model in a process of its own.
+pub fn check(model: &Model, mode: &str, weakened: &str) -> Report {
+    let exe = std::env::current_exe().expect("this program has a path");
+    let mut command = Command::new(exe);
+    command.args(["--child", model.name, mode, weakened]);
+    // These make loom stop early *and pass*.
+    for name in [
+        "LOOM_MAX_DURATION",
+        "LOOM_MAX_PERMUTATIONS",
+        "LOOM_MAX_PREEMPTIONS",
+    ] {
+        command.env_remove(name);
+    }
+    command
+        .env_remove("LOOM_MAX_BRANCHES")
+        .env_remove("LOOM_CHECKPOINT_FILE");
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .expect("this program can be run");
+    let mut report = Report {
+        passed: output.status.success(),
+        executions: 0,
+        seconds: 0.0,
+        sites: Vec::new(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    };
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["checked", executions, seconds] => {
+                report.executions = executions.parse().unwrap_or(0);
+                report.seconds = seconds.parse().unwrap_or(0.0);
+            }
+            ["site", site, ordering] => {
+                report.sites.push((site.to_owned(), ordering.to_owned()));
+            }
+            _ => {}
+        }
+    }
+    if let Some(message) = model.must_fail {
+        report.passed = !report.passed && report.stderr.contains(message);
+    }
+    // Killed before it could say anything, or checked nothing.
+    report.passed &= report.executions > 0;
+    report
+}
+
+/// Hands every job to `work`, on all cores, and every result to `done`, here.
+pub fn in_parallel<J: Send, R: Send>(
+    jobs: Vec<J>,
+    work: impl Fn(&J) -> R + Sync,
+    mut done: impl FnMut(J, R),
+) {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let queue = Mutex::new(VecDeque::from(jobs));
+    let (sender, results) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            let (queue, work, sender) = (&queue, &work, sender.clone());
+            scope.spawn(move || {
+                loop {
+                    let Some(job) = queue.lock().expect("no panic in here").pop_front() else {
+                        return;
+                    };
+                    let result = work(&job);
+                    if sender.send((job, result)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (job, result) in results {
+            done(job, result);
+        }
+    });
+}
+
+pub fn run_all(filter: &str) -> ExitCode {
+    let start = Instant::now();
+    let models = super::all().into_iter().filter(|m| m.name.contains(filter));
+    let jobs: Vec<_> = models
+        .flat_map(|model| MODES.map(|(mode, _)| (model, mode)))
+        .collect();
+    if jobs.is_empty() {
+        eprintln!("no model has {filter:?} in its name");
+        return ExitCode::from(2);
+    }
+    let count = jobs.len();
+    let mut failed = Vec::new();
+    let mut executions = 0;
+    println!(
+        "{:<28} {:<6} {:>11} {:>9}  preemptions",
+        "model", "mode", "executions", "seconds"
+    );
+    in_parallel(
+        jobs,
+        |(model, mode)| check(model, mode, "-"),
+        |(model, mode), report| {
+            let bound = model
+                .bound
+                .map_or("unbounded".to_owned(), |n| format!("at most {n}"));
+            let verdict = match (report.passed, model.must_fail) {
+                (true, None) => "",
+                (true, Some(_)) => "  (fails, as it must)",
+                (false, _) => "  FAILED",
+            };
+            println!(
+                "{:<28} {mode:<6} {:>11} {:>9.2}  {bound}{verdict}",
+                model.name, report.executions, report.seconds
+            );
+            executions += report.executions;
+            if !report.passed {
+                failed.push((model.name, mode, report.stderr));
+            }
+        },
+    );
+    for (name, mode, stderr) in &failed {
+        println!("\n--- {name}, {mode} ---\n{stderr}");
+    }
+    println!(
+        "\n{count} checks, {} failed, {executions} executions in {:.1} s",
+        failed.len(),
+        start.elapsed().as_secs_f64()
+    );
+    ExitCode::from(u8::from(!failed.is_empty()))
+}

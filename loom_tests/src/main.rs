@@ -1,0 +1,22 @@
+//! Model checks of `releasepool`, on the crate as it ships.
+//!
+//! `cargo loom` runs every model in both modes, each in a process of its own, and
+//! prints a row for each. `cargo loom NAME` runs those whose name contains NAME,
+//! `cargo loom -- --list` lists them, `cargo loom -- --weaken` tests the models
+//! themselves: it weakens one ordering after the other and expects a failure.
+
+#[cfg(not(all(loom, crossbeam_loom)))]
+compile_error!(
+    "loom is off, so nothing would be checked: use `cargo loom`, and unset RUSTFLAGS (it hides the alias's flags)"
+);
+
+#[cfg(all(loom, crossbeam_loom))]
+mod checks;
+
+#[cfg(all(loom, crossbeam_loom))]
+fn main() -> std::process::ExitCode {
+    checks::main()
+}
+
+#[cfg(not(all(loom, crossbeam_loom)))]
+fn main() {}

@@ -4,9 +4,10 @@
 
 use super::model::Model;
 use super::probe::{Probe, me, spawn, take_deaths};
+use loom::cell::UnsafeCell;
 use loom::thread::ThreadId;
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, model};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 pub const MODELS: &[Model] = &[
@@ -142,11 +143,29 @@ fn exit_post_successor() -> String {
     format!("{fate}, {}", if same { "same slot" } else { "other slot" })
 }
 
+struct Seen(UnsafeCell<bool>);
+
+// SAFETY: loom checks that the accesses are ordered.
+unsafe impl Sync for Seen {}
+// SAFETY: as above.
+unsafe impl Send for Seen {}
+
+/// Its destructor writes where the main thread reads, with no join in between.
+struct Watched(Arc<Seen>);
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        // SAFETY: loom checks it.
+        self.0.0.with_mut(|seen| unsafe { *seen = true });
+    }
+}
+
 fn orphans_quiesce() -> String {
     let manager = PoolManager::global();
     let gone = spawn(|| PoolManager::global().current_thread().unwrap());
     let gone = gone.join().unwrap();
-    gone.release(Ref::new(Probe::new()));
+    let seen = Arc::new(Seen(UnsafeCell::new(false)));
+    gone.release(Ref::new((Probe::new(), Watched(seen.clone()))));
     let other = {
         let gone = gone.clone();
         let r = Ref::new(Probe::new());
@@ -161,6 +180,9 @@ fn orphans_quiesce() -> String {
     while !manager.quiesce(Duration::ZERO) {
         loom::thread::yield_now();
     }
+    // Whoever ran it, what it did has come before.
+    // SAFETY: loom checks it.
+    assert!(seen.0.with(|seen| unsafe { *seen }));
     let one = other.join().unwrap();
     assert!(manager.quiesce(Duration::ZERO));
     let deaths = take_deaths();

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Format and clippy, for every package, with no warning allowed.
+. "$(dirname "$0")/lib.sh"
+
+step cargo fmt --all --check
+step cargo fmt --manifest-path loom_tests/Cargo.toml --check
+step cargo clippy --workspace --all-targets -- -D warnings
+step cargo clippy --workspace --all-targets --features checks,tracing -- -D warnings
+step cargo clippy --manifest-path loom_tests/Cargo.toml --target-dir target/loom \
+    --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
+
+# Only the door to atomics and threads may name them.
+if grep -rnE 'std::sync::atomic|std::thread|loom::' src --include='*.rs' |
+    grep -vE '^src/(sync\.rs|sync/|model\.rs)|^[^:]+:[0-9]+:\s*//|^src/compile_fail_tests\.rs'; then
+    echo "atomics, threads or loom named outside src/sync" >&2
+    exit 1
+fi

@@ -1,6 +1,8 @@
-//! Counted objects and autorelease pools that are safe and fast on every thread.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_op_in_unsafe_fn, missing_docs)]
 
+#[doc = include_str!("../docs/DESIGN.md")]
+pub mod design {}
 pub mod event;
 mod manager;
 #[cfg(all(loom, feature = "loom"))]

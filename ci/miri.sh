@@ -9,6 +9,6 @@ if ! rustup component add miri rust-src --toolchain nightly >/dev/null 2>&1; the
 fi
 export MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-strict-provenance"
 filter=("$@")
-step cargo +nightly miri test --target-dir target/miri --lib --test all -- "${filter[@]}"
+step cargo +nightly miri test --target-dir target/miri -p releasepool --lib --test all -- "${filter[@]}"
 MIRIFLAGS="$MIRIFLAGS -Zmiri-tree-borrows" \
-    step cargo +nightly miri test --target-dir target/miri --lib --test all -- "${filter[@]}"
+    step cargo +nightly miri test --target-dir target/miri -p releasepool --lib --test all -- "${filter[@]}"

@@ -25,6 +25,7 @@ use crate::thread::record;
 use crate::thread::registry::REGISTRY;
 use crate::unwind::{FirstPanic, resume_or_report};
 use builder::PoolManagerBuilder;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -108,6 +109,12 @@ impl PoolManager {
     pub fn pool(&self) -> AutoreleasePool {
         let namespace = self.namespace();
         AutoreleasePool::open(|local| local.stack(namespace), || namespace.clone())
+    }
+
+    /// Opens a pool on the calling thread with a name, which dumps and events give.
+    #[must_use = "a pool that is not kept is closed at once"]
+    pub fn named_pool(&self, name: impl Into<Cow<'static, str>>) -> AutoreleasePool {
+        self.pool().with_name(name.into())
     }
 
     /// Opens a pool on the calling thread that is named by a token: for foreign

@@ -174,8 +174,7 @@ impl<T: Clone> From<&[T]> for Ref<[T]> {
     }
 }
 
-/// Collects into a slice. The iterator is first collected into a vector, unless
-/// it knows its length.
+/// Collects into a slice, by way of a vector.
 impl<T> FromIterator<T> for Ref<[T]> {
     fn from_iter<I: IntoIterator<Item = T>>(iter: I) -> Self {
         iter.into_iter().collect::<Vec<T>>().into()

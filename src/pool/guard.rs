@@ -68,9 +68,12 @@ impl AutoreleasePool {
     /// Opens a pool with a name, which dumps and events give.
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn named(name: impl Into<Cow<'static, str>>) -> Self {
-        let pool = Self::new();
-        pool.head().set_name(Some(name.into()));
-        pool
+        Self::new().with_name(name.into())
+    }
+
+    pub(crate) fn with_name(self, name: Cow<'static, str>) -> Self {
+        self.head().set_name(Some(name));
+        self
     }
 
     #[inline]

@@ -1,0 +1,292 @@
+//! The same documents by other means: what contention costs.
+//!
+//! All do the same work by the same code, and what differs is how objects are
+//! counted and how pools are kept. Each thread digests and releases itself what it
+//! has parsed: a UI thread that is slower than the workers, or just waits for its
+//! next frame, would hide the difference.
+
+use crate::args::Options;
+use crate::digest::Digest;
+use crate::error::Error;
+use crate::input::Document;
+use crate::keys::Keys;
+use crate::node::{Key, Node};
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::schedule::{End, Schedule};
+use crate::verify::{self, Check};
+use crate::worker::work;
+use crate::world::World;
+use crate::world::locked::{Locked, Manager};
+use crate::world::ours::Ours;
+use crate::world::plain::Plain;
+use releasepool::PoolManager;
+use std::collections::VecDeque;
+use std::panic;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Documents that each thread keeps, until newer ones replace them.
+const SCENE: usize = 4;
+
+/// How long the first of the means takes; some of the others, a few times that.
+const LENGTH: Duration = Duration::from_millis(600);
+
+/// What one of the means did.
+pub struct Row {
+    pub name: &'static str,
+    pub threads: usize,
+    /// Whether threads share the keys.
+    pub shared_keys: bool,
+    pub objects: u64,
+    pub elapsed: Duration,
+}
+
+pub struct Comparison {
+    pub rows: Vec<Row>,
+    /// That each of them went through.
+    pub documents: u64,
+    pub turns: u64,
+    pub checks: Vec<Check>,
+}
+
+impl Comparison {
+    pub fn holds(&self) -> bool {
+        self.checks.iter().all(|check| check.holds)
+    }
+}
+
+struct Turn<'t> {
+    documents: &'t [Document],
+    expected: &'t [Digest],
+    /// Documents to go through.
+    total: u64,
+}
+
+#[derive(Default)]
+struct Done {
+    objects: u64,
+    elapsed: Duration,
+    wrong: u64,
+}
+
+/// Whether a word's key is one object for all threads, or one for each.
+#[derive(Clone, Copy, PartialEq)]
+enum KeysOf {
+    All,
+    Each,
+}
+
+struct Means {
+    name: &'static str,
+    threads: usize,
+    keys: KeysOf,
+    go: fn(&Turn<'_>, usize, KeysOf) -> Result<Done, Error>,
+}
+
+fn all_means(workers: usize) -> Vec<Means> {
+    let means = |name, threads, keys, go| Means {
+        name,
+        threads,
+        keys,
+        go,
+    };
+    let mut all = vec![means("Rc, pools of one thread", 1, KeysOf::Each, plain)];
+    all.push(means("releasepool", 1, KeysOf::All, ours));
+    all.push(means("pools behind a mutex", 1, KeysOf::All, locked));
+    if workers > 1 {
+        for keys in [KeysOf::All, KeysOf::Each] {
+            all.push(means("releasepool", workers, keys, ours));
+            all.push(means("pools behind a mutex", workers, keys, locked));
+        }
+    }
+    all
+}
+
+fn plain(turn: &Turn<'_>, _: usize, _: KeysOf) -> Result<Done, Error> {
+    alone(turn)
+}
+
+fn ours(turn: &Turn<'_>, threads: usize, keys: KeysOf) -> Result<Done, Error> {
+    together(turn, threads, keys, Ours::default)
+}
+
+fn locked(turn: &Turn<'_>, threads: usize, keys: KeysOf) -> Result<Done, Error> {
+    let manager = Arc::new(Manager::default());
+    together(turn, threads, keys, || Locked::new(&manager))
+}
+
+pub fn compare(
+    documents: &[Document],
+    expected: &[Digest],
+    options: &Options,
+    run: &Run,
+    progress: &mut Progress,
+) -> Result<Comparison, Error> {
+    let workers = options.workers;
+    let means = all_means(workers);
+    progress.note("comparing with other means");
+    let mut turn = Turn {
+        documents,
+        expected,
+        total: 0,
+    };
+    let total = amount(&turn, run)?;
+    // By turns, so that a disturbance from outside does not hit one only.
+    let turns = if total >= 6 * workers as u64 { 3 } else { 1 };
+    turn.total = total / turns;
+    let mut rows: Vec<Row> = Vec::new();
+    let mut wrong = 0;
+    for round in 1..=turns {
+        for (index, means) in means.iter().enumerate() {
+            let (name, threads) = (means.name, means.threads);
+            progress.detail(&format!(
+                "comparing, turn {round} of {turns}: {name}, {threads} threads"
+            ));
+            let done = (means.go)(&turn, threads, means.keys);
+            let done = done.inspect_err(|_| progress.clear())?;
+            wrong += done.wrong;
+            if round == 1 {
+                rows.push(Row {
+                    name,
+                    threads,
+                    shared_keys: threads > 1 && means.keys == KeysOf::All,
+                    objects: 0,
+                    elapsed: Duration::ZERO,
+                });
+            }
+            rows[index].objects += done.objects;
+            rows[index].elapsed += done.elapsed;
+        }
+    }
+    progress.clear();
+    let digests = Check {
+        what: "digests",
+        holds: wrong == 0,
+        finding: format!("{wrong} differ from those of a single-threaded parse"),
+    };
+    let live = PoolManager::global().snapshot().live_objects();
+    Ok(Comparison {
+        rows,
+        documents: turn.total * turns,
+        turns,
+        checks: vec![digests, verify::live_objects(live), verify::strays()],
+    })
+}
+
+/// Documents that take one thread about as long as [`LENGTH`], or as the main run.
+fn amount(turn: &Turn<'_>, run: &Run) -> Result<u64, Error> {
+    let mut trial = Turn { total: 1, ..*turn };
+    loop {
+        let time = alone(&trial)?.elapsed;
+        if time >= LENGTH / 10 {
+            let share = LENGTH.min(run.elapsed).as_secs_f64() / time.as_secs_f64();
+            return Ok(((trial.total as f64 * share) as u64).max(1));
+        }
+        trial.total *= 2;
+    }
+}
+
+/// Nothing of this may be seen by other threads, the keys included. On a thread of
+/// its own all the same, as the memory allocator may treat the first one better.
+fn alone(turn: &Turn<'_>) -> Result<Done, Error> {
+    let schedule = Schedule::new(turn.documents.len(), 1, End::Total(turn.total));
+    let start = Instant::now();
+    let body = || {
+        let world = Plain::default();
+        let keys = Keys::<Plain>::new();
+        let wrong = go_through(turn, &world, &keys, schedule.of_worker(0))?;
+        Ok::<_, Error>((world.tally().created.get(), wrong))
+    };
+    let result = thread::scope(|scope| scope.spawn(body).join());
+    let (objects, wrong) = result.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
+    Ok(Done {
+        objects,
+        elapsed: start.elapsed(),
+        wrong,
+    })
+}
+
+fn together<W: World>(
+    turn: &Turn<'_>,
+    threads: usize,
+    keys_of: KeysOf,
+    world: impl Fn() -> W + Sync,
+) -> Result<Done, Error>
+where
+    W::Counted<Key>: Send + Sync,
+{
+    let schedule = &Schedule::new(turn.documents.len(), threads, End::Total(turn.total));
+    let keys = Keys::<W>::new();
+    let start = Instant::now();
+    let mut sum = Done::default();
+    let mut failed = None;
+    thread::scope(|scope| {
+        let mut running = Vec::new();
+        for index in 0..threads {
+            let (shared, world) = (&keys, &world);
+            let body = move || {
+                let world = world();
+                let own = Keys::new();
+                let keys = match keys_of {
+                    KeysOf::All => shared,
+                    KeysOf::Each => &own,
+                };
+                let wrong = go_through(turn, &world, keys, schedule.of_worker(index))?;
+                Ok((world.tally().created.get(), wrong))
+            };
+            let name = format!("worker-{}", index + 1);
+            match thread::Builder::new()
+                .name(name.clone())
+                .spawn_scoped(scope, body)
+            {
+                Ok(thread) => running.push(thread),
+                Err(source) => {
+                    schedule.stop();
+                    failed = Some(Error::Spawn { name, source });
+                    break;
+                }
+            }
+        }
+        for thread in running {
+            let result = thread.join();
+            match result.unwrap_or_else(|panic| panic::resume_unwind(panic)) {
+                Ok((objects, wrong)) => {
+                    sum.objects += objects;
+                    sum.wrong += wrong;
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+    });
+    drop(keys);
+    sum.elapsed = start.elapsed();
+    failed.map_or(Ok(sum), Err)
+}
+
+/// Parses what the schedule says, looks at it, keeps it for a while. How many
+/// digests were wrong.
+fn go_through<W: World>(
+    turn: &Turn<'_>,
+    world: &W,
+    keys: &Keys<W>,
+    schedule: impl Iterator<Item = usize>,
+) -> Result<u64, Error> {
+    let mut scene: VecDeque<W::Counted<Node<W>>> = VecDeque::new();
+    let mut wrong = 0;
+    work(world, keys, turn.documents, schedule, |document, root| {
+        let frame = world.pool();
+        if Digest::of(&*root) != turn.expected[document] {
+            wrong += 1;
+        }
+        scene.push_back(root);
+        if scene.len() > SCENE {
+            if let Some(oldest) = scene.pop_front() {
+                world.autorelease(&frame, oldest);
+            }
+        }
+        true
+    })?;
+    Ok(wrong)
+}

@@ -1,0 +1,87 @@
+//! What the UI thread finds out about a graph by walking it.
+
+use crate::node::Node;
+use crate::world::World;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Digest {
+    pub scalars: u64,
+    pub texts: u64,
+    pub arrays: u64,
+    pub dicts: u64,
+    pub entries: u64,
+    /// The bits of the sum, in the order of the document: equal graphs give equal
+    /// bits, be it infinite or not a number.
+    sum: u64,
+    /// Of all strings and keys, in the order of the document.
+    hash: u64,
+}
+
+impl Digest {
+    pub fn of<W: World>(root: &Node<W>) -> Self {
+        let mut walk = Walk::default();
+        walk.node(root);
+        Digest {
+            sum: walk.sum.to_bits(),
+            hash: walk.hash,
+            ..walk.digest
+        }
+    }
+
+    pub fn nodes(&self) -> u64 {
+        self.scalars + self.texts + self.arrays + self.dicts
+    }
+}
+
+#[derive(Default)]
+struct Walk {
+    digest: Digest,
+    sum: f64,
+    hash: u64,
+}
+
+impl Walk {
+    /// As deep as the document, which the parser limits.
+    fn node<W: World>(&mut self, node: &Node<W>) {
+        match node {
+            Node::Null => self.scalar(0.0),
+            Node::Bool(value) => self.scalar(f64::from(u8::from(*value))),
+            Node::Int(value) => self.scalar(*value as f64),
+            Node::UInt(value) => self.scalar(*value as f64),
+            Node::Float(value) => self.scalar(*value),
+            Node::Text(text) => {
+                self.digest.texts += 1;
+                self.text(text);
+            }
+            Node::Array(items) => {
+                self.digest.arrays += 1;
+                items.iter().for_each(|item| self.node(item));
+            }
+            Node::Dict(entries) => {
+                self.digest.dicts += 1;
+                self.digest.entries += entries.len() as u64;
+                for (key, value) in entries {
+                    self.text(&key.0);
+                    self.node(value);
+                }
+            }
+        }
+    }
+
+    fn scalar(&mut self, value: f64) {
+        self.digest.scalars += 1;
+        self.sum += value;
+    }
+
+    fn text(&mut self, text: &str) {
+        // FNV-1a, eight bytes at a time.
+        let mut hash = self.hash ^ text.len() as u64;
+        for chunk in text.as_bytes().chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x0000_0100_0000_01b3);
+            hash ^= hash >> 29;
+        }
+        self.hash = hash;
+    }
+}

@@ -1,0 +1,66 @@
+//! What can be wrong with the input; exit code 2.
+
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum Error {
+    #[error("{0} (see --help)")]
+    Usage(String),
+    #[error("{}: cannot be read: {source}", .path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{}: no *.json files in this directory", .0.display())]
+    NoDocuments(PathBuf),
+    #[error("{}: not UTF-8 at byte offset {offset}", .path.display())]
+    NotUtf8 { path: PathBuf, offset: usize },
+    #[error("{name}:{line}:{column}: invalid JSON: {message}")]
+    Invalid {
+        name: String,
+        /// Position in the list of documents.
+        document: usize,
+        line: usize,
+        column: usize,
+        message: String,
+    },
+    #[error("thread {name} cannot be started: {source}")]
+    Spawn { name: String, source: io::Error },
+    #[error("the report cannot be written: {0}")]
+    Output(io::Error),
+}
+
+impl Error {
+    /// Whether objects were being shared when it was found.
+    pub fn was_sharing(&self) -> bool {
+        matches!(self, Error::Invalid { .. } | Error::Spawn { .. })
+    }
+
+    /// `document`: its position and name.
+    pub fn invalid(document: usize, name: &str, text: &str, error: &serde_json::Error) -> Self {
+        let message = error.to_string();
+        // The position is said once, where compilers say it.
+        let position = format!(" at line {} column {}", error.line(), error.column());
+        let message = message.strip_suffix(&position).unwrap_or(&message);
+        let (line, column) = match (error.line(), error.column()) {
+            // Column 0 is the end of the line before.
+            (line @ 2.., 0) => {
+                let before = text.lines().nth(line - 2).unwrap_or("");
+                (line - 1, before.len() + 1)
+            }
+            (line, column) => (line, column.max(1)),
+        };
+        Error::Invalid {
+            name: name.to_owned(),
+            document,
+            line,
+            column,
+            message: message.to_owned(),
+        }
+    }
+}
+
+impl From<lexopt::Error> for Error {
+    fn from(error: lexopt::Error) -> Self {
+        Error::Usage(error.to_string())
+    }
+}

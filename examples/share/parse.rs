@@ -1,0 +1,139 @@
+//! From text to a graph of counted objects, the way game code builds its scenes.
+//!
+//! Each object is made by `create`, which leaves it in a pool, and is retained by
+//! the container that it belongs to. Each container has a pool of its own for as
+//! long as it is filled, so that the temporaries do not pile up. Where the text is
+//! wrong, the pools release what there is.
+
+use crate::home::Label;
+use crate::keys::KnownKeys;
+use crate::node::{Key, Node};
+use crate::world::World;
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+
+type Counted<W> = <W as World>::Counted<Node<W>>;
+
+/// The root of the document in `text`, retained for the caller; `pool` owns it, too.
+pub fn parse<'w, W: World>(
+    world: &'w W,
+    keys: &'w KnownKeys<'w, W>,
+    pool: &W::Pool<'w>,
+    text: &str,
+) -> Result<Counted<W>, serde_json::Error> {
+    let mut source = serde_json::Deserializer::from_str(text);
+    let root = Value { world, keys, pool }.deserialize(&mut source)?;
+    source.end()?;
+    Ok(root)
+}
+
+/// A value is expected; `pool` is to own it.
+struct Value<'p, 'w, W: World> {
+    world: &'w W,
+    keys: &'w KnownKeys<'w, W>,
+    pool: &'p W::Pool<'w>,
+}
+
+impl<'w, W: World> Value<'_, 'w, W> {
+    fn create<E>(self, node: Node<W>) -> Result<Counted<W>, E> {
+        Ok(self.world.create(self.pool, node))
+    }
+
+    /// The same, within a container that has opened `pool`.
+    fn within<'p>(&self, pool: &'p W::Pool<'w>) -> Value<'p, 'w, W> {
+        Value {
+            world: self.world,
+            keys: self.keys,
+            pool,
+        }
+    }
+}
+
+impl<'de, W: World> DeserializeSeed<'de> for Value<'_, '_, W> {
+    type Value = Counted<W>;
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Self::Value, D::Error> {
+        source.deserialize_any(self)
+    }
+}
+
+impl<'de, W: World> Visitor<'de> for Value<'_, '_, W> {
+    type Value = Counted<W>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        self.create(Node::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
+        self.create(Node::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
+        self.create(Node::Int(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
+        self.create(Node::UInt(value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
+        self.create(Node::Float(value))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        self.create(Node::Text(text.into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut source: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        {
+            let pool = self.world.pool();
+            while let Some(item) = source.next_element_seed(self.within(&pool))? {
+                items.push(item);
+            }
+        }
+        self.create(Node::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut source: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        {
+            let pool = self.world.pool();
+            while let Some(key) = source.next_key_seed(Name(self.within(&pool)))? {
+                let value = source.next_value_seed(self.within(&pool))?;
+                entries.push((key, value));
+            }
+        }
+        self.create(Node::Dict(entries))
+    }
+}
+
+/// The key of a dictionary is expected.
+struct Name<'p, 'w, W: World>(Value<'p, 'w, W>);
+
+impl<'de, W: World> DeserializeSeed<'de> for Name<'_, '_, W> {
+    type Value = W::Counted<Key>;
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Self::Value, D::Error> {
+        source.deserialize_str(self)
+    }
+}
+
+impl<'de, W: World> Visitor<'de> for Name<'_, '_, W> {
+    type Value = W::Counted<Key>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    /// Makes a string object to look the key up by, as the ported code does.
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        let Value { world, keys, pool } = self.0;
+        Ok(world.temporary(pool, Label::new(text), |label| keys.intern(&label.text)))
+    }
+}

@@ -1,0 +1,80 @@
+//! One thread: `Rc`, and all pools in one vector. What a program would use that
+//! has no other threads; nothing of it may leave its thread.
+
+use super::{Object, Tally, World};
+use crate::node::Entry;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+#[derive(Default)]
+pub struct Plain {
+    tally: Tally,
+    /// The entries of all open pools, innermost last.
+    entries: RefCell<Vec<Entry<Plain>>>,
+}
+
+/// Entries from `start` on are this pool's.
+pub struct PlainPool<'w> {
+    world: &'w Plain,
+    start: usize,
+}
+
+impl World for Plain {
+    type Counted<T: 'static> = Rc<T>;
+    type Pool<'w> = PlainPool<'w>;
+
+    fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    fn pool(&self) -> PlainPool<'_> {
+        PlainPool {
+            world: self,
+            start: self.entries.borrow().len(),
+        }
+    }
+
+    fn make<T>(&self, value: T) -> Rc<T> {
+        self.tally.created();
+        Rc::new(value)
+    }
+
+    fn create<T: Object<Self>>(&self, pool: &PlainPool<'_>, value: T) -> Rc<T> {
+        let object = self.make(value);
+        self.autorelease(pool, Rc::clone(&object));
+        object
+    }
+
+    fn temporary<T: Object<Self>, R>(
+        &self,
+        pool: &PlainPool<'_>,
+        value: T,
+        look: impl FnOnce(&T) -> R,
+    ) -> R {
+        let object = self.make(value);
+        let seen = look(&object);
+        self.autorelease(pool, object);
+        seen
+    }
+
+    fn autorelease<T: Object<Self>>(&self, _innermost: &PlainPool<'_>, object: Rc<T>) {
+        self.tally.autoreleased();
+        self.entries.borrow_mut().push(T::entry(object));
+    }
+}
+
+impl Drop for PlainPool<'_> {
+    fn drop(&mut self) {
+        loop {
+            let entry = {
+                let mut entries = self.world.entries.borrow_mut();
+                if entries.len() <= self.start {
+                    return;
+                }
+                entries.pop()
+            };
+            // Not while the entries are borrowed.
+            drop(entry);
+        }
+    }
+}

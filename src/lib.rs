@@ -3,6 +3,8 @@
 
 #[doc = include_str!("../docs/DESIGN.md")]
 pub mod design {}
+#[cfg(doctest)]
+mod compile_fail_tests;
 pub mod event;
 mod manager;
 #[cfg(all(loom, feature = "loom"))]

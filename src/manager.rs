@@ -27,6 +27,7 @@ use crate::unwind::{FirstPanic, resume_or_report};
 use builder::PoolManagerBuilder;
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 /// Gives every thread a stack of pools of its own: `PoolManager::getInstance()`,
@@ -257,6 +258,10 @@ impl PoolManager {
         })
     }
 }
+
+// Whatever panics, pools and managers are left in order.
+impl UnwindSafe for PoolManager {}
+impl RefUnwindSafe for PoolManager {}
 
 impl Default for PoolManager {
     fn default() -> Self {

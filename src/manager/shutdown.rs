@@ -104,8 +104,12 @@ impl PoolManager {
     /// With the first panic of a closure or destructor, at the end.
     pub fn shutdown(&self, deadline: Duration) -> Result<ShutdownReport, ShutdownReport> {
         let start = Instant::now();
-        let released = self.drain_root();
-        let (_, panic) = self.try_quiesce(deadline);
+        let mut panics = FirstPanic::default();
+        let mut released = 0;
+        panics.guard(|| released = self.drain_root());
+        if let (_, Some(payload)) = self.try_quiesce(deadline) {
+            panics.note(payload);
+        }
         let me = current_key();
         for entry in &self.namespace().threads {
             if Some(*entry.key()) != me {
@@ -130,7 +134,7 @@ impl PoolManager {
             }
             self.namespace().changed.sleep(NAP);
         };
-        if let Some(payload) = panic {
+        if let Some(payload) = panics.into_first() {
             resume_or_report(payload);
         }
         report
@@ -139,6 +143,8 @@ impl PoolManager {
 
 /// Does once what `quiesce` is for.
 fn run_deferred(panics: &mut FirstPanic) {
+    // First, as what follows may enter this thread.
+    let me = current_key();
     {
         let scope = Scope::enter();
         local::with(|local| match local {
@@ -146,5 +152,5 @@ fn run_deferred(panics: &mut FirstPanic) {
             None => mail::deliver_orphans(&scope, panics),
         });
     }
-    ORPHANS.run_calls(current_key(), |call| panics.guard(|| call.run()));
+    ORPHANS.run_calls(me, |call| panics.guard(|| call.run()));
 }

@@ -107,12 +107,12 @@ impl PoolManager {
                 .get(&record.key())
                 .map(|s| s.clone());
             let stats = stats.as_deref();
-            let open = stats.map_or(0, |s| s.opened.get().saturating_sub(s.closed.get()));
+            let open = stats.map_or(0, StackStats::open);
             ThreadSnapshot {
                 key: record.key(),
                 name: record.name().map(str::to_owned),
                 open_pools: open as usize,
-                root_entries: stats.map_or(0, |s| s.root.get()) as usize,
+                root_entries: stats.map_or(0, |s| s.root.get_published()) as usize,
                 totals: Totals::of(stats, &record.tally),
             }
         });

@@ -10,7 +10,7 @@
 //! thread-local without a destructor.
 
 use super::header::{Thin, checked, header};
-use crate::sync::{catch_unwind, local};
+use crate::sync::local;
 use crate::thread::record::tally_destroyed;
 use crate::unwind::{FirstPanic, Payload, resume_or_report};
 use std::cell::{Cell, UnsafeCell};
@@ -61,18 +61,17 @@ impl Nest {
         while let Some(thin) = self.pop() {
             died += 1;
             // SAFETY: only dead objects are queued, each once.
-            if let Err(payload) = catch_unwind(|| unsafe { bury(thin) }) {
-                panics.note(payload);
-            }
+            panics.guard(|| unsafe { bury(thin) });
         }
+        // SAFETY: as in `push`; dropping an empty vector runs no foreign code. The
+        // thread-local has no destructor that would free its buffer.
+        unsafe { *self.pending.get() = Vec::new() };
         (died, panics.into_first())
     }
 
     #[cold]
     fn finish_outermost(&self) {
         let (_, panic) = self.settle();
-        // SAFETY: as in `push`; dropping an empty vector runs no foreign code.
-        unsafe { *self.pending.get() = Vec::new() };
         self.base.set(0);
         if let Some(payload) = panic {
             resume_or_report(payload);
@@ -184,7 +183,9 @@ fn settle_now() -> usize {
 /// There are such only inside a destructor that has used 32 KiB of stack since
 /// the outermost release: deeper releases queue until that one is done. Code in
 /// such a place that must be sure that what it dropped is really gone calls this.
-/// Anywhere else it returns 0.
+/// Anywhere else it returns 0. The same goes for pools that are drained in such a
+/// place: their entries are released, but destroyed later. Threads that destroy
+/// deep structures need about 64 KiB of stack more than their own code does.
 ///
 /// # Panics
 /// With the first panic of a destructor that it runs, after running all.

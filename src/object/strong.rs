@@ -42,7 +42,9 @@ use std::ptr::NonNull;
 #[repr(transparent)]
 pub struct Ref<T: ?Sized + 'static> {
     ptr: NonNull<T>,
-    owns: PhantomData<T>,
+    /// Invariant: what an object is, its class says for ever. A subtype, even
+    /// between two `'static` types, may have another destructor.
+    invariant: PhantomData<*mut T>,
 }
 
 // SAFETY: a `Ref` on another thread gives out `&T` there (so `T: Sync`), and may
@@ -59,7 +61,7 @@ impl<T: ?Sized> Ref<T> {
     pub(crate) unsafe fn adopt(ptr: NonNull<T>) -> Self {
         Self {
             ptr,
-            owns: PhantomData,
+            invariant: PhantomData,
         }
     }
 

@@ -5,6 +5,7 @@ use super::header::{Thin, checked, header};
 use super::strong::Ref;
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 
 /// A reference that does not keep its object alive, but its memory.
@@ -25,7 +26,8 @@ use std::ptr::{self, NonNull};
 pub struct Weak<T: ?Sized + 'static> {
     /// The payload, or [`DANGLING`].
     ptr: NonNull<T>,
-    owns: PhantomData<T>,
+    /// As for `Ref`.
+    invariant: PhantomData<*mut T>,
 }
 
 /// The address of no object; that of every `Weak::new()`.
@@ -45,7 +47,7 @@ impl<T> Weak<T> {
         let ptr = unsafe { NonNull::new_unchecked(ptr) };
         Self {
             ptr,
-            owns: PhantomData,
+            invariant: PhantomData,
         }
     }
 }
@@ -58,7 +60,7 @@ impl<T: ?Sized> Weak<T> {
     pub(crate) unsafe fn adopt(ptr: NonNull<T>) -> Self {
         Self {
             ptr,
-            owns: PhantomData,
+            invariant: PhantomData,
         }
     }
 
@@ -155,6 +157,10 @@ impl<T: ?Sized> Drop for Weak<T> {
         }
     }
 }
+
+impl<T: ?Sized> Unpin for Weak<T> {}
+impl<T: ?Sized + RefUnwindSafe> UnwindSafe for Weak<T> {}
+impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for Weak<T> {}
 
 impl<T> Default for Weak<T> {
     fn default() -> Self {

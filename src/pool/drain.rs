@@ -19,7 +19,7 @@ use crate::unwind::{FirstPanic, Payload, report, resume_or_report};
 use std::cell::{Cell, RefCell};
 
 /// Generations of destructors that feed their own drain, before it is said.
-const WARN_AT: u32 = 1_000;
+pub(super) const WARN_AT: u32 = 1_000;
 
 /// How a drain went.
 #[must_use]
@@ -65,18 +65,11 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
         let frame = Frame::new(true);
         let _current = Barrier::raise(stack, &frame, Some(head));
         let run = Run::new(head, &local.pages, &scope, limit);
-        loop {
-            if !head.is_empty() {
-                while let Err(payload) = catch_unwind(|| run.entries()) {
-                    panics.note(payload);
-                }
-            }
-            if run.cut.get().is_some() || !scope.outermost {
-                break;
-            }
-            if !mail::deliver(local, &scope, &mut panics) {
-                break;
-            }
+        run.to_the_end(&mut panics);
+        // Once: who sends faster than we release must not hold us up for ever.
+        let gave_up = run.cut.get().is_some();
+        if scope.outermost && !gave_up && mail::deliver(local, &scope, &mut panics) {
+            run.to_the_end(&mut panics);
         }
         released = run.released.get();
         cut = run.cut.get();
@@ -90,10 +83,12 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
                 }
             }
             stack.namespace.changed.wake();
+            // What that drain queued, as it was not the outermost.
+            panics.guard(|| scope.settle());
         }
     }
     if std::ptr::eq(head, &stack.root) {
-        stack.stats.root.set(head.len() as u64);
+        stack.stats.root.publish(head.len() as u64);
         stack.next_mark.set(stack.namespace.watermark);
     }
     Outcome {
@@ -115,6 +110,7 @@ struct Run<'d> {
     index: Cell<usize>,
     last: Cell<Option<&'static Class>>,
     generations: RefCell<Generations>,
+    warned: Cell<bool>,
     cut: Cell<Option<&'static Class>>,
 }
 
@@ -131,18 +127,33 @@ impl<'d> Run<'d> {
             index: Cell::new(0),
             last: Cell::new(None),
             generations: RefCell::default(),
+            warned: Cell::new(false),
             cut: Cell::new(None),
         }
     }
 
-    /// Releases entries until there are none. After a panic it is called again.
+    /// Releases entries until there are none, whatever panics.
+    fn to_the_end(&self, panics: &mut FirstPanic) {
+        if !self.head.is_empty() {
+            while let Err(payload) = catch_unwind(|| self.entries()) {
+                panics.note(payload);
+                // What the one that panicked had queued.
+                panics.guard(|| self.scope.settle());
+            }
+        }
+    }
+
+    /// Releases entries until there are none or one panics; it can then be called
+    /// again.
     fn entries(&self) {
         if self.grown() {
             return;
         }
         while let Some((thin, n)) = self.head.take(self.pages) {
             let mark = self.head.mark();
-            self.index.set(self.index.get() - n as usize);
+            // It is off if a destructor has drained this very root pool and filled
+            // it again: then only generations are miscounted.
+            self.index.set(self.index.get().saturating_sub(n as usize));
             self.released.set(self.released.get() + n as usize);
             // SAFETY: alive by the entry's reference, which is ours now.
             let class = unsafe { header(thin) }.class;
@@ -175,7 +186,7 @@ impl<'d> Run<'d> {
             return false;
         }
         let generation = self.generations.borrow_mut().fed(index);
-        if generation == WARN_AT {
+        if generation == WARN_AT && !self.warned.replace(true) {
             let event = Event::new(EventKind::EndlessDrain, current_label());
             event
                 .pool(self.head.name())

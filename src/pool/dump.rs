@@ -24,9 +24,9 @@ impl fmt::Display for PoolDump<'_> {
             head.name(),
             current_label()
         )?;
-        for index in (0..len).rev() {
-            // The formatter is foreign code, but can only add to the pool.
-            let Some(thin) = head.get(index) else { break };
+        // SAFETY: the pool is borrowed: the formatter, which is foreign code, can
+        // only add to it.
+        for thin in unsafe { head.newest_first() } {
             // SAFETY: alive by the entry's reference: the pool is borrowed.
             let object = unsafe { header(thin) };
             let (name, count) = (object.class.type_name(), object.count.strong());

@@ -6,13 +6,16 @@ use super::stack::Stack;
 use super::{drain, mail, token};
 use crate::event::{Event, EventKind};
 use crate::object::destroy::Scope;
+use crate::object::header::header;
+use crate::sync::catch_unwind;
 use crate::thread::inbox;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
 use crate::unwind::{FirstPanic, report};
 use std::sync::Arc;
 
-/// Generations of destructors that may feed the pools of an ending thread.
+/// Generations of destructors that may feed the pools of an ending thread, and
+/// drains that it makes to keep up with them.
 const LIMIT: u32 = 100_000;
 
 /// Drains root and token pools until nothing comes any more, closes the inbox,
@@ -25,101 +28,135 @@ pub(crate) fn exit(record: &Arc<Record>) {
         return;
     };
     // SAFETY: freed only by `detach`, below.
-    let this = unsafe { attached.as_ref() };
+    let local = unsafe { attached.as_ref() };
+    local.exiting.set(true);
+    let mut exit = Exit {
+        local,
+        record,
+        drains: 0,
+        events: Vec::new(),
+    };
     let mut inbox_open = true;
-    for _ in 0..LIMIT {
-        if empty_all(this, record) {
+    loop {
+        if exit.empty_all() {
             continue;
         }
         if !inbox_open {
             break;
         }
         inbox_open = false;
-        close_inbox(record);
+        exit.close_inbox();
     }
-    for stack in stacks(this) {
-        // Normally there is nothing left.
-        leak(record, stack, &stack.root);
-        stack.root.clear_pages(&this.pages);
-    }
-    while let Some(call) = this.pop_posted() {
+    while let Some(call) = local.pop_posted() {
         ORPHANS.adopt(call);
+    }
+    for stack in stacks(local) {
+        exit.leak(&stack.root);
+        stack.root.clear_pages(&local.pages);
     }
     local::set_exited();
     let mut guards = 0;
-    for stack in stacks(this) {
-        guards += this
+    for stack in stacks(local) {
+        guards += local
             .pools(stack)
             .filter(|p| p.kind.get() == Kind::Guard)
             .count();
         stack.retire(record.key());
     }
+    let mut events = exit.events;
     if guards > 0 {
-        Event::new(EventKind::OpenAtExit, record.label())
-            .count(guards)
-            .emit();
+        events.push(Event::new(EventKind::OpenAtExit, record.label()).count(guards));
     }
     // SAFETY: the thread does not find the block any more; only guards do.
     unsafe { Local::detach(attached, guards) };
+    // Last, as the hook is foreign code: to it the thread has no pools any more.
+    events.into_iter().for_each(Event::emit);
 }
 
 fn stacks(local: &Local) -> impl Iterator<Item = &Stack> {
     (0..).map_while(|n| local.nth_stack(n))
 }
 
-/// Empties all root and token pools once. Whether there was anything.
-fn empty_all(local: &Local, record: &Record) -> bool {
-    let mut any = false;
-    for stack in stacks(local) {
-        while let Some(head) = stack.last_token() {
-            any |= empty(stack, head, record);
-            // Destructors may have pushed others.
-            if stack
-                .last_token()
-                .is_some_and(|last| std::ptr::eq(last, head))
-            {
-                token::close(stack, head);
+struct Exit<'x> {
+    local: &'x Local,
+    record: &'x Record,
+    drains: u32,
+    events: Vec<Event>,
+}
+
+impl Exit<'_> {
+    /// Empties all root and token pools once. Whether there was anything.
+    fn empty_all(&mut self) -> bool {
+        let mut any = false;
+        for stack in stacks(self.local) {
+            while let Some(head) = stack.last_token() {
+                any |= self.empty(head);
+                // Destructors may have pushed others.
+                if stack
+                    .last_token()
+                    .is_some_and(|last| std::ptr::eq(last, head))
+                {
+                    token::close(stack, head);
+                }
+            }
+            if !stack.root.is_empty() {
+                any |= self.empty(&stack.root);
             }
         }
-        if !stack.root.is_empty() {
-            any |= empty(stack, &stack.root, record);
+        any
+    }
+
+    /// Empties a pool; after too many drains, by leaking. Whether anything was
+    /// released.
+    fn empty(&mut self, head: &Head) -> bool {
+        if self.drains >= LIMIT {
+            self.leak(head);
+            return false;
+        }
+        self.drains += 1;
+        match catch_unwind(|| drain::drain(head, Some(LIMIT))) {
+            Ok(outcome) => {
+                if outcome.cut.is_some() {
+                    self.leak(head);
+                }
+                outcome.report() > 0
+            }
+            // A drain lets none out; but here one would end the process.
+            Err(payload) => {
+                report(payload);
+                true
+            }
         }
     }
-    any
-}
 
-fn empty(stack: &Stack, head: &Head, record: &Record) -> bool {
-    let outcome = drain::drain(head, Some(LIMIT));
-    if outcome.cut.is_some() {
-        leak(record, stack, head);
+    /// Gives up what is left in a pool, normally nothing.
+    fn leak(&mut self, head: &Head) {
+        // SAFETY: nothing is taken out here.
+        let Some(last) = unsafe { head.newest_first() }.next() else {
+            return;
+        };
+        // SAFETY: alive by the entry's reference.
+        let name = unsafe { header(last) }.class.type_name();
+        let leaked = head.clear_pages(&self.local.pages);
+        let event = Event::new(EventKind::CutOff, self.record.label());
+        self.events
+            .push(event.pool(head.name()).of_type(name).count(leaked));
     }
-    outcome.report() > 0
-}
 
-/// Gives up what is left in a pool, and says so.
-fn leak(record: &Record, stack: &Stack, head: &Head) {
-    let Some(last) = head.len().checked_sub(1).and_then(|index| head.get(index)) else {
-        return;
-    };
-    // SAFETY: alive by the entry's reference.
-    let name = unsafe { crate::object::header::header(last) }
-        .class
-        .type_name();
-    let leaked = head.clear_pages(&stack.local().pages);
-    let event = Event::new(EventKind::CutOff, record.label());
-    event.pool(head.name()).of_type(name).count(leaked).emit();
-}
-
-fn close_inbox(record: &Record) {
-    let mut panics = FirstPanic::default();
-    let scope = Scope::enter();
-    for message in record.inbox.close() {
-        match message.kind() {
-            inbox::Kind::Call => ORPHANS.adopt(message),
-            inbox::Kind::Release => mail::run(message, &scope, &mut panics),
+    fn close_inbox(&self) {
+        let mut panics = FirstPanic::default();
+        {
+            let scope = Scope::enter();
+            for message in self.record.inbox.close() {
+                match message.kind() {
+                    // After those that came before.
+                    inbox::Kind::Call => self.local.push_posted(message),
+                    inbox::Kind::Release => mail::run(message, &scope, &mut panics),
+                }
+            }
         }
-    }
-    if let Some(payload) = panics.into_first() {
-        report(payload);
+        if let Some(payload) = panics.into_first() {
+            report(payload);
+        }
     }
 }

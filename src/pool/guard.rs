@@ -10,6 +10,7 @@ use super::stack::{Barrier, Stack};
 use crate::object::strong::Ref;
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -194,6 +195,10 @@ impl AutoreleasePool {
     }
 }
 
+// Whatever panics, pools are left in order.
+impl UnwindSafe for AutoreleasePool {}
+impl RefUnwindSafe for AutoreleasePool {}
+
 impl Default for AutoreleasePool {
     fn default() -> Self {
         Self::new()
@@ -243,7 +248,7 @@ fn close(pool: NonNull<Head>) {
             head.set_name(None);
         }
         stack.local().recycle(head);
-        local = NonNull::from(stack.local());
+        local = stack.block();
     }
     // SAFETY: nothing of the block is used from here on.
     unsafe { Local::guard_closed(local) };

@@ -226,39 +226,37 @@ impl Head {
         leaked
     }
 
-    /// Entry `index`, from the oldest on.
-    pub(crate) fn get(&self, index: usize) -> Option<Thin> {
-        if index >= self.len() {
-            return None;
-        }
+    /// The entries, newest first. Others may be added meanwhile, which are not
+    /// among them.
+    ///
+    /// # Safety
+    /// None is taken out as long as the iterator is used.
+    pub(crate) unsafe fn newest_first(&self) -> impl Iterator<Item = Thin> {
         let mut page = self.page.get();
-        // SAFETY: the pages are the pool's; the index is below `len`.
-        unsafe {
-            while (*page).below > index {
-                page = (*page).prev;
+        let mut top = self.top.get();
+        std::iter::from_fn(move || {
+            if page.is_null() {
+                return None;
             }
-            Some(*Page::start(page).add(index - (*page).below))
-        }
+            // SAFETY: pages and entries stay by the caller's promise; all below
+            // `top` is written.
+            unsafe {
+                if top == Page::start(page) {
+                    page = (*page).prev;
+                    if page.is_null() {
+                        return None;
+                    }
+                    top = Page::end(page);
+                }
+                top = top.sub(1);
+                Some(*top)
+            }
+        })
     }
 
     /// Whether there is an entry for this object. Linear.
     pub(crate) fn contains(&self, thin: Thin) -> bool {
-        let mut page = self.page.get();
-        let mut end = self.top.get();
-        while !page.is_null() {
-            // SAFETY: the pages are the pool's; all below `end` is written.
-            unsafe {
-                let start = Page::start(page);
-                let len = end.offset_from(start) as usize;
-                if std::slice::from_raw_parts(start, len).contains(&thin) {
-                    return true;
-                }
-                page = (*page).prev;
-                if !page.is_null() {
-                    end = Page::end(page);
-                }
-            }
-        }
-        false
+        // SAFETY: nothing else runs meanwhile.
+        unsafe { self.newest_first() }.any(|entry| entry == thin)
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Local {
     /// `None` in blocks that were made detached.
     record: Option<Arc<Record>>,
     detached: Cell<bool>,
+    /// Set while the thread exits, which goes through the stacks one by one.
+    pub(super) exiting: Cell<bool>,
     /// Guard pools that are open in a detached block.
     guards: Cell<usize>,
     /// Closures that were posted, oldest first.
@@ -109,13 +111,14 @@ impl Local {
             free: Cell::new(ptr::null()),
             chunks: UnsafeCell::new(Vec::new()),
             detached: Cell::new(record.is_none()),
+            exiting: Cell::new(false),
             record,
             guards: Cell::new(0),
             posted: UnsafeCell::new(VecDeque::new()),
         });
         // SAFETY: just made.
         let this = unsafe { local.as_ref() };
-        this.first.settle_in(this, key);
+        this.first.settle_in(local, key);
         local
     }
 
@@ -182,7 +185,7 @@ impl Local {
     #[inline]
     pub(crate) fn recycle(&self, head: &Head) {
         // SAFETY: the pool was opened with this stack, which is still there.
-        unsafe { &*head.stack.get() }.stats.closed.add(1);
+        unsafe { &*head.stack.get() }.stats.count_closed();
         head.kind.set(Kind::Free);
         head.next_free.set(self.free.get());
         self.free.set(head);
@@ -220,15 +223,15 @@ impl Local {
             return Some(&self.first);
         }
         // SAFETY: the thread's own; nothing else runs meanwhile.
-        let others = unsafe { &*self.others.get() };
-        for stack in others {
-            // SAFETY: stacks in the list are there.
-            let stack = unsafe { stack.as_ref() };
-            if Arc::ptr_eq(&stack.namespace, namespace) {
-                return Some(stack);
-            }
-        }
-        None
+        let others = unsafe { &mut *self.others.get() };
+        // SAFETY: stacks in the list are there.
+        let stack = |at: &NonNull<Stack>| unsafe { &*at.as_ptr() };
+        let at = others
+            .iter()
+            .position(|other| Arc::ptr_eq(&stack(other).namespace, namespace))?;
+        // A thread uses few managers at a time: those move to the front.
+        others.swap(0, at);
+        Some(stack(&others[0]))
     }
 
     /// The stack of a manager.
@@ -241,12 +244,13 @@ impl Local {
 
     #[cold]
     fn add(&self, namespace: &Arc<Namespace>) -> &Stack {
-        self.prune();
         let stack = boxed(Stack::new(namespace.clone()));
         // SAFETY: just made.
-        unsafe { stack.as_ref() }.settle_in(self, self.key());
+        unsafe { stack.as_ref() }.settle_in(self.first.block(), self.key());
         // SAFETY: the thread's own; nothing else runs meanwhile.
         unsafe { (*self.others.get()).push(stack) };
+        // Only now, as this runs foreign code, which may come back here.
+        self.prune();
         // SAFETY: it stays until `prune` or the block's end, which both see to it
         // that nobody uses it.
         unsafe { &*stack.as_ptr() }
@@ -267,11 +271,15 @@ impl Local {
             // SAFETY: made by `add`, off the list; the manager has no handle to
             // find it by, and nothing is open in it or going on.
             drop(unsafe { unbox(stack) });
-            outcome.resume();
+            // Whoever uses a new manager has nothing to do with the old one's panics.
+            outcome.report();
         }
     }
 
     fn take_abandoned(&self) -> Option<NonNull<Stack>> {
+        if self.exiting.get() {
+            return None;
+        }
         // SAFETY: the thread's own; nothing else runs meanwhile.
         let others = unsafe { &mut *self.others.get() };
         let at = others.iter().position(|stack| {

@@ -50,6 +50,21 @@ pub(crate) struct StackStats {
     pub(crate) asked: Counter,
 }
 
+impl StackStats {
+    #[inline]
+    pub(crate) fn count_closed(&self) {
+        self.closed.publish(self.closed.get() + 1);
+    }
+
+    /// Pools that are open. What was done before the others were closed is seen.
+    pub(crate) fn open(&self) -> u64 {
+        // In this order: a thread that opens one pool and then closes another must
+        // not seem to have none.
+        let closed = self.closed.get_published();
+        self.opened.get().saturating_sub(closed)
+    }
+}
+
 /// The watermark unless another is chosen.
 pub(crate) const WATERMARK: usize = 10_000;
 

@@ -8,6 +8,7 @@ use crate::object::weak::Weak;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
 /// A reference to an object that a pool keeps alive: uncounted, free to copy,
@@ -34,7 +35,8 @@ use std::ptr::NonNull;
 #[repr(transparent)]
 pub struct PoolRef<'pool, T: ?Sized + 'static> {
     ptr: NonNull<T>,
-    pool: PhantomData<&'pool T>,
+    /// Covariant in `'pool`, invariant in `T`: as for `Ref`.
+    pool: PhantomData<(&'pool (), *mut T)>,
 }
 
 // SAFETY: it can be retained, so as for `Ref`. `T: Sync` alone would let another
@@ -112,6 +114,9 @@ impl<T: ?Sized> Clone for PoolRef<'_, T> {
 }
 
 impl<T: ?Sized> Copy for PoolRef<'_, T> {}
+impl<T: ?Sized> Unpin for PoolRef<'_, T> {}
+impl<T: ?Sized + RefUnwindSafe> UnwindSafe for PoolRef<'_, T> {}
+impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for PoolRef<'_, T> {}
 
 impl<T: ?Sized> Deref for PoolRef<'_, T> {
     type Target = T;

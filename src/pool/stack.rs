@@ -5,7 +5,7 @@ use super::local::Local;
 use super::namespace::{Namespace, StackStats};
 use crate::thread::key::ThreadKey;
 use std::cell::{Cell, UnsafeCell};
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 /// See the module. Stays at its address; everything in it is its thread's own.
@@ -39,8 +39,8 @@ impl Stack {
     }
 
     /// Ties the knots, once the stack is where it stays.
-    pub(crate) fn settle_in(&self, local: &Local, key: Option<ThreadKey>) {
-        self.local.set(local);
+    pub(crate) fn settle_in(&self, local: NonNull<Local>, key: Option<ThreadKey>) {
+        self.local.set(local.as_ptr());
         self.root.stack.set(self);
         self.root.frame.pool.set(&self.root);
         self.current.set(&self.root.frame);
@@ -57,6 +57,12 @@ impl Stack {
         to.closed.add_shared(from.closed.get());
         to.released.add_shared(from.released.get());
         self.namespace.changed.wake();
+    }
+
+    /// The block, by the pointer that may free it.
+    pub(crate) fn block(&self) -> NonNull<Local> {
+        // SAFETY: set by `settle_in`.
+        unsafe { NonNull::new_unchecked(self.local.get().cast_mut()) }
     }
 
     #[inline]

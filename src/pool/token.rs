@@ -5,7 +5,9 @@ use super::head::{Head, Kind};
 use super::local;
 use super::namespace::Namespace;
 use super::stack::Stack;
+use crate::event::{Event, EventKind};
 use crate::thread::key::ThreadKey;
+use crate::thread::record::current_label;
 use crate::unwind::{FirstPanic, resume_or_report};
 use std::sync::Arc;
 
@@ -105,11 +107,17 @@ pub(crate) fn pop(namespace: &Arc<Namespace>, token: PoolToken) -> Result<usize,
 fn pop_down_to(stack: &Stack, head: &Head) -> usize {
     let mut panics = FirstPanic::default();
     let mut released = 0;
+    let mut rounds = 0;
     while let Some(last) = stack.last_token() {
         let outcome = drain::drain(last, None);
         released += outcome.released;
         if let Some(payload) = outcome.panic {
             panics.note(payload);
+        }
+        rounds += 1;
+        if rounds == drain::WARN_AT && !std::ptr::eq(last, head) {
+            let event = Event::new(EventKind::EndlessDrain, current_label());
+            event.pool(head.name()).count(rounds as usize).emit();
         }
         // Destructors may have pushed others, which go first.
         if !stack
@@ -141,6 +149,6 @@ pub(super) fn close(stack: &Stack, head: &Head) {
         stack.local().recycle(head);
     } else {
         head.kind.set(Kind::Free);
-        stack.stats.closed.add(1);
+        stack.stats.count_closed();
     }
 }

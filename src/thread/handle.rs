@@ -5,6 +5,7 @@ use super::key::ThreadKey;
 use super::record::Record;
 use crate::sync::{boxed, unbox};
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -91,6 +92,9 @@ impl ThreadHandle {
     /// # Errors
     /// [`Closed`], with the closure in it, once the thread has ended.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
+        // So that the sender cannot become the successor of a thread that it has
+        // sent to, and can itself run what is orphaned.
+        drop(super::record::current());
         let node = Node::new(Kind::Call, self.key(), Call::<F>::run);
         let call = boxed(Call { node, f });
         // SAFETY: just made; `run` frees it; the closure is Send.
@@ -101,6 +105,10 @@ impl ThreadHandle {
         })
     }
 }
+
+// Inboxes are in order at all times.
+impl UnwindSafe for ThreadHandle {}
+impl RefUnwindSafe for ThreadHandle {}
 
 impl PartialEq for ThreadHandle {
     fn eq(&self, other: &Self) -> bool {

@@ -1,6 +1,10 @@
 //! A queue that many threads push to and one empties: push, take all, close.
 //!
-//! There is no pop, so no ABA. An inbox belongs to one incarnation of a thread
+//! There is no pop, so no ABA: it does no harm if the head that a sender saw was
+//! taken and another message came to stand at its address before the exchange. (In
+//! Rust's model of pointers the link then has the provenance of the first one; no
+//! compiler today makes anything of that, and to avoid it would take a lock, or
+//! addresses exposed as integers.) An inbox belongs to one incarnation of a thread
 //! and stays closed for ever once that thread has closed it: a sender that
 //! stalled in the middle of a push can only ever reach the thread that it meant,
 //! or be refused. (Treiber's stack, without the pop that breaks it.)

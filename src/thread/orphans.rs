@@ -7,7 +7,8 @@
 use super::inbox::{Inbox, Kind, Message};
 use super::key::ThreadKey;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{const_fn, global};
+use crate::sync::{const_fn, global, local};
+use std::cell::Cell;
 
 pub(crate) struct Orphans {
     releases: Inbox,
@@ -18,6 +19,11 @@ pub(crate) struct Orphans {
 
 global! {
     pub(crate) static ORPHANS: Orphans = Orphans::new();
+}
+
+local! {
+    /// Those that this thread is in the middle of.
+    static HERE: Cell<usize> = Cell::new(0);
 }
 
 impl Orphans {
@@ -72,7 +78,9 @@ impl Orphans {
                 self.put(message);
                 continue;
             }
+            HERE.with(|here| here.set(here.get() + 1));
             run(message);
+            HERE.with(|here| here.set(here.get() - 1));
             ran += 1;
             // Release: pairs with the Acquire of `outstanding`, so that who sees
             // none left sees what was done. Model: orphans_quiesce.
@@ -81,8 +89,13 @@ impl Orphans {
         ran
     }
 
-    /// Orphans that are waiting or being run just now.
+    /// Orphans that are waiting or being run just now; not those that called this
+    /// function.
     pub(crate) fn outstanding(&self) -> usize {
+        self.all() - HERE.with(Cell::get)
+    }
+
+    fn all(&self) -> usize {
         // Acquire: pairs with the Release in `run`. Model: orphans_quiesce.
         self.outstanding.load(Ordering::Acquire)
     }

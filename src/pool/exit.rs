@@ -151,7 +151,12 @@ impl Exit<'_> {
                 match message.kind() {
                     // After those that came before.
                     inbox::Kind::Call => self.local.push_posted(message),
-                    inbox::Kind::Release => mail::run(message, &scope, &mut panics),
+                    inbox::Kind::Release => {
+                        // What its destructor autoreleases must not end in a pool
+                        // that was forgotten.
+                        stacks(self.local).for_each(Stack::fall_back_to_root);
+                        mail::run(message, &scope, &mut panics);
+                    }
                 }
             }
         }

@@ -87,6 +87,11 @@ impl Stack {
         }
     }
 
+    /// Makes the root pool current, whatever is still open: for a thread's end.
+    pub(super) fn fall_back_to_root(&self) {
+        self.current.set(&self.root.frame);
+    }
+
     /// Whether no pool is open, but perhaps the root is being drained.
     pub(crate) fn at_root(&self) -> bool {
         ptr::eq(self.current_pool(), &self.root)

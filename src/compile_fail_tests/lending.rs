@@ -1,0 +1,197 @@
+//! What a pool lends, and when it ends.
+
+/// A pool is not drained while what it lent is in use.
+///
+/// ```compile_fail,E0502
+/// let mut pool = releasepool::AutoreleasePool::new();
+/// let lent = pool.create(7);
+/// pool.drain();
+/// assert_eq!(*lent, 7);
+/// ```
+///
+/// ```
+/// let mut pool = releasepool::AutoreleasePool::new();
+/// let lent = pool.create(7);
+/// assert_eq!(*lent, 7);
+/// pool.drain();
+/// ```
+struct DrainedWhileLent;
+
+/// Nor is it dropped.
+///
+/// ```compile_fail,E0505
+/// let pool = releasepool::AutoreleasePool::new();
+/// let lent = pool.create(7);
+/// drop(pool);
+/// assert_eq!(*lent, 7);
+/// ```
+///
+/// ```
+/// let pool = releasepool::AutoreleasePool::new();
+/// let lent = pool.create(7);
+/// assert_eq!(*lent, 7);
+/// drop(pool);
+/// ```
+struct DroppedWhileLent;
+
+/// Nor does it go out of scope.
+///
+/// ```compile_fail,E0597
+/// let lent;
+/// {
+///     let pool = releasepool::AutoreleasePool::new();
+///     lent = pool.create(7);
+/// }
+/// assert_eq!(*lent, 7);
+/// ```
+///
+/// ```
+/// let lent;
+/// let pool = releasepool::AutoreleasePool::new();
+/// {
+///     lent = pool.create(7);
+/// }
+/// assert_eq!(*lent, 7);
+/// ```
+struct OutOfScopeWhileLent;
+
+/// Nor is it moved, replaced or swapped: what is lent borrows the guard.
+///
+/// ```compile_fail,E0502
+/// use releasepool::AutoreleasePool;
+/// let mut pool = AutoreleasePool::new();
+/// let lent = pool.create(7);
+/// std::mem::swap(&mut pool, &mut AutoreleasePool::new());
+/// assert_eq!(*lent, 7);
+/// ```
+///
+/// ```
+/// use releasepool::AutoreleasePool;
+/// let mut pool = AutoreleasePool::new();
+/// let lent = pool.create(7);
+/// assert_eq!(*lent, 7);
+/// std::mem::swap(&mut pool, &mut AutoreleasePool::new());
+/// ```
+struct SwappedWhileLent;
+
+/// What a plain reference borrows from a `PoolRef` ends with the pool, too.
+///
+/// ```compile_fail,E0502
+/// use releasepool::{AutoreleasePool, PoolRef};
+/// let mut pool = AutoreleasePool::new();
+/// let word: &String = PoolRef::get(pool.create(String::from("word")));
+/// pool.drain();
+/// assert_eq!(word, "word");
+/// ```
+///
+/// ```
+/// use releasepool::{AutoreleasePool, PoolRef};
+/// let mut pool = AutoreleasePool::new();
+/// let word: &String = PoolRef::get(pool.create(String::from("word")));
+/// assert_eq!(word, "word");
+/// pool.drain();
+/// ```
+struct DrainedWhileBorrowed;
+
+/// Nothing that was lent leaves `autoreleasepool`; what was retained does.
+///
+/// ```compile_fail
+/// let kept = releasepool::autoreleasepool(|pool| pool.create(7));
+/// assert_eq!(*kept, 7);
+/// ```
+///
+/// ```
+/// use releasepool::PoolRef;
+/// let kept = releasepool::autoreleasepool(|pool| PoolRef::retain(pool.create(7)));
+/// assert_eq!(*kept, 7);
+/// ```
+struct LentOutOfAutoreleasepool;
+
+/// Nor by way of a variable outside.
+///
+/// ```compile_fail,E0521
+/// use releasepool::{PoolRef, autoreleasepool};
+/// let mut kept: Option<PoolRef<'_, u8>> = None;
+/// autoreleasepool(|pool| kept = Some(pool.create(7)));
+/// ```
+///
+/// ```
+/// use releasepool::{PoolRef, Ref, autoreleasepool};
+/// let mut kept: Option<Ref<u8>> = None;
+/// autoreleasepool(|pool| kept = Some(PoolRef::retain(pool.create(7))));
+/// ```
+struct LentToAVariableOutside;
+
+/// What is lent does not outlive its pool by way of another pool.
+///
+/// ```compile_fail,E0505
+/// use releasepool::AutoreleasePool;
+/// let outer = AutoreleasePool::new();
+/// let inner = AutoreleasePool::new();
+/// let mut lent = outer.create(1);
+/// lent = inner.create(2);
+/// drop(inner);
+/// assert_eq!(*lent, 2);
+/// ```
+///
+/// ```
+/// use releasepool::AutoreleasePool;
+/// let outer = AutoreleasePool::new();
+/// let inner = AutoreleasePool::new();
+/// let mut lent = inner.create(1);
+/// lent = outer.create(2);
+/// drop(inner);
+/// assert_eq!(*lent, 2);
+/// ```
+struct LentByTheInnerOfTwo;
+
+/// A pool that holds what borrows it cannot be put beside it in one value.
+///
+/// ```compile_fail,E0505
+/// use releasepool::{AutoreleasePool, PoolRef};
+/// struct Scene<'a>(PoolRef<'a, u8>, AutoreleasePool);
+/// let pool = AutoreleasePool::new();
+/// let lent = pool.create(7);
+/// let scene = Scene(lent, pool);
+/// ```
+///
+/// ```
+/// use releasepool::{AutoreleasePool, PoolRef};
+/// struct Scene<'a>(PoolRef<'a, u8>, &'a AutoreleasePool);
+/// let pool = AutoreleasePool::new();
+/// let lent = pool.create(7);
+/// let scene = Scene(lent, &pool);
+/// ```
+struct LentIntoTheSameStruct;
+
+/// What a pool lends to a thread is not lent for longer than the pool lives.
+///
+/// ```compile_fail,E0597
+/// let pool = releasepool::AutoreleasePool::new();
+/// let lent = pool.create(7);
+/// std::thread::spawn(move || assert_eq!(*lent, 7));
+/// ```
+///
+/// ```
+/// let pool = releasepool::AutoreleasePool::new();
+/// let lent = pool.create(7);
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || assert_eq!(*lent, 7));
+/// });
+/// ```
+struct PoolRefSentForEver;
+
+/// What a pool lends is shared, and stays so.
+///
+/// ```compile_fail,E0594
+/// let pool = releasepool::AutoreleasePool::new();
+/// let mut lent = pool.create(7);
+/// *lent = 8;
+/// ```
+///
+/// ```
+/// let pool = releasepool::AutoreleasePool::new();
+/// let mut lent = pool.create(std::cell::Cell::new(7));
+/// lent.set(8);
+/// ```
+struct LentMutably;

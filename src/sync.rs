@@ -42,6 +42,47 @@ pub(crate) fn boxed<T>(value: T) -> NonNull<T> {
     memory
 }
 
+/// Roughly where the stack ends just now.
+#[inline(always)]
+pub(crate) fn stack_address() -> usize {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        let pointer;
+        // SAFETY: copies a register.
+        unsafe {
+            std::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+        }
+        pointer
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    {
+        let pointer;
+        // SAFETY: copies a register.
+        unsafe {
+            std::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+        }
+        pointer
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    {
+        let here = 0u8;
+        std::hint::black_box(&raw const here).addr()
+    }
+}
+
+/// Asks for the memory at `at`, to be written soon. A hint.
+#[inline(always)]
+pub(crate) fn prefetch<T>(at: NonNull<T>) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: SSE is there on every x86-64; a prefetch reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.as_ptr().cast()) };
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = at;
+}
+
 /// Takes back what [`boxed`] moved out.
 ///
 /// # Safety

@@ -10,7 +10,7 @@
 //! thread-local without a destructor.
 
 use super::header::{Thin, checked, header};
-use crate::sync::local;
+use crate::sync::{local, stack_address};
 use crate::thread::record::tally_destroyed;
 use crate::unwind::{FirstPanic, Payload, resume_or_report};
 use std::cell::{Cell, UnsafeCell};
@@ -79,51 +79,37 @@ impl Nest {
     }
 }
 
-/// Roughly where the stack ends just now.
-#[inline(always)]
-fn stack_address() -> usize {
-    let here = 0u8;
-    std::hint::black_box(&raw const here).addr()
-}
-
 /// A stretch of code that may destroy objects, as a drain: nested releases count
 /// their stack from its beginning.
 pub(crate) struct Scope {
     /// Whether no other release or drain is going on below on this stack.
     pub(crate) outermost: bool,
     /// Whether destructors are to queue rather than run.
-    deep: bool,
+    pub(crate) deep: bool,
 }
 
 impl Scope {
     #[inline]
     pub(crate) fn enter() -> Self {
         NEST.with(|nest| {
+            let here = stack_address();
             let outermost = nest.base.get() == 0;
             if outermost {
-                nest.base.set(stack_address());
+                nest.base.set(here);
             }
-            let deep = nest.is_deep(stack_address());
+            let deep = !outermost && nest.is_deep(here);
             Self { outermost, deep }
         })
     }
 
-    /// Destroys an object that only the caller can reach, or queues it. Adds to
-    /// `destroyed` what the caller is to tally.
+    /// Queues an object that only the caller can reach: for a deep scope.
     ///
     /// # Safety
     /// `Count::release_many` said `Sole`.
-    #[inline]
-    pub(crate) unsafe fn destroy_sole(&self, thin: Thin, destroyed: &Cell<u64>) {
-        if self.deep {
-            // SAFETY: ours alone.
-            unsafe { header(thin) }.count.give_up_sole();
-            NEST.with(|nest| nest.push(thin));
-        } else {
-            destroyed.set(destroyed.get() + 1);
-            // SAFETY: by the caller's promise.
-            unsafe { (header(thin).class.destroy)(thin) };
-        }
+    pub(crate) unsafe fn queue_sole(&self, thin: Thin) {
+        // SAFETY: ours alone.
+        unsafe { header(thin) }.count.give_up_sole();
+        NEST.with(|nest| nest.push(thin));
     }
 
     /// Destroys a dead object.
@@ -208,6 +194,12 @@ pub fn settle() -> usize {
 /// The caller's release was the last, and gives the object up.
 #[inline(never)]
 pub(crate) unsafe fn last_release(thin: Thin) {
+    // SAFETY: the memory is there until we give it up.
+    if !unsafe { header(thin) }.class.has_destructor {
+        // Nothing can nest in it.
+        // SAFETY: by the caller's promise.
+        return unsafe { bury(thin) };
+    }
     let scope = Scope::enter();
     // SAFETY: by the caller's promise.
     unsafe { scope.destroy_last(thin) };

@@ -33,6 +33,8 @@ const _: () = assert!(size_of::<Header>() == 16);
 /// What there is to know about all objects of one type from one allocator.
 pub(crate) struct Class {
     type_name: fn() -> &'static str,
+    /// Whether destroying an object runs any code but the allocator's.
+    pub(crate) has_destructor: bool,
     /// Runs the destructor and frees the memory, even if that panics.
     ///
     /// # Safety
@@ -231,6 +233,7 @@ impl<T> SizedClass<T> {
     const PLAN: Plan = plan_of::<T>();
     pub(crate) const CLASS: &'static Class = &Class {
         type_name: std::any::type_name::<T>,
+        has_destructor: needs_drop::<T>(),
         destroy: Self::destroy,
         drop_value: Self::drop_value,
         free: Self::free,
@@ -274,6 +277,7 @@ impl<T> SliceClass<T> {
     pub(crate) const fn named(type_name: fn() -> &'static str) -> Class {
         Class {
             type_name,
+            has_destructor: needs_drop::<T>(),
             destroy: Self::destroy,
             drop_value: Self::drop_value,
             free: Self::free,

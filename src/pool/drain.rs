@@ -6,9 +6,10 @@
 //! twice. It ends when the pool is empty.
 
 use super::head::{Frame, Head};
+use super::local::Local;
 use super::mail;
 use super::page::PageCache;
-use super::stack::Barrier;
+use super::stack::{Barrier, Stack};
 use crate::event::{Event, EventKind};
 use crate::object::count::Released;
 use crate::object::destroy::Scope;
@@ -65,26 +66,19 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
         let frame = Frame::new(true);
         let _current = Barrier::raise(stack, &frame, Some(head));
         let run = Run::new(head, &local.pages, &scope, limit);
-        run.to_the_end(&mut panics);
-        // Once: who sends faster than we release must not hold us up for ever.
-        let gave_up = run.cut.get().is_some();
-        if scope.outermost && !gave_up && mail::deliver(local, &scope, &mut panics) {
-            run.to_the_end(&mut panics);
+        if !head.is_untouched() {
+            if let Err(payload) = catch_unwind(|| run.entries()) {
+                run.go_on(payload, &mut panics);
+            }
+        }
+        if scope.outermost && local.has_mail() {
+            run.mail(local, &mut panics);
         }
         released = run.released.get();
         cut = run.cut.get();
         stack.stats.released.add(released as u64);
         if scope.outermost && stack.stats.asked.get() != 0 {
-            stack.stats.asked.set(0);
-            if !std::ptr::eq(head, &stack.root) {
-                let outcome = drain(&stack.root, limit);
-                if let Some(payload) = outcome.panic {
-                    panics.note(payload);
-                }
-            }
-            stack.namespace.changed.wake();
-            // What that drain queued, as it was not the outermost.
-            panics.guard(|| scope.settle());
+            drain_asked(head, stack, limit, &scope, &mut panics);
         }
     }
     if std::ptr::eq(head, &stack.root) {
@@ -96,6 +90,28 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
         panic: panics.into_first(),
         cut,
     }
+}
+
+/// Does what `shutdown` has asked this thread for.
+#[cold]
+#[inline(never)]
+fn drain_asked(
+    head: &Head,
+    stack: &Stack,
+    limit: Option<u32>,
+    scope: &Scope,
+    panics: &mut FirstPanic,
+) {
+    stack.stats.asked.set(0);
+    if !std::ptr::eq(head, &stack.root) {
+        let outcome = drain(&stack.root, limit);
+        if let Some(payload) = outcome.panic {
+            panics.note(payload);
+        }
+    }
+    stack.namespace.changed.wake();
+    // What that drain queued, as it was not the outermost.
+    panics.guard(|| scope.settle());
 }
 
 struct Run<'d> {
@@ -114,6 +130,30 @@ struct Run<'d> {
     cut: Cell<Option<&'static Class>>,
 }
 
+/// What a stretch of entries comes to. Noted in the run at its end, by a panic,
+/// too; until then it is in registers.
+struct Stretch<'r, 'd> {
+    run: &'r Run<'d>,
+    taken: usize,
+    destroyed: u64,
+    last: Option<&'static Class>,
+}
+
+impl Drop for Stretch<'_, '_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let run = self.run;
+        run.released.set(run.released.get() + self.taken);
+        // It is off if a destructor has drained this very root pool and filled it
+        // again: then only generations are miscounted.
+        run.index.set(run.index.get().saturating_sub(self.taken));
+        run.destroyed.set(run.destroyed.get() + self.destroyed);
+        if self.last.is_some() {
+            run.last.set(self.last);
+        }
+    }
+}
+
 impl<'d> Run<'d> {
     fn new(head: &'d Head, pages: &'d PageCache, scope: &'d Scope, limit: Option<u32>) -> Self {
         head.draining.set(head.draining.get() + 1);
@@ -124,7 +164,7 @@ impl<'d> Run<'d> {
             limit,
             released: Cell::new(0),
             destroyed: Cell::new(0),
-            index: Cell::new(0),
+            index: Cell::new(head.len()),
             last: Cell::new(None),
             generations: RefCell::default(),
             warned: Cell::new(false),
@@ -132,45 +172,92 @@ impl<'d> Run<'d> {
         }
     }
 
-    /// Releases entries until there are none, whatever panics.
-    fn to_the_end(&self, panics: &mut FirstPanic) {
-        if !self.head.is_empty() {
-            while let Err(payload) = catch_unwind(|| self.entries()) {
-                panics.note(payload);
-                // What the one that panicked had queued.
-                panics.guard(|| self.scope.settle());
+    /// Releases entries until there are none.
+    fn entries(&self) {
+        while self.stretch() && !self.grown() {}
+    }
+
+    /// The same, after something else than an entry may have added some.
+    fn new_entries(&self, panics: &mut FirstPanic) {
+        let more = || {
+            if !self.grown() {
+                self.entries();
             }
+        };
+        while let Err(payload) = catch_unwind(more) {
+            self.panicked(payload, panics);
         }
     }
 
-    /// Releases entries until there are none or one panics; it can then be called
-    /// again.
-    fn entries(&self) {
-        if self.grown() {
-            return;
+    /// Releases the others, after a panic.
+    #[cold]
+    #[inline(never)]
+    fn go_on(&self, payload: Payload, panics: &mut FirstPanic) {
+        self.panicked(payload, panics);
+        self.new_entries(panics);
+    }
+
+    fn panicked(&self, payload: Payload, panics: &mut FirstPanic) {
+        panics.note(payload);
+        // What the one that panicked had queued.
+        panics.guard(|| self.scope.settle());
+    }
+
+    /// Releases what other threads have sent, and what that adds to the pool. Once:
+    /// who sends faster than we release must not hold us up for ever.
+    #[cold]
+    #[inline(never)]
+    fn mail(&self, local: &Local, panics: &mut FirstPanic) {
+        if self.cut.get().is_none() && mail::deliver(local, self.scope, panics) {
+            self.new_entries(panics);
         }
-        while let Some((thin, n)) = self.head.take(self.pages) {
-            let mark = self.head.mark();
-            // It is off if a destructor has drained this very root pool and filled
-            // it again: then only generations are miscounted.
-            self.index.set(self.index.get().saturating_sub(n as usize));
-            self.released.set(self.released.get() + n as usize);
+    }
+
+    /// Releases entries until there are none, or one has put others in its place:
+    /// whether it has.
+    fn stretch(&self) -> bool {
+        let mut stretch = Stretch {
+            run: self,
+            taken: 0,
+            destroyed: 0,
+            last: None,
+        };
+        let head = self.head;
+        let (outermost, deep) = (self.scope.outermost, self.scope.deep);
+        while let Some((thin, n)) = head.take(self.pages) {
+            let mark = head.mark();
+            stretch.taken += n as usize;
             // SAFETY: alive by the entry's reference, which is ours now.
-            let class = unsafe { header(thin) }.class;
-            self.last.set(Some(class));
+            let object = unsafe { header(thin) };
+            let class = object.class;
+            stretch.last = Some(class);
             // SAFETY: as above.
-            match unsafe { checked(thin, header(thin).count.release_many(n)) } {
+            match unsafe { checked(thin, object.count.release_many(n)) } {
                 Released::Alive => continue,
-                // SAFETY: as `release_many` said.
-                Released::Sole => unsafe { self.scope.destroy_sole(thin, &self.destroyed) },
+                Released::Sole => {
+                    if deep {
+                        // SAFETY: as `release_many` said.
+                        unsafe { self.scope.queue_sole(thin) }
+                    } else {
+                        stretch.destroyed += 1;
+                        // SAFETY: as `release_many` said.
+                        unsafe { (class.destroy)(thin) };
+                        if !class.has_destructor {
+                            continue;
+                        }
+                    }
+                }
                 // SAFETY: as `release_many` said.
                 Released::Last => unsafe { self.scope.destroy_last(thin) },
             }
-            self.scope.settle();
-            if self.head.mark() != mark && self.grown() {
-                return;
+            if outermost {
+                self.scope.settle();
+            }
+            if head.mark() != mark {
+                return true;
             }
         }
+        false
     }
 
     /// The pool is not as the last entry left it: whether that entry's destructor

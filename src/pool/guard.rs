@@ -242,7 +242,7 @@ fn close(pool: NonNull<Head>) {
         // SAFETY: an open pool's stack is there.
         let stack = unsafe { &*head.stack.get() };
         outcome = drain::drain(head, None);
-        stack.remove_frame(&head.frame);
+        stack.close_frame(&head.frame);
         head.clear_pages(&stack.local().pages);
         if head.is_named() {
             head.set_name(None);

@@ -198,7 +198,7 @@ impl Local {
     }
 
     #[inline]
-    fn has_mail(&self) -> bool {
+    pub(crate) fn has_mail(&self) -> bool {
         self.record().is_some_and(|record| record.inbox.has_mail()) || ORPHANS.has_releases()
     }
 

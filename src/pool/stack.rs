@@ -117,7 +117,17 @@ impl Stack {
 
     /// Takes away a frame and what is above it, as far as the next barrier. A
     /// frame that is not in the chain any more is left alone.
-    pub(crate) fn remove_frame(&self, frame: &Frame) {
+    #[inline]
+    pub(crate) fn close_frame(&self, frame: &Frame) {
+        if self.is_topmost(frame) {
+            self.pop_frame(frame);
+        } else {
+            self.remove_frame(frame);
+        }
+    }
+
+    #[cold]
+    fn remove_frame(&self, frame: &Frame) {
         let mut above: *const Frame = ptr::null();
         let mut at = self.current.get();
         while !ptr::eq(at, frame) {
@@ -198,10 +208,6 @@ impl<'s> Barrier<'s> {
 impl Drop for Barrier<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.stack.is_topmost(self.frame) {
-            self.stack.pop_frame(self.frame);
-        } else {
-            self.stack.remove_frame(self.frame);
-        }
+        self.stack.close_frame(self.frame);
     }
 }

@@ -109,6 +109,14 @@ fn pop_down_to(stack: &Stack, head: &Head) -> usize {
     let mut released = 0;
     let mut rounds = 0;
     while let Some(last) = stack.last_token() {
+        if last.is_untouched() && !stack.local().has_duties(stack) {
+            let found = std::ptr::eq(last, head);
+            close(stack, last);
+            if found {
+                break;
+            }
+            continue;
+        }
         let outcome = drain::drain(last, None);
         released += outcome.released;
         if let Some(payload) = outcome.panic {
@@ -140,7 +148,7 @@ fn pop_down_to(stack: &Stack, head: &Head) -> usize {
 /// Closes the last token pool, which is empty.
 pub(super) fn close(stack: &Stack, head: &Head) {
     stack.pop_token();
-    stack.remove_frame(&head.frame);
+    stack.close_frame(&head.frame);
     head.clear_pages(&stack.local().pages);
     let generation = head.generation.get();
     // A head whose generations are used up is never used again.

@@ -1,1 +1,12 @@
-//! Benchmarks.
+//! How the benchmarks measure, in one place.
+//!
+//! * [`workload`]: what is measured: a job, and how it times itself
+//! * [`crew`]: threads that do the same job at the same time
+//! * [`contest`]: several workloads by turns in one run, so that ratios mean
+//!   something on a machine that does other things, too
+//! * [`table`]: ratios beside their targets
+
+pub mod contest;
+pub mod crew;
+pub mod table;
+pub mod workload;

@@ -1,2 +1,29 @@
-//! One binary, modules by topic.
-mod smoke;
+//! One binary, modules by topic. Tests whose thread matters run on fresh threads;
+//! tests that count what is in the process run in processes of their own.
+
+mod support;
+
+mod aborts;
+mod contract;
+mod counts;
+mod deep;
+mod events;
+mod exit;
+mod heap;
+mod likeness;
+mod mail;
+mod managers;
+mod markers;
+mod model;
+mod model_threads;
+mod nesting;
+mod panics;
+mod panics_deep;
+mod payloads;
+mod pools;
+mod reentrancy;
+mod roots;
+mod shutdown;
+mod teardown;
+mod threads;
+mod tokens;

@@ -1,0 +1,182 @@
+//! Several workloads by turns in one run.
+//!
+//! Times that were taken one after the other cannot be compared on a machine
+//! whose clock rate and neighbours change. So all entries of a contest take a
+//! short sample in every round, in an order that changes from round to round, and
+//! two of them are compared round by round: the median of the ratios says how they
+//! stand, and the quartiles how far that can be trusted.
+
+use crate::crew::Meeting;
+use crate::workload::{Job, Workload};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A workload, and how many threads do it at the same time.
+#[derive(Clone)]
+pub struct Entry {
+    /// What each of them does.
+    pub workload: Workload,
+    /// How many they are.
+    pub threads: usize,
+}
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// How long a sample should take.
+    pub sample: Duration,
+    /// How long the rounds may take together.
+    pub total: Duration,
+    /// How many rounds there are at least, however long they take.
+    pub least: usize,
+}
+
+/// What an entry took, in nanoseconds per operation: for each round the mean of
+/// its threads.
+#[derive(Clone, Debug)]
+pub struct Samples(Vec<f64>);
+
+/// A median and the quartiles around it.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// A quarter is below.
+    pub low: f64,
+    /// Half is below.
+    pub median: f64,
+    /// A quarter is above.
+    pub high: f64,
+}
+
+impl Figure {
+    fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let at = |part: usize| values[(values.len() - 1) * part / 4];
+        Self {
+            low: at(1),
+            median: at(2),
+            high: at(3),
+        }
+    }
+}
+
+impl Samples {
+    /// Nanoseconds per operation.
+    pub fn time(&self) -> Figure {
+        Figure::of(self.0.clone())
+    }
+
+    /// How many times as long as `other` it took.
+    pub fn ratio_to(&self, other: &Self) -> Figure {
+        let pairs = self.0.iter().zip(&other.0);
+        Figure::of(pairs.map(|(ours, theirs)| ours / theirs).collect())
+    }
+}
+
+/// Turns that make up one sample.
+fn calibrate(job: &mut Job, sample: Duration) -> u64 {
+    let mut turns = 1;
+    job(1);
+    loop {
+        let start = Instant::now();
+        job(turns);
+        let time = start.elapsed();
+        if time >= sample / 2 {
+            let scale = sample.as_secs_f64() / time.as_secs_f64();
+            return ((turns as f64 * scale) as u64).max(1);
+        }
+        turns *= 2;
+    }
+}
+
+/// The entries in the order of a round: each is first as often as the others, and
+/// every second round goes backwards.
+fn order(round: usize, entries: usize) -> impl Iterator<Item = usize> {
+    (0..entries).map(move |i| {
+        let at = (i + round / 2) % entries;
+        if round % 2 == 0 { at } else { entries - 1 - at }
+    })
+}
+
+/// What all threads of a contest share.
+struct Ring<'e> {
+    entries: &'e [Entry],
+    effort: Effort,
+    gate: Barrier,
+    meetings: Vec<Meeting>,
+    turns: Vec<AtomicU64>,
+    rounds: AtomicU64,
+}
+
+impl Ring<'_> {
+    /// What thread `id` does; gives its times, by entry.
+    fn compete(&self, id: usize) -> Vec<Vec<f64>> {
+        let takes_part = |entry: &Entry| (id < entry.threads).then(|| entry.workload.job());
+        let mut jobs: Vec<_> = self.entries.iter().map(takes_part).collect();
+        if id == 0 {
+            self.plan(&mut jobs);
+        }
+        self.gate.wait();
+        let mut times = vec![Vec::new(); jobs.len()];
+        for round in 0..self.rounds.load(Ordering::Relaxed) as usize {
+            for at in order(round, jobs.len()) {
+                self.gate.wait();
+                let Some(job) = &mut jobs[at] else {
+                    continue;
+                };
+                let entry = &self.entries[at];
+                let turns = self.turns[at].load(Ordering::Relaxed);
+                let time = self.meetings[at].sample(entry.threads, job, turns);
+                let operations = (turns * entry.workload.operations) as f64;
+                times[at].push(time.as_nanos() as f64 / operations);
+            }
+        }
+        times
+    }
+
+    fn plan(&self, jobs: &mut [Option<Job>]) {
+        let mut round = Duration::ZERO;
+        for (job, turns) in jobs.iter_mut().zip(&self.turns) {
+            let job = job.as_mut().expect("the first thread does every job");
+            turns.store(calibrate(job, self.effort.sample), Ordering::Relaxed);
+            let start = Instant::now();
+            job(turns.load(Ordering::Relaxed));
+            round += start.elapsed();
+        }
+        let rounds = self.effort.total.as_secs_f64() / round.as_secs_f64();
+        let rounds = (rounds as usize).max(self.effort.least);
+        self.rounds.store(rounds as u64, Ordering::Relaxed);
+    }
+}
+
+/// Measures all entries, on spawned threads.
+///
+/// # Panics
+/// If a job does.
+pub fn hold(entries: &[Entry], effort: Effort) -> Vec<Samples> {
+    let crew = entries.iter().map(|entry| entry.threads).max().unwrap_or(0);
+    let ring = Ring {
+        entries,
+        effort,
+        gate: Barrier::new(crew),
+        meetings: entries.iter().map(|_| Meeting::default()).collect(),
+        turns: entries.iter().map(|_| AtomicU64::new(0)).collect(),
+        rounds: AtomicU64::new(0),
+    };
+    let times: Vec<_> = thread::scope(|scope| {
+        let ring = &ring;
+        let spawn = |id| scope.spawn(move || ring.compete(id));
+        let crew: Vec<_> = (0..crew).map(spawn).collect();
+        crew.into_iter()
+            .map(|member| member.join().expect("a job panicked"))
+            .collect()
+    });
+    let mean = |at: usize| {
+        let threads = entries[at].threads;
+        let rounds = 0..times[0][at].len();
+        let sum = |round: usize| times[..threads].iter().map(|t| t[at][round]).sum::<f64>();
+        Samples(rounds.map(|round| sum(round) / threads as f64).collect())
+    };
+    (0..entries.len()).map(mean).collect()
+}

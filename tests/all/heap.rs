@@ -1,0 +1,306 @@
+//! What is allocated, and that all of it is given back.
+
+use crate::support::child;
+#[cfg(target_os = "linux")]
+use crate::support::resident;
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool, event};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicIsize, Ordering};
+use std::thread;
+
+/// The system's allocator, counting.
+struct Counting;
+
+/// Bytes that are allocated in the process just now.
+static BYTES: AtomicIsize = AtomicIsize::new(0);
+
+thread_local! {
+    /// Allocations that this thread has made.
+    static MADE: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: all is left to `System`.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
+        MADE.set(MADE.get() + 1);
+        // SAFETY: by the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
+        // SAFETY: by the caller's promise.
+        unsafe { System.dealloc(p, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// How often `f` allocates.
+fn allocations(f: impl FnOnce()) -> usize {
+    let before = MADE.get();
+    f();
+    MADE.get() - before
+}
+
+/// How many bytes are left over after `f` has been done so many times; it has been done
+/// as often before, so that what is kept for later is there.
+fn left_over(times: usize, mut f: impl FnMut()) -> isize {
+    (0..times).for_each(|_| f());
+    let before = BYTES.load(Ordering::Relaxed);
+    (0..times).for_each(|_| f());
+    BYTES.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn an_empty_nested_pool_allocates_nothing() {
+    drop(AutoreleasePool::new());
+    let empty = || {
+        for _ in 0..100 {
+            let _outer = AutoreleasePool::new();
+            autoreleasepool(|_| drop(AutoreleasePool::new()));
+            let token = PoolManager::global().push();
+            PoolManager::global().pop(token).unwrap();
+        }
+    };
+    empty();
+    assert_eq!(allocations(empty), 0);
+}
+
+#[test]
+fn pools_that_have_been_filled_once_allocate_no_more() {
+    let object = Ref::new(0);
+    let mut pool = AutoreleasePool::new();
+    let mut fill = || {
+        for _ in 0..3 {
+            (0..5_000).for_each(|_| _ = pool.autorelease(object.clone()));
+            pool.drain();
+        }
+        autoreleasepool(|inner| {
+            (0..1_000).for_each(|_| _ = inner.autorelease(object.clone()));
+        });
+    };
+    fill();
+    assert_eq!(allocations(fill), 0, "pages come from the thread's cache");
+}
+
+#[test]
+fn an_object_is_one_allocation() {
+    drop(Ref::new(0));
+    assert_eq!(allocations(|| drop(Ref::new([0u8; 100]))), 1);
+    assert_eq!(allocations(|| drop(Ref::<str>::from("text"))), 1);
+    let values = vec![1, 2, 3];
+    assert_eq!(allocations(|| drop(Ref::<[i32]>::from(values))), 1);
+    let object = Ref::new(1);
+    let shared = || {
+        let weak = Ref::downgrade(&object);
+        drop(weak.upgrade());
+        drop(object.clone());
+    };
+    assert_eq!(allocations(shared), 0);
+}
+
+/// All that a thread may leave something of.
+fn busy() {
+    let manager = PoolManager::global();
+    let me = manager.current_thread().unwrap();
+    // In the root pool, more than a page of it.
+    (0..300).for_each(|i| autorelease(Ref::new(i)));
+    manager.drain_root();
+    autorelease(Ref::new(0));
+    let _left = manager.push();
+    autorelease(Ref::new(1));
+    let _left = manager.push();
+    autoreleasepool(|pool| pool.create(String::from("text")).len());
+    let named = AutoreleasePool::named(String::from("named"));
+    named.create(2);
+    let own = PoolManager::new();
+    own.autorelease(Ref::new(3));
+    let theirs = own.pool();
+    theirs.create(4);
+    me.release(Ref::new(5));
+    me.post(|| ()).unwrap();
+    manager.run_inbox();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_thread_that_has_ended_leaves_nothing() {
+    let child = child!(|| {
+        event::set_hook(Some(|_| ()));
+        let left = left_over(200, || thread::spawn(busy).join().unwrap());
+        assert!(left < 4_096, "{left} bytes after 200 threads");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_thread_that_ends_with_entries_in_its_root_pool_leaves_nothing() {
+    let child = child!(|| {
+        event::set_hook(Some(|_| ()));
+        let left = left_over(200, || {
+            thread::spawn(|| autorelease(Ref::new(0))).join().unwrap();
+        });
+        assert!(left < 4_096, "{left} bytes after 200 threads");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_guard_that_goes_after_its_threads_exit_leaves_nothing() {
+    thread_local! {
+        static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
+    }
+    let child = child!(|| {
+        event::set_hook(Some(|_| ()));
+        let left = left_over(200, || {
+            let thread = thread::spawn(|| {
+                KEPT.set(None);
+                let pool = AutoreleasePool::new();
+                pool.create(0);
+                KEPT.set(Some(pool));
+            });
+            thread.join().unwrap();
+        });
+        assert!(left < 4_096, "{left} bytes after 200 threads");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_guard_that_the_event_hook_closes_at_thread_exit_leaves_nothing() {
+    thread_local! {
+        static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
+    }
+    let child = child!(|| {
+        event::set_hook(Some(|event| {
+            if event.kind == event::EventKind::OpenAtExit {
+                drop(KEPT.take());
+            }
+        }));
+        let left = left_over(200, || {
+            let thread = thread::spawn(|| {
+                KEPT.set(None);
+                KEPT.set(Some(AutoreleasePool::new()));
+            });
+            thread.join().unwrap();
+        });
+        assert!(left < 4_096, "{left} bytes after 200 threads");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn managers_that_come_and_go_on_one_thread_leave_nothing() {
+    let child = child!(|| {
+        event::set_hook(Some(|_| ()));
+        let left = left_over(500, || {
+            let manager = PoolManager::builder().name("one of many").build();
+            manager.autorelease(Ref::new(0));
+            drop(manager.pool());
+            let token = manager.push();
+            manager.autorelease(Ref::new(1));
+            manager.pop(token).unwrap();
+        });
+        assert!(left < 16_384, "{left} bytes after 500 managers");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn deep_structures_leave_nothing() {
+    struct Node(Option<Ref<Node>>);
+    let child = child!(|| {
+        let left = left_over(3, || {
+            let mut head = None;
+            (0..100_000).for_each(|_| head = Some(Ref::new(Node(head.take()))));
+            assert!(head.as_ref().is_some_and(|head| head.0.is_some()));
+        });
+        assert!(left < 4_096, "{left} bytes");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn no_object_is_alive_after_all_of_this() {
+    let child = child!(|| {
+        event::set_hook(Some(|_| ()));
+        let manager = PoolManager::global();
+        assert_eq!(manager.snapshot().live_objects(), 0);
+        let kept = Ref::new(0);
+        assert_eq!(manager.snapshot().live_objects(), 1);
+        thread::spawn(busy).join().unwrap();
+        thread::spawn(busy).join().unwrap();
+        let weak = Ref::downgrade(&kept);
+        assert_eq!(manager.snapshot().live_objects(), 1);
+        drop(kept);
+        assert_eq!(
+            manager.snapshot().live_objects(),
+            0,
+            "a weak reference keeps no object"
+        );
+        drop(weak);
+        // Every way in and every way out.
+        assert!(Ref::try_unwrap(Ref::new(1)).is_ok());
+        assert!(Ref::into_inner(Ref::new(1)).is_some());
+        let mut shared = Ref::new(1);
+        let other = shared.clone();
+        *Ref::make_mut(&mut shared) = 2;
+        assert_eq!(manager.snapshot().live_objects(), 2);
+        drop(other);
+        let weak = Ref::downgrade(&shared);
+        *Ref::make_mut(&mut shared) = 3;
+        assert_eq!(manager.snapshot().live_objects(), 1);
+        drop((shared, weak));
+        let half: Ref<[_]> = (0..9).map(Ref::new).collect();
+        assert_eq!(manager.snapshot().live_objects(), 10);
+        drop(half);
+        let cyclic = std::panic::catch_unwind(|| Ref::<u8>::new_cyclic(|_| panic!("not made")));
+        assert!(cyclic.is_err());
+        assert_eq!(manager.snapshot().live_objects(), 0);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn twenty_thousand_threads_come_and_go_and_memory_is_flat() {
+    let child = child!(|| {
+        event::set_hook(Some(|_| ()));
+        let threads = |n: usize| {
+            for _ in 0..n / 2 {
+                let pair = [
+                    thread::spawn(busy),
+                    thread::spawn(|| autorelease(Ref::new(0))),
+                ];
+                pair.into_iter().for_each(|thread| thread.join().unwrap());
+            }
+        };
+        // `ci/threads.sh` says how many more.
+        let all = std::env::var("RELEASEPOOL_THREADS");
+        let all = all.map_or(20_000, |n| n.parse().expect("a number of threads"));
+        threads(2_000);
+        let (bytes, before) = (BYTES.load(Ordering::Relaxed), resident());
+        threads(all - 2_000);
+        let grown = resident().saturating_sub(before);
+        let allocated = BYTES.load(Ordering::Relaxed) - bytes;
+        assert!(allocated < 64 << 10, "{allocated} bytes more are allocated");
+        assert!(grown < 8 << 20, "{grown} bytes more are in memory");
+        let slots = PoolManager::global().threads();
+        assert!(slots.len() <= 4, "{slots:?}");
+        let last = thread::spawn(|| PoolManager::global().current_thread().unwrap().key());
+        let last = last.join().unwrap();
+        assert!(crate::threads::slot(last) < 64, "slots are reused: {last}");
+    });
+    child.assert_success();
+}

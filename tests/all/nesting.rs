@@ -1,0 +1,312 @@
+//! Several pools on one thread: which is current, and who drains what.
+
+use crate::support::{Log, fresh, panic_of};
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+fn global() -> &'static PoolManager {
+    PoolManager::global()
+}
+
+#[test]
+fn the_innermost_open_pool_is_current() {
+    let outer = AutoreleasePool::new();
+    autorelease(Ref::new(0));
+    {
+        let inner = AutoreleasePool::new();
+        autorelease(Ref::new(1));
+        Ref::autorelease(Ref::new(2));
+        global().autorelease(Ref::new(3));
+        assert_eq!((outer.len(), inner.len()), (1, 3));
+    }
+    autorelease(Ref::new(4));
+    assert_eq!(outer.len(), 2);
+}
+
+#[test]
+fn an_entry_goes_to_the_pool_that_was_asked_not_to_the_innermost() {
+    let outer = AutoreleasePool::new();
+    let inner = AutoreleasePool::new();
+    outer.create(0);
+    assert_eq!((outer.len(), inner.len()), (1, 0));
+}
+
+#[test]
+fn pool_dropped_out_of_order_drains_only_its_own_entries() {
+    fresh(|| {
+        let log = Log::new();
+        let a = AutoreleasePool::new();
+        let b = AutoreleasePool::new();
+        let c = AutoreleasePool::new();
+        let from_b = b.create(log.probe(2));
+        a.create(log.probe(1));
+        let from_c = c.create(log.probe(3));
+        drop(a);
+        assert_eq!(log.ids(), [1]);
+        assert_eq!((from_b.id, from_c.id), (2, 3), "the others stay valid");
+        drop(b);
+        assert_eq!(log.ids(), [1, 2]);
+        assert_eq!(from_c.id, 3);
+        c.create(log.probe(4));
+        drop(c);
+        assert_eq!(log.ids(), [1, 2, 4, 3]);
+    });
+}
+
+#[test]
+fn pool_dropped_out_of_order_leaves_the_innermost_current() {
+    fresh(|| {
+        let a = AutoreleasePool::new();
+        let b = AutoreleasePool::new();
+        let c = AutoreleasePool::new();
+        drop(c);
+        autorelease(Ref::new(0));
+        assert_eq!((a.len(), b.len()), (0, 1));
+        // Closing a pool makes current what was so before it was opened.
+        drop(a);
+        autorelease(Ref::new(0));
+        assert_eq!(b.len(), 1, "b is not current any more");
+        assert_eq!(global().drain_root(), 1);
+        b.create(1);
+        assert_eq!(b.len(), 2, "but works");
+    });
+}
+
+#[test]
+fn every_order_of_closing_drains_each_pool_once() {
+    fn orders(of: Vec<usize>) -> Vec<Vec<usize>> {
+        if of.is_empty() {
+            return vec![vec![]];
+        }
+        let all = of.iter().flat_map(|&first| {
+            let rest = of.iter().copied().filter(|&i| i != first).collect();
+            orders(rest).into_iter().map(move |mut order| {
+                order.insert(0, first);
+                order
+            })
+        });
+        all.collect()
+    }
+    const POOLS: usize = if cfg!(miri) { 3 } else { 4 };
+    for order in orders((0..POOLS).collect()) {
+        fresh(|| {
+            let log = Log::new();
+            let mut pools: Vec<_> = (0..POOLS).map(|_| Some(AutoreleasePool::new())).collect();
+            for (id, pool) in pools.iter().enumerate() {
+                pool.as_ref().unwrap().create(log.probe(id as u32));
+            }
+            for &i in &order {
+                pools[i] = None;
+                assert_eq!(
+                    log.ids().last().copied(),
+                    Some(i as u32),
+                    "in order {order:?}"
+                );
+            }
+            assert_eq!(log.count(), POOLS);
+            autorelease(Ref::new(0));
+            assert_eq!(
+                global().drain_root(),
+                1,
+                "after {order:?} no pool is current"
+            );
+        });
+    }
+}
+
+#[test]
+fn inner_guard_forgotten_leaks_its_own_entries_only() {
+    fresh(|| {
+        let log = Log::new();
+        let outermost = AutoreleasePool::new();
+        let outer = AutoreleasePool::new();
+        outer.create(log.probe(1));
+        let inner = AutoreleasePool::new();
+        inner.create(log.probe(2));
+        std::mem::forget(inner);
+        autorelease(Ref::new(log.probe(3)));
+        drop(outer);
+        assert_eq!(log.ids(), [1], "what went to the forgotten pool is leaked");
+
+        autorelease(Ref::new(log.probe(4)));
+        assert_eq!(
+            outermost.len(),
+            1,
+            "current is what it was before the outer pool"
+        );
+        drop(outermost);
+        assert_eq!(log.ids(), [1, 4]);
+    });
+}
+
+#[test]
+fn inner_guard_forgotten_in_autoreleasepool_does_not_swallow_later_releases() {
+    fresh(|| {
+        let log = Log::new();
+        let outer = AutoreleasePool::new();
+        autoreleasepool(|_| std::mem::forget(AutoreleasePool::new()));
+        autorelease(Ref::new(log.probe(0)));
+        // Even the guard of `autoreleasepool` itself can be swapped out and forgotten.
+        autoreleasepool(|pool| {
+            std::mem::forget(std::mem::replace(pool, AutoreleasePool::new()));
+        });
+        autorelease(Ref::new(log.probe(1)));
+        panic_of(|| {
+            autoreleasepool(|_| {
+                std::mem::forget(AutoreleasePool::new());
+                panic!("out of the scope");
+            })
+        });
+        autorelease(Ref::new(log.probe(2)));
+        assert_eq!(outer.len(), 3);
+        drop(outer);
+        assert_eq!(log.ids(), [2, 1, 0]);
+    });
+}
+
+#[test]
+fn forgotten_pools_lend_for_ever() {
+    let pool: &'static AutoreleasePool = Box::leak(Box::default());
+    let lent: &'static String = releasepool::PoolRef::get(pool.create(String::from("kept")));
+    let inner = AutoreleasePool::new();
+    drop(inner);
+    fresh(|| assert_eq!(lent, "kept"));
+    assert_eq!(lent, "kept");
+}
+
+#[test]
+fn guard_moved_out_of_autoreleasepool_keeps_its_entries() {
+    fresh(|| {
+        let log = Log::new();
+        let outer = AutoreleasePool::new();
+        let escaped = autoreleasepool(|pool| {
+            pool.create(log.probe(0));
+            std::mem::take(pool)
+        });
+        assert_eq!((escaped.len(), log.count()), (1, 0));
+        autorelease(Ref::new(0));
+        assert_eq!(
+            (outer.len(), escaped.len()),
+            (1, 1),
+            "valid, but not current"
+        );
+        drop(escaped);
+        assert_eq!(log.ids(), [0]);
+    });
+}
+
+#[test]
+fn swapped_pools_drain_their_own_entries() {
+    fresh(|| {
+        let log = Log::new();
+        let mut a = AutoreleasePool::new();
+        let mut b = AutoreleasePool::new();
+        a.create(log.probe(1));
+        b.create(log.probe(2));
+        std::mem::swap(&mut a, &mut b);
+        drop(a);
+        assert_eq!(log.ids(), [2]);
+        drop(b);
+        assert_eq!(log.ids(), [2, 1]);
+    });
+}
+
+#[test]
+fn autoreleasepools_nest_like_a_stack() {
+    fresh(|| {
+        let log = Log::new();
+        fn level(depth: u32, log: &Log) {
+            autoreleasepool(|pool| {
+                autorelease(Ref::new(log.probe(depth)));
+                if depth > 0 {
+                    level(depth - 1, log);
+                }
+                assert_eq!(pool.len(), 1);
+            });
+        }
+        level(100, &log);
+        assert!(log.ids().into_iter().eq(0..=100), "innermost first");
+        assert_eq!(global().drain_root(), 0);
+    });
+}
+
+#[test]
+fn thousands_of_pools_may_be_open_at_once() {
+    const N: usize = if cfg!(miri) { 100 } else { 5_000 };
+    fresh(|| {
+        let log = Log::new();
+        let mut pools: Vec<_> = (0..N).map(|_| AutoreleasePool::new()).collect();
+        for (id, pool) in pools.iter().enumerate() {
+            pool.create(log.probe(id as u32));
+        }
+        while let Some(pool) = pools.pop() {
+            assert_eq!(pool.len(), 1);
+        }
+        assert!(log.ids().into_iter().eq((0..N as u32).rev()));
+        let key = global().current_thread().unwrap().key();
+        assert_eq!(global().snapshot().thread(key).unwrap().open_pools, 0);
+    });
+}
+
+/// What a stackful or stackless coroutine does to pools: opens one, is switched away
+/// from with it open, comes back, closes it.
+async fn coroutine(log: &Log, id: u32) {
+    let pool = AutoreleasePool::new();
+    let lent = pool.create(log.probe(id));
+    for _ in 0..3 {
+        yield_now().await;
+        assert_eq!(lent.id, id);
+        pool.create(log.probe(id));
+    }
+}
+
+async fn yield_now() {
+    let mut yielded = false;
+    std::future::poll_fn(|_| {
+        if std::mem::replace(&mut yielded, true) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
+}
+
+fn poll(future: &mut Pin<&mut impl Future<Output = ()>>) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    future.as_mut().poll(&mut context).is_ready()
+}
+
+#[test]
+fn fiber_switch_while_a_pool_is_open_keeps_guard_pools_correct() {
+    fresh(|| {
+        let log = Log::new();
+        {
+            let mut a = pin!(coroutine(&log, 1));
+            let mut b = pin!(coroutine(&log, 2));
+            let mut abandoned = pin!(coroutine(&log, 3));
+            // Opened in the order a, b; closed in the order a, b, too: no stack.
+            assert!(!poll(&mut a) && !poll(&mut b) && !poll(&mut abandoned));
+            for _ in 0..2 {
+                assert!(!poll(&mut a) && !poll(&mut b));
+            }
+            assert!(poll(&mut a));
+            assert_eq!(log.ids(), [1, 1, 1, 1], "only its own");
+            assert!(poll(&mut b));
+            assert_eq!(log.ids()[4..], [2, 2, 2, 2]);
+        }
+        assert_eq!(log.ids()[8..], [3], "a dropped future drops its pool");
+    });
+}
+
+#[test]
+fn two_managers_have_two_currents() {
+    let other = PoolManager::new();
+    let mine = AutoreleasePool::new();
+    let theirs = other.pool();
+    autorelease(Ref::new(0));
+    other.autorelease(Ref::new(0));
+    other.autorelease(Ref::new(0));
+    assert_eq!((mine.len(), theirs.len()), (1, 2));
+}

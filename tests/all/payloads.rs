@@ -1,0 +1,213 @@
+//! Objects of every size, alignment and kind.
+
+use crate::support::Log;
+use releasepool::{AutoreleasePool, PoolRef, Ref, Weak, unsize};
+use std::fmt::{Debug, Display};
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(align(4096))]
+struct Page(u8);
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(align(64))]
+struct Line([u8; 65]);
+
+/// Puts an object through everything, and sees to it that it is the value still.
+fn through_everything<T: ?Sized + PartialEq + Debug + 'static>(
+    make: impl Fn() -> Ref<T>,
+    value: &T,
+) {
+    let object = make();
+    assert_eq!(&*object, value);
+    assert!(Ref::as_ptr(&object).cast::<u8>().addr() % align_of_val(value) == 0);
+    let (other, weak) = (object.clone(), Ref::downgrade(&object));
+    assert_eq!(&*weak.upgrade().unwrap(), value);
+    drop(object);
+    assert_eq!(&*other, value);
+
+    let mut pool = AutoreleasePool::new();
+    let lent = pool.autorelease(other);
+    assert_eq!(&*lent, value);
+    let kept = PoolRef::retain(lent);
+    pool.drain();
+    assert_eq!(&*kept, value);
+    // SAFETY: from `into_raw`, once.
+    let kept = unsafe { Ref::from_raw(Ref::into_raw(kept)) };
+    pool.autorelease(kept.clone());
+    assert!(pool.contains(&kept));
+    drop(kept);
+    assert_eq!(pool.drain(), 1);
+    assert!(weak.upgrade().is_none());
+
+    let mut many: Vec<_> = (0..10).map(|_| make()).collect();
+    many.retain(|object| Ref::strong_count(object) == 1);
+    for (i, object) in many.iter().enumerate() {
+        assert_eq!(&**object, value);
+        assert!(many[..i].iter().all(|other| !Ref::ptr_eq(other, object)));
+    }
+    many.into_iter()
+        .for_each(|object| _ = pool.autorelease(object));
+    assert_eq!(pool.drain(), 10);
+}
+
+#[test]
+fn zero_sized() {
+    through_everything(|| Ref::new(()), &());
+    through_everything(|| Ref::new([0u64; 0]), &[0u64; 0]);
+    through_everything(|| Ref::<[u64]>::from([]), &[][..]);
+    through_everything(|| Ref::<[()]>::from([(); 3]), &[(); 3][..]);
+    through_everything(|| Ref::<str>::from(""), "");
+    #[derive(PartialEq, Debug)]
+    #[repr(align(4096))]
+    struct Nothing;
+    through_everything(|| Ref::new(Nothing), &Nothing);
+    through_everything(
+        || Ref::<[Nothing]>::from([Nothing, Nothing]),
+        &[Nothing, Nothing][..],
+    );
+}
+
+#[test]
+fn small_sizes() {
+    through_everything(|| Ref::new(1u8), &1);
+    through_everything(|| Ref::new([1u8; 3]), &[1; 3]);
+    through_everything(|| Ref::new(1u16), &1);
+    through_everything(|| Ref::new(1u128), &1);
+    through_everything(|| Ref::new(Some(Box::new(1))), &Some(Box::new(1)));
+}
+
+#[test]
+fn over_aligned() {
+    through_everything(|| Ref::new(Page(7)), &Page(7));
+    through_everything(|| Ref::new([Page(1), Page(2)]), &[Page(1), Page(2)]);
+    through_everything(|| Ref::<[Page]>::from([Page(1); 3]), &[Page(1); 3][..]);
+    through_everything(|| Ref::new(Line([9; 65])), &Line([9; 65]));
+    through_everything(
+        || (0..5).map(|_| Line([1; 65])).collect(),
+        &[Line([1; 65]); 5][..],
+    );
+    through_everything(
+        || unsize!(Ref::new([Page(3); 2]) => [Page]),
+        &[Page(3); 2][..],
+    );
+}
+
+#[test]
+fn large() {
+    const SIZE: usize = if cfg!(miri) { 10_000 } else { 1 << 20 };
+    through_everything(|| Ref::new([3u8; 10_000]), &[3u8; 10_000]);
+    let value = vec![5u8; SIZE];
+    through_everything(|| Ref::<[u8]>::from(&value[..]), &value[..]);
+}
+
+#[test]
+fn slices_and_text() {
+    let strings = ["a", "b"].map(String::from);
+    through_everything(|| Ref::<[String]>::from(strings.clone()), &strings[..]);
+    through_everything(|| Ref::<str>::from("grüße"), "grüße");
+    through_everything(|| Ref::<std::ffi::CStr>::from(c"text"), c"text");
+    through_everything(|| Ref::<[u8]>::from(Ref::<str>::from("ab")), &b"ab"[..]);
+    through_everything(
+        || Ref::<[u16; 2]>::try_from(Ref::<[u16]>::from([1, 2])).unwrap(),
+        &[1, 2],
+    );
+}
+
+#[test]
+fn trait_objects() {
+    trait Shape: Debug {
+        fn area(&self) -> u32;
+    }
+    struct Square(u32, crate::support::Log, Page);
+    impl Debug for Square {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "Square({})", self.0)
+        }
+    }
+    impl Shape for Square {
+        fn area(&self) -> u32 {
+            assert!(std::ptr::from_ref(&self.2).is_aligned());
+            self.0 * self.0
+        }
+    }
+    impl Drop for Square {
+        fn drop(&mut self) {
+            self.1.note(self.0);
+        }
+    }
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    let sized = Ref::new(Square(3, log.clone(), Page(0)));
+    let shape: Ref<dyn Shape> = unsize!(sized.clone() => dyn Shape);
+    assert!(Ref::as_ptr(&shape).cast::<u8>() == Ref::as_ptr(&sized).cast());
+    assert_eq!((shape.area(), Ref::strong_count(&sized)), (9, 2));
+    let debug: Ref<dyn Debug> = unsize!(shape.clone() => dyn Debug);
+    let weak: Weak<dyn Shape> = unsize!(Ref::downgrade(&sized) => dyn Shape);
+    let lent: PoolRef<'_, dyn Shape> = unsize!(pool.autorelease(sized) => dyn Shape);
+    assert_eq!((lent.area(), weak.upgrade().unwrap().area()), (9, 9));
+    assert!(
+        pool.contains(&shape) && pool.contains(&debug),
+        "whatever it is seen as"
+    );
+    pool.drain();
+    drop((shape, debug));
+    assert_eq!(log.ids(), [3]);
+    assert!(weak.upgrade().is_none());
+    let nothing: Weak<dyn Shape> = unsize!(Weak::<Square>::new() => dyn Shape);
+    assert!(nothing.upgrade().is_none() && nothing.strong_count() == 0);
+    drop(nothing.clone());
+}
+
+#[test]
+fn trait_objects_lose_auto_traits_and_gain_supertraits() {
+    let all: Ref<dyn Display + Send + Sync> = unsize!(Ref::new(1) => dyn Display + Send + Sync);
+    let less: Ref<dyn Display + Send> = unsize!(all => dyn Display + Send);
+    let least: Ref<dyn Display> = unsize!(less => dyn Display);
+    let same: Ref<dyn Display> = unsize!(least => dyn Display);
+    assert_eq!(same.to_string(), "1");
+}
+
+#[test]
+fn closures_and_structs_with_an_unsized_tail() {
+    let log = Log::new();
+    let probe = log.probe(0);
+    let function: Ref<dyn Fn(u32) -> u32> = unsize!(
+        Ref::new(move |n| {
+            let _held = &probe;
+            n + 1
+        }) => dyn Fn(u32) -> u32
+    );
+    assert_eq!(function(1), 2);
+    drop(function);
+    assert_eq!(log.count(), 1);
+
+    struct Tailed<T: ?Sized> {
+        head: u8,
+        tail: T,
+    }
+    let tailed = Ref::new(Tailed {
+        head: 1,
+        tail: [log.probe(1), log.probe(2)],
+    });
+    let tailed: Ref<Tailed<[_]>> = unsize!(tailed => Tailed<[_]>);
+    assert_eq!(
+        (tailed.head, tailed.tail.len(), tailed.tail[1].id),
+        (1, 2, 2)
+    );
+    let pool = AutoreleasePool::new();
+    let lent = pool.autorelease(tailed);
+    assert_eq!(lent.tail[0].id, 1);
+    drop(pool);
+    assert_eq!(log.ids(), [0, 1, 2]);
+}
+
+#[test]
+fn unsize_evaluates_its_operand_once_and_outside_of_unsafe() {
+    let mut evaluated = 0;
+    let slice = unsize!({ evaluated += 1; Ref::new([evaluated; 2]) } => [i32]);
+    assert_eq!((&*slice, evaluated), (&[1, 1][..], 1));
+    // The macro's own names do not get in the way.
+    let (handle, pointer) = (Ref::new([1u8]), 7);
+    let unsized_handle = unsize!(handle => [u8]);
+    assert_eq!((unsized_handle.len(), pointer), (1, 7));
+}

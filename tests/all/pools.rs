@@ -1,0 +1,431 @@
+//! What a guard pool does with its entries.
+
+use crate::support::{Log, events, fresh, on_drop};
+use releasepool::event::EventKind;
+use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, autorelease, autoreleasepool};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+#[test]
+fn order_inside_a_pool_is_newest_first() {
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    for id in 0..4 {
+        pool.create(log.probe(id));
+    }
+    assert_eq!(pool.drain(), 4);
+    assert_eq!(log.ids(), [3, 2, 1, 0]);
+}
+
+#[test]
+fn order_is_newest_first_across_many_pages() {
+    const N: u32 = if cfg!(miri) { 600 } else { 10_000 };
+    let log = Log::new();
+    let pool = AutoreleasePool::new();
+    for id in 0..N {
+        pool.create(log.probe(id));
+    }
+    assert_eq!(pool.len(), N as usize);
+    drop(pool);
+    assert!(log.ids().into_iter().eq((0..N).rev()));
+}
+
+#[test]
+fn a_pool_is_as_good_as_new_after_a_drain() {
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    for round in 0..5 {
+        assert!(pool.is_empty());
+        for id in 0..300 {
+            pool.create(log.probe(id));
+        }
+        assert_eq!(pool.drain(), 300);
+        assert_eq!(log.count(), 300 * (round + 1));
+        assert_eq!(pool.drain(), 0, "nothing is released twice");
+    }
+}
+
+#[test]
+fn same_object_autoreleased_n_times_is_released_n_times() {
+    for n in [1, 2, 3, 254, 255, 1000] {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        let object = Ref::new(log.probe(0));
+        for _ in 0..n {
+            pool.autorelease(object.clone());
+        }
+        assert_eq!(Ref::strong_count(&object), n + 1);
+        assert_eq!(pool.len(), n);
+        assert_eq!(pool.drain(), n);
+        assert_eq!(Ref::strong_count(&object), 1);
+        assert_eq!(log.count(), 0);
+
+        for _ in 0..n {
+            pool.autorelease(object.clone());
+        }
+        drop(object);
+        assert_eq!(pool.drain(), n, "the pool had all references");
+        assert_eq!(log.ids(), [0], "it dies once");
+    }
+}
+
+#[test]
+fn same_object_among_others_dies_with_its_oldest_entry() {
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    let twice = Ref::new(log.probe(7));
+    pool.create(log.probe(0));
+    pool.autorelease(twice.clone());
+    pool.create(log.probe(1));
+    pool.autorelease(twice);
+    pool.create(log.probe(2));
+    assert_eq!(pool.drain(), 5);
+    assert_eq!(log.ids(), [2, 1, 7, 0]);
+}
+
+#[test]
+fn same_object_in_several_pools_dies_with_the_last() {
+    let log = Log::new();
+    let object = Ref::new(log.probe(0));
+    let mut pools: Vec<_> = (0..3).map(|_| AutoreleasePool::new()).collect();
+    for pool in &pools {
+        pool.autorelease(object.clone());
+    }
+    drop(object);
+    pools.remove(1);
+    pools.remove(1);
+    assert_eq!(log.count(), 0);
+    assert_eq!(pools[0].drain(), 1);
+    assert_eq!(log.ids(), [0]);
+}
+
+/// When it dies, it autoreleases the next of `left` like it.
+struct Relay {
+    left: u32,
+    log: Log,
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.log.note(self.left);
+        if let Some(left) = self.left.checked_sub(1) {
+            let log = self.log.clone();
+            autorelease(Ref::new(Relay { left, log }));
+        }
+    }
+}
+
+#[test]
+fn destructor_autoreleases_during_a_drain_and_the_same_drain_releases_it() {
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    pool.create(log.probe(100));
+    pool.create(Relay {
+        left: 5,
+        log: log.clone(),
+    });
+    assert_eq!(pool.drain(), 7, "until the pool is empty");
+    assert_eq!(log.ids(), [5, 4, 3, 2, 1, 0, 100]);
+    assert!(pool.is_empty());
+}
+
+#[test]
+fn destructor_autoreleases_during_the_pools_own_drop_and_nothing_leaks() {
+    let log = Log::new();
+    let pool = AutoreleasePool::new();
+    pool.create(Relay {
+        left: 5,
+        log: log.clone(),
+    });
+    drop(pool);
+    assert_eq!(log.ids(), [5, 4, 3, 2, 1, 0]);
+}
+
+#[test]
+fn destructor_autoreleases_in_a_pool_that_is_not_the_innermost() {
+    let log = Log::new();
+    let mut outer = AutoreleasePool::new();
+    let inner = AutoreleasePool::new();
+    outer.create(Relay {
+        left: 3,
+        log: log.clone(),
+    });
+    assert_eq!(
+        outer.drain(),
+        4,
+        "the pool that is drained is the current one"
+    );
+    assert!(inner.is_empty());
+    assert_eq!(log.ids(), [3, 2, 1, 0]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of generations take minutes")]
+fn destructor_autoreleases_a_thousand_generations_and_one_warning_names_the_type() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::named("fed");
+        pool.create(Relay {
+            left: 999,
+            log: log.clone(),
+        });
+        pool.drain();
+        assert_eq!(
+            events(EventKind::EndlessDrain).len(),
+            0,
+            "999 generations are fine"
+        );
+
+        pool.create(Relay { left: 2_500, log });
+        assert_eq!(pool.drain(), 2_501, "warned, not cut off");
+        let [event] = &events(EventKind::EndlessDrain)[..] else {
+            panic!("one warning")
+        };
+        assert_eq!(event.pool.as_deref(), Some("fed"));
+        assert!(event.type_name.unwrap().ends_with("Relay"));
+        assert_eq!(event.count, 1_000);
+        assert!(event.to_string().contains("Relay"), "{event}");
+    });
+}
+
+#[test]
+fn destructor_that_fans_out_widely_is_no_endless_drain() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        let wide = if cfg!(miri) { 100 } else { 3_000 };
+        for id in 0..wide {
+            let child = Ref::new(log.probe(id));
+            pool.create(on_drop(move || autorelease(child)));
+        }
+        assert_eq!(pool.drain(), 2 * wide as usize);
+        assert_eq!(log.count(), wide as usize);
+        assert_eq!(events(EventKind::EndlessDrain).len(), 0);
+    });
+}
+
+#[test]
+#[cfg_attr(
+    miri,
+    ignore = "frames have random addresses, so destructors queue at random"
+)]
+fn destructor_opens_uses_and_drops_a_nested_pool() {
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    let before = log.probe(0);
+    let inner_log = log.clone();
+    pool.create(on_drop(move || {
+        let mut nested = AutoreleasePool::new();
+        nested.create(inner_log.probe(1));
+        autorelease(Ref::new(inner_log.probe(2)));
+        assert_eq!(nested.len(), 2);
+        assert_eq!(nested.drain(), 2);
+        drop(nested);
+        autorelease(Ref::new(inner_log.probe(3)));
+        inner_log.note(4);
+    }));
+    pool.create(before);
+    assert_eq!(pool.drain(), 3, "entry 3 came to the outer pool");
+    assert_eq!(log.ids(), [0, 2, 1, 4, 3]);
+}
+
+#[test]
+fn destructor_leaves_a_nested_pool_open_and_no_other_pool_drains_it() {
+    fresh(|| {
+        let log = Log::new();
+        let left = Rc::new(RefCell::new(None));
+        let mut outer = AutoreleasePool::new();
+        let (keep, inner_log) = (left.clone(), log.clone());
+        outer.create(on_drop(move || {
+            let nested = AutoreleasePool::named("left open");
+            nested.create(inner_log.probe(1));
+            *keep.borrow_mut() = Some(nested);
+        }));
+        assert_eq!(outer.drain(), 1);
+        assert_eq!(log.count(), 0);
+
+        autorelease(Ref::new(log.probe(2)));
+        assert_eq!(
+            outer.len(),
+            1,
+            "after the drain, what was current before is so again"
+        );
+        drop(outer);
+        assert_eq!(log.ids(), [2]);
+        let nested = left.take().unwrap();
+        assert_eq!((nested.name(), nested.len()), ("left open", 1));
+        drop(nested);
+        assert_eq!(log.ids(), [2, 1], "its guard's own drop rules");
+    });
+}
+
+#[test]
+fn nested_pools_bound_the_peak() {
+    thread_local! {
+        static LIVE: Cell<usize> = const { Cell::new(0) };
+        static PEAK: Cell<usize> = const { Cell::new(0) };
+    }
+    struct Temporary;
+    impl Temporary {
+        fn new() -> Self {
+            LIVE.set(LIVE.get() + 1);
+            PEAK.set(PEAK.get().max(LIVE.get()));
+            Self
+        }
+    }
+    impl Drop for Temporary {
+        fn drop(&mut self) {
+            LIVE.set(LIVE.get() - 1);
+        }
+    }
+    fn method() {
+        for _ in 0..10 {
+            autorelease(Ref::new(Temporary::new()));
+        }
+    }
+    fresh(|| {
+        let mut frame = AutoreleasePool::new();
+        (0..100).for_each(|_| method());
+        assert_eq!(frame.drain(), 1000);
+        assert_eq!((PEAK.replace(0), LIVE.get()), (1000, 0));
+
+        (0..100).for_each(|_| autoreleasepool(|_| method()));
+        assert_eq!(frame.drain(), 0);
+        assert_eq!(
+            (PEAK.get(), LIVE.get()),
+            (10, 0),
+            "10 alive with a pool per method"
+        );
+    });
+}
+
+#[test]
+fn what_a_pool_lends_lives_until_it_is_drained() {
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    let lent = pool.create(log.probe(1));
+    let copy = lent;
+    assert!(PoolRef::ptr_eq(lent, copy));
+    assert_eq!(PoolRef::get(lent).id, 1);
+    let kept = PoolRef::retain(lent);
+    let weak = PoolRef::downgrade(copy);
+    assert_eq!(PoolRef::as_ptr(lent), Ref::as_ptr(&kept));
+    assert_eq!((Ref::strong_count(&kept), Ref::weak_count(&kept)), (2, 1));
+    pool.drain();
+    assert_eq!(Ref::strong_count(&kept), 1);
+    drop(kept);
+    assert_eq!(log.ids(), [1]);
+    assert!(weak.upgrade().is_none());
+}
+
+#[test]
+fn a_lent_reference_outlives_the_scope_that_got_it() {
+    fn first_word(pool: &AutoreleasePool) -> &str {
+        PoolRef::get(pool.create(String::from("hello world")))
+            .split(' ')
+            .next()
+            .unwrap()
+    }
+    let pool = AutoreleasePool::new();
+    let words: Vec<&str> = (0..300).map(|_| first_word(&pool)).collect();
+    assert!(words.iter().all(|&word| word == "hello"));
+}
+
+#[test]
+fn the_pool_knows_what_is_in_it() {
+    let pool = AutoreleasePool::named(String::from("scene"));
+    let (inside, outside) = (Ref::new(1), Ref::new(1));
+    assert!(pool.is_empty());
+    pool.autorelease(inside.clone());
+    for i in 0..600 {
+        pool.create(i);
+    }
+    assert_eq!(
+        (pool.len(), pool.name(), pool.is_empty()),
+        (601, "scene", false)
+    );
+    assert!(pool.contains(&inside), "by address, on another page");
+    assert!(!pool.contains(&outside), "not by value");
+    assert_eq!(AutoreleasePool::new().name(), "unnamed");
+    assert_eq!(AutoreleasePool::default().name(), "unnamed");
+    let debug = format!("{pool:?}");
+    assert!(debug.contains("scene") && debug.contains("601"), "{debug}");
+}
+
+#[test]
+fn the_manager_knows_what_is_in_this_threads_pools() {
+    fresh(|| {
+        let manager = PoolManager::global();
+        let object = Ref::new(1);
+        assert!(!manager.contains(&object));
+        autorelease(object.clone());
+        assert!(manager.contains(&object), "root pool");
+        manager.drain_root();
+        assert!(!manager.contains(&object));
+
+        let token = manager.push();
+        autorelease(object.clone());
+        assert!(manager.contains(&object), "token pool");
+        fresh(|| assert!(!manager.contains(&object), "another thread's pools"));
+        assert!(
+            !PoolManager::new().contains(&object),
+            "another manager's pools"
+        );
+        manager.pop(token).unwrap();
+
+        let pool = AutoreleasePool::new();
+        pool.autorelease(object.clone());
+        assert!(manager.contains(&object), "guard pool");
+        drop(pool);
+        assert!(!manager.contains(&object));
+    });
+}
+
+#[test]
+fn a_dump_lists_the_entries_newest_first() {
+    let pool = AutoreleasePool::named("loading");
+    let number = pool.create(1.5f32);
+    let text = Ref::<str>::from("text");
+    pool.autorelease(text.clone());
+    let dump = pool.dump().to_string();
+    let lines: Vec<_> = dump.lines().collect();
+    assert!(lines[0].starts_with("pool \"loading\", thread ") && lines[0].ends_with(": 2 entries"));
+    assert!(
+        lines[1].contains(&format!("{:p}", Ref::as_ptr(&text).cast::<u8>())),
+        "{dump}"
+    );
+    assert!(lines[1].ends_with("str count 2"), "{dump}");
+    assert_eq!(lines[2].trim(), format!("{number:p} f32 count 1"));
+    assert_eq!(lines.len(), 3);
+    assert_eq!(format!("{:?}", pool.dump()), dump);
+}
+
+#[test]
+fn creation_that_fails_or_panics_leaves_nothing_behind() {
+    let log = Log::new();
+    let pool = AutoreleasePool::new();
+    assert_eq!(*pool.try_create(|| Ok::<_, ()>(3)).unwrap(), 3);
+    let half = log.probe(0);
+    let failed = pool.try_create(|| {
+        drop(half);
+        Err::<u8, _>("no")
+    });
+    assert_eq!(failed.err(), Some("no"));
+    crate::support::panic_of(|| pool.try_create::<u8, ()>(|| panic!("init")));
+    assert_eq!((pool.len(), log.count()), (1, 1));
+}
+
+#[test]
+fn the_result_of_autoreleasepool_may_be_a_retained_object() {
+    let log = Log::new();
+    let kept = autoreleasepool(|pool| {
+        pool.create(log.probe(0));
+        let kept = PoolRef::retain(pool.create(log.probe(1)));
+        assert_eq!(pool.drain(), 2);
+        pool.create(log.probe(2));
+        kept
+    });
+    assert_eq!(log.ids(), [0, 2]);
+    drop(kept);
+    assert_eq!(log.ids(), [0, 2, 1]);
+}

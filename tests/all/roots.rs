@@ -1,0 +1,221 @@
+//! Releases without a pool: the root pool, its watermark and its policy.
+
+use crate::support::{Log, events, fresh, on_drop, react};
+use releasepool::event::EventKind;
+use releasepool::{AutoreleasePool, PoolManager, Ref, RootPolicy, autorelease, autoreleasepool};
+
+fn root_entries(manager: &PoolManager) -> usize {
+    let me = manager.current_thread().unwrap().key();
+    manager.snapshot().thread(me).unwrap().root_entries
+}
+
+#[test]
+fn implicit_autorelease_without_a_pool_waits_in_the_root_pool_counted() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::global();
+        for id in 0..3 {
+            autorelease(Ref::new(log.probe(id)));
+            assert_eq!(root_entries(manager), id as usize + 1);
+        }
+        assert_eq!(log.count(), 0);
+        assert_eq!(manager.drain_root(), 3);
+        assert_eq!(log.ids(), [2, 1, 0]);
+        assert_eq!(root_entries(manager), 0);
+    });
+}
+
+#[test]
+fn implicit_autorelease_without_a_pool_warns_once_per_thread_with_the_type() {
+    struct Stray;
+    for _ in 0..2 {
+        fresh(|| {
+            autorelease(Ref::new(Stray));
+            autorelease(Ref::new(Stray));
+            PoolManager::global().drain_root();
+            autorelease(Ref::new(Stray));
+            let [event] = &events(EventKind::NoPool)[..] else {
+                panic!("one warning")
+            };
+            assert!(event.type_name.unwrap().ends_with("Stray"));
+            assert!(event.thread.starts_with("fresh (#"), "{}", event.thread);
+            assert!(event.to_string().contains("Stray"), "{event}");
+        });
+    }
+}
+
+#[test]
+fn implicit_autorelease_without_a_pool_warns_once_per_manager() {
+    fresh(|| {
+        autorelease(Ref::new(0));
+        PoolManager::new().autorelease(Ref::new(0));
+        assert_eq!(events(EventKind::NoPool).len(), 2);
+    });
+}
+
+#[test]
+fn implicit_autorelease_with_a_pool_open_does_not_warn() {
+    fresh(|| {
+        autoreleasepool(|_| autorelease(Ref::new(0)));
+        let token = PoolManager::global().push();
+        autorelease(Ref::new(0));
+        PoolManager::global().pop(token).unwrap();
+        assert_eq!(events(EventKind::NoPool).len(), 0);
+    });
+}
+
+#[test]
+fn destructor_autoreleases_in_the_drain_of_the_root_without_a_warning_of_its_own() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let inner_log = log.clone();
+        manager.autorelease(Ref::new(on_drop(|| ())));
+        assert_eq!(manager.drain_root(), 1);
+        let inner = manager.clone();
+        manager.autorelease(Ref::new(on_drop(move || {
+            inner.autorelease(Ref::new(inner_log.probe(0)));
+        })));
+        assert_eq!(manager.drain_root(), 2);
+        assert_eq!(log.ids(), [0]);
+        assert_eq!(events(EventKind::NoPool).len(), 1);
+    });
+}
+
+#[test]
+fn a_thread_that_never_ends_is_seen_by_the_watermark_of_its_root_pool() {
+    fresh(|| {
+        let manager = PoolManager::builder().root_watermark(10).build();
+        let mut seen = Vec::new();
+        for n in 1..=100 {
+            manager.autorelease(Ref::new('x'));
+            if events(EventKind::RootWatermark).len() > seen.len() {
+                seen.push(n);
+            }
+        }
+        assert_eq!(seen, [10, 20, 40, 80], "again at each doubling");
+        let events = events(EventKind::RootWatermark);
+        assert!(events.iter().map(|event| event.count).eq(seen));
+        assert_eq!(events[0].type_name, Some("char"));
+        assert!(
+            events[0].to_string().contains("10 entries"),
+            "{}",
+            events[0]
+        );
+        assert_eq!(manager.boundary(), 0, "the policy is to report");
+        assert_eq!(manager.drain_root(), 100);
+    });
+}
+
+#[test]
+fn a_drain_lowers_the_watermark_again() {
+    fresh(|| {
+        let manager = PoolManager::builder().root_watermark(5).build();
+        for round in 1..=3 {
+            (0..5).for_each(|_| manager.autorelease(Ref::new(0)));
+            manager.drain_root();
+            assert_eq!(events(EventKind::RootWatermark).len(), round);
+        }
+    });
+}
+
+#[test]
+fn policy_drains_a_large_root_pool_at_the_next_boundary() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::builder()
+            .root_watermark(3)
+            .root_policy(RootPolicy::DrainAtBoundary)
+            .build();
+        assert_eq!(manager.boundary(), 0, "nothing there yet");
+        manager.autorelease(Ref::new(log.probe(0)));
+        manager.autorelease(Ref::new(log.probe(1)));
+        assert_eq!(manager.boundary(), 0, "below the watermark");
+        manager.autorelease(Ref::new(log.probe(2)));
+        assert_eq!(log.count(), 0, "not before the host marks a boundary");
+        assert_eq!(events(EventKind::RootWatermark).len(), 1);
+        assert_eq!(manager.boundary(), 3);
+        assert_eq!(log.ids(), [2, 1, 0]);
+        assert_eq!(manager.boundary(), 0);
+    });
+}
+
+#[test]
+fn boundary_inside_a_pool_or_a_destructor_is_none() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::builder()
+            .root_watermark(1)
+            .root_policy(RootPolicy::DrainAtBoundary)
+            .build();
+        manager.autorelease(Ref::new(log.probe(0)));
+        let pool = manager.pool();
+        assert_eq!(manager.boundary(), 0, "inside a pool");
+        drop(pool);
+        let token = manager.push();
+        assert_eq!(manager.boundary(), 0, "inside a token pool");
+        manager.pop(token).unwrap();
+        let inner = manager.clone();
+        drop(Ref::new(on_drop(move || {
+            assert_eq!(inner.boundary(), 0, "in a destructor")
+        })));
+        assert_eq!(log.count(), 0);
+        let _of_another_manager = AutoreleasePool::new();
+        assert_eq!(manager.boundary(), 1);
+    });
+}
+
+#[test]
+fn watermark_of_zero_counts_as_one() {
+    fresh(|| {
+        let manager = PoolManager::builder().root_watermark(0).build();
+        manager.autorelease(Ref::new(0));
+        assert_eq!(events(EventKind::RootWatermark).len(), 1);
+    });
+}
+
+#[test]
+fn event_hook_may_use_pools_and_drain_the_root_that_it_is_told_of() {
+    fresh(|| {
+        react(|event| {
+            let mut pool = AutoreleasePool::new();
+            pool.create(event.to_string());
+            autorelease(Ref::new(0));
+            assert_eq!(pool.drain(), 2);
+            drop(pool);
+            assert_eq!(PoolManager::global().drain_root(), 1);
+            autorelease(Ref::new(1));
+        });
+        autorelease(Ref::new(2));
+        assert_eq!(events(EventKind::NoPool).len(), 1);
+        assert_eq!(PoolManager::global().drain_root(), 1);
+    });
+}
+
+#[test]
+fn deposits_and_releases_are_counted() {
+    fresh(|| {
+        let manager = PoolManager::global();
+        let me = manager.current_thread().unwrap().key();
+        let before = manager.snapshot().thread(me).unwrap().totals;
+        autoreleasepool(|pool| {
+            for i in 0..5 {
+                pool.create(i);
+            }
+            pool.drain();
+            pool.create(5);
+        });
+        autorelease(Ref::new(6));
+        let kept = Ref::new(7);
+        let after = manager.snapshot().thread(me).unwrap().totals;
+        assert_eq!(after.pools_pushed - before.pools_pushed, 1);
+        assert_eq!(after.released - before.released, 6);
+        assert_eq!(after.autoreleased - before.autoreleased, 7);
+        assert_eq!(after.created - before.created, 8);
+        assert_eq!(after.destroyed - before.destroyed, 6);
+        drop(kept);
+        manager.drain_root();
+        let end = manager.snapshot().thread(me).unwrap().totals;
+        assert_eq!(end.created, end.destroyed);
+    });
+}

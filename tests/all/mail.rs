@@ -1,6 +1,6 @@
 //! Releases and closures that are sent to other threads.
 
-use crate::support::{Log, child, fresh, fresh_to_the_end};
+use crate::support::{Log, child, fresh, fresh_to_the_end, quiesce_until};
 use crate::threads::slot;
 use releasepool::{AutoreleasePool, PoolManager, Ref, ThreadHandle, ThreadKey, autoreleasepool};
 use std::collections::HashMap;
@@ -15,19 +15,6 @@ fn global() -> &'static PoolManager {
 
 fn me() -> ThreadHandle {
     global().current_thread().unwrap()
-}
-
-/// Gets everything released that has been orphaned, by whichever thread.
-fn until(done: impl Fn() -> bool) {
-    let quiesce = || global().quiesce(Duration::from_millis(1));
-    while !done() {
-        // On two threads that live at once: a thread does not run the closures of the
-        // one that had its slot before.
-        fresh(|| {
-            quiesce();
-            fresh(quiesce);
-        });
-    }
 }
 
 #[test]
@@ -231,7 +218,7 @@ fn release_to_a_thread_that_has_ended_is_done_by_others() {
         gone.release(Ref::new(log.probe(id)));
     }
     // By any outermost drain of any thread.
-    until(|| log.count() == 10);
+    quiesce_until(|| log.count() == 10);
     let mut ids = log.ids();
     ids.sort_unstable();
     assert!(ids.into_iter().eq(0..10));
@@ -252,7 +239,7 @@ fn closures_of_a_thread_that_ended_without_asking_are_not_lost() {
         me().key()
     });
     assert!(global().thread(key).is_none());
-    until(|| log.count() == 6);
+    quiesce_until(|| log.count() == 6);
     let mut ids = log.ids();
     ids.sort_unstable();
     assert!(ids.into_iter().eq(0..6), "once each");
@@ -266,7 +253,7 @@ fn what_is_sent_to_a_thread_that_never_had_a_pool_is_not_lost() {
         me().release(Ref::new(inner_log.probe(0)));
         me().post(move || inner_log.note(1)).unwrap();
     });
-    until(|| log.count() == 2);
+    quiesce_until(|| log.count() == 2);
     let mut ids = log.ids();
     ids.sort_unstable();
     assert_eq!(ids, [0, 1]);
@@ -377,7 +364,7 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
             },
         )
     });
-    until(|| log.count() == released && runs.lock().unwrap().len() == posted.len());
+    quiesce_until(|| log.count() == released && runs.lock().unwrap().len() == posted.len());
     let mut ids = log.ids();
     ids.sort_unstable();
     ids.dedup();

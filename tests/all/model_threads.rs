@@ -11,7 +11,6 @@ use releasepool::{
 use std::collections::HashSet;
 use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::thread;
-use std::time::Duration;
 
 const THREADS: usize = 3;
 /// Objects that all threads have from the beginning.
@@ -315,10 +314,7 @@ fn check(mut programs: Vec<Vec<Op>>, in_lock_step: bool) {
     let made: u32 = results.iter().map(|(made, ..)| made).sum();
     let all = (SHARED + made) as usize;
     // What was sent to a thread that had already ended is for others to release.
-    while log.count() < all {
-        let quiesce = || PoolManager::global().quiesce(Duration::from_millis(1));
-        crate::support::fresh(|| quiesce() | crate::support::fresh(quiesce));
-    }
+    crate::support::quiesce_until(|| log.count() >= all);
     let ids = log.ids();
     assert_eq!(
         ids.iter().collect::<HashSet<_>>().len(),

@@ -1,11 +1,13 @@
 //! What the tests share: objects that tell when they die, fresh threads, events by
 //! thread, and child processes.
 
+use releasepool::PoolManager;
 use releasepool::event::{self, Event, EventKind, Hook};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// Where [`Probe`]s write down that they died, in order.
 #[derive(Clone, Default)]
@@ -94,6 +96,23 @@ pub fn fresh_to_the_end<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'stati
         .unwrap()
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Gets everything released that has been orphaned, until `done`.
+pub fn quiesce_until(done: impl Fn() -> bool) {
+    let quiesce = || {
+        // A thread does not run the closures of the one that had its slot before; one
+        // that has no slot yet would run all, and might get that slot meanwhile.
+        let _slot = PoolManager::global().current_thread();
+        PoolManager::global().quiesce(Duration::from_millis(1));
+    };
+    while !done() {
+        // On two threads that live at once: they have different slots.
+        fresh(|| {
+            quiesce();
+            fresh(quiesce);
+        });
+    }
 }
 
 /// The message of the panic that `f` is expected to end with.
@@ -212,7 +231,7 @@ const CHILD: &str = "RELEASEPOOL_TEST_CHILD";
 pub fn in_child(test: &str, body: impl FnOnce()) -> Option<Child> {
     use std::io::Read;
     use std::process::{Command, Stdio};
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     if std::env::var(CHILD).is_ok_and(|name| name == test) {
         body();

@@ -294,9 +294,7 @@ fn a_thread_can_send_to_itself_until_its_exit_and_nothing_is_lost_after() {
     thread_local! {
         static HANDLE: Cell<Option<releasepool::ThreadHandle>> = const { Cell::new(None) };
     }
-    while log.count() < 3 {
-        global().quiesce(Duration::from_millis(1));
-    }
+    crate::support::quiesce_until(|| log.count() >= 3);
     assert_eq!(log.ids(), [1, 2, 3]);
 }
 

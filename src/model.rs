@@ -53,7 +53,7 @@ pub fn slot(key: ThreadKey) -> u32 {
 /// them stay small enough to be checked without bounds.
 pub mod parts {
     use crate::sync::atomic::{AtomicU64, Ordering};
-    use crate::sync::{FreeWitness, boxed, unbox};
+    use crate::sync::{FreeWitness, Witness, boxed, unbox};
     use crate::thread::inbox::{self, Chain, Kind, Message, Node};
     use crate::thread::key::ThreadKey;
     use crate::thread::record::Record;
@@ -61,14 +61,15 @@ pub mod parts {
     use std::ptr::NonNull;
     use std::sync::Arc;
 
-    /// An inbox for numbers; each is in a cell that loom watches.
+    /// An inbox for numbers; loom watches each.
     #[derive(Debug)]
     pub struct Inbox(inbox::Inbox);
 
     #[repr(C)]
     struct Number {
         node: Node,
-        number: loom::cell::UnsafeCell<u32>,
+        number: u32,
+        witness: Witness,
     }
 
     unsafe fn run(_: NonNull<Node>) {
@@ -79,8 +80,9 @@ pub mod parts {
         let take = |message: Message| {
             // SAFETY: all messages here are numbers.
             let number = unsafe { unbox(message.into_raw().cast::<Number>()) };
-            // SAFETY: it is ours now; loom checks that its writing came before.
-            number.number.with_mut(|n| unsafe { *n })
+            // loom checks that its making came before.
+            number.witness.write();
+            number.number
         };
         chain.map(take).collect()
     }
@@ -95,8 +97,12 @@ pub mod parts {
         /// Sends a number; whether it was accepted.
         pub fn push(&self, number: u32) -> bool {
             let node = Node::new(Kind::Release, ThreadKey::new(0, 0), run);
-            let number = loom::cell::UnsafeCell::new(number);
-            let message = boxed(Number { node, number });
+            let witness = Witness::new();
+            let message = boxed(Number {
+                node,
+                number,
+                witness,
+            });
             // SAFETY: just made, and numbers may be sent.
             let message = unsafe { Message::from_raw(message.cast()) };
             match self.0.push(message) {

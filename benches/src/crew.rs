@@ -13,7 +13,7 @@ pub struct Meeting {
 }
 
 /// Turns of the loop below before the processor is left to others.
-const SPINS: u32 = 10_000;
+const SPINS: u32 = 1_000;
 
 fn wait_until(condition: impl Fn() -> bool) {
     let mut spins = 0;

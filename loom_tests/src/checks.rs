@@ -36,7 +36,8 @@ fn all() -> Vec<&'static Model> {
 }
 
 pub fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo loom --list` and `cargo loom -- --list` are the same.
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--").collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
         ["--child", name, mode, weakened] => model::child(name, mode, weakened),

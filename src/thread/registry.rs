@@ -247,7 +247,8 @@ unsafe fn free_bucket(slots: *mut Slot, len: usize) {
 impl Drop for Registry {
     fn drop(&mut self) {
         for (bucket, slots) in self.buckets.iter().enumerate() {
-            let slots = slots.load(Ordering::Acquire);
+            // Relaxed: whoever drops the registry is the only one who has it.
+            let slots = slots.load(Ordering::Relaxed);
             if !slots.is_null() {
                 // SAFETY: nobody can reach the registry any more.
                 unsafe { free_bucket(slots, FIRST << bucket) };

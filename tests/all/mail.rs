@@ -1,6 +1,6 @@
 //! Releases and closures that are sent to other threads.
 
-use crate::support::{Log, child, fresh, fresh_to_the_end, quiesce_until};
+use crate::support::{Log, child, fresh, fresh_to_the_end, quiesce_until, wait_until};
 use crate::threads::slot;
 use releasepool::{AutoreleasePool, PoolManager, Ref, ThreadHandle, ThreadKey, autoreleasepool};
 use std::collections::HashMap;
@@ -279,9 +279,10 @@ fn senders_from_many_threads() {
                     }
                 });
             }
-            while log.count() < (SENDERS * EACH) as usize {
+            wait_until(|| {
                 global().drain_root();
-            }
+                log.count() == (SENDERS * EACH) as usize
+            });
         });
         global().run_inbox();
         assert_eq!(ran.load(Ordering::Relaxed), SENDERS * EACH);

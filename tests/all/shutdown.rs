@@ -1,7 +1,7 @@
 //! `shutdown` and `quiesce`. Orphans are the whole process's, so what these two report
 //! is looked at in processes of their own.
 
-use crate::support::{Child, Log, child, fresh, fresh_to_the_end, on_drop, panic_of};
+use crate::support::{Child, Log, child, fresh, fresh_to_the_end, on_drop, panic_of, wait_until};
 use releasepool::{AutoreleasePool, PoolManager, Ref};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -132,10 +132,11 @@ fn shutdown_with_live_threads_asks_them_and_waits() {
             move || manager.shutdown(LONG)
         });
         // The thread goes on with its work; sooner or later it finds that it was asked.
-        while log.count() == 0 {
+        wait_until(|| {
             let theirs = manager.clone();
             worker.run(move || drop(theirs.pool()));
-        }
+            log.count() > 0
+        });
         let report = waiting.join().unwrap().unwrap();
         assert!(report.holders.is_empty(), "{report}");
         assert_eq!(log.ids(), [2, 1, 0]);
@@ -289,9 +290,7 @@ fn quiesce_gets_everything_deferred_released() {
         let closures = log.clone();
         me.post(move || closures.note(1)).unwrap();
         let gone = fresh(|| manager.current_thread().unwrap());
-        while gone.is_alive() {
-            thread::yield_now();
-        }
+        wait_until(|| !gone.is_alive());
         gone.release(Ref::new(log.probe(2)));
         let pool = AutoreleasePool::new();
         pool.create(log.probe(3));

@@ -7,7 +7,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread::{self, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where [`Probe`]s write down that they died, in order.
 #[derive(Clone, Default)]
@@ -106,12 +106,25 @@ pub fn quiesce_until(done: impl Fn() -> bool) {
         let _slot = PoolManager::global().current_thread();
         PoolManager::global().quiesce(Duration::from_millis(1));
     };
-    while !done() {
+    wait_until(|| {
         // On two threads that live at once: they have different slots.
         fresh(|| {
             quiesce();
             fresh(quiesce);
         });
+        done()
+    });
+}
+
+/// No test asserts a time; but what never comes is to fail, not to hang.
+const NEVER: Duration = Duration::from_secs(120);
+
+/// Waits until `done`, which may itself do something about it.
+pub fn wait_until(mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < NEVER, "what is waited for never comes");
+        thread::yield_now();
     }
 }
 
@@ -231,7 +244,6 @@ const CHILD: &str = "RELEASEPOOL_TEST_CHILD";
 pub fn in_child(test: &str, body: impl FnOnce()) -> Option<Child> {
     use std::io::Read;
     use std::process::{Command, Stdio};
-    use std::time::Instant;
 
     if std::env::var(CHILD).is_ok_and(|name| name == test) {
         body();
@@ -257,8 +269,7 @@ pub fn in_child(test: &str, body: impl FnOnce()) -> Option<Child> {
         let _ = pipe.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     });
-    // Not an assertion about time: only so that a test that hangs fails.
-    let hung = Instant::now() + Duration::from_secs(120);
+    let hung = Instant::now() + NEVER;
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;

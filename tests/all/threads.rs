@@ -1,6 +1,6 @@
 //! Threads: each has pools of its own, and a key that never comes back.
 
-use crate::support::{Log, child, fresh, fresh_to_the_end, on_drop};
+use crate::support::{Log, child, fresh, fresh_to_the_end, on_drop, wait_until};
 use releasepool::{
     AutoreleasePool, PoolManager, PoolRef, Ref, ThreadKey, autorelease, autoreleasepool,
 };
@@ -310,9 +310,7 @@ fn a_thread_that_has_ended_is_not_found_but_its_handle_stays_good() {
     assert_eq!(handle.name(), Some("fresh"));
     assert_eq!(handle, handle.clone());
     let id = thread::spawn(|| _ = my_key()).thread().id();
-    while global().thread_by_id(id).is_some() {
-        thread::yield_now();
-    }
+    wait_until(|| global().thread_by_id(id).is_none());
     for _ in 0..20 {
         fresh(|| {
             assert!(

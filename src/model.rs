@@ -12,6 +12,7 @@
 
 use crate::sync::settings;
 use crate::thread::key::ThreadKey;
+use crate::thread::orphans::{ORPHANS, Orphans};
 use crate::thread::record::DEPARTED;
 
 pub use settings::{Mode, Site, record_sites, set_mode, sites, weaken};
@@ -25,6 +26,9 @@ pub fn thread_exit() {
 /// To be called at the start of each execution.
 pub fn begin() {
     settings::begin_execution();
+    // A constant in fact, made here as loom's statics are: by who comes first, which
+    // would order what it did before with what all others do after.
+    let _orphans: &Orphans = &ORPHANS;
     DEPARTED.created.take();
     DEPARTED.destroyed.take();
     DEPARTED.handed_over.take();

@@ -15,6 +15,7 @@ mod model;
 mod probe;
 mod registry;
 mod run;
+mod shutdown;
 mod weaken;
 
 use model::Model;
@@ -29,6 +30,7 @@ fn all() -> Vec<&'static Model> {
         registry::MODELS,
         exit::MODELS,
         manager::MODELS,
+        shutdown::MODELS,
     ]
     .into_iter()
     .flatten()

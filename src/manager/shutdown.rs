@@ -3,11 +3,14 @@
 use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
 use crate::object::destroy::{Scope, in_destructor};
+use crate::pool::namespace::StackStats;
 use crate::pool::{local, mail};
+use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::current_key;
 use crate::unwind::{FirstPanic, Payload, resume_or_report};
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long to sleep at most before looking again.
@@ -111,10 +114,8 @@ impl PoolManager {
             panics.note(payload);
         }
         let me = current_key();
-        for entry in &self.namespace().threads {
-            if Some(*entry.key()) != me {
-                entry.value().asked.set(1);
-            }
+        for stats in self.others(me) {
+            stats.ask();
         }
         let report = loop {
             let snapshot = self.snapshot();
@@ -138,6 +139,17 @@ impl PoolManager {
             resume_or_report(payload);
         }
         report
+    }
+}
+
+impl PoolManager {
+    /// The threads that use this manager, but for one.
+    fn others(&self, me: Option<ThreadKey>) -> Vec<Arc<StackStats>> {
+        let entries = self.namespace().threads.iter();
+        entries
+            .filter(|entry| Some(*entry.key()) != me)
+            .map(|entry| entry.value().clone())
+            .collect()
     }
 }
 

@@ -66,7 +66,7 @@ impl Totals {
         let released = stats.map_or(0, |s| s.released.get());
         Self {
             pools_pushed: stats.map_or(0, |s| s.opened.get()),
-            autoreleased: released + stats.map_or(0, |s| s.root.get()),
+            autoreleased: released + stats.map_or(0, StackStats::root_entries),
             released,
             created: tally.created.get(),
             destroyed,
@@ -112,7 +112,7 @@ impl PoolManager {
                 key: record.key(),
                 name: record.name().map(str::to_owned),
                 open_pools: open as usize,
-                root_entries: stats.map_or(0, |s| s.root.get_published()) as usize,
+                root_entries: stats.map_or(0, StackStats::root_entries) as usize,
                 totals: Totals::of(stats, &record.tally),
             }
         });

@@ -10,14 +10,14 @@
 //! thread-local without a destructor.
 
 use super::header::{Thin, checked, header};
-use crate::sync::{local, stack_address};
+use crate::sync::{SMALL, local, stack_address};
 use crate::thread::record::tally_destroyed;
 use crate::unwind::{FirstPanic, Payload, resume_or_report};
 use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
 
 /// Stack, in bytes, that nested destructors may use before they queue.
-pub(crate) const LIMIT: usize = 32 * 1024;
+pub(crate) const LIMIT: usize = if SMALL { 2 * 1024 } else { 32 * 1024 };
 
 struct Nest {
     /// Stack address of the outermost release; 0 when there is none.

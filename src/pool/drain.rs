@@ -77,12 +77,12 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
         released = run.released.get();
         cut = run.cut.get();
         stack.stats.released.add(released as u64);
-        if scope.outermost && stack.stats.asked.get() != 0 {
+        if scope.outermost && stack.stats.is_asked() {
             drain_asked(head, stack, limit, &scope, &mut panics);
         }
     }
     if std::ptr::eq(head, &stack.root) {
-        stack.stats.root.publish(head.len() as u64);
+        stack.stats.root_was_drained(head.len());
         stack.next_mark.set(stack.namespace.watermark);
     }
     Outcome {
@@ -102,7 +102,7 @@ fn drain_asked(
     scope: &Scope,
     panics: &mut FirstPanic,
 ) {
-    stack.stats.asked.set(0);
+    stack.stats.answer();
     if !std::ptr::eq(head, &stack.root) {
         let outcome = drain(&stack.root, limit);
         if let Some(payload) = outcome.panic {

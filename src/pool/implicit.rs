@@ -71,7 +71,7 @@ fn push_root(stack: &Stack, root: &Head, thin: Thin) {
     let name = unsafe { header(thin) }.class.type_name();
     root.push(thin, &stack.local().pages);
     let len = root.len();
-    stack.stats.root.set(len as u64);
+    stack.stats.root_has_grown(len);
     // What a drain autoreleases into its own root pool goes with it.
     if root.draining.get() > 0 {
         return;

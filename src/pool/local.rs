@@ -194,7 +194,7 @@ impl Local {
     /// Whether closing a pool of `stack` is a moment to do more than that.
     #[inline]
     pub(crate) fn has_duties(&self, stack: &Stack) -> bool {
-        self.detached.get() || self.has_mail() || stack.stats.asked.get() != 0
+        self.detached.get() || self.has_mail() || stack.stats.is_asked()
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! What a manager is to its pools: an identity, settings, and statistics.
 
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Counter, Sleeper, lazy};
 use crate::thread::key::ThreadKey;
 use dashmap::DashMap;
@@ -36,32 +37,95 @@ pub(crate) struct Namespace {
 }
 
 /// What one thread does with the pools of one manager; written by that thread.
-#[derive(Debug, Default)]
+/// `shutdown` waits by what is atomic here.
+#[derive(Debug)]
 pub(crate) struct StackStats {
     /// Pools opened, the root not counted.
     pub(crate) opened: Counter,
     /// Pools closed; those that were forgotten never are.
-    pub(crate) closed: Counter,
+    closed: AtomicU64,
     /// Entries that have been released.
     pub(crate) released: Counter,
     /// Entries in the root pool.
-    pub(crate) root: Counter,
-    /// Set by `shutdown`: please drain your root pool. Cleared by the thread.
-    pub(crate) asked: Counter,
+    root: AtomicU64,
+    /// 1 by `shutdown`: please drain your root pool. Cleared by the thread.
+    asked: AtomicU64,
 }
 
 impl StackStats {
+    pub(crate) fn new() -> Self {
+        Self {
+            opened: Counter::new(),
+            closed: AtomicU64::new(0),
+            released: Counter::new(),
+            root: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
+        }
+    }
+
     #[inline]
     pub(crate) fn count_closed(&self) {
-        self.closed.publish(self.closed.get() + 1);
+        // Release: pairs with the Acquire in `open`. Model: shutdown_waits.
+        self.closed.store(self.closed() + 1, Ordering::Release);
+    }
+
+    /// For the thread itself.
+    pub(crate) fn closed(&self) -> u64 {
+        // Relaxed: the thread's own.
+        self.closed.load(Ordering::Relaxed)
     }
 
     /// Pools that are open. What was done before the others were closed is seen.
     pub(crate) fn open(&self) -> u64 {
         // In this order: a thread that opens one pool and then closes another must
         // not seem to have none.
-        let closed = self.closed.get_published();
+        // Acquire: pairs with the Release in `count_closed`, so that who finds none
+        // open sees what was done in them. Model: shutdown_waits.
+        let closed = self.closed.load(Ordering::Acquire);
         self.opened.get().saturating_sub(closed)
+    }
+
+    /// The root pool has more entries than before.
+    pub(crate) fn root_has_grown(&self, len: usize) {
+        // Relaxed: nobody waits for this.
+        self.root.store(len as u64, Ordering::Relaxed);
+    }
+
+    /// The root pool has been drained, down to `len` entries.
+    pub(crate) fn root_was_drained(&self, len: usize) {
+        // Release: pairs with the Acquire in `root_entries`. Model: shutdown_root.
+        self.root.store(len as u64, Ordering::Release);
+    }
+
+    /// Entries in the root pool. What was done in its last drain is seen.
+    pub(crate) fn root_entries(&self) -> u64 {
+        // Acquire: pairs with the Release in `root_was_drained`, so that who finds
+        // no entry sees what their destructors did. Model: shutdown_root.
+        self.root.load(Ordering::Acquire)
+    }
+
+    /// Asks the thread to drain its root pool.
+    pub(crate) fn ask(&self) {
+        // Relaxed: what the answer is worth, `root_entries` says.
+        self.asked.store(1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) != 0
+    }
+
+    /// The thread is about to do what it was asked for.
+    pub(crate) fn answer(&self) {
+        self.asked.store(0, Ordering::Relaxed);
+    }
+
+    /// Adds what a thread did that has ended.
+    pub(crate) fn add_departed(&self, thread: &Self) {
+        self.opened.add_shared(thread.opened.get());
+        // Relaxed: a figure for people.
+        self.closed.fetch_add(thread.closed(), Ordering::Relaxed);
+        self.released.add_shared(thread.released.get());
     }
 }
 
@@ -82,7 +146,7 @@ impl Namespace {
             policy,
             abandoned: Counter::new(),
             threads: DashMap::new(),
-            departed: StackStats::default(),
+            departed: StackStats::new(),
             changed: Sleeper::default(),
         }
     }

@@ -30,7 +30,7 @@ impl Stack {
             local: Cell::new(ptr::null()),
             next_mark: Cell::new(namespace.watermark),
             namespace,
-            stats: Arc::default(),
+            stats: Arc::new(StackStats::new()),
             current: Cell::new(ptr::null()),
             root: Head::new(u32::MAX, Kind::Root),
             tokens: UnsafeCell::new(Vec::new()),
@@ -52,10 +52,7 @@ impl Stack {
     /// The statistics move to the manager when the thread leaves.
     pub(crate) fn retire(&self, key: ThreadKey) {
         self.namespace.threads.remove(&key);
-        let (to, from) = (&self.namespace.departed, &self.stats);
-        to.opened.add_shared(from.opened.get());
-        to.closed.add_shared(from.closed.get());
-        to.released.add_shared(from.released.get());
+        self.namespace.departed.add_departed(&self.stats);
         self.namespace.changed.wake();
     }
 
@@ -183,7 +180,7 @@ impl Stack {
 
     /// Whether nothing is open or going on here.
     pub(crate) fn is_idle(&self) -> bool {
-        self.stats.opened.get() == self.stats.closed.get()
+        self.stats.opened.get() == self.stats.closed()
             && self.root.draining.get() == 0
             && self.is_topmost(&self.root.frame)
     }

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A figure for people: written by one thread (or, by [`Counter::add_shared`],
-/// by several), read by any. No decision that memory safety rests on is ever
-/// taken by it (`shutdown` waits by some), so it is a plain atomic in loom builds too, where it would only
-/// multiply the executions.
+/// by several), read by any. Nothing waits by it, and no decision that memory safety
+/// rests on is ever taken by it, so it is a plain atomic in loom builds too, where
+/// it would only multiply the executions. It orders nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -28,18 +28,6 @@ impl Counter {
     #[inline]
     pub(crate) fn set(&self, n: u64) {
         self.0.store(n, Ordering::Relaxed);
-    }
-
-    /// As [`Counter::get`]; who reads a figure sees what its writer did before it
-    /// wrote that by [`Counter::publish`].
-    pub(crate) fn get_published(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
-    }
-
-    /// As [`Counter::set`], for [`Counter::get_published`].
-    #[inline]
-    pub(crate) fn publish(&self, n: u64) {
-        self.0.store(n, Ordering::Release);
     }
 
     /// For counters that several threads write. Gives the figure before.

@@ -75,7 +75,7 @@ impl Registry {
     fn slot(&self, index: usize) -> Option<&Slot> {
         let (bucket, place) = locate(index);
         // Acquire: pairs with the Release in `grow`, so that the slots are seen
-        // initialised. Model: registry_lookup_reuse.
+        // initialised. Model: registry_iterate.
         let slots = self.buckets.get(bucket)?.load(Ordering::Acquire);
         if slots.is_null() {
             return None;
@@ -103,7 +103,7 @@ impl Registry {
             return;
         }
         let slots = new_bucket(FIRST << bucket);
-        // Release: pairs with the Acquire in `slot`. Model: registry_lookup_reuse.
+        // Release: pairs with the Acquire in `slot`. Model: registry_iterate.
         let won = self.buckets[bucket].compare_exchange(
             ptr::null_mut(),
             slots,
@@ -126,7 +126,7 @@ impl Registry {
         let old = unsafe { (*slot.record.get()).replace(record.clone()) };
         // Release: pairs with the Acquire of a reader's announcement, so that it
         // sees the record. An addition, as readers come and go meanwhile.
-        // Model: registry_lookup_reuse.
+        // Model: registry_iterate.
         slot.state.fetch_add(LIVE - CLAIMING, Ordering::Release);
         drop(old);
         record
@@ -175,7 +175,7 @@ impl Registry {
     pub(crate) fn get(&self, key: ThreadKey) -> Option<Arc<Record>> {
         let slot = self.slot(key.index() as usize)?;
         // Acquire: pairs with the Release of the publication in `claim`.
-        // Model: registry_lookup_reuse.
+        // Model: registry_iterate.
         let state = slot.state.fetch_add(READER, Ordering::Acquire);
         let found = if state & PHASE == LIVE && generation(state) == key.generation() {
             slot.witness.read();

@@ -53,6 +53,12 @@ pub const MODELS: &[Model] = &[
         get_mut_race,
     ),
     Model::new(
+        "counts_seen",
+        "strong_count and weak_count while another thread changes them",
+        &["2 and 0", "2 and 1", "1 and 1"],
+        counts_seen,
+    ),
+    Model::new(
         "make_mut_race",
         "make_mut against uses by a strong and a weak reference",
         &[
@@ -175,6 +181,22 @@ fn get_mut_race() -> String {
     drop(r);
     take_deaths();
     if mutable { "mutable" } else { "shared" }.to_owned()
+}
+
+fn counts_seen() -> String {
+    let r = Ref::new(Probe::new());
+    let other = r.clone();
+    let changer = spawn(move || {
+        let weak = Ref::downgrade(&other);
+        drop(other);
+        weak
+    });
+    let strong = Ref::strong_count(&r);
+    let weak = Ref::weak_count(&r);
+    drop(changer.join().unwrap());
+    drop(r);
+    take_deaths();
+    format!("{strong} and {weak}")
 }
 
 fn make_mut_race() -> String {

@@ -40,6 +40,12 @@ pub const MODELS: &[Model] = &[
         drain_duplicates,
     ),
     Model::new(
+        "deep_drain",
+        "a drain that has to queue, as much stack is used, against a release elsewhere",
+        &["died on 0", "died on 1"],
+        deep_drain,
+    ),
+    Model::new(
         "two_drains",
         "one object in the pools of two threads",
         &["died on 0", "died on 1"],
@@ -103,6 +109,41 @@ fn drain_duplicates() -> String {
     });
     assert_eq!(pool.drain(), 3);
     drop(pool);
+    let one = user.join().unwrap();
+    died_on(&[me(), one])
+}
+
+/// When it dies, drains a pool that has what it holds, from deep down on the stack.
+struct Deep(Option<Ref<Probe>>);
+
+impl Drop for Deep {
+    fn drop(&mut self) {
+        let pool = AutoreleasePool::new();
+        pool.autorelease(self.0.take().unwrap());
+        far_down(16, pool);
+    }
+}
+
+/// Drops `pool` below 16 times 256 bytes of stack; the limit is 2 KiB here.
+#[inline(never)]
+fn far_down(times: u32, pool: AutoreleasePool) {
+    let filler = std::hint::black_box([0u8; 256]);
+    match times {
+        0 => drop(pool),
+        _ => far_down(times - 1, pool),
+    }
+    std::hint::black_box(&filler);
+}
+
+fn deep_drain() -> String {
+    let r = Ref::new(Probe::new());
+    let other = r.clone();
+    let user = spawn(move || {
+        other.look();
+        drop(other);
+        me()
+    });
+    drop(Ref::new(Deep(Some(r))));
     let one = user.join().unwrap();
     died_on(&[me(), one])
 }

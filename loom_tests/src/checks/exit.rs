@@ -3,11 +3,10 @@
 //! The main thread is the one that leaves.
 
 use super::model::Model;
-use super::probe::{Probe, me, spawn, take_deaths};
-use loom::cell::UnsafeCell;
+use super::probe::{Probe, Seen, Watched, me, spawn, take_deaths};
 use loom::thread::ThreadId;
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, model};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 pub const MODELS: &[Model] = &[
@@ -16,6 +15,12 @@ pub const MODELS: &[Model] = &[
         "a release to a thread that leaves: there, or by the orphans",
         &["by the leaver", "by a drain of the sender"],
         exit_release,
+    ),
+    Model::new(
+        "alive_until_exit",
+        "is_alive and post while the thread leaves",
+        &["alive, accepted", "alive, refused", "gone, refused"],
+        alive_until_exit,
     ),
     Model::new(
         "exit_release_successor",
@@ -73,6 +78,24 @@ fn exit_release() -> String {
         ref other => panic!("died on {other:?}"),
     }
     .to_owned()
+}
+
+fn alive_until_exit() -> String {
+    let manager = PoolManager::global();
+    let leaver = manager.current_thread().unwrap();
+    let asker = loom::thread::spawn(move || {
+        let alive = leaver.is_alive();
+        let accepted = leaver.post(|| ran_on().push(me())).is_ok();
+        (alive, accepted)
+    });
+    model::thread_exit();
+    let (alive, accepted) = asker.join().unwrap();
+    manager.quiesce(Duration::ZERO);
+    let ran = std::mem::take(&mut *ran_on()).len();
+    assert_eq!(ran, usize::from(accepted));
+    let alive = if alive { "alive" } else { "gone" };
+    let fate = if accepted { "accepted" } else { "refused" };
+    format!("{alive}, {fate}")
 }
 
 fn exit_release_successor() -> String {
@@ -144,28 +167,11 @@ fn exit_post_successor() -> String {
     format!("{fate}, {}", if same { "same slot" } else { "other slot" })
 }
 
-struct Seen(UnsafeCell<bool>);
-
-// SAFETY: loom checks that the accesses are ordered.
-unsafe impl Sync for Seen {}
-// SAFETY: as above.
-unsafe impl Send for Seen {}
-
-/// Its destructor writes where the main thread reads, with no join in between.
-struct Watched(Arc<Seen>);
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        // SAFETY: loom checks it.
-        self.0.0.with_mut(|seen| unsafe { *seen = true });
-    }
-}
-
 fn orphans_quiesce() -> String {
     let manager = PoolManager::global();
     let gone = spawn(|| PoolManager::global().current_thread().unwrap());
     let gone = gone.join().unwrap();
-    let seen = Arc::new(Seen(UnsafeCell::new(false)));
+    let seen = Seen::new();
     gone.release(Ref::new((Probe::new(), Watched(seen.clone()))));
     let other = {
         let gone = gone.clone();
@@ -182,8 +188,7 @@ fn orphans_quiesce() -> String {
         loom::thread::yield_now();
     }
     // Whoever ran it, what it did has come before.
-    // SAFETY: loom checks it.
-    assert!(seen.0.with(|seen| unsafe { *seen }));
+    assert!(seen.get());
     let one = other.join().unwrap();
     assert!(manager.quiesce(Duration::ZERO));
     let deaths = take_deaths();

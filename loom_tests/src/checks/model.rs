@@ -78,6 +78,8 @@ pub fn child(name: &str, mode: &str, weakened: &str) -> ExitCode {
         eprintln!("no mode {mode}");
         return ExitCode::from(2);
     };
+    // What is worth knowing in a program is not worth a line in each execution.
+    releasepool::event::set_hook(Some(|_| ()));
     model::set_mode(mode);
     model::record_sites();
     if weakened != "-" {
@@ -131,11 +133,16 @@ fn print_checked(start: Instant) {
     println!("checked {executions} {:.3}", start.elapsed().as_secs_f64());
 }
 
-pub fn format_site(site: &Site) -> String {
-    format!("{}:{}:{}:{}", site.file, site.line, site.column, site.part)
+/// `file:line:column:part`, the file from the root of the package.
+fn format_site(site: &Site) -> String {
+    let file = site
+        .file
+        .rfind("/src/")
+        .map_or(&*site.file, |at| &site.file[at + 1..]);
+    format!("{file}:{}:{}:{}", site.line, site.column, site.part)
 }
 
-/// `file:line:column:part=Ordering`.
+/// `file:line:column:part=Ordering`; of the file's path, the end is enough.
 fn parse_weakened(text: &str) -> (Site, Ordering) {
     let parse = || {
         let (site, ordering) = text.rsplit_once('=')?;

@@ -2,7 +2,7 @@
 
 use loom::cell::UnsafeCell;
 use loom::thread::ThreadId;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Each use is one that loom checks against the destructor, which writes.
 pub struct Probe(UnsafeCell<u32>);
@@ -45,6 +45,35 @@ impl Drop for Probe {
             );
         });
         deaths().push(loom::thread::current().id());
+    }
+}
+
+/// Written by the destructor of a [`Watched`], to be read with no join in between:
+/// then something else must order the two.
+pub struct Seen(UnsafeCell<bool>);
+
+// SAFETY: loom checks that the accesses are ordered.
+unsafe impl Sync for Seen {}
+// SAFETY: as above.
+unsafe impl Send for Seen {}
+
+impl Seen {
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self(UnsafeCell::new(false)))
+    }
+
+    pub fn get(&self) -> bool {
+        // SAFETY: loom checks it.
+        self.0.with(|seen| unsafe { *seen })
+    }
+}
+
+pub struct Watched(pub Arc<Seen>);
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        // SAFETY: loom checks it.
+        self.0.0.with_mut(|seen| unsafe { *seen = true });
     }
 }
 

@@ -1,0 +1,80 @@
+//! Who waits for others sees what they did.
+
+use super::model::Model;
+use super::probe::{Probe, Seen, Watched, spawn, take_deaths};
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
+use std::time::Duration;
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "shutdown_waits",
+        "shutdown while another thread has a pool open: it sees what closing it did",
+        &["closed in time", "still open"],
+        shutdown_waits,
+    ),
+    Model::new(
+        "shutdown_root",
+        "shutdown while another thread drains its root pool: it sees what that did",
+        &["drained in time", "still full"],
+        shutdown_root,
+    ),
+    Model::new(
+        "shutdown_asks",
+        "shutdown asks another thread to drain its root pool, and sees that it did",
+        &["drained in time", "drained later", "asked too late"],
+        shutdown_asks,
+    ),
+];
+
+/// Whether a shutdown has come to its end; then what it waited for is seen.
+fn shut_down(seen: &Seen) -> bool {
+    let done = PoolManager::global().shutdown(Duration::ZERO).is_ok();
+    if done {
+        assert!(seen.get(), "done too early");
+    }
+    done
+}
+
+fn shutdown_waits() -> String {
+    let seen = Seen::new();
+    let pool = AutoreleasePool::new();
+    pool.create((Probe::new(), Watched(seen.clone())));
+    let waiter = spawn(move || shut_down(&seen));
+    drop(pool);
+    let done = waiter.join().unwrap();
+    take_deaths();
+    if done { "closed in time" } else { "still open" }.to_owned()
+}
+
+fn shutdown_root() -> String {
+    let seen = Seen::new();
+    autorelease(Ref::new((Probe::new(), Watched(seen.clone()))));
+    let waiter = spawn(move || shut_down(&seen));
+    assert_eq!(PoolManager::global().drain_root(), 1);
+    let done = waiter.join().unwrap();
+    take_deaths();
+    if done {
+        "drained in time"
+    } else {
+        "still full"
+    }
+    .to_owned()
+}
+
+fn shutdown_asks() -> String {
+    let seen = Seen::new();
+    autorelease(Ref::new((Probe::new(), Watched(seen.clone()))));
+    // The first asks, at least.
+    let waiter = spawn(move || shut_down(&seen) || shut_down(&seen));
+    drop(AutoreleasePool::new());
+    let done = waiter.join().unwrap();
+    let left = PoolManager::global().drain_root();
+    assert_eq!(take_deaths().len(), 1);
+    match (done, left) {
+        (true, 0) => "drained in time",
+        (false, 0) => "drained later",
+        (false, 1) => "asked too late",
+        other => panic!("{other:?}"),
+    }
+    .to_owned()
+}

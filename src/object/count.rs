@@ -13,7 +13,8 @@
 //!
 //! * *alive*: strong ≥ 1, held 1.
 //! * *dead, not yet destroyed* (just released, or queued): strong 0, held 1. No
-//!   upgrade succeeds any more.
+//!   upgrade succeeds any more. If the pool had the only reference of any kind, the
+//!   word still counts it: nobody is there to read it.
 //! * *being destroyed, or destroyed*: held 0, and one weak reference stands for
 //!   the destructor and for the memory. A raw retain from inside the destructor
 //!   is inert: without `held` no release is ever the last one.
@@ -30,8 +31,13 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 const STRONG: u64 = 1;
 const WEAK: u64 = 1 << 32;
 const HELD: u64 = 1 << 63;
+const STRONGS: u64 = WEAK - STRONG;
 const WEAKS: u64 = HELD - WEAK;
+const MAX_STRONG: u32 = 1 << 31;
 const MAX_WEAK: u64 = 1 << 30;
+
+/// The word of an object that only one strong reference can reach.
+const SOLE: u64 = HELD + STRONG;
 
 /// Whether misuse by raw-pointer callers is looked for.
 const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
@@ -42,6 +48,11 @@ fn strong(word: u64) -> u32 {
 
 fn weak(word: u64) -> u64 {
     (word & WEAKS) / WEAK
+}
+
+/// What the word would be without weak references.
+fn but_weak(word: u64) -> u64 {
+    word & !WEAKS
 }
 
 /// See the module.
@@ -72,7 +83,7 @@ pub(crate) enum Misuse {
 impl Count {
     /// A new object's: one strong reference.
     pub(crate) fn unique() -> Self {
-        Self(AtomicU64::new(HELD | STRONG))
+        Self(AtomicU64::new(SOLE))
     }
 
     /// That of an object whose value is still to be made: one weak reference.
@@ -108,14 +119,14 @@ impl Count {
         if CHECKS && strong(old) == 0 {
             return Err(Misuse::ReleasedDead);
         }
-        Ok(old & (HELD | u64::from(u32::MAX)) == HELD | STRONG)
+        Ok(but_weak(old) == SOLE)
     }
 
     /// Gives up `n` strong references at once; without a read-modify-write if
     /// they are all that there are.
     #[inline]
     pub(crate) fn release_many(&self, n: u32) -> Result<Released, Misuse> {
-        let all = HELD | u64::from(n);
+        let all = HELD + u64::from(n);
         // Acquire: pairs with the Release of every release before, as in `bury`.
         // Model: drain_load_only.
         if self.0.load(Ordering::Acquire) == all {
@@ -127,17 +138,11 @@ impl Count {
         if CHECKS && strong(old) < n {
             return Err(Misuse::ReleasedDead);
         }
-        if old & (HELD | u64::from(u32::MAX)) == all {
+        if but_weak(old) == all {
             Ok(Released::Last)
         } else {
             Ok(Released::Alive)
         }
-    }
-
-    /// For a sole owner: the state that `release` would have left.
-    pub(crate) fn give_up_sole(&self) {
-        // Relaxed: nobody else can see it.
-        self.0.store(HELD, Ordering::Relaxed);
     }
 
     /// For a sole owner, just before the destructor.
@@ -182,7 +187,7 @@ impl Count {
         // Release: pairs with the Acquire below and in `bury`, so that every use
         // of the memory comes before its end. Model: weak_outlives_strong.
         let old = self.0.fetch_sub(WEAK, Ordering::Release);
-        if old & (HELD | WEAKS) != WEAK {
+        if old & !STRONGS != WEAK {
             return false;
         }
         // Acquire: pairs with the Release of every weak release.
@@ -199,7 +204,7 @@ impl Count {
             if strong(word) == 0 || word & HELD == 0 {
                 return Ok(false);
             }
-            if (word as i32) < 0 {
+            if strong(word) >= MAX_STRONG {
                 return Err(Misuse::TooManyStrong);
             }
             // Acquire: pairs with the Release of `made`. Model: cyclic_upgrade.
@@ -220,14 +225,14 @@ impl Count {
     pub(crate) fn take_value(&self) -> bool {
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
-            if word & (HELD | u64::from(u32::MAX)) != HELD | STRONG {
+            if but_weak(word) != SOLE {
                 return false;
             }
             // Acquire: pairs with the Release of every release before, as the
             // value is about to be moved. Model: take_value_race.
             match self.0.compare_exchange_weak(
                 word,
-                word - STRONG - HELD + WEAK,
+                word - SOLE + WEAK,
                 Ordering::Acquire,
                 Ordering::Relaxed,
             ) {
@@ -242,7 +247,7 @@ impl Count {
     pub(crate) fn is_sole(&self) -> bool {
         // Acquire: pairs with the Release of every release before, as the value
         // is about to be written. Model: get_mut_race.
-        self.0.load(Ordering::Acquire) == HELD | STRONG
+        self.0.load(Ordering::Acquire) == SOLE
     }
 
     pub(crate) fn strong(&self) -> usize {
@@ -289,8 +294,9 @@ mod tests {
 
     #[test]
     fn the_fields_do_not_overlap() {
-        assert_eq!(u64::from(u32::MAX) | WEAKS | HELD, u64::MAX);
-        assert_eq!(u64::from(u32::MAX) & WEAKS, 0);
+        assert_eq!(u64::from(u32::MAX), STRONGS);
+        assert_eq!(STRONGS | WEAKS | HELD, u64::MAX);
+        assert_eq!(STRONGS & WEAKS, 0);
         const { assert!(MAX_WEAK < WEAKS / WEAK) };
     }
 
@@ -303,6 +309,15 @@ mod tests {
         assert!(matches!(count.downgrade(), Err(Misuse::TooManyWeak)));
         let count = Count(AtomicU64::new(HELD | ((1 << 31) - 1)));
         assert!(count.retain().is_ok());
+    }
+
+    #[test]
+    fn a_value_that_is_taken_leaves_what_a_destroyed_one_does() {
+        let count = Count::unique();
+        count.downgrade().unwrap();
+        assert!(count.take_value());
+        let word = count.0.load(Ordering::Relaxed);
+        assert_eq!(word, 2 * WEAK, "one of them is the taker's");
     }
 
     #[test]

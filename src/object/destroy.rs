@@ -102,20 +102,11 @@ impl Scope {
         })
     }
 
-    /// Queues an object that only the caller can reach: for a deep scope.
+    /// Destroys a dead object, or queues it in a deep scope.
     ///
     /// # Safety
-    /// `Count::release_many` said `Sole`.
-    pub(crate) unsafe fn queue_sole(&self, thin: Thin) {
-        // SAFETY: ours alone.
-        unsafe { header(thin) }.count.give_up_sole();
-        NEST.with(|nest| nest.push(thin));
-    }
-
-    /// Destroys a dead object.
-    ///
-    /// # Safety
-    /// The caller made the last release, and gives the object up.
+    /// The caller made the last release, or has the only reference of any kind, and
+    /// gives the object up.
     pub(crate) unsafe fn destroy_last(&self, thin: Thin) {
         if self.deep {
             NEST.with(|nest| nest.push(thin));
@@ -235,7 +226,7 @@ pub(crate) unsafe fn release_weak(thin: Thin) {
 /// Destroys a dead object, at once.
 ///
 /// # Safety
-/// Strong is 0 and held 1, and the caller is the one who made it so or took it
+/// Nobody has a strong reference, held is 1, and the caller made it so or took it
 /// from the queue.
 unsafe fn bury(thin: Thin) {
     tally_destroyed(1);

@@ -234,21 +234,16 @@ impl<'d> Run<'d> {
             // SAFETY: as above.
             match unsafe { checked(thin, object.count.release_many(n)) } {
                 Released::Alive => continue,
-                Released::Sole => {
-                    if deep {
-                        // SAFETY: as `release_many` said.
-                        unsafe { self.scope.queue_sole(thin) }
-                    } else {
-                        stretch.destroyed += 1;
-                        // SAFETY: as `release_many` said.
-                        unsafe { (class.destroy)(thin) };
-                        if !class.has_destructor {
-                            continue;
-                        }
+                Released::Sole if !deep => {
+                    stretch.destroyed += 1;
+                    // SAFETY: as `release_many` said.
+                    unsafe { (class.destroy)(thin) };
+                    if !class.has_destructor {
+                        continue;
                     }
                 }
                 // SAFETY: as `release_many` said.
-                Released::Last => unsafe { self.scope.destroy_last(thin) },
+                Released::Sole | Released::Last => unsafe { self.scope.destroy_last(thin) },
             }
             if outermost {
                 self.scope.settle();

@@ -5,13 +5,23 @@
 RUSTDOCFLAGS="-D warnings" step cargo doc --no-deps --features checks,tracing
 RUSTDOCFLAGS="-D warnings" step cargo doc --no-deps --document-private-items
 
-# Every loom model that a comment in src/ names exists.
-missing=0
-models=$(cat loom_tests/src/checks/*.rs)
-for name in $(grep -rhoE 'Models?: [a-z_, ]+' src --include='*.rs' | sed -E 's/Models?: //; s/,/ /g'); do
-    if ! grep -q "\"$name\"" <<<"$models"; then
-        echo "src/ names the model $name, which does not exist" >&2
-        missing=1
+# Every model that a comment in src/ or the page on proofs names exists, and the
+# page names every model. That a comment names the right one, ci/weaken.sh checks.
+models=$(grep -hA1 "Model::new($" loom_tests/src/checks/*.rs | grep -oE '"[a-z_]+"' | tr -d '"' | grep -v ^canary_)
+in_comments=$(grep -rhoE 'Model: [a-z_, ]+' src --include='*.rs' | sed -E 's/Model: //; s/,/ /g')
+in_page=$(sed -n '/what cannot happen/,/^$/p' docs/PROOF.md | grep -oE '`[a-z]+_[a-z_]+`' | tr -d '`' |
+    grep -vxE 'get_mut|make_mut|try_unwrap|into_inner')
+failed=0
+for name in $in_comments $in_page; do
+    if ! grep -qxF "$name" <<<"$models"; then
+        echo "the model $name is named, but does not exist" >&2
+        failed=1
     fi
 done
-exit "$missing"
+for name in $models; do
+    if ! grep -qxF "$name" <<<"$in_page"; then
+        echo "docs/PROOF.md does not name the model $name" >&2
+        failed=1
+    fi
+done
+exit "$failed"

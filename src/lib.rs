@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_op_in_unsafe_fn, missing_docs)]
 
+#[doc = include_str!("../docs/PROOF.md")]
+pub mod proof {}
 #[doc = include_str!("../docs/DESIGN.md")]
 pub mod design {}
 #[cfg(doctest)]

@@ -148,6 +148,76 @@ fn shutdown_with_live_threads_asks_them_and_waits() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_reports_who_holds_nothing_but_root_entries() {
+    passed(&child!(|| {
+        let manager = PoolManager::new();
+        let worker = Crew::new("worker");
+        let theirs = manager.clone();
+        worker.run(move || theirs.autorelease(Ref::new(0)));
+        let report = manager.shutdown(Duration::from_millis(5)).unwrap_err();
+        let [holder] = &report.holders[..] else {
+            panic!("one holder: {report}")
+        };
+        assert_eq!((holder.open_pools, holder.root_entries), (0, 1));
+        let shown = report.to_string();
+        assert!(shown.contains("0 open pools, 1 root entries"), "{shown}");
+        assert!(!shown.contains("orphans"), "{shown}");
+        worker.dismiss();
+    }));
+}
+
+/// A thread that runs the process's orphans, among them one whose destructor goes on
+/// until it is told to end.
+fn busy_with_an_orphan(told: Receiver<()>) -> JoinHandle<bool> {
+    let manager = PoolManager::global();
+    let gone = fresh(|| manager.current_thread().unwrap());
+    wait_until(|| !gone.is_alive());
+    let (tell, begun) = channel();
+    let told = std::sync::Mutex::new(told);
+    gone.release(Ref::new(on_drop(move || {
+        tell.send(()).unwrap();
+        told.lock().unwrap().recv().unwrap();
+    })));
+    let busy = thread::spawn(|| PoolManager::global().quiesce(LONG));
+    begun.recv().unwrap();
+    busy
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn quiesce_waits_for_a_thread_that_is_in_the_middle_of_an_orphan() {
+    passed(&child!(|| {
+        let (tell, told) = channel();
+        let busy = busy_with_an_orphan(told);
+        let manager = PoolManager::global();
+        let limit = Duration::from_millis(10);
+        let start = std::time::Instant::now();
+        assert!(!manager.quiesce(limit), "it is not done");
+        assert!(start.elapsed() >= limit);
+        let waiting = thread::spawn(|| PoolManager::global().quiesce(LONG));
+        thread::sleep(limit);
+        assert!(!waiting.is_finished(), "it waits");
+        tell.send(()).unwrap();
+        assert!(waiting.join().unwrap() && busy.join().unwrap());
+    }));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_reports_orphans_that_are_left() {
+    passed(&child!(|| {
+        let (tell, told) = channel();
+        let busy = busy_with_an_orphan(told);
+        let report = PoolManager::new().shutdown(Duration::ZERO).unwrap_err();
+        assert_eq!((report.orphans, report.holders.len()), (1, 0));
+        assert!(report.to_string().contains("1 orphans left"), "{report}");
+        tell.send(()).unwrap();
+        assert!(busy.join().unwrap());
+    }));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_with_live_threads_is_done_when_they_end() {
     passed(&child!(|| {
         let log = Log::new();

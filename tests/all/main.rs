@@ -21,6 +21,8 @@ mod panics;
 mod panics_deep;
 mod payloads;
 mod pools;
+mod races;
+mod races_exit;
 mod reentrancy;
 mod roots;
 mod shutdown;

@@ -7,3 +7,22 @@ step() {
     printf '\n== %s ==\n' "$*"
     "$@"
 }
+
+# Ends the script well: what it needs cannot be had here. `.ci/run` repeats it.
+skip() {
+    printf '\nSKIPPED ci/%s: %s\n' "$(basename "$0")" "$*"
+    exit 0
+}
+
+# Skips unless there is a nightly toolchain with these components, or it can be had.
+needs_nightly() {
+    rustup toolchain list 2>/dev/null | grep -q '^nightly' ||
+        rustup toolchain install nightly --profile minimal >/dev/null 2>&1 ||
+        skip "there is no nightly toolchain (rustup toolchain install nightly)"
+    local component
+    for component in "$@"; do
+        rustup component add "$component" --toolchain nightly >/dev/null 2>&1 ||
+            skip "the nightly toolchain has no $component (rustup component add $component --toolchain nightly)"
+    done
+    host=$(rustc +nightly -vV | sed -n 's/^host: //p')
+}

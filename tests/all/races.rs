@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle, ThreadId};
 
 /// How often each scenario is tried. Miri tries it with many seeds.
-pub const ROUNDS: u32 = if cfg!(miri) { 2 } else { 2_000 };
+pub const ROUNDS: u32 = if cfg!(miri) { 1 } else { 2_000 };
 
 /// Where threads wait until all are there. Relaxed throughout: a start line that
 /// ordered anything would hide orderings that are missing in the crate.
@@ -345,7 +345,7 @@ fn two_drains() {
 #[test]
 fn what_a_pool_lends_is_shared_until_the_drain() {
     let mut pool = AutoreleasePool::new();
-    for _ in 0..ROUNDS / 2 {
+    for _ in 0..ROUNDS {
         let (line, deaths) = (Line::of(3), Log::new());
         let lent = pool.create(Watched::new(0, &deaths));
         let threads = thread::scope(|scope| {

@@ -229,7 +229,7 @@ fn two_managers_on_two_threads() {
         assert_eq!(deaths.ids(), [2, 1, 0]);
         assert!(deaths.threads().iter().all(|thread| *thread == me()));
     }
-    for _ in 0..ROUNDS / 2 {
+    for _ in 0..ROUNDS {
         let line = Line::of(2);
         let other = Arc::new(PoolManager::new());
         let theirs = other.clone();
@@ -258,7 +258,7 @@ fn foreign_token() {
 
 #[test]
 fn shutdown_and_snapshot_look_at_a_thread_at_work() {
-    for _ in 0..ROUNDS / 2 {
+    for _ in 0..ROUNDS {
         let (line, deaths) = (Line::of(2), Log::new());
         let manager = Arc::new(PoolManager::new());
         let (theirs, log) = (manager.clone(), deaths.clone());

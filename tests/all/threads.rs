@@ -94,7 +94,7 @@ fn a_worker_autoreleases_while_the_ui_thread_clears_its_pool() {
     const FRAMES: u32 = if cfg!(miri) { 20 } else { 3_000 };
     let done = AtomicBool::new(false);
     let worked = AtomicU32::new(0);
-    let died = AtomicU32::new(0);
+    static DIED: AtomicU32 = AtomicU32::new(0);
     thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) || worked.load(Ordering::Relaxed) == 0 {
@@ -110,22 +110,19 @@ fn a_worker_autoreleases_while_the_ui_thread_clears_its_pool() {
                 worked.fetch_add(1, Ordering::Relaxed);
             }
         });
-        let died = &died;
-        let ui = scope.spawn(move || {
-            let died: &'static AtomicU32 = Box::leak(Box::default());
+        let ui = scope.spawn(|| {
             let mut pool = AutoreleasePool::named("ui");
             for _ in 0..FRAMES {
                 for _ in 0..10 {
-                    pool.create(on_drop(move || _ = died.fetch_add(1, Ordering::Relaxed)));
+                    pool.create(on_drop(|| _ = DIED.fetch_add(1, Ordering::Relaxed)));
                 }
                 assert_eq!(pool.drain(), 10);
             }
-            died.load(Ordering::Relaxed)
         });
-        died.store(ui.join().unwrap(), Ordering::Relaxed);
+        ui.join().unwrap();
         done.store(true, Ordering::Relaxed);
     });
-    assert_eq!(died.into_inner(), 10 * FRAMES);
+    assert_eq!(DIED.load(Ordering::Relaxed), 10 * FRAMES);
 }
 
 #[test]

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 needs_nightly
-export RUSTFLAGS=-Zsanitizer=address
+export RUSTFLAGS=-Zsanitizer=address CARGO_PROFILE_DEV_DEBUG=line-tables-only
 export ASAN_OPTIONS="detect_leaks=1 detect_stack_use_after_return=1"
 # What is leaked on purpose; each with its reason.
 export LSAN_OPTIONS="suppressions=$PWD/ci/lsan.supp print_suppressions=0"

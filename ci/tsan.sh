@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 
 needs_nightly rust-src
-export RUSTFLAGS=-Zsanitizer=thread
+export RUSTFLAGS=-Zsanitizer=thread CARGO_PROFILE_DEV_DEBUG=line-tables-only
 # A race in a process that a test starts: by its exit code.
 export TSAN_OPTIONS="exitcode=66 halt_on_error=0"
 build=(-Zbuild-std --target "$host" --target-dir target/tsan -p releasepool)

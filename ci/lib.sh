@@ -10,7 +10,7 @@ step() {
 
 # Ends the script well: what it needs cannot be had here. `.ci/run` repeats it.
 skip() {
-    printf '\nSKIPPED ci/%s: %s\n' "$(basename "$0")" "$*"
+    printf '\nSKIPPED ci/%s: %s\n' "$(basename "$0")" "$*" | tee -a "${SKIPPED:-/dev/null}"
     exit 0
 }
 

@@ -3,7 +3,7 @@
 # where nobody told it of the free.
 #
 #   ci/loom-asan.sh           all models; takes long
-#   ci/loom-asan.sh short     what CI runs: the quickest model of each part
+#   ci/loom-asan.sh short     what CI runs: models of less than a few seconds
 #   ci/loom-asan.sh NAME      models whose name contains NAME
 . "$(dirname "$0")/lib.sh"
 
@@ -24,7 +24,8 @@ models() {
 case ${1-} in
     "") models ;;
     short)
-        for name in canary retain_release_last get_mut_race drain_load_only inbox registry_claim_race exit_release; do
+        for name in canary retain_release_last cyclic_upgrade into_inner_race get_mut_race \
+            drain_load_only drain_upgrade drain_duplicates inbox classic_timeline foreign_token exit_drains_root; do
             models "$name"
         done
         ;;

@@ -52,7 +52,7 @@ case ${1-} in
         ;;
     short)
         miri "" --lib --test all -- pools:: nesting:: tests::
-        miri "-Zmiri-many-seeds=0..6" --test all -- races
+        miri "-Zmiri-many-seeds=0..4" --test all -- races
         ;;
     seeds)
         seeds=$2

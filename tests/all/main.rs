@@ -23,6 +23,7 @@ mod payloads;
 mod pools;
 mod races;
 mod races_exit;
+mod random_programs;
 mod reentrancy;
 mod roots;
 mod shutdown;

@@ -1,16 +1,58 @@
 //! The model: nothing but vectors.
+//!
+//! * here: what there is, and the steps
+//! * [`objects`]: who dies, and what happens then
+//! * [`pools`]: entries, frames and tokens
+//! * [`threads`]: mail, and the end of a thread
+//!
+//! What may panic gives [`Run`]: an error is a panic in flight, by the object that
+//! began it.
 
-use super::{DRAINING, NOTE, Op, Plan, STALE, STALE_POP, State};
+mod objects;
+mod pools;
+mod threads;
 
+use super::{NOBODY, Note, Op, Plan, SCOPES, State, pick};
+use std::collections::VecDeque;
+
+type Run<T = ()> = Result<T, u32>;
+
+/// How a handle sees its object.
+#[derive(Clone, Copy, PartialEq)]
+enum View {
+    Sized,
+    Dyn,
+    Slice,
+    Str,
+}
+
+#[derive(Clone, Copy)]
+struct Handle {
+    object: usize,
+    view: View,
+}
+
+/// What is counted: no value, one, or several.
 struct Object {
-    plan: Plan,
+    values: Vec<usize>,
     strong: usize,
     weak: usize,
+}
+
+/// What has a destructor. Its index is its id.
+struct Value {
+    plan: Plan,
+    /// Panics even if the thread does so already.
+    always: bool,
     children: Vec<usize>,
+    /// The object that it has a weak reference to.
+    me: Option<usize>,
+    links: usize,
 }
 
 #[derive(Default)]
 struct Pool {
+    thread: usize,
     manager: usize,
     entries: Vec<usize>,
     open: bool,
@@ -25,409 +67,428 @@ enum Frame {
     Barrier(Option<usize>),
 }
 
+enum Message {
+    Release(usize),
+    Call(usize),
+}
+
+#[derive(Clone, Copy)]
+struct Token {
+    manager: usize,
+    thread: usize,
+    /// None if it was pushed after the thread's exit.
+    pool: Option<usize>,
+}
+
+#[derive(Default)]
+struct Thread {
+    /// By manager.
+    roots: [usize; 2],
+    frames: [Vec<Frame>; 2],
+    /// Open token pools, oldest first.
+    tokens: [Vec<usize>; 2],
+    guards: Vec<Option<usize>>,
+    /// Guards that were forgotten.
+    lost: Vec<usize>,
+    /// Pools of the open scopes.
+    scopes: Vec<usize>,
+    locals: Vec<Option<usize>>,
+    inbox: Vec<Message>,
+    closed: bool,
+    posted: VecDeque<usize>,
+    /// Whether `shutdown` has asked for the root pool.
+    asked: [bool; 2],
+    /// Releases and drains that are going on.
+    releases: usize,
+    /// Destructors that are going on.
+    depth: usize,
+    /// Panics in flight.
+    panics: usize,
+    exited: bool,
+}
+
+#[derive(Default)]
 pub struct Naive {
     objects: Vec<Object>,
-    /// The first two are the roots.
+    values: Vec<Value>,
     pools: Vec<Pool>,
-    /// By manager.
-    frames: [Vec<Frame>; 2],
-    /// Open token pools by manager, oldest first.
-    tokens: [Vec<usize>; 2],
-    /// All tokens that the program itself has pushed.
-    pushed: Vec<usize>,
-    handles: Vec<Option<usize>>,
-    weaks: Vec<Option<usize>>,
-    guards: Vec<Option<usize>>,
-    scopes: Vec<usize>,
-    log: Vec<u32>,
-    result: Option<usize>,
-}
-
-impl Default for Naive {
-    fn default() -> Self {
-        let root = |manager| Pool {
-            manager,
-            open: true,
-            ..Pool::default()
-        };
-        Self {
-            objects: Vec::new(),
-            pools: vec![root(0), root(1)],
-            frames: [vec![Frame::Pool(0)], vec![Frame::Pool(1)]],
-            tokens: Default::default(),
-            pushed: Vec::new(),
-            handles: Vec::new(),
-            weaks: Vec::new(),
-            guards: Vec::new(),
-            scopes: Vec::new(),
-            log: Vec::new(),
-            result: None,
-        }
-    }
-}
-
-/// The `i`th of those that are there, modulo their number.
-pub fn pick<T>(of: &[Option<T>], i: usize) -> Option<usize> {
-    let there: Vec<_> = (0..of.len()).filter(|&at| of[at].is_some()).collect();
-    (!there.is_empty()).then(|| there[i % there.len()])
+    threads: Vec<Thread>,
+    /// How many of them get mail: the others only tidy up at the end.
+    addressees: usize,
+    /// The thread that does the present step.
+    me: usize,
+    handles: Vec<Option<Handle>>,
+    weaks: Vec<Option<Handle>>,
+    pushed: Vec<Token>,
+    /// What too deep destructors left.
+    attic: VecDeque<usize>,
+    orphans: Vec<usize>,
+    orphaned_calls: Vec<usize>,
+    links: usize,
+    log: Vec<Note>,
 }
 
 impl Naive {
-    pub fn step(&mut self, op: &Op) {
-        self.result = None;
+    /// As many threads, each with its root pools.
+    pub fn new(threads: usize) -> Self {
+        let mut this = Self {
+            addressees: threads,
+            ..Self::default()
+        };
+        (0..threads).for_each(|_| _ = this.add_thread());
+        this
+    }
+
+    pub fn add_thread(&mut self) -> usize {
+        let thread = self.threads.len();
+        let mut new = Thread::default();
+        for manager in 0..2 {
+            new.roots[manager] = self.pools.len();
+            new.frames[manager].push(Frame::Pool(self.pools.len()));
+            self.pools.push(Pool {
+                thread,
+                manager,
+                ..Pool::default()
+            });
+        }
+        self.threads.push(new);
+        thread
+    }
+
+    fn here(&mut self) -> &mut Thread {
+        &mut self.threads[self.me]
+    }
+
+    fn note(&mut self, note: Note) {
+        self.log.push(note);
+    }
+
+    /// What has been written down since this was asked last.
+    pub fn take_log(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.log)
+    }
+
+    /// Scopes of a thread that are open.
+    pub fn scopes(&self, thread: usize) -> usize {
+        self.threads[thread].scopes.len()
+    }
+
+    pub fn has_exited(&self, thread: usize) -> bool {
+        self.threads[thread].exited
+    }
+
+    /// Whether threads that have ended left something to others.
+    pub fn has_orphans(&self) -> bool {
+        !self.orphans.is_empty() || !self.orphaned_calls.is_empty()
+    }
+
+    pub fn live_objects(&self) -> usize {
+        self.objects.iter().filter(|object| object.strong > 0).count()
+    }
+
+    pub fn step(&mut self, me: usize, op: &Op) {
+        self.me = me;
+        let result = self.try_step(op);
+        self.caught(result);
+        self.clear_attic();
+    }
+
+    /// The panic of a step gets out.
+    fn caught(&mut self, result: Run) {
+        if let Err(id) = result {
+            self.here().panics -= 1;
+            self.note(Note::Panicked(id));
+        }
+    }
+
+    fn clear_attic(&mut self) {
+        while let Some(object) = self.attic.pop_front() {
+            let result = self.release(object);
+            self.caught(result);
+        }
+    }
+
+    /// `None` if there is nothing to do it with.
+    fn try_step(&mut self, op: &Op) -> Run {
+        match self.object_step(op) {
+            Some(result) => result,
+            None => self.pool_step(op).unwrap_or(Ok(())),
+        }
+    }
+
+    fn object_step(&mut self, op: &Op) -> Option<Run> {
         match *op {
-            Op::Create(plan) => {
-                let object = self.create(plan);
-                self.handles.push(Some(object));
+            Op::Create(plan) => self.create_handle(&[plan], View::Sized),
+            Op::CreateCyclic(plan) => {
+                self.create_handle(&[plan], View::Sized);
+                let object = self.objects.len() - 1;
+                self.objects[object].weak = 1;
+                self.values.last_mut()?.me = Some(object);
+            }
+            Op::CreateCyclicPanics => {
+                let object = self.new_object(Vec::new());
+                self.objects[object].strong = 0;
+                self.objects[object].weak = 1;
+                self.weaks.push(Some(Handle {
+                    object,
+                    view: View::Sized,
+                }));
+                self.note(Note::Got(false));
+                self.here().panics += 1;
+                return Some(Err(NOBODY));
+            }
+            Op::CreateSlice(n, plan) => {
+                self.create_handle(&vec![plan; n as usize % 4], View::Slice);
+            }
+            Op::CreateArray(plan) => self.create_handle(&[plan; 2], View::Slice),
+            Op::CreateStr(_) => self.create_handle(&[], View::Str),
+            Op::Unsize(i) => {
+                let at = pick(&self.handles, i)?;
+                Self::unsize(self.handles[at].as_mut()?);
+            }
+            Op::UnsizeWeak(i) => {
+                let at = pick(&self.weaks, i)?;
+                Self::unsize(self.weaks[at].as_mut()?);
             }
             Op::Clone(i) => {
-                let Some(at) = pick(&self.handles, i) else {
-                    return;
-                };
-                let object = self.handles[at].unwrap();
-                self.objects[object].strong += 1;
-                self.handles.push(Some(object));
+                let handle = self.handle(i)?;
+                self.objects[handle.object].strong += 1;
+                self.handles.push(Some(handle));
             }
             Op::Drop(i) => {
-                if let Some(object) = self.take_handle(i) {
-                    self.release(object);
-                }
+                let handle = self.take_handle(i)?;
+                return Some(self.release(handle.object));
             }
             Op::Adopt(parent, child) => {
-                let Some(parent) = pick(&self.handles, parent) else {
-                    return;
-                };
-                let child = self.handles[pick(&self.handles, child).unwrap()].unwrap();
-                let parent = self.handles[parent].unwrap();
-                self.objects[child].strong += 1;
-                self.objects[parent].children.push(child);
+                let (parent, child) = (self.handle(parent)?, self.handle(child)?);
+                let &value = self.objects[parent.object].values.first()?;
+                self.objects[child.object].strong += 1;
+                self.values[value].children.push(child.object);
             }
             Op::Downgrade(i) => {
-                let Some(at) = pick(&self.handles, i) else {
-                    return;
-                };
-                let object = self.handles[at].unwrap();
-                self.objects[object].weak += 1;
-                self.weaks.push(Some(object));
+                let handle = self.handle(i)?;
+                self.objects[handle.object].weak += 1;
+                self.weaks.push(Some(handle));
             }
-            Op::Upgrade(i) => {
-                let Some(at) = pick(&self.weaks, i) else {
-                    return;
-                };
-                let object = self.weaks[at].unwrap();
-                self.result = Some(self.objects[object].strong);
-                if self.objects[object].strong > 0 {
-                    self.objects[object].strong += 1;
-                    self.handles.push(Some(object));
+            Op::CloneWeak(i) => {
+                let handle = self.weaks[pick(&self.weaks, i)?]?;
+                self.objects[handle.object].weak += 1;
+                self.weaks.push(Some(handle));
+            }
+            Op::Upgrade(i) => self.upgrade(i)?,
+            Op::DropWeak(i) => {
+                let at = pick(&self.weaks, i)?;
+                let handle = self.weaks[at].take()?;
+                self.objects[handle.object].weak -= 1;
+            }
+            Op::GetMut(i, plan) => {
+                let handle = self.handle(i)?;
+                let Object { strong, weak, .. } = self.objects[handle.object];
+                let sole = strong == 1 && weak == 0;
+                self.note(Note::Got(sole));
+                if sole {
+                    self.set_plans(handle.object, plan);
                 }
             }
-            Op::DropWeak(i) => {
-                let Some(at) = pick(&self.weaks, i) else {
-                    return;
-                };
-                self.objects[self.weaks[at].take().unwrap()].weak -= 1;
+            Op::MakeMut(i, plan) => return self.make_mut(i, plan),
+            Op::TryUnwrap(i) => {
+                let at = pick(&self.handles, i)?;
+                let handle = self.sized_handle(at)?;
+                let sole = self.objects[handle.object].strong == 1;
+                self.note(Note::Got(sole));
+                if sole {
+                    self.handles[at] = None;
+                    self.objects[handle.object].strong = 0;
+                    return Some(self.drop_values(handle.object));
+                }
             }
-            Op::Open(manager) => {
-                let pool = self.open(manager);
-                self.guards.push(Some(pool));
+            Op::IntoInner(i) => {
+                let at = pick(&self.handles, i)?;
+                let handle = self.sized_handle(at)?;
+                self.handles[at] = None;
+                self.objects[handle.object].strong -= 1;
+                let last = self.objects[handle.object].strong == 0;
+                self.note(Note::Got(last));
+                if last {
+                    return Some(self.drop_values(handle.object));
+                }
             }
-            Op::Close(i) => {
-                let Some(at) = pick(&self.guards, i) else {
-                    return;
-                };
-                let pool = self.guards[at].take().unwrap();
-                self.drain(pool);
-                self.close(pool);
+            Op::CreateLocal(plan) => {
+                let object = self.create(plan);
+                self.here().locals.push(Some(object));
             }
-            Op::Forget(i) => {
-                let Some(at) = pick(&self.guards, i) else {
-                    return;
-                };
-                self.guards[at] = None;
+            Op::DropLocal(i) => {
+                let object = self.take_local(i)?;
+                return Some(self.release(object));
             }
-            Op::Drain(i) => {
-                let Some(at) = pick(&self.guards, i) else {
-                    return;
-                };
-                self.result = Some(self.drain(self.guards[at].unwrap()));
-            }
-            Op::Autorelease(pool, i) => {
-                let Some(pool) = pick(&self.guards, pool) else {
-                    return;
-                };
-                let Some(object) = self.take_handle(i) else {
-                    return;
-                };
-                let pool = self.guards[pool].unwrap();
+            _ => return None,
+        }
+        Some(Ok(()))
+    }
+
+    fn pool_step(&mut self, op: &Op) -> Option<Run> {
+        match *op {
+            Op::CreateInPool(pool, plan) => {
+                let pool = self.guard(pool)?;
+                let object = self.create(plan);
                 self.pools[pool].entries.push(object);
             }
+            Op::Open(manager) => {
+                let pool = self.open(manager as usize % 2);
+                self.here().guards.push(Some(pool));
+            }
+            Op::Close(i) => {
+                let pool = self.take_guard(i)?;
+                return Some(self.drain_and_close(pool));
+            }
+            Op::Forget(i) => {
+                let pool = self.take_guard(i)?;
+                self.here().lost.push(pool);
+            }
+            Op::Drain(i) => {
+                let pool = self.guard(i)?;
+                return Some(self.drain_and_note(pool));
+            }
+            Op::Autorelease(pool, i) => {
+                let pool = self.guard(pool)?;
+                let object = self.take_handle(i)?.object;
+                self.pools[pool].entries.push(object);
+            }
+            Op::AutoreleaseAndRetain(pool, i) => {
+                let pool = self.guard(pool)?;
+                let handle = self.take_handle(i)?;
+                self.objects[handle.object].strong += 1;
+                self.pools[pool].entries.push(handle.object);
+                self.handles.push(Some(handle));
+            }
+            Op::Flood(pool, i, n) => {
+                let pool = self.guard(pool)?;
+                let object = self.handle(i)?.object;
+                let n = 2 * n as usize;
+                self.objects[object].strong += n;
+                self.pools[pool].entries.extend(vec![object; n]);
+            }
             Op::AutoreleaseImplicitly(manager, i) => {
-                let Some(object) = self.take_handle(i) else {
-                    return;
-                };
-                self.autorelease(manager, object);
+                let object = self.take_handle(i)?.object;
+                return Some(self.autorelease(manager as usize % 2, object));
             }
-            Op::Push(manager) => {
-                let pool = self.push(manager);
-                self.pushed.push(pool);
+            Op::AutoreleaseLocal(manager, i) => {
+                let object = self.take_local(i)?;
+                return Some(self.autorelease(manager as usize % 2, object));
             }
-            Op::Pop(i) => {
-                if self.pushed.is_empty() {
-                    return;
+            Op::Push(manager) => self.push(manager as usize % 2),
+            Op::Pop(i) => return self.pop_and_note(i, 0),
+            Op::PopForeign(i) => return self.pop_and_note(i, 1),
+            Op::DrainRoot(manager) => {
+                let root = self.here().roots[manager as usize % 2];
+                return Some(self.drain_and_note(root));
+            }
+            Op::Boundary(manager) => return Some(self.boundary(manager as usize % 2)),
+            Op::Enter => {
+                if self.here().scopes.len() < SCOPES {
+                    let pool = self.enter_scope();
+                    self.here().scopes.push(pool);
                 }
-                let popped = self.pop(self.pushed[i % self.pushed.len()]);
-                self.result = Some(popped.unwrap_or(STALE_POP));
             }
-            Op::DrainRoot(manager) => self.result = Some(self.drain(manager)),
-            Op::Scope(_) => unreachable!("it is entered and left"),
+            Op::Leave => {
+                let pool = self.here().scopes.pop()?;
+                return Some(self.leave_scope(pool));
+            }
+            Op::LeavePanicking => {
+                let pool = self.here().scopes.pop()?;
+                self.here().panics += 1;
+                let result = self.leave_scope(pool);
+                assert_eq!(result, Ok(()), "no panic gets out while another does");
+                return Some(Err(NOBODY));
+            }
+            Op::Release(to, i) => {
+                let object = self.take_handle(i)?.object;
+                self.send(to, object);
+            }
+            Op::Post(to, i) => {
+                let object = self.take_handle(i)?.object;
+                return Some(self.post(to, object));
+            }
+            Op::RunInbox => return Some(self.run_inbox()),
+            Op::Quiesce => return Some(self.quiesce()),
+            Op::Shutdown(manager) => return Some(self.shutdown(manager as usize % 2)),
+            _ => {}
+        }
+        Some(Ok(()))
+    }
+
+    fn unsize(handle: &mut Handle) {
+        if handle.view == View::Sized {
+            handle.view = View::Dyn;
         }
     }
 
-    pub fn enter_scope(&mut self) {
-        self.frames[0].push(Frame::Barrier(None));
-        let pool = self.open(0);
-        self.scopes.push(pool);
+    fn handle(&self, i: u8) -> Option<Handle> {
+        self.handles[pick(&self.handles, i)?]
     }
 
-    pub fn leave_scope(&mut self) {
-        self.result = None;
-        let pool = self.scopes.pop().unwrap();
-        self.drain(pool);
-        self.close(pool);
-        self.lower_barrier(0);
+    fn sized_handle(&self, at: usize) -> Option<Handle> {
+        self.handles[at].filter(|handle| handle.view == View::Sized)
     }
 
-    /// All handles and guards go, in the order in which they came.
-    pub fn end(&mut self) {
-        for at in 0..self.handles.len() {
-            if let Some(object) = self.handles[at].take() {
-                self.release(object);
-            }
-        }
-        for at in 0..self.guards.len() {
-            if let Some(pool) = self.guards[at].take() {
-                self.drain(pool);
-                self.close(pool);
-            }
-        }
-    }
-
-    pub fn exit_thread(&mut self) {
-        loop {
-            let mut any = false;
-            for manager in 0..2 {
-                while let Some(&pool) = self.tokens[manager].last() {
-                    any |= self.drain(pool) > 0;
-                    if self.tokens[manager].last() == Some(&pool) {
-                        self.tokens[manager].pop();
-                        self.close(pool);
-                    }
-                }
-                any |= self.drain(manager) > 0;
-            }
-            if !any {
-                return;
-            }
-        }
-    }
-
-    pub fn state(&self) -> State {
-        let pools_of = |object: usize| {
-            let guards = self.guards.iter().flatten();
-            guards
-                .map(|&pool| self.pools[pool].entries.contains(&object))
-                .collect()
-        };
-        let counts = |&object: &usize| {
-            let Object { strong, weak, .. } = self.objects[object];
-            (strong, weak, pools_of(object))
-        };
-        let open = |manager| {
-            let pools = self.pools[2..].iter();
-            pools
-                .filter(|pool| pool.open && pool.manager == manager)
-                .count()
-        };
-        State {
-            log: self.log.clone(),
-            handles: self
-                .handles
-                .iter()
-                .map(|handle| handle.as_ref().map(counts))
-                .collect(),
-            weaks: (self.weaks.iter())
-                .map(|weak| weak.map(|object| self.objects[object].strong))
-                .collect(),
-            guards: (self.guards.iter())
-                .map(|guard| guard.map(|pool| self.pools[pool].entries.len()))
-                .collect(),
-            roots: [0, 1].map(|root| self.pools[root].entries.len()),
-            open: [0, 1].map(open),
-            result: self.result,
-        }
-    }
-
-    fn create(&mut self, plan: Plan) -> usize {
-        self.objects.push(Object {
-            plan,
-            strong: 1,
-            weak: 0,
-            children: Vec::new(),
-        });
-        self.objects.len() - 1
-    }
-
-    fn take_handle(&mut self, i: usize) -> Option<usize> {
+    fn take_handle(&mut self, i: u8) -> Option<Handle> {
         let at = pick(&self.handles, i)?;
         self.handles[at].take()
     }
 
-    fn release(&mut self, object: usize) {
-        self.objects[object].strong -= 1;
-        if self.objects[object].strong > 0 {
-            return;
-        }
-        self.log.push(object as u32);
-        self.carry_out(self.objects[object].plan);
-        for child in std::mem::take(&mut self.objects[object].children) {
-            self.release(child);
-        }
+    fn take_local(&mut self, i: u8) -> Option<usize> {
+        let at = pick(&self.here().locals, i)?;
+        self.here().locals[at].take()
     }
 
-    fn carry_out(&mut self, plan: Plan) {
-        match plan {
-            Plan::Nothing => {}
-            Plan::Relay(left) => {
-                let next = left.checked_sub(1).map_or(Plan::Nothing, Plan::Relay);
-                let next = self.create(next);
-                self.autorelease(0, next);
-            }
-            Plan::Nest => {
-                let pool = self.open(0);
-                for _ in 0..2 {
-                    let object = self.create(Plan::Nothing);
-                    self.autorelease(0, object);
-                }
-                self.drain(pool);
-                self.close(pool);
-            }
-            Plan::NestToken => {
-                let pool = self.push(1);
-                let object = self.create(Plan::Nothing);
-                self.autorelease(1, object);
-                let object = self.create(Plan::Nothing);
-                self.autorelease(0, object);
-                let popped = self.pop(pool);
-                self.log.push(NOTE + popped.unwrap() as u32);
-            }
-            Plan::DrainRoot => {
-                let released = self.drain(0);
-                self.log.push(NOTE + released as u32);
-            }
-            Plan::Pop(i) => {
-                if !self.pushed.is_empty() {
-                    let popped = self.pop(self.pushed[i % self.pushed.len()]);
-                    self.log
-                        .push(popped.map_or_else(|error| error, |n| NOTE + n as u32));
-                }
-            }
-            Plan::Forget => {
-                self.open(0);
-                let object = self.create(Plan::Nothing);
-                self.autorelease(0, object);
-            }
-        }
+    fn guard(&mut self, i: u8) -> Option<usize> {
+        let guards = &self.threads[self.me].guards;
+        guards[pick(guards, i)?]
     }
 
-    fn autorelease(&mut self, manager: usize, object: usize) {
-        let current = self.frames[manager]
-            .iter()
-            .rev()
-            .find_map(|frame| match frame {
-                Frame::Pool(pool) | Frame::Barrier(Some(pool)) => Some(*pool),
-                Frame::Barrier(None) => None,
-            });
-        self.pools[current.unwrap()].entries.push(object);
+    fn take_guard(&mut self, i: u8) -> Option<usize> {
+        let at = pick(&self.here().guards, i)?;
+        self.here().guards[at].take()
     }
 
-    fn open(&mut self, manager: usize) -> usize {
-        let pool = self.pools.len();
-        self.pools.push(Pool {
-            manager,
-            open: true,
-            ..Pool::default()
-        });
-        self.frames[manager].push(Frame::Pool(pool));
-        pool
-    }
-
-    fn close(&mut self, pool: usize) {
-        self.pools[pool].open = false;
-        let frames = &mut self.frames[self.pools[pool].manager];
-        let Some(at) = frames.iter().position(|frame| *frame == Frame::Pool(pool)) else {
-            return;
+    /// What the thread sees.
+    pub fn state(&mut self, me: usize) -> State {
+        let log = self.take_log();
+        let here = &self.threads[me];
+        let has = |pool: usize, object: usize| self.pools[pool].entries.contains(&object);
+        let counts = |&Handle { object, .. }: &Handle| {
+            let Object { strong, weak, .. } = self.objects[object];
+            let guards = here.guards.iter().flatten();
+            let mine = |manager| {
+                let of = |pool: &Pool| (pool.thread, pool.manager) == (me, manager);
+                let mut mine = self.pools.iter().filter(|pool| of(pool));
+                mine.any(|pool| pool.entries.contains(&object))
+            };
+            let guards = guards.map(|&pool| has(pool, object)).collect();
+            (strong, weak, guards, [mine(0), mine(1)])
         };
-        let barrier = |frame: &Frame| matches!(frame, Frame::Barrier(_));
-        let end = frames[at..]
-            .iter()
-            .position(barrier)
-            .map_or(frames.len(), |n| at + n);
-        frames.drain(at..end);
-    }
-
-    fn drain(&mut self, pool: usize) -> usize {
-        let manager = self.pools[pool].manager;
-        self.frames[manager].push(Frame::Barrier(Some(pool)));
-        self.pools[pool].drains += 1;
-        let mut released = 0;
-        while let Some(object) = self.pools[pool].entries.pop() {
-            released += 1;
-            self.release(object);
-        }
-        self.pools[pool].drains -= 1;
-        self.lower_barrier(manager);
-        released
-    }
-
-    /// The last barrier goes, and what was left open above it.
-    fn lower_barrier(&mut self, manager: usize) {
-        let frames = &mut self.frames[manager];
-        let at = frames
-            .iter()
-            .rposition(|frame| matches!(frame, Frame::Barrier(_)));
-        frames.truncate(at.unwrap());
-    }
-
-    fn push(&mut self, manager: usize) -> usize {
-        let pool = self.open(manager);
-        self.tokens[manager].push(pool);
-        pool
-    }
-
-    fn pop(&mut self, pool: usize) -> Result<usize, u32> {
-        let manager = self.pools[pool].manager;
-        let tokens = &self.tokens[manager];
-        let at = tokens
-            .iter()
-            .position(|&token| token == pool)
-            .ok_or(STALE)?;
-        if tokens[at..]
-            .iter()
-            .any(|&token| self.pools[token].drains > 0)
-        {
-            return Err(DRAINING);
-        }
-        let mut released = 0;
-        loop {
-            let last = *self.tokens[manager].last().unwrap();
-            released += self.drain(last);
-            if self.tokens[manager].last() == Some(&last) {
-                self.tokens[manager].pop();
-                self.close(last);
-                if last == pool {
-                    return Ok(released);
-                }
-            }
+        let weak = |&Handle { object, .. }: &Handle| {
+            let Object { strong, weak, .. } = self.objects[object];
+            (strong, if strong == 0 { 0 } else { weak })
+        };
+        let (guards, locals) = (here.guards.iter(), here.locals.iter());
+        State {
+            log,
+            handles: (self.handles.iter())
+                .map(|handle| handle.as_ref().map(counts))
+                .collect(),
+            weaks: (self.weaks.iter())
+                .map(|handle| handle.as_ref().map(weak))
+                .collect(),
+            guards: guards
+                .map(|pool| pool.map(|pool| self.pools[pool].entries.len()))
+                .collect(),
+            locals: locals
+                .map(|object| object.map(|object| self.objects[object].strong))
+                .collect(),
+            roots: here.roots.map(|root| self.pools[root].entries.len()),
+            open: [0, 1].map(|manager| self.open_pools(me, manager)),
+            links: self.links,
         }
     }
 }

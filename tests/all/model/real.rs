@@ -1,256 +1,408 @@
 //! The crate, driven by the same steps.
+//!
+//! * [`world`]: what all threads of a program have in common
+//! * [`object`]: what is counted, and its destructor
+//! * [`handle`]: handles of all kinds, and what is done with them
+//! * here: one thread
 
-use super::naive::pick;
-use super::{DRAINING, NOTE, Op, Plan, STALE, STALE_POP, State};
-use crate::support::Log;
-use releasepool::{
-    AutoreleasePool, PoolManager, PoolToken, PopError, Ref, Weak, autorelease, autoreleasepool,
-};
-use std::cell::{Cell, RefCell};
+mod handle;
+mod object;
+pub mod world;
+
+use super::{NOBODY, Note, Op, SCOPES, State, pick};
+use handle::{AnyWeak, Handle};
+use object::{Local, Object};
+use releasepool::{AutoreleasePool, Ref, autoreleasepool, unsize};
+use std::cell::{OnceCell, RefCell};
 use std::mem;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use world::World;
 
-/// What objects find when they die: the thread's.
-struct World {
-    managers: [PoolManager; 2],
-    log: Log,
-    made: Cell<u32>,
-    /// Tokens that the program itself has pushed, with their manager.
-    pushed: RefCell<Vec<(PoolToken, usize)>>,
+/// What belongs to one thread. Never borrowed while other code runs.
+#[derive(Default)]
+struct Mine {
+    world: OnceCell<Arc<World>>,
+    guards: RefCell<Vec<Option<AutoreleasePool>>>,
+    /// Guards that were forgotten.
+    lost: RefCell<Vec<AutoreleasePool>>,
+    locals: RefCell<Vec<Option<Ref<Local>>>>,
 }
 
 thread_local! {
-    static WORLD: Cell<Option<&'static World>> = const { Cell::new(None) };
+    static MINE: Mine = Mine::default();
 }
 
-fn world() -> &'static World {
-    WORLD.get().unwrap()
+/// A panic that belongs to the program, and no test's.
+fn panic_of(id: u32) -> ! {
+    // No hook is called, which would print, or end a fuzzer.
+    resume_unwind(Box::new(id.to_string()))
 }
 
-struct Object {
-    id: u32,
-    plan: Plan,
-    children: RefCell<Vec<Ref<Object>>>,
-}
-
-fn create(plan: Plan) -> Ref<Object> {
-    let made = &world().made;
-    let id = made.replace(made.get() + 1);
-    Ref::new(Object {
-        id,
-        plan,
-        children: RefCell::default(),
-    })
-}
-
-fn pop(i: usize) -> Option<Result<usize, PopError>> {
-    let pushed = world().pushed.borrow();
-    if pushed.is_empty() {
-        return None;
-    }
-    let (token, manager) = pushed[i % pushed.len()];
-    drop(pushed);
-    Some(world().managers[manager].pop(token))
-}
-
-impl Drop for Object {
+/// Runs for thread-locals that were made first: after the crate's own.
+impl Drop for Mine {
     fn drop(&mut self) {
-        let World { managers, log, .. } = world();
-        let note = |n: usize| log.note(NOTE + n as u32);
-        log.note(self.id);
-        match self.plan {
-            Plan::Nothing => {}
-            Plan::Relay(left) => {
-                autorelease(create(
-                    left.checked_sub(1).map_or(Plan::Nothing, Plan::Relay),
-                ));
-            }
-            Plan::Nest => {
-                let pool = AutoreleasePool::new();
-                autorelease(create(Plan::Nothing));
-                pool.autorelease(create(Plan::Nothing));
-            }
-            Plan::NestToken => {
-                let token = managers[1].push();
-                managers[1].autorelease(create(Plan::Nothing));
-                managers[0].autorelease(create(Plan::Nothing));
-                note(managers[1].pop(token).unwrap());
-            }
-            Plan::DrainRoot => note(managers[0].drain_root()),
-            Plan::Pop(i) => match pop(i) {
-                None => {}
-                Some(Ok(n)) => note(n),
-                Some(Err(PopError::Stale)) => log.note(STALE),
-                Some(Err(PopError::Draining)) => log.note(DRAINING),
-                Some(Err(error)) => panic!("{error}"),
-            },
-            Plan::Forget => {
-                mem::forget(AutoreleasePool::new());
-                autorelease(create(Plan::Nothing));
-            }
+        let Some(world) = self.world.get() else {
+            return;
+        };
+        world.note(Note::Late);
+        for guard in self.lost.take() {
+            world.caught(|| drop(guard));
+        }
+        for guard in self.guards.take().into_iter().flatten() {
+            world.caught(|| drop(guard));
+        }
+        self.drop_locals(world);
+        world.clear_attic();
+    }
+}
+
+impl Mine {
+    fn drop_locals(&self, world: &World) {
+        let len = self.locals.borrow().len();
+        for at in 0..len {
+            let local = self.locals.borrow_mut()[at].take();
+            world.caught(|| drop(local));
         }
     }
+
+    fn take_guard(&self, i: u8) -> Option<(usize, AutoreleasePool)> {
+        let mut guards = self.guards.borrow_mut();
+        let at = pick(&guards, i)?;
+        guards[at].take().map(|guard| (at, guard))
+    }
+
+    /// `f` calls no destructor.
+    fn with_guard<R>(&self, i: u8, f: impl FnOnce(&mut AutoreleasePool) -> R) -> Option<R> {
+        let mut guards = self.guards.borrow_mut();
+        let at = pick(&guards, i)?;
+        guards[at].as_mut().map(f)
+    }
+
+    fn take_local(&self, i: u8) -> Option<Ref<Local>> {
+        let mut locals = self.locals.borrow_mut();
+        let at = pick(&locals, i)?;
+        locals[at].take()
+    }
 }
 
-#[derive(Default)]
+/// A thread of a program. Not to be sent to another.
 pub struct Real {
-    handles: Vec<Option<Ref<Object>>>,
-    weaks: Vec<Option<Weak<Object>>>,
-    guards: Vec<Option<AutoreleasePool>>,
-    result: Option<usize>,
+    world: Arc<World>,
+}
+
+/// Says what a thread is to do.
+pub trait Script {
+    fn next(&mut self) -> Option<Op>;
+    /// It has been done.
+    fn done(&mut self, real: &Real);
 }
 
 impl Real {
-    pub fn new(managers: [PoolManager; 2], log: Log) -> Self {
-        // Objects may die at the thread's very end, and find it still.
-        let world = World {
-            managers,
-            log,
-            made: Cell::new(0),
-            pushed: RefCell::default(),
-        };
-        WORLD.set(Some(Box::leak(Box::new(world))));
-        Self::default()
+    /// To be made before the thread uses the crate in any way.
+    pub fn new(world: Arc<World>, me: usize) -> Self {
+        MINE.with(|mine| assert!(mine.world.set(world.clone()).is_ok()));
+        world.enter(me);
+        Self { world }
     }
 
-    pub fn step(&mut self, op: &Op) {
-        self.result = None;
-        match *op {
-            Op::Create(plan) => self.handles.push(Some(create(plan))),
-            Op::Clone(i) => {
-                let Some(object) = self.handle(i).cloned() else {
-                    return;
-                };
-                self.handles.push(Some(object));
+    /// Follows the script to its end.
+    pub fn run(&self, script: &mut dyn Script) {
+        self.run_scope(script, 0);
+    }
+
+    fn run_scope(&self, script: &mut dyn Script, depth: usize) -> Option<Op> {
+        while let Some(op) = script.next() {
+            match op {
+                Op::Enter if depth < SCOPES => {
+                    self.world.caught(|| {
+                        autoreleasepool(|_| {
+                            script.done(self);
+                            let last = self.run_scope(script, depth + 1);
+                            if last == Some(Op::LeavePanicking) {
+                                panic_of(NOBODY);
+                            }
+                        });
+                    });
+                    self.world.clear_attic();
+                }
+                Op::Leave | Op::LeavePanicking if depth > 0 => return Some(op),
+                _ => {
+                    self.world.caught(|| _ = self.step(&op));
+                    self.world.clear_attic();
+                }
             }
-            Op::Drop(i) => drop(self.take_handle(i)),
+            script.done(self);
+        }
+        None
+    }
+
+    /// `None` if there is nothing to do it with.
+    fn step(&self, op: &Op) -> Option<()> {
+        MINE.with(|mine| {
+            self.object_step(mine, op)
+                .or_else(|| self.pool_step(mine, op))
+        })
+    }
+
+    fn object_step(&self, mine: &Mine, op: &Op) -> Option<()> {
+        let world = &self.world;
+        let new = |plan| Object::new(world, plan);
+        match *op {
+            Op::Create(plan) => world.keep(Handle::Sized(Ref::new(new(plan)))),
+            Op::CreateCyclic(plan) => {
+                let object = Ref::new_cyclic(|me| new(plan).knowing(me.clone()));
+                world.keep(Handle::Sized(object));
+            }
+            Op::CreateCyclicPanics => {
+                drop(Ref::<Object>::new_cyclic(|me| {
+                    world.weaks().push(Some(AnyWeak::Sized(me.clone())));
+                    world.note(Note::Got(me.upgrade().is_some()));
+                    panic_of(NOBODY)
+                }));
+            }
+            Op::CreateSlice(n, plan) => {
+                let objects: Vec<_> = (0..n % 4).map(|_| new(plan)).collect();
+                world.keep(Handle::Slice(objects.into()));
+            }
+            Op::CreateArray(plan) => {
+                let objects = Ref::new([new(plan), new(plan)]);
+                world.keep(Handle::Slice(unsize!(objects => [Object])));
+            }
+            Op::CreateStr(n) => world.keep(Handle::Str("x".repeat(n as usize).into())),
+            Op::Unsize(i) => {
+                let at = pick(&world.handles(), i)?;
+                let handle = world.handles()[at].take()?;
+                world.handles()[at] = Some(handle.unsized_too());
+            }
+            Op::UnsizeWeak(i) => {
+                let at = pick(&world.weaks(), i)?;
+                let weak = world.weaks()[at].take()?;
+                world.weaks()[at] = Some(weak.unsized_too());
+            }
+            Op::Clone(i) => {
+                let handle = world.handle(i)?;
+                world.keep(handle);
+            }
+            Op::Drop(i) => drop(world.take_handle(i)?),
             Op::Adopt(parent, child) => {
-                let Some(parent) = self.handle(parent) else {
-                    return;
-                };
-                let child = self.handle(child).unwrap().clone();
-                parent.children.borrow_mut().push(child);
+                let (parent, child) = (world.handle(parent)?, world.handle(child)?);
+                let value = parent.first()?;
+                value.adopt(child);
             }
             Op::Downgrade(i) => {
-                let Some(weak) = self.handle(i).map(Ref::downgrade) else {
-                    return;
-                };
-                self.weaks.push(Some(weak));
+                let weak = world.handle(i)?.downgrade();
+                world.weaks().push(Some(weak));
             }
-            Op::Upgrade(i) => {
-                let Some(at) = pick(&self.weaks, i) else {
-                    return;
-                };
-                let weak = self.weaks[at].as_ref().unwrap();
-                self.result = Some(weak.strong_count());
-                if let Some(object) = weak.upgrade() {
-                    self.handles.push(Some(object));
-                }
+            Op::CloneWeak(i) => {
+                let mut weaks = world.weaks();
+                let weak = weaks[pick(&weaks, i)?].clone();
+                weaks.push(weak);
             }
+            Op::Upgrade(i) => world.upgrade(i)?,
             Op::DropWeak(i) => {
-                if let Some(at) = pick(&self.weaks, i) {
-                    self.weaks[at] = None;
+                let mut weaks = world.weaks();
+                let at = pick(&weaks, i)?;
+                weaks[at] = None;
+            }
+            Op::GetMut(i, plan) => {
+                let mut handles = world.handles();
+                let at = pick(&handles, i)?;
+                let got = handles[at].as_mut()?.set_plan_if_sole(plan);
+                world.note(Note::Got(got));
+            }
+            Op::MakeMut(i, plan) => {
+                let at = pick(&world.handles(), i)?;
+                let mut handle = world.handles()[at].take()?;
+                handle.make_mut(plan);
+                world.handles()[at] = Some(handle);
+            }
+            Op::TryUnwrap(i) => {
+                let at = pick(&world.handles(), i)?;
+                let handle = world.handles()[at].take()?;
+                let back = match handle {
+                    Handle::Sized(object) => match Ref::try_unwrap(object) {
+                        Ok(value) => {
+                            world.note(Note::Got(true));
+                            drop(value);
+                            return Some(());
+                        }
+                        Err(object) => {
+                            world.note(Note::Got(false));
+                            Handle::Sized(object)
+                        }
+                    },
+                    other => other,
+                };
+                world.handles()[at] = Some(back);
+            }
+            Op::IntoInner(i) => {
+                let at = pick(&world.handles(), i)?;
+                let handle = world.handles()[at].take()?;
+                if let Handle::Sized(object) = handle {
+                    let value = Ref::into_inner(object);
+                    world.note(Note::Got(value.is_some()));
+                    drop(value);
+                } else {
+                    world.handles()[at] = Some(handle);
                 }
             }
-            Op::Open(manager) => self.guards.push(Some(world().managers[manager].pool())),
-            Op::Close(i) => {
-                if let Some(at) = pick(&self.guards, i) {
-                    self.guards[at] = None;
-                }
+            Op::CreateLocal(plan) => {
+                let local = Ref::new(Local::new(new(plan)));
+                mine.locals.borrow_mut().push(Some(local));
             }
-            Op::Forget(i) => {
-                if let Some(at) = pick(&self.guards, i) {
-                    mem::forget(self.guards[at].take());
-                }
+            Op::DropLocal(i) => drop(mine.take_local(i)?),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn pool_step(&self, mine: &Mine, op: &Op) -> Option<()> {
+        let world = &self.world;
+        match *op {
+            Op::CreateInPool(pool, plan) => mine.with_guard(pool, |pool| {
+                let id = world.next_id();
+                assert_eq!(pool.create(Object::new(world, plan)).id, id);
+            })?,
+            Op::Open(manager) => {
+                let pool = world.manager(manager).pool();
+                mine.guards.borrow_mut().push(Some(pool));
             }
+            Op::Close(i) => drop(mine.take_guard(i)?),
+            Op::Forget(i) => mine.lost.borrow_mut().push(mine.take_guard(i)?.1),
             Op::Drain(i) => {
-                if let Some(at) = pick(&self.guards, i) {
-                    self.result = Some(self.guards[at].as_mut().unwrap().drain());
-                }
-            }
-            Op::Autorelease(pool, i) => {
-                let Some(pool) = pick(&self.guards, pool) else {
-                    return;
-                };
-                let Some(object) = self.take_handle(i) else {
-                    return;
-                };
-                let id = object.id;
-                let lent = self.guards[pool].as_ref().unwrap().autorelease(object);
-                assert_eq!(lent.id, id);
-            }
-            Op::AutoreleaseImplicitly(manager, i) => {
-                let Some(object) = self.take_handle(i) else {
-                    return;
-                };
-                world().managers[manager].autorelease(object);
-            }
-            Op::Push(manager) => {
-                let token = world().managers[manager].push();
-                world().pushed.borrow_mut().push((token, manager));
-            }
-            Op::Pop(i) => {
-                self.result = pop(i).map(|popped| match popped {
-                    Ok(released) => released,
-                    Err(PopError::Stale) => STALE_POP,
-                    Err(error) => panic!("{error}"),
+                let (at, mut pool) = mine.take_guard(i)?;
+                let result = world.catching(|| pool.drain());
+                mine.guards.borrow_mut()[at] = Some(pool);
+                world.note(match result {
+                    Ok(released) => Note::Did(released),
+                    Err(id) => Note::Panicked(id),
                 });
             }
-            Op::DrainRoot(manager) => self.result = Some(world().managers[manager].drain_root()),
-            Op::Scope(_) => unreachable!("it is run by `scope`"),
+            Op::Autorelease(pool, i) | Op::AutoreleaseAndRetain(pool, i) => {
+                let lent = mine.with_guard(pool, |pool| {
+                    let handle = world.take_handle(i)?;
+                    let id = handle.first().map(|value| value.id);
+                    let lent = handle.autorelease_in(pool);
+                    assert_eq!(lent.first().map(|value| value.id), id);
+                    Some(lent)
+                })??;
+                if matches!(op, Op::AutoreleaseAndRetain(..)) {
+                    world.keep(lent);
+                }
+            }
+            Op::Flood(pool, i, n) => {
+                mine.with_guard(pool, |pool| {
+                    let handle = world.handle(i)?;
+                    for _ in 0..2 * n as usize {
+                        handle.clone().autorelease_in(pool);
+                    }
+                    Some(())
+                })??;
+            }
+            Op::AutoreleaseImplicitly(manager, i) => {
+                let handle = world.take_handle(i)?;
+                handle.autorelease(world.manager(manager));
+            }
+            Op::AutoreleaseLocal(manager, i) => {
+                let local = mine.take_local(i)?;
+                world.manager(manager).autorelease(local);
+            }
+            Op::Push(manager) => world.push(manager),
+            Op::Pop(i) => world.pop(i, 0)?,
+            Op::PopForeign(i) => world.pop(i, 1)?,
+            Op::DrainRoot(manager) => {
+                let released = world.manager(manager).drain_root();
+                world.note(Note::Did(released));
+            }
+            Op::Boundary(manager) => {
+                let released = world.manager(manager).boundary();
+                world.note(Note::Did(released));
+            }
+            Op::Release(to, i) => world.take_handle(i)?.release_on(world.thread(to)),
+            Op::Post(to, i) => {
+                let handle = world.take_handle(i)?;
+                let refused = world.thread(to).post(move || drop(handle)).err();
+                world.note(Note::Got(refused.is_none()));
+                drop(refused);
+            }
+            Op::RunInbox => {
+                let ran = world.manager(0).run_inbox();
+                world.note(Note::Did(ran));
+            }
+            Op::Quiesce => world.quiesce(),
+            Op::Shutdown(manager) => world.shutdown(manager),
+            // Done by `run`, or nothing.
+            _ => {}
         }
+        Some(())
     }
 
-    pub fn scope(&mut self, inside: impl FnOnce(&mut Self)) {
-        autoreleasepool(|_| inside(self));
-        self.result = None;
+    /// Before the thread's end: what the program holds of it goes, or is left open.
+    pub fn leave(&self, keep: bool) {
+        MINE.with(|mine| {
+            let mut at = 0;
+            while at < mine.guards.borrow().len() {
+                let guard = mine.guards.borrow_mut()[at].take();
+                if keep {
+                    mine.lost.borrow_mut().extend(guard);
+                } else {
+                    self.world.caught(|| drop(guard));
+                }
+                at += 1;
+            }
+            if !keep {
+                mine.drop_locals(&self.world);
+            }
+        });
+        self.world.clear_attic();
     }
 
-    pub fn end(&mut self) {
-        self.handles.iter_mut().for_each(|handle| *handle = None);
-        self.guards.iter_mut().for_each(|guard| *guard = None);
+    /// All handles go, and what keeps itself alive by a cycle.
+    pub fn clear(&self) {
+        let world = &self.world;
+        let mut at = 0;
+        while at < world.handles().len() {
+            let handle = world.handles()[at].take();
+            world.caught(|| drop(handle));
+            at += 1;
+        }
+        let weaks = mem::take(&mut *world.weaks());
+        drop(weaks);
+        world.break_cycles();
+        world.clear_attic();
     }
 
+    /// What the thread sees.
     pub fn state(&self) -> State {
-        let World { managers, log, .. } = world();
-        let me = managers[0].current_thread().unwrap().key();
-        let now = [0, 1].map(|manager| managers[manager].snapshot().thread(me).unwrap().clone());
-        let counts = |object: &Ref<Object>| {
-            let contains = self
-                .guards
-                .iter()
-                .flatten()
-                .map(|pool| pool.contains(object));
-            (
-                Ref::strong_count(object),
-                Ref::weak_count(object),
-                contains.collect(),
-            )
-        };
-        State {
-            log: log.ids(),
-            handles: self
-                .handles
-                .iter()
-                .map(|handle| handle.as_ref().map(counts))
-                .collect(),
-            weaks: (self.weaks.iter())
-                .map(|weak| weak.as_ref().map(Weak::strong_count))
-                .collect(),
-            guards: (self.guards.iter())
-                .map(|guard| guard.as_ref().map(AutoreleasePool::len))
-                .collect(),
-            roots: now.each_ref().map(|thread| thread.root_entries),
-            open: now.each_ref().map(|thread| thread.open_pools),
-            result: self.result,
-        }
-    }
-
-    fn handle(&self, i: usize) -> Option<&Ref<Object>> {
-        self.handles[pick(&self.handles, i)?].as_ref()
-    }
-
-    fn take_handle(&mut self, i: usize) -> Option<Ref<Object>> {
-        let at = pick(&self.handles, i)?;
-        self.handles[at].take()
+        let world = &self.world;
+        let me = world.manager(0).current_thread().unwrap().key();
+        let now = [0, 1].map(|manager| {
+            let snapshot = world.manager(manager).snapshot();
+            snapshot.thread(me).unwrap().clone()
+        });
+        MINE.with(|mine| {
+            let guards = mine.guards.borrow();
+            let open: Vec<_> = guards.iter().flatten().collect();
+            State {
+                log: world.take_log(),
+                handles: (world.handles().iter())
+                    .map(|handle| handle.as_ref().map(|handle| handle.counts(&open, world)))
+                    .collect(),
+                weaks: (world.weaks().iter())
+                    .map(|weak| weak.as_ref().map(AnyWeak::counts))
+                    .collect(),
+                guards: (guards.iter())
+                    .map(|guard| guard.as_ref().map(AutoreleasePool::len))
+                    .collect(),
+                locals: (mine.locals.borrow().iter())
+                    .map(|local| local.as_ref().map(Ref::strong_count))
+                    .collect(),
+                roots: now.each_ref().map(|thread| thread.root_entries),
+                open: now.each_ref().map(|thread| thread.open_pools),
+                links: world.links.load(Relaxed),
+            }
+        })
     }
 }

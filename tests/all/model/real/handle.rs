@@ -1,0 +1,139 @@
+//! Handles of all kinds, and what is done with them.
+
+use super::super::Plan;
+use super::object::{Object, Thing};
+use super::world::World;
+use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, ThreadHandle, Weak, unsize};
+
+#[derive(Clone)]
+pub enum Handle {
+    Sized(Ref<Object>),
+    Dyn(Ref<dyn Thing>),
+    Slice(Ref<[Object]>),
+    Str(Ref<str>),
+}
+
+#[derive(Clone)]
+pub enum AnyWeak {
+    Sized(Weak<Object>),
+    Dyn(Weak<dyn Thing>),
+    Slice(Weak<[Object]>),
+    Str(Weak<str>),
+}
+
+/// The same for each kind.
+macro_rules! each {
+    ($of:ident, $handle:expr, $r:ident => $do:expr) => {
+        match $handle {
+            $of::Sized($r) => $do,
+            $of::Dyn($r) => $do,
+            $of::Slice($r) => $do,
+            $of::Str($r) => $do,
+        }
+    };
+}
+
+/// The same, which gives a handle of that kind.
+macro_rules! each_to {
+    ($of:ident, $handle:expr, $to:ident, $r:ident => $do:expr) => {
+        match $handle {
+            $of::Sized($r) => $to::Sized($do),
+            $of::Dyn($r) => $to::Dyn($do),
+            $of::Slice($r) => $to::Slice($do),
+            $of::Str($r) => $to::Str($do),
+        }
+    };
+}
+
+/// Strong and weak counts; pools and managers that have an entry for it.
+type Counts = (usize, usize, Vec<bool>, [bool; 2]);
+
+fn counts<T: ?Sized>(r: &Ref<T>, pools: &[&AutoreleasePool], world: &World) -> Counts {
+    (
+        Ref::strong_count(r),
+        Ref::weak_count(r),
+        pools.iter().map(|pool| pool.contains(r)).collect(),
+        [0, 1].map(|manager| world.manager(manager).contains(r)),
+    )
+}
+
+impl Handle {
+    pub fn counts(&self, pools: &[&AutoreleasePool], world: &World) -> Counts {
+        each!(Self, self, r => counts(r, pools, world))
+    }
+
+    /// The value, or that of the first.
+    pub fn first(&self) -> Option<&Object> {
+        match self {
+            Self::Sized(r) => Some(r),
+            Self::Dyn(r) => Some(r.value()),
+            Self::Slice(r) => r.first(),
+            Self::Str(_) => None,
+        }
+    }
+
+    pub fn unsized_too(self) -> Self {
+        match self {
+            Self::Sized(r) => Self::Dyn(unsize!(r => dyn Thing)),
+            other => other,
+        }
+    }
+
+    pub fn downgrade(&self) -> AnyWeak {
+        each_to!(Self, self, AnyWeak, r => Ref::downgrade(r))
+    }
+
+    /// Whether it could be had.
+    pub fn set_plan_if_sole(&mut self, plan: Plan) -> bool {
+        match self {
+            Self::Sized(r) => Ref::get_mut(r).map(|value| value.set_plan(plan)),
+            Self::Dyn(r) => Ref::get_mut(r).map(|value| value.value_mut().set_plan(plan)),
+            Self::Slice(r) => Ref::get_mut(r).map(|values| set_plans(values, plan)),
+            Self::Str(r) => Ref::get_mut(r).map(str::make_ascii_uppercase),
+        }
+        .is_some()
+    }
+
+    pub fn make_mut(&mut self, plan: Plan) {
+        match self {
+            Self::Sized(r) => Ref::make_mut(r).set_plan(plan),
+            Self::Dyn(_) => {}
+            Self::Slice(r) => set_plans(Ref::make_mut(r), plan),
+            Self::Str(r) => Ref::make_mut(r).make_ascii_uppercase(),
+        }
+    }
+
+    /// Gives what the pool lends, retained.
+    pub fn autorelease_in(self, pool: &AutoreleasePool) -> Self {
+        each_to!(Self, self, Self, r => PoolRef::retain(pool.autorelease(r)))
+    }
+
+    pub fn autorelease(self, manager: &PoolManager) {
+        each!(Self, self, r => manager.autorelease(r));
+    }
+
+    pub fn release_on(self, thread: ThreadHandle) {
+        each!(Self, self, r => thread.release(r));
+    }
+}
+
+fn set_plans(values: &mut [Object], plan: Plan) {
+    values.iter_mut().for_each(|value| value.set_plan(plan));
+}
+
+impl AnyWeak {
+    pub fn upgrade(&self) -> Option<Handle> {
+        Some(each_to!(Self, self, Handle, w => w.upgrade()?))
+    }
+
+    pub fn unsized_too(self) -> Self {
+        match self {
+            Self::Sized(w) => Self::Dyn(unsize!(w => dyn Thing)),
+            other => other,
+        }
+    }
+
+    pub fn counts(&self) -> (usize, usize) {
+        each!(Self, self, w => (w.strong_count(), w.weak_count()))
+    }
+}

@@ -1,0 +1,250 @@
+//! What is counted, and its destructor.
+
+use super::super::{DEEPEST, Note, Plan};
+use super::handle::Handle;
+use super::world::{Children, World};
+use super::{MINE, panic_of};
+use releasepool::{AutoreleasePool, Ref, Weak, autorelease, autoreleasepool};
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
+use std::thread::{self, ThreadId};
+
+/// One with a destructor. What it owns goes in the order of the fields.
+pub struct Object {
+    pub id: u32,
+    plan: Plan,
+    /// Panics even if the thread does so already.
+    always: bool,
+    world: Arc<World>,
+    children: Family,
+    links: Option<Ref<Link>>,
+    me: Option<Weak<Object>>,
+    _end: End,
+}
+
+/// Whatever can be shown as one.
+pub trait Thing: Send + Sync {
+    fn value(&self) -> &Object;
+    fn value_mut(&mut self) -> &mut Object;
+}
+
+impl Thing for Object {
+    fn value(&self) -> &Object {
+        self
+    }
+
+    fn value_mut(&mut self) -> &mut Object {
+        self
+    }
+}
+
+#[derive(Default)]
+struct Family(Arc<Children>);
+
+impl Family {
+    fn take(&self) -> Vec<Handle> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        // The vector goes on if one of them panics.
+        drop(self.take());
+    }
+}
+
+thread_local! {
+    /// Destructors that are going on.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The end of a destructor, children included.
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+/// A chain of these dies deeper than the stack allows.
+struct Link {
+    world: Arc<World>,
+    _next: Option<Ref<Link>>,
+}
+
+impl Link {
+    fn chain(world: &Arc<World>, len: usize) -> Option<Ref<Self>> {
+        world.links.fetch_add(len, Relaxed);
+        (0..len).fold(None, |next, _| {
+            let world = world.clone();
+            Some(Ref::new(Self { world, _next: next }))
+        })
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.world.links.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Object {
+    pub fn new(world: &Arc<World>, plan: Plan) -> Self {
+        let children = Family::default();
+        let links = match plan {
+            Plan::Links(n) => Link::chain(world, 16 * n as usize),
+            _ => None,
+        };
+        Self {
+            id: world.register(&children.0),
+            plan,
+            always: false,
+            world: world.clone(),
+            children,
+            links,
+            me: None,
+            _end: End,
+        }
+    }
+
+    pub fn knowing(mut self, me: Weak<Object>) -> Self {
+        self.me = Some(me);
+        self
+    }
+
+    pub fn adopt(&self, child: Handle) {
+        self.children.0.lock().unwrap().push(child);
+    }
+
+    pub fn set_plan(&mut self, plan: Plan) {
+        self.plan = plan;
+    }
+
+    fn carry_out(&self) {
+        let world = &self.world;
+        let create = |plan| Ref::new(Self::new(world, plan));
+        if self.always {
+            panic_of(self.id);
+        }
+        match self.plan {
+            Plan::Nothing | Plan::Links(_) => {}
+            Plan::Relay(left) => {
+                let next = (left % 4).checked_sub(1);
+                autorelease(create(next.map_or(Plan::Nothing, Plan::Relay)));
+            }
+            Plan::Nest => {
+                let pool = AutoreleasePool::new();
+                autorelease(create(Plan::Nothing));
+                pool.create(Self::new(world, Plan::Nothing));
+            }
+            Plan::NestToken => {
+                let token = world.manager(1).push();
+                world.manager(1).autorelease(create(Plan::Nothing));
+                world.manager(0).autorelease(create(Plan::Nothing));
+                world.note_pop(world.manager(1).pop(token));
+            }
+            Plan::NestScope => autoreleasepool(|_| autorelease(create(Plan::Nothing))),
+            Plan::NestPanic => {
+                let pool = AutoreleasePool::new();
+                for always in [false, true] {
+                    let mut object = Self::new(world, Plan::Nothing);
+                    object.always = always;
+                    pool.create(object);
+                }
+            }
+            Plan::DrainRoot(manager) => {
+                let released = world.manager(manager).drain_root();
+                world.note(Note::Did(released));
+            }
+            Plan::Pop(i) => _ = world.pop(i, 0),
+            Plan::Push(manager) => world.push(manager),
+            Plan::Forget => {
+                // Not at the very end, where there is nowhere to forget it.
+                _ = MINE.try_with(|mine| {
+                    mine.lost.borrow_mut().push(AutoreleasePool::new());
+                    autorelease(create(Plan::Nothing));
+                });
+            }
+            Plan::KeepOpen(manager) => {
+                _ = MINE.try_with(|mine| {
+                    let pool = world.manager(manager).pool();
+                    mine.guards.borrow_mut().push(Some(pool));
+                });
+            }
+            Plan::Panic => {
+                if !thread::panicking() {
+                    panic_of(self.id);
+                }
+            }
+            Plan::Drop(i) => drop(world.take_handle(i)),
+            Plan::Upgrade(i) => _ = world.upgrade(i),
+            Plan::UpgradeSelf => {
+                if let Some(me) = &self.me {
+                    world.note(Note::Got(me.upgrade().is_some()));
+                }
+            }
+            Plan::Send(to) => world.thread(to).release(create(Plan::Nothing)),
+            Plan::RunInbox => {
+                let ran = world.manager(0).run_inbox();
+                world.note(Note::Did(ran));
+            }
+        }
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        self.world.note(Note::Died(self.id));
+        DEPTH.set(DEPTH.get() + 1);
+        if DEPTH.get() > DEEPEST {
+            self.world.to_attic(self.children.take());
+        } else {
+            self.carry_out();
+        }
+    }
+}
+
+/// The links are not cloned.
+impl Clone for Object {
+    fn clone(&self) -> Self {
+        let children = self.children.0.lock().unwrap().clone();
+        let family = Family(Arc::new(children.into()));
+        Self {
+            id: self.world.register(&family.0),
+            plan: self.plan,
+            always: self.always,
+            world: self.world.clone(),
+            children: family,
+            links: None,
+            me: self.me.clone(),
+            _end: End,
+        }
+    }
+}
+
+/// An object that must not leave its thread.
+pub struct Local {
+    home: ThreadId,
+    _value: Object,
+    not_send: PhantomData<*mut ()>,
+}
+
+impl Local {
+    pub fn new(value: Object) -> Self {
+        Self {
+            home: thread::current().id(),
+            _value: value,
+            not_send: PhantomData,
+        }
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        assert_eq!(self.home, thread::current().id(), "died away from home");
+    }
+}

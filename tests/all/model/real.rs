@@ -128,14 +128,16 @@ impl Real {
                     self.world.clear_attic();
                 }
                 Op::Leave | Op::LeavePanicking if depth > 0 => return Some(op),
-                _ => {
-                    self.world.caught(|| _ = self.step(&op));
-                    self.world.clear_attic();
-                }
+                _ => self.do_step(&op),
             }
             script.done(self);
         }
         None
+    }
+
+    fn do_step(&self, op: &Op) {
+        self.world.caught(|| _ = self.step(op));
+        self.world.clear_attic();
     }
 
     /// `None` if there is nothing to do it with.
@@ -372,6 +374,10 @@ impl Real {
         drop(weaks);
         world.break_cycles();
         world.clear_attic();
+        // Here, and not after the thread's end: nobody who then takes its slot may run
+        // its closures.
+        self.do_step(&Op::RunInbox);
+        self.do_step(&Op::Quiesce);
     }
 
     /// What the thread sees.

@@ -1,6 +1,6 @@
 //! Mail, and the end of a thread.
 
-use super::super::Note;
+use super::super::{Note, Op};
 use super::{Frame, Message, Naive, Run};
 
 impl Naive {
@@ -173,6 +173,10 @@ impl Naive {
             }
         }
         self.clear_attic();
+        // Here, and not after the thread's end: nobody who then takes its slot may run
+        // its closures.
+        self.step(me, &Op::RunInbox);
+        self.step(me, &Op::Quiesce);
     }
 
     fn drop_locals(&mut self) {

@@ -1,6 +1,8 @@
 //! Programs on one fresh thread, to its end, step by step beside the naive model.
 #![no_main]
 
+// Shared with the library's tests; each target uses a part of it.
+#[allow(dead_code)]
 #[path = "../../tests/all/model/mod.rs"]
 mod model;
 

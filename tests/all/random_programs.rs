@@ -85,6 +85,20 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![objects, pools]
 }
 
+/// And what does: for processes in which nothing else goes on.
+pub fn op_of_any_kind() -> impl Strategy<Value = Op> {
+    let i = || 0..8u8;
+    prop_oneof![
+        20 => op(),
+        1 => i().prop_map(|i| Op::Create(Plan::Send(i))),
+        2 => (i(), i()).prop_map(|(to, i)| Op::Release(to, i)),
+        2 => (i(), i()).prop_map(|(to, i)| Op::Post(to, i)),
+        1 => Just(Op::Quiesce),
+        1 => i().prop_map(Op::Shutdown),
+        1 => any::<bool>().prop_map(Op::Exit),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: if cfg!(miri) { 2 } else { 300 },

@@ -5,11 +5,14 @@
 //! * [`naive`]: objects are indices, pools are vectors, nothing is clever
 //! * [`real`]: the same operations, done by the crate
 //! * [`run`]: one beside the other, on one thread or on several that take turns
+//! * [`free`]: threads that do not take turns, of which less can be said
 //!
-//! Shared by the random tests (`random_programs`), the named ones (`fuzz_regressions`)
+//! Shared by the random tests (`random_programs`, `random_threads`), the named ones (`fuzz_regressions`)
 //! and the fuzz targets in `fuzz/`. A program is a flat list of steps, so that what a
 //! fuzzer prints is what a test can say.
 
+pub mod free;
+mod meeting;
 pub mod naive;
 pub mod real;
 pub mod run;

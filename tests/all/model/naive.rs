@@ -173,17 +173,16 @@ impl Naive {
         self.threads[thread].scopes.len()
     }
 
-    pub fn has_exited(&self, thread: usize) -> bool {
-        self.threads[thread].exited
-    }
-
     /// Whether threads that have ended left something to others.
     pub fn has_orphans(&self) -> bool {
         !self.orphans.is_empty() || !self.orphaned_calls.is_empty()
     }
 
     pub fn live_objects(&self) -> usize {
-        self.objects.iter().filter(|object| object.strong > 0).count()
+        self.objects
+            .iter()
+            .filter(|object| object.strong > 0)
+            .count()
     }
 
     pub fn step(&mut self, me: usize, op: &Op) {

@@ -208,7 +208,10 @@ impl Naive {
             let result = self.drain_and_close(pool);
             self.caught(result);
         }
-        for pool in std::mem::take(&mut self.here().guards).into_iter().flatten() {
+        for pool in std::mem::take(&mut self.here().guards)
+            .into_iter()
+            .flatten()
+        {
             let result = self.drain_and_close(pool);
             self.caught(result);
         }

@@ -19,7 +19,7 @@ pub struct Object {
     always: bool,
     world: Arc<World>,
     children: Family,
-    links: Option<Ref<Link>>,
+    _links: Option<Ref<Link>>,
     me: Option<Weak<Object>>,
     _end: End,
 }
@@ -105,7 +105,7 @@ impl Object {
             always: false,
             world: world.clone(),
             children,
-            links,
+            _links: links,
             me: None,
             _end: End,
         }
@@ -219,7 +219,7 @@ impl Clone for Object {
             always: self.always,
             world: self.world.clone(),
             children: family,
-            links: None,
+            _links: None,
             me: self.me.clone(),
             _end: End,
         }

@@ -135,7 +135,7 @@ impl Real {
         None
     }
 
-    fn do_step(&self, op: &Op) {
+    pub fn do_step(&self, op: &Op) {
         self.world.caught(|| _ = self.step(op));
         self.world.clear_attic();
     }
@@ -377,7 +377,6 @@ impl Real {
         // Here, and not after the thread's end: nobody who then takes its slot may run
         // its closures.
         self.do_step(&Op::RunInbox);
-        self.do_step(&Op::Quiesce);
     }
 
     /// What the thread sees.

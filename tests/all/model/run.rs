@@ -161,6 +161,7 @@ impl Remote {
             };
             if clear {
                 real.clear();
+                real.do_step(&Op::Quiesce);
             }
             real.leave(keep);
             script.done(&real);
@@ -228,6 +229,7 @@ impl Turns {
         }
         if end.clear {
             self.model.clear(me);
+            self.model.step(me, &Op::Quiesce);
         }
         self.model.leave(me, end.keep);
         let remote = self.threads[me].take().expect("it has not ended");
@@ -264,7 +266,7 @@ fn tidy_up(world: &Arc<World>, model: &mut Naive, place: Place, before: u64) {
         let janitor = thread::spawn(move || {
             (place.on_thread)();
             let real = Real::new(its_world, me);
-            real.run(&mut vec![Op::Quiesce]);
+            real.do_step(&Op::Quiesce);
         });
         joined(janitor, world);
         model.exit(me);
@@ -274,12 +276,4 @@ fn tidy_up(world: &Arc<World>, model: &mut Naive, place: Place, before: u64) {
     if place.alone {
         assert_eq!(live_objects(), before, "objects live that nobody has");
     }
-}
-
-impl Script for Vec<Op> {
-    fn next(&mut self) -> Option<Op> {
-        self.pop()
-    }
-
-    fn done(&mut self, _: &Real) {}
 }

@@ -176,7 +176,6 @@ impl Naive {
         // Here, and not after the thread's end: nobody who then takes its slot may run
         // its closures.
         self.step(me, &Op::RunInbox);
-        self.step(me, &Op::Quiesce);
     }
 
     fn drop_locals(&mut self) {

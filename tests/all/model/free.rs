@@ -120,7 +120,10 @@ impl Drop for Object {
 }
 
 /// Must not leave its thread, says the compiler.
-struct Local(#[expect(dead_code)] Object, PhantomData<*mut ()>);
+struct Local {
+    _value: Object,
+    not_send: PhantomData<*mut ()>,
+}
 
 thread_local! {
     /// Pools that are open when the thread exits. Made first, so they go after that.
@@ -188,8 +191,10 @@ impl Worker {
                 self.objects.push(object);
             }
             Free::CreateLocal => {
-                let object = Object::new(world, End::Nest);
-                self.locals.push(Ref::new(Local(object, PhantomData)));
+                self.locals.push(Ref::new(Local {
+                    _value: Object::new(world, End::Nest),
+                    not_send: PhantomData,
+                }));
             }
             Free::CloneShared(i) => self.objects.push(self.shared[i as usize % SHARED].clone()),
             Free::Drop(i) => drop(self.take(i)),

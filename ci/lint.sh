@@ -4,10 +4,12 @@
 
 step cargo fmt --all --check
 step cargo fmt --manifest-path loom_tests/Cargo.toml --check
+step cargo fmt --manifest-path fuzz/Cargo.toml --check
 step cargo clippy --workspace --all-targets -- -D warnings
 step cargo clippy --workspace --all-targets --features checks,tracing -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml --target-dir target/loom \
     --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
+step cargo clippy --manifest-path fuzz/Cargo.toml -- -D warnings
 
 # Only the door to atomics and threads may name them.
 if grep -rnE 'std::sync::atomic|std::thread|loom::' src --include='*.rs' |

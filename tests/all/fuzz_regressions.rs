@@ -1,23 +1,171 @@
-//! What the fuzz targets have found, each under a name of its own; and some programs on
-//! edges that were thought of beforehand. See fuzz/README.md.
+//! What the fuzz targets have found, each under a name of its own; and programs on edges
+//! that were thought of beforehand. See fuzz/README.md.
 
-use crate::model::Op::{self, *};
-use crate::model::Plan;
+use crate::model::Op::*;
 use crate::model::free::THREADS;
 use crate::model::real::world::on_event;
 use crate::model::run::{Place, in_turns, one_thread};
+use crate::model::{Op, Plan};
 use crate::support::child;
 
-fn alone(program: &[Op]) {
-    one_thread(program, PLACE);
-}
-
-fn turns(program: &[(u8, Op)]) {
-    in_turns(program, THREADS, PLACE);
-}
-
-/// Programs with orphans need a process of their own.
-const PLACE: Place = Place {
+/// For threads in turns: orphans are the whole process's, so these are alone in one.
+const ALONE: Place = Place {
     on_thread: || crate::support::react(on_event),
-    alone: false,
+    alone: true,
 };
+
+const AMONG_OTHERS: Place = Place {
+    alone: false,
+    ..ALONE
+};
+
+fn alone(program: &[Op]) {
+    one_thread(program, AMONG_OTHERS);
+}
+
+#[test]
+fn a_pool_that_a_destructor_leaves_open_outlives_the_drain() {
+    alone(&[
+        Open(0),
+        Create(Plan::KeepOpen(0)),
+        Create(Plan::Nothing),
+        Autorelease(0, 0),
+        Drain(0),
+        // Not current any more: this goes to the first.
+        AutoreleaseImplicitly(0, 0),
+        Create(Plan::Nothing),
+        Autorelease(1, 0),
+        Close(0),
+        Drain(0),
+    ]);
+}
+
+#[test]
+fn a_panic_during_a_panic_is_reported_and_the_outer_one_goes_on() {
+    alone(&[
+        Enter,
+        Create(Plan::NestPanic),
+        AutoreleaseImplicitly(0, 0),
+        Create(Plan::Panic),
+        AutoreleaseImplicitly(0, 0),
+        LeavePanicking,
+        Enter,
+        Create(Plan::NestPanic),
+        AutoreleaseImplicitly(0, 0),
+        Create(Plan::Panic),
+        AutoreleaseImplicitly(0, 0),
+        Leave,
+    ]);
+}
+
+#[test]
+fn floods_of_one_object_end_where_pages_do() {
+    alone(&[
+        Open(0),
+        Create(Plan::Nothing),
+        Create(Plan::Relay(3)),
+        Flood(0, 0, 127),
+        Flood(0, 1, 1),
+        Flood(0, 0, 255),
+        Autorelease(0, 1),
+        Drain(0),
+        Flood(0, 0, 254),
+        Drop(0),
+        Close(0),
+    ]);
+}
+
+#[test]
+fn tokens_go_stale_though_their_place_is_used_again() {
+    alone(&[
+        Push(0),
+        Push(1),
+        Pop(0),
+        Push(0),
+        Pop(0),
+        PopForeign(1),
+        PopForeign(2),
+        Create(Plan::Pop(2)),
+        AutoreleaseImplicitly(0, 0),
+        Pop(2),
+        Pop(2),
+    ]);
+}
+
+#[test]
+fn a_value_that_is_moved_out_leaves_its_weak_references() {
+    alone(&[
+        CreateCyclic(Plan::UpgradeSelf),
+        GetMut(0, Plan::Nothing),
+        Downgrade(0),
+        MakeMut(0, Plan::UpgradeSelf),
+        Upgrade(0),
+        Clone(0),
+        TryUnwrap(0),
+        MakeMut(1, Plan::Panic),
+        IntoInner(1),
+        TryUnwrap(0),
+        CreateCyclicPanics,
+        UnsizeWeak(1),
+        Upgrade(1),
+    ]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn mail_to_a_thread_that_has_ended_with_its_pools_open() {
+    let child = child!(|| {
+        in_turns(
+            &[
+                (1, Open(0)),
+                (1, Push(1)),
+                (1, Create(Plan::Send(1))),
+                (1, CreateInPool(0, Plan::NestToken)),
+                (1, AutoreleaseImplicitly(1, 0)),
+                (0, Create(Plan::Panic)),
+                (0, Release(1, 0)),
+                (0, Create(Plan::Forget)),
+                (0, Post(1, 0)),
+                (2, Pop(0)),
+                (1, Exit(true)),
+                (0, Create(Plan::Nothing)),
+                (0, Release(1, 0)),
+                (0, Create(Plan::Panic)),
+                (0, Post(1, 0)),
+                (2, DrainRoot(1)),
+                (2, Quiesce),
+                (0, Pop(0)),
+            ],
+            THREADS,
+            ALONE,
+        );
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_asks_and_each_thread_does_it_in_its_next_drain() {
+    let child = child!(|| {
+        in_turns(
+            &[
+                (1, Create(Plan::Panic)),
+                (1, AutoreleaseImplicitly(0, 0)),
+                (2, Push(0)),
+                (0, Create(Plan::Panic)),
+                (0, AutoreleaseImplicitly(0, 0)),
+                (0, Shutdown(0)),
+                (0, Shutdown(0)),
+                (1, Open(1)),
+                (1, Close(0)),
+                (1, Open(0)),
+                (1, Close(0)),
+                (2, Pop(0)),
+                (2, Shutdown(0)),
+            ],
+            THREADS,
+            ALONE,
+        );
+    });
+    child.assert_success();
+}

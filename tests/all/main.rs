@@ -9,6 +9,7 @@ mod counts;
 mod deep;
 mod events;
 mod exit;
+mod fuzz_regressions;
 mod heap;
 mod likeness;
 mod mail;

@@ -162,14 +162,17 @@ pub enum Refusal {
     WrongManager,
 }
 
+/// Strong and weak counts of an object, which of the thread's guard pools have an entry
+/// for it, and which of the managers.
+pub type Counts = (usize, usize, Vec<bool>, [bool; 2]);
+
 /// What a thread sees from outside after each step.
 #[derive(Debug, Default, PartialEq)]
 pub struct State {
     /// What has been written down since the last step.
     pub log: Vec<Note>,
-    /// Of the objects that there are handles to: strong and weak counts, which of the
-    /// guard pools have an entry for it, and which of the managers.
-    pub handles: Vec<Option<(usize, usize, Vec<bool>, [bool; 2])>>,
+    /// Of the objects that there are handles to.
+    pub handles: Vec<Option<Counts>>,
     /// Strong and weak counts by weak reference.
     pub weaks: Vec<Option<(usize, usize)>>,
     /// Entries of the guard pools.

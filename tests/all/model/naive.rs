@@ -383,11 +383,9 @@ impl Naive {
                 return Some(self.drain_and_note(root));
             }
             Op::Boundary(manager) => return Some(self.boundary(manager as usize % 2)),
-            Op::Enter => {
-                if self.here().scopes.len() < SCOPES {
-                    let pool = self.enter_scope();
-                    self.here().scopes.push(pool);
-                }
+            Op::Enter if self.scopes(self.me) < SCOPES => {
+                let pool = self.enter_scope();
+                self.here().scopes.push(pool);
             }
             Op::Leave => {
                 let pool = self.here().scopes.pop()?;

@@ -1,6 +1,6 @@
 //! Handles of all kinds, and what is done with them.
 
-use super::super::Plan;
+use super::super::{Counts, Plan};
 use super::object::{Object, Thing};
 use super::world::World;
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, ThreadHandle, Weak, unsize};
@@ -44,9 +44,6 @@ macro_rules! each_to {
         }
     };
 }
-
-/// Strong and weak counts; pools and managers that have an entry for it.
-type Counts = (usize, usize, Vec<bool>, [bool; 2]);
 
 fn counts<T: ?Sized>(r: &Ref<T>, pools: &[&AutoreleasePool], world: &World) -> Counts {
     (

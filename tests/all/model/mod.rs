@@ -54,7 +54,7 @@ pub enum Plan {
     Send(u8),
     /// Asks for posted closures: none runs in a destructor.
     RunInbox,
-    /// Nothing; but it owns a chain of this many times 16 small objects, which is
+    /// Nothing; but it owns a chain of this many times 4 small objects, which may be
     /// too deep for the stack.
     Links(u8),
 }
@@ -162,9 +162,8 @@ pub enum Refusal {
     WrongManager,
 }
 
-/// Strong and weak counts of an object, which of the thread's guard pools have an entry
-/// for it, and which of the managers.
-pub type Counts = (usize, usize, Vec<bool>, [bool; 2]);
+/// Strong and weak counts of an object.
+pub type Counts = (usize, usize);
 
 /// What a thread sees from outside after each step.
 #[derive(Debug, Default, PartialEq)]
@@ -173,8 +172,11 @@ pub struct State {
     pub log: Vec<Note>,
     /// Of the objects that there are handles to.
     pub handles: Vec<Option<Counts>>,
-    /// Strong and weak counts by weak reference.
-    pub weaks: Vec<Option<(usize, usize)>>,
+    /// Which of the thread's guard pools have an entry for one of these, and which of
+    /// the managers. That is slow, so it is another one each time.
+    pub contains: Option<(Vec<bool>, [bool; 2])>,
+    /// The same by weak reference.
+    pub weaks: Vec<Option<Counts>>,
     /// Entries of the guard pools.
     pub guards: Vec<Option<usize>>,
     /// Strong counts of the objects that must not leave the thread.

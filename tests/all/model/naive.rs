@@ -105,6 +105,8 @@ struct Thread {
     /// Panics in flight.
     panics: usize,
     exited: bool,
+    /// How often `state` was asked for.
+    looks: usize,
 }
 
 #[derive(Default)]
@@ -451,18 +453,24 @@ impl Naive {
     /// What the thread sees.
     pub fn state(&mut self, me: usize) -> State {
         let log = self.take_log();
+        let looks = self.threads[me].looks;
+        self.threads[me].looks += 1;
         let here = &self.threads[me];
-        let has = |pool: usize, object: usize| self.pools[pool].entries.contains(&object);
-        let counts = |&Handle { object, .. }: &Handle| {
-            let Object { strong, weak, .. } = self.objects[object];
+        let all: Vec<_> = self.handles.iter().flatten().collect();
+        let looked_at = all.get(looks % all.len().max(1));
+        let contains = |Handle { object, .. }: &&Handle| {
+            let has = |pool: &Pool| pool.entries.contains(object);
             let guards = here.guards.iter().flatten();
             let mine = |manager| {
-                let of = |pool: &Pool| (pool.thread, pool.manager) == (me, manager);
-                let mut mine = self.pools.iter().filter(|pool| of(pool));
-                mine.any(|pool| pool.entries.contains(&object))
+                let of = |pool: &&Pool| (pool.thread, pool.manager) == (me, manager);
+                self.pools.iter().filter(of).any(has)
             };
-            let guards = guards.map(|&pool| has(pool, object)).collect();
-            (strong, weak, guards, [mine(0), mine(1)])
+            let guards = guards.map(|&pool| has(&self.pools[pool])).collect();
+            (guards, [mine(0), mine(1)])
+        };
+        let counts = |&Handle { object, .. }: &Handle| {
+            let Object { strong, weak, .. } = self.objects[object];
+            (strong, weak)
         };
         let weak = |&Handle { object, .. }: &Handle| {
             let Object { strong, weak, .. } = self.objects[object];
@@ -474,6 +482,7 @@ impl Naive {
             handles: (self.handles.iter())
                 .map(|handle| handle.as_ref().map(counts))
                 .collect(),
+            contains: looked_at.map(contains),
             weaks: (self.weaks.iter())
                 .map(|handle| handle.as_ref().map(weak))
                 .collect(),

@@ -13,7 +13,7 @@ use super::{NOBODY, Note, Op, SCOPES, State, pick};
 use handle::{AnyWeak, Handle};
 use object::{Local, Object};
 use releasepool::{AutoreleasePool, Ref, autoreleasepool, unsize};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::mem;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -90,6 +90,8 @@ impl Mine {
 /// A thread of a program. Not to be sent to another.
 pub struct Real {
     world: Arc<World>,
+    /// How often `state` was asked for.
+    looks: Cell<usize>,
 }
 
 /// Says what a thread is to do.
@@ -104,7 +106,8 @@ impl Real {
     pub fn new(world: Arc<World>, me: usize) -> Self {
         MINE.with(|mine| assert!(mine.world.set(world.clone()).is_ok()));
         world.enter(me);
-        Self { world }
+        let looks = Cell::new(0);
+        Self { world, looks }
     }
 
     /// Follows the script to its end.
@@ -387,14 +390,23 @@ impl Real {
             let snapshot = world.manager(manager).snapshot();
             snapshot.thread(me).unwrap().clone()
         });
+        let handles = world.handles();
+        let all: Vec<_> = handles.iter().flatten().collect();
+        let looks = self.looks.replace(self.looks.get() + 1);
+        let looked_at = all.get(looks % all.len().max(1));
         MINE.with(|mine| {
             let guards = mine.guards.borrow();
-            let open: Vec<_> = guards.iter().flatten().collect();
+            let contains = |handle: &&Handle| {
+                let guards = guards.iter().flatten().map(|pool| handle.is_in(pool));
+                let managers = [0, 1].map(|m| handle.is_in_any_of(world.manager(m)));
+                (guards.collect(), managers)
+            };
             State {
                 log: world.take_log(),
-                handles: (world.handles().iter())
-                    .map(|handle| handle.as_ref().map(|handle| handle.counts(&open, world)))
+                handles: (handles.iter())
+                    .map(|handle| handle.as_ref().map(Handle::counts))
                     .collect(),
+                contains: looked_at.map(contains),
                 weaks: (world.weaks().iter())
                     .map(|weak| weak.as_ref().map(AnyWeak::counts))
                     .collect(),

@@ -15,7 +15,7 @@ impl Naive {
 
     fn new_value(&mut self, plan: Plan) -> usize {
         let links = match plan {
-            Plan::Links(n) => 16 * n as usize,
+            Plan::Links(n) => 4 * n as usize,
             _ => 0,
         };
         self.links += links;

@@ -2,7 +2,6 @@
 
 use super::super::{Counts, Plan};
 use super::object::{Object, Thing};
-use super::world::World;
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, ThreadHandle, Weak, unsize};
 
 #[derive(Clone)]
@@ -45,18 +44,17 @@ macro_rules! each_to {
     };
 }
 
-fn counts<T: ?Sized>(r: &Ref<T>, pools: &[&AutoreleasePool], world: &World) -> Counts {
-    (
-        Ref::strong_count(r),
-        Ref::weak_count(r),
-        pools.iter().map(|pool| pool.contains(r)).collect(),
-        [0, 1].map(|manager| world.manager(manager).contains(r)),
-    )
-}
-
 impl Handle {
-    pub fn counts(&self, pools: &[&AutoreleasePool], world: &World) -> Counts {
-        each!(Self, self, r => counts(r, pools, world))
+    pub fn counts(&self) -> Counts {
+        each!(Self, self, r => (Ref::strong_count(r), Ref::weak_count(r)))
+    }
+
+    pub fn is_in(&self, pool: &AutoreleasePool) -> bool {
+        each!(Self, self, r => pool.contains(r))
+    }
+
+    pub fn is_in_any_of(&self, manager: &PoolManager) -> bool {
+        each!(Self, self, r => manager.contains(r))
     }
 
     /// The value, or that of the first.
@@ -130,7 +128,7 @@ impl AnyWeak {
         }
     }
 
-    pub fn counts(&self) -> (usize, usize) {
+    pub fn counts(&self) -> Counts {
         each!(Self, self, w => (w.strong_count(), w.weak_count()))
     }
 }

@@ -96,7 +96,7 @@ impl Object {
     pub fn new(world: &Arc<World>, plan: Plan) -> Self {
         let children = Family::default();
         let links = match plan {
-            Plan::Links(n) => Link::chain(world, 16 * n as usize),
+            Plan::Links(n) => Link::chain(world, 4 * n as usize),
             _ => None,
         };
         Self {

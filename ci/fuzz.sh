@@ -39,5 +39,5 @@ for target in one_thread threads; do
     found=fuzz/target/found/$target
     mkdir -p "$found"
     fuzz "$target" "$found" "fuzz/corpus/$target" -- "${options[@]}" \
-        -max_total_time="$seconds" -max_len=700 -len_control=0 -print_final_stats=1
+        -max_total_time="$seconds" -max_len=300 -len_control=0 -print_final_stats=1
 done

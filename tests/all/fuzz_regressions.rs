@@ -169,3 +169,21 @@ fn shutdown_asks_and_each_thread_does_it_in_its_next_drain() {
     });
     child.assert_success();
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_the_last_mail_leaves_does_not_go_to_a_pool_that_was_left_open() {
+    let child = child!(|| {
+        in_turns(
+            &[
+                (1, Open(0)),
+                (0, Create(Plan::Relay(1))),
+                (0, Release(1, 0)),
+                (1, Exit(true)),
+            ],
+            THREADS,
+            ALONE,
+        );
+    });
+    child.assert_success();
+}

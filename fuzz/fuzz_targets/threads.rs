@@ -58,7 +58,7 @@ fuzz_target!(
     },
     |program: Program| match program {
         Program::InTurns(program) => in_turns(&program, THREADS, PLACE),
-        Program::Free(programs) => run_free(programs.into(), false, PLACE),
-        Program::InLockStep(programs) => run_free(programs.into(), true, PLACE),
+        Program::Free(programs) => run_free(programs, false, PLACE),
+        Program::InLockStep(programs) => run_free(programs, true, PLACE),
     }
 );

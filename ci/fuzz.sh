@@ -4,10 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 
 seconds=${1:-600}
-if ! cargo +nightly --version >/dev/null 2>&1; then
-    echo "SKIPPED: sanitizers need a nightly toolchain (rustup toolchain install nightly)"
-    exit 0
-fi
+needs_nightly
+command -v c++ >/dev/null || skip "libFuzzer is built with a C++ compiler, and there is none (c++)"
 if ! command -v cargo-fuzz >/dev/null; then
     step cargo install cargo-fuzz --locked
 fi

@@ -1,9 +1,8 @@
 //! The command line.
 
 use crate::error::Error;
-use std::ffi::OsString;
+use crate::number::{number, wrong};
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -109,21 +108,4 @@ fn parse_from(mut parser: lexopt::Parser) -> Result<Command, Error> {
         frame: (frame_hz > 0.0).then(|| Duration::from_secs_f64(1.0 / frame_hz)),
         quiet,
     }))
-}
-
-/// A number between `least` and `most`; NaN is not.
-fn number<T>(option: &str, value: OsString, least: T, most: T) -> Result<T, Error>
-where
-    T: FromStr + PartialOrd + std::fmt::Display,
-{
-    value
-        .to_str()
-        .and_then(|text| text.parse().ok())
-        .filter(|number| (&least..=&most).contains(&number))
-        .ok_or_else(|| wrong(option, &value, &format!("between {least} and {most}")))
-}
-
-fn wrong(option: &str, value: &OsString, wanted: &str) -> Error {
-    let value = value.to_string_lossy();
-    Error::Usage(format!("{option} {value}: must be a number {wanted}"))
 }

@@ -15,7 +15,7 @@ thread_local! {
 
 /// The calling thread's number. Cheaper than the standard library's: it is asked
 /// for twice per temporary.
-fn here() -> u32 {
+pub fn here() -> u32 {
     HERE.with(|here| {
         if here.get() == 0 {
             here.set(NEXT.fetch_add(1, Ordering::Relaxed));

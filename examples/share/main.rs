@@ -21,6 +21,7 @@ mod home;
 mod input;
 mod keys;
 mod node;
+mod number;
 mod output;
 mod parse;
 mod progress;

@@ -1,0 +1,109 @@
+//! Whether memory grows, by what it is when all workers have ended and only the
+//! scene is there.
+//!
+//! The first quarter of these points warms up: caches and tables reach their sizes,
+//! the allocator its shape. The largest of its second half is the baseline. It is
+//! growth if even the smallest of the last three points is above that by more than
+//! a margin: a single large point is noise.
+
+use crate::heap::{self, mib};
+
+/// Allocated bytes are exact; what differs is what is on display, and the sizes of
+/// tables.
+const HEAP_MARGIN: u64 = 128 << 10;
+
+/// The allocator does not give back all that it could.
+const RESIDENT_MARGIN: u64 = 32 << 20;
+
+const LAST: usize = 3;
+
+#[derive(Clone, Copy)]
+struct Point {
+    allocated: u64,
+    resident: u64,
+}
+
+pub struct Growth {
+    points: Vec<Point>,
+    warm_up: usize,
+}
+
+impl Growth {
+    pub fn new(planned: usize) -> Self {
+        Self {
+            points: Vec::with_capacity(planned),
+            warm_up: (planned / 4).max(2),
+        }
+    }
+
+    pub fn measure(&mut self) {
+        self.points.push(Point {
+            allocated: heap::allocated(),
+            resident: heap::resident().unwrap_or(0),
+        });
+    }
+
+    /// Baseline and now, of one figure.
+    fn compare(&self, figure: fn(&Point) -> u64) -> Option<(u64, u64)> {
+        if self.points.len() < self.warm_up + LAST {
+            return None;
+        }
+        let warm = &self.points[self.warm_up / 2..self.warm_up];
+        let last = &self.points[self.points.len() - LAST..];
+        let baseline = warm.iter().map(figure).max()?;
+        Some((baseline, last.iter().map(figure).min()?))
+    }
+
+    fn figures(&self) -> [(&'static str, Option<(u64, u64)>, u64); 2] {
+        [
+            (
+                "allocated memory",
+                self.compare(|p| p.allocated),
+                HEAP_MARGIN,
+            ),
+            (
+                "resident memory",
+                self.compare(|p| p.resident),
+                RESIDENT_MARGIN,
+            ),
+        ]
+    }
+
+    /// What has grown, and by how much.
+    pub fn found(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (what, compared, margin) in self.figures() {
+            let Some((baseline, now)) = compared else {
+                continue;
+            };
+            if now > baseline + margin {
+                found.push(format!(
+                    "{what} has grown by {:.2} MiB, from {:.2} to {:.2}; the margin is {:.2}",
+                    mib(now - baseline),
+                    mib(baseline),
+                    mib(now),
+                    mib(margin),
+                ));
+            }
+        }
+        found
+    }
+
+    /// For the report.
+    pub fn summary(&self) -> String {
+        let mut text = String::new();
+        for (what, compared, _) in self.figures() {
+            text += &match compared {
+                Some((baseline, now)) => {
+                    format!(
+                        "{what}: {:.2} MiB warmed up, {:.2} MiB at the end\n",
+                        mib(baseline),
+                        mib(now)
+                    )
+                }
+                None => format!("{what}: too short a run to compare\n"),
+            };
+        }
+        text
+    }
+}

@@ -1,0 +1,77 @@
+//! What workers do, all of it at random.
+//!
+//! * [`pools`]: nested, named, out of order, implicit, of own managers
+//! * [`objects`]: references, weak ones, trees, chains
+//! * [`mail`]: between threads, ended ones included
+//! * [`trouble`]: destructors that panic or use pools
+//! * [`tokens`]: tokens, and their misuse
+//! * [`teardown`]: what destructors of thread-locals do
+
+mod mail;
+mod objects;
+mod pools;
+pub mod teardown;
+mod tokens;
+mod trouble;
+
+use crate::payload::{Busy, Item};
+use crate::worker::Worker;
+use releasepool::{PoolManager, Ref, autorelease};
+
+type Job = fn(&mut Worker);
+
+const JOBS: &[Job] = &[
+    pools::nested,
+    pools::nested,
+    pools::out_of_order,
+    pools::implicit,
+    pools::own_manager,
+    pools::boundary,
+    pools::lent_to_threads,
+    objects::swap,
+    objects::upgrade,
+    objects::exclusive,
+    objects::slices,
+    objects::chain,
+    mail::show,
+    mail::show,
+    mail::release_to_ui,
+    mail::to_some_thread,
+    mail::look_up,
+    trouble::bombs,
+    trouble::busy,
+    tokens::nested,
+    tokens::popped_twice,
+    tokens::popped_elsewhere,
+    tokens::popped_by_another_manager,
+    tokens::popped_by_its_own_drain,
+];
+
+pub fn any(worker: &mut Worker) {
+    let job = JOBS[worker.dice.index(JOBS.len())];
+    job(worker);
+}
+
+/// The last thing that a worker does: it leaves something for its thread's end.
+pub fn leave(worker: &mut Worker) {
+    let manager = PoolManager::global();
+    match worker.dice.in_range(0..10) {
+        0..3 => {
+            // Never popped: the thread's end drains them.
+            for n in 0..3 {
+                let _ = manager.push();
+                autorelease(Ref::new(Item::new(n)));
+            }
+        }
+        3..6 => {
+            autorelease(Ref::new(Item::new(0)));
+            autorelease(Ref::new(Busy::new(3)));
+        }
+        6 => trouble::left_to_the_threads_end(worker),
+        7 => trouble::out_of_the_thread(worker),
+        _ => {
+            // Otherwise closures that were sent here are orphaned.
+            mail::run_inbox();
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The run: second by second, with a stop of all workers now and then, and the end.
+
+use crate::args::Options;
+use crate::bomb;
+use crate::crew::Crew;
+use crate::error::Error;
+use crate::growth::Growth;
+use crate::heap::{self, mib};
+use crate::home;
+use crate::ledger::{LEDGER, fail, failures, same};
+use crate::output::{Output, grouped};
+use crate::stage::Stage;
+use crate::ui::{self, Ask, Settled};
+use releasepool::{PoolManager, Snapshot, Totals};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// From stop to stop of all workers, in runs that are long enough.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// What never comes is to fail, not to hang.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Bounds while workers are at work. A worker may have a helper.
+const LIVE_PER_WORKER: u64 = 1_000_000;
+const ORPHANS: usize = 100_000;
+
+/// Seconds without a frame or a new thread that a busy machine may cause.
+const STALL: u32 = 10;
+
+pub struct Watch<'w> {
+    options: &'w Options,
+    out: &'w mut Output,
+    start: Instant,
+    stage: Arc<Stage>,
+    crew: Crew,
+    ui: JoinHandle<()>,
+    asks: Sender<Ask>,
+    growth: Growth,
+    /// Frames and threads a second ago, and for how many seconds each stands still.
+    before: [(u64, u32); 2],
+    stops: u64,
+}
+
+/// Whether all went well.
+pub fn soak(options: &Options, out: &mut Output) -> Result<bool, Error> {
+    bomb::install_hooks();
+    // This thread is there first, and keeps its place: orphaned closures that were
+    // meant for an earlier thread in the same place would be left to others.
+    let _me = PoolManager::global().current_thread();
+    let (asks, asked) = channel();
+    let (ready, handle) = channel();
+    let ui = thread::Builder::new().name("ui".to_owned());
+    LEDGER.threads.add(1);
+    let ui = ui.spawn(move || ui::run(&asked, &ready));
+    let (Ok(ui), Ok(handle)) = (ui, handle.recv()) else {
+        fail("the UI thread cannot be started");
+        return Ok(false);
+    };
+    let stage = Arc::new(Stage::new(handle));
+    let period = (options.length / 6).clamp(SECOND, PERIOD);
+    let planned = options.length.as_secs_f64() / period.as_secs_f64();
+    Watch {
+        options,
+        out,
+        start: Instant::now(),
+        crew: Crew::new(&stage, options.workers),
+        stage,
+        ui,
+        asks,
+        growth: Growth::new(planned as usize),
+        before: [(0, 0); 2],
+        stops: 0,
+    }
+    .run(period)
+}
+
+impl Watch<'_> {
+    fn run(mut self, period: Duration) -> Result<bool, Error> {
+        let mut next_stop = self.start + period;
+        while self.start.elapsed() < self.options.length {
+            let left = self.options.length.saturating_sub(self.start.elapsed());
+            self.crew.work(left.min(SECOND));
+            self.check_and_tell()?;
+            if Instant::now() >= next_stop {
+                next_stop += period;
+                // What hangs cannot be ended.
+                let Some(settled) = self.stop_all() else {
+                    return Ok(false);
+                };
+                self.check_scene(&settled);
+                self.growth.measure();
+                self.growth.found().into_iter().for_each(fail);
+                let _ = self.asks.send(Ask::GoOn);
+            }
+            if failures() > 0 {
+                break;
+            }
+        }
+        self.end()
+    }
+
+    /// Once a second, while all are at work.
+    fn check_and_tell(&mut self) -> Result<(), Error> {
+        // In this order: what dies in between is not missed.
+        let snapshot = PoolManager::global().snapshot();
+        let live = LEDGER.alive();
+        same("values destroyed by another thread", home::strays(), 0);
+        let workers = self.options.workers as u64;
+        if live > (workers + 1) * LIVE_PER_WORKER {
+            fail(format!("{live} live objects pile up"));
+        }
+        if snapshot.orphans > ORPHANS {
+            fail(format!("{} orphans pile up", snapshot.orphans));
+        }
+        // Workers and their helpers, two at most; this thread and the UI's.
+        let threads = snapshot.threads.len() as u64;
+        if threads > workers * 3 + 2 {
+            fail(format!(
+                "{threads} threads are registered, for {workers} workers"
+            ));
+        }
+        let counts = [&LEDGER.frames, &LEDGER.threads];
+        for ((before, still), count) in self.before.iter_mut().zip(counts) {
+            *still = if count.get() > *before { 0 } else { *still + 1 };
+            *before = count.get();
+            if *still >= STALL {
+                fail(format!("no frame, or no new thread, for {STALL} seconds"));
+            }
+        }
+        if self.options.quiet {
+            return Ok(());
+        }
+        let resident = heap::resident();
+        let resident = resident.map_or("n/a".to_owned(), |bytes| format!("{:.1}", mib(bytes)));
+        self.out.say(&format!(
+            "{:7.1} s  {:>9} live objects  {resident:>6} MiB ({:.1} allocated)  {} threads seen  {} pools pushed  \
+             {} panics caught  {} misuses  {} frames\n",
+            self.start.elapsed().as_secs_f64(),
+            grouped(live),
+            mib(heap::allocated()),
+            grouped(LEDGER.threads.get()),
+            grouped(pools_pushed(&snapshot)),
+            grouped(LEDGER.caught.get() + LEDGER.reported.get()),
+            grouped(LEDGER.misuses.get()),
+            grouped(LEDGER.frames.get()),
+        ))
+    }
+
+    /// All workers end, the UI thread takes in what they sent and keeps still, and
+    /// what is left of ended threads is done. `None` if something hangs.
+    fn stop_all(&mut self) -> Option<Settled> {
+        self.stops += 1;
+        if !self.crew.stop() {
+            return None;
+        }
+        let (answer, answered) = channel();
+        let _ = self.asks.send(Ask::Settle(answer));
+        let Ok(settled) = answered.recv_timeout(PATIENCE) else {
+            fail("the UI thread hangs");
+            return None;
+        };
+        self.stage.clear();
+        self.deferred();
+        Some(settled)
+    }
+
+    /// On this thread, all that is deferred. Again and again, as destructors and
+    /// closures may defer more.
+    fn deferred(&self) {
+        let manager = PoolManager::global();
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match bomb::defuse(|| manager.quiesce(PATIENCE)) {
+                Ok(true) if manager.drain_root() == 0 => return,
+                Ok(false) => fail("quiesce left something"),
+                _ => {}
+            }
+            if Instant::now() > end {
+                return fail("there is always more to quiesce");
+            }
+        }
+    }
+
+    /// Nobody is at work: the figures are exact.
+    fn check_scene(&self, settled: &Settled) {
+        let snapshot = PoolManager::global().snapshot();
+        same(
+            "live objects by the library",
+            snapshot.live_objects(),
+            settled.objects,
+        );
+        check_books();
+        same("payloads", LEDGER.alive(), settled.objects);
+        same("threads registered", snapshot.threads.len(), 2);
+    }
+
+    /// All ends; then nothing may be left.
+    fn end(mut self) -> Result<bool, Error> {
+        if self.stop_all().is_none() {
+            return Ok(false);
+        }
+        let _ = self.asks.send(Ask::End);
+        if self.ui.join().is_err() {
+            fail("the UI thread panicked");
+        }
+        if let Err(report) = PoolManager::global().shutdown(PATIENCE) {
+            fail(report.to_string());
+        }
+        let snapshot = PoolManager::global().snapshot();
+        same("live objects by the library", snapshot.live_objects(), 0);
+        same("payloads", LEDGER.alive(), 0);
+        same("threads registered", snapshot.threads.len(), 1);
+        let all = [
+            ("objects", &LEDGER.made),
+            ("threads", &LEDGER.threads),
+            ("frames", &LEDGER.frames),
+            ("roots shown", &LEDGER.roots_taken),
+            ("closures run", &LEDGER.posts_run),
+            ("closures refused by ended threads", &LEDGER.posts_refused),
+            ("panics caught", &LEDGER.caught),
+            ("panics reported", &LEDGER.reported),
+            ("misuses of tokens", &LEDGER.misuses),
+            ("closures in teardowns", &LEDGER.teardowns),
+            ("upgrades", &LEDGER.upgraded),
+            ("upgrades too late", &LEDGER.too_late),
+        ];
+        let mut text = format!("\nsoaked for {:.1} s\n", self.start.elapsed().as_secs_f64());
+        for (what, count) in all {
+            text += &format!("{what}: {}\n", grouped(count.get()));
+            // What never happens is not tested.
+            if count.get() == 0 {
+                fail(format!("{what}: none in the whole run"));
+            }
+        }
+        check_books();
+        text += &format!("pools pushed: {}\n", grouped(pools_pushed(&snapshot)));
+        text += &format!("stops of all workers: {}\n", self.stops);
+        text += &self.growth.summary();
+        text += &match failures() {
+            0 => "all invariants held; at the end, 0 live objects\n".to_owned(),
+            n => format!("FAILED: {n} failures, see above\n"),
+        };
+        self.out.say(&text)?;
+        Ok(failures() == 0)
+    }
+}
+
+fn pools_pushed(snapshot: &Snapshot) -> u64 {
+    let pushed = |totals: &Totals| totals.pools_pushed;
+    let living = snapshot.threads.iter().map(|t| pushed(&t.totals));
+    living.sum::<u64>() + pushed(&snapshot.departed)
+}
+
+/// What must come out even whenever nobody is at work.
+fn check_books() {
+    let ledger = &LEDGER;
+    let snapshot = PoolManager::global().snapshot();
+    same("orphans", snapshot.orphans, 0);
+    same("values destroyed by another thread", home::strays(), 0);
+    same(
+        "roots taken",
+        ledger.roots_taken.get(),
+        ledger.roots_sent.get(),
+    );
+    let done = ledger.posts_run.get() + ledger.posts_refused.get();
+    same("closures run or refused", done, ledger.posts_accepted.get());
+    same(
+        "panics seen by the hook",
+        ledger.hooked.get(),
+        ledger.bombs.get(),
+    );
+    let known = ledger.caught.get() + ledger.reported.get();
+    same("panics caught or reported", known, ledger.bombs.get());
+}

@@ -5,6 +5,7 @@
 step cargo fmt --all --check
 step cargo fmt --manifest-path loom_tests/Cargo.toml --check
 step cargo fmt --manifest-path fuzz/Cargo.toml --check
+step cargo fmt --manifest-path loom_tests/downstream/Cargo.toml --check
 step cargo clippy --workspace --all-targets -- -D warnings
 step cargo clippy --workspace --all-targets --features checks,tracing -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml --target-dir target/loom \
@@ -15,6 +16,10 @@ if command -v c++ >/dev/null; then
 else
     echo "SKIPPED clippy for fuzz/: it needs a C++ compiler"
 fi
+step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir target/downstream \
+    --all-targets -- -D warnings
+step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir target/downstream-loom \
+    --all-targets --features models --config "build.rustflags=['--cfg=loom']" -- -D warnings
 
 # Only the door to atomics and threads may name them.
 if grep -rnE 'std::sync::atomic|std::thread|loom::' src --include='*.rs' |

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# A crate that builds on this one and checks its own code with loom, as the README
+# says: its tests, its models, and that the README shows what is really there.
+. "$(dirname "$0")/lib.sh"
+
+unset RUSTFLAGS
+package=loom_tests/downstream
+models=(--release --features models --test loom)
+loom="build.rustflags=['--cfg=loom']"
+
+step cargo test --manifest-path $package/Cargo.toml --target-dir target/downstream
+step cargo test --manifest-path $package/Cargo.toml --target-dir target/downstream-loom \
+    "${models[@]}" --config "$loom"
+
+# With RUSTFLAGS set the flags given by --config are ignored: that must not build.
+off=$(RUSTFLAGS="-Cdebuginfo=0" cargo check --manifest-path $package/Cargo.toml \
+    --target-dir target/downstream-off "${models[@]}" --config "$loom" 2>&1) && {
+    echo "the models built with loom off" >&2
+    exit 1
+}
+grep -q "loom is off, so nothing would be checked" <<<"$off"
+echo "with RUSTFLAGS set, the models refuse to build: good"
+
+# What the README shows is this package, word for word; but that it has no path.
+section=$(sed -n '/^## Check your own code/,/^## Licence/p' README.md)
+shown() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" <<<"$section" | grep -v '^```'; }
+is_in() {
+    if [[ -z $1 || $2 != *"$1"* ]]; then
+        printf 'the README shows what is not in %s:\n%s\n' "$3" "$1" >&2
+        exit 1
+    fi
+}
+manifest=$(sed -E 's/, path = "[^"]*"//; s/\{ version = ("[^"]*") \}/\1/' $package/Cargo.toml)
+is_in "$(shown toml)" "$manifest" Cargo.toml
+is_in "$(shown rust,ignore)" "$(cat $package/tests/models/mod.rs)" tests/models/mod.rs
+is_in "${models[*]}" "$(shown console)" "the command"
+is_in "--config \"$loom\"" "$(shown console)" "the command"
+echo "the README shows what is there: good"

@@ -23,6 +23,12 @@ struct Point {
     resident: u64,
 }
 
+/// One figure.
+struct Compared {
+    baseline: u64,
+    now: u64,
+}
+
 pub struct Growth {
     points: Vec<Point>,
     warm_up: usize,
@@ -43,18 +49,19 @@ impl Growth {
         });
     }
 
-    /// Baseline and now, of one figure.
-    fn compare(&self, figure: fn(&Point) -> u64) -> Option<(u64, u64)> {
+    fn compare(&self, figure: fn(&Point) -> u64) -> Option<Compared> {
         if self.points.len() < self.warm_up + LAST {
             return None;
         }
         let warm = &self.points[self.warm_up / 2..self.warm_up];
         let last = &self.points[self.points.len() - LAST..];
         let baseline = warm.iter().map(figure).max()?;
-        Some((baseline, last.iter().map(figure).min()?))
+        let now = last.iter().map(figure).min()?;
+        Some(Compared { baseline, now })
     }
 
-    fn figures(&self) -> [(&'static str, Option<(u64, u64)>, u64); 2] {
+    /// Names, values, margins.
+    fn figures(&self) -> [(&'static str, Option<Compared>, u64); 2] {
         [
             (
                 "allocated memory",
@@ -73,7 +80,7 @@ impl Growth {
     pub fn found(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (what, compared, margin) in self.figures() {
-            let Some((baseline, now)) = compared else {
+            let Some(Compared { baseline, now }) = compared else {
                 continue;
             };
             if now > baseline + margin {
@@ -94,7 +101,7 @@ impl Growth {
         let mut text = String::new();
         for (what, compared, _) in self.figures() {
             text += &match compared {
-                Some((baseline, now)) => {
+                Some(Compared { baseline, now }) => {
                     format!(
                         "{what}: {:.2} MiB warmed up, {:.2} MiB at the end\n",
                         mib(baseline),

@@ -69,9 +69,9 @@ pub fn leave(worker: &mut Worker) {
         }
         6 => trouble::left_to_the_threads_end(worker),
         7 => trouble::out_of_the_thread(worker),
-        _ => {
-            // Otherwise closures that were sent here are orphaned.
-            mail::run_inbox();
-        }
+        8 => mail::run_inbox(),
+        // What was sent here stays in the inbox: closures are orphaned, releases done
+        // by the thread's end.
+        _ => {}
     }
 }

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const SLOTS: usize = 16;
-/// Handles to threads, most of them ended ones.
-const HANDLES: usize = 32;
+/// Handles to the latest threads, of which many have ended.
+const HANDLES: usize = 12;
 /// Roots that may be on their way to the UI thread.
 const WAITING: u64 = 2_000;
 

@@ -236,7 +236,7 @@ impl Drop for Busy {
         let token = manager.push();
         autorelease(Ref::new(Item::new(4)));
         if next % 2 == 0 {
-            // At a thread's very end there are no tokens: the object is gone already.
+            // At a thread's very end nothing was pushed, and there is nothing to pop.
             if manager.pop(token).is_err() {
                 fail("a destructor's own token could not be popped");
             }

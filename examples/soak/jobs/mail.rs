@@ -34,12 +34,12 @@ pub fn release_to_ui(worker: &mut Worker) {
     worker.stage.ui.release(item.clone());
     // Destructors that run there use pools there.
     let busy = OnDrop::new(|| AutoreleasePool::new().create(Item::new(1)).look());
-    worker.stage.ui.release(Ref::new(busy_send(busy)));
+    worker.stage.ui.release(Ref::new(shared(busy)));
     same("a number after its release", item.number(), 9);
 }
 
-/// Says no more than that it may be sent; `OnDrop` holds a cell.
-fn busy_send<F: FnOnce() + Send>(on_drop: OnDrop<F>) -> std::sync::Mutex<OnDrop<F>> {
+/// `OnDrop` has a cell, and cannot be shared by itself.
+fn shared<F: FnOnce() + Send>(on_drop: OnDrop<F>) -> std::sync::Mutex<OnDrop<F>> {
     std::sync::Mutex::new(on_drop)
 }
 

@@ -3,7 +3,7 @@
 
 use crate::bomb;
 use crate::ledger::{LEDGER, fail, same};
-use crate::payload::{Busy, Chain, Item, Stay, Thing};
+use crate::payload::{Bomb, Busy, Chain, Item, Stay, Thing};
 use crate::stage::{Stage, post};
 use crate::worker::Worker;
 use releasepool::{
@@ -134,7 +134,7 @@ fn bombs(id: u64) {
     }
     let mut pool = AutoreleasePool::new();
     pool.create(Item::new(1)).look();
-    pool.create(crate::payload::Bomb::new(id));
+    pool.create(Bomb::new(id));
     let got_out = bomb::defuse(|| pool.drain());
     same("a panic in a teardown", got_out, Err(Some(id)));
 }

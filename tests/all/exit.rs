@@ -128,6 +128,30 @@ fn thread_ends_and_managers_that_feed_each_other_are_drained_to_a_fixpoint() {
     assert!(log.ids().into_iter().eq((0..100).rev()));
 }
 
+#[test]
+fn thread_ends_with_token_pools_that_feed_managers_whose_turn_is_over() {
+    let log = Log::new();
+    let (inner_log, next_log) = (log.clone(), log.clone());
+    fresh_to_the_end(move || {
+        // In this order on the thread.
+        let managers = [(); 3].map(|()| PoolManager::new());
+        for manager in &managers {
+            drop(manager.pool());
+        }
+        let [first, second, third] = managers;
+        let _never_popped = third.push();
+        third.autorelease(Ref::new(on_drop(move || {
+            inner_log.note(3);
+            let _never_popped = second.push();
+            second.autorelease(Ref::new(on_drop(move || {
+                inner_log.note(2);
+                first.autorelease(Ref::new(inner_log.probe(1)));
+            })));
+        })));
+    });
+    assert_eq!(next_log.ids(), [3, 2, 1]);
+}
+
 /// Never stops autoreleasing. Only for child processes: after a million it gives up
 /// with an exit code of its own.
 struct Endless;
@@ -135,8 +159,9 @@ struct Endless;
 const GAVE_UP: i32 = 77;
 const ENDLESS: u32 = 1_000_000;
 
+static MADE: AtomicU32 = AtomicU32::new(0);
+
 fn another_one() {
-    static MADE: AtomicU32 = AtomicU32::new(0);
     if MADE.fetch_add(1, Ordering::Relaxed) > ENDLESS {
         eprintln!("never cut off");
         std::process::exit(GAVE_UP);
@@ -166,6 +191,8 @@ fn thread_ends_with_endless_regeneration_in_the_root_pool_and_is_cut_off() {
     let child = child!(|| {
         let events = events_of_a_thread(|| autorelease(Ref::new(Endless)));
         assert_loud_leak(&events, "Endless");
+        // The first, and 100,000 generations.
+        assert_eq!(MADE.load(Ordering::Relaxed), 100_001);
     });
     child.assert_success();
 }
@@ -203,6 +230,7 @@ fn thread_ends_with_endless_regeneration_through_ever_new_token_pools_and_is_cut
             events.iter().any(|event| event.kind == EventKind::CutOff),
             "{events:?}"
         );
+        assert_eq!(MADE.load(Ordering::Relaxed), 100_000);
     });
     child.assert_success();
 }

@@ -213,6 +213,17 @@ fn snapshot_shows_each_thread() {
         assert_eq!((mine.open_pools, mine.root_entries), (2, 0));
         assert_eq!(mine.totals.pools_pushed, 2);
         let shown = snapshot.to_string();
+        let row = shown
+            .lines()
+            .find(|row| row.starts_with("fresh ("))
+            .unwrap();
+        let figures: Vec<u64> = row
+            .split_whitespace()
+            .skip(2)
+            .map(|figure| figure.parse().unwrap())
+            .collect();
+        // Open, root, pushed, autoreleased, released, created, destroyed, handed over.
+        assert_eq!(figures, [2, 0, 2, 0, 0, 1, 0, 0], "{shown}");
         assert!(
             shown.contains(&format!("fresh ({me})")) && shown.contains("(ended)"),
             "{shown}"

@@ -10,6 +10,20 @@ fn global() -> &'static PoolManager {
 }
 
 #[test]
+fn a_name_goes_with_its_pool() {
+    fresh(|| {
+        drop(AutoreleasePool::named("empty"));
+        let pool = AutoreleasePool::new();
+        assert_eq!(pool.name(), "unnamed");
+        drop(pool);
+        let pool = AutoreleasePool::named("used");
+        pool.create(());
+        drop(pool);
+        assert_eq!(AutoreleasePool::new().name(), "unnamed");
+    });
+}
+
+#[test]
 fn the_innermost_open_pool_is_current() {
     let outer = AutoreleasePool::new();
     autorelease(Ref::new(0));

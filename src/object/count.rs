@@ -251,18 +251,13 @@ impl Count {
     }
 
     pub(crate) fn strong(&self) -> usize {
-        let word = self.0.load(Ordering::Relaxed);
-        if word & HELD == 0 {
-            0
-        } else {
-            strong(word) as usize
-        }
+        strong(self.0.load(Ordering::Relaxed)) as usize
     }
 
     /// 0 if there is no strong reference.
     pub(crate) fn weak(&self) -> usize {
         let word = self.0.load(Ordering::Relaxed);
-        if strong(word) == 0 || word & HELD == 0 {
+        if strong(word) == 0 {
             0
         } else {
             weak(word) as usize

@@ -83,6 +83,21 @@ fn destructor_autoreleases_in_the_drain_of_the_root_without_a_warning_of_its_own
 }
 
 #[test]
+fn what_is_sent_here_autoreleases_in_a_drain_of_the_empty_root_without_a_warning() {
+    fresh(|| {
+        let log = Log::new();
+        let inner_log = log.clone();
+        let me = PoolManager::global().current_thread().unwrap();
+        me.release(Ref::new(on_drop(move || {
+            autorelease(Ref::new(inner_log.probe(0)));
+        })));
+        PoolManager::global().drain_root();
+        assert_eq!(log.ids(), [0]);
+        assert_eq!(events(EventKind::NoPool).len(), 0);
+    });
+}
+
+#[test]
 fn a_thread_that_never_ends_is_seen_by_the_watermark_of_its_root_pool() {
     fresh(|| {
         let manager = PoolManager::builder().root_watermark(10).build();

@@ -10,6 +10,24 @@ fn global() -> &'static PoolManager {
 }
 
 #[test]
+fn tokens_of_many_pools_each_name_their_own() {
+    fresh(|| {
+        let manager = PoolManager::new();
+        let log = Log::new();
+        let push = |id| {
+            let token = manager.push();
+            manager.autorelease(Ref::new(log.probe(id)));
+            token
+        };
+        let tokens: Vec<_> = (0..100).map(push).collect();
+        for (id, &token) in tokens.iter().enumerate().rev() {
+            assert_eq!(manager.pop(token), Ok(1));
+            assert_eq!(log.ids().last(), Some(&(id as u32)));
+        }
+    });
+}
+
+#[test]
 fn a_token_pool_is_current_until_it_is_popped() {
     fresh(|| {
         let log = Log::new();

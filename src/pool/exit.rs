@@ -11,7 +11,8 @@ use crate::sync::catch_unwind;
 use crate::thread::inbox;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
-use crate::unwind::{FirstPanic, report};
+use crate::unwind::{FirstPanic, Payload, report};
+use std::ptr;
 use std::sync::Arc;
 
 /// Generations of destructors that may feed the pools of an ending thread, and
@@ -85,33 +86,35 @@ struct Exit<'x> {
 }
 
 impl Exit<'_> {
-    /// Empties all root and token pools once. Whether there was anything.
+    /// Empties all root and token pools once. Whether there was anything: foreign code
+    /// may then have filled others, even if no entry was released.
     fn empty_all(&mut self) -> bool {
         let mut any = false;
         for stack in stacks(self.local) {
             while let Some(head) = stack.last_token() {
-                any |= self.empty(head);
+                any = true;
+                let panic = self.empty(head);
                 // Destructors may have pushed others.
-                if stack
-                    .last_token()
-                    .is_some_and(|last| std::ptr::eq(last, head))
-                {
+                let closing = stack.last_token().is_some_and(|last| ptr::eq(last, head));
+                if closing {
                     token::close(stack, head);
                 }
+                // Only now, as foreign code hears of it, which may pop and push.
+                panic.into_iter().for_each(report);
             }
             if !stack.root.is_empty() {
-                any |= self.empty(&stack.root);
+                any = true;
+                self.empty(&stack.root).into_iter().for_each(report);
             }
         }
         any
     }
 
-    /// Empties a pool; after too many drains, by leaking. Whether anything was
-    /// released.
-    fn empty(&mut self, head: &Head) -> bool {
+    /// Empties a pool; after too many drains, by leaking. Gives the first panic.
+    fn empty(&mut self, head: &Head) -> Option<Payload> {
         if self.drains >= LIMIT {
             self.leak(head);
-            return false;
+            return None;
         }
         self.drains += 1;
         match catch_unwind(|| drain::drain(head, Some(LIMIT))) {
@@ -119,13 +122,10 @@ impl Exit<'_> {
                 if outcome.cut.is_some() {
                     self.leak(head);
                 }
-                outcome.report() > 0
+                outcome.panic
             }
             // A drain lets none out; but here one would end the process.
-            Err(payload) => {
-                report(payload);
-                true
-            }
+            Err(payload) => Some(payload),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::event::{Event, EventKind};
 use crate::thread::key::ThreadKey;
 use crate::thread::record::current_label;
 use crate::unwind::{FirstPanic, resume_or_report};
+use std::ptr;
 use std::sync::Arc;
 
 /// Names one pool that was pushed by
@@ -91,10 +92,7 @@ pub(crate) fn pop(namespace: &Arc<Namespace>, token: PoolToken) -> Result<usize,
         };
         let stack = local.find(namespace).ok_or(PopError::Stale)?;
         let head = local.head(token.index).ok_or(PopError::Stale)?;
-        if head.generation.get() != token.generation
-            || head.kind.get() != Kind::Token
-            || !std::ptr::eq(head.stack.get(), stack)
-        {
+        if !is_open(head, token.generation) || !ptr::eq(head.stack.get(), stack) {
             return Err(PopError::Stale);
         }
         if stack.token_is_draining(head) {
@@ -104,13 +102,19 @@ pub(crate) fn pop(namespace: &Arc<Namespace>, token: PoolToken) -> Result<usize,
     })
 }
 
+/// Whether the token pool of this generation has not been closed.
+fn is_open(head: &Head, generation: u32) -> bool {
+    head.generation.get() == generation && head.kind.get() == Kind::Token
+}
+
 fn pop_down_to(stack: &Stack, head: &Head) -> usize {
+    let generation = head.generation.get();
     let mut panics = FirstPanic::default();
     let mut released = 0;
     let mut rounds = 0;
     while let Some(last) = stack.last_token() {
         if last.is_untouched() && !stack.local().has_duties(stack) {
-            let found = std::ptr::eq(last, head);
+            let found = ptr::eq(last, head);
             close(stack, last);
             if found {
                 break;
@@ -119,23 +123,23 @@ fn pop_down_to(stack: &Stack, head: &Head) -> usize {
         }
         let outcome = drain::drain(last, None);
         released += outcome.released;
+        rounds += 1;
+        // Destructors may have pushed others, which go first.
+        let closing = stack.last_token().is_some_and(|now| ptr::eq(now, last));
+        if closing {
+            close(stack, last);
+        }
+        // Only now: foreign code hears of it, which may pop and push, and so may put
+        // another pool in the place of this one.
         if let Some(payload) = outcome.panic {
             panics.note(payload);
         }
-        rounds += 1;
-        if rounds == drain::WARN_AT && !std::ptr::eq(last, head) {
+        let found = ptr::eq(last, head);
+        if rounds == drain::WARN_AT && !found {
             let event = Event::new(EventKind::EndlessDrain, current_label());
-            event.pool(head.name()).count(rounds as usize).emit();
+            event.pool("token").count(rounds as usize).emit();
         }
-        // Destructors may have pushed others, which go first.
-        if !stack
-            .last_token()
-            .is_some_and(|now| std::ptr::eq(now, last))
-        {
-            continue;
-        }
-        close(stack, last);
-        if std::ptr::eq(last, head) {
+        if closing && found || !is_open(head, generation) {
             break;
         }
     }
@@ -158,5 +162,27 @@ pub(super) fn close(stack: &Stack, head: &Head) {
     } else {
         head.kind.set(Kind::Free);
         stack.stats.count_closed();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::namespace::RootPolicy;
+
+    #[test]
+    fn a_place_whose_generations_are_used_up_is_never_used_again() {
+        let namespace = Arc::new(Namespace::new(None, 1, RootPolicy::Report));
+        let first = push(&namespace);
+        assert_eq!(pop(&namespace, first), Ok(0));
+        let head = |f: fn(&Head)| {
+            local::with(|local| f(local.and_then(|local| local.head(first.index)).unwrap()));
+        };
+        head(|head| head.generation.set(u32::MAX));
+        let last = push(&namespace);
+        assert_eq!((last.index, last.generation), (first.index, u32::MAX));
+        assert_eq!(pop(&namespace, last), Ok(0));
+        assert_eq!(pop(&namespace, last), Err(PopError::Stale));
+        assert_ne!(push(&namespace).index, first.index);
     }
 }

@@ -346,6 +346,61 @@ fn thread_ends_and_what_an_object_sent_to_it_autoreleases_is_released() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn thread_ends_and_what_the_last_orphan_autoreleases_is_released() {
+    // Alone, so that no other thread runs the orphan.
+    let child = child!(|| {
+        let log = Log::new();
+        let inner_log = log.clone();
+        let gone = fresh_to_the_end(|| global().current_thread().unwrap());
+        fresh_to_the_end(move || {
+            let other = PoolManager::new();
+            let me = global().current_thread().unwrap();
+            drop(AutoreleasePool::new());
+            me.release(Ref::new(on_drop(move || {
+                let _left_empty = other.push();
+                gone.release(Ref::new(on_drop(move || {
+                    autorelease(Ref::new(inner_log.probe(0)));
+                })));
+            })));
+        });
+        assert_eq!(log.ids(), [0]);
+    });
+    child.assert_success();
+}
+
+#[test]
+fn thread_ends_and_a_first_use_of_a_manager_clears_none_away_meanwhile() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    fresh_to_the_end(move || {
+        let abandoned = PoolManager::new();
+        abandoned.autorelease(Ref::new(inner_log.probe(1)));
+        autorelease(Ref::new(on_drop(move || {
+            PoolManager::new().autorelease(Ref::new(0));
+            inner_log.note(0);
+        })));
+    });
+    assert_eq!(log.ids(), [0, 1], "one manager after the other");
+}
+
+#[test]
+fn thread_ends_and_a_token_pushed_by_the_payload_of_a_panic_is_drained() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    fresh_to_the_end(move || {
+        let token = global().push();
+        let payload = on_drop(move || {
+            let _ = global().pop(token);
+            let _left = global().push();
+            autorelease(Ref::new(inner_log.probe(0)));
+        });
+        autorelease(Ref::new(on_drop(move || std::panic::panic_any(payload))));
+    });
+    assert_eq!(log.ids(), [0]);
+}
+
+#[test]
 fn thread_ends_with_a_leaked_guard_pool_that_swallows_nothing_of_its_mail() {
     let log = Log::new();
     let inner_log = log.clone();

@@ -1,6 +1,6 @@
 //! Pools that are named by tokens.
 
-use crate::support::{Log, fresh, on_drop};
+use crate::support::{Log, fresh, fresh_to_the_end, on_drop, panic_of};
 use releasepool::{AutoreleasePool, PoolManager, PopError, Ref, autorelease};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -322,4 +322,51 @@ fn pop_errors_say_what_is_wrong() {
         assert!(errors[..i].iter().all(|other| other.to_string() != text));
     }
     assert!(errors[1].to_string().contains(&key.to_string()));
+}
+
+/// Autoreleases, into the current pool, an object whose panic is a second one when the
+/// pool is popped: nobody gets it, and `then` runs when its payload is dropped.
+fn panic_and_then(then: impl FnOnce() + Send + 'static) {
+    let payload = on_drop(then);
+    autorelease(Ref::new(on_drop(move || std::panic::panic_any(payload))));
+    let _inner = global().push();
+    autorelease(Ref::new(on_drop(|| panic!("the first"))));
+}
+
+#[test]
+fn token_popped_by_the_payload_of_a_panic_in_its_own_pop_takes_no_other_pool_along() {
+    fresh(|| {
+        let log = Log::new();
+        let outer = global().push();
+        autorelease(Ref::new(log.probe(0)));
+        let token = global().push();
+        let _middle = global().push();
+        let popped = Log::new();
+        let inner_popped = popped.clone();
+        panic_and_then(move || {
+            assert_eq!(global().pop(token), Ok(0), "it is empty, but still open");
+            inner_popped.note(0);
+        });
+        assert_eq!(panic_of(|| global().pop(token)), "the first");
+        assert_eq!(popped.count(), 1);
+        assert_eq!(log.count(), 0, "the outer pool is still open");
+        assert_eq!(global().pop(outer), Ok(1));
+    });
+}
+
+#[test]
+fn token_pushed_by_the_payload_of_a_panic_in_a_pop_is_not_taken_for_the_one_that_it_replaces() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    fresh_to_the_end(move || {
+        let token = global().push();
+        panic_and_then(move || {
+            let _ = global().pop(token);
+            let _left = global().push();
+            autorelease(Ref::new(inner_log.probe(0)));
+        });
+        assert_eq!(panic_of(|| global().pop(token)), "the first");
+        assert_eq!(global().pop(token), Err(PopError::Stale));
+    });
+    assert_eq!(log.ids(), [0], "at the end of the thread, if not before");
 }

@@ -415,3 +415,28 @@ fn orphaned_closure_is_left_by_the_successor_to_another_thread() {
     });
     child.assert_success();
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
+    // Alone, so that the slot of the thread that ends is the next to be taken.
+    let child = child!(|| {
+        let log = Log::new();
+        let (tell, told) = std::sync::mpsc::channel();
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let target = thread::spawn(move || {
+            tell.send(me()).unwrap();
+            let _ = wait.recv();
+        });
+        let handle = told.recv().unwrap();
+        let inner_log = log.clone();
+        handle.post(move || inner_log.note(0)).unwrap();
+        drop(go);
+        target.join().unwrap();
+        // The sender's first use of the crate, but for the post.
+        drop(AutoreleasePool::new());
+        assert!(global().quiesce(Duration::ZERO));
+        assert_eq!(log.ids(), [0]);
+    });
+    child.assert_success();
+}

@@ -327,6 +327,57 @@ fn shutdown_that_panics_has_asked_the_other_threads() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_asks_once() {
+    passed(&child!(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let worker = Crew::new("worker");
+        let (theirs, inner_log) = (manager.clone(), log.clone());
+        worker.run(move || theirs.autorelease(Ref::new(inner_log.probe(0))));
+        manager.shutdown(Duration::ZERO).unwrap_err();
+        let (theirs, inner_log) = (manager.clone(), log.clone());
+        worker.run(move || {
+            drop(theirs.pool());
+            theirs.autorelease(Ref::new(inner_log.probe(1)));
+            drop(theirs.pool());
+        });
+        assert_eq!(log.ids(), [0], "what came later waits in the root pool");
+        worker.dismiss();
+    }));
+}
+
+/// A chain whose last link panics.
+struct Link(Option<Ref<Link>>);
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        assert!(self.0.is_some(), "the last link");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_asks_for_a_root_pool_with_a_panic_deep_down_and_the_pool_is_closed() {
+    passed(&child!(|| {
+        let manager = PoolManager::new();
+        let worker = Crew::new("worker");
+        let theirs = manager.clone();
+        worker.run(move || {
+            let chain = (0..5_000).fold(None, |rest, _| Some(Ref::new(Link(rest))));
+            theirs.autorelease(chain.unwrap());
+        });
+        manager.shutdown(Duration::ZERO).unwrap_err();
+        let theirs = manager.clone();
+        worker.run(move || {
+            assert_eq!(panic_of(|| drop(theirs.pool())), "the last link");
+        });
+        manager.shutdown(Duration::ZERO).unwrap();
+        worker.dismiss();
+    }));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_by_several_threads_at_once() {
     passed(&child!(|| {
         let manager = PoolManager::new();
@@ -415,7 +466,8 @@ fn quiesce_called_by_an_orphaned_closure_does_not_hang() {
             for id in 0..2 {
                 let log = closures.clone();
                 me.post(move || {
-                    manager.quiesce(Duration::from_millis(5));
+                    let done = manager.quiesce(Duration::from_millis(5));
+                    assert_eq!(done, id == 1, "its caller is not in its way");
                     log.note(id);
                 })
                 .unwrap();

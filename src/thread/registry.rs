@@ -288,4 +288,20 @@ mod tests {
             "the slot is reused"
         );
     }
+    #[test]
+    fn a_slot_whose_generations_are_used_up_is_never_taken_again() {
+        let registry = Registry::new();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();
+        registry.leave(claim());
+        let used_up = u64::from(u32::MAX - 1) * GENERATION;
+        registry
+            .slot(0)
+            .unwrap()
+            .state
+            .store(used_up, Ordering::Relaxed);
+        let last = claim();
+        assert_eq!(last, ThreadKey::new(0, u32::MAX));
+        registry.leave(last);
+        assert_eq!(claim(), ThreadKey::new(1, 1));
+    }
 }

@@ -59,6 +59,27 @@ fn release_of_a_dead_object_by_a_pool_aborts() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn release_of_too_many_entries_for_one_object_by_a_pool_aborts() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let pool = AutoreleasePool::new();
+        let object = Ref::new(Texture(0));
+        let _memory = Ref::downgrade(&object);
+        let raw = Ref::as_ptr(&object);
+        pool.autorelease(object.clone());
+        pool.autorelease(object);
+        // SAFETY: none: this is the misuse that is looked for. One of two references is
+        // left, for two entries.
+        unsafe { Ref::decrement_strong_count(raw) };
+        drop(pool);
+    });
+    child.assert_aborted_saying(&["Texture", "released more often than it was retained"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn retain_of_a_dead_object_aborts() {
     if !CHECKS {
         return;
@@ -121,6 +142,19 @@ fn retained_by_its_own_destructor_in_a_drain() {
         pool.autorelease(undead());
         drop(pool);
     }));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn retained_by_the_destructor_of_its_own_slice_in_a_drain() {
+    let child = child!(|| {
+        let slice: Ref<[Undead]> = Ref::from([Undead]);
+        *SELF.lock().unwrap() = Ref::as_ptr(&slice).cast::<Undead>().expose_provenance();
+        let pool = AutoreleasePool::new();
+        pool.autorelease(slice);
+        drop(pool);
+    });
+    assert_died_once(&child);
 }
 
 #[test]

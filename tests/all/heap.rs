@@ -1,11 +1,12 @@
 //! What is allocated, and that all of it is given back.
 
-use crate::support::child;
 #[cfg(target_os = "linux")]
 use crate::support::resident;
+use crate::support::{child, panic_of};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool, event};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicIsize, Ordering};
 use std::thread;
 
@@ -225,6 +226,50 @@ fn deep_structures_leave_nothing() {
             assert!(head.as_ref().is_some_and(|head| head.0.is_some()));
         });
         assert!(left < 4_096, "{left} bytes");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn destructors_that_panic_leave_nothing() {
+    struct Bomb([u8; 1000]);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            assert_eq!(self.0[0], 0, "on purpose");
+        }
+    }
+    impl Clone for Bomb {
+        fn clone(&self) -> Self {
+            assert_eq!(self.0[1], 0, "on purpose");
+            Self([0; 1000])
+        }
+    }
+    let child = child!(|| {
+        std::panic::set_hook(Box::new(|_| ()));
+        event::set_hook(Some(|_| ()));
+        let before = PoolManager::global().snapshot().live_objects();
+        let left = left_over(20, || {
+            // Alone, with a weak reference, as slices, and a slice half made.
+            panic_of(|| drop(Ref::new(Bomb([1; 1000]))));
+            let weakly = Ref::new(Bomb([1; 1000]));
+            let weak = Ref::downgrade(&weakly);
+            panic_of(|| drop(weakly));
+            drop(weak);
+            panic_of(|| drop(Ref::<[Bomb]>::from([Bomb([1; 1000])])));
+            let half = [
+                Bomb([0; 1000]),
+                Bomb([0, 1].repeat(500).try_into().unwrap()),
+            ];
+            let panic = catch_unwind(|| Ref::<[Bomb]>::from(&half[..]));
+            assert!(panic.is_err());
+            panic_of(|| {
+                let pool = AutoreleasePool::new();
+                pool.create(Bomb([1; 1000]));
+            });
+        });
+        assert!(left < 1_000, "{left} bytes");
+        assert_eq!(PoolManager::global().snapshot().live_objects(), before);
     });
     child.assert_success();
 }

@@ -56,6 +56,12 @@ pub const MODELS: &[Model] = &[
     )
     // As above.
     .bounded(6),
+    Model::new(
+        "orphans_counted",
+        "a release is orphaned while a closure waits for another thread: quiesce knows of it",
+        &["released by quiesce", "released later"],
+        orphans_counted,
+    ),
 ];
 
 /// Sends a probe to the main thread, which leaves, and drains.
@@ -197,6 +203,39 @@ fn orphans_quiesce() -> String {
         0 => "0 ran both",
         2 => "1 ran both",
         _ => "each ran one",
+    }
+    .to_owned()
+}
+
+fn orphans_counted() -> String {
+    let manager = PoolManager::global();
+    let gone = spawn(|| {
+        let this = PoolManager::global().current_thread().unwrap();
+        this.post(|| ran_on().push(me())).unwrap();
+        this
+    });
+    let gone = gone.join().unwrap();
+    // Having its slot, this thread leaves the closure to another.
+    let this = manager.current_thread().unwrap();
+    assert_eq!(model::slot(this.key()), model::slot(gone.key()));
+    let r = Ref::new(Probe::new());
+    let sender = loom::thread::spawn(move || gone.release(r));
+    // So that loom lets the sender go first, too.
+    loom::thread::yield_now();
+    assert!(!manager.quiesce(Duration::ZERO), "the closure still waits");
+    let released = take_deaths().len();
+    sender.join().unwrap();
+    let other = spawn(|| {
+        let manager = PoolManager::global();
+        manager.current_thread().unwrap();
+        assert!(manager.quiesce(Duration::ZERO));
+        me()
+    });
+    assert_eq!(other.join().unwrap(), std::mem::take(&mut *ran_on())[0]);
+    assert_eq!(released + take_deaths().len(), 1);
+    match released {
+        1 => "released by quiesce",
+        _ => "released later",
     }
     .to_owned()
 }

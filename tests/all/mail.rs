@@ -440,3 +440,42 @@ fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
     });
     child.assert_success();
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn one_drain_releases_what_was_sent_and_what_was_orphaned() {
+    // Alone, so that no other thread runs the orphan.
+    let child = child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(me);
+        let pool = AutoreleasePool::new();
+        me().release(Ref::new(log.probe(0)));
+        gone.release(Ref::new(log.probe(1)));
+        drop(pool);
+        assert_eq!(log.ids(), [0, 1]);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn closures_of_a_thread_that_ended_keep_their_order() {
+    let child = child!(|| {
+        let log = Log::new();
+        let inner_log = log.clone();
+        let post = move |id| {
+            let log = inner_log.clone();
+            me().post(move || log.note(id)).unwrap();
+        };
+        let _this_thread_has_a_slot = me();
+        fresh_to_the_end(move || {
+            post(0);
+            // Takes it out of the inbox.
+            drop(AutoreleasePool::new());
+            post(1);
+        });
+        assert!(global().quiesce(Duration::ZERO));
+        assert_eq!(log.ids(), [0, 1]);
+    });
+    child.assert_success();
+}

@@ -346,6 +346,22 @@ fn shutdown_asks_once() {
     }));
 }
 
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_does_not_ask_its_own_thread() {
+    passed(&child!(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        manager.shutdown(Duration::ZERO).unwrap();
+        manager.autorelease(Ref::new(log.probe(0)));
+        manager.shutdown(Duration::ZERO).unwrap();
+        assert_eq!(log.ids(), [0]);
+        manager.autorelease(Ref::new(log.probe(1)));
+        drop(manager.pool());
+        assert_eq!(log.ids(), [0], "what came later waits in the root pool");
+    }));
+}
+
 /// A chain whose last link panics.
 struct Link(Option<Ref<Link>>);
 

@@ -4,7 +4,7 @@
 //! Thread-locals are torn down newest first, by the order of their first use. One that
 //! was used before the crate is torn down after the crate's exit from the thread.
 
-use crate::support::{Log, fresh_to_the_end, listen, on_drop};
+use crate::support::{Log, child, fresh_to_the_end, listen, on_drop};
 use releasepool::{
     AutoreleasePool, PoolManager, PopError, Ref, Weak, autorelease, autoreleasepool, settle,
 };
@@ -297,6 +297,29 @@ fn a_thread_can_send_to_itself_until_its_exit_and_nothing_is_lost_after() {
     }
     crate::support::quiesce_until(|| log.count() >= 3);
     assert_eq!(log.ids(), [1, 2, 3]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn quiesce_in_every_tls_destructor_releases_what_was_orphaned() {
+    // Alone, so that no other thread runs the orphan, or hands over any.
+    let child = child!(|| {
+        for when in ALWAYS {
+            let log = Log::new();
+            let inner_log = log.clone();
+            let gone = fresh_to_the_end(|| global().current_thread().unwrap());
+            let handed_over = || global().snapshot().departed.handed_over;
+            let before = handed_over();
+            at_teardown(when, move || {
+                gone.release(Ref::new(inner_log.probe(0)));
+                assert!(global().quiesce(Duration::ZERO));
+                assert_eq!(inner_log.ids(), [0], "{when:?}");
+            });
+            assert_eq!(log.ids(), [0]);
+            assert_eq!(handed_over() - before, 1, "{when:?}");
+        }
+    });
+    child.assert_success();
 }
 
 #[test]

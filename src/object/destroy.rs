@@ -123,6 +123,16 @@ impl Scope {
             settle_now();
         }
     }
+
+    /// The same with panics kept: to the end, as the payload of one that is reported
+    /// may queue more where it is dropped.
+    pub(crate) fn settle_all(&self, panics: &mut FirstPanic) {
+        while self.outermost && NEST.with(|nest| !nest.is_empty()) {
+            panics.guard(|| {
+                settle_now();
+            });
+        }
+    }
 }
 
 impl Drop for Scope {

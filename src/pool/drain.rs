@@ -111,7 +111,7 @@ fn drain_asked(
     }
     stack.namespace.changed.wake();
     // What that drain queued, as it was not the outermost.
-    panics.guard(|| scope.settle());
+    scope.settle_all(panics);
 }
 
 struct Run<'d> {
@@ -200,7 +200,7 @@ impl<'d> Run<'d> {
     fn panicked(&self, payload: Payload, panics: &mut FirstPanic) {
         panics.note(payload);
         // What the one that panicked had queued.
-        panics.guard(|| self.scope.settle());
+        self.scope.settle_all(panics);
     }
 
     /// Releases what other threads have sent, and what that adds to the pool. Once:

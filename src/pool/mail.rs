@@ -74,5 +74,5 @@ pub(crate) fn deliver_orphans(scope: &Scope, panics: &mut FirstPanic) -> bool {
 
 pub(crate) fn run(message: Message, scope: &Scope, panics: &mut FirstPanic) {
     panics.guard(|| message.run());
-    panics.guard(|| scope.settle());
+    scope.settle_all(panics);
 }

@@ -1,7 +1,7 @@
 //! Destructors that panic while others wait in the queue for deep structures: those
 //! belong to the same drain, and die in it.
 
-use crate::support::{Log, events, fresh, panic_of};
+use crate::support::{Log, events, fresh, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
 
@@ -188,4 +188,39 @@ fn panic_above_a_queue_in_an_abandoned_managers_root_pool_at_thread_exit() {
         }));
     });
     assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
+}
+
+/// A chain whose last link, which queues, does `then`.
+struct Tail<F: FnOnce() + 'static>(#[expect(dead_code)] Option<Ref<Tail<F>>>, Option<F>);
+
+impl<F: FnOnce()> Drop for Tail<F> {
+    fn drop(&mut self) {
+        if let Some(then) = self.1.take() {
+            then();
+        }
+    }
+}
+
+fn tail<F: FnOnce() + 'static>(then: F) -> Ref<Tail<F>> {
+    let last = Ref::new(Tail(None, Some(then)));
+    (0..DEPTH).fold(last, |rest, _| Ref::new(Tail(Some(rest), None)))
+}
+
+#[test]
+fn payload_that_fills_the_queue_at_the_end_of_a_drain_leaves_the_pool_in_order() {
+    fresh(|| {
+        let pool = AutoreleasePool::new();
+        pool.create(on_drop(|| {
+            drop(tail(|| {
+                // The second panic: its payload is dropped where it is reported.
+                std::panic::panic_any(on_drop(|| {
+                    drop(tail(|| panic!("the third")));
+                }));
+            }));
+            panic!("the first");
+        }));
+        assert_eq!(panic_of(|| drop(pool)), "the first");
+        autorelease(Ref::new(0));
+        assert_eq!(PoolManager::global().drain_root(), 1, "the pool is closed");
+    });
 }

@@ -17,7 +17,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
 
 /// Stack, in bytes, that nested destructors may use before they queue.
-pub(crate) const LIMIT: usize = if SMALL { 2 * 1024 } else { 32 * 1024 };
+pub(crate) const LIMIT: usize = if SMALL { 2_048 } else { 32_768 };
 
 struct Nest {
     /// Stack address of the outermost release; 0 when there is none.

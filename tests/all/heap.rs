@@ -217,6 +217,78 @@ fn managers_that_come_and_go_on_one_thread_leave_nothing() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn objects_take_a_header_and_slices_a_length_more() {
+    fn bytes_of<R>(make: impl FnOnce() -> R) -> isize {
+        let before = BYTES.load(Ordering::Relaxed);
+        let made = make();
+        let bytes = BYTES.load(Ordering::Relaxed) - before;
+        drop(made);
+        bytes
+    }
+    #[repr(align(64))]
+    struct Aligned([u8; 64]);
+    let child = child!(|| {
+        drop(Ref::new(0));
+        assert_eq!(bytes_of(|| Ref::new([0u8; 48])), 16 + 48);
+        assert_eq!(bytes_of(|| Ref::new(())), 16);
+        assert_eq!(bytes_of(|| Ref::<str>::from("")), 24);
+        assert_eq!(bytes_of(|| Ref::<[u8]>::from([7; 40])), 24 + 40);
+        let aligned = bytes_of(|| Ref::new(Aligned([0; 64]))).abs_diff(64 + 64);
+        assert_eq!(aligned, 0, "the header fills what the alignment leaves");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn values_that_are_moved_out_leave_nothing() {
+    let child = child!(|| {
+        let left = left_over(100, || {
+            assert_eq!(Ref::try_unwrap(Ref::new(String::from("a"))).unwrap(), "a");
+            assert_eq!(Ref::into_inner(Ref::new(vec![1])).unwrap(), [1]);
+            assert_eq!(Ref::unwrap_or_clone(Ref::new(vec![2])), [2]);
+            let mut moved = Ref::new(vec![3]);
+            let weak = Ref::downgrade(&moved);
+            Ref::make_mut(&mut moved).push(4);
+            assert!(weak.upgrade().is_none());
+        });
+        assert_eq!(left, 0);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_thread_keeps_few_pages_for_later() {
+    let child = child!(|| {
+        drop(AutoreleasePool::new());
+        let object = Ref::new(0);
+        let left = left_over(1, || {
+            for entries in [1_000, 100_000, 1_000, 200_000] {
+                let pool = AutoreleasePool::new();
+                (0..entries).for_each(|_| _ = pool.autorelease(object.clone()));
+            }
+        });
+        assert!(left <= 0, "{left} bytes more the second time");
+        // 64 of 2 KiB.
+        let before = BYTES.load(Ordering::Relaxed);
+        std::thread::spawn(|| drop(AutoreleasePool::new()))
+            .join()
+            .unwrap();
+        let huge = std::thread::spawn(move || {
+            let pool = AutoreleasePool::new();
+            (0..200_000).for_each(|_| _ = pool.autorelease(object.clone()));
+            drop(pool);
+            BYTES.load(Ordering::Relaxed)
+        });
+        let kept = huge.join().unwrap() - before;
+        assert!(kept < 160 * 1_024, "{kept} bytes kept");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn deep_structures_leave_nothing() {
     struct Node(Option<Ref<Node>>);
     let child = child!(|| {

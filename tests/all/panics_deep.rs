@@ -53,6 +53,24 @@ fn chain(log: &Log, then: impl Fn(u32) -> Then) -> Ref<Link> {
     child.unwrap()
 }
 
+#[test]
+fn panic_in_a_nested_drain_does_not_run_a_queue_that_is_not_its_own() {
+    fresh(|| {
+        let log = Log::new();
+        let inner = log.clone();
+        drop(Ref::new(on_drop(move || {
+            drop(chain(&inner, |_| Then::Nothing));
+            let queued = inner.count();
+            assert!(queued < DEPTH as usize, "the last links wait");
+            let mut pool = AutoreleasePool::new();
+            pool.create(on_drop(|| panic!("nested")));
+            assert_eq!(panic_of(|| pool.drain()), "nested");
+            assert_eq!(inner.count(), queued, "for the outermost release");
+        })));
+        assert_eq!(log.count(), DEPTH as usize);
+    });
+}
+
 /// The head panics, the last link autoreleases.
 fn loud_head_late_tail(id: u32) -> Then {
     match id {

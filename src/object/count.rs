@@ -13,8 +13,7 @@
 //!
 //! * *alive*: strong ≥ 1, held 1.
 //! * *dead, not yet destroyed* (just released, or queued): strong 0, held 1. No
-//!   upgrade succeeds any more. If the pool had the only reference of any kind, the
-//!   word still counts it: nobody is there to read it.
+//!   upgrade succeeds any more.
 //! * *being destroyed, or destroyed*: held 0, and one weak reference stands for
 //!   the destructor and for the memory. A raw retain from inside the destructor
 //!   is inert: without `held` no release is ever the last one.
@@ -143,6 +142,13 @@ impl Count {
         } else {
             Ok(Released::Alive)
         }
+    }
+
+    /// For a sole owner: what `release` would have left, so that a release too many is
+    /// found while the object waits.
+    pub(crate) fn give_up_sole(&self) {
+        // Relaxed: nobody else can see it.
+        self.0.store(HELD, Ordering::Relaxed);
     }
 
     /// For a sole owner, just before the destructor.

@@ -102,11 +102,20 @@ impl Scope {
         })
     }
 
+    /// Queues an object that only the caller can reach: for a deep scope.
+    ///
+    /// # Safety
+    /// `Count::release_many` said `Sole`.
+    pub(crate) unsafe fn queue_sole(&self, thin: Thin) {
+        // SAFETY: ours alone.
+        unsafe { header(thin) }.count.give_up_sole();
+        NEST.with(|nest| nest.push(thin));
+    }
+
     /// Destroys a dead object, or queues it in a deep scope.
     ///
     /// # Safety
-    /// The caller made the last release, or has the only reference of any kind, and
-    /// gives the object up.
+    /// The caller made the last release, and gives the object up.
     pub(crate) unsafe fn destroy_last(&self, thin: Thin) {
         if self.deep {
             NEST.with(|nest| nest.push(thin));

@@ -234,7 +234,9 @@ impl<'d> Run<'d> {
             // SAFETY: as above.
             match unsafe { checked(thin, object.count.release_many(n)) } {
                 Released::Alive => continue,
-                Released::Sole if !deep => {
+                // SAFETY: as `release_many` said.
+                Released::Sole if deep => unsafe { self.scope.queue_sole(thin) },
+                Released::Sole => {
                     stretch.destroyed += 1;
                     // SAFETY: as `release_many` said.
                     unsafe { (class.destroy)(thin) };
@@ -243,7 +245,7 @@ impl<'d> Run<'d> {
                     }
                 }
                 // SAFETY: as `release_many` said.
-                Released::Sole | Released::Last => unsafe { self.scope.destroy_last(thin) },
+                Released::Last => unsafe { self.scope.destroy_last(thin) },
             }
             if outermost {
                 self.scope.settle();

@@ -59,6 +59,31 @@ fn release_of_a_dead_object_by_a_pool_aborts() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn release_of_an_object_that_waits_in_the_queue_aborts() {
+    if !CHECKS {
+        return;
+    }
+    /// Drains a pool far down on the stack, and releases what that had once more.
+    #[inline(never)]
+    fn far_down(times: u32) {
+        let filler = std::hint::black_box([0u8; 1_024]);
+        if times > 0 {
+            far_down(times - 1);
+        } else {
+            let pool = AutoreleasePool::new();
+            let object = PoolRef::as_ptr(pool.create(Texture(0)));
+            drop(pool);
+            // SAFETY: none: the misuse that is looked for.
+            unsafe { Ref::decrement_strong_count(object) };
+        }
+        std::hint::black_box(&filler);
+    }
+    let child = child!(|| drop(Ref::new(crate::support::on_drop(|| far_down(64)))));
+    child.assert_aborted_saying(&["Texture", "released more often than it was retained"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn release_of_too_many_entries_for_one_object_by_a_pool_aborts() {
     if !CHECKS {
         return;

@@ -306,7 +306,8 @@ fn what_a_pool_lends_lives_until_it_is_drained() {
     let lent = pool.create(log.probe(1));
     let copy = lent;
     assert!(PoolRef::ptr_eq(lent, copy));
-    assert!(!PoolRef::ptr_eq(lent, pool.create(log.probe(1))));
+    let pair = AutoreleasePool::new();
+    assert!(!PoolRef::ptr_eq(pair.create(1), pair.create(1)));
     assert_eq!(PoolRef::get(lent).id, 1);
     let kept = PoolRef::retain(lent);
     let weak = PoolRef::downgrade(copy);

@@ -178,11 +178,10 @@ impl Stack {
         false
     }
 
-    /// Whether nothing is open or going on here.
+    /// Whether nothing is open here, current or not, and nothing is going on: a drain
+    /// has its barrier on top.
     pub(crate) fn is_idle(&self) -> bool {
-        self.stats.opened.get() == self.stats.closed()
-            && self.root.draining.get() == 0
-            && self.is_topmost(&self.root.frame)
+        self.stats.opened.get() == self.stats.closed() && self.is_topmost(&self.root.frame)
     }
 }
 

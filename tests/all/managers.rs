@@ -91,6 +91,28 @@ fn abandoned_manager_with_an_open_pool_leaves_it_valid() {
 }
 
 #[test]
+fn abandoned_manager_with_a_pool_that_is_open_but_not_current_is_left_alone() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        manager.autorelease(Ref::new(log.probe(0)));
+        let outer = manager.pool();
+        let inner = manager.pool();
+        // Takes the inner one, too, off what is current.
+        drop(outer);
+        drop(manager);
+        PoolManager::new().autorelease(Ref::new(()));
+        assert_eq!(log.count(), 0, "not cleared away yet");
+        let lent = inner.create(log.probe(1));
+        assert_eq!((lent.id, inner.len()), (1, 1));
+        drop(inner);
+        assert_eq!(log.ids(), [1]);
+        PoolManager::new().autorelease(Ref::new(()));
+        assert_eq!(log.ids(), [1, 0]);
+    });
+}
+
+#[test]
 fn abandoned_managers_root_is_released_by_the_next_first_use_of_a_manager() {
     fresh(|| {
         let log = Log::new();
@@ -213,10 +235,8 @@ fn snapshot_shows_each_thread() {
         assert_eq!((mine.open_pools, mine.root_entries), (2, 0));
         assert_eq!(mine.totals.pools_pushed, 2);
         let shown = snapshot.to_string();
-        let row = shown
-            .lines()
-            .find(|row| row.starts_with("fresh ("))
-            .unwrap();
+        let label = format!("fresh ({me})");
+        let row = shown.lines().find(|row| row.starts_with(&label)).unwrap();
         let figures: Vec<u64> = row
             .split_whitespace()
             .skip(2)

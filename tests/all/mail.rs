@@ -41,11 +41,13 @@ fn release_to_a_thread_happens_in_its_next_outermost_drain() {
 fn release_to_a_thread_happens_when_it_closes_a_pool_even_an_empty_one() {
     fresh(|| {
         let log = Log::new();
-        for id in 0..3 {
+        let token = global().push();
+        for id in 0..4 {
             me().release(Ref::new(log.probe(id)));
             match id {
                 0 => drop(AutoreleasePool::new()),
                 1 => autoreleasepool(|_| ()),
+                2 => assert_eq!(global().pop(token), Ok(0)),
                 _ => assert_eq!(global().drain_root(), 0),
             }
             assert_eq!(log.count() as u32, id + 1);

@@ -4,9 +4,10 @@
 //! runs on loom's atomics, cells, threads and thread-locals. A model
 //!
 //! * starts its threads by `loom::thread`, and calls [`thread_exit`] at the end of
-//!   each, the main one too, as loom runs the destructors of thread-locals only
-//!   after a `join` has returned;
-//! * calls [`begin`] first, and [`end`] last: it fails if an object still lives.
+//!   each, as loom runs the destructors of thread-locals only after a `join` has
+//!   returned;
+//! * calls [`begin`] first, and [`end`] last, which exits the main thread, and fails if
+//!   an object still lives.
 //!
 //! Run it in both [`Mode`]s: see [`set_mode`].
 

@@ -139,7 +139,7 @@ impl Watch<'_> {
         let resident = resident.map_or("n/a".to_owned(), |bytes| format!("{:.1}", mib(bytes)));
         self.out.say(&format!(
             "{:7.1} s  {:>9} live objects  {resident:>6} MiB ({:.1} allocated)  {} threads seen  {} pools pushed  \
-             {} panics caught  {} misuses  {} frames\n",
+             {} panics  {} misuses  {} frames\n",
             self.start.elapsed().as_secs_f64(),
             grouped(live),
             mib(heap::allocated()),

@@ -100,8 +100,9 @@ impl PoolManager {
     /// before: what is autoreleased from then on is not covered.
     ///
     /// # Errors
-    /// If something is still held at the deadline; the report says who holds what,
-    /// the calling thread's own open pools with it.
+    /// If something is still held at the deadline, or by nobody but the calling
+    /// thread; the report says who holds what, the calling thread's own open pools with
+    /// it.
     ///
     /// # Panics
     /// With the first panic of a closure or destructor, at the end.
@@ -123,8 +124,10 @@ impl PoolManager {
             let holds = |t: &ThreadSnapshot| t.open_pools > 0 || t.root_entries > 0;
             let holders: Vec<_> = snapshot.threads.into_iter().filter(holds).collect();
             let done = holders.is_empty() && orphans == 0;
+            // While it waits here, the calling thread closes nothing.
+            let in_vain = orphans == 0 && holders.iter().all(|t| Some(t.key) == me);
             let elapsed = start.elapsed();
-            if done || elapsed >= deadline {
+            if done || in_vain || elapsed >= deadline {
                 let report = ShutdownReport {
                     released,
                     holders,

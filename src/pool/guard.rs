@@ -37,7 +37,7 @@ use std::sync::Arc;
 /// may be opened at any time, even while the thread's thread-locals are torn down.
 ///
 /// # Cost
-/// Opening and closing an empty pool: about a nanosecond, no allocation. An entry:
+/// Opening and closing an empty pool: a few nanoseconds, no allocation. An entry:
 /// one store; its release: one load if the pool has the only reference, else one
 /// read-modify-write. 2 KiB for every 254 entries, from a cache of the thread's.
 ///

@@ -394,7 +394,7 @@ fn no_object_is_alive_after_all_of_this() {
 #[test]
 #[cfg(target_os = "linux")]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn twenty_thousand_threads_come_and_go_and_memory_is_flat() {
+fn threads_come_and_go_and_memory_is_flat() {
     let child = child!(|| {
         event::set_hook(Some(|_| ()));
         let threads = |n: usize| {

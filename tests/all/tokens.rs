@@ -1,12 +1,38 @@
 //! Pools that are named by tokens.
 
-use crate::support::{Log, fresh, fresh_to_the_end, on_drop, panic_of};
+use crate::support::{Log, events, fresh, fresh_to_the_end, listen, on_drop, panic_of};
+use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, PopError, Ref, autorelease};
 use std::cell::Cell;
 use std::rc::Rc;
 
 fn global() -> &'static PoolManager {
     PoolManager::global()
+}
+
+#[test]
+fn pop_that_destructors_feed_with_ever_new_token_pools_says_so_once() {
+    struct Pushing(u32);
+    impl Drop for Pushing {
+        fn drop(&mut self) {
+            if self.0 > 0 {
+                let _left = PoolManager::global().push();
+                autorelease(Ref::new(Pushing(self.0 - 1)));
+            }
+        }
+    }
+    fresh(|| {
+        listen();
+        let token = PoolManager::global().push();
+        autorelease(Ref::new(Pushing(2_500)));
+        assert_eq!(PoolManager::global().pop(token), Ok(2_501));
+        let told = events(EventKind::EndlessDrain);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(
+            (told[0].pool.as_deref(), told[0].count),
+            (Some("token"), 1_000)
+        );
+    });
 }
 
 #[test]

@@ -6,7 +6,7 @@
 unset RUSTFLAGS
 package=loom_tests/downstream
 models=(--release --features models --test loom)
-loom="build.rustflags=['--cfg=loom']"
+loom="build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']"
 
 step cargo test --manifest-path $package/Cargo.toml --target-dir target/downstream
 step cargo test --manifest-path $package/Cargo.toml --target-dir target/downstream-loom \

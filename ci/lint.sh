@@ -19,7 +19,7 @@ fi
 step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir target/downstream \
     --all-targets -- -D warnings
 step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir target/downstream-loom \
-    --all-targets --features models --config "build.rustflags=['--cfg=loom']" -- -D warnings
+    --all-targets --features models --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
 
 # Only the door to atomics and threads may name them.
 if grep -rnE 'std::sync::atomic|std::thread|loom::' src --include='*.rs' |

@@ -20,7 +20,7 @@ unset RUSTFLAGS
 #   design. ci/asan.sh looks for leaks.
 # * Strict provenance is demanded below, by what Miri says of casts: with
 #   -Zmiri-strict-provenance it would stop at those in parking_lot (which dashmap
-#   uses, too), and those we have to trust.
+#   uses, too) and in crossbeam-epoch, and those we have to trust.
 flags="-Zmiri-disable-isolation -Zmiri-ignore-leaks"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -31,10 +31,14 @@ miri() {
     shift
     for model in "" -Zmiri-tree-borrows; do
         export MIRIFLAGS="$flags $more $model"
+        # crossbeam-epoch gets from the link of a list to what contains it, which Stacked
+        # Borrows does not allow.
+        local skip=()
+        [ -n "$model" ] || skip=(--skip slots::)
         printf '\nMIRIFLAGS=%s' "$MIRIFLAGS"
-        step cargo +nightly miri test --target-dir target/miri -p releasepool "$@" 2>&1 | tee "$log"
+        step cargo +nightly miri test --target-dir target/miri -p releasepool "$@" "${skip[@]}" 2>&1 | tee "$log"
         # A cast from an integer to a pointer is said once for each place.
-        if grep -A2 'warning: integer-to-pointer cast' "$log" | grep -e '-->' | grep -v '/parking_lot_core-'; then
+        if grep -A2 'warning: integer-to-pointer cast' "$log" | grep -e '-->' | grep -vE '/(parking_lot_core|crossbeam-epoch)-'; then
             echo "strict provenance is violated there" >&2
             exit 1
         fi
@@ -51,7 +55,7 @@ case ${1-} in
         miri "-Zmiri-many-seeds=0..64" --test all -- races
         ;;
     short)
-        miri "" --lib --test all -- pools:: nesting:: tests::
+        miri "" --lib --test all -- pools:: nesting:: tests:: slots::
         miri "-Zmiri-many-seeds=0..4" --test all -- races
         ;;
     seeds)

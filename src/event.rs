@@ -9,6 +9,7 @@
 
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
 
 /// What an [`Event`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +31,9 @@ pub enum EventKind {
     Panic,
     /// A thread ended with guard pools open, in all likelihood forgotten ones.
     OpenAtExit,
+    /// A pool that has loaded from a slot has not been drained for a second or more.
+    /// Nothing that slots gave up since, on any thread, can be released before.
+    EpochHeld,
 }
 
 /// Something worth knowing. [`fmt::Display`] gives it as a sentence.
@@ -48,6 +52,8 @@ pub struct Event {
     pub count: usize,
     /// The message of a panic.
     pub message: Option<String>,
+    /// For how long.
+    pub age: Option<Duration>,
 }
 
 impl Event {
@@ -59,6 +65,7 @@ impl Event {
             type_name: None,
             count: 0,
             message: None,
+            age: None,
         }
     }
 
@@ -74,6 +81,11 @@ impl Event {
 
     pub(crate) fn count(mut self, count: usize) -> Self {
         self.count = count;
+        self
+    }
+
+    pub(crate) fn age(mut self, age: Duration) -> Self {
+        self.age = Some(age);
         self
     }
 
@@ -134,6 +146,12 @@ impl fmt::Display for Event {
             EventKind::OpenAtExit => write!(
                 f,
                 "thread {thread} ended with {count} guard pools open; forgotten ones stay leaked"
+            ),
+            EventKind::EpochHeld => write!(
+                f,
+                "thread {thread}, pool {pool}: it has loaded from a slot and has not been drained for \
+                 {:?}; nothing that slots gave up meanwhile can be released",
+                self.age.unwrap_or_default()
             ),
         }
     }

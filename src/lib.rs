@@ -9,10 +9,13 @@ pub mod design {}
 mod compile_fail_tests;
 pub mod event;
 mod manager;
+#[cfg(all(loom, feature = "loom", not(crossbeam_loom)))]
+compile_error!("models need --cfg=crossbeam_loom, too: without it slots would not be checked");
 #[cfg(all(loom, feature = "loom"))]
 pub mod model;
 mod object;
 mod pool;
+mod slot;
 mod sync;
 mod thread;
 mod unwind;
@@ -30,6 +33,7 @@ pub use pool::implicit::autorelease;
 pub use pool::namespace::RootPolicy;
 pub use pool::pool_ref::PoolRef;
 pub use pool::token::{PoolToken, PopError};
+pub use slot::{OptionSlot, Slot};
 pub use thread::handle::{Closed, ThreadHandle};
 pub use thread::key::ThreadKey;
 

@@ -54,6 +54,15 @@ pub fn slot(key: ThreadKey) -> u32 {
     key.index()
 }
 
+/// `slot.load(pool)` with the pin left out, which a model must find out.
+#[doc(hidden)]
+pub fn load_unpinned<'p, T: Send + Sync>(
+    slot: &crate::Slot<T>,
+    pool: &'p crate::AutoreleasePool,
+) -> crate::PoolRef<'p, T> {
+    slot.load_unpinned(pool)
+}
+
 /// The small queues and tables beneath the public types, on their own: models of
 /// them stay small enough to be checked without bounds.
 pub mod parts {

@@ -7,10 +7,12 @@
 //! * [`guard`]: `AutoreleasePool`; [`pool_ref`]: what it lends; [`dump`]: what is in it
 //! * [`implicit`]: the current pool and the root pool; [`token`]: for foreign code
 //! * [`drain`]: how a pool is emptied; [`mail`]: what other threads release here
+//! * [`epoch`]: what slots lend, and when they may give it up
 //! * [`exit`]: what a thread's end does with its pools
 
 pub(crate) mod drain;
 pub(crate) mod dump;
+pub(crate) mod epoch;
 pub(crate) mod exit;
 pub(crate) mod guard;
 pub(crate) mod head;

@@ -5,6 +5,7 @@
 //! * [`record`]: what others may know of a thread; one per OS thread, shared by
 //!   all managers
 //! * [`inbox`]: what others send it
+//! * [`pinned`]: since when it holds the epoch up, for reports
 //! * [`orphans`]: what arrived too late
 //! * [`exit`]: how a thread leaves
 //! * [`handle`]: the public side
@@ -14,5 +15,6 @@ pub(crate) mod handle;
 pub(crate) mod inbox;
 pub(crate) mod key;
 pub(crate) mod orphans;
+pub(crate) mod pinned;
 pub(crate) mod record;
 pub(crate) mod registry;

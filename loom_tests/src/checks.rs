@@ -16,6 +16,7 @@ mod probe;
 mod registry;
 mod run;
 mod shutdown;
+mod slot;
 mod weaken;
 
 use model::Model;
@@ -31,6 +32,7 @@ fn all() -> Vec<&'static Model> {
         exit::MODELS,
         manager::MODELS,
         shutdown::MODELS,
+        slot::MODELS,
     ]
     .into_iter()
     .flatten()

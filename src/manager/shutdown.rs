@@ -4,7 +4,7 @@ use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
 use crate::object::destroy::{Scope, in_destructor};
 use crate::pool::namespace::StackStats;
-use crate::pool::{local, mail};
+use crate::pool::{epoch, local, mail};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::current_key;
@@ -158,6 +158,12 @@ impl PoolManager {
 
 /// Does once what `quiesce` is for.
 fn run_deferred(panics: &mut FirstPanic) {
+    // An object that was retired in one epoch may go two later.
+    for _ in 0..3 {
+        if ORPHANS.has_deferred() {
+            epoch::advance();
+        }
+    }
     // First, as what follows may enter this thread.
     let me = current_key();
     {

@@ -5,6 +5,7 @@
 //! meanwhile), open and drain others, or panic, and nothing is lost or released
 //! twice. It ends when the pool is empty.
 
+use super::epoch;
 use super::head::{Frame, Head};
 use super::local::Local;
 use super::mail;
@@ -15,6 +16,7 @@ use crate::object::count::Released;
 use crate::object::destroy::Scope;
 use crate::object::header::{Class, checked, header};
 use crate::sync::catch_unwind;
+use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{current_label, tally_destroyed};
 use crate::unwind::{FirstPanic, Payload, report, resume_or_report};
 use std::cell::{Cell, RefCell};
@@ -58,6 +60,7 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
     // SAFETY: an open pool's stack is there.
     let stack = unsafe { &*head.stack.get() };
     let local = stack.local();
+    head.unpin();
     let mut panics = FirstPanic::default();
     let released;
     let cut;
@@ -70,6 +73,9 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
             if let Err(payload) = catch_unwind(|| run.entries()) {
                 run.go_on(payload, &mut panics);
             }
+        }
+        if scope.outermost && ORPHANS.has_deferred() {
+            epoch::advance();
         }
         if scope.outermost && local.has_mail() {
             run.mail(local, &mut panics);

@@ -95,6 +95,12 @@ impl AutoreleasePool {
         unsafe { self.head.as_ref() }
     }
 
+    /// Keeps what slots hold from now on, until the next drain.
+    #[inline]
+    pub(crate) fn pin(&self) {
+        self.head().pin();
+    }
+
     #[inline]
     fn local(&self) -> &Local {
         // SAFETY: an open pool's stack is there.
@@ -222,7 +228,7 @@ impl Drop for AutoreleasePool {
         // SAFETY: an open pool's stack is there.
         let stack = unsafe { &*head.stack.get() };
         let local = stack.local();
-        let simple = head.is_untouched() && stack.is_topmost(&head.frame) && !head.is_named();
+        let simple = head.is_untouched() && stack.is_topmost(&head.frame) && head.is_plain();
         if simple && !local.has_duties(stack) {
             stack.pop_frame(&head.frame);
             local.recycle(head);
@@ -244,8 +250,8 @@ fn close(pool: NonNull<Head>) {
         outcome = drain::drain(head, None);
         stack.close_frame(&head.frame);
         head.clear_pages(&stack.local().pages);
-        if head.is_named() {
-            head.set_name(None);
+        if !head.is_plain() {
+            head.make_plain();
         }
         stack.local().recycle(head);
         local = stack.block();

@@ -16,6 +16,7 @@ use super::page::{Page, PageCache};
 use super::stack::Stack;
 use crate::object::header::{Header, Thin};
 use crate::sync::prefetch;
+use crossbeam_epoch::Guard;
 use std::borrow::Cow;
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
@@ -77,8 +78,15 @@ pub(crate) struct Head {
     pub(crate) index: u32,
     /// The next free head.
     pub(crate) next_free: Cell<*const Head>,
+    /// Whether the pool has a name or is pinned: closing it then is more than
+    /// taking it off.
+    plain: Cell<bool>,
     /// Set and taken, never borrowed, while the pool is open.
     name: UnsafeCell<Option<Cow<'static, str>>>,
+    /// From the first load from a slot to the next drain. Set and taken, never
+    /// borrowed.
+    guard: UnsafeCell<Option<Guard>>,
+    pinned: Cell<bool>,
 }
 
 impl Head {
@@ -94,7 +102,10 @@ impl Head {
             generation: Cell::new(0),
             index,
             next_free: Cell::new(ptr::null()),
+            plain: Cell::new(true),
             name: UnsafeCell::new(None),
+            guard: UnsafeCell::new(None),
+            pinned: Cell::new(false),
         }
     }
 
@@ -102,12 +113,60 @@ impl Head {
         // SAFETY: the thread's own, and nobody has borrowed it: `name` is only
         // called on open pools, this on one that is being opened or closed.
         unsafe { *self.name.get() = name };
+        self.plain.set(false);
     }
 
+    /// Whether there is nothing to tidy up but entries.
     #[inline]
-    pub(crate) fn is_named(&self) -> bool {
-        // SAFETY: no unique borrow is ever alive outside `set_name`.
-        unsafe { (*self.name.get()).is_some() }
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain.get()
+    }
+
+    /// Tidies up the rest; the pool is being closed.
+    pub(crate) fn make_plain(&self) {
+        self.unpin();
+        self.set_name(None);
+        self.plain.set(true);
+    }
+
+    /// Keeps all that slots hold from now on, until the pool is drained.
+    #[inline]
+    pub(crate) fn pin(&self) {
+        if !self.pinned.get() {
+            self.pin_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pin_now(&self) {
+        // SAFETY: an open pool's stack is there.
+        let local = unsafe { &*self.stack.get() }.local();
+        let guard = local.epoch.pin(local, self.name());
+        // SAFETY: the thread's own, and nobody has borrowed it.
+        unsafe { *self.guard.get() = Some(guard) };
+        self.pinned.set(true);
+        self.plain.set(false);
+    }
+
+    /// What the pool lent from slots may go.
+    #[inline]
+    pub(crate) fn unpin(&self) {
+        if self.pinned.get() {
+            self.unpin_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unpin_now(&self) {
+        self.pinned.set(false);
+        // SAFETY: the thread's own, and nobody has borrowed it.
+        let guard = unsafe { (*self.guard.get()).take() };
+        drop(guard);
+        // SAFETY: an open pool's stack is there.
+        let local = unsafe { &*self.stack.get() }.local();
+        local.epoch.unpinned(local);
     }
 
     /// The name that the pool was given, or one for its kind.

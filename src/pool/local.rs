@@ -5,6 +5,7 @@
 //! it is *detached*, and freed by the last of them. A pool that is opened after
 //! the exit gets a detached block of its own.
 
+use super::epoch::Epoch;
 use super::head::{Head, Kind};
 use super::namespace::Namespace;
 use super::page::PageCache;
@@ -31,6 +32,7 @@ pub(crate) struct Local {
     /// Those of other managers. Never borrowed while other code runs.
     others: UnsafeCell<Vec<NonNull<Stack>>>,
     pub(crate) pages: PageCache,
+    pub(crate) epoch: Epoch,
     free: Cell<*const Head>,
     chunks: UnsafeCell<Vec<NonNull<Chunk>>>,
     /// `None` in blocks that were made detached.
@@ -108,6 +110,7 @@ impl Local {
             first: Stack::new(namespace),
             others: UnsafeCell::new(Vec::new()),
             pages: PageCache::new(),
+            epoch: Epoch::new(),
             free: Cell::new(ptr::null()),
             chunks: UnsafeCell::new(Vec::new()),
             detached: Cell::new(record.is_none()),

@@ -7,6 +7,7 @@ use crate::object::strong::Ref;
 use crate::sync::{boxed, unbox};
 use crate::thread::handle::ThreadHandle;
 use crate::thread::inbox::{Kind, Message, Node};
+use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::tally_handed_over;
 use crate::unwind::FirstPanic;
@@ -28,6 +29,19 @@ impl Release {
         // SAFETY: the message had a reference.
         unsafe { release(thin) };
     }
+}
+
+/// A release for the orphans, of which the epoch lets go.
+///
+/// # Safety
+/// The caller has a strong reference to `thin`, which may be sent to any thread, and
+/// gives it up.
+pub(super) unsafe fn orphaned_release(thin: Thin) -> Message {
+    // Meant for no thread.
+    let nobody = ThreadKey::new(u32::MAX, 0);
+    let node = Node::new(Kind::Release, nobody, Release::run);
+    // SAFETY: just made; `run` frees it; the object may be sent.
+    unsafe { Message::from_raw(boxed(Release { node, thin }).cast()) }
 }
 
 impl ThreadHandle {

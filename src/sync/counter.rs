@@ -35,6 +35,11 @@ impl Counter {
         self.0.fetch_add(n, Ordering::Relaxed)
     }
 
+    /// The opposite of [`Counter::add_shared`].
+    pub(crate) fn subtract_shared(&self, n: u64) {
+        self.0.fetch_sub(n, Ordering::Relaxed);
+    }
+
     /// Takes the figure away, for a counter whose writer has gone.
     pub(crate) fn take(&self) -> u64 {
         self.0.swap(0, Ordering::Relaxed)

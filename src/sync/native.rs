@@ -115,6 +115,12 @@ pub(crate) fn at_thread_exit(exit: fn()) -> bool {
     EXIT.try_with(|e| e.0.set(Some(exit))).is_ok()
 }
 
+/// Time since the first call of this function.
+pub(crate) fn elapsed() -> Duration {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed()
+}
+
 /// Somewhere to sleep until something changes.
 #[derive(Debug, Default)]
 pub(crate) struct Sleeper {

@@ -7,14 +7,16 @@
 use super::inbox::{Inbox, Kind, Message};
 use super::key::ThreadKey;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{const_fn, global, local};
+use crate::sync::{Counter, const_fn, global, local};
 use std::cell::Cell;
 
 pub(crate) struct Orphans {
     releases: Inbox,
     calls: Inbox,
-    /// Adopted and not yet done with.
+    /// Announced or adopted, and not yet done with.
     outstanding: AtomicUsize,
+    /// Announced, and not yet adopted: a hint that the epoch is worth getting on.
+    deferred: Counter,
 }
 
 global! {
@@ -33,6 +35,7 @@ impl Orphans {
                 releases: Inbox::new(),
                 calls: Inbox::new(),
                 outstanding: AtomicUsize::new(0),
+                deferred: Counter::new(),
             }
         }
     }
@@ -42,6 +45,24 @@ impl Orphans {
         // the Acquire of the take. Model: orphans_quiesce.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
         self.put(message);
+    }
+
+    /// One more will come, when the epoch lets it.
+    pub(crate) fn announce(&self) {
+        // Relaxed: as in `adopt`.
+        self.outstanding.fetch_add(1, Ordering::Relaxed);
+        self.deferred.add_shared(1);
+    }
+
+    pub(crate) fn adopt_announced(&self, message: Message) {
+        self.deferred.subtract_shared(1);
+        self.put(message);
+    }
+
+    /// Whether anything was announced that has not come yet.
+    #[inline]
+    pub(crate) fn has_deferred(&self) -> bool {
+        self.deferred.get() != 0
     }
 
     fn put(&self, message: Message) {

@@ -2,6 +2,7 @@
 
 use super::inbox::Inbox;
 use super::key::ThreadKey;
+use super::pinned::Pinned;
 use super::registry::REGISTRY;
 use crate::sync::thread::{ThreadId, current_id, current_name};
 use crate::sync::{Counter, at_thread_exit, lazy, local};
@@ -21,6 +22,8 @@ pub(crate) struct Record {
     /// On a cache line of its own: others write it.
     pub(crate) inbox: CachePadded<Inbox>,
     pub(crate) tally: Tally,
+    /// Since when the thread holds the epoch.
+    pub(crate) pinned: Pinned,
 }
 
 /// What a thread has done; written by that thread alone.
@@ -39,6 +42,7 @@ impl Record {
             name: current_name(),
             inbox: CachePadded::new(Inbox::new()),
             tally: Tally::default(),
+            pinned: Pinned::default(),
         }
     }
 

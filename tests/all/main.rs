@@ -28,6 +28,7 @@ mod random_threads;
 mod reentrancy;
 mod roots;
 mod shutdown;
+mod slots;
 mod teardown;
 mod threads;
 mod tokens;

@@ -1,6 +1,6 @@
 //! For model checking: this crate's models, and yours.
 //!
-//! Only there with `--cfg loom` and the feature `loom`; then everything in the crate
+//! Only there with `--cfg loom`, `--cfg crossbeam_loom` and the feature `loom`; then everything in the crate
 //! runs on loom's atomics, cells, threads and thread-locals. A model
 //!
 //! * starts its threads by `loom::thread`, and calls [`thread_exit`] at the end of

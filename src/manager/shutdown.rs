@@ -25,7 +25,8 @@ pub struct ShutdownReport {
     /// The threads that still hold something: open pools or entries in the root
     /// pool. Empty if all is released.
     pub holders: Vec<ThreadSnapshot>,
-    /// Releases and closures whose thread has ended, and that are still to be run.
+    /// Releases and closures whose thread has ended, and what slots gave up, that are
+    /// still to be run.
     pub orphans: usize,
     /// How long it took.
     pub elapsed: Duration,
@@ -57,7 +58,7 @@ impl std::error::Error for ShutdownReport {}
 
 impl PoolManager {
     /// Gets released what is deferred and belongs to nobody in particular: releases
-    /// and closures whose thread has ended. Also releases what was sent to the
+    /// and closures whose thread has ended, and what [slots](crate::Slot) gave up. Also releases what was sent to the
     /// calling thread. Waits, for at most `deadline`, for other threads that are in
     /// the middle of the same. Returns whether nothing is left.
     ///

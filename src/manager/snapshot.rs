@@ -19,7 +19,8 @@ pub struct Snapshot {
     pub threads: Vec<ThreadSnapshot>,
     /// What threads did that have ended.
     pub departed: Totals,
-    /// Releases and closures whose thread has ended, waiting or being run.
+    /// Releases and closures whose thread has ended, and what slots gave up; waiting or
+    /// being run.
     pub orphans: usize,
 }
 

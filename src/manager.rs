@@ -179,7 +179,7 @@ impl PoolManager {
             let Some(stack) = local.and_then(|local| local.find(namespace)) else {
                 return 0;
             };
-            if stack.root.len() < namespace.watermark || !stack.at_root() {
+            if stack.root.entries.len() < namespace.watermark || !stack.at_root() {
                 return 0;
             }
             drain::drain(&stack.root, None).resume()
@@ -254,7 +254,8 @@ impl PoolManager {
                 return false;
             };
             let thin = Ref::thin(r);
-            stack.root.contains(thin) || local.pools(stack).any(|pool| pool.contains(thin))
+            stack.root.entries.contains(thin)
+                || local.pools(stack).any(|pool| pool.entries.contains(thin))
         })
     }
 }

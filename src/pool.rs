@@ -1,6 +1,6 @@
 //! Autorelease pools.
 //!
-//! * [`page`]: chains of pending releases
+//! * [`entries`]: a chain of pending releases; [`page`]: its memory
 //! * [`head`]: one pool, and the frames that say which pool is current
 //! * [`local`]: a thread's pools; [`stack`]: those of one manager on it
 //! * [`namespace`]: what a manager is to its pools
@@ -12,6 +12,7 @@
 
 pub(crate) mod drain;
 pub(crate) mod dump;
+pub(crate) mod entries;
 pub(crate) mod epoch;
 pub(crate) mod exit;
 pub(crate) mod guard;

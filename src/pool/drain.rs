@@ -69,7 +69,7 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
         let frame = Frame::new(true);
         let _current = Barrier::raise(stack, &frame, Some(head));
         let run = Run::new(head, &local.pages, &scope, limit);
-        if !head.is_untouched() {
+        if !head.entries.is_untouched() {
             if let Err(payload) = catch_unwind(|| run.entries()) {
                 run.go_on(payload, &mut panics);
             }
@@ -88,7 +88,7 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
         }
     }
     if std::ptr::eq(head, &stack.root) {
-        stack.stats.root_was_drained(head.len());
+        stack.stats.root_was_drained(head.entries.len());
         stack.next_mark.set(stack.namespace.watermark);
     }
     Outcome {
@@ -170,7 +170,7 @@ impl<'d> Run<'d> {
             limit,
             released: Cell::new(0),
             destroyed: Cell::new(0),
-            index: Cell::new(head.len()),
+            index: Cell::new(head.entries.len()),
             last: Cell::new(None),
             generations: RefCell::default(),
             warned: Cell::new(false),
@@ -230,8 +230,8 @@ impl<'d> Run<'d> {
         };
         let head = self.head;
         let (outermost, deep) = (self.scope.outermost, self.scope.deep);
-        while let Some((thin, n)) = head.take(self.pages) {
-            let mark = head.mark();
+        while let Some((thin, n)) = head.entries.take(self.pages) {
+            let mark = head.entries.mark();
             stretch.taken += n as usize;
             // SAFETY: alive by the entry's reference, which is ours now.
             let object = unsafe { header(thin) };
@@ -256,7 +256,7 @@ impl<'d> Run<'d> {
             if outermost {
                 self.scope.settle();
             }
-            if head.mark() != mark {
+            if head.entries.mark() != mark {
                 return true;
             }
         }
@@ -267,7 +267,7 @@ impl<'d> Run<'d> {
     /// fed it once too often.
     #[cold]
     fn grown(&self) -> bool {
-        let len = self.head.len();
+        let len = self.head.entries.len();
         let index = self.index.replace(len);
         let Some(class) = self.last.get() else {
             return false;

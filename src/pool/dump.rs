@@ -16,7 +16,7 @@ pub struct PoolDump<'p>(pub(super) &'p AutoreleasePool);
 impl fmt::Display for PoolDump<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = self.0.head();
-        let len = head.len();
+        let len = head.entries.len();
         let entries = if len == 1 { "entry" } else { "entries" };
         write!(
             f,
@@ -26,7 +26,7 @@ impl fmt::Display for PoolDump<'_> {
         )?;
         // SAFETY: the pool is borrowed: the formatter, which is foreign code, can
         // only add to it.
-        for thin in unsafe { head.newest_first() } {
+        for thin in unsafe { head.entries.newest_first() } {
             // SAFETY: alive by the entry's reference: the pool is borrowed.
             let object = unsafe { header(thin) };
             let (name, count) = (object.class.type_name(), object.count.strong());

@@ -53,7 +53,7 @@ pub(crate) fn exit(record: &Arc<Record>) {
     }
     for stack in stacks(local) {
         exit.leak(&stack.root);
-        stack.root.clear_pages(&local.pages);
+        stack.root.entries.clear(&local.pages);
     }
     local::set_exited();
     let mut guards = 0;
@@ -102,7 +102,7 @@ impl Exit<'_> {
                 // Only now, as foreign code hears of it, which may pop and push.
                 panic.into_iter().for_each(report);
             }
-            if !stack.root.is_empty() {
+            if !stack.root.entries.is_empty() {
                 any = true;
                 self.empty(&stack.root).into_iter().for_each(report);
             }
@@ -132,12 +132,12 @@ impl Exit<'_> {
     /// Gives up what is left in a pool, normally nothing.
     fn leak(&mut self, head: &Head) {
         // SAFETY: nothing is taken out here.
-        let Some(last) = unsafe { head.newest_first() }.next() else {
+        let Some(last) = unsafe { head.entries.newest_first() }.next() else {
             return;
         };
         // SAFETY: alive by the entry's reference.
         let name = unsafe { header(last) }.class.type_name();
-        let leaked = head.clear_pages(&self.local.pages);
+        let leaked = head.entries.clear(&self.local.pages);
         let event = Event::new(EventKind::CutOff, self.record.label());
         self.events
             .push(event.pool(head.name()).of_type(name).count(leaked));

@@ -116,7 +116,9 @@ impl AutoreleasePool {
     #[inline]
     pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) -> PoolRef<'_, T> {
         let payload = Ref::into_payload(r);
-        self.head().push(payload.cast(), &self.local().pages);
+        self.head()
+            .entries
+            .push(payload.cast(), &self.local().pages);
         // SAFETY: the pool holds the reference until it is drained, for which it
         // must not be borrowed.
         unsafe { PoolRef::lend(payload) }
@@ -169,12 +171,12 @@ impl AutoreleasePool {
 
     /// How many entries there are.
     pub fn len(&self) -> usize {
-        self.head().len()
+        self.head().entries.len()
     }
 
     /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
-        self.head().is_empty()
+        self.head().entries.is_empty()
     }
 
     /// The name given by [`named`](Self::named), or `"unnamed"`.
@@ -184,7 +186,7 @@ impl AutoreleasePool {
 
     /// Whether the pool has an entry for this object. Linear in the entries.
     pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
-        self.head().contains(Ref::thin(r))
+        self.head().entries.contains(Ref::thin(r))
     }
 
     /// What is in the pool, to be displayed.
@@ -228,7 +230,8 @@ impl Drop for AutoreleasePool {
         // SAFETY: an open pool's stack is there.
         let stack = unsafe { &*head.stack.get() };
         let local = stack.local();
-        let simple = head.is_untouched() && stack.is_topmost(&head.frame) && head.is_plain();
+        let simple =
+            head.entries.is_untouched() && stack.is_topmost(&head.frame) && head.is_plain();
         if simple && !local.has_duties(stack) {
             stack.pop_frame(&head.frame);
             local.recycle(head);
@@ -249,7 +252,7 @@ fn close(pool: NonNull<Head>) {
         let stack = unsafe { &*head.stack.get() };
         outcome = drain::drain(head, None);
         stack.close_frame(&head.frame);
-        head.clear_pages(&stack.local().pages);
+        head.entries.clear(&stack.local().pages);
         if !head.is_plain() {
             head.make_plain();
         }

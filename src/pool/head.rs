@@ -12,10 +12,8 @@
 //! order. Those keep their entries; they are merely not current any more. What
 //! is above a barrier was opened inside the drain or scope, and is left alone.
 
-use super::page::{Page, PageCache};
+use super::entries::Entries;
 use super::stack::Stack;
-use crate::object::header::{Header, Thin};
-use crate::sync::prefetch;
 use crossbeam_epoch::Guard;
 use std::borrow::Cow;
 use std::cell::{Cell, UnsafeCell};
@@ -52,21 +50,11 @@ pub(crate) enum Kind {
     Root,
 }
 
-/// How many entries before its turn an object's header is fetched from memory.
-/// Objects that are cold when they die cost most by far; a destructor's own work
-/// takes long enough for the next few headers to arrive meanwhile.
-const AHEAD: usize = 8;
-
 /// One pool. It stays at its address as long as its thread's block lives;
 /// guards hold that address, tokens its index and generation.
 pub(crate) struct Head {
     pub(crate) frame: Frame,
-    /// Where the next entry goes, in `page`.
-    top: Cell<*mut Thin>,
-    /// The end of `page`.
-    end: Cell<*mut Thin>,
-    /// The topmost page; null until the first entry.
-    page: Cell<*mut Page>,
+    pub(crate) entries: Entries,
     /// The stack that the pool belongs to while it is open.
     pub(crate) stack: Cell<*const Stack>,
     pub(crate) kind: Cell<Kind>,
@@ -93,9 +81,7 @@ impl Head {
     pub(crate) const fn new(index: u32, kind: Kind) -> Self {
         Self {
             frame: Frame::new(false),
-            top: Cell::new(ptr::null_mut()),
-            end: Cell::new(ptr::null_mut()),
-            page: Cell::new(ptr::null_mut()),
+            entries: Entries::new(),
             stack: Cell::new(ptr::null()),
             kind: Cell::new(kind),
             draining: Cell::new(0),
@@ -180,152 +166,5 @@ impl Head {
                 Kind::Guard | Kind::Free => "unnamed",
             },
         }
-    }
-
-    /// Whether the pool never had an entry since it was opened.
-    #[inline]
-    pub(crate) fn is_untouched(&self) -> bool {
-        self.page.get().is_null()
-    }
-
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        let page = self.page.get();
-        if page.is_null() {
-            return 0;
-        }
-        // SAFETY: the page is the pool's, and `top` points into it.
-        unsafe { (*page).below + self.top.get().offset_from(Page::start(page)) as usize }
-    }
-
-    /// Adds an entry: the pool takes over one strong reference.
-    #[inline]
-    pub(crate) fn push(&self, thin: Thin, pages: &PageCache) {
-        if self.top.get() == self.end.get() {
-            self.grow(pages);
-        }
-        let top = self.top.get();
-        // SAFETY: `grow` saw to it that there is room in the page.
-        unsafe {
-            Page::touch(self.page.get());
-            top.write(thin);
-            self.top.set(top.add(1));
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn grow(&self, pages: &PageCache) {
-        let page = pages.get(self.page.get(), self.len());
-        self.page.set(page);
-        // SAFETY: a page.
-        unsafe {
-            self.top.set(Page::start(page));
-            self.end.set(Page::end(page));
-        }
-    }
-
-    /// Takes the newest entry, with all that name the same object right below it
-    /// in the same page. Gives how many there were.
-    #[inline]
-    pub(crate) fn take(&self, pages: &PageCache) -> Option<(Thin, u32)> {
-        let mut page = self.page.get();
-        if page.is_null() {
-            return None;
-        }
-        let mut top = self.top.get();
-        // SAFETY: the pages are the pool's; `top` points into the topmost, and
-        // every entry below it has been written.
-        unsafe {
-            let mut start = Page::start(page);
-            if top == start {
-                let prev = (*page).prev;
-                if prev.is_null() {
-                    return None;
-                }
-                pages.put(page);
-                page = prev;
-                self.page.set(page);
-                start = Page::start(page);
-                top = Page::end(page);
-                self.end.set(top);
-            }
-            Page::touch(page);
-            top = top.sub(1);
-            let thin = *top;
-            if top.offset_from(start) >= AHEAD as isize {
-                // It is alive by its entry.
-                prefetch((*top.sub(AHEAD)).cast::<Header>().sub(1));
-            }
-            let mut n = 1;
-            while top > start && *top.sub(1) == thin {
-                top = top.sub(1);
-                n += 1;
-            }
-            self.top.set(top);
-            Some((thin, n))
-        }
-    }
-
-    /// The place of the next entry, to see whether a destructor has added any.
-    #[inline]
-    pub(crate) fn mark(&self) -> *mut Thin {
-        self.top.get()
-    }
-
-    /// Gives the pages back. What is still in them is leaked; returns how many
-    /// entries that were.
-    pub(crate) fn clear_pages(&self, pages: &PageCache) -> usize {
-        let leaked = self.len();
-        let mut page = self.page.replace(ptr::null_mut());
-        self.top.set(ptr::null_mut());
-        self.end.set(ptr::null_mut());
-        while !page.is_null() {
-            // SAFETY: the pool's own pages, given up.
-            unsafe {
-                let prev = (*page).prev;
-                pages.put(page);
-                page = prev;
-            }
-        }
-        leaked
-    }
-
-    /// The entries, newest first. Others may be added meanwhile, which are not
-    /// among them.
-    ///
-    /// # Safety
-    /// None is taken out as long as the iterator is used.
-    pub(crate) unsafe fn newest_first(&self) -> impl Iterator<Item = Thin> {
-        let mut page = self.page.get();
-        let mut top = self.top.get();
-        std::iter::from_fn(move || {
-            if page.is_null() {
-                return None;
-            }
-            // SAFETY: pages and entries stay by the caller's promise; all below
-            // `top` is written.
-            unsafe {
-                if top == Page::start(page) {
-                    page = (*page).prev;
-                    if page.is_null() {
-                        return None;
-                    }
-                    top = Page::end(page);
-                }
-                top = top.sub(1);
-                Some(*top)
-            }
-        })
-    }
-
-    /// Whether there is an entry for this object. Linear.
-    pub(crate) fn contains(&self, thin: Thin) -> bool {
-        // SAFETY: nothing else runs meanwhile.
-        unsafe { self.newest_first() }.any(|entry| entry == thin)
     }
 }

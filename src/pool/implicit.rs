@@ -59,7 +59,7 @@ pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&Local) -> &Stack) {
         if head.kind.get() == Kind::Root {
             push_root(stack, head, thin);
         } else {
-            head.push(thin, &local.pages);
+            head.entries.push(thin, &local.pages);
         }
     });
 }
@@ -69,8 +69,8 @@ pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&Local) -> &Stack) {
 fn push_root(stack: &Stack, root: &Head, thin: Thin) {
     // SAFETY: alive by the reference that we have.
     let name = unsafe { header(thin) }.class.type_name();
-    root.push(thin, &stack.local().pages);
-    let len = root.len();
+    root.entries.push(thin, &stack.local().pages);
+    let len = root.entries.len();
     stack.stats.root_has_grown(len);
     // What a drain autoreleases into its own root pool goes with it.
     if root.draining.get() > 0 {

@@ -270,7 +270,7 @@ impl Local {
             if let Some(key) = self.key() {
                 this.retire(key);
             }
-            this.root.clear_pages(&self.pages);
+            this.root.entries.clear(&self.pages);
             // SAFETY: made by `add`, off the list; the manager has no handle to
             // find it by, and nothing is open in it or going on.
             drop(unsafe { unbox(stack) });

@@ -1,4 +1,4 @@
-//! Chains of pending releases.
+//! The memory of pending releases.
 //!
 //! A page belongs to one pool at a time, and to one thread always. Empty ones
 //! wait in the thread's cache.

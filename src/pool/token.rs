@@ -113,7 +113,7 @@ fn pop_down_to(stack: &Stack, head: &Head) -> usize {
     let mut released = 0;
     let mut rounds = 0;
     while let Some(last) = stack.last_token() {
-        if last.is_untouched() && !stack.local().has_duties(stack) {
+        if last.entries.is_untouched() && !stack.local().has_duties(stack) {
             let found = ptr::eq(last, head);
             close(stack, last);
             if found {
@@ -153,7 +153,7 @@ fn pop_down_to(stack: &Stack, head: &Head) -> usize {
 pub(super) fn close(stack: &Stack, head: &Head) {
     stack.pop_token();
     stack.close_frame(&head.frame);
-    head.clear_pages(&stack.local().pages);
+    head.entries.clear(&stack.local().pages);
     let generation = head.generation.get();
     // A head whose generations are used up is never used again.
     if let Some(next) = generation.checked_add(1) {

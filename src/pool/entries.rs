@@ -1,0 +1,188 @@
+//! A chain of pending releases: what a pool holds.
+
+use super::page::{Page, PageCache};
+use crate::object::header::{Header, Thin};
+use crate::sync::prefetch;
+use std::cell::Cell;
+use std::ptr;
+
+/// How many entries before its turn an object's header is fetched from memory.
+/// Objects that are cold when they die cost most by far; a destructor's own work
+/// takes long enough for the next few headers to arrive meanwhile.
+const AHEAD: usize = 8;
+
+/// Entries, each of them a strong reference, in a chain of pages. Dropping it leaks
+/// both: give the pages back by [`Entries::clear`].
+#[derive(Debug)]
+pub(crate) struct Entries {
+    /// Where the next entry goes, in `page`.
+    top: Cell<*mut Thin>,
+    /// The end of `page`.
+    end: Cell<*mut Thin>,
+    /// The topmost page; null until the first entry.
+    page: Cell<*mut Page>,
+}
+
+impl Entries {
+    pub(crate) const fn new() -> Self {
+        Self {
+            top: Cell::new(ptr::null_mut()),
+            end: Cell::new(ptr::null_mut()),
+            page: Cell::new(ptr::null_mut()),
+        }
+    }
+
+    /// Whether there never was an entry, since the pages were last given back.
+    #[inline]
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.page.get().is_null()
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        let page = self.page.get();
+        if page.is_null() {
+            return 0;
+        }
+        // SAFETY: the page is ours, and `top` points into it.
+        unsafe { (*page).below + self.top.get().offset_from(Page::start(page)) as usize }
+    }
+
+    /// Adds an entry: one strong reference is taken over.
+    #[inline]
+    pub(crate) fn push(&self, thin: Thin, pages: &PageCache) {
+        self.push_or_grow(thin, |entries| entries.grow(pages));
+    }
+
+    /// The same, where the way to the pages is longer.
+    #[inline]
+    pub(crate) fn push_or_grow(&self, thin: Thin, grow: impl FnOnce(&Self)) {
+        if self.top.get() == self.end.get() {
+            grow(self);
+        }
+        let top = self.top.get();
+        // SAFETY: `grow` saw to it that there is room in the page.
+        unsafe {
+            Page::touch(self.page.get());
+            top.write(thin);
+            self.top.set(top.add(1));
+        }
+    }
+
+    /// Puts an empty page on top.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn grow(&self, pages: &PageCache) {
+        let page = pages.get(self.page.get(), self.len());
+        self.page.set(page);
+        // SAFETY: a page.
+        unsafe {
+            self.top.set(Page::start(page));
+            self.end.set(Page::end(page));
+        }
+    }
+
+    /// Takes the newest entry, with all that name the same object right below it
+    /// in the same page. Gives how many there were.
+    #[inline]
+    pub(crate) fn take(&self, pages: &PageCache) -> Option<(Thin, u32)> {
+        let mut page = self.page.get();
+        if page.is_null() {
+            return None;
+        }
+        let mut top = self.top.get();
+        // SAFETY: the pages are ours; `top` points into the topmost, and
+        // every entry below it has been written.
+        unsafe {
+            let mut start = Page::start(page);
+            if top == start {
+                let prev = (*page).prev;
+                if prev.is_null() {
+                    return None;
+                }
+                pages.put(page);
+                page = prev;
+                self.page.set(page);
+                start = Page::start(page);
+                top = Page::end(page);
+                self.end.set(top);
+            }
+            Page::touch(page);
+            top = top.sub(1);
+            let thin = *top;
+            if top.offset_from(start) >= AHEAD as isize {
+                // It is alive by its entry.
+                prefetch((*top.sub(AHEAD)).cast::<Header>().sub(1));
+            }
+            let mut n = 1;
+            while top > start && *top.sub(1) == thin {
+                top = top.sub(1);
+                n += 1;
+            }
+            self.top.set(top);
+            Some((thin, n))
+        }
+    }
+
+    /// The place of the next entry, to see whether a destructor has added any.
+    #[inline]
+    pub(crate) fn mark(&self) -> *mut Thin {
+        self.top.get()
+    }
+
+    /// Gives the pages back. What is still in them is leaked; returns how many
+    /// entries that were.
+    pub(crate) fn clear(&self, pages: &PageCache) -> usize {
+        let leaked = self.len();
+        let mut page = self.page.replace(ptr::null_mut());
+        self.top.set(ptr::null_mut());
+        self.end.set(ptr::null_mut());
+        while !page.is_null() {
+            // SAFETY: our own pages, given up.
+            unsafe {
+                let prev = (*page).prev;
+                pages.put(page);
+                page = prev;
+            }
+        }
+        leaked
+    }
+
+    /// The entries, newest first. Others may be added meanwhile, which are not
+    /// among them.
+    ///
+    /// # Safety
+    /// None is taken out as long as the iterator is used.
+    pub(crate) unsafe fn newest_first(&self) -> impl Iterator<Item = Thin> {
+        let mut page = self.page.get();
+        let mut top = self.top.get();
+        std::iter::from_fn(move || {
+            if page.is_null() {
+                return None;
+            }
+            // SAFETY: pages and entries stay by the caller's promise; all below
+            // `top` is written.
+            unsafe {
+                if top == Page::start(page) {
+                    page = (*page).prev;
+                    if page.is_null() {
+                        return None;
+                    }
+                    top = Page::end(page);
+                }
+                top = top.sub(1);
+                Some(*top)
+            }
+        })
+    }
+
+    /// Whether there is an entry for this object. Linear.
+    pub(crate) fn contains(&self, thin: Thin) -> bool {
+        // SAFETY: nothing else runs meanwhile.
+        unsafe { self.newest_first() }.any(|entry| entry == thin)
+    }
+}

@@ -34,6 +34,9 @@ pub enum EventKind {
     /// A pool that has loaded from a slot has not been drained for a second or more.
     /// Nothing that slots gave up since, on any thread, can be released before.
     EpochHeld,
+    /// Drains within a budget have left more releases than the watermark; again at each
+    /// doubling. The budget is too small for what the thread is given to release.
+    BacklogWatermark,
 }
 
 /// Something worth knowing. [`fmt::Display`] gives it as a sentence.
@@ -146,6 +149,11 @@ impl fmt::Display for Event {
             EventKind::OpenAtExit => write!(
                 f,
                 "thread {thread} ended with {count} guard pools open; forgotten ones stay leaked"
+            ),
+            EventKind::BacklogWatermark => write!(
+                f,
+                "thread {thread}, pool {pool}: {count} releases wait in the backlog; the budget of \
+                 the drains is too small for them"
             ),
             EventKind::EpochHeld => write!(
                 f,

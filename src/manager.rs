@@ -10,6 +10,7 @@ pub(crate) mod snapshot;
 
 use crate::object::destroy::{Scope, in_destructor};
 use crate::object::strong::Ref;
+use crate::pool::budget::{Budget, Drained};
 use crate::pool::drain;
 use crate::pool::guard::AutoreleasePool;
 use crate::pool::implicit::autorelease_to;
@@ -102,7 +103,7 @@ impl PoolManager {
 
     /// The name given to the [builder](Self::builder).
     pub fn name(&self) -> Option<&str> {
-        self.namespace().name.as_deref()
+        self.namespace().settings.name.as_deref()
     }
 
     /// Opens a pool on the calling thread. See [`AutoreleasePool`].
@@ -160,6 +161,17 @@ impl PoolManager {
         })
     }
 
+    /// Works at this thread's backlog, that is at what drains
+    /// [within a budget](AutoreleasePool::drain_within) of this manager's pools have left,
+    /// oldest first; as far as the budget goes.
+    ///
+    /// # Panics
+    /// As [`AutoreleasePool::drain_within`].
+    pub fn drain_backlog(&self, budget: Budget) -> Drained {
+        // Destructors feed this one.
+        self.named_pool("backlog").drain_within(budget)
+    }
+
     /// Marks an outermost boundary of this thread's work: the end of a callback
     /// that a foreign host made, say. If the manager's policy is
     /// [`RootPolicy::DrainAtBoundary`] and the root pool has passed its watermark,
@@ -172,14 +184,14 @@ impl PoolManager {
     /// As [`AutoreleasePool::drain`].
     pub fn boundary(&self) -> usize {
         let namespace = self.namespace();
-        if namespace.policy != RootPolicy::DrainAtBoundary || in_destructor() {
+        if namespace.settings.root_policy != RootPolicy::DrainAtBoundary || in_destructor() {
             return 0;
         }
         local::with(|local| {
             let Some(stack) = local.and_then(|local| local.find(namespace)) else {
                 return 0;
             };
-            if stack.root.entries.len() < namespace.watermark || !stack.at_root() {
+            if stack.root.entries.len() < namespace.settings.root_watermark || !stack.at_root() {
                 return 0;
             }
             drain::drain(&stack.root, None).resume()
@@ -245,7 +257,7 @@ impl PoolManager {
         REGISTRY.all().into_iter().map(ThreadHandle).collect()
     }
 
-    /// Whether one of the calling thread's pools has an entry for this object.
+    /// Whether one of the calling thread's pools, or its backlog, has an entry for this object.
     /// Linear in the entries.
     pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
         local::with(|local| {
@@ -255,6 +267,7 @@ impl PoolManager {
             };
             let thin = Ref::thin(r);
             stack.root.entries.contains(thin)
+                || stack.backlog.contains(thin)
                 || local.pools(stack).any(|pool| pool.entries.contains(thin))
         })
     }
@@ -273,9 +286,7 @@ impl Default for PoolManager {
 impl fmt::Debug for PoolManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolManager")
-            .field("name", &self.name())
-            .field("watermark", &self.namespace().watermark)
-            .field("policy", &self.namespace().policy)
+            .field("settings", &self.namespace().settings)
             .finish_non_exhaustive()
     }
 }

@@ -5,17 +5,22 @@
 //! * [`local`]: a thread's pools; [`stack`]: those of one manager on it
 //! * [`namespace`]: what a manager is to its pools
 //! * [`guard`]: `AutoreleasePool`; [`pool_ref`]: what it lends; [`dump`]: what is in it
+//! * [`handoff`]: `HandoffPool`, which another thread drains
 //! * [`implicit`]: the current pool and the root pool; [`token`]: for foreign code
 //! * [`drain`]: how a pool is emptied; [`mail`]: what other threads release here
+//! * [`budget`]: how much of it at a time; [`backlog`]: what is left for later
 //! * [`epoch`]: what slots lend, and when they may give it up
 //! * [`exit`]: what a thread's end does with its pools
 
+pub(crate) mod backlog;
+pub(crate) mod budget;
 pub(crate) mod drain;
 pub(crate) mod dump;
 pub(crate) mod entries;
 pub(crate) mod epoch;
 pub(crate) mod exit;
 pub(crate) mod guard;
+pub(crate) mod handoff;
 pub(crate) mod head;
 pub(crate) mod implicit;
 pub(crate) mod local;

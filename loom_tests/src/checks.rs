@@ -9,6 +9,7 @@ mod canary;
 mod count;
 mod drain;
 mod exit;
+mod handoff;
 mod inbox;
 mod manager;
 mod model;
@@ -33,6 +34,7 @@ fn all() -> Vec<&'static Model> {
         manager::MODELS,
         shutdown::MODELS,
         slot::MODELS,
+        handoff::MODELS,
     ]
     .into_iter()
     .flatten()

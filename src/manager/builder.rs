@@ -1,7 +1,7 @@
 //! Own managers and their settings.
 
 use super::PoolManager;
-use crate::pool::namespace::{Namespace, RootPolicy, WATERMARK};
+use crate::pool::namespace::{Namespace, RootPolicy, Settings};
 use std::sync::Arc;
 
 /// Settings of a [`PoolManager`]; from [`PoolManager::builder`].
@@ -15,48 +15,41 @@ use std::sync::Arc;
 ///     .build();
 /// assert_eq!(manager.name(), Some("physics"));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[must_use = "a builder makes nothing until `build`"]
-pub struct PoolManagerBuilder {
-    name: Option<String>,
-    watermark: usize,
-    policy: RootPolicy,
-}
-
-impl Default for PoolManagerBuilder {
-    fn default() -> Self {
-        Self {
-            name: None,
-            watermark: WATERMARK,
-            policy: RootPolicy::Report,
-        }
-    }
-}
+pub struct PoolManagerBuilder(Settings);
 
 impl PoolManagerBuilder {
     /// A name for dumps and reports.
     pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
+        self.0.name = Some(name.into());
         self
     }
 
     /// How many entries in a root pool are worth an event, and again at each
     /// doubling. 10,000 unless set; 0 counts as 1.
     pub fn root_watermark(mut self, entries: usize) -> Self {
-        self.watermark = entries.max(1);
+        self.0.root_watermark = entries.max(1);
         self
     }
 
     /// What happens beyond the watermark. [`RootPolicy::Report`] unless set.
     pub fn root_policy(mut self, policy: RootPolicy) -> Self {
-        self.policy = policy;
+        self.0.root_policy = policy;
+        self
+    }
+
+    /// How many releases that drains [within a budget](crate::AutoreleasePool::drain_within)
+    /// have left are worth an event, and again at each doubling. 100,000 unless set; 0
+    /// counts as 1.
+    pub fn backlog_watermark(mut self, releases: usize) -> Self {
+        self.0.backlog_watermark = releases.max(1);
         self
     }
 
     /// Makes the manager.
     #[must_use]
     pub fn build(self) -> PoolManager {
-        let namespace = Namespace::new(self.name, self.watermark, self.policy);
-        PoolManager::of(Arc::new(namespace))
+        PoolManager::of(Arc::new(Namespace::new(self.0)))
     }
 }

@@ -3,8 +3,9 @@
 use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
 use crate::object::destroy::{Scope, in_destructor};
+use crate::pool::budget::Budget;
 use crate::pool::namespace::StackStats;
-use crate::pool::{epoch, local, mail};
+use crate::pool::{backlog, epoch, local, mail};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::current_key;
@@ -22,8 +23,8 @@ const NAP: Duration = Duration::from_millis(2);
 pub struct ShutdownReport {
     /// Entries that the calling thread released.
     pub released: usize,
-    /// The threads that still hold something: open pools or entries in the root
-    /// pool. Empty if all is released.
+    /// The threads that still hold something: open pools, entries in the root pool, or a
+    /// backlog. Empty if all is released.
     pub holders: Vec<ThreadSnapshot>,
     /// Releases and closures whose thread has ended, and what slots gave up, that are
     /// still to be run.
@@ -49,6 +50,9 @@ impl fmt::Display for ShutdownReport {
                 f,
                 "\n  thread {label} holds {pools} open pools, {root} root entries"
             )?;
+            if thread.backlog > 0 {
+                write!(f, ", a backlog of {}", thread.backlog)?;
+            }
         }
         Ok(())
     }
@@ -92,11 +96,11 @@ impl PoolManager {
     }
 
     /// Gets everything of this manager released: drains the calling thread's root
-    /// pool, [quiesces](Self::quiesce), asks the other threads, and waits until
+    /// pool and backlog, [quiesces](Self::quiesce), asks the other threads, and waits until
     /// they hold nothing any more, for at most `deadline`.
     ///
     /// It never drains a pool of another thread that lives. A thread that is asked
-    /// drains its root pool at the end of its next outermost drain of a pool of
+    /// drains its root pool and backlog at the end of its next outermost drain of a pool of
     /// this manager; open pools are its own affair. Afterwards the manager works as
     /// before: what is autoreleased from then on is not covered.
     ///
@@ -112,6 +116,7 @@ impl PoolManager {
         let mut panics = FirstPanic::default();
         let mut released = 0;
         panics.guard(|| released = self.drain_root());
+        panics.guard(|| released += self.drain_whole_backlog());
         if let (_, Some(payload)) = self.try_quiesce(deadline) {
             panics.note(payload);
         }
@@ -122,7 +127,8 @@ impl PoolManager {
         let report = loop {
             let snapshot = self.snapshot();
             let orphans = ORPHANS.outstanding();
-            let holds = |t: &ThreadSnapshot| t.open_pools > 0 || t.root_entries > 0;
+            let holds =
+                |t: &ThreadSnapshot| t.open_pools > 0 || t.root_entries > 0 || t.backlog > 0;
             let holders: Vec<_> = snapshot.threads.into_iter().filter(holds).collect();
             let done = holders.is_empty() && orphans == 0;
             // While it waits here, the calling thread closes nothing.
@@ -147,6 +153,20 @@ impl PoolManager {
 }
 
 impl PoolManager {
+    fn drain_whole_backlog(&self) -> usize {
+        let whole = local::with(|local| {
+            let stack = local?.find(self.namespace())?;
+            Some(backlog::drain(stack, Budget::All))
+        });
+        let Some((drained, panic)) = whole else {
+            return 0;
+        };
+        if let Some(payload) = panic {
+            resume_or_report(payload);
+        }
+        drained.released
+    }
+
     /// The threads that use this manager, but for one.
     fn others(&self, me: Option<ThreadKey>) -> Vec<Arc<StackStats>> {
         let entries = self.namespace().threads.iter();

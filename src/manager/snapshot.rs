@@ -36,6 +36,8 @@ pub struct ThreadSnapshot {
     pub open_pools: usize,
     /// Entries that wait in this manager's root pool.
     pub root_entries: usize,
+    /// Releases that drains of this manager's pools within a budget have left.
+    pub backlog: usize,
     /// What the thread has done.
     pub totals: Totals,
 }
@@ -47,7 +49,7 @@ pub struct Totals {
     /// Pools of this manager opened.
     pub pools_pushed: u64,
     /// Entries that pools of this manager took in, as far as they have been
-    /// released or wait in the root pool.
+    /// released or wait in the root pool or the backlog.
     pub autoreleased: u64,
     /// Entries that drains of this manager's pools released.
     pub released: u64,
@@ -55,7 +57,8 @@ pub struct Totals {
     pub created: u64,
     /// Objects destroyed, in whatever way.
     pub destroyed: u64,
-    /// References sent by [`ThreadHandle::release`](crate::ThreadHandle::release).
+    /// References sent by [`ThreadHandle::release`](crate::ThreadHandle::release) and
+    /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on).
     pub handed_over: u64,
 }
 
@@ -67,7 +70,7 @@ impl Totals {
         let released = stats.map_or(0, |s| s.released.get());
         Self {
             pools_pushed: stats.map_or(0, |s| s.opened.get()),
-            autoreleased: released + stats.map_or(0, StackStats::root_entries),
+            autoreleased: released + stats.map_or(0, |s| s.root_entries() + s.backlog()),
             released,
             created: tally.created.get(),
             destroyed,
@@ -114,6 +117,7 @@ impl PoolManager {
                 name: record.name().map(str::to_owned),
                 open_pools: open as usize,
                 root_entries: stats.map_or(0, StackStats::root_entries) as usize,
+                backlog: stats.map_or(0, StackStats::backlog) as usize,
                 totals: Totals::of(stats, &record.tally),
             }
         });
@@ -136,6 +140,7 @@ impl fmt::Display for Snapshot {
         let columns = [
             "open",
             "root",
+            "backlog",
             "pushed",
             "autoreleased",
             "released",
@@ -147,13 +152,15 @@ impl fmt::Display for Snapshot {
         }
         for thread in &self.threads {
             write!(f, "\n{:<24}", thread.label())?;
-            write!(f, " {:>12} {:>12}", thread.open_pools, thread.root_entries)?;
+            for figure in [thread.open_pools, thread.root_entries, thread.backlog] {
+                write!(f, " {figure:>12}")?;
+            }
             write!(f, "{}", thread.totals)?;
         }
         write!(
             f,
-            "\n{:<24} {:>12} {:>12}{}",
-            "(ended)", "", "", self.departed
+            "\n{:<24} {:>12} {:>12} {:>12}{}",
+            "(ended)", "", "", "", self.departed
         )
     }
 }

@@ -45,6 +45,11 @@ impl Nest {
         unsafe { (*self.pending.get()).pop() }
     }
 
+    fn take(&self) -> Vec<Thin> {
+        // SAFETY: as in `push`.
+        unsafe { std::mem::take(&mut *self.pending.get()) }
+    }
+
     fn is_empty(&self) -> bool {
         // SAFETY: as in `push`.
         unsafe { (*self.pending.get()).is_empty() }
@@ -100,6 +105,37 @@ impl Scope {
             let deep = !outermost && nest.is_deep(here);
             Self { outermost, deep }
         })
+    }
+
+    /// The same, where what destructors release is to queue, however shallow it is; the
+    /// caller takes it out by [`Scope::next_dead`]. Only if it is the outermost: within
+    /// another, this changes nothing.
+    pub(crate) fn enter_queueing() -> Self {
+        let scope = Self::enter();
+        if scope.outermost {
+            // Far from every address of this stack.
+            NEST.with(|nest| nest.base.set(stack_address() ^ (1 << (usize::BITS - 2))));
+        }
+        scope
+    }
+
+    /// Takes one object out of the queue, if it is for this scope to do: the latest.
+    /// The caller has to [`bury`] it.
+    pub(crate) fn next_dead(&self) -> Option<Thin> {
+        if self.outermost {
+            NEST.with(Nest::pop)
+        } else {
+            None
+        }
+    }
+
+    /// Takes all out of the queue, the latest last.
+    pub(crate) fn take_dead(&self) -> Vec<Thin> {
+        if self.outermost {
+            NEST.with(Nest::take)
+        } else {
+            Vec::new()
+        }
     }
 
     /// Queues an object that only the caller can reach: for a deep scope.
@@ -247,7 +283,7 @@ pub(crate) unsafe fn release_weak(thin: Thin) {
 /// # Safety
 /// Nobody has a strong reference, held is 1, and the caller made it so or took it
 /// from the queue.
-unsafe fn bury(thin: Thin) {
+pub(crate) unsafe fn bury(thin: Thin) {
     tally_destroyed(1);
     // SAFETY: the memory is there until we give it up.
     let head = unsafe { header(thin) };

@@ -5,6 +5,9 @@
 //! meanwhile), open and drain others, or panic, and nothing is lost or released
 //! twice. It ends when the pool is empty.
 
+use super::backlog;
+use super::budget::Budget;
+use super::entries::Entries;
 use super::epoch;
 use super::head::{Frame, Head};
 use super::local::Local;
@@ -61,6 +64,8 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
     let stack = unsafe { &*head.stack.get() };
     let local = stack.local();
     head.unpin();
+    // What others have sent is not for one that closes what was drained within a budget.
+    let mail = !head.is_frugal();
     let mut panics = FirstPanic::default();
     let released;
     let cut;
@@ -68,16 +73,17 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
         let scope = Scope::enter();
         let frame = Frame::new(true);
         let _current = Barrier::raise(stack, &frame, Some(head));
-        let run = Run::new(head, &local.pages, &scope, limit);
+        let _draining = Draining::begin(head);
+        let run = Run::new(&head.entries, head.name(), &local.pages, &scope, limit);
         if !head.entries.is_untouched() {
-            if let Err(payload) = catch_unwind(|| run.entries()) {
+            if let Err(payload) = catch_unwind(|| run.all()) {
                 run.go_on(payload, &mut panics);
             }
         }
         if scope.outermost && ORPHANS.has_deferred() {
             epoch::advance();
         }
-        if scope.outermost && local.has_mail() {
+        if scope.outermost && mail && local.has_mail() {
             run.mail(local, &mut panics);
         }
         released = run.released.get();
@@ -89,7 +95,7 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
     }
     if std::ptr::eq(head, &stack.root) {
         stack.stats.root_was_drained(head.entries.len());
-        stack.next_mark.set(stack.namespace.watermark);
+        stack.next_mark.set(stack.namespace.settings.root_watermark);
     }
     Outcome {
         released,
@@ -101,7 +107,7 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
 /// Does what `shutdown` has asked this thread for.
 #[cold]
 #[inline(never)]
-fn drain_asked(
+pub(super) fn drain_asked(
     head: &Head,
     stack: &Stack,
     limit: Option<u32>,
@@ -115,13 +121,61 @@ fn drain_asked(
             panics.note(payload);
         }
     }
+    if stack.backlog.len() > 0 {
+        if let (_, Some(payload)) = backlog::drain(stack, Budget::All) {
+            panics.note(payload);
+        }
+    }
     stack.namespace.changed.wake();
     // What that drain queued, as it was not the outermost.
     scope.settle_all(panics);
 }
 
+/// Releases what came from elsewhere, newest first, to the end, and gives the pages
+/// back. Which pool is current does not change, so none of them is fed meanwhile.
+///
+/// # Panics
+/// With the first panic of a destructor, at the end.
+pub(crate) fn release_all(entries: &Entries, pages: &PageCache) -> usize {
+    let mut panics = FirstPanic::default();
+    let released;
+    {
+        let scope = Scope::enter();
+        let run = Run::new(entries, "", pages, &scope, None);
+        while let Err(payload) = catch_unwind(|| run.all()) {
+            run.panicked(payload, &mut panics);
+        }
+        released = run.released.get();
+    }
+    entries.clear(pages);
+    if let Some(payload) = panics.into_first() {
+        resume_or_report(payload);
+    }
+    released
+}
+
+/// While a pool is being drained.
+pub(super) struct Draining<'d>(&'d Head);
+
+impl<'d> Draining<'d> {
+    #[inline]
+    pub(super) fn begin(head: &'d Head) -> Self {
+        head.draining.set(head.draining.get() + 1);
+        Self(head)
+    }
+}
+
+impl Drop for Draining<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.draining.set(self.0.draining.get() - 1);
+    }
+}
+
 struct Run<'d> {
-    head: &'d Head,
+    entries: &'d Entries,
+    /// What an event calls the pool.
+    name: &'d str,
     pages: &'d PageCache,
     scope: &'d Scope,
     limit: Option<u32>,
@@ -161,16 +215,22 @@ impl Drop for Stretch<'_, '_> {
 }
 
 impl<'d> Run<'d> {
-    fn new(head: &'d Head, pages: &'d PageCache, scope: &'d Scope, limit: Option<u32>) -> Self {
-        head.draining.set(head.draining.get() + 1);
+    fn new(
+        entries: &'d Entries,
+        name: &'d str,
+        pages: &'d PageCache,
+        scope: &'d Scope,
+        limit: Option<u32>,
+    ) -> Self {
         Self {
-            head,
+            entries,
+            name,
             pages,
             scope,
             limit,
             released: Cell::new(0),
             destroyed: Cell::new(0),
-            index: Cell::new(head.entries.len()),
+            index: Cell::new(entries.len()),
             last: Cell::new(None),
             generations: RefCell::default(),
             warned: Cell::new(false),
@@ -179,7 +239,7 @@ impl<'d> Run<'d> {
     }
 
     /// Releases entries until there are none.
-    fn entries(&self) {
+    fn all(&self) {
         while self.stretch() && !self.grown() {}
     }
 
@@ -187,7 +247,7 @@ impl<'d> Run<'d> {
     fn new_entries(&self, panics: &mut FirstPanic) {
         let more = || {
             if !self.grown() {
-                self.entries();
+                self.all();
             }
         };
         while let Err(payload) = catch_unwind(more) {
@@ -228,10 +288,10 @@ impl<'d> Run<'d> {
             destroyed: 0,
             last: None,
         };
-        let head = self.head;
+        let entries = self.entries;
         let (outermost, deep) = (self.scope.outermost, self.scope.deep);
-        while let Some((thin, n)) = head.entries.take(self.pages) {
-            let mark = head.entries.mark();
+        while let Some((thin, n)) = entries.take(self.pages) {
+            let mark = entries.mark();
             stretch.taken += n as usize;
             // SAFETY: alive by the entry's reference, which is ours now.
             let object = unsafe { header(thin) };
@@ -256,7 +316,7 @@ impl<'d> Run<'d> {
             if outermost {
                 self.scope.settle();
             }
-            if head.entries.mark() != mark {
+            if entries.mark() != mark {
                 return true;
             }
         }
@@ -267,7 +327,7 @@ impl<'d> Run<'d> {
     /// fed it once too often.
     #[cold]
     fn grown(&self) -> bool {
-        let len = self.head.entries.len();
+        let len = self.entries.len();
         let index = self.index.replace(len);
         let Some(class) = self.last.get() else {
             return false;
@@ -279,7 +339,7 @@ impl<'d> Run<'d> {
         if generation == WARN_AT && !self.warned.replace(true) {
             let event = Event::new(EventKind::EndlessDrain, current_label());
             event
-                .pool(self.head.name())
+                .pool(self.name)
                 .of_type(class.type_name())
                 .count(generation as usize)
                 .emit();
@@ -294,7 +354,6 @@ impl<'d> Run<'d> {
 
 impl Drop for Run<'_> {
     fn drop(&mut self) {
-        self.head.draining.set(self.head.draining.get() - 1);
         if self.destroyed.get() != 0 {
             tally_destroyed(self.destroyed.get());
         }

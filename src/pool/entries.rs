@@ -23,6 +23,12 @@ pub(crate) struct Entries {
     page: Cell<*mut Page>,
 }
 
+impl Default for Entries {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Entries {
     pub(crate) const fn new() -> Self {
         Self {
@@ -90,6 +96,12 @@ impl Entries {
     /// in the same page. Gives how many there were.
     #[inline]
     pub(crate) fn take(&self, pages: &PageCache) -> Option<(Thin, u32)> {
+        self.take_some(pages, u32::MAX)
+    }
+
+    /// The same, but no more than `at_most`, which is not 0.
+    #[inline]
+    pub(crate) fn take_some(&self, pages: &PageCache, at_most: u32) -> Option<(Thin, u32)> {
         let mut page = self.page.get();
         if page.is_null() {
             return None;
@@ -119,7 +131,7 @@ impl Entries {
                 prefetch((*top.sub(AHEAD)).cast::<Header>().sub(1));
             }
             let mut n = 1;
-            while top > start && *top.sub(1) == thin {
+            while top > start && n < at_most && *top.sub(1) == thin {
                 top = top.sub(1);
                 n += 1;
             }
@@ -132,6 +144,15 @@ impl Entries {
     #[inline]
     pub(crate) fn mark(&self) -> *mut Thin {
         self.top.get()
+    }
+
+    /// Moves all to another chain.
+    pub(crate) fn take_all(&self) -> Self {
+        Self {
+            top: Cell::new(self.top.replace(ptr::null_mut())),
+            end: Cell::new(self.end.replace(ptr::null_mut())),
+            page: Cell::new(self.page.replace(ptr::null_mut())),
+        }
     }
 
     /// Gives the pages back. What is still in them is leaked; returns how many

@@ -1,5 +1,7 @@
 //! What a thread's end does with its pools.
 
+use super::backlog;
+use super::budget::Budget;
 use super::head::{Head, Kind};
 use super::local::{self, Local};
 use super::stack::Stack;
@@ -50,6 +52,9 @@ pub(crate) fn exit(record: &Arc<Record>) {
     }
     while let Some(call) = local.pop_posted() {
         ORPHANS.adopt(call);
+    }
+    while let Some(orphan) = local.kept_orphan() {
+        ORPHANS.give_back(orphan);
     }
     for stack in stacks(local) {
         exit.leak(&stack.root);
@@ -102,6 +107,10 @@ impl Exit<'_> {
                 // Only now, as foreign code hears of it, which may pop and push.
                 panic.into_iter().for_each(report);
             }
+            if stack.backlog.len() > 0 {
+                any = true;
+                self.empty_backlog(stack);
+            }
             if !stack.root.entries.is_empty() {
                 any = true;
                 self.empty(&stack.root).into_iter().for_each(report);
@@ -129,6 +138,23 @@ impl Exit<'_> {
         }
     }
 
+    /// Empties a backlog; after too many drains, by leaking. Destructors feed the root pool.
+    fn empty_backlog(&mut self, stack: &Stack) {
+        if self.drains >= LIMIT {
+            let leaked = stack.backlog.leak(&self.local.pages);
+            let event = Event::new(EventKind::CutOff, self.record.label());
+            return self.events.push(event.pool("backlog").count(leaked));
+        }
+        self.drains += 1;
+        // No more than is there, as destructors may go on feeding it by budgeted drains.
+        let budget = Budget::Count(stack.backlog.len());
+        let panic = match catch_unwind(|| backlog::drain(stack, budget)) {
+            Ok((_, panic)) => panic,
+            Err(payload) => Some(payload),
+        };
+        panic.into_iter().for_each(report);
+    }
+
     /// Gives up what is left in a pool, normally nothing.
     fn leak(&mut self, head: &Head) {
         // SAFETY: nothing is taken out here.
@@ -151,7 +177,7 @@ impl Exit<'_> {
                 match message.kind() {
                     // After those that came before.
                     inbox::Kind::Call => self.local.push_posted(message),
-                    inbox::Kind::Release => {
+                    inbox::Kind::Release | inbox::Kind::Chain => {
                         // What its destructor autoreleases must not end in a pool
                         // that was forgotten.
                         stacks(self.local).for_each(Stack::fall_back_to_root);

@@ -1,5 +1,7 @@
 //! `AutoreleasePool`: a pool that a guard owns.
 
+use super::backlog;
+use super::budget::{Budget, Drained};
 use super::drain;
 use super::dump::PoolDump;
 use super::head::{Frame, Head, Kind};
@@ -8,6 +10,7 @@ use super::namespace::Namespace;
 use super::pool_ref::PoolRef;
 use super::stack::{Barrier, Stack};
 use crate::object::strong::Ref;
+use crate::unwind::resume_or_report;
 use std::borrow::Cow;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -166,7 +169,52 @@ impl AutoreleasePool {
     /// With the first panic of a destructor, after all entries are released. If the
     /// thread is unwinding already, the panic is reported as an event instead.
     pub fn drain(&mut self) -> usize {
+        self.head().set_frugal(false);
         drain::drain(self.head(), None).resume()
+    }
+
+    /// Releases what the budget allows, and leaves the rest to the thread's *backlog* for
+    /// this manager, from where later calls of this function, on whichever of the
+    /// manager's pools, and [`PoolManager::drain_backlog`](crate::PoolManager::drain_backlog)
+    /// go on with it; what was left first goes first. The pool is empty afterwards, and open.
+    ///
+    /// For threads that must not stall. What destructors release in their turn counts, too:
+    /// it waits for its turn instead of being destroyed inside them. Only one destructor's own
+    /// work cannot be divided; [`Drained::slowest`](crate::Drained) names it. What other
+    /// threads have sent here goes to the end of the backlog.
+    ///
+    /// Closing the pool right after this does no more. But other pools that are closed or
+    /// drained meanwhile release what other threads have sent, all of it.
+    ///
+    /// Nothing else works at the backlog but [`shutdown`](crate::PoolManager::shutdown) and
+    /// the thread's end. If it grows beyond the manager's
+    /// [watermark](crate::PoolManagerBuilder::backlog_watermark), an [event](crate::event) says
+    /// so. Inside a destructor, what destructors release is not part of the budget; on a
+    /// thread whose thread-locals are torn down there is no later, and so no budget.
+    ///
+    /// Some 30 nanoseconds for each destructor more than [`drain`](Self::drain), for the clock.
+    ///
+    /// # Panics
+    /// With the first panic of a destructor, when the budget is spent.
+    ///
+    /// ```
+    /// use releasepool::{AutoreleasePool, Budget, PoolManager};
+    /// let mut pool = AutoreleasePool::new();
+    /// for n in 0..100 {
+    ///     pool.create(vec![n]);
+    /// }
+    /// let drained = pool.drain_within(Budget::Count(60));
+    /// assert_eq!((drained.released, drained.remaining), (60, 40));
+    /// let drained = PoolManager::global().drain_backlog(Budget::All);
+    /// assert_eq!((drained.released, drained.remaining), (40, 0));
+    /// ```
+    pub fn drain_within(&mut self, budget: Budget) -> Drained {
+        let local = self.local();
+        let (drained, panic) = backlog::drain_pool(self.head(), local.allowed(budget));
+        if let Some(payload) = panic {
+            resume_or_report(payload);
+        }
+        drained
     }
 
     /// How many entries there are.

@@ -69,6 +69,9 @@ pub(crate) struct Head {
     /// Whether the pool has a name or is pinned: closing it then is more than
     /// taking it off.
     plain: Cell<bool>,
+    /// Whether the last drain was one within a budget: closing the pool then does no more
+    /// than that.
+    frugal: Cell<bool>,
     /// Set and taken, never borrowed, while the pool is open.
     name: UnsafeCell<Option<Cow<'static, str>>>,
     /// From the first load from a slot to the next drain. Set and taken, never
@@ -89,6 +92,7 @@ impl Head {
             index,
             next_free: Cell::new(ptr::null()),
             plain: Cell::new(true),
+            frugal: Cell::new(false),
             name: UnsafeCell::new(None),
             guard: UnsafeCell::new(None),
             pinned: Cell::new(false),
@@ -108,10 +112,25 @@ impl Head {
         self.plain.get()
     }
 
+    /// A drain within a budget, or another, begins.
+    pub(crate) fn set_frugal(&self, frugal: bool) {
+        self.frugal.set(frugal);
+        if frugal {
+            self.plain.set(false);
+        }
+    }
+
+    /// Whether the last drain was one within a budget, and nothing has come in since.
+    #[inline]
+    pub(crate) fn is_frugal(&self) -> bool {
+        self.frugal.get() && self.entries.is_empty()
+    }
+
     /// Tidies up the rest; the pool is being closed.
     pub(crate) fn make_plain(&self) {
         self.unpin();
         self.set_name(None);
+        self.frugal.set(false);
         self.plain.set(true);
     }
 

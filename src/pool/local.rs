@@ -5,16 +5,19 @@
 //! it is *detached*, and freed by the last of them. A pool that is opened after
 //! the exit gets a detached block of its own.
 
+use super::backlog;
+use super::budget::Budget;
 use super::epoch::Epoch;
 use super::head::{Head, Kind};
 use super::namespace::Namespace;
 use super::page::PageCache;
 use super::stack::Stack;
 use crate::sync::{SMALL, boxed, local, unbox};
-use crate::thread::inbox::Message;
+use crate::thread::inbox::{Chain, Message};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{self, Record};
+use crate::unwind::report;
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
@@ -42,6 +45,8 @@ pub(crate) struct Local {
     pub(super) exiting: Cell<bool>,
     /// Guard pools that are open in a detached block.
     guards: Cell<usize>,
+    /// Orphans that a budgeted drain has taken and not got round to.
+    orphans: UnsafeCell<Chain>,
     /// Closures that were posted, oldest first.
     posted: UnsafeCell<VecDeque<Message>>,
 }
@@ -117,6 +122,7 @@ impl Local {
             exiting: Cell::new(false),
             record,
             guards: Cell::new(0),
+            orphans: UnsafeCell::new(Chain::EMPTY),
             posted: UnsafeCell::new(VecDeque::new()),
         });
         // SAFETY: just made.
@@ -202,7 +208,9 @@ impl Local {
 
     #[inline]
     pub(crate) fn has_mail(&self) -> bool {
-        self.record().is_some_and(|record| record.inbox.has_mail()) || ORPHANS.has_releases()
+        self.record().is_some_and(|record| record.inbox.has_mail())
+            || ORPHANS.has_releases()
+            || self.has_kept_orphans()
     }
 
     /// The head of this index, if there is one.
@@ -266,7 +274,9 @@ impl Local {
         while let Some(stack) = self.take_abandoned() {
             // SAFETY: ours, off the list.
             let this = unsafe { stack.as_ref() };
+            let (_, panic) = backlog::drain(this, Budget::All);
             let outcome = super::drain::drain(&this.root, None);
+            panic.into_iter().for_each(report);
             if let Some(key) = self.key() {
                 this.retire(key);
             }
@@ -317,6 +327,38 @@ impl Local {
     pub(crate) fn posted(&self) -> usize {
         // SAFETY: as in `push_posted`.
         unsafe { (*self.posted.get()).len() }
+    }
+
+    /// The next orphan for a drain that may stop at any time.
+    pub(crate) fn next_orphan(&self) -> Option<Message> {
+        self.kept_orphan().or_else(|| {
+            if ORPHANS.has_releases() {
+                // SAFETY: the thread's own; nothing else runs meanwhile.
+                unsafe { *self.orphans.get() = ORPHANS.take_releases() };
+            }
+            self.kept_orphan()
+        })
+    }
+
+    #[inline]
+    fn has_kept_orphans(&self) -> bool {
+        // SAFETY: as in `next_orphan`.
+        !unsafe { &*self.orphans.get() }.is_empty()
+    }
+
+    /// One that such a drain has taken and not got round to.
+    pub(crate) fn kept_orphan(&self) -> Option<Message> {
+        // SAFETY: as in `next_orphan`.
+        unsafe { (*self.orphans.get()).next() }
+    }
+
+    /// What a drain may leave for later: nothing in a detached block, which goes away.
+    pub(super) fn allowed(&self, budget: Budget) -> Budget {
+        if self.detached.get() {
+            Budget::All
+        } else {
+            budget
+        }
     }
 
     /// The thread has exited; `guards` pools are still open.

@@ -20,15 +20,29 @@ struct Release {
 }
 
 impl Release {
+    /// Takes the reference out of a message.
+    ///
     /// # Safety
     /// `node` is the head of an owned `Release`.
-    unsafe fn run(node: NonNull<Node>) {
+    unsafe fn take(node: NonNull<Node>) -> Thin {
         // SAFETY: by the caller's promise; `Release` is repr(C), head first, and
         // the pointer was made from the whole allocation.
-        let thin = unsafe { unbox(node.cast::<Self>()) }.thin;
-        // SAFETY: the message had a reference.
-        unsafe { release(thin) };
+        unsafe { unbox(node.cast::<Self>()) }.thin
     }
+
+    /// # Safety
+    /// As `take`.
+    unsafe fn run(node: NonNull<Node>) {
+        // SAFETY: the message had a reference.
+        unsafe { release(Self::take(node)) };
+    }
+}
+
+/// The reference that a message of the kind [`Kind::Release`] has.
+pub(super) fn reference(message: Message) -> Thin {
+    debug_assert_eq!(message.kind(), Kind::Release);
+    // SAFETY: only `Release`s are of that kind.
+    unsafe { Release::take(message.into_raw()) }
 }
 
 /// A release for the orphans, of which the epoch lets go.
@@ -56,7 +70,7 @@ impl ThreadHandle {
         let message = boxed(Release { node, thin });
         // SAFETY: just made; `run` frees it; the object is Send and Sync.
         let message = unsafe { Message::from_raw(message.cast()) };
-        tally_handed_over();
+        tally_handed_over(1);
         if let Err(back) = self.0.inbox.push(message) {
             ORPHANS.adopt(back);
         }
@@ -71,12 +85,16 @@ pub(crate) fn deliver(local: &Local, scope: &Scope, panics: &mut FirstPanic) -> 
         for message in record.inbox.take() {
             match message.kind() {
                 Kind::Call => local.push_posted(message),
-                Kind::Release => {
+                Kind::Release | Kind::Chain => {
                     any = true;
                     run(message, scope, panics);
                 }
             }
         }
+    }
+    while let Some(orphan) = local.kept_orphan() {
+        any = true;
+        ORPHANS.run_one(orphan, |orphan| run(orphan, scope, panics));
     }
     any | deliver_orphans(scope, panics)
 }

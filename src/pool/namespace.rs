@@ -17,15 +17,34 @@ pub enum RootPolicy {
     DrainAtBoundary,
 }
 
+/// What can be set for a manager.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) name: Option<String>,
+    /// Entries in a root pool that make it worth an event.
+    pub(crate) root_watermark: usize,
+    pub(crate) root_policy: RootPolicy,
+    /// Releases in a backlog that make it worth an event.
+    pub(crate) backlog_watermark: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            name: None,
+            root_watermark: 10_000,
+            root_policy: RootPolicy::Report,
+            backlog_watermark: 100_000,
+        }
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     /// Never that of another manager.
     pub(crate) id: u64,
-    pub(crate) name: Option<String>,
-    /// Entries in a root pool that make it worth an event.
-    pub(crate) watermark: usize,
-    pub(crate) policy: RootPolicy,
+    pub(crate) settings: Settings,
     /// Set when the last handle of a manager is gone: stacks may be retired.
     pub(crate) abandoned: Counter,
     /// The threads that use this manager. No guard is held while user code runs.
@@ -48,6 +67,8 @@ pub(crate) struct StackStats {
     pub(crate) released: Counter,
     /// Entries in the root pool.
     root: AtomicU64,
+    /// Releases that budgeted drains have left.
+    backlog: AtomicU64,
     /// 1 by `shutdown`: please drain your root pool. Cleared by the thread.
     asked: AtomicU64,
 }
@@ -59,6 +80,7 @@ impl StackStats {
             closed: AtomicU64::new(0),
             released: Counter::new(),
             root: AtomicU64::new(0),
+            backlog: AtomicU64::new(0),
             asked: AtomicU64::new(0),
         }
     }
@@ -104,7 +126,20 @@ impl StackStats {
         self.root.load(Ordering::Acquire)
     }
 
-    /// Asks the thread to drain its root pool.
+    /// A budgeted drain has left `len` releases.
+    pub(crate) fn backlog_is(&self, len: usize) {
+        // Release: pairs with the Acquire in `backlog`. Model: shutdown_backlog.
+        self.backlog.store(len as u64, Ordering::Release);
+    }
+
+    /// Releases that budgeted drains have left. What was done in the last of them is seen.
+    pub(crate) fn backlog(&self) -> u64 {
+        // Acquire: pairs with the Release in `backlog_is`, as for the root pool. Model:
+        // shutdown_backlog.
+        self.backlog.load(Ordering::Acquire)
+    }
+
+    /// Asks the thread to drain its root pool and its backlog.
     pub(crate) fn ask(&self) {
         // Relaxed: what the answer is worth, `root_entries` says.
         self.asked.store(1, Ordering::Relaxed);
@@ -129,21 +164,16 @@ impl StackStats {
     }
 }
 
-/// The watermark unless another is chosen.
-pub(crate) const WATERMARK: usize = 10_000;
-
 lazy! {
-    static GLOBAL: Arc<Namespace> = Arc::new(Namespace::new(None, WATERMARK, RootPolicy::Report));
+    static GLOBAL: Arc<Namespace> = Arc::new(Namespace::new(Settings::default()));
 }
 
 impl Namespace {
-    pub(crate) fn new(name: Option<String>, watermark: usize, policy: RootPolicy) -> Self {
+    pub(crate) fn new(settings: Settings) -> Self {
         static NEXT: Counter = Counter::new();
         Self {
             id: NEXT.add_shared(1),
-            name,
-            watermark,
-            policy,
+            settings,
             abandoned: Counter::new(),
             threads: DashMap::new(),
             departed: StackStats::new(),

@@ -1,5 +1,6 @@
 //! The pools of one manager on one thread.
 
+use super::backlog::Backlog;
 use super::head::{Frame, Head, Kind};
 use super::local::Local;
 use super::namespace::{Namespace, StackStats};
@@ -18,6 +19,8 @@ pub(crate) struct Stack {
     pub(crate) root: Head,
     /// Open token pools, oldest first. Never borrowed while other code runs.
     tokens: UnsafeCell<Vec<*const Head>>,
+    /// What budgeted drains have left.
+    pub(crate) backlog: Backlog,
     /// Whether it has been said that something waits in the root pool.
     pub(crate) warned: Cell<bool>,
     /// The number of root entries at which the next event is due.
@@ -28,7 +31,8 @@ impl Stack {
     pub(crate) fn new(namespace: Arc<Namespace>) -> Self {
         Self {
             local: Cell::new(ptr::null()),
-            next_mark: Cell::new(namespace.watermark),
+            next_mark: Cell::new(namespace.settings.root_watermark),
+            backlog: Backlog::new(namespace.settings.backlog_watermark),
             namespace,
             stats: Arc::new(StackStats::new()),
             current: Cell::new(ptr::null()),

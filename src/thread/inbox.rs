@@ -20,6 +20,8 @@ use std::ptr::{self, NonNull};
 pub(crate) enum Kind {
     /// Let a counted reference go: in any outermost drain.
     Release,
+    /// Let many of them go: the same, but that a budgeted drain may do it by parts.
+    Chain,
     /// Run a closure: only where the thread asks for it.
     Call,
 }
@@ -88,13 +90,17 @@ impl Message {
     }
 }
 
-/// Messages that were taken out, oldest first.
+/// Messages that were taken out, oldest first unless they were taken in no order.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Chain(*mut Node);
 
 impl Chain {
-    const EMPTY: Self = Self(ptr::null_mut());
+    pub(crate) const EMPTY: Self = Self(ptr::null_mut());
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_null()
+    }
 
     /// Turns the newest-first chain of an inbox around.
     ///
@@ -186,6 +192,15 @@ impl Inbox {
         let head = self.head.swap(ptr::null_mut(), Ordering::Acquire);
         // SAFETY: the swap made the messages ours; null ends the chain.
         unsafe { Chain::reversed(head) }
+    }
+
+    /// The same in no order, whatever the number: for inboxes that are never closed.
+    pub(crate) fn take_unordered(&self) -> Chain {
+        if !self.has_mail() {
+            return Chain::EMPTY;
+        }
+        // Acquire: as in `take`. Model: orphans_by_parts.
+        Chain(self.head.swap(ptr::null_mut(), Ordering::Acquire))
     }
 
     /// Refuses everything from now on, and takes what is there, oldest first.

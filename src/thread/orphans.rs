@@ -4,7 +4,7 @@
 //! `quiesce` and `shutdown`, which ask for it, and never on the thread that took
 //! over the slot of the one they were meant for.
 
-use super::inbox::{Inbox, Kind, Message};
+use super::inbox::{Chain, Inbox, Kind, Message};
 use super::key::ThreadKey;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Counter, const_fn, global, local};
@@ -67,7 +67,7 @@ impl Orphans {
 
     fn put(&self, message: Message) {
         let to = match message.kind() {
-            Kind::Release => &self.releases,
+            Kind::Release | Kind::Chain => &self.releases,
             Kind::Call => &self.calls,
         };
         let Ok(()) = to.push(message) else {
@@ -99,15 +99,31 @@ impl Orphans {
                 self.put(message);
                 continue;
             }
-            HERE.with(|here| here.set(here.get() + 1));
-            run(message);
-            HERE.with(|here| here.set(here.get() - 1));
+            self.run_one(message, &mut run);
             ran += 1;
-            // Release: pairs with the Acquire of `outstanding`, so that who sees
-            // none left sees what was done. Model: orphans_quiesce.
-            self.outstanding.fetch_sub(1, Ordering::Release);
         }
         ran
+    }
+
+    /// Hands an orphan to `run` that was taken out.
+    pub(crate) fn run_one(&self, message: Message, run: impl FnOnce(Message)) {
+        HERE.with(|here| here.set(here.get() + 1));
+        run(message);
+        HERE.with(|here| here.set(here.get() - 1));
+        // Release: pairs with the Acquire of `outstanding`, so that who sees
+        // none left sees what was done. Model: orphans_quiesce.
+        self.outstanding.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Takes all orphaned releases out, to be given to [`Orphans::run_one`] or
+    /// [`Orphans::give_back`] one by one.
+    pub(crate) fn take_releases(&self) -> Chain {
+        self.releases.take_unordered()
+    }
+
+    /// Takes back what was taken out.
+    pub(crate) fn give_back(&self, message: Message) {
+        self.put(message);
     }
 
     /// Orphans that are waiting or being run just now; not those that called this

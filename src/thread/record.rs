@@ -231,15 +231,15 @@ pub(crate) fn tally_destroyed(n: u64) {
     });
 }
 
-/// Counts one object handed to another thread.
-pub(crate) fn tally_handed_over() {
+/// Counts `n` objects handed to another thread.
+pub(crate) fn tally_handed_over(n: u64) {
     CURRENT.with(|c| {
         let record = c.record.get();
         if known(record) {
             // SAFETY: kept alive by `owner`.
-            unsafe { &*record }.tally.handed_over.add(1);
+            unsafe { &*record }.tally.handed_over.add(n);
         } else {
-            DEPARTED.handed_over.add_shared(1);
+            DEPARTED.handed_over.add_shared(n);
         }
     });
 }

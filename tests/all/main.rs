@@ -4,12 +4,14 @@
 mod support;
 
 mod aborts;
+mod budgets;
 mod contract;
 mod counts;
 mod deep;
 mod events;
 mod exit;
 mod fuzz_regressions;
+mod handoff;
 mod heap;
 mod likeness;
 mod mail;

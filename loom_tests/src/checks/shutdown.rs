@@ -2,7 +2,7 @@
 
 use super::model::Model;
 use super::probe::{Probe, Seen, Watched, spawn, take_deaths};
-use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease};
 use std::time::Duration;
 
 pub const MODELS: &[Model] = &[
@@ -23,6 +23,12 @@ pub const MODELS: &[Model] = &[
         "shutdown asks another thread to drain its root pool, and sees that it did",
         &["drained in time", "drained later", "asked too late"],
         shutdown_asks,
+    ),
+    Model::new(
+        "shutdown_backlog",
+        "shutdown while another thread works at its backlog: it sees what that did",
+        &["done in time", "still there"],
+        shutdown_backlog,
     ),
 ];
 
@@ -59,6 +65,20 @@ fn shutdown_root() -> String {
         "still full"
     }
     .to_owned()
+}
+
+fn shutdown_backlog() -> String {
+    let seen = Seen::new();
+    let mut pool = AutoreleasePool::new();
+    pool.create((Probe::new(), Watched(seen.clone())));
+    pool.drain_within(Budget::Count(0));
+    drop(pool);
+    let waiter = spawn(move || shut_down(&seen));
+    let drained = PoolManager::global().drain_backlog(Budget::All);
+    assert_eq!((drained.released, drained.remaining), (1, 0));
+    let done = waiter.join().unwrap();
+    take_deaths();
+    if done { "done in time" } else { "still there" }.to_owned()
 }
 
 fn shutdown_asks() -> String {

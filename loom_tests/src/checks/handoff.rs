@@ -1,0 +1,107 @@
+//! Pools that another thread drains.
+
+use super::model::Model;
+use super::probe::{Probe, Seen, Watched, me, spawn, take_deaths};
+use releasepool::{AutoreleasePool, Budget, HandoffPool, PoolManager, Ref, model};
+use std::time::Duration;
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "handoff_chain",
+        "a pool of two pages is handed to a thread that drains: all there, or none yet",
+        &["in the first drain", "in the second"],
+        handoff_chain,
+    ),
+    Model::new(
+        "handoff_exit",
+        "a pool is handed to a thread that leaves: released there, or by the orphans",
+        &["by the leaver", "by a drain of the sender"],
+        handoff_exit,
+    ),
+    Model::new(
+        "orphans_by_parts",
+        "a budgeted drain takes orphans and leaves some, while another thread drains",
+        &["0 here", "1 here", "2 here"],
+        orphans_by_parts,
+    )
+    // Three threads enter the registry, one after the other.
+    .bounded(6),
+];
+
+/// More than a page in these builds.
+const MANY: usize = 6;
+
+fn handoff_chain() -> String {
+    let to = PoolManager::global().current_thread().unwrap();
+    let seen = Seen::new();
+    let mut pool = AutoreleasePool::new();
+    let sender = spawn(move || {
+        let mut handoff = HandoffPool::new();
+        handoff.create((Probe::new(), Watched(seen)));
+        for _ in 1..MANY {
+            handoff.create(Probe::new());
+        }
+        assert_eq!(handoff.drain_on(&to), MANY);
+    });
+    pool.drain();
+    let first = take_deaths();
+    sender.join().unwrap();
+    pool.drain();
+    let second = take_deaths();
+    let (outcome, deaths) = match (first.len(), second.len()) {
+        (MANY, 0) => ("in the first drain", first),
+        (0, MANY) => ("in the second", second),
+        other => panic!("{other:?}"),
+    };
+    assert!(deaths.iter().all(|thread| *thread == me()));
+    outcome.to_owned()
+}
+
+fn handoff_exit() -> String {
+    let manager = PoolManager::global();
+    let leaver = manager.current_thread().unwrap();
+    drop(AutoreleasePool::new());
+    let sender = spawn(move || {
+        let mut handoff = HandoffPool::new();
+        for _ in 0..MANY {
+            handoff.create(Probe::new());
+        }
+        handoff.drain_on(&leaver);
+        drop(AutoreleasePool::new());
+        me()
+    });
+    model::thread_exit();
+    let sender = sender.join().unwrap();
+    assert!(manager.quiesce(Duration::ZERO));
+    let deaths = take_deaths();
+    assert_eq!(deaths.len(), MANY);
+    assert!(deaths.iter().all(|thread| *thread == deaths[0]));
+    match deaths[0] {
+        thread if thread == me() => "by the leaver",
+        thread if thread == sender => "by a drain of the sender",
+        other => panic!("died on {other:?}"),
+    }
+    .to_owned()
+}
+
+fn orphans_by_parts() -> String {
+    let manager = PoolManager::global();
+    let gone = spawn(|| PoolManager::global().current_thread().unwrap());
+    let gone = gone.join().unwrap();
+    let sender = {
+        let gone = gone.clone();
+        spawn(move || {
+            gone.release(Ref::new(Probe::new()));
+            gone.release(Ref::new(Probe::new()));
+        })
+    };
+    let drained = AutoreleasePool::new().drain_within(Budget::Count(1));
+    let here = take_deaths().len();
+    assert_eq!(here, drained.released);
+    sender.join().unwrap();
+    // What was taken and not done is done here, and known until then.
+    assert!(manager.quiesce(Duration::ZERO));
+    let deaths = here + take_deaths().len();
+    assert_eq!(deaths, 2);
+    format!("{here} here")
+}

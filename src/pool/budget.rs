@@ -1,0 +1,152 @@
+//! How much a drain may do, and how it is measured.
+
+use crate::object::header::Class;
+use crate::sync::elapsed;
+use std::fmt;
+use std::time::Duration;
+
+/// How much a drain may do before it leaves the rest for later.
+///
+/// See [`AutoreleasePool::drain_within`](crate::AutoreleasePool::drain_within).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Budget {
+    /// Everything.
+    All,
+    /// So many releases.
+    Count(usize),
+    /// Releases until so much time has gone by, by the wall clock; at least one. The clock
+    /// is read after each destructor, and else after every sixteenth release: so the time is
+    /// exceeded by no more than the last destructor took.
+    Time(Duration),
+}
+
+/// What a drain within a [`Budget`] came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Drained {
+    /// References released, and objects destroyed that others of them had the last
+    /// reference to.
+    pub released: usize,
+    /// What is left of that, in the thread's backlog for this manager.
+    pub remaining: usize,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The type whose destructor took longest, not counting what it released in its turn,
+    /// and how long.
+    pub slowest: Option<(&'static str, Duration)>,
+}
+
+impl fmt::Display for Drained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (released, remaining) = (self.released, self.remaining);
+        write!(
+            f,
+            "{released} released in {:?}, {remaining} left",
+            self.elapsed
+        )?;
+        if let Some((name, time)) = self.slowest {
+            write!(f, "; slowest {name}, {time:?}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Releases between two readings of the clock, if they run no destructor.
+const UNREAD: u32 = 16;
+
+/// Counts what a drain does against its budget.
+pub(super) struct Meter {
+    budget: Budget,
+    start: Duration,
+    /// The clock when it was last read, and how many releases ago that was.
+    now: Duration,
+    unread: u32,
+    released: usize,
+    slowest: Option<(&'static Class, Duration)>,
+}
+
+impl Meter {
+    pub(super) fn new(budget: Budget) -> Self {
+        let start = elapsed();
+        Self {
+            budget,
+            start,
+            now: start,
+            unread: 0,
+            released: 0,
+            slowest: None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_spent(&self) -> bool {
+        match self.budget {
+            Budget::All => false,
+            Budget::Count(most) => self.released >= most,
+            Budget::Time(most) => self.released > 0 && self.now - self.start >= most,
+        }
+    }
+
+    /// How many references of one object may be released at once.
+    #[inline]
+    pub(super) fn at_most(&self) -> u32 {
+        match self.budget {
+            Budget::Count(most) => {
+                u32::try_from(most.saturating_sub(self.released)).unwrap_or(u32::MAX)
+            }
+            _ => u32::MAX,
+        }
+    }
+
+    pub(super) fn released(&self) -> usize {
+        self.released
+    }
+
+    /// `n` references are being released.
+    #[inline]
+    pub(super) fn count(&mut self, n: usize) {
+        self.released += n;
+    }
+
+    /// No destructor is run for them.
+    #[inline]
+    pub(super) fn quick(&mut self) {
+        self.unread += 1;
+        if self.unread == UNREAD {
+            self.read();
+        }
+    }
+
+    fn read(&mut self) {
+        self.now = elapsed();
+        self.unread = 0;
+    }
+
+    /// Runs a destructor of `class`.
+    #[inline]
+    pub(super) fn time(&mut self, class: &'static Class, run: impl FnOnce()) {
+        if self.unread > 0 {
+            self.read();
+        }
+        let before = self.now;
+        // What panics is not timed, but is read.
+        self.unread = 1;
+        run();
+        self.read();
+        let took = self.now - before;
+        if self.slowest.is_none_or(|(_, longest)| took > longest) {
+            self.slowest = Some((class, took));
+        }
+    }
+
+    pub(super) fn report(mut self, remaining: usize) -> Drained {
+        self.read();
+        Drained {
+            released: self.released,
+            remaining,
+            elapsed: self.now - self.start,
+            slowest: self.slowest.map(|(class, took)| (class.type_name(), took)),
+        }
+    }
+}

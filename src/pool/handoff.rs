@@ -1,0 +1,206 @@
+//! `HandoffPool`: a pool that is drained on another thread.
+
+use super::drain;
+use super::entries::Entries;
+use super::local;
+use super::page::PageCache;
+use super::pool_ref::PoolRef;
+use crate::object::strong::Ref;
+use crate::sync::{boxed, unbox};
+use crate::thread::handle::ThreadHandle;
+use crate::thread::inbox::{Kind, Message, Node};
+use crate::thread::orphans::ORPHANS;
+use crate::thread::record::tally_handed_over;
+use std::fmt;
+use std::mem;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::ptr::NonNull;
+
+/// A pool whose entries another thread may release: all at once handed over, for
+/// the cost of one message.
+///
+/// For work that makes many objects that somebody else should destroy: a loader that
+/// must not spend its time on destructors, a render thread that wants its garbage
+/// destroyed by a `Looper::reclaimer`. It takes only what any thread may
+/// destroy, and is never the current pool: nothing gets in but by its own methods.
+///
+/// # When not to use it
+/// For single objects, [`ThreadHandle::release`]. For what only one thread may destroy,
+/// `HomeRef`. If no other thread is to do it, an
+/// [`AutoreleasePool`](crate::AutoreleasePool), whose drains also see to what was sent to this
+/// thread; those of a handoff pool do not.
+///
+/// # Threads
+/// The pool itself stays on its thread; it is neither `Send` nor `Sync`.
+///
+/// # Cost
+/// An entry: one store. [`drain_on`](Self::drain_on): one allocation and one
+/// compare-and-swap, however many entries there are; their pages go with them.
+///
+/// ```
+/// use releasepool::{HandoffPool, PoolManager};
+/// use std::{sync::mpsc, thread};
+///
+/// let (send, receive) = mpsc::channel();
+/// let other = thread::spawn(move || {
+///     let me = PoolManager::global().current_thread().unwrap();
+///     send.send(me).unwrap();
+///     // Until there is nothing more to come, and at the latest when the thread ends.
+///     releasepool::autoreleasepool(|_| ());
+/// });
+/// let mut pool = HandoffPool::new();
+/// for n in 0..1_000 {
+///     pool.create(format!("document {n}"));
+/// }
+/// assert_eq!(pool.drain_on(&receive.recv().unwrap()), 1_000);
+/// other.join().unwrap();
+/// ```
+#[derive(Default)]
+pub struct HandoffPool {
+    entries: Entries,
+}
+
+impl HandoffPool {
+    /// An empty pool. Allocates nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            entries: Entries::new(),
+        }
+    }
+
+    /// Hands the reference to this pool, and lends the object back until the pool is
+    /// drained.
+    ///
+    /// Aborts when memory for a page is exhausted.
+    #[inline]
+    pub fn autorelease<T: ?Sized + Send + Sync>(&self, r: Ref<T>) -> PoolRef<'_, T> {
+        let payload = Ref::into_payload(r);
+        self.entries.push_or_grow(payload.cast(), grow);
+        // SAFETY: the pool holds the reference until it is drained, for which it must
+        // not be borrowed.
+        unsafe { PoolRef::lend(payload) }
+    }
+
+    /// A new object that the pool owns.
+    #[inline]
+    pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
+        self.autorelease(Ref::new(value))
+    }
+
+    /// Has that thread release all entries, newest first, in its next outermost drain,
+    /// and returns how many there are. The pool stays as it is, empty.
+    ///
+    /// If the thread has ended, the next outermost drain of any thread does it.
+    /// Lock-free. Entries that come in while that thread drains
+    /// [within a budget](crate::AutoreleasePool::drain_within) are released by and by.
+    pub fn drain_on(&mut self, to: &ThreadHandle) -> usize {
+        let n = self.len();
+        if n == 0 {
+            return 0;
+        }
+        tally_handed_over(n as u64);
+        let entries = mem::take(&mut self.entries);
+        let node = Node::new(Kind::Chain, to.key(), PageChain::run);
+        let chain = boxed(PageChain { node, entries });
+        // SAFETY: just made; `run` frees it; all entries are Send and Sync.
+        let message = unsafe { Message::from_raw(chain.cast()) };
+        if let Err(back) = to.0.inbox.push(message) {
+            ORPHANS.adopt(back);
+        }
+        n
+    }
+
+    /// Releases all entries here, newest first, and returns how many.
+    ///
+    /// # Panics
+    /// As [`AutoreleasePool::drain`](crate::AutoreleasePool::drain).
+    pub fn drain(&mut self) -> usize {
+        release_here(mem::take(&mut self.entries))
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the pool has an entry for this object. Linear in the entries.
+    pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
+        self.entries.contains(Ref::thin(r))
+    }
+}
+
+/// Drains the pool, here.
+///
+/// # Panics
+/// As [`HandoffPool::drain`].
+impl Drop for HandoffPool {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.entries.is_untouched() {
+            release_here(mem::take(&mut self.entries));
+        }
+    }
+}
+
+/// Hands `f` the calling thread's spare pages, or none once it has exited.
+fn with_pages<R>(f: impl FnOnce(&PageCache) -> R) -> R {
+    local::with(|local| match local {
+        Some(local) => f(&local.pages),
+        None => f(&PageCache::new()),
+    })
+}
+
+#[cold]
+#[inline(never)]
+fn grow(entries: &Entries) {
+    with_pages(|pages| entries.grow(pages));
+}
+
+#[inline(never)]
+fn release_here(entries: Entries) -> usize {
+    with_pages(|pages| drain::release_all(&entries, pages))
+}
+
+/// Entries on their way.
+#[repr(C)]
+pub(super) struct PageChain {
+    node: Node,
+    entries: Entries,
+}
+
+impl PageChain {
+    /// Takes the entries out of a message.
+    ///
+    /// # Safety
+    /// `node` is the head of an owned `PageChain`: the kind of the message says so.
+    pub(super) unsafe fn take(node: NonNull<Node>) -> Entries {
+        // SAFETY: by the caller's promise; `PageChain` is repr(C), head first, and the
+        // pointer was made from the whole allocation.
+        unsafe { unbox(node.cast::<Self>()) }.entries
+    }
+
+    /// # Safety
+    /// As `take`.
+    unsafe fn run(node: NonNull<Node>) {
+        // SAFETY: by the caller's promise.
+        release_here(unsafe { Self::take(node) });
+    }
+}
+
+// Whatever panics, pools are left in order.
+impl UnwindSafe for HandoffPool {}
+impl RefUnwindSafe for HandoffPool {}
+
+impl fmt::Debug for HandoffPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HandoffPool")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

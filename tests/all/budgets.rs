@@ -1,0 +1,551 @@
+//! Drains within a budget, and what they leave for later.
+
+use crate::support::{
+    Log, Probe, child, events, events_of, fresh, fresh_to_the_end, on_drop, panic_of, wait_until,
+};
+use releasepool::event::EventKind;
+use releasepool::{
+    AutoreleasePool, Budget, HandoffPool, PoolManager, Ref, Slot, ThreadHandle, autorelease,
+    autoreleasepool,
+};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+fn global() -> &'static PoolManager {
+    PoolManager::global()
+}
+
+fn me() -> ThreadHandle {
+    global().current_thread().unwrap()
+}
+
+fn filled(log: &Log, ids: std::ops::Range<u32>) -> AutoreleasePool {
+    let pool = AutoreleasePool::new();
+    for id in ids {
+        pool.create(log.probe(id));
+    }
+    pool
+}
+
+/// A chain of probes: each is released by the destructor of the one before.
+struct Link(
+    #[expect(dead_code)] Probe,
+    #[expect(dead_code)] Option<Ref<Link>>,
+);
+
+fn chain(log: &Log, ids: std::ops::Range<u32>) -> Ref<Link> {
+    let link = |next, id| Some(Ref::new(Link(log.probe(id), next)));
+    ids.rev().fold(None, link).unwrap()
+}
+
+#[test]
+fn rest_is_left_to_later_calls_oldest_first() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = filled(&log, 0..4);
+        let drained = pool.drain_within(Budget::Count(1));
+        assert_eq!((drained.released, drained.remaining), (1, 3));
+        assert!(pool.is_empty());
+        pool.create(log.probe(10));
+        // What was left first goes first, newest first as in every pool.
+        let drained = pool.drain_within(Budget::Count(2));
+        assert_eq!((drained.released, drained.remaining), (2, 2));
+        let mut other = filled(&log, 20..21);
+        let drained = other.drain_within(Budget::Count(0));
+        assert_eq!((drained.released, drained.remaining), (0, 3));
+        let drained = global().drain_backlog(Budget::All);
+        assert_eq!((drained.released, drained.remaining), (3, 0));
+        assert_eq!(log.ids(), [3, 2, 1, 0, 10, 20]);
+    });
+}
+
+#[test]
+fn nothing_else_touches_the_backlog() {
+    fresh(|| {
+        let log = Log::new();
+        filled(&log, 0..3).drain_within(Budget::Count(0));
+        autorelease(Ref::new(log.probe(3)));
+        assert_eq!(global().drain_root(), 1);
+        autoreleasepool(|pool| pool.drain());
+        let token = global().push();
+        global().pop(token).unwrap();
+        global().run_inbox();
+        global().quiesce(Duration::ZERO);
+        assert_eq!(log.ids(), [3]);
+        let snapshot = global().snapshot();
+        assert_eq!(snapshot.thread(me().key()).unwrap().backlog, 3);
+        assert!(snapshot.to_string().contains("backlog"));
+        global().drain_backlog(Budget::All);
+        let snapshot = global().snapshot();
+        assert_eq!(snapshot.thread(me().key()).unwrap().backlog, 0);
+    });
+}
+
+#[test]
+fn each_manager_has_a_backlog_of_its_own() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let mut pool = manager.pool();
+        let kept = Ref::new(log.probe(1));
+        pool.autorelease(kept.clone());
+        pool.drain_within(Budget::Count(0));
+        assert!(manager.contains(&kept));
+        drop(kept);
+        assert_eq!(global().drain_backlog(Budget::All).released, 0);
+        assert_eq!(log.count(), 0);
+        assert_eq!(manager.drain_backlog(Budget::All).released, 1);
+    });
+}
+
+#[test]
+fn duplicates_count_each() {
+    fresh(|| {
+        let r = Ref::new(());
+        let mut pool = AutoreleasePool::new();
+        for _ in 0..10 {
+            pool.autorelease(r.clone());
+        }
+        assert_eq!(pool.drain_within(Budget::Count(4)).remaining, 6);
+        assert_eq!(Ref::strong_count(&r), 7);
+        assert_eq!(global().drain_backlog(Budget::Count(6)).remaining, 0);
+        assert_eq!(Ref::strong_count(&r), 1);
+    });
+}
+
+#[test]
+fn nested_releases_count() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        pool.create(log.probe(100));
+        pool.autorelease(chain(&log, 0..50));
+        let drained = pool.drain_within(Budget::Count(20));
+        assert_eq!((drained.released, drained.remaining), (20, 2));
+        assert_eq!(log.ids(), (0..20).collect::<Vec<_>>());
+        // The dead one goes on before what is older.
+        let drained = global().drain_backlog(Budget::Count(30));
+        assert_eq!((drained.released, drained.remaining), (30, 1));
+        assert_eq!(log.ids(), (0..50).collect::<Vec<_>>());
+        assert_eq!(global().drain_backlog(Budget::All).released, 1);
+    });
+}
+
+#[test]
+fn dead_objects_that_wait_cannot_be_had_again() {
+    fresh(|| {
+        let log = Log::new();
+        let inner = Ref::new(log.probe(1));
+        let weak = Ref::downgrade(&inner);
+        let mut pool = AutoreleasePool::new();
+        pool.create(inner);
+        assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 1);
+        assert!(weak.upgrade().is_none());
+        assert_eq!(log.count(), 0, "its destructor is still to run");
+        global().drain_backlog(Budget::Count(1));
+        assert_eq!(log.count(), 1);
+    });
+}
+
+#[test]
+fn time_that_is_over_stops_it_but_not_before_one_release() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = filled(&log, 0..100);
+        let drained = pool.drain_within(Budget::Time(Duration::ZERO));
+        assert_eq!((drained.released, drained.remaining), (1, 99));
+        let drained = global().drain_backlog(Budget::Time(Duration::from_secs(3_600)));
+        assert_eq!((drained.released, drained.remaining), (99, 0));
+        assert_eq!(log.count(), 100);
+    });
+}
+
+#[test]
+fn time_is_looked_at_even_where_nothing_has_a_destructor() {
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        for n in 0..1_000u32 {
+            pool.create(n);
+        }
+        let drained = pool.drain_within(Budget::Time(Duration::from_nanos(1)));
+        assert!(drained.released < 100, "{drained:?}");
+        assert_eq!(drained.released + drained.remaining, 1_000);
+        global().drain_backlog(Budget::All);
+    });
+}
+
+#[test]
+fn slowest_destructor_is_named_without_what_it_released() {
+    struct Slow;
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    #[expect(dead_code)]
+    struct Holder(Ref<Slow>, Rc<Cell<u32>>);
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(Holder(Ref::new(Slow), Rc::default()));
+        pool.create(vec![1]);
+        let drained = pool.drain_within(Budget::All);
+        let (name, time) = drained.slowest.unwrap();
+        assert!(name.ends_with("Slow"), "{name}");
+        assert!(time >= Duration::from_millis(20) && time <= drained.elapsed);
+        assert!(drained.to_string().contains("slowest"));
+        let nothing = pool.drain_within(Budget::All);
+        assert_eq!((nothing.released, nothing.slowest), (0, None));
+    });
+}
+
+#[test]
+fn what_destructors_autorelease_is_of_the_same_drain() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        for id in 0..3 {
+            let after = log.probe(10 + id);
+            pool.create(on_drop(move || autorelease(Ref::new(after))));
+        }
+        let drained = pool.drain_within(Budget::Count(4));
+        assert_eq!((drained.released, drained.remaining), (4, 2));
+        assert!(pool.is_empty());
+        // And where there is no pool but that of the call.
+        let after = log.probe(20);
+        pool.create(on_drop(move || autorelease(Ref::new(after))));
+        pool.drain_within(Budget::Count(0));
+        assert_eq!(global().drain_backlog(Budget::All).remaining, 0);
+        assert_eq!(log.count(), 4);
+    });
+}
+
+#[test]
+fn panic_comes_out_when_the_budget_is_spent_and_nothing_is_lost() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = filled(&log, 0..2);
+        pool.create((log.probe(2), on_drop(|| panic!("later"))));
+        pool.create(log.probe(3));
+        pool.create((on_drop(|| panic!("first")), log.probe(4)));
+        assert_eq!(panic_of(|| pool.drain_within(Budget::Count(4))), "first");
+        assert_eq!(log.ids(), [4, 3, 2, 1]);
+        assert_eq!(global().drain_backlog(Budget::All).released, 1);
+        // What died in a destructor that panicked.
+        let inner = chain(&log, 10..13);
+        pool.create((on_drop(|| panic!("holder")), inner));
+        assert_eq!(panic_of(|| pool.drain_within(Budget::Count(2))), "holder");
+        assert_eq!(global().drain_backlog(Budget::All).released, 2);
+        assert_eq!(log.count(), 8);
+    });
+}
+
+#[test]
+fn handed_over_pools_are_released_by_and_by() {
+    fresh(|| {
+        let log = Log::new();
+        let home = me();
+        fresh(|| {
+            let mut pool = HandoffPool::new();
+            for id in 0..100 {
+                pool.create(log.probe(id));
+            }
+            pool.drain_on(&home);
+            home.release(Ref::new(log.probe(100)));
+        });
+        let mut pool = filled(&log, 200..201);
+        let drained = pool.drain_within(Budget::Count(10));
+        // What is in the pool comes first, as it was there first.
+        assert_eq!((drained.released, drained.remaining), (10, 92));
+        assert_eq!(log.ids()[..3], [200, 99, 98]);
+        let drained = global().drain_backlog(Budget::All);
+        assert_eq!((drained.released, drained.remaining), (92, 0));
+        assert_eq!(log.ids().last(), Some(&100));
+    });
+}
+
+#[test]
+fn closures_are_kept_for_run_inbox() {
+    fresh(|| {
+        let log = Log::new();
+        let note = log.clone();
+        me().post(move || note.note(7)).unwrap();
+        me().release(Ref::new(log.probe(1)));
+        AutoreleasePool::new().drain_within(Budget::All);
+        assert_eq!(log.ids(), [1]);
+        assert_eq!(global().run_inbox(), 1);
+        assert_eq!(log.ids(), [1, 7]);
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn orphans_are_released_by_and_by_and_known_until_then() {
+    child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(me);
+        for id in 0..100 {
+            gone.release(Ref::new(log.probe(id)));
+        }
+        let mut pool = AutoreleasePool::new();
+        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+        assert_eq!(log.count(), 10);
+        assert_eq!(global().snapshot().orphans, 90);
+        // Another thread cannot have them; this one gives them back when it ends.
+        fresh(|| assert!(!global().quiesce(Duration::ZERO)));
+        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+        assert!(global().quiesce(Duration::ZERO));
+        assert_eq!(log.count(), 100);
+        for id in 0..100 {
+            gone.release(Ref::new(log.probe(id)));
+        }
+        fresh_to_the_end(|| {
+            AutoreleasePool::new().drain_within(Budget::Count(10));
+        });
+        assert_eq!(global().snapshot().orphans, 90);
+        drop(pool);
+        assert_eq!(log.count(), 110, "closing it does no more");
+        autoreleasepool(|_| ());
+        assert_eq!((global().snapshot().orphans, log.count()), (0, 200));
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn whole_pools_that_are_orphaned_are_released_by_and_by() {
+    child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(me);
+        let mut handoff = HandoffPool::new();
+        for id in 0..100 {
+            handoff.create(log.probe(id));
+        }
+        handoff.drain_on(&gone);
+        let drained = AutoreleasePool::new().drain_within(Budget::Count(10));
+        assert_eq!((drained.released, drained.remaining), (10, 90));
+        assert_eq!(log.count(), 10);
+        global().drain_backlog(Budget::All);
+        assert_eq!(log.count(), 100);
+    })
+    .assert_success();
+}
+
+#[test]
+fn what_slots_gave_up_is_within_the_budget() {
+    let log = Log::new();
+    let slot = Slot::new(Ref::new(log.probe(0)));
+    for id in 1..50 {
+        slot.store(Ref::new(log.probe(id)));
+    }
+    drop(slot);
+    let mut pool = AutoreleasePool::new();
+    wait_until(|| {
+        let before = log.count();
+        let drained = pool.drain_within(Budget::Count(3));
+        assert!(drained.released <= 3 && log.count() <= 50);
+        assert!(log.count() - before <= 3 || drained.released == 0);
+        log.count() == 50 || {
+            // Other tests' threads hold the epoch up, and help.
+            global().quiesce(Duration::ZERO);
+            false
+        }
+    });
+}
+
+#[test]
+fn inside_a_destructor_it_works_too() {
+    fresh(|| {
+        let log = Log::new();
+        let inner = filled(&log, 0..10);
+        let remaining = Rc::new(Cell::new(0));
+        let seen = remaining.clone();
+        autoreleasepool(|pool| {
+            pool.create(on_drop(move || {
+                let mut inner = inner;
+                seen.set(inner.drain_within(Budget::Count(4)).remaining);
+            }));
+        });
+        assert_eq!((remaining.get(), log.count()), (6, 4));
+        // And inside a budgeted one.
+        let inner = filled(&log, 10..20);
+        let mut pool = AutoreleasePool::new();
+        pool.create(on_drop(move || {
+            let mut inner = inner;
+            inner.drain_within(Budget::Count(2));
+        }));
+        pool.drain_within(Budget::All);
+        assert_eq!(log.count(), 20);
+    });
+}
+
+#[test]
+fn thread_that_ends_does_all_of_it() {
+    let log = Log::new();
+    let kept = log.clone();
+    let thread = fresh_to_the_end(move || {
+        let log = kept;
+        filled(&log, 0..300).drain_within(Budget::Count(1));
+        let mut pool = AutoreleasePool::new();
+        pool.autorelease(chain(&log, 300..400));
+        pool.drain_within(Budget::Count(0));
+        let own = PoolManager::new();
+        let mut pool = own.pool();
+        let again = log.probe(401);
+        pool.create(on_drop(move || {
+            let mut nested = AutoreleasePool::new();
+            nested.create(again);
+            nested.drain_within(Budget::Count(0));
+        }));
+        pool.create(log.probe(400));
+        pool.drain_within(Budget::Count(0));
+        std::thread::current().id()
+    });
+    assert_eq!(log.count(), 402);
+    assert!(log.threads().iter().all(|&t| t == thread));
+}
+
+#[test]
+fn thread_that_feeds_its_backlog_for_ever_is_cut_off() {
+    struct Endless;
+    impl Drop for Endless {
+        fn drop(&mut self) {
+            let mut pool = AutoreleasePool::new();
+            pool.create(Endless);
+            pool.drain_within(Budget::Count(0));
+        }
+    }
+    let thread = fresh_to_the_end(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(Endless);
+        pool.drain_within(Budget::Count(1));
+        std::thread::current().id()
+    });
+    let mut cut = events_of(thread);
+    cut.retain(|event| event.kind == EventKind::CutOff);
+    assert_eq!((cut.len(), cut[0].count), (1, 1));
+    assert_eq!(cut[0].pool.as_deref(), Some("backlog"));
+}
+
+#[test]
+fn manager_that_nobody_has_any_more_leaves_nothing_behind() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let mut pool = manager.pool();
+        pool.create(log.probe(1));
+        pool.drain_within(Budget::Count(0));
+        drop((pool, manager));
+        assert_eq!(log.count(), 0);
+        PoolManager::new().drain_root();
+        assert_eq!(log.count(), 1);
+    });
+}
+
+#[test]
+fn shutdown_does_what_the_caller_and_others_have_left() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let leave = |id| {
+            let mut pool = manager.pool();
+            pool.create(log.probe(id));
+            pool.drain_within(Budget::Count(0));
+        };
+        leave(1);
+        let report = manager.shutdown(Duration::from_secs(60)).unwrap();
+        assert_eq!((report.released, log.count()), (1, 1));
+        std::thread::scope(|scope| {
+            let (ready, wait) = std::sync::mpsc::channel();
+            let (log, manager, leave) = (&log, &manager, &leave);
+            scope.spawn(move || {
+                leave(2);
+                ready.send(()).unwrap();
+                // It may be asked at any time from now on; by a budgeted drain, too.
+                wait_until(|| {
+                    manager.pool().drain_within(Budget::Count(0));
+                    log.count() == 2
+                });
+            });
+            wait.recv().unwrap();
+            let report = manager.shutdown(Duration::ZERO).unwrap_err();
+            assert!(report.to_string().contains("backlog"), "{report}");
+            manager.shutdown(Duration::from_secs(60)).unwrap();
+        });
+        assert_eq!(log.ids(), [1, 2]);
+    });
+}
+
+#[test]
+fn pool_after_the_threads_exit_has_no_later() {
+    thread_local! {
+        static LATE: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
+    }
+    struct Late(Log);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let mut pool = AutoreleasePool::new();
+            for id in 0..10 {
+                pool.create(self.0.probe(id));
+            }
+            let drained = pool.drain_within(Budget::Count(3));
+            assert_eq!((drained.released, drained.remaining), (10, 0));
+        }
+    }
+    let log = Log::new();
+    let kept = log.clone();
+    fresh_to_the_end(move || {
+        // Before the crate is used, so torn down after it.
+        let late = Late(kept);
+        LATE.set(Some(Box::new(move || drop(late))));
+        autoreleasepool(|_| ());
+    });
+    assert_eq!(log.count(), 10);
+}
+
+#[test]
+fn large_backlog_is_worth_an_event() {
+    fresh(|| {
+        let manager = PoolManager::builder().backlog_watermark(10).build();
+        let marks = || {
+            let events = events(EventKind::BacklogWatermark);
+            events.iter().map(|event| event.count).collect::<Vec<_>>()
+        };
+        let mut pool = manager.pool();
+        let mut leave = |n: u32| {
+            for n in 0..n {
+                pool.create(n);
+            }
+            pool.drain_within(Budget::Count(0));
+        };
+        leave(9);
+        assert_eq!(marks(), []);
+        leave(1);
+        assert_eq!(marks(), [10]);
+        leave(9);
+        assert_eq!(marks(), [10]);
+        leave(1);
+        assert_eq!(marks(), [10, 20]);
+        manager.drain_backlog(Budget::All);
+        leave(10);
+        assert_eq!(marks(), [10, 20, 10], "begins anew when it has shrunk");
+    });
+}
+
+#[test]
+fn endless_regeneration_is_reported() {
+    struct Phoenix(u32);
+    impl Drop for Phoenix {
+        fn drop(&mut self) {
+            if self.0 > 0 {
+                autorelease(Ref::new(Phoenix(self.0 - 1)));
+            }
+        }
+    }
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(Phoenix(2_000));
+        assert_eq!(pool.drain_within(Budget::All).released, 2_001);
+        assert_eq!(events(EventKind::EndlessDrain).len(), 1);
+    });
+}

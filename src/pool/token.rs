@@ -168,11 +168,11 @@ pub(super) fn close(stack: &Stack, head: &Head) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pool::namespace::RootPolicy;
+    use crate::pool::namespace::Settings;
 
     #[test]
     fn a_place_whose_generations_are_used_up_is_never_used_again() {
-        let namespace = Arc::new(Namespace::new(None, 1, RootPolicy::Report));
+        let namespace = Arc::new(Namespace::new(Settings::default()));
         let first = push(&namespace);
         assert_eq!(pop(&namespace, first), Ok(0));
         let head = |f: fn(&Head)| {

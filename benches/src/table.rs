@@ -19,6 +19,7 @@ pub struct Row {
     what: String,
     ours: Entry,
     theirs: Vec<(Entry, Target)>,
+    within: Option<f64>,
 }
 
 impl Row {
@@ -31,7 +32,15 @@ impl Row {
                 threads,
             },
             theirs: Vec::new(),
+            within: None,
         }
+    }
+
+    /// Asks for so many nanoseconds at most, too.
+    #[must_use]
+    pub fn within(mut self, nanoseconds: f64) -> Self {
+        self.within = Some(nanoseconds);
+        self
     }
 
     /// What it is measured against, and by how many threads.
@@ -82,6 +91,14 @@ pub fn print(rows: &[Row], effort: Effort) -> usize {
         let ours = &samples[0];
         println!("{}", row.what);
         println!("  {:<46} {:>25}", named(&row.ours), digits(ours.time()));
+        if let Some(limit) = row.within {
+            let time = ours.time();
+            targets.push((
+                format!("{}: {}, nanoseconds", row.what, named(&row.ours)),
+                format!("<= {limit:<5} {:>24}", digits(time)),
+                time.median <= limit,
+            ));
+        }
         for ((entry, target), theirs) in row.theirs.iter().zip(&samples[1..]) {
             let cost = ours.ratio_to(theirs);
             let (name, time) = (named(entry), digits(theirs.time()));

@@ -57,6 +57,14 @@ impl Outcome {
     }
 }
 
+/// Whether a drain of this pool would find nothing to do but to unpin it.
+#[inline]
+pub(crate) fn is_idle(head: &Head) -> bool {
+    // SAFETY: an open pool's stack is there.
+    let stack = unsafe { &*head.stack.get() };
+    head.entries.is_empty() && !stack.local().has_duties(stack) && !ORPHANS.has_deferred()
+}
+
 /// Empties a pool of the calling thread. With a limit, gives up when destructors
 /// have fed it for so many generations.
 pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {

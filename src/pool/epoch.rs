@@ -60,8 +60,8 @@ impl Epoch {
             .pin()
     }
 
-    /// For a pool called `name`, until [`Epoch::unpinned`].
-    pub(crate) fn pin(&self, local: &Local, name: &str) -> Guard {
+    /// For a pool, by the name that it was given, until [`Epoch::unpinned`].
+    pub(crate) fn pin(&self, local: &Local, name: Option<&str>) -> Guard {
         let guard = self.guard();
         if self.pinned.replace(self.pinned.get() + 1) == 0 {
             if let Some(record) = local.record() {
@@ -117,13 +117,13 @@ pub(crate) fn advance() {
     let now = elapsed();
     if now.as_millis() as u64 >= SHARED.next_look.get() {
         SHARED.next_look.set((now + LONG / 4).as_millis() as u64);
-        report_the_long();
+        report_the_long(now);
     }
 }
 
-fn report_the_long() {
+fn report_the_long(now: Duration) {
     for record in REGISTRY.all() {
-        if let Some((age, pool)) = record.pinned.longer_than(LONG) {
+        if let Some((age, pool)) = record.pinned.longer_than(LONG, now) {
             let event = Event::new(EventKind::EpochHeld, record.label());
             event.pool(pool).age(age).emit();
         }

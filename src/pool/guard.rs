@@ -169,8 +169,13 @@ impl AutoreleasePool {
     /// With the first panic of a destructor, after all entries are released. If the
     /// thread is unwinding already, the panic is reported as an event instead.
     pub fn drain(&mut self) -> usize {
-        self.head().set_frugal(false);
-        drain::drain(self.head(), None).resume()
+        let head = self.head();
+        head.set_frugal(false);
+        if drain::is_idle(head) {
+            head.unpin();
+            return 0;
+        }
+        drain::drain(head, None).resume()
     }
 
     /// Releases what the budget allows, and leaves the rest to the thread's *backlog* for

@@ -147,7 +147,7 @@ impl Head {
     fn pin_now(&self) {
         // SAFETY: an open pool's stack is there.
         let local = unsafe { &*self.stack.get() }.local();
-        let guard = local.epoch.pin(local, self.name());
+        let guard = local.epoch.pin(local, self.given_name());
         // SAFETY: the thread's own, and nobody has borrowed it.
         unsafe { *self.guard.get() = Some(guard) };
         self.pinned.set(true);
@@ -174,10 +174,14 @@ impl Head {
         local.epoch.unpinned(local);
     }
 
+    fn given_name(&self) -> Option<&str> {
+        // SAFETY: as above; the name changes only when the pool is closed.
+        unsafe { &*self.name.get() }.as_deref()
+    }
+
     /// The name that the pool was given, or one for its kind.
     pub(crate) fn name(&self) -> &str {
-        // SAFETY: as above; the name changes only when the pool is closed.
-        match unsafe { &*self.name.get() } {
+        match self.given_name() {
             Some(name) => name,
             None => match self.kind.get() {
                 Kind::Root => "root",

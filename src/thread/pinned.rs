@@ -1,42 +1,74 @@
-//! Since when a thread holds the epoch up, and with which pool: for reports.
+//! Whether a thread holds the epoch up, and with which pool: for reports.
 
-use crate::sync::{Counter, elapsed};
+use crate::sync::Counter;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Written by its thread, read by any.
+/// Written by its thread, which reads no clock for it; those who wait look at it now
+/// and then, and note how long they have seen the same.
 #[derive(Debug, Default)]
 pub(crate) struct Pinned {
-    /// In milliseconds from the first use of the crate, and 1; 0 if it does not.
-    since: Counter,
-    /// Whether this has been told.
-    told: Counter,
+    /// Goes up by each pin and each end of one: odd as long as it holds.
+    turn: Counter,
+    /// 1 if `pool` says a name.
+    named: Counter,
     /// std's lock even in loom builds: nothing yields while it is held.
     pool: Mutex<String>,
+    /// The turn that was seen last by others, since when (in milliseconds), and whether it
+    /// has been told.
+    seen: Counter,
+    since: Counter,
+    told: Counter,
 }
 
 impl Pinned {
-    pub(crate) fn begin(&self, pool: &str) {
+    /// `pool` is the name that it was given, if it was.
+    #[inline]
+    pub(crate) fn begin(&self, pool: Option<&str>) {
+        if pool.is_some() || self.named.get() != 0 {
+            self.set_pool(pool.unwrap_or_default());
+        }
+        self.turn.add(1);
+    }
+
+    #[inline]
+    pub(crate) fn end(&self) {
+        self.turn.add(1);
+    }
+
+    fn set_pool(&self, pool: &str) {
         let mut name = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         name.clear();
         name.push_str(pool);
-        drop(name);
-        self.told.set(0);
-        self.since.set(elapsed().as_millis() as u64 + 1);
+        self.named.set(u64::from(!pool.is_empty()));
     }
 
-    pub(crate) fn end(&self) {
-        self.since.set(0);
-    }
-
-    /// The age and the pool of a pin older than `age`; once for each.
-    pub(crate) fn longer_than(&self, age: Duration) -> Option<(Duration, String)> {
-        let since = self.since.get().checked_sub(1)?;
-        let held = elapsed().saturating_sub(Duration::from_millis(since));
+    /// Looks at `now` whether it holds; if it has been seen to do so for `age` or more, says
+    /// for how long, and with which pool. Once for each pin.
+    pub(crate) fn longer_than(&self, age: Duration, now: Duration) -> Option<(Duration, String)> {
+        let turn = self.turn.get();
+        if turn % 2 == 0 {
+            return None;
+        }
+        if self.seen.get() != turn {
+            self.since.set(now.as_millis() as u64);
+            self.told.set(0);
+            self.seen.set(turn);
+            return None;
+        }
+        let held = now.saturating_sub(Duration::from_millis(self.since.get()));
         if held < age || self.told.add_shared(1) > 0 {
             return None;
         }
         let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        Some((held, pool.clone()))
+        let named = !pool.is_empty();
+        Some((
+            held,
+            if named {
+                pool.clone()
+            } else {
+                "unnamed".to_owned()
+            },
+        ))
     }
 }

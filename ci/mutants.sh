@@ -16,7 +16,7 @@ out=target/mutants
 mkdir -p "$out"
 
 if ! cargo mutants --version >/dev/null 2>&1; then
-    step cargo install --locked cargo-mutants
+    step cargo install --locked cargo-mutants || skip "cargo-mutants is not there and cannot be had"
 fi
 # nextest stops at the first test that fails; a user may not have it.
 options=(--no-shuffle)
@@ -25,15 +25,23 @@ if cargo nextest --version >/dev/null 2>&1; then
     options+=(--test-tool nextest)
 fi
 
+# FILE: what it is, without the commit that it came with: that may be rebased, or not
+# be in a shallow clone.
+content() {
+    git hash-object "$1" | cut -c1-12
+}
+
 # FILE: what changed in it since its line in the report.
 change_of() {
     local since
     since=$(awk -v file="$1" '$1 == file { print $2 }' "$here/report.txt")
-    if [ -n "$since" ] && git cat-file -e "$since" 2>/dev/null; then
-        git diff --no-ext-diff "$since" -- "$1"
+    if [ "$since" = "$(content "$1")" ]; then
+        return
+    elif [ -n "$since" ] && git cat-file blob "$since" >"$out/before" 2>/dev/null; then
+        git diff --no-ext-diff --no-index --src-prefix=a/ --dst-prefix=b/ "$out/before" "$1" || true
     else
-        # Never examined, or the history is not here: all of it.
-        git diff --no-ext-diff --no-index /dev/null "$1" || true
+        # Never examined, or what was examined is not here: all of it.
+        git diff --no-ext-diff --no-index --src-prefix=a/ --dst-prefix=b/ /dev/null "$1" || true
     fi
 }
 
@@ -55,6 +63,7 @@ case "${1:?all, FILE... or changed: see the head of this script}" in
         count=$(cargo mutants --list "${options[@]}" | wc -l)
         most=${2:-40}
         echo "$count mutants in what changed"
+        [ "$count" -gt 0 ] || exit 0
         if [ "$count" -gt "$most" ]; then
             parts=$(((count + most - 1) / most))
             echo "only a sample: one in $parts (ci/mutants.sh changed $count runs all)"
@@ -133,7 +142,6 @@ done < <(grep -E '^src/' "$here/justified.txt")
 count() { grep -c "^$2\b" "$1" || true; }
 
 if [ -n "$wanted" ]; then
-    commit=$(git rev-parse --short HEAD)
     {
         grep '^#' "$here/report.txt"
         {
@@ -143,7 +151,7 @@ if [ -n "$wanted" ]; then
                 models=$(count "$out/verdicts.txt" "$file models")
                 listed=$(count "$out/verdicts.txt" "$file justified")
                 left=$(count "$out/verdicts.txt" "$file unexplained")
-                echo "$file $commit $unviable $caught $models $listed $left"
+                echo "$file $(content "$file") $unviable $caught $models $listed $left"
             done
             for done in $(awk '/^src/ { print $1 }' "$here/report.txt"); do
                 case " $(tr '\n' ' ' <<<"$wanted") " in

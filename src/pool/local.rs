@@ -166,7 +166,7 @@ impl Local {
         NonNull::from(head)
     }
 
-    /// More heads; gives the first of them.
+    /// More heads, when none is free; gives the first of them.
     #[cold]
     #[inline(never)]
     fn grow(&self) -> *const Head {
@@ -180,13 +180,13 @@ impl Local {
         chunks.push(chunk);
         // SAFETY: just made; heads are only ever shared.
         let heads: &Chunk = unsafe { chunk.as_ref() };
-        let mut next = self.free.get();
+        // There was none free, so these are all.
+        let mut next = ptr::null();
         for head in heads.iter().rev() {
             head.frame.pool.set(head);
             head.next_free.set(next);
             next = head;
         }
-        self.free.set(next);
         next
     }
 
@@ -272,15 +272,18 @@ impl Local {
         // Draining runs foreign code, which may come back here: so one at a time,
         // and nothing borrowed meanwhile.
         while let Some(stack) = self.take_abandoned() {
-            // SAFETY: ours, off the list.
-            let this = unsafe { stack.as_ref() };
-            let (_, panic) = backlog::drain(this, Budget::All);
-            let outcome = super::drain::drain(&this.root, None);
-            panic.into_iter().for_each(report);
-            if let Some(key) = self.key() {
-                this.retire(key);
-            }
-            this.root.entries.clear(&self.pages);
+            let outcome = {
+                // SAFETY: ours, off the list.
+                let this = unsafe { stack.as_ref() };
+                let (_, panic) = backlog::drain(this, Budget::All);
+                let outcome = super::drain::drain(&this.root, None);
+                panic.into_iter().for_each(report);
+                if let Some(key) = self.key() {
+                    this.retire(key);
+                }
+                this.root.entries.clear(&self.pages);
+                outcome
+            };
             // SAFETY: made by `add`, off the list; the manager has no handle to
             // find it by, and nothing is open in it or going on.
             drop(unsafe { unbox(stack) });
@@ -369,10 +372,11 @@ impl Local {
         // SAFETY: not freed yet.
         let this = unsafe { local.as_ref() };
         this.detached.set(true);
-        this.guards.set(guards);
         if guards == 0 {
             // SAFETY: nobody uses it any more.
             drop(unsafe { unbox(local) });
+        } else {
+            this.guards.set(guards);
         }
     }
 
@@ -385,10 +389,11 @@ impl Local {
         let this = unsafe { local.as_ref() };
         if this.detached.get() {
             let guards = this.guards.get() - 1;
-            this.guards.set(guards);
             if guards == 0 {
                 // SAFETY: nobody uses it any more.
                 drop(unsafe { unbox(local) });
+            } else {
+                this.guards.set(guards);
             }
         }
     }

@@ -57,7 +57,11 @@ lazy! {
 fn locate(index: usize) -> (usize, usize) {
     let nth = index / FIRST + 1;
     let bucket = nth.ilog2() as usize;
-    (bucket, index + FIRST - (FIRST << bucket))
+    (bucket, index + FIRST - slots_in(bucket))
+}
+
+fn slots_in(bucket: usize) -> usize {
+    FIRST << bucket
 }
 
 fn generation(state: u64) -> u32 {
@@ -80,7 +84,7 @@ impl Registry {
         if slots.is_null() {
             return None;
         }
-        // SAFETY: the bucket has `FIRST << bucket` slots and lives as long as the
+        // SAFETY: the bucket has `slots_in(bucket)` slots and lives as long as the
         // registry.
         Some(unsafe { &*slots.add(place) })
     }
@@ -102,7 +106,7 @@ impl Registry {
         if !self.buckets[bucket].load(Ordering::Relaxed).is_null() {
             return;
         }
-        let slots = new_bucket(FIRST << bucket);
+        let slots = new_bucket(bucket);
         // Release: pairs with the Acquire in `slot`. Model: registry_iterate.
         let won = self.buckets[bucket].compare_exchange(
             ptr::null_mut(),
@@ -112,7 +116,7 @@ impl Registry {
         );
         if won.is_err() {
             // SAFETY: nobody else has seen it.
-            unsafe { free_bucket(slots, FIRST << bucket) };
+            unsafe { free_bucket(slots, bucket) };
         }
     }
 
@@ -168,7 +172,7 @@ impl Registry {
         let slot = slot.expect("a thread leaves the slot that it claimed");
         // Relaxed: the leaving thread has not touched the record's place since it
         // published it, and this stays in that publication's release sequence.
-        slot.state.fetch_sub(LIVE - FREE, Ordering::Relaxed);
+        slot.state.fetch_sub(LIVE, Ordering::Relaxed);
     }
 
     /// The record of a living thread. Wait-free.
@@ -206,18 +210,18 @@ impl Registry {
     }
 }
 
-fn bucket_layout(len: usize) -> Layout {
-    Layout::array::<Slot>(len).expect("a bucket fits the address space")
+fn bucket_layout(bucket: usize) -> Layout {
+    Layout::array::<Slot>(slots_in(bucket)).expect("a bucket fits the address space")
 }
 
-fn new_bucket(len: usize) -> *mut Slot {
-    let layout = bucket_layout(len);
+fn new_bucket(bucket: usize) -> *mut Slot {
+    let layout = bucket_layout(bucket);
     // SAFETY: slots have a size.
     let slots = unsafe { alloc(layout) }.cast::<Slot>();
     if slots.is_null() {
         std::alloc::handle_alloc_error(layout);
     }
-    for i in 0..len {
+    for i in 0..slots_in(bucket) {
         let slot = Slot {
             state: AtomicU64::new(FREE),
             record: UnsafeCell::new(None),
@@ -230,9 +234,9 @@ fn new_bucket(len: usize) -> *mut Slot {
 }
 
 /// # Safety
-/// `slots` is a bucket of `len` slots that nobody uses any more.
-unsafe fn free_bucket(slots: *mut Slot, len: usize) {
-    for i in 0..len {
+/// `slots` is a bucket of this number that nobody uses any more.
+unsafe fn free_bucket(slots: *mut Slot, bucket: usize) {
+    for i in 0..slots_in(bucket) {
         // SAFETY: by the caller's promise.
         let slot = unsafe { &mut *slots.add(i) };
         slot.state.freed();
@@ -240,7 +244,7 @@ unsafe fn free_bucket(slots: *mut Slot, len: usize) {
         unsafe { ptr::drop_in_place(slot) };
     }
     // SAFETY: allocated by `new_bucket` with this layout.
-    unsafe { dealloc(slots.cast(), bucket_layout(len)) };
+    unsafe { dealloc(slots.cast(), bucket_layout(bucket)) };
 }
 
 /// For models and tests; the process's own registry is never dropped.
@@ -251,7 +255,7 @@ impl Drop for Registry {
             let slots = slots.load(Ordering::Relaxed);
             if !slots.is_null() {
                 // SAFETY: nobody can reach the registry any more.
-                unsafe { free_bucket(slots, FIRST << bucket) };
+                unsafe { free_bucket(slots, bucket) };
             }
         }
     }
@@ -288,6 +292,28 @@ mod tests {
             "the slot is reused"
         );
     }
+
+    #[test]
+    fn the_fields_of_a_state_do_not_overlap() {
+        assert_eq!(READERS & PHASE, 0);
+        assert_eq!(READERS | PHASE, GENERATION - 1);
+        const { assert!(CLAIMING & PHASE == CLAIMING && LIVE & PHASE == LIVE) };
+    }
+
+    #[test]
+    fn a_slot_is_not_taken_while_somebody_reads_it() {
+        let registry = Registry::new();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();
+        registry.leave(claim());
+        let state = &registry.slot(0).unwrap().state;
+        for readers in 1..4 {
+            state.fetch_add(READER, Ordering::Relaxed);
+            assert_eq!(claim().index(), readers, "{readers} are reading slot 0");
+        }
+        state.fetch_sub(3 * READER, Ordering::Relaxed);
+        assert_eq!(claim(), ThreadKey::new(0, 2));
+    }
+
     #[test]
     fn a_slot_whose_generations_are_used_up_is_never_taken_again() {
         let registry = Registry::new();

@@ -175,6 +175,41 @@ fn a_guard_that_goes_after_its_threads_exit_leaves_nothing() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn a_guard_that_panics_after_its_threads_exit_leaves_nothing() {
+    struct Kept(Option<AutoreleasePool>);
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            assert_eq!(panic_of(|| drop(self.0.take())), "on purpose");
+        }
+    }
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("on purpose");
+        }
+    }
+    thread_local! {
+        static KEPT: Cell<Option<Kept>> = const { Cell::new(None) };
+    }
+    let child = child!(|| {
+        std::panic::set_hook(Box::new(|_| ()));
+        event::set_hook(Some(|_| ()));
+        let left = left_over(200, || {
+            let thread = thread::spawn(|| {
+                KEPT.set(None);
+                let pool = AutoreleasePool::new();
+                pool.create(Bomb);
+                KEPT.set(Some(Kept(Some(pool))));
+            });
+            thread.join().unwrap();
+        });
+        assert!(left < 4_096, "{left} bytes after 200 threads");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn a_guard_that_the_event_hook_closes_at_thread_exit_leaves_nothing() {
     thread_local! {
         static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
@@ -376,6 +411,11 @@ fn no_object_is_alive_after_all_of_this() {
         let other = shared.clone();
         *Ref::make_mut(&mut shared) = 2;
         assert_eq!(manager.snapshot().live_objects(), 2);
+        let again = other.clone();
+        assert!(Ref::into_inner(other.clone()).is_none());
+        let other = Ref::try_unwrap(other).unwrap_err();
+        assert_eq!(manager.snapshot().live_objects(), 2, "neither got it");
+        drop(again);
         drop(other);
         let weak = Ref::downgrade(&shared);
         *Ref::make_mut(&mut shared) = 3;

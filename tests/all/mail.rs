@@ -1,8 +1,13 @@
 //! Releases and closures that are sent to other threads.
 
-use crate::support::{Log, child, fresh, fresh_to_the_end, quiesce_until, wait_until};
+use crate::support::{
+    Log, child, events, fresh, fresh_to_the_end, on_drop, quiesce_until, wait_until,
+};
 use crate::threads::slot;
-use releasepool::{AutoreleasePool, PoolManager, Ref, ThreadHandle, ThreadKey, autoreleasepool};
+use releasepool::event::EventKind;
+use releasepool::{
+    AutoreleasePool, PoolManager, Ref, ThreadHandle, ThreadKey, autorelease, autoreleasepool,
+};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -91,6 +96,25 @@ fn release_of_unsized_objects() {
         me().release(releasepool::unsize!(object => dyn Fn() -> u32 + Send + Sync));
         global().drain_root();
         assert_eq!(log.ids(), [0, 1, 2]);
+    });
+}
+
+#[test]
+fn release_of_an_object_that_fans_out_widely_is_no_endless_drain() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        let wide = if cfg!(miri) { 100 } else { 3_000 };
+        let inner_log = log.clone();
+        me().release(Ref::new(on_drop(move || {
+            for id in 0..wide {
+                let child = Ref::new(inner_log.probe(id));
+                autorelease(Ref::new(on_drop(move || autorelease(child))));
+            }
+        })));
+        assert_eq!(pool.drain(), 2 * wide as usize);
+        assert_eq!(log.count(), wide as usize);
+        assert_eq!(events(EventKind::EndlessDrain).len(), 0);
     });
 }
 
@@ -455,6 +479,22 @@ fn one_drain_releases_what_was_sent_and_what_was_orphaned() {
         gone.release(Ref::new(log.probe(1)));
         drop(pool);
         assert_eq!(log.ids(), [0, 1]);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_an_orphan_autoreleases_is_released_by_the_drain_that_runs_it() {
+    // Alone, so that no other thread runs the orphan.
+    let child = child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(me);
+        let mut pool = AutoreleasePool::new();
+        let probe = log.probe(0);
+        gone.release(Ref::new(on_drop(move || autorelease(Ref::new(probe)))));
+        assert_eq!(pool.drain(), 1);
+        assert_eq!(log.ids(), [0]);
     });
     child.assert_success();
 }

@@ -172,6 +172,22 @@ fn abandoned_managers_that_make_managers_while_they_are_cleared_away() {
 }
 
 #[test]
+fn abandoned_managers_destructor_uses_the_manager_whose_first_use_clears_it_away() {
+    fresh(|| {
+        let log = Log::new();
+        let (abandoned, manager) = (PoolManager::new(), PoolManager::new());
+        let (theirs, probe) = (manager.clone(), log.probe(0));
+        abandoned.autorelease(Ref::new(on_drop(move || {
+            theirs.autorelease(Ref::new(probe));
+        })));
+        drop(abandoned);
+        manager.autorelease(Ref::new(log.probe(1)));
+        assert_eq!(manager.drain_root(), 2);
+        assert_eq!(log.ids(), [1, 0], "both were in one pool");
+    });
+}
+
+#[test]
 fn abandoned_managers_destructor_that_panics_loses_nothing() {
     fresh(|| {
         let log = Log::new();

@@ -180,6 +180,24 @@ fn inner_guard_forgotten_in_autoreleasepool_does_not_swallow_later_releases() {
 }
 
 #[test]
+fn pool_dropped_two_scopes_further_in_leaves_both_scopes_alone() {
+    fresh(|| {
+        let mut outer = Some(AutoreleasePool::new());
+        autoreleasepool(|middle| {
+            let inner = autoreleasepool(|inner| {
+                outer = None;
+                autorelease(Ref::new(0));
+                inner.len()
+            });
+            autorelease(Ref::new(0));
+            assert_eq!((inner, middle.len()), (1, 1));
+        });
+        autorelease(Ref::new(0));
+        assert_eq!(global().drain_root(), 1, "the outer one is gone");
+    });
+}
+
+#[test]
 fn forgotten_pools_lend_for_ever() {
     let pool: &'static AutoreleasePool = Box::leak(Box::default());
     let lent: &'static String = releasepool::PoolRef::get(pool.create(String::from("kept")));

@@ -242,3 +242,38 @@ fn payload_that_fills_the_queue_at_the_end_of_a_drain_leaves_the_pool_in_order()
         assert_eq!(PoolManager::global().drain_root(), 1, "the pool is closed");
     });
 }
+
+#[test]
+fn queue_is_run_before_what_its_head_autoreleased_is_released() {
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(on_drop(|| {
+            drop(tail(|| autorelease(Ref::new(0))));
+            autorelease(Ref::new(1));
+        }));
+        assert_eq!(pool.drain(), 3, "nothing is left for later");
+        assert_eq!(PoolManager::global().drain_root(), 0);
+    });
+}
+
+#[test]
+fn queue_of_what_was_sent_here_is_run_before_the_drain_ends() {
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        let me = PoolManager::global().current_thread().unwrap();
+        me.release(tail(|| autorelease(Ref::new(0))));
+        assert_eq!(pool.drain(), 1);
+        assert_eq!(PoolManager::global().drain_root(), 0);
+    });
+}
+
+#[test]
+fn panic_in_a_queue_ends_the_release_that_runs_it() {
+    fresh(|| {
+        assert_eq!(panic_of(|| drop(tail(|| panic!("the last")))), "the last");
+        let manager = PoolManager::global();
+        let me = manager.current_thread().unwrap();
+        me.post(|| ()).unwrap();
+        assert_eq!(manager.run_inbox(), 1, "no destructor is going on");
+    });
+}

@@ -189,6 +189,23 @@ fn destructor_autoreleases_a_thousand_generations_and_one_warning_names_the_type
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of generations take minutes")]
+fn destructors_that_autorelease_a_thousand_generations_are_told_of_once_in_a_drain() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        for _ in 0..2 {
+            pool.create(Relay {
+                left: 1_100,
+                log: log.clone(),
+            });
+        }
+        pool.drain();
+        assert_eq!(events(EventKind::EndlessDrain).len(), 1);
+    });
+}
+
+#[test]
 fn destructor_that_fans_out_widely_is_no_endless_drain() {
     fresh(|| {
         let log = Log::new();

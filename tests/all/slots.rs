@@ -1,10 +1,10 @@
 //! Slots: what is loaded stays, what is replaced goes, and when.
 
 use crate::support::{Log, child, fresh, panic_of, wait_until};
-use releasepool::event::{self, EventKind};
+use releasepool::event::{self, Event, EventKind};
 use releasepool::{AutoreleasePool, OptionSlot, PoolManager, PoolRef, Ref, Slot, autoreleasepool};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -271,26 +271,24 @@ fn ordinary_drains_release_what_slots_gave_up() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_thread_that_holds_the_epoch_for_long_is_reported_once() {
-    static TOLD: AtomicUsize = AtomicUsize::new(0);
+    static TOLD: Mutex<Vec<Event>> = Mutex::new(Vec::new());
+    let told = || TOLD.lock().unwrap();
     let child = child!(|| {
-        event::set_hook(Some(|event| {
-            assert_eq!(event.kind, EventKind::EpochHeld);
-            assert_eq!(event.pool.as_deref(), Some("sleepy"));
-            assert!(event.thread.starts_with("reader ("), "{}", event.thread);
-            assert!(event.age.unwrap() >= Duration::from_secs(1));
-            assert!(
-                event.to_string().contains("has not been drained for 1."),
-                "{event}"
-            );
-            TOLD.fetch_add(1, Ordering::Relaxed);
-        }));
+        event::set_hook(Some(|event| TOLD.lock().unwrap().push(event.clone())));
         let slot = Slot::new(Ref::new(1));
+        // This thread has drained in time.
+        let brief = AutoreleasePool::named("brief");
+        slot.load(&brief);
+        slot.load(&brief);
+        drop(brief);
         let done = AtomicBool::new(false);
         thread::scope(|s| {
             let reader = thread::Builder::new().name("reader".into());
             let read = || {
                 let pool = AutoreleasePool::named("sleepy");
                 slot.load(&pool);
+                // The thread holds the epoch for as long as its first pool does.
+                slot.load(&AutoreleasePool::named("brief"));
                 while !done.load(Ordering::Relaxed) {
                     thread::sleep(Duration::from_millis(1));
                 }
@@ -299,15 +297,44 @@ fn a_thread_that_holds_the_epoch_for_long_is_reported_once() {
             wait_until(|| {
                 slot.store(Ref::new(2));
                 PoolManager::global().quiesce(Duration::from_millis(20));
-                TOLD.load(Ordering::Relaxed) > 0
+                !told().is_empty()
             });
             PoolManager::global().quiesce(Duration::from_millis(300));
             done.store(true, Ordering::Relaxed);
         });
-        assert_eq!(TOLD.load(Ordering::Relaxed), 1);
+        let all = told().clone();
+        assert_eq!(all.len(), 1, "{all:?}");
+        let event = &all[0];
+        assert_eq!(event.kind, EventKind::EpochHeld);
+        assert_eq!(event.pool.as_deref(), Some("sleepy"));
+        assert!(event.thread.starts_with("reader ("), "{}", event.thread);
+        assert!(event.age.unwrap() >= Duration::from_secs(1));
+        assert!(
+            event.to_string().contains("has not been drained for 1."),
+            "{event}"
+        );
         assert!(PoolManager::global().quiesce(LONG));
     });
     child.assert_success();
+}
+
+#[test]
+fn what_a_sleeping_thread_gave_up_is_released_by_others() {
+    let log = Log::new();
+    let slot = Slot::new(Ref::new(log.probe(1)));
+    thread::scope(|s| {
+        let (tell, told) = mpsc::channel();
+        let (wake, asleep) = mpsc::channel::<()>();
+        let (slot, log) = (&slot, &log);
+        s.spawn(move || {
+            slot.store(Ref::new(log.probe(2)));
+            tell.send(()).unwrap();
+            assert!(asleep.recv().is_err());
+        });
+        told.recv().unwrap();
+        settle_until(|| log.ids() == [1]);
+        drop(wake);
+    });
 }
 
 #[test]

@@ -36,6 +36,20 @@ fn pop_that_destructors_feed_with_ever_new_token_pools_says_so_once() {
 }
 
 #[test]
+fn pop_of_a_thousand_token_pools_is_not_endless() {
+    fresh(|| {
+        let push = |_| {
+            let token = global().push();
+            autorelease(Ref::new(0));
+            token
+        };
+        let tokens: Vec<_> = (0..1_000).map(push).collect();
+        assert_eq!(global().pop(tokens[0]), Ok(1_000));
+        assert_eq!(events(EventKind::EndlessDrain).len(), 0);
+    });
+}
+
+#[test]
 fn tokens_of_many_pools_each_name_their_own() {
     fresh(|| {
         let manager = PoolManager::new();

@@ -126,7 +126,7 @@ impl PoolManager {
         }
         let report = loop {
             let snapshot = self.snapshot();
-            let orphans = ORPHANS.outstanding();
+            let orphans = snapshot.orphans;
             let holds =
                 |t: &ThreadSnapshot| t.open_pools > 0 || t.root_entries > 0 || t.backlog > 0;
             let holders: Vec<_> = snapshot.threads.into_iter().filter(holds).collect();

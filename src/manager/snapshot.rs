@@ -124,6 +124,8 @@ impl PoolManager {
         Snapshot {
             threads: threads.collect(),
             departed: Totals::of(Some(&self.namespace().departed), &DEPARTED),
+            // Last: who sees that a thread holds nothing any more sees the orphans that it
+            // left.
             orphans: ORPHANS.outstanding(),
         }
     }

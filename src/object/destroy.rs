@@ -161,15 +161,16 @@ impl Scope {
         }
     }
 
-    /// Runs what nested releases queued, if it is for this scope to do.
+    /// Runs what nested releases queued: for the outermost scope to do.
     #[inline]
     pub(crate) fn settle(&self) {
-        if self.outermost && NEST.with(|nest| !nest.is_empty()) {
+        debug_assert!(self.outermost);
+        if NEST.with(|nest| !nest.is_empty()) {
             settle_now();
         }
     }
 
-    /// The same with panics kept: to the end, as the payload of one that is reported
+    /// The same, if it is for this scope to do, with panics kept: to the end, as the payload of one that is reported
     /// may queue more where it is dropped.
     pub(crate) fn settle_all(&self, panics: &mut FirstPanic) {
         while self.outermost && NEST.with(|nest| !nest.is_empty()) {

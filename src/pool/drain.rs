@@ -216,9 +216,7 @@ impl Drop for Stretch<'_, '_> {
         // again: then only generations are miscounted.
         run.index.set(run.index.get().saturating_sub(self.taken));
         run.destroyed.set(run.destroyed.get() + self.destroyed);
-        if self.last.is_some() {
-            run.last.set(self.last);
-        }
+        run.last.set(self.last);
     }
 }
 

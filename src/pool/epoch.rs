@@ -99,11 +99,11 @@ pub(crate) fn with_guard<R>(f: impl FnOnce(&Guard) -> R) -> R {
 pub(crate) unsafe fn retire(thin: Thin) {
     // SAFETY: by the caller's promise.
     let message = unsafe { mail::orphaned_release(thin) };
-    ORPHANS.announce();
+    let announced = ORPHANS.announce(message);
     with_guard(|guard| {
         // SAFETY: called once, by whichever thread; all that it touches is static or
         // owned by it.
-        unsafe { guard.defer_unchecked(move || ORPHANS.adopt_announced(message)) };
+        unsafe { guard.defer_unchecked(move || ORPHANS.adopt_announced(announced)) };
         // So that others can get at it, and it does not wait for this thread.
         guard.flush();
     });

@@ -222,10 +222,11 @@ impl Local {
         Some(&unsafe { chunk.as_ref() }[index % CHUNK])
     }
 
-    /// The open pools of a stack, but the root.
+    /// The pools of a stack, but the root. Closed ones may be among them: they are
+    /// empty.
     pub(crate) fn pools<'l>(&'l self, stack: &'l Stack) -> impl Iterator<Item = &'l Head> {
         let heads = (0..).map_while(|index| self.head(index));
-        heads.filter(move |head| head.kind.get() != Kind::Free && ptr::eq(head.stack.get(), stack))
+        heads.filter(move |head| ptr::eq(head.stack.get(), stack))
     }
 
     /// The stack of a manager, if this thread has used it.

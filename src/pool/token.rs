@@ -92,9 +92,11 @@ pub(crate) fn pop(namespace: &Arc<Namespace>, token: PoolToken) -> Result<usize,
         };
         let stack = local.find(namespace).ok_or(PopError::Stale)?;
         let head = local.head(token.index).ok_or(PopError::Stale)?;
-        if !is_open(head, token.generation) || !ptr::eq(head.stack.get(), stack) {
+        if !is_open(head, token.generation) {
             return Err(PopError::Stale);
         }
+        // As of its generation it has been opened once, by this manager.
+        debug_assert!(ptr::eq(head.stack.get(), stack));
         if stack.token_is_draining(head) {
             return Err(PopError::Draining);
         }

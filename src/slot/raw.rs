@@ -168,12 +168,10 @@ impl<T: Send + Sync> Raw<T> {
 /// The pointer owns a reference, which the caller gives up.
 unsafe fn out<T: Send + Sync>(at: *mut T) -> Option<Ref<T>> {
     // SAFETY: alive by the reference.
-    let added = unsafe { retained(at) };
-    if let Some(at) = NonNull::new(at) {
-        // SAFETY: by the caller's promise; `T` is Send and Sync.
-        unsafe { retire(at.cast()) };
-    }
-    added
+    let added = unsafe { retained(at) }?;
+    // SAFETY: by the caller's promise; `T` is Send and Sync.
+    unsafe { retire(Ref::thin(&added)) };
+    Some(added)
 }
 
 impl<T: Send + Sync> Drop for Raw<T> {

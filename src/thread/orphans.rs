@@ -19,6 +19,10 @@ pub(crate) struct Orphans {
     deferred: Counter,
 }
 
+/// A message that is counted already.
+#[must_use]
+pub(crate) struct Announced(Message);
+
 global! {
     pub(crate) static ORPHANS: Orphans = Orphans::new();
 }
@@ -47,14 +51,15 @@ impl Orphans {
         self.put(message);
     }
 
-    /// One more will come, when the epoch lets it.
-    pub(crate) fn announce(&self) {
+    /// `message` will come when the epoch lets it. From now on it is counted.
+    pub(crate) fn announce(&self, message: Message) -> Announced {
         // Relaxed: as in `adopt`.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
         self.deferred.add_shared(1);
+        Announced(message)
     }
 
-    pub(crate) fn adopt_announced(&self, message: Message) {
+    pub(crate) fn adopt_announced(&self, Announced(message): Announced) {
         self.deferred.subtract_shared(1);
         self.put(message);
     }

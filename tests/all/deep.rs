@@ -1,6 +1,6 @@
 //! Structures of any depth die in constant stack; shallow ones in `Arc`'s order.
 
-use crate::support::{Log, fresh};
+use crate::support::{Log, Probe, fresh, on_drop};
 use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool, settle};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -395,5 +395,35 @@ fn a_drain_is_the_bottom_of_the_nest_for_its_entries() {
             drop(chain(2));
         });
         assert_eq!(DEAD.get(), 5);
+    });
+}
+
+#[test]
+fn weak_reference_to_an_object_that_is_queued_finds_nothing() {
+    struct Link {
+        _probe: Probe,
+        _next: Option<Ref<Link>>,
+    }
+    const DEPTH: u32 = 2_000;
+    fresh(|| {
+        let log = Log::new();
+        let inner_log = log.clone();
+        drop(Ref::new(on_drop(move || {
+            let mut head = None;
+            let node = |id| {
+                let node = Ref::new(Link {
+                    _probe: inner_log.probe(id),
+                    _next: head.take(),
+                });
+                head = Some(node.clone());
+                Ref::downgrade(&node)
+            };
+            let all: Vec<_> = (0..DEPTH).map(node).collect();
+            drop(head);
+            let dead = inner_log.count();
+            let alive = all.iter().filter(|node| node.upgrade().is_some()).count();
+            assert_eq!(alive + dead, DEPTH as usize - 1, "one waits in between");
+        })));
+        assert_eq!(log.count(), DEPTH as usize);
     });
 }

@@ -100,21 +100,28 @@ fn release_of_unsized_objects() {
 }
 
 #[test]
-fn release_of_an_object_that_fans_out_widely_is_no_endless_drain() {
-    fresh(|| {
-        let log = Log::new();
-        let mut pool = AutoreleasePool::new();
-        let wide = if cfg!(miri) { 100 } else { 3_000 };
-        let inner_log = log.clone();
-        me().release(Ref::new(on_drop(move || {
-            for id in 0..wide {
-                let child = Ref::new(inner_log.probe(id));
-                autorelease(Ref::new(on_drop(move || autorelease(child))));
+#[cfg_attr(miri, ignore = "thousands of generations take minutes")]
+fn release_that_feeds_the_drain_a_thousand_generations_is_told_of() {
+    struct Relay(usize);
+    impl Drop for Relay {
+        fn drop(&mut self) {
+            if self.0 > 0 {
+                autorelease(Ref::new(Relay(self.0 - 1)));
             }
-        })));
-        assert_eq!(pool.drain(), 2 * wide as usize);
-        assert_eq!(log.count(), wide as usize);
-        assert_eq!(events(EventKind::EndlessDrain).len(), 0);
+        }
+    }
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        for (generations, warnings) in [(999, 0), (1_000, 1)] {
+            me().release(Ref::new(on_drop(move || {
+                autorelease(Ref::new(Relay(generations)));
+                // Released first; its one generation is not the other's.
+                autorelease(Ref::new(Relay(1)));
+            })));
+            assert_eq!(pool.drain(), generations + 3);
+            let told = events(EventKind::EndlessDrain);
+            assert_eq!(told.len(), warnings, "{generations}: {told:?}");
+        }
     });
 }
 
@@ -438,6 +445,25 @@ fn orphaned_closure_is_left_by_the_successor_to_another_thread() {
         assert!(global().quiesce(Duration::from_secs(10)));
         assert_eq!(log.ids(), [0]);
         assert_eq!(global().snapshot().orphans, 0);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn orphaned_closure_is_not_run_by_a_destructor_that_calls_quiesce() {
+    let child = child!(|| {
+        let log = Log::new();
+        let _this_thread_has_a_slot = me();
+        let closures = log.clone();
+        fresh_to_the_end(move || me().post(move || closures.note(0)).unwrap());
+        let inner_log = log.clone();
+        drop(Ref::new(on_drop(move || {
+            assert!(!global().quiesce(Duration::ZERO));
+            assert_eq!(inner_log.count(), 0);
+        })));
+        assert!(global().quiesce(Duration::ZERO));
+        assert_eq!(log.ids(), [0]);
     });
     child.assert_success();
 }

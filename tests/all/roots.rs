@@ -135,6 +135,18 @@ fn a_drain_lowers_the_watermark_again() {
 }
 
 #[test]
+fn drain_of_another_pool_leaves_the_figures_of_the_root_alone() {
+    fresh(|| {
+        let manager = PoolManager::new();
+        manager.autorelease(Ref::new(0));
+        let pool = manager.pool();
+        pool.create(0);
+        drop(pool);
+        assert_eq!(root_entries(&manager), 1);
+    });
+}
+
+#[test]
 fn policy_drains_a_large_root_pool_at_the_next_boundary() {
     fresh(|| {
         let log = Log::new();

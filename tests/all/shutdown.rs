@@ -237,6 +237,41 @@ fn shutdown_with_live_threads_is_done_when_they_end() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_waits_for_the_orphans_of_threads_that_end_meanwhile() {
+    passed(&child!(|| {
+        let log = Log::new();
+        let manager = PoolManager::global();
+        let _slot = manager.current_thread();
+        let worker = Crew::new("worker");
+        let inner_log = log.clone();
+        worker.run(move || {
+            manager.autorelease(Ref::new(inner_log.probe(0)));
+            // Open to the thread's last step.
+            std::mem::forget(AutoreleasePool::new());
+        });
+        let waiting = thread::spawn(|| manager.shutdown(LONG));
+        let inner_log = log.clone();
+        worker.run(move || {
+            // Until it is asked, by then the orphans have been looked after.
+            wait_until(|| {
+                drop(AutoreleasePool::new());
+                inner_log.count() == 1
+            });
+            let me = manager.current_thread().unwrap();
+            me.post(move || inner_log.note(1)).unwrap();
+        });
+        worker.dismiss();
+        assert_eq!(manager.snapshot().orphans, 1);
+        // Long enough for it to look again, and to go on waiting.
+        thread::sleep(Duration::from_millis(50));
+        assert!(manager.quiesce(LONG));
+        waiting.join().unwrap().unwrap();
+        assert_eq!(log.ids(), [0, 1]);
+    }));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_reports_the_callers_own_open_pools() {
     passed(&child!(|| {
         let manager = PoolManager::new();
@@ -344,6 +379,28 @@ fn shutdown_asks_once() {
         assert_eq!(log.ids(), [0], "what came later waits in the root pool");
         worker.dismiss();
     }));
+}
+
+#[test]
+fn shutdown_is_not_answered_in_the_middle_of_a_destructor() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        manager.autorelease(Ref::new(log.probe(0)));
+        fresh(|| _ = manager.shutdown(Duration::ZERO).unwrap_err());
+        let (theirs, inner_log) = (manager.clone(), log.clone());
+        drop(Ref::new(on_drop(move || {
+            theirs.autorelease(Ref::new(inner_log.probe(1)));
+            drop(theirs.pool());
+            assert_eq!(
+                inner_log.count(),
+                0,
+                "it may still use what it autoreleased"
+            );
+        })));
+        drop(manager.pool());
+        assert_eq!(log.ids(), [1, 0]);
+    });
 }
 
 #[test]

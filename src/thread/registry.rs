@@ -315,6 +315,15 @@ mod tests {
     }
 
     #[test]
+    fn a_registry_lets_go_of_its_records() {
+        let registry = Registry::new();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key)));
+        let records = [claim(), claim(), claim(), claim()];
+        drop(registry);
+        assert_eq!(records.map(|record| Arc::strong_count(&record)), [1; 4]);
+    }
+
+    #[test]
     fn a_slot_whose_generations_are_used_up_is_never_taken_again() {
         let registry = Registry::new();
         let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();

@@ -49,7 +49,7 @@ pub struct Totals {
     /// Pools of this manager opened.
     pub pools_pushed: u64,
     /// Entries that pools of this manager took in, as far as they have been
-    /// released or wait in the root pool or the backlog.
+    /// released or wait in the root pool.
     pub autoreleased: u64,
     /// Entries that drains of this manager's pools released.
     pub released: u64,
@@ -70,7 +70,7 @@ impl Totals {
         let released = stats.map_or(0, |s| s.released.get());
         Self {
             pools_pushed: stats.map_or(0, |s| s.opened.get()),
-            autoreleased: released + stats.map_or(0, |s| s.root_entries() + s.backlog()),
+            autoreleased: released + stats.map_or(0, StackStats::root_entries),
             released,
             created: tally.created.get(),
             destroyed,

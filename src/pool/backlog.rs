@@ -32,7 +32,10 @@ const TURN: usize = 16;
 
 /// Something to be done later.
 enum Item {
-    Entries(Entries),
+    /// Those of a pool of this thread's.
+    Own(Entries),
+    /// Those of a pool that another thread has handed over.
+    Foreign(Entries),
     /// A single one, that another thread has sent.
     One(Thin),
     /// Objects without a strong reference, whose destructors have not run.
@@ -42,7 +45,7 @@ enum Item {
 impl Item {
     fn len(&self) -> usize {
         match self {
-            Self::Entries(entries) => entries.len(),
+            Self::Own(entries) | Self::Foreign(entries) => entries.len(),
             Self::One(_) => 1,
             Self::Dead(objects) => objects.len(),
         }
@@ -94,7 +97,7 @@ impl Backlog {
     pub(super) fn leak(&self, pages: &PageCache) -> usize {
         let leaked = self.len();
         while let Some(item) = self.take_first() {
-            if let Item::Entries(entries) = item {
+            if let Item::Own(entries) | Item::Foreign(entries) = item {
                 entries.clear(pages);
             }
         }
@@ -106,7 +109,7 @@ impl Backlog {
         // SAFETY: as in `put_last`.
         let items = unsafe { &*self.items.get() };
         items.iter().any(|item| match item {
-            Item::Entries(entries) => entries.contains(thin),
+            Item::Own(entries) | Item::Foreign(entries) => entries.contains(thin),
             Item::One(one) => *one == thin,
             Item::Dead(_) => false,
         })
@@ -193,7 +196,7 @@ impl<'d> Work<'d> {
                 event.pool(self.head.name()).count(WARN_AT as usize).emit();
             }
             let entries = self.head.entries.take_all();
-            self.stack.backlog.put_last(Item::Entries(entries));
+            self.stack.backlog.put_last(Item::Own(entries));
         }
     }
 
@@ -241,7 +244,12 @@ impl<'d> Work<'d> {
     fn work_at(&mut self, mut item: Item, until: usize) {
         loop {
             let done = match &mut item {
-                Item::Entries(entries) => !self.entry(entries),
+                Item::Own(entries) => {
+                    let n = self.entry(entries);
+                    self.stack.stats.released.add(u64::from(n));
+                    n == 0
+                }
+                Item::Foreign(entries) => self.entry(entries) == 0,
                 Item::Dead(objects) => match objects.pop() {
                     Some(object) => {
                         self.dead(object);
@@ -252,7 +260,7 @@ impl<'d> Work<'d> {
                 Item::One(thin) => return self.release(*thin, 1),
             };
             if done {
-                if let Item::Entries(entries) = item {
+                if let Item::Own(entries) | Item::Foreign(entries) = item {
                     entries.clear(&self.local.pages);
                 }
                 return;
@@ -263,20 +271,19 @@ impl<'d> Work<'d> {
         }
     }
 
-    /// Releases an entry. Whether there was one.
-    fn entry(&mut self, entries: &Entries) -> bool {
+    /// Releases an entry, or several of the same object. How many; 0 if there is none.
+    fn entry(&mut self, entries: &Entries) -> u32 {
         let at_most = self.meter.at_most();
         let Some((thin, n)) = entries.take_some(&self.local.pages, at_most) else {
-            return false;
+            return 0;
         };
         self.release(thin, n);
-        true
+        n
     }
 
     /// Gives up `n` references that are ours.
     fn release(&mut self, thin: Thin, n: u32) {
         self.meter.count(n as usize);
-        self.stack.stats.released.add(u64::from(n));
         // SAFETY: alive by the entry's reference, which is ours now.
         let object = unsafe { header(thin) };
         let class = object.class;
@@ -363,7 +370,7 @@ impl<'d> Work<'d> {
 fn item(message: Message) -> Item {
     match message.kind() {
         // SAFETY: that is what the kind says.
-        Kind::Chain => Item::Entries(unsafe { PageChain::take(message.into_raw()) }),
+        Kind::Chain => Item::Foreign(unsafe { PageChain::take(message.into_raw()) }),
         _ => Item::One(mail::reference(message)),
     }
 }

@@ -261,6 +261,11 @@ fn handed_over_pools_are_released_by_and_by() {
         let drained = global().drain_backlog(Budget::All);
         assert_eq!((drained.released, drained.remaining), (92, 0));
         assert_eq!(log.ids().last(), Some(&100));
+        let figures = global().snapshot().thread(me().key()).unwrap().totals;
+        assert_eq!(
+            figures.released, 1,
+            "the others were in no pool of this thread"
+        );
     });
 }
 

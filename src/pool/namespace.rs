@@ -134,8 +134,8 @@ impl StackStats {
 
     /// Releases that budgeted drains have left. What was done in the last of them is seen.
     pub(crate) fn backlog(&self) -> u64 {
-        // Acquire: pairs with the Release in `backlog_is`, as for the root pool. Model:
-        // shutdown_backlog.
+        // Acquire: pairs with the Release in `backlog_is`, as for the root pool.
+        // Model: shutdown_backlog.
         self.backlog.load(Ordering::Acquire)
     }
 

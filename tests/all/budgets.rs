@@ -462,10 +462,12 @@ fn shutdown_does_what_the_caller_and_others_have_left() {
         assert_eq!((report.released, log.count()), (1, 1));
         std::thread::scope(|scope| {
             let (ready, wait) = std::sync::mpsc::channel();
+            let (go, gone_on) = std::sync::mpsc::channel::<()>();
             let (log, manager, leave) = (&log, &manager, &leave);
             scope.spawn(move || {
                 leave(2);
                 ready.send(()).unwrap();
+                gone_on.recv().unwrap();
                 // It may be asked at any time from now on; by a budgeted drain, too.
                 wait_until(|| {
                     manager.pool().drain_within(Budget::Count(0));
@@ -475,6 +477,7 @@ fn shutdown_does_what_the_caller_and_others_have_left() {
             wait.recv().unwrap();
             let report = manager.shutdown(Duration::ZERO).unwrap_err();
             assert!(report.to_string().contains("backlog"), "{report}");
+            go.send(()).unwrap();
             manager.shutdown(Duration::from_secs(60)).unwrap();
         });
         assert_eq!(log.ids(), [1, 2]);

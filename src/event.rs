@@ -37,6 +37,9 @@ pub enum EventKind {
     /// Drains within a budget have left more releases than the watermark; again at each
     /// doubling. The budget is too small for what the thread is given to release.
     BacklogWatermark,
+    /// The last [`HomeRef`](crate::HomeRef) of a value was dropped after the value's home
+    /// had ended. The value is kept, its destructor is never run.
+    HomeGone,
 }
 
 /// Something worth knowing. [`fmt::Display`] gives it as a sentence.
@@ -47,6 +50,8 @@ pub struct Event {
     pub kind: EventKind,
     /// Name or key of the thread that it happened on.
     pub thread: String,
+    /// Name and key of the thread that the object belongs to, if it belongs to one.
+    pub home: Option<String>,
     /// The pool, if one is concerned.
     pub pool: Option<String>,
     /// The type of the object, if one is concerned.
@@ -64,6 +69,7 @@ impl Event {
         Self {
             kind,
             thread,
+            home: None,
             pool: None,
             type_name: None,
             count: 0,
@@ -74,6 +80,11 @@ impl Event {
 
     pub(crate) fn pool(mut self, name: impl Into<String>) -> Self {
         self.pool = Some(name.into());
+        self
+    }
+
+    pub(crate) fn home(mut self, label: String) -> Self {
+        self.home = Some(label);
         self
     }
 
@@ -161,6 +172,12 @@ impl fmt::Display for Event {
                  {:?}; nothing that slots gave up meanwhile can be released",
                 self.age.unwrap_or_default()
             ),
+            EventKind::HomeGone => write!(
+                f,
+                "thread {thread} dropped the last reference to a {of} that may die nowhere but on thread \
+                 {}, which has ended: it is kept for ever",
+                self.home.as_deref().unwrap_or("?")
+            ),
         }
     }
 }
@@ -188,6 +205,7 @@ fn default_sink(event: &Event) {
         target: "releasepool",
         kind = ?event.kind,
         thread = %event.thread,
+        home = event.home.as_deref(),
         pool = event.pool.as_deref(),
         type_name = event.type_name,
         count = event.count,

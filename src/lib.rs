@@ -25,6 +25,7 @@ pub use manager::builder::PoolManagerBuilder;
 pub use manager::shutdown::ShutdownReport;
 pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
 pub use object::destroy::settle;
+pub use object::home::HomeRef;
 pub use object::strong::Ref;
 pub use object::weak::Weak;
 pub use pool::budget::{Budget, Drained};

@@ -11,6 +11,7 @@
 //!
 //! Run it in both [`Mode`]s: see [`set_mode`].
 
+use crate::object::home::{KEPT, Kept};
 use crate::sync::settings;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::{ORPHANS, Orphans};
@@ -30,6 +31,7 @@ pub fn begin() {
     // A constant in fact, made here as loom's statics are: by who comes first, which
     // would order what it did before with what all others do after.
     let _orphans: &Orphans = &ORPHANS;
+    let _kept: &Kept = &KEPT;
     DEPARTED.created.take();
     DEPARTED.destroyed.take();
     DEPARTED.handed_over.take();
@@ -47,6 +49,12 @@ pub fn end() {
         created, destroyed,
         "objects still live (or died twice) at the end"
     );
+}
+
+/// Frees what [`HomeRef`](crate::HomeRef)s have left behind whose home was gone, as [`end`]
+/// takes it for alive, and loom for a leak. No destructor runs. How many there were.
+pub fn free_kept() -> usize {
+    KEPT.free()
 }
 
 /// Index of the slot in the registry: the same for a thread and its successor.

@@ -4,6 +4,7 @@
 //! * [`header`]: what stands before every payload; classes; allocation
 //! * [`destroy`]: the end of an object, in constant stack
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
+//! * [`home`]: `HomeRef`, whose value never leaves its thread
 //! * [`make`]: the ways to make a `Ref`; [`exclusive`]: to get the value back out
 //! * [`unsizing`]: the macro `unsize!`
 //! * [`traits`]: what `std::sync::Arc` implements, too
@@ -12,6 +13,7 @@ pub(crate) mod count;
 pub(crate) mod destroy;
 mod exclusive;
 pub(crate) mod header;
+pub(crate) mod home;
 mod make;
 pub(crate) mod strong;
 mod traits;

@@ -1,6 +1,7 @@
 //! What goes on: figures for people.
 
 use super::PoolManager;
+use crate::object::home;
 use crate::pool::namespace::StackStats;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
@@ -22,6 +23,9 @@ pub struct Snapshot {
     /// Releases and closures whose thread has ended, and what slots gave up; waiting or
     /// being run.
     pub orphans: usize,
+    /// Values of [`HomeRef`](crate::HomeRef)s that outlived their home, and are kept for
+    /// ever: in the whole process, since it began. They count as living objects.
+    pub kept: u64,
 }
 
 /// One thread in a [`Snapshot`].
@@ -58,7 +62,8 @@ pub struct Totals {
     /// Objects destroyed, in whatever way.
     pub destroyed: u64,
     /// References sent by [`ThreadHandle::release`](crate::ThreadHandle::release) and
-    /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on).
+    /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on), and last
+    /// [`HomeRef`](crate::HomeRef)s that sent their object home.
     pub handed_over: u64,
 }
 
@@ -127,6 +132,7 @@ impl PoolManager {
             // Last: who sees that a thread holds nothing any more sees the orphans that it
             // left.
             orphans: ORPHANS.outstanding(),
+            kept: home::kept(),
         }
     }
 }
@@ -135,9 +141,10 @@ impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} live objects, {} orphans",
+            "{} live objects, {} orphans, {} kept",
             self.live_objects(),
-            self.orphans
+            self.orphans,
+            self.kept
         )?;
         let columns = [
             "open",

@@ -182,7 +182,13 @@ unsafe fn deallocate(thin: Thin, plan: Plan) {
 /// Memory for a `T`, which the caller writes.
 #[inline]
 pub(crate) fn allocate_sized<T>(count: Count) -> NonNull<T> {
-    allocate(plan_of::<T>(), SizedClass::<T>::CLASS, count).cast()
+    allocate_named(SizedClass::<T>::CLASS, count)
+}
+
+/// The same; the class is one that [`SizedClass::named`] made for `T`.
+#[inline]
+pub(crate) fn allocate_named<T>(class: &'static Class, count: Count) -> NonNull<T> {
+    allocate(plan_of::<T>(), class, count).cast()
 }
 
 /// Memory for `len` of `T`, which the caller writes.
@@ -231,13 +237,17 @@ pub(crate) struct SizedClass<T>(std::marker::PhantomData<T>);
 
 impl<T> SizedClass<T> {
     const PLAN: Plan = plan_of::<T>();
-    pub(crate) const CLASS: &'static Class = &Class {
-        type_name: std::any::type_name::<T>,
-        has_destructor: needs_drop::<T>(),
-        destroy: Self::destroy,
-        drop_value: Self::drop_value,
-        free: Self::free,
-    };
+    pub(crate) const CLASS: &'static Class = &Self::named(std::any::type_name::<T>);
+
+    pub(crate) const fn named(type_name: fn() -> &'static str) -> Class {
+        Class {
+            type_name,
+            has_destructor: needs_drop::<T>(),
+            destroy: Self::destroy,
+            drop_value: Self::drop_value,
+            free: Self::free,
+        }
+    }
 
     /// # Safety
     /// See [`Class::destroy`].

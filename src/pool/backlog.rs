@@ -19,6 +19,7 @@ use crate::event::{Event, EventKind};
 use crate::object::count::Released;
 use crate::object::destroy::{Scope, bury};
 use crate::object::header::{Thin, checked, header};
+use crate::object::home;
 use crate::sync::catch_unwind;
 use crate::thread::inbox::{Kind, Message};
 use crate::thread::orphans::ORPHANS;
@@ -40,13 +41,15 @@ enum Item {
     One(Thin),
     /// Objects without a strong reference, whose destructors have not run.
     Dead(Vec<Thin>),
+    /// A single one, that has come home.
+    OneDead(Thin),
 }
 
 impl Item {
     fn len(&self) -> usize {
         match self {
             Self::Own(entries) | Self::Foreign(entries) => entries.len(),
-            Self::One(_) => 1,
+            Self::One(_) | Self::OneDead(_) => 1,
             Self::Dead(objects) => objects.len(),
         }
     }
@@ -111,7 +114,7 @@ impl Backlog {
         items.iter().any(|item| match item {
             Item::Own(entries) | Item::Foreign(entries) => entries.contains(thin),
             Item::One(one) => *one == thin,
-            Item::Dead(_) => false,
+            Item::Dead(_) | Item::OneDead(_) => false,
         })
     }
 }
@@ -258,6 +261,7 @@ impl<'d> Work<'d> {
                     None => true,
                 },
                 Item::One(thin) => return self.release(*thin, 1),
+                Item::OneDead(thin) => return self.dead(*thin),
             };
             if done {
                 if let Item::Own(entries) | Item::Foreign(entries) = item {
@@ -371,6 +375,8 @@ fn item(message: Message) -> Item {
     match message.kind() {
         // SAFETY: that is what the kind says.
         Kind::Chain => Item::Foreign(unsafe { PageChain::take(message.into_raw()) }),
-        _ => Item::One(mail::reference(message)),
+        Kind::Home | Kind::Dead => Item::OneDead(home::dead(message)),
+        Kind::Release => Item::One(mail::reference(message)),
+        Kind::Call => unreachable!("a closure is no release"),
     }
 }

@@ -177,7 +177,10 @@ impl Exit<'_> {
                 match message.kind() {
                     // After those that came before.
                     inbox::Kind::Call => self.local.push_posted(message),
-                    inbox::Kind::Release | inbox::Kind::Chain => {
+                    inbox::Kind::Release
+                    | inbox::Kind::Chain
+                    | inbox::Kind::Dead
+                    | inbox::Kind::Home => {
                         // What its destructor autoreleases must not end in a pool
                         // that was forgotten.
                         stacks(self.local).for_each(Stack::fall_back_to_root);

@@ -1,17 +1,19 @@
 //! What other threads release here.
 
-use super::local::Local;
+use super::local::{self, Local};
 use crate::object::destroy::{Scope, release};
 use crate::object::header::Thin;
+use crate::object::home::HomeRef;
 use crate::object::strong::Ref;
 use crate::sync::{boxed, unbox};
 use crate::thread::handle::ThreadHandle;
 use crate::thread::inbox::{Kind, Message, Node};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::tally_handed_over;
+use crate::thread::record::{Record, current_or_closed, tally_handed_over};
 use crate::unwind::FirstPanic;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 #[repr(C)]
 struct Release {
@@ -51,9 +53,7 @@ pub(super) fn reference(message: Message) -> Thin {
 /// The caller has a strong reference to `thin`, which may be sent to any thread, and
 /// gives it up.
 pub(super) unsafe fn orphaned_release(thin: Thin) -> Message {
-    // Meant for no thread.
-    let nobody = ThreadKey::new(u32::MAX, 0);
-    let node = Node::new(Kind::Release, nobody, Release::run);
+    let node = Node::new(Kind::Release, ThreadKey::NOBODY, Release::run);
     // SAFETY: just made; `run` frees it; the object may be sent.
     unsafe { Message::from_raw(boxed(Release { node, thin }).cast()) }
 }
@@ -77,6 +77,44 @@ impl ThreadHandle {
     }
 }
 
+impl<T> HomeRef<T> {
+    /// A new object, whose home is the calling thread, with one reference. If its home has
+    /// ended when the last reference goes, it is kept for ever, and reported.
+    ///
+    /// Aborts when memory is exhausted (`handle_alloc_error`).
+    pub fn new(value: T) -> Self {
+        // SAFETY: see `home`.
+        unsafe { Self::make(value, home(), Kind::Home) }
+    }
+
+    /// The same, for a value that may die anywhere: if its home has ended when the last
+    /// reference goes, it is destroyed there and then.
+    ///
+    /// ```
+    /// use releasepool::HomeRef;
+    /// let made = std::thread::spawn(|| HomeRef::new_or_anywhere(vec![1, 2, 3]));
+    /// let made = made.join().unwrap();
+    /// assert!(made.get().is_none());
+    /// drop(made); // here
+    /// ```
+    pub fn new_or_anywhere(value: T) -> Self
+    where
+        T: Send,
+    {
+        // SAFETY: see `home`; `T` is Send.
+        unsafe { Self::make(value, home(), Kind::Dead) }
+    }
+}
+
+/// The calling thread's record. It takes messages only if the thread has a block, whose
+/// exit runs them here.
+fn home() -> Arc<Record> {
+    // Makes the block, if the thread has not exited. If it is about to, either its inbox
+    // is closed, or is still to be, by the block's exit.
+    local::with(|_| ());
+    current_or_closed()
+}
+
 /// Does what the inbox and the orphans ask for, as far as a drain may: releases
 /// are released, closures put aside for `run_inbox`. Whether there was a release.
 pub(crate) fn deliver(local: &Local, scope: &Scope, panics: &mut FirstPanic) -> bool {
@@ -85,7 +123,7 @@ pub(crate) fn deliver(local: &Local, scope: &Scope, panics: &mut FirstPanic) -> 
         for message in record.inbox.take() {
             match message.kind() {
                 Kind::Call => local.push_posted(message),
-                Kind::Release | Kind::Chain => {
+                Kind::Release | Kind::Chain | Kind::Dead | Kind::Home => {
                     any = true;
                     run(message, scope, panics);
                 }

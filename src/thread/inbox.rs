@@ -22,6 +22,11 @@ pub(crate) enum Kind {
     Release,
     /// Let many of them go: the same, but that a budgeted drain may do it by parts.
     Chain,
+    /// Destroy the object that the message stands first in, which is dead: in any outermost
+    /// drain.
+    Dead,
+    /// The same, but nowhere else than on the target.
+    Home,
     /// Run a closure: only where the thread asks for it.
     Call,
 }
@@ -55,13 +60,15 @@ impl Node {
 pub(crate) struct Message(NonNull<Node>);
 
 // SAFETY: a message is only ever made of what may be sent (`Ref<T>` with
-// `T: Send + Sync`, closures that are `Send`); its makers see to it.
+// `T: Send + Sync`, closures that are `Send`), or is of `Kind::Home`, and run by its
+// target alone; its makers see to it.
 unsafe impl Send for Message {}
 
 impl Message {
     /// # Safety
     /// `node` is the only pointer to a message whose `run` frees it, and what it
-    /// carries may be sent to another thread.
+    /// carries may be sent to another thread; or else the message is of `Kind::Home`,
+    /// and its target runs all that its inbox takes in.
     pub(crate) unsafe fn from_raw(node: NonNull<Node>) -> Self {
         Self(node)
     }

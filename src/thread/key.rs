@@ -14,6 +14,9 @@ pub struct ThreadKey {
 }
 
 impl ThreadKey {
+    /// No thread's: generations begin with 1.
+    pub(crate) const NOBODY: Self = Self::new(u32::MAX, 0);
+
     pub(crate) const fn new(index: u32, generation: u32) -> Self {
         Self { index, generation }
     }

@@ -72,8 +72,10 @@ impl Orphans {
 
     fn put(&self, message: Message) {
         let to = match message.kind() {
-            Kind::Release | Kind::Chain => &self.releases,
+            Kind::Release | Kind::Chain | Kind::Dead => &self.releases,
             Kind::Call => &self.calls,
+            // Whoever gets these has pools, and its exit runs what its inbox has.
+            Kind::Home => unreachable!("what belongs to one thread is no orphan"),
         };
         let Ok(()) = to.push(message) else {
             unreachable!("the orphans are never closed")

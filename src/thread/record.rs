@@ -93,6 +93,8 @@ struct Current {
     owner: Cell<*mut Arc<Record>>,
     /// What the rooms above want done at exit.
     hook: Cell<Option<Hook>>,
+    /// Stays after the exit, as long as the thread can run anything.
+    key: Cell<ThreadKey>,
 }
 
 local! {
@@ -100,6 +102,7 @@ local! {
         record: Cell::new(ptr::null()),
         owner: Cell::new(ptr::null_mut()),
         hook: Cell::new(None),
+        key: Cell::new(ThreadKey::NOBODY),
     };
 }
 
@@ -135,6 +138,29 @@ pub(crate) fn current_key() -> Option<ThreadKey> {
     })
 }
 
+/// Whether `key` is the calling thread's; after its exit, too.
+#[inline]
+pub(crate) fn is_mine(key: ThreadKey) -> bool {
+    CURRENT.with(|c| c.key.get() == key)
+}
+
+/// The calling thread's record; after its exit, one by the same key that takes no
+/// messages.
+pub(crate) fn current_or_closed() -> Arc<Record> {
+    current().unwrap_or_else(|| {
+        let key = CURRENT.with(|c| c.key.get());
+        assert_ne!(
+            key,
+            ThreadKey::NOBODY,
+            "a thread is entered before it exits"
+        );
+        let record = Record::new(key);
+        let none = record.inbox.close().next();
+        debug_assert!(none.is_none());
+        Arc::new(record)
+    })
+}
+
 /// Name and key of the calling thread, for messages.
 pub(crate) fn current_label() -> String {
     let key = current_key().map_or_else(|| "without a key".to_owned(), |key| key.to_string());
@@ -153,6 +179,7 @@ pub(crate) fn set_exit_hook(hook: Hook) {
 fn enter(c: &Current) {
     let record = REGISTRY.claim(|key| Arc::new(Record::new(key)));
     BY_ID.insert(record.id, record.key);
+    c.key.set(record.key);
     c.record.set(Arc::as_ptr(&record));
     c.owner.set(Box::into_raw(Box::new(record)));
     at_thread_exit(super::exit::thread_exit);

@@ -10,6 +10,7 @@ mod count;
 mod drain;
 mod exit;
 mod handoff;
+mod home;
 mod inbox;
 mod manager;
 mod model;
@@ -31,6 +32,7 @@ fn all() -> Vec<&'static Model> {
         inbox::MODELS,
         registry::MODELS,
         exit::MODELS,
+        home::MODELS,
         manager::MODELS,
         shutdown::MODELS,
         slot::MODELS,

@@ -1,0 +1,106 @@
+//! Objects that go home to die, on their way while the home drains or leaves.
+//!
+//! The main thread is the home.
+
+use super::model::Model;
+use super::probe::{Probe, me, spawn, take_deaths};
+use releasepool::{AutoreleasePool, HomeRef, PoolManager, model};
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "home_exit",
+        "a last drop elsewhere while the home leaves: there in time, or kept",
+        &["by the home's drop", "sent home", "kept"],
+        || against_exit(HomeRef::new),
+    ),
+    Model::new(
+        "home_exit_anywhere",
+        "the same with a value that may die anywhere",
+        &["by the home's drop", "sent home", "where it was dropped"],
+        || against_exit(HomeRef::new_or_anywhere),
+    ),
+    Model::new(
+        "home_clone_drop",
+        "two others clone and drop while the home drains",
+        &["in the drain", "later"],
+        clone_drop,
+    ),
+    Model::new(
+        "home_two_objects",
+        "two others send an object each while the home leaves",
+        &["both kept", "kept and died", "both died"],
+        two_objects,
+    ),
+];
+
+fn against_exit(make: fn(Probe) -> HomeRef<Probe>) -> String {
+    let mine = make(Probe::new());
+    let theirs = mine.clone();
+    let other = spawn(move || {
+        assert!(theirs.get().is_none());
+        drop(theirs);
+        me()
+    });
+    mine.get().unwrap().look();
+    drop(mine);
+    let at_once = take_deaths();
+    model::thread_exit();
+    let at_exit = take_deaths();
+    let other = other.join().unwrap();
+    let later = take_deaths();
+    let kept = model::free_kept();
+    let home = [me()];
+    match (&at_once[..], &at_exit[..], &later[..], kept) {
+        (died, [], [], 0) if died == home => "by the home's drop",
+        ([], died, [], 0) if died == home => "sent home",
+        // It may have died before the home was done.
+        ([], [died], [], 0) | ([], [], [died], 0) if *died == other => "where it was dropped",
+        ([], [], [], 1) => "kept",
+        other => panic!("died {other:?}"),
+    }
+    .to_owned()
+}
+
+fn clone_drop() -> String {
+    let one = HomeRef::new(Probe::new());
+    one.get().unwrap().look();
+    let two = one.clone();
+    let cloner = spawn(move || {
+        let another = one.clone();
+        drop(one);
+        assert!(another.get().is_none());
+    });
+    let dropper = spawn(move || drop(two));
+    // So that loom lets the others go first, too.
+    loom::thread::yield_now();
+    drop(AutoreleasePool::new());
+    let drained = take_deaths();
+    cloner.join().unwrap();
+    dropper.join().unwrap();
+    assert_eq!(PoolManager::global().drain_root(), 0);
+    let later = take_deaths();
+    match (&drained[..], &later[..]) {
+        ([home], []) if *home == me() => "in the drain",
+        ([], [home]) if *home == me() => "later",
+        other => panic!("died {other:?}"),
+    }
+    .to_owned()
+}
+
+fn two_objects() -> String {
+    let others = [(), ()].map(|()| {
+        let object = HomeRef::new(Probe::new());
+        spawn(move || drop(object))
+    });
+    model::thread_exit();
+    others.into_iter().for_each(|other| other.join().unwrap());
+    let deaths = take_deaths();
+    assert!(deaths.iter().all(|thread| *thread == me()));
+    match (deaths.len(), model::free_kept()) {
+        (0, 2) => "both kept",
+        (1, 1) => "kept and died",
+        (2, 0) => "both died",
+        other => panic!("(died, kept): {other:?}"),
+    }
+    .to_owned()
+}

@@ -219,3 +219,85 @@ struct ReleaseOfNotSend;
 /// me.release(Ref::new(std::sync::Mutex::new(7)));
 /// ```
 struct ReleaseOfNotSync;
+
+/// What may die anywhere may be sent anywhere.
+///
+/// ```compile_fail,E0277
+/// let object = releasepool::HomeRef::new_or_anywhere(std::rc::Rc::new(7));
+/// ```
+///
+/// ```
+/// let object = releasepool::HomeRef::new_or_anywhere(std::sync::Arc::new(7));
+/// let object = releasepool::HomeRef::new(std::rc::Rc::new(7));
+/// ```
+struct HomeRefAnywhere;
+
+/// What is seen at home stays there,
+///
+/// ```compile_fail,E0277
+/// use std::cell::Cell;
+/// let object = releasepool::HomeRef::new(Cell::new(7));
+/// let value: &Cell<i32> = object.get().unwrap();
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| value.set(8));
+/// });
+/// ```
+///
+/// ```
+/// use std::cell::Cell;
+/// let object = releasepool::HomeRef::new(Cell::new(7));
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| assert!(object.get().is_none()));
+/// });
+/// ```
+struct HomeRefValueSent;
+
+/// and goes with the reference that it was seen by.
+///
+/// ```compile_fail,E0505
+/// let object = releasepool::HomeRef::new(7);
+/// let value = object.get().unwrap();
+/// std::thread::spawn(move || drop(object));
+/// assert_eq!(*value, 7);
+/// ```
+///
+/// ```
+/// let object = releasepool::HomeRef::new(7);
+/// let value = object.get().unwrap();
+/// assert_eq!(*value, 7);
+/// std::thread::spawn(move || drop(object));
+/// ```
+struct HomeRefValueOutlives;
+
+/// It may come home late: so it borrows nothing,
+///
+/// ```compile_fail,E0597
+/// let text = String::from("text");
+/// let object = releasepool::HomeRef::new(text.as_str());
+/// ```
+///
+/// ```
+/// let text = "text";
+/// let object = releasepool::HomeRef::new(text);
+/// ```
+struct HomeRefOfABorrow;
+
+/// and is, for ever, of the type that it was made of.
+///
+/// ```compile_fail,E0308
+/// use releasepool::HomeRef;
+/// type Any = for<'a> fn(&'a str);
+/// type Static = fn(&'static str);
+/// fn shrink(object: HomeRef<Option<Any>>) -> HomeRef<Option<Static>> {
+///     object
+/// }
+/// ```
+///
+/// ```
+/// use releasepool::HomeRef;
+/// type Any = for<'a> fn(&'a str);
+/// fn shrink(object: HomeRef<Option<Any>>) -> HomeRef<Option<Any>> {
+///     object
+/// }
+/// ```
+struct HomeRefOfASubtype;

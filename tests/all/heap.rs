@@ -3,7 +3,9 @@
 #[cfg(target_os = "linux")]
 use crate::support::resident;
 use crate::support::{child, panic_of};
-use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool, event};
+use releasepool::{
+    AutoreleasePool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool, event,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::catch_unwind;
@@ -104,6 +106,35 @@ fn an_object_is_one_allocation() {
     assert_eq!(allocations(shared), 0);
 }
 
+#[test]
+fn an_object_that_goes_home_is_one_allocation_and_its_way_none() {
+    fn far_down<R>(times: u32, f: impl FnOnce() -> R) -> R {
+        let filler = std::hint::black_box([0u8; 1_024]);
+        let result = match times {
+            0 => f(),
+            _ => far_down(times - 1, f),
+        };
+        std::hint::black_box(&filler);
+        result
+    }
+    drop(AutoreleasePool::new());
+    drop(HomeRef::new(0));
+    assert_eq!(allocations(|| drop(HomeRef::new([0u8; 100]))), 1);
+    let objects = std::array::from_fn::<_, 10, _>(|_| HomeRef::new(String::new()));
+    let clones = objects.clone();
+    // A thread that does not use the crate otherwise, and one in a deep destructor.
+    let thread = thread::spawn(|| allocations(|| objects.into_iter().for_each(drop)));
+    assert_eq!(thread.join().unwrap(), 0);
+    let deep = thread::spawn(|| {
+        drop(Ref::new(crate::support::on_drop(|| {
+            let drops = || clones.into_iter().for_each(drop);
+            assert_eq!(far_down(64, || allocations(drops)), 0);
+        })));
+    });
+    deep.join().unwrap();
+    assert_eq!(allocations(|| drop(AutoreleasePool::new())), 0, "nor here");
+}
+
 /// All that a thread may leave something of.
 fn busy() {
     let manager = PoolManager::global();
@@ -125,6 +156,13 @@ fn busy() {
     me.release(Ref::new(5));
     me.post(|| ()).unwrap();
     manager.run_inbox();
+    // To this thread; to one that has ended; and to this one when it ends.
+    let home = HomeRef::new(vec![6]);
+    thread::spawn(move || drop(home)).join().unwrap();
+    manager.run_inbox();
+    drop(thread::spawn(|| HomeRef::new_or_anywhere(vec![7])).join());
+    let home = HomeRef::new(vec![8]);
+    thread::spawn(move || drop(home)).join().unwrap();
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Auto traits and sizes: as `Arc` has them, type by type.
 
-use releasepool::{AutoreleasePool, Closed, PoolManager, PoolRef, PoolToken, Ref, ThreadHandle};
+use releasepool::{
+    AutoreleasePool, Closed, HomeRef, PoolManager, PoolRef, PoolToken, Ref, ThreadHandle,
+};
 use releasepool::{ThreadKey, Weak};
 use std::any::Any;
 use std::cell::Cell;
@@ -113,6 +115,36 @@ fn weak_is_unwind_safe_and_unpin_as_that_of_arc_is() {
 }
 
 #[test]
+fn home_ref_goes_anywhere_whatever_its_value_is() {
+    macro_rules! anywhere {
+        ($($payload:ty),*) => { $(
+            assert!(implements!(HomeRef<$payload>: Send), stringify!($payload));
+            assert!(implements!(HomeRef<$payload>: Sync), stringify!($payload));
+            assert!(implements!(HomeRef<$payload>: Unpin), stringify!($payload));
+            assert_eq!(
+                implements!(HomeRef<$payload>: UnwindSafe),
+                implements!(Ref<$payload>: UnwindSafe)
+            );
+            assert_eq!(
+                implements!(HomeRef<$payload>: RefUnwindSafe),
+                implements!(Ref<$payload>: RefUnwindSafe)
+            );
+        )* };
+    }
+    anywhere!(
+        u8,
+        Cell<u8>,
+        Rc<u8>,
+        Guard,
+        *const u8,
+        PhantomPinned,
+        Box<dyn Fn()>,
+        &'static mut u8
+    );
+    assert!(!implements!(HomeRef<Cell<u8>>: UnwindSafe) && implements!(HomeRef<u8>: UnwindSafe));
+}
+
+#[test]
 fn pools_stay_on_their_thread_and_handles_do_not() {
     assert!(!implements!(AutoreleasePool: Send));
     assert!(!implements!(AutoreleasePool: Sync));
@@ -141,6 +173,12 @@ fn handles_are_one_word_with_a_null_niche() {
         Ref<Page>,
         Weak<u8>,
         Weak<()>
+    );
+    one_word!(
+        HomeRef<u8>,
+        HomeRef<()>,
+        HomeRef<Page>,
+        HomeRef<Box<dyn Any>>
     );
     one_word!(
         PoolRef<'static, u8>,

@@ -5,7 +5,7 @@ use crate::races::{Line, ROUNDS, Watched, me};
 use crate::support::{Log, quiesce_until};
 use crate::threads::slot;
 use releasepool::{
-    AutoreleasePool, PoolManager, PopError, Ref, ThreadHandle, ThreadKey, autorelease,
+    AutoreleasePool, HomeRef, PoolManager, PopError, Ref, ThreadHandle, ThreadKey, autorelease,
 };
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
@@ -283,4 +283,64 @@ fn shutdown_and_snapshot_look_at_a_thread_at_work() {
         assert_eq!(deaths.threads(), [one, one], "never drained by another");
         assert_ids(&deaths, 0..2);
     }
+}
+
+/// A thread that makes an object of its own, and gives it to `f`, from the line on; then
+/// it leaves.
+fn home<T: Send + 'static>(
+    line: &Arc<Line>,
+    make: impl FnOnce() -> T + Send + 'static,
+) -> (T, JoinHandle<()>) {
+    let (tell, told) = mpsc::channel();
+    let line = line.clone();
+    let thread = thread::spawn(move || {
+        tell.send(make()).unwrap();
+        line.wait();
+        drop(AutoreleasePool::new());
+    });
+    (told.recv().unwrap(), thread)
+}
+
+#[test]
+fn home_exit() {
+    crate::support::listen();
+    let (deaths, before) = (Log::new(), global().snapshot().kept);
+    for id in 0..ROUNDS {
+        let (line, log) = (Line::of(3), deaths.clone());
+        let (object, home) = home(&line, move || HomeRef::new(Watched::new(id, &log)));
+        let clone = object.clone();
+        let died = deaths.count();
+        let dropper = line.start(move || drop(clone));
+        line.wait();
+        assert!(object.get().is_none());
+        drop(object);
+        let id = home.thread().id();
+        home.join().unwrap();
+        dropper.join().unwrap();
+        let died = &deaths.threads()[died..];
+        assert!(died == [id] || died.is_empty(), "{died:?}");
+    }
+    // Other tests' objects may have been kept meanwhile.
+    let kept = global().snapshot().kept - before;
+    assert!(deaths.count() as u64 + kept >= u64::from(ROUNDS));
+}
+
+#[test]
+fn home_exit_anywhere() {
+    let deaths = Log::new();
+    for id in 0..ROUNDS {
+        let (line, log) = (Line::of(3), deaths.clone());
+        let make = move || HomeRef::new_or_anywhere(Watched::new(id, &log));
+        let (object, home) = home(&line, make);
+        let clone = object.clone();
+        let dropper = line.start(move || drop(clone));
+        let homes = home.thread().id();
+        line.wait();
+        drop(object);
+        home.join().unwrap();
+        let ((), dropper) = dropper.join().unwrap();
+        let last = deaths.threads()[id as usize];
+        assert!([homes, dropper, me()].contains(&last));
+    }
+    assert_ids(&deaths, 0..ROUNDS);
 }

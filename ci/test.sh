@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The README's test command, and the same with all features.
+# The README's test command and its smallest example, and the same with all features.
 . "$(dirname "$0")/lib.sh"
 
 step cargo test
+step cargo run --example home
 step cargo test --features checks,tracing

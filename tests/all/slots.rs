@@ -2,7 +2,10 @@
 
 use crate::support::{Log, child, fresh, panic_of, wait_until};
 use releasepool::event::{self, Event, EventKind};
-use releasepool::{AutoreleasePool, OptionSlot, PoolManager, PoolRef, Ref, Slot, autoreleasepool};
+use releasepool::{
+    AutoreleasePool, HomeRef, OptionSlot, PoolManager, PoolRef, Ref, Slot, autoreleasepool,
+};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, mpsc};
 use std::thread;
@@ -220,6 +223,33 @@ fn what_a_thread_gave_up_before_it_ended_is_released() {
         slot.store(Ref::new(log.probe(2)));
     });
     settle_until(|| log.ids() == [1]);
+}
+
+#[test]
+fn what_has_a_home_goes_there_from_a_slot() {
+    fresh(|| {
+        let log = Log::new();
+        let holder = |id| Ref::new(HomeRef::new((log.probe(id), Rc::new(()))));
+        let slot = Slot::new(holder(1));
+        fresh(|| {
+            slot.store(holder(2));
+            autoreleasepool(|pool| assert!(slot.load(pool).is_home()));
+        });
+        let other = holder(3);
+        fresh(move || {
+            slot.store(other);
+            autoreleasepool(|pool| assert!(slot.load(pool).get().is_none()));
+        });
+        // 2 was made on a thread that has ended.
+        settle_until(|| {
+            autoreleasepool(|_| ());
+            log.count() == 2
+        });
+        let mut ids = log.ids();
+        ids.sort_unstable();
+        assert_eq!(ids, [1, 3]);
+        assert!(log.threads().iter().all(|&t| t == thread::current().id()));
+    });
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::support::{
     Log, Probe, events, events_of, fresh, fresh_to_the_end, listen, on_drop, panic_of, wait_until,
 };
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, HomeRef, PoolManager, Ref, autoreleasepool};
+use releasepool::{AutoreleasePool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -107,6 +107,21 @@ fn a_drain_inside_a_destructor_leaves_it_to_the_outermost() {
             pool.create(on_drop(destructor));
         });
         assert_eq!(log.ids(), [0, 1]);
+    });
+}
+
+#[test]
+fn what_its_destructor_autoreleases_goes_in_the_same_drain() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        let inner = log.clone();
+        drop_elsewhere(HomeRef::new(on_drop(move || {
+            autorelease(Ref::new(inner.probe(1)));
+            inner.note(0);
+        })));
+        assert_eq!(pool.drain(), 1);
+        assert_eq!((log.ids(), pool.len()), (vec![0, 1], 0));
     });
 }
 

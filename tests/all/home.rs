@@ -4,7 +4,9 @@ use crate::support::{
     Log, Probe, events, events_of, fresh, fresh_to_the_end, listen, on_drop, panic_of, wait_until,
 };
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool};
+use releasepool::{
+    AutoreleasePool, Budget, HomeRef, PoolManager, Ref, autorelease, autoreleasepool,
+};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -123,6 +125,45 @@ fn what_its_destructor_autoreleases_goes_in_the_same_drain() {
         assert_eq!(pool.drain(), 1);
         assert_eq!((log.ids(), pool.len()), (vec![0, 1], 0));
     });
+}
+
+#[test]
+fn a_drain_within_a_budget_counts_what_comes_home() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        drop_elsewhere((
+            HomeRef::new(homely(&log, 1)),
+            HomeRef::new_or_anywhere(log.probe(2)),
+            HomeRef::new((on_drop(|| panic!("bomb")), homely(&log, 3))),
+            HomeRef::new(homely(&log, 4)),
+        ));
+        let drained = pool.drain_within(Budget::Count(1));
+        assert_eq!((drained.released, drained.remaining), (1, 3));
+        assert_eq!(log.ids(), [1]);
+        let drained = global().drain_backlog(Budget::Count(1));
+        assert_eq!((drained.released, drained.remaining), (1, 2));
+        assert_eq!(log.ids(), [1, 2]);
+        let panic = panic_of(|| global().drain_backlog(Budget::All));
+        assert_eq!((panic, log.ids()), ("bomb".into(), vec![1, 2, 3, 4]));
+        assert!(log.threads().into_iter().all(|thread| thread == me()));
+    });
+}
+
+#[test]
+fn what_a_budget_left_dies_at_the_homes_end() {
+    let log = Log::new();
+    let inner = log.clone();
+    let home = fresh_to_the_end(move || {
+        let mut pool = AutoreleasePool::new();
+        for id in 0..3 {
+            drop_elsewhere(HomeRef::new(homely(&inner, id)));
+        }
+        assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 3);
+        drop(pool);
+        me()
+    });
+    assert_eq!((log.ids(), log.threads()), (vec![0, 1, 2], vec![home; 3]));
 }
 
 #[test]

@@ -162,8 +162,11 @@ impl<T> HomeRef<T> {
     /// ```
     #[inline]
     pub fn get(&self) -> Option<&T> {
+        if !self.is_home() {
+            return None;
+        }
         // SAFETY: alive by `self`; and here the value may be seen.
-        self.is_home().then(|| unsafe { &self.ptr.as_ref().value })
+        Some(unsafe { &self.ptr.as_ref().value })
     }
 
     /// Whether the calling thread is the home.

@@ -26,7 +26,7 @@ use std::ptr::NonNull;
 ///
 /// # When not to use it
 /// For single objects, [`ThreadHandle::release`]. For what only one thread may destroy,
-/// `HomeRef`. If no other thread is to do it, an
+/// [`HomeRef`](crate::HomeRef). If no other thread is to do it, an
 /// [`AutoreleasePool`](crate::AutoreleasePool), whose drains also see to what was sent to this
 /// thread; those of a handoff pool do not.
 ///

@@ -4,12 +4,13 @@
 //! * [`registry`]: key → record, without a lock
 //! * [`record`]: what others may know of a thread; one per OS thread, shared by
 //!   all managers
-//! * [`inbox`]: what others send it
+//! * [`inbox`]: what others send it; [`bell`]: how that wakes it
 //! * [`pinned`]: since when it holds the epoch up, for reports
 //! * [`orphans`]: what arrived too late
 //! * [`exit`]: how a thread leaves
 //! * [`handle`]: the public side
 
+pub(crate) mod bell;
 pub(crate) mod exit;
 pub(crate) mod handle;
 pub(crate) mod inbox;

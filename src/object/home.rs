@@ -266,7 +266,7 @@ unsafe fn send(thin: Thin) {
     // sent if it is a `Dead`, by the promise to `make`, and so does its target run all
     // that it takes.
     let message = unsafe { Message::from_raw(thin.cast()) };
-    match home.inbox.push(message) {
+    match home.send(message) {
         Ok(()) => tally_handed_over(1),
         Err(back) if back.kind() == Kind::Home => KEPT.keep(back, &home),
         Err(back) => back.run(),
@@ -314,7 +314,7 @@ impl Kept {
         let name = unsafe { header(thin) }.class.type_name();
         self.count.add_shared(1);
         // SAFETY: the same message.
-        let Ok(()) = self.objects.push(unsafe { Message::from_raw(thin.cast()) }) else {
+        let Ok(_) = self.objects.push(unsafe { Message::from_raw(thin.cast()) }) else {
             unreachable!("it is never closed")
         };
         let event = Event::new(EventKind::HomeGone, current_label());

@@ -172,7 +172,7 @@ impl<'d> Work<'d> {
                 if ORPHANS.has_deferred() {
                     epoch::advance();
                 }
-                self.sort_mail();
+                take_mail(self.stack);
             }
             while !self.meter.is_spent() && self.turn() {
                 if collect {
@@ -200,19 +200,6 @@ impl<'d> Work<'d> {
             }
             let entries = self.head.entries.take_all();
             self.stack.backlog.put_last(Item::Own(entries));
-        }
-    }
-
-    /// Moves releases that were sent here to the end of the backlog.
-    fn sort_mail(&self) {
-        let Some(record) = self.local.record() else {
-            return;
-        };
-        for message in record.inbox.take() {
-            match message.kind() {
-                Kind::Call => self.local.push_posted(message),
-                _ => self.stack.backlog.put_last(item(message)),
-            }
         }
     }
 
@@ -368,6 +355,13 @@ impl<'d> Work<'d> {
             backlog.next_mark.set(watermark);
         }
     }
+}
+
+/// Moves releases that were sent here to the end of the backlog.
+pub(crate) fn take_mail(stack: &Stack) {
+    mail::take(stack.local(), |release| {
+        stack.backlog.put_last(item(release));
+    });
 }
 
 /// A message that asks for releases, as what it is to a backlog.

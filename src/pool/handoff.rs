@@ -91,13 +91,19 @@ impl HandoffPool {
     /// Has that thread release all entries, newest first, in its next outermost drain,
     /// and returns how many there are. The pool stays as it is, empty.
     ///
-    /// If the thread has ended, the next outermost drain of any thread does it.
-    /// Lock-free. Entries that come in while that thread drains
+    /// If the thread has ended, the next outermost drain of any thread does it. If it is a
+    /// [bounded reclaimer](crate::Looper::reclaimer_bounded) that has fallen too far behind,
+    /// they are released here, at once.
+    ///
+    /// Lock-free, unless the thread sleeps in a loop and is to be woken. Entries that come in while that thread drains
     /// [within a budget](crate::AutoreleasePool::drain_within) are released by and by.
     pub fn drain_on(&mut self, to: &ThreadHandle) -> usize {
         let n = self.len();
         if n == 0 {
             return 0;
+        }
+        if !to.0.admit(n as u64) {
+            return self.drain();
         }
         tally_handed_over(n as u64);
         let entries = mem::take(&mut self.entries);
@@ -105,7 +111,8 @@ impl HandoffPool {
         let chain = boxed(PageChain { node, entries });
         // SAFETY: just made; `run` frees it; all entries are Send and Sync.
         let message = unsafe { Message::from_raw(chain.cast()) };
-        if let Err(back) = to.0.inbox.push(message) {
+        if let Err(back) = to.0.send(message) {
+            to.0.done(n as u64);
             ORPHANS.adopt(back);
         }
         n
@@ -183,6 +190,15 @@ impl PageChain {
         // SAFETY: by the caller's promise; `PageChain` is repr(C), head first, and the
         // pointer was made from the whole allocation.
         unsafe { unbox(node.cast::<Self>()) }.entries
+    }
+
+    /// How many entries a message of the kind `Chain` has.
+    pub(super) fn count(message: &Message) -> usize {
+        debug_assert_eq!(message.kind(), Kind::Chain);
+        // SAFETY: that is what the kind says; the message is alive.
+        unsafe { message.as_raw().cast::<Self>().as_ref() }
+            .entries
+            .len()
     }
 
     /// # Safety

@@ -1,5 +1,6 @@
 //! What other threads release here.
 
+use super::handoff::PageChain;
 use super::local::{self, Local};
 use crate::object::destroy::{Scope, release};
 use crate::object::header::Thin;
@@ -63,15 +64,23 @@ impl ThreadHandle {
     /// the last reference, the value is destroyed there.
     ///
     /// If the thread has ended, the next outermost drain of any thread releases
-    /// it. One allocation and one compare-and-swap; lock-free.
+    /// it. One allocation and one compare-and-swap; lock-free, unless the thread sleeps
+    /// in a loop and this is the message that wakes it.
+    ///
+    /// If the thread is a [bounded reclaimer](crate::Looper::reclaimer_bounded) that has
+    /// fallen too far behind, the caller releases by itself, at once.
     pub fn release<T: ?Sized + Send + Sync>(&self, r: Ref<T>) {
+        if !self.0.admit(1) {
+            return drop(r);
+        }
         let node = Node::new(Kind::Release, self.key(), Release::run);
         let thin = Ref::into_payload(r).cast();
         let message = boxed(Release { node, thin });
         // SAFETY: just made; `run` frees it; the object is Send and Sync.
         let message = unsafe { Message::from_raw(message.cast()) };
         tally_handed_over(1);
-        if let Err(back) = self.0.inbox.push(message) {
+        if let Err(back) = self.0.send(message) {
+            self.0.done(1);
             ORPHANS.adopt(back);
         }
     }
@@ -119,17 +128,10 @@ fn home() -> Arc<Record> {
 /// are released, closures put aside for `run_inbox`. Whether there was a release.
 pub(crate) fn deliver(local: &Local, scope: &Scope, panics: &mut FirstPanic) -> bool {
     let mut any = false;
-    if let Some(record) = local.record() {
-        for message in record.inbox.take() {
-            match message.kind() {
-                Kind::Call => local.push_posted(message),
-                Kind::Release | Kind::Chain | Kind::Dead | Kind::Home => {
-                    any = true;
-                    run(message, scope, panics);
-                }
-            }
-        }
-    }
+    take(local, |release| {
+        any = true;
+        run(release, scope, panics);
+    });
     while let Some(orphan) = local.kept_orphan() {
         any = true;
         ORPHANS.run_one(orphan, |orphan| run(orphan, scope, panics));
@@ -137,7 +139,32 @@ pub(crate) fn deliver(local: &Local, scope: &Scope, panics: &mut FirstPanic) -> 
     any | deliver_orphans(scope, panics)
 }
 
-/// The same for the orphans alone, which need no thread of their own.
+/// Takes what is in the inbox: closures are put aside, releases handed to `release`.
+pub(super) fn take(local: &Local, mut release: impl FnMut(Message)) {
+    let Some(record) = local.record() else {
+        return;
+    };
+    for message in record.inbox.take() {
+        if message.kind() == Kind::Call {
+            local.push_posted(message);
+        } else {
+            received(record, &message);
+            release(message);
+        }
+    }
+}
+
+/// A message that asks for releases waits no more.
+pub(super) fn received(record: &Record, message: &Message) {
+    record.done(match message.kind() {
+        Kind::Release => 1,
+        Kind::Chain => PageChain::count(message) as u64,
+        // Sent whatever the bound: they have nowhere else to go.
+        Kind::Home | Kind::Dead | Kind::Call => 0,
+    });
+}
+
+/// Delivers the orphans alone, which need no thread of their own.
 pub(crate) fn deliver_orphans(scope: &Scope, panics: &mut FirstPanic) -> bool {
     ORPHANS.has_releases() && ORPHANS.run_releases(|message| run(message, scope, panics)) > 0
 }

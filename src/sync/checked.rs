@@ -18,6 +18,7 @@
 //! themselves tested.
 
 use std::any::Any;
+use std::ops::DerefMut;
 use std::time::Duration;
 
 pub(crate) use loom::alloc::{alloc, dealloc};
@@ -28,8 +29,15 @@ pub(crate) mod settings;
 pub(crate) use atomic::FreeWitness;
 
 pub(crate) mod thread {
-    pub(crate) use loom::thread::ThreadId;
-    pub(crate) use std::thread::panicking;
+    pub(crate) use loom::thread::{JoinHandle, ThreadId, yield_now};
+    pub(crate) use std::thread::{Result, panicking};
+
+    pub(crate) fn spawn(
+        name: &str,
+        f: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<JoinHandle<()>> {
+        loom::thread::Builder::new().name(name.to_owned()).spawn(f)
+    }
 
     pub(crate) fn current_id() -> ThreadId {
         loom::thread::current().id()
@@ -110,4 +118,67 @@ impl Sleeper {
     }
 
     pub(crate) fn wake(&self) {}
+}
+
+pub(crate) struct Lock<T>(loom::sync::Mutex<T>);
+
+impl<T> Lock<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(loom::sync::Mutex::new(value))
+    }
+
+    #[track_caller]
+    pub(crate) fn lock(&self) -> impl DerefMut<Target = T> + '_ {
+        self.0.lock().expect("a model that panics has failed")
+    }
+}
+
+impl<T: Default> Default for Lock<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+/// A wake that is lost is a deadlock, which loom reports; but not in a sleep with a
+/// limit, which is a mere yield, as no time passes.
+#[derive(Debug)]
+pub(crate) struct Parker {
+    woken: loom::sync::Mutex<bool>,
+    changed: loom::sync::Condvar,
+}
+
+impl Default for Parker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Parker {
+    pub(crate) fn new() -> Self {
+        Self {
+            woken: loom::sync::Mutex::new(false),
+            changed: loom::sync::Condvar::new(),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn park(&self, limit: Option<Duration>) {
+        const FAILED: &str = "a model that panics has failed";
+        let mut woken = self.woken.lock().expect(FAILED);
+        if limit.is_some() && !*woken {
+            drop(woken);
+            loom::thread::yield_now();
+            return;
+        }
+        while !*woken {
+            woken = self.changed.wait(woken).expect(FAILED);
+        }
+        *woken = false;
+    }
+
+    #[track_caller]
+    pub(crate) fn unpark(&self) {
+        *self.woken.lock().expect("a model that panics has failed") = true;
+        self.changed.notify_one();
+    }
 }

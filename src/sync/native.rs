@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::ops::DerefMut;
 use std::time::Duration;
 
 pub(crate) use std::alloc::{alloc, dealloc};
@@ -11,7 +12,14 @@ pub(crate) mod atomic {
 }
 
 pub(crate) mod thread {
-    pub(crate) use std::thread::{ThreadId, panicking};
+    pub(crate) use std::thread::{JoinHandle, Result, ThreadId, panicking, yield_now};
+
+    pub(crate) fn spawn(
+        name: &str,
+        f: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<JoinHandle<()>> {
+        std::thread::Builder::new().name(name.to_owned()).spawn(f)
+    }
 
     pub(crate) fn current_id() -> ThreadId {
         std::thread::current().id()
@@ -138,5 +146,55 @@ impl Sleeper {
 
     pub(crate) fn wake(&self) {
         self.changed.notify_all();
+    }
+}
+
+/// A lock, for slow paths. Not poisoned by panics; no foreign code runs under it.
+#[derive(Default)]
+pub(crate) struct Lock<T>(parking_lot::Mutex<T>);
+
+impl<T> Lock<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(parking_lot::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> impl DerefMut<Target = T> + '_ {
+        self.0.lock()
+    }
+}
+
+/// Where one thread sleeps until others wake it. A wake that comes before the sleep
+/// is kept: then the next sleep ends at once.
+#[derive(Debug, Default)]
+pub(crate) struct Parker {
+    woken: parking_lot::Mutex<bool>,
+    changed: parking_lot::Condvar,
+}
+
+impl Parker {
+    pub(crate) const fn new() -> Self {
+        Self {
+            woken: parking_lot::Mutex::new(false),
+            changed: parking_lot::Condvar::new(),
+        }
+    }
+
+    /// Sleeps until [`Parker::unpark`], or for at most `limit`.
+    pub(crate) fn park(&self, limit: Option<Duration>) {
+        let mut woken = self.woken.lock();
+        match limit {
+            None => self.changed.wait_while(&mut woken, |woken| !*woken),
+            Some(limit) => {
+                let _ = self
+                    .changed
+                    .wait_while_for(&mut woken, |woken| !*woken, limit);
+            }
+        }
+        *woken = false;
+    }
+
+    pub(crate) fn unpark(&self) {
+        *self.woken.lock() = true;
+        self.changed.notify_one();
     }
 }

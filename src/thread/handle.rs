@@ -1,6 +1,6 @@
 //! Sending work to a thread.
 
-use super::inbox::{Kind, Message, Node};
+use super::inbox::{Kind, Message, Node, Sent};
 use super::key::ThreadKey;
 use super::record::Record;
 use crate::sync::{boxed, unbox};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct ThreadHandle(pub(crate) Arc<Record>);
 
-/// The thread has gone; here is the closure back.
+/// The thread has gone, or its loop is closed; here is the closure back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Closed<F>(pub F);
 
@@ -33,7 +33,7 @@ impl<F> fmt::Debug for Closed<F> {
 
 impl<F> fmt::Display for Closed<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the thread has ended and takes no more closures")
+        f.write_str("the thread has ended, or its loop, and takes no more closures")
     }
 }
 
@@ -81,10 +81,12 @@ impl ThreadHandle {
     }
 
     /// Sends a closure to the thread. It runs there when the thread asks for it
-    /// ([`PoolManager::run_inbox`](crate::PoolManager::run_inbox)), in the order of
-    /// the posts of each sender; never inside a drain.
+    /// ([`PoolManager::run_inbox`](crate::PoolManager::run_inbox), a
+    /// [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper) of that thread), in
+    /// the order of the posts of each sender; never inside a drain.
     ///
-    /// One allocation and one compare-and-swap; lock-free. A closure that was
+    /// One allocation and one compare-and-swap; lock-free, unless the thread sleeps in a
+    /// loop and this is the message that wakes it. A closure that was
     /// accepted by a thread that then ended without asking is not lost: it waits
     /// with the orphans for [`quiesce`](crate::PoolManager::quiesce) or
     /// [`shutdown`](crate::PoolManager::shutdown).
@@ -92,6 +94,17 @@ impl ThreadHandle {
     /// # Errors
     /// [`Closed`], with the closure in it, once the thread has ended.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
+        if self.post_unrung(f)? == Sent::Ring {
+            self.0.bell.ring();
+        }
+        Ok(())
+    }
+
+    /// The same, but leaves it to the caller to ring.
+    pub(crate) fn post_unrung<F: FnOnce() + Send + 'static>(
+        &self,
+        f: F,
+    ) -> Result<Sent, Closed<F>> {
         // So that the sender cannot become the successor of a thread that it has
         // sent to, and can itself run what is orphaned.
         drop(super::record::current());

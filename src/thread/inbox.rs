@@ -8,6 +8,11 @@
 //! and stays closed for ever once that thread has closed it: a sender that
 //! stalled in the middle of a push can only ever reach the thread that it meant,
 //! or be refused. (Treiber's stack, without the pop that breaks it.)
+//!
+//! An owner that is about to sleep *arms* the inbox if it is empty. The one push that
+//! finds it armed must ring the owner's bell. All that is in one word: no message can
+//! come between the owner's look and its sleep without one of the two knowing, and
+//! senders pay nothing while the owner is awake.
 
 use super::key::ThreadKey;
 use crate::sync::atomic::{AtomicPtr, Ordering};
@@ -82,6 +87,10 @@ impl Message {
         unsafe { self.0.as_ref() }
     }
 
+    pub(crate) fn as_raw(&self) -> NonNull<Node> {
+        self.0
+    }
+
     pub(crate) fn kind(&self) -> Kind {
         self.node().kind
     }
@@ -139,13 +148,32 @@ impl Iterator for Chain {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Inbox {
-    /// Newest message, null, or [`closed`].
+    /// Newest message, null, [`idle`] or [`closed`].
     head: AtomicPtr<Node>,
 }
 
-/// The mark of a closed inbox: no message has this address.
+/// The mark of a closed inbox. Marks are odd, which no message's address is.
 fn closed() -> *mut Node {
     ptr::without_provenance_mut(usize::MAX)
+}
+
+/// The mark of an empty inbox whose owner wants to be rung for the next message.
+fn idle() -> *mut Node {
+    ptr::without_provenance_mut(1)
+}
+
+fn is_message(head: *mut Node) -> bool {
+    !head.is_null() && head.addr() & 1 == 0
+}
+
+/// A message was accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Sent {
+    /// The owner finds it by itself.
+    Quietly,
+    /// The owner is to be rung.
+    Ring,
 }
 
 impl Inbox {
@@ -156,13 +184,18 @@ impl Inbox {
     }
 
     /// Sends `message`, or gives it back if the inbox is closed. Lock-free.
-    pub(crate) fn push(&self, message: Message) -> Result<(), Message> {
+    pub(crate) fn push(&self, message: Message) -> Result<Sent, Message> {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
             if head == closed() {
                 return Err(message);
             }
-            message.node().next.set(head);
+            let (next, sent) = if head == idle() {
+                (ptr::null_mut(), Sent::Ring)
+            } else {
+                (head, Sent::Quietly)
+            };
+            message.node().next.set(next);
             // Release: pairs with the Acquire of `take` and `close`, so that the
             // taker sees what the message carries. Model: inbox_push_take_close.
             match self.head.compare_exchange_weak(
@@ -171,7 +204,7 @@ impl Inbox {
                 Ordering::Release,
                 Ordering::Relaxed,
             ) {
-                Ok(_) => return Ok(()),
+                Ok(_) => return Ok(sent),
                 Err(now) => head = now,
             }
         }
@@ -180,8 +213,7 @@ impl Inbox {
     /// Whether there is anything to take; what is pushed just now may be missed.
     #[inline]
     pub(crate) fn has_mail(&self) -> bool {
-        let head = self.head.load(Ordering::Relaxed);
-        !head.is_null() && head != closed()
+        is_message(self.head.load(Ordering::Relaxed))
     }
 
     /// Whether nothing can be sent any more.
@@ -197,7 +229,8 @@ impl Inbox {
         }
         // Acquire: pairs with the Release of `push`. Model: inbox_push_take_close.
         let head = self.head.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: the swap made the messages ours; null ends the chain.
+        // SAFETY: the swap made the messages ours, and only the owner takes messages
+        // away: it still is one. Null ends the chain.
         unsafe { Chain::reversed(head) }
     }
 
@@ -210,11 +243,39 @@ impl Inbox {
         Chain(self.head.swap(ptr::null_mut(), Ordering::Acquire))
     }
 
+    /// For the owner, before it sleeps: the next push is to ring. Not if there is mail,
+    /// or the inbox is closed: whether it is armed.
+    pub(crate) fn arm(&self) -> bool {
+        // Relaxed: who pushes next reads nothing of the owner's but its bell, which is
+        // behind a lock; and mail is looked at by `take`.
+        let armed = self.head.compare_exchange(
+            ptr::null_mut(),
+            idle(),
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        armed.is_ok()
+    }
+
+    /// For the owner, when it is awake: pushes need not ring any more. If one has
+    /// come in between, it may ring yet.
+    pub(crate) fn disarm(&self) {
+        // Relaxed: as in `arm`.
+        if self.head.load(Ordering::Relaxed) == idle() {
+            let _ = self.head.compare_exchange(
+                idle(),
+                ptr::null_mut(),
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+        }
+    }
+
     /// Refuses everything from now on, and takes what is there, oldest first.
     pub(crate) fn close(&self) -> Chain {
         // Acquire: as in `take`. Model: inbox_push_take_close.
         let head = self.head.swap(closed(), Ordering::Acquire);
-        if head == closed() {
+        if !is_message(head) {
             return Chain::EMPTY;
         }
         // SAFETY: as in `take`.

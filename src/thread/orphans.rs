@@ -77,7 +77,8 @@ impl Orphans {
             // Whoever gets these has pools, and its exit runs what its inbox has.
             Kind::Home => unreachable!("what belongs to one thread is no orphan"),
         };
-        let Ok(()) = to.push(message) else {
+        // Nobody sleeps by it.
+        let Ok(_) = to.push(message) else {
             unreachable!("the orphans are never closed")
         };
     }

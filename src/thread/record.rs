@@ -1,6 +1,7 @@
 //! What others may know of a thread, and the way to one's own record.
 
-use super::inbox::Inbox;
+use super::bell::Bell;
+use super::inbox::{Inbox, Message, Sent};
 use super::key::ThreadKey;
 use super::pinned::Pinned;
 use super::registry::REGISTRY;
@@ -21,6 +22,12 @@ pub(crate) struct Record {
     name: Option<Box<str>>,
     /// On a cache line of its own: others write it.
     pub(crate) inbox: CachePadded<Inbox>,
+    /// How to wake it, if it sleeps in a loop.
+    pub(crate) bell: Bell,
+    /// How many releases may wait in the inbox.
+    bound: Option<u64>,
+    /// How many do, if there is a bound.
+    waiting: CachePadded<Counter>,
     pub(crate) tally: Tally,
     /// Since when the thread holds the epoch.
     pub(crate) pinned: Pinned,
@@ -41,6 +48,9 @@ impl Record {
             id: current_id(),
             name: current_name(),
             inbox: CachePadded::new(Inbox::new()),
+            bell: Bell::new(),
+            bound: None,
+            waiting: CachePadded::new(Counter::new()),
             tally: Tally::default(),
             pinned: Pinned::default(),
         }
@@ -52,6 +62,36 @@ impl Record {
 
     pub(crate) fn name(&self) -> Option<&str> {
         self.name.as_deref()
+    }
+
+    /// Sends the thread a message, and wakes it if it sleeps; or gives it back if the
+    /// thread has gone.
+    pub(crate) fn send(&self, message: Message) -> Result<(), Message> {
+        if self.inbox.push(message)? == Sent::Ring {
+            self.bell.ring();
+        }
+        Ok(())
+    }
+
+    /// Whether `n` more releases may be sent, which then count as waiting until
+    /// [`done`](Self::done): if fewer than the bound wait. If not, the caller is to
+    /// release by itself.
+    pub(crate) fn admit(&self, n: u64) -> bool {
+        let Some(bound) = self.bound else {
+            return true;
+        };
+        if self.waiting.add_shared(n) < bound {
+            return true;
+        }
+        self.waiting.subtract_shared(n);
+        false
+    }
+
+    /// `n` releases that were admitted have been made, or have found the thread gone.
+    pub(crate) fn done(&self, n: u64) {
+        if self.bound.is_some() {
+            self.waiting.subtract_shared(n);
+        }
     }
 
     /// Name and key, for messages.
@@ -122,7 +162,7 @@ pub(crate) fn current() -> Option<Arc<Record>> {
             return None;
         }
         if c.record.get().is_null() {
-            enter(c);
+            enter(c, None);
         }
         // SAFETY: set by `enter`; freed by `depart`, which sets `gone`.
         Some(unsafe { &*c.owner.get() }.clone())
@@ -175,9 +215,23 @@ pub(crate) fn set_exit_hook(hook: Hook) {
     CURRENT.with(|c| c.hook.set(Some(hook)));
 }
 
+/// Enters the calling thread, if it has not been, with a bound to the releases that
+/// may wait for it.
+pub(crate) fn enter_bounded(bound: u64) {
+    CURRENT.with(|c| {
+        if c.record.get().is_null() {
+            enter(c, Some(bound));
+        }
+    });
+}
+
 #[cold]
-fn enter(c: &Current) {
-    let record = REGISTRY.claim(|key| Arc::new(Record::new(key)));
+fn enter(c: &Current, bound: Option<u64>) {
+    let make = |key| Record {
+        bound,
+        ..Record::new(key)
+    };
+    let record = REGISTRY.claim(|key| Arc::new(make(key)));
     BY_ID.insert(record.id, record.key);
     c.key.set(record.key);
     c.record.set(Arc::as_ptr(&record));
@@ -235,7 +289,7 @@ pub(crate) fn tally_created(n: u64) {
 #[cold]
 fn tally_created_slow(c: &Current, n: u64) {
     if c.record.get().is_null() {
-        enter(c);
+        enter(c, None);
         // SAFETY: just entered.
         unsafe { &*c.record.get() }.tally.created.add(n);
     } else {

@@ -101,6 +101,13 @@ macro_rules! integer {
                     .fetch_sub(value, ordering(Location::caller(), "rmw", order))
             }
 
+            #[allow(dead_code, reason = "not every atomic needs it")]
+            #[track_caller]
+            pub(crate) fn fetch_or(&self, value: $t, order: Ordering) -> $t {
+                self.0
+                    .fetch_or(value, ordering(Location::caller(), "rmw", order))
+            }
+
             operations!($t);
         }
 

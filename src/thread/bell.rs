@@ -1,0 +1,66 @@
+//! How a thread that sleeps, or that waits in a foreign event loop, is woken.
+//!
+//! Whether it must be is for the [inbox](super::inbox) to say, or for the lock under
+//! which something else was changed that the thread looks at before it sleeps. So a
+//! ring comes after the change, and is kept if nobody sleeps yet.
+
+use crate::sync::{Parker, catch_unwind};
+use crate::unwind::report;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What a foreign event loop wants called.
+pub(crate) type WakeHook = Arc<dyn Fn() + Send + Sync>;
+
+pub(crate) struct Bell {
+    parker: Parker,
+    /// std's lock even in loom builds: nothing yields while it is held.
+    hook: Mutex<Option<WakeHook>>,
+}
+
+impl Bell {
+    pub(crate) fn new() -> Self {
+        Self {
+            parker: Parker::new(),
+            hook: Mutex::new(None),
+        }
+    }
+
+    /// Wakes the thread, or has it not sleep the next time; and calls the hook, if
+    /// there is one, on the calling thread. Not to be called under a lock.
+    #[cold]
+    pub(crate) fn ring(&self) {
+        self.parker.unpark();
+        let hook = self.lock().clone();
+        if let Some(hook) = hook {
+            // Who sends has nothing to do with the panics of who is sent to.
+            if let Err(payload) = catch_unwind(|| hook()) {
+                report(payload);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<WakeHook>> {
+        self.hook.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sleeps until it rings, or for at most `limit`; not at all if it has rung since
+    /// the last sleep. For the thread itself.
+    pub(crate) fn sleep(&self, limit: Option<Duration>) {
+        self.parker.park(limit);
+    }
+
+    /// Has `hook` called from now on when it rings.
+    pub(crate) fn set_hook(&self, hook: Option<WakeHook>) {
+        let old = std::mem::replace(&mut *self.lock(), hook);
+        // Not under the lock: its destructor is foreign code.
+        drop(old);
+    }
+}
+
+impl fmt::Debug for Bell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bell").finish_non_exhaustive()
+    }
+}

@@ -40,6 +40,9 @@ pub enum EventKind {
     /// The last [`HomeRef`](crate::HomeRef) of a value was dropped after the value's home
     /// had ended. The value is kept, its destructor is never run.
     HomeGone,
+    /// A [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper) was closed while
+    /// delayed posts were not due yet: they were dropped, and never run.
+    PostsDropped,
 }
 
 /// Something worth knowing. [`fmt::Display`] gives it as a sentence.
@@ -56,7 +59,7 @@ pub struct Event {
     pub pool: Option<String>,
     /// The type of the object, if one is concerned.
     pub type_name: Option<&'static str>,
-    /// How many: entries, generations or pools.
+    /// How many: entries, generations, pools or posts.
     pub count: usize,
     /// The message of a panic.
     pub message: Option<String>,
@@ -177,6 +180,11 @@ impl fmt::Display for Event {
                 "thread {thread} dropped the last reference to a {of} that may die nowhere but on thread \
                  {}, which has ended: it is kept for ever",
                 self.home.as_deref().unwrap_or("?")
+            ),
+            EventKind::PostsDropped => write!(
+                f,
+                "thread {thread}: its loop was closed; {count} delayed posts that were not due yet are \
+                 dropped"
             ),
         }
     }

@@ -8,6 +8,7 @@ pub mod design {}
 #[cfg(doctest)]
 mod compile_fail_tests;
 pub mod event;
+pub mod frame;
 mod manager;
 #[cfg(all(loom, feature = "loom", not(crossbeam_loom)))]
 compile_error!("models need --cfg=crossbeam_loom, too: without it slots would not be checked");
@@ -20,6 +21,11 @@ mod sync;
 mod thread;
 mod unwind;
 
+#[doc(inline)]
+pub use frame::{
+    Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, Looper, LooperProxy, Pooled, PostId,
+    callback_scope, pooled,
+};
 pub use manager::PoolManager;
 pub use manager::builder::PoolManagerBuilder;
 pub use manager::shutdown::ShutdownReport;

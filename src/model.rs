@@ -74,18 +74,20 @@ pub fn load_unpinned<'p, T: Send + Sync>(
 /// The small queues and tables beneath the public types, on their own: models of
 /// them stay small enough to be checked without bounds.
 pub mod parts {
+    use crate::frame;
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::{FreeWitness, Witness, boxed, unbox};
-    use crate::thread::inbox::{self, Chain, Kind, Message, Node};
+    use crate::thread::bell::Bell;
+    use crate::thread::inbox::{self, Chain, Kind, Message, Node, Sent};
     use crate::thread::key::ThreadKey;
     use crate::thread::record::Record;
     use crate::thread::registry;
     use std::ptr::NonNull;
     use std::sync::Arc;
 
-    /// An inbox for numbers; loom watches each.
+    /// An inbox for numbers, with its bell; loom watches each number.
     #[derive(Debug)]
-    pub struct Inbox(inbox::Inbox);
+    pub struct Inbox(inbox::Inbox, Bell);
 
     #[repr(C)]
     struct Number {
@@ -111,13 +113,19 @@ pub mod parts {
 
     impl Default for Inbox {
         fn default() -> Self {
-            Self(inbox::Inbox::new())
+            Self(inbox::Inbox::new(), Bell::new())
         }
     }
 
     impl Inbox {
         /// Sends a number; whether it was accepted.
         pub fn push(&self, number: u32) -> bool {
+            self.push_and_ring(number).is_some()
+        }
+
+        /// Sends a number, and rings if that is asked for: whether it was. `None` if the
+        /// number was refused.
+        pub fn push_and_ring(&self, number: u32) -> Option<bool> {
             let node = Node::new(Kind::Release, ThreadKey::new(0, 0), run);
             let witness = Witness::new();
             let message = boxed(Number {
@@ -128,13 +136,34 @@ pub mod parts {
             // SAFETY: just made, and numbers may be sent.
             let message = unsafe { Message::from_raw(message.cast()) };
             match self.0.push(message) {
-                Ok(()) => true,
+                Ok(sent) => {
+                    let ring = sent == Sent::Ring;
+                    if ring {
+                        self.1.ring();
+                    }
+                    Some(ring)
+                }
                 Err(back) => {
                     // SAFETY: the same message.
                     drop(unsafe { unbox(back.into_raw().cast::<Number>()) });
-                    false
+                    None
                 }
             }
+        }
+
+        /// For the owner: has the next push ring, if there is nothing.
+        pub fn arm(&self) -> bool {
+            self.0.arm()
+        }
+
+        /// For the owner: sleeps until there may be something; whether it did.
+        pub fn sleep(&self) -> bool {
+            let armed = self.0.arm();
+            if armed {
+                self.1.sleep(None);
+                self.0.disarm();
+            }
+            armed
         }
 
         /// Takes what is there.
@@ -145,6 +174,30 @@ pub mod parts {
         /// Closes the inbox and takes what is there.
         pub fn close(&self) -> Vec<u32> {
             read(self.0.close())
+        }
+    }
+
+    /// The gate of a loop.
+    #[derive(Debug)]
+    pub struct Gate(frame::Gate);
+
+    impl Default for Gate {
+        fn default() -> Self {
+            Self(frame::Gate::new())
+        }
+    }
+
+    impl Gate {
+        /// Runs `f` inside, if it is open.
+        pub fn pass<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+            let _inside = self.0.enter()?;
+            Some(f())
+        }
+
+        /// Shuts it, and waits until nobody is inside.
+        pub fn close(&self) {
+            self.0.shut();
+            self.0.wait_until_empty();
         }
     }
 

@@ -301,3 +301,78 @@ struct HomeRefOfABorrow;
 /// }
 /// ```
 struct HomeRefOfASubtype;
+
+/// A frame loop stays on its thread; its proxy need not.
+///
+/// ```compile_fail,E0277
+/// use releasepool::{FrameConfig, FrameLoop};
+/// let frames = FrameLoop::new(FrameConfig::new());
+/// std::thread::spawn(move || drop(frames));
+/// ```
+///
+/// ```
+/// use releasepool::{FrameConfig, FrameLoop};
+/// let frames = FrameLoop::new(FrameConfig::new());
+/// let proxy = frames.proxy();
+/// std::thread::spawn(move || drop(proxy));
+/// ```
+struct FrameLoopSent;
+
+/// What a frame's pool lends does not outlive the frame.
+///
+/// ```compile_fail
+/// use releasepool::{FrameConfig, FrameLoop};
+/// let mut kept = None;
+/// FrameLoop::new(FrameConfig::new()).tick(|frame| kept = Some(frame.pool().create(7)));
+/// ```
+///
+/// ```
+/// use releasepool::{FrameConfig, FrameLoop, PoolRef};
+/// let mut kept = None;
+/// FrameLoop::new(FrameConfig::new())
+///     .tick(|frame| kept = Some(PoolRef::retain(frame.pool().create(7))));
+/// ```
+struct FrameLent;
+
+/// What is posted may be sent.
+///
+/// ```compile_fail,E0277
+/// let looper = releasepool::Looper::spawn("worker").unwrap();
+/// let count = std::rc::Rc::new(7);
+/// looper.post(move || drop(count)).unwrap();
+/// ```
+///
+/// ```
+/// let looper = releasepool::Looper::spawn("worker").unwrap();
+/// let count = std::sync::Arc::new(7);
+/// looper.post(move || drop(count)).unwrap();
+/// ```
+struct PostSent;
+
+/// So may what a call returns.
+///
+/// ```compile_fail,E0277
+/// let looper = releasepool::Looper::spawn("worker").unwrap();
+/// looper.call(|| std::rc::Rc::new(7)).unwrap();
+/// ```
+///
+/// ```
+/// let looper = releasepool::Looper::spawn("worker").unwrap();
+/// looper.call(|| std::sync::Arc::new(7)).unwrap();
+/// ```
+struct AnswerSent;
+
+/// A pooled future is as Send as what it polls.
+///
+/// ```compile_fail
+/// fn send<T: Send>(_: T) {}
+/// let r = std::rc::Rc::new(7);
+/// send(releasepool::pooled(async move { drop(r) }));
+/// ```
+///
+/// ```
+/// fn send<T: Send>(_: T) {}
+/// let r = std::sync::Arc::new(7);
+/// send(releasepool::pooled(async move { drop(r) }));
+/// ```
+struct PooledSent;

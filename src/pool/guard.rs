@@ -334,9 +334,21 @@ fn close(pool: NonNull<Head>) {
 /// assert_eq!(*kept, 2);
 /// ```
 pub fn autoreleasepool<R>(f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
+    scoped(AutoreleasePool::new, f)
+}
+
+/// [`autoreleasepool`] with a name.
+pub(crate) fn named_scope<R>(name: &'static str, f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
+    scoped(|| AutoreleasePool::named(name), f)
+}
+
+fn scoped<R>(
+    open: impl FnOnce() -> AutoreleasePool,
+    f: impl FnOnce(&mut AutoreleasePool) -> R,
+) -> R {
     local::with(|local| {
         let frame = Frame::new(true);
         let _restored = local.map(|local| Barrier::raise(&local.first, &frame, None));
-        f(&mut AutoreleasePool::new())
+        f(&mut open())
     })
 }

@@ -1,0 +1,63 @@
+//! Frames, workers, tasks: who runs what threads send to each other.
+//!
+//! * [`FrameLoop`]: a UI thread, frame by frame
+//! * [`Looper`]: a worker that does what it is told, in order
+//! * [`pooled`], [`callback_scope`]: pools for code
+//!   that others call
+//!
+//! A loop has no queue of its own: it serves the inbox of its thread, which
+//! [`ThreadHandle`](crate::ThreadHandle) sends to as well. A loop that is about to sleep
+//! marks its empty inbox, and the one message that finds the mark wakes it: no wake is
+//! lost, there is one to a sleep, and nobody pays for it while the loop is awake.
+//!
+//! # The end of a loop
+//!
+//! Dropping a `FrameLoop`, and shutting a `Looper` down or dropping it, goes in this
+//! order. Nothing that was posted is lost without a word.
+//!
+//! 1. The loop is closed: from now on `post`, `call` and `post_after` give the closure
+//!    back, also to the closures that the next step runs. It waits for those
+//!    who are in the middle of a post, a few instructions each.
+//! 2. Delayed posts that are due run, by the time they are due; then everything that was
+//!    posted, in order. Panics are reported as events.
+//! 3. Delayed posts that are not due are dropped; the event
+//!    [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
+//! 4. The pool around all this is drained, and what other threads have sent to be
+//!    released is released; the backlog, too.
+//!
+//! A `FrameLoop` ends there: its thread lives on, and with it its inbox. What is sent there
+//! by a `ThreadHandle` waits for another loop, or
+//! [`run_inbox`](crate::PoolManager::run_inbox). A `Looper`'s thread ends:
+//!
+//! 5. Its root pools are drained, the inbox is closed, and what was in it is released.
+//!    Closures that were sent by a `ThreadHandle` after step 2 go to the orphans, for
+//!    [`quiesce`](crate::PoolManager::quiesce) or
+//!    [`shutdown`](crate::PoolManager::shutdown).
+//! 6. `shutdown` returns.
+//!
+//! A program ends in this order, then: workers that post to the UI are told to stop; the
+//! UI's loop goes on until they have, as they may be waiting for a call; loopers are
+//! shut down; the loop is dropped; [`PoolManager::shutdown`](crate::PoolManager::shutdown)
+//! gets released what is left, and says who still holds what.
+
+mod agenda;
+mod call;
+mod clock;
+mod config;
+mod frame_loop;
+mod gate;
+mod looper;
+mod port;
+mod proxy;
+mod report;
+mod tasks;
+
+pub use agenda::PostId;
+pub use config::FrameConfig;
+pub use frame_loop::{Frame, FrameLoop};
+#[cfg(all(loom, feature = "loom"))]
+pub(crate) use gate::Gate;
+pub use looper::Looper;
+pub use proxy::{FrameProxy, LooperProxy};
+pub use report::FrameReport;
+pub use tasks::{Pooled, callback_scope, pooled};

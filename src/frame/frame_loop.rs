@@ -1,0 +1,368 @@
+//! `FrameLoop`: the UI thread's.
+
+use super::clock::{Clock, Times};
+use super::config::{FrameConfig, Mode};
+use super::port::{Port, Task, work};
+use super::proxy::FrameProxy;
+use super::report::FrameReport;
+use crate::pool::budget::Budget;
+use crate::pool::guard::{AutoreleasePool, named_scope};
+use crate::sync::elapsed;
+use crate::thread::bell::WakeHook;
+use crate::thread::handle::ThreadHandle;
+use crate::thread::record;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+type Events = Box<dyn FnMut(&AutoreleasePool)>;
+
+/// Makes the frames of a UI thread: each runs what other threads have posted, updates
+/// and draws, and clears the frame's pool: `Director::mainLoop`.
+///
+/// A frame goes in this order: events, if [`set_events`](Self::set_events) says how to
+/// get them; closures that were posted and delayed posts that are due, those that are
+/// there when the frame begins; the function that draws; the drain of the frame's pool and
+/// of what other threads have sent to be released. All of it has the frame's pool as its
+/// current one.
+///
+/// The drain has what is left of the [frame's time](FrameConfig::frame_time), and at
+/// least [`min_drain`](FrameConfig::min_drain); what it leaves is for the drains of the
+/// next frames, oldest first. So one frame that lets go of a hundred thousand objects does
+/// not stall. See [`drain_within`](AutoreleasePool::drain_within).
+///
+/// There are two ways to drive it. [`run`](Self::run) makes one frame after the other, and
+/// sleeps in between. [`tick`](Self::tick) makes one, for hosts with an event loop of
+/// their own; it never waits, and [`set_wake_hook`](Self::set_wake_hook) or
+/// [`set_waker`](Self::set_waker) has the host told when there is something to do.
+///
+/// # When not to use it
+/// For a thread that only serves others: that is a [`Looper`](crate::Looper). If you have
+/// a loop of your own and want nothing but its pool cleared, drain an
+/// [`AutoreleasePool`] in it and call
+/// [`run_inbox`](crate::PoolManager::run_inbox).
+///
+/// # Threads
+/// It stays on the thread that made it, the queue of which it serves: what is sent by a
+/// [`ThreadHandle`] runs here, too. Other threads have [`FrameProxy`]s. Two loops on one
+/// thread would take each other's posts; one inside the other may, which runs what
+/// comes meanwhile.
+///
+/// # Inside destructors
+/// A frame that is made inside a destructor or drain runs no posted closures; they wait
+/// for the next one. If the loop is dropped there, they stay with the thread: see
+/// [`run_inbox`](crate::PoolManager::run_inbox).
+///
+/// # The end
+/// Dropping the loop closes it: [the order](crate::frame#the-end-of-a-loop).
+///
+/// ```
+/// use releasepool::{FrameConfig, FrameLoop};
+/// use std::ops::ControlFlow;
+/// use std::thread;
+///
+/// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+/// let proxy = frames.proxy();
+/// let worker = thread::spawn(move || proxy.call(|| "drawn").unwrap());
+/// frames.run(|frame| {
+///     let _sprite = frame.pool().create("temporary");
+///     if worker.is_finished() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+/// });
+/// assert_eq!(worker.join().unwrap(), "drawn");
+/// ```
+pub struct FrameLoop {
+    port: Arc<Port>,
+    config: FrameConfig,
+    events: Option<Events>,
+    clock: Clock,
+    /// When the last frame began.
+    began: Option<Duration>,
+    index: u64,
+    last: Option<FrameReport>,
+    hooked: bool,
+    /// It stays on its thread.
+    _thread: PhantomData<*mut ()>,
+}
+
+impl FrameLoop {
+    /// A loop for the calling thread.
+    ///
+    /// # Panics
+    /// While the thread's thread-locals are torn down.
+    #[must_use = "a loop makes no frames by itself"]
+    pub fn new(config: FrameConfig) -> Self {
+        let Some(record) = record::current() else {
+            panic!("a FrameLoop cannot be made while its thread ends");
+        };
+        Self {
+            port: Arc::new(Port::new(ThreadHandle(record))),
+            config,
+            events: None,
+            clock: Clock::default(),
+            began: None,
+            index: 0,
+            last: None,
+            hooked: false,
+            _thread: PhantomData,
+        }
+    }
+
+    /// The loop, for other threads.
+    pub fn proxy(&self) -> FrameProxy {
+        FrameProxy(self.port.clone())
+    }
+
+    /// Has `events` called at the beginning of each frame: to poll the queue of a host.
+    pub fn set_events(&mut self, events: impl FnMut(&AutoreleasePool) + 'static) {
+        self.events = Some(Box::new(events));
+    }
+
+    /// Has `hook` called when there is something to do for a loop that is driven by
+    /// [`tick`](Self::tick): a post, a release, a request for a frame, or a delayed post
+    /// that is to be the first one due (see [`next_due`](Self::next_due)). It wakes the
+    /// event loop of the host: winit's proxy, `SDL_PushEvent`, `PostMessage`.
+    ///
+    /// Messages ring once between two frames. If there is something to do already at the
+    /// end of a frame, releases that it had no time for among that, or now, the hook is called at once. It may be called once too
+    /// often, and never once too few.
+    ///
+    /// It runs on the thread of the sender, under no lock. Its panics are reported as
+    /// [events](crate::event).
+    pub fn set_wake_hook(&mut self, hook: impl Fn() + Send + Sync + 'static) {
+        self.hook(Some(Arc::new(hook)));
+    }
+
+    /// The same for a task that drives the loop: it is woken.
+    pub fn set_waker(&mut self, waker: Waker) {
+        self.hook(Some(Arc::new(move || waker.wake_by_ref())));
+    }
+
+    /// Has nothing called any more.
+    pub fn clear_wake_hook(&mut self) {
+        self.hook(None);
+    }
+
+    fn hook(&mut self, hook: Option<WakeHook>) {
+        self.hooked = hook.is_some();
+        self.port.thread.0.bell.set_hook(hook);
+        if self.hooked {
+            self.port.disarm();
+            self.port.arm();
+        }
+    }
+
+    /// How long until the first delayed post is due: zero if it is, `None` if there is
+    /// none. For hosts that sleep by themselves.
+    pub fn next_due(&self) -> Option<Duration> {
+        self.port.next_due()
+    }
+
+    /// Makes time stand still, for an app in the background: the deltas of frames are
+    /// zero. Posts go on.
+    pub fn suspend(&mut self) {
+        self.clock.suspend();
+    }
+
+    /// Lets time go on; it begins anew with the next frame, whose delta is zero.
+    pub fn resume(&mut self) {
+        self.clock.resume();
+    }
+
+    /// What the last frame came to.
+    pub fn last_report(&self) -> Option<&FrameReport> {
+        self.last.as_ref()
+    }
+
+    /// Makes a frame, now.
+    ///
+    /// # Panics
+    /// As `f` and the function given to [`set_events`](Self::set_events), and with the
+    /// first panic of a destructor in the frame's drain. Even then the frame's pool has
+    /// been drained, and the loop goes on with the next frame.
+    pub fn tick(&mut self, f: impl FnOnce(&mut Frame<'_>)) -> FrameReport {
+        let _armed = self.awake();
+        self.frame(Duration::ZERO, f)
+    }
+
+    /// Makes frames until `f` breaks, and waits between them as the
+    /// [settings](FrameConfig) say. The loop stays open; dropping it closes it.
+    ///
+    /// On demand, the first frame is made at once. Releases that come without any closure,
+    /// and those that a frame has left, are made without a frame.
+    ///
+    /// # Panics
+    /// As [`tick`](Self::tick).
+    pub fn run(&mut self, mut f: impl FnMut(&mut Frame<'_>) -> ControlFlow<()>) {
+        let _armed = self.awake();
+        loop {
+            let start = elapsed();
+            self.wait();
+            let waited = elapsed().saturating_sub(start);
+            let mut flow = ControlFlow::Continue(());
+            self.frame(waited, |frame| flow = f(frame));
+            if flow.is_break() {
+                return;
+            }
+        }
+    }
+
+    /// The host need not be told of anything until the end of this.
+    fn awake(&self) -> Option<ArmAtEnd> {
+        self.port.disarm();
+        self.hooked.then(|| ArmAtEnd(self.port.clone()))
+    }
+
+    /// Waits until a frame is to be made.
+    fn wait(&self) {
+        let Some(began) = self.began else { return };
+        if self.config.mode == Mode::OnDemand {
+            self.port.sleep();
+            while !self.port.needs_frame() {
+                work("idle", Budget::Time(self.config.min_drain), || ());
+                self.port.sleep();
+            }
+        }
+        if let Some(frame_time) = self.config.frame_time {
+            // Not armed: what comes now is for the frame anyway.
+            loop {
+                let left = frame_time.saturating_sub(elapsed().saturating_sub(began));
+                if left.is_zero() {
+                    break;
+                }
+                self.port.thread.0.bell.sleep(Some(left));
+            }
+        }
+    }
+
+    fn frame(&mut self, waited: Duration, f: impl FnOnce(&mut Frame<'_>)) -> FrameReport {
+        let began = elapsed();
+        self.began = Some(began);
+        let index = self.index;
+        self.index += 1;
+        let times = self.clock.frame(began, &self.config);
+        self.port.grant();
+        let (port, events, last) = (&*self.port, &mut self.events, self.last.as_ref());
+        let config = &self.config;
+        let (round, drained) = named_scope("frame", |pool| {
+            if let Some(events) = events {
+                events(pool);
+            }
+            let round = port.round(Task::run);
+            let mut frame = Frame {
+                pool,
+                index,
+                times,
+                last,
+            };
+            f(&mut frame);
+            let spent = elapsed().saturating_sub(began);
+            (round, pool.drain_within(config.drain_budget(spent)))
+        });
+        let report = FrameReport {
+            index,
+            closures: round.closures,
+            panics: round.panics,
+            delta: times.delta,
+            steps: times.steps,
+            waited,
+            busy: elapsed().saturating_sub(began),
+            drained,
+        };
+        self.last = Some(report.clone());
+        report
+    }
+}
+
+/// Has the host told of what comes after this, however that ends.
+struct ArmAtEnd(Arc<Port>);
+
+impl Drop for ArmAtEnd {
+    fn drop(&mut self) {
+        self.0.arm();
+    }
+}
+
+/// Closes the loop: [the order](crate::frame#the-end-of-a-loop).
+impl Drop for FrameLoop {
+    fn drop(&mut self) {
+        if self.hooked {
+            self.port.thread.0.bell.set_hook(None);
+        }
+        self.port.disarm();
+        work("last frame", Budget::All, || self.port.close(Task::run));
+    }
+}
+
+impl fmt::Debug for FrameLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FrameLoop")
+            .field("thread", &self.port.thread)
+            .field("config", &self.config)
+            .field("frames", &self.index)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One frame of a [`FrameLoop`].
+pub struct Frame<'f> {
+    pool: &'f AutoreleasePool,
+    index: u64,
+    times: Times,
+    last: Option<&'f FrameReport>,
+}
+
+impl Frame<'_> {
+    /// The frame's pool, which is drained at its end. It is also the current one.
+    pub fn pool(&self) -> &AutoreleasePool {
+        self.pool
+    }
+
+    /// The time since the last frame began, at most
+    /// [`max_delta`](FrameConfig::max_delta). Zero in the first frame, and in the first
+    /// one after [`resume`](FrameLoop::resume).
+    pub fn delta(&self) -> Duration {
+        self.times.delta
+    }
+
+    /// The frame's number, from 0.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// How many updates are due: 1, or with a [fixed step](FrameConfig::fixed_step) as
+    /// many as have become due since the last frame, which may be none.
+    pub fn steps(&self) -> u32 {
+        self.times.steps
+    }
+
+    /// By how much time to advance the world in each update: the fixed step, or
+    /// [`delta`](Self::delta).
+    pub fn step(&self) -> Duration {
+        self.times.step
+    }
+
+    /// With a fixed step, the time that no update has made up for yet: less than a step,
+    /// to draw what is in between. Otherwise zero.
+    pub fn leftover(&self) -> Duration {
+        self.times.leftover
+    }
+
+    /// What the last frame came to, if there was one and it did not panic.
+    pub fn last_report(&self) -> Option<&FrameReport> {
+        self.last
+    }
+}
+
+impl fmt::Debug for Frame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame")
+            .field("index", &self.index)
+            .field("delta", &self.delta())
+            .field("steps", &self.steps())
+            .field("pool", &self.pool)
+            .finish_non_exhaustive()
+    }
+}

@@ -9,6 +9,7 @@ mod canary;
 mod count;
 mod drain;
 mod exit;
+mod frame;
 mod handoff;
 mod home;
 mod inbox;
@@ -35,6 +36,7 @@ fn all() -> Vec<&'static Model> {
         home::MODELS,
         manager::MODELS,
         shutdown::MODELS,
+        frame::MODELS,
         slot::MODELS,
         handoff::MODELS,
     ]

@@ -1,0 +1,250 @@
+//! Pools for tasks and callbacks.
+
+use crate::support::{Log, events, fresh, on_drop, panic_of};
+use releasepool::event::EventKind;
+use releasepool::{
+    AutoreleasePool, Budget, PoolManager, Pooled, Ref, autorelease, autoreleasepool,
+    callback_scope, pooled,
+};
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomPinned;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+
+fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Pending once.
+fn pause() -> impl Future<Output = ()> {
+    let mut first = true;
+    poll_fn(move |_| {
+        if std::mem::take(&mut first) {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
+    })
+}
+
+#[test]
+fn each_poll_has_a_pool_of_its_own() {
+    fresh(|| {
+        let log = Log::new();
+        let mut task = pin!(pooled(async {
+            autorelease(Ref::new(log.probe(0)));
+            assert_eq!(log.count(), 0);
+            pause().await;
+            assert_eq!(log.ids(), [0], "released at the await");
+            autorelease(Ref::new(log.probe(1)));
+            7
+        }));
+        assert_eq!(poll(task.as_mut()), Poll::Pending);
+        assert_eq!(log.ids(), [0]);
+        assert_eq!(poll(task.as_mut()), Poll::Ready(7));
+        assert_eq!(log.ids(), [0, 1]);
+        assert!(events(EventKind::NoPool).is_empty());
+    });
+}
+
+#[test]
+fn pool_of_a_poll_is_named_and_is_gone_after() {
+    fresh(|| {
+        let log = Log::new();
+        let outer = AutoreleasePool::new();
+        let held = Cell::new(None);
+        let task = pooled(async {
+            autorelease(Ref::new(log.probe(0)));
+            // Forgotten: it does not stay current.
+            std::mem::forget(AutoreleasePool::new());
+            held.set(Some(()));
+        });
+        assert!(poll(pin!(task)).is_ready());
+        autorelease(Ref::new(log.probe(1)));
+        assert_eq!((outer.len(), log.ids()), (1, vec![0]));
+        assert!(held.take().is_some());
+    });
+}
+
+#[test]
+fn panicking_poll_drains_its_pool() {
+    fresh(|| {
+        let log = Log::new();
+        let task = pooled(async {
+            autorelease(Ref::new(log.probe(0)));
+            panic!("poll");
+        });
+        let mut task = pin!(task);
+        assert_eq!(panic_of(|| poll::<Pooled<_>>(task.as_mut())), "poll");
+        assert_eq!(log.ids(), [0]);
+        let task = pooled(async {
+            autorelease(Ref::new(on_drop(|| panic!("destructor"))));
+        });
+        assert_eq!(panic_of(|| poll(pin!(task))), "destructor");
+        assert_eq!(PoolManager::global().drain_root(), 0);
+    });
+}
+
+#[test]
+fn task_goes_from_thread_to_thread() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    let mut task = Box::pin(pooled(async move {
+        for id in 0..4 {
+            autorelease(Ref::new(inner_log.probe(id)));
+            pause().await;
+        }
+    }));
+    for n in 1..=4 {
+        assert_eq!(fresh(|| poll(task.as_mut())), Poll::Pending);
+        assert_eq!(log.count(), n);
+    }
+    assert_eq!(fresh(|| poll(task.as_mut())), Poll::Ready(()));
+    let threads = log.threads();
+    assert!((1..4).all(|n| threads[n] != threads[n - 1]));
+}
+
+#[test]
+fn pooled_is_send_if_the_future_is_and_pins_it() {
+    fn send<T: Send>(_: &T) {}
+    send(&pooled(async {}));
+    let local = pooled(async { drop(Rc::new(())) });
+    assert!(format!("{:?}", pooled(std::future::ready(1))).starts_with("Pooled("));
+    drop(local);
+    // Not Unpin, as the future is not.
+    struct Pinned(PhantomPinned, Cell<Option<*const Self>>);
+    impl Future for Pinned {
+        type Output = bool;
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<bool> {
+            let here: *const Self = &*self;
+            let before = self.1.replace(Some(here));
+            before.map_or(Poll::Pending, |before| Poll::Ready(before == here))
+        }
+    }
+    let mut task = Box::pin(pooled(Pinned(PhantomPinned, Cell::new(None))));
+    assert!(poll(task.as_mut()).is_pending());
+    assert_eq!(poll(task.as_mut()), Poll::Ready(true));
+}
+
+#[test]
+fn callback_scope_drains_the_root_when_it_is_outermost() {
+    fresh(|| {
+        let log = Log::new();
+        autorelease(Ref::new(log.probe(0)));
+        let manager = PoolManager::global();
+        let this = manager.current_thread().unwrap();
+        let sum = callback_scope(|pool| {
+            assert_eq!(pool.name(), "callback");
+            pool.create(log.probe(1));
+            autorelease(Ref::new(log.probe(2)));
+            this.release(Ref::new(log.probe(3)));
+            1 + 1
+        });
+        assert_eq!(sum, 2);
+        assert_eq!(log.ids(), [2, 1, 3, 0]);
+        assert_eq!(manager.drain_root(), 0);
+    });
+}
+
+#[test]
+fn callback_scope_does_what_budgets_have_left() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        for id in 0..3 {
+            pool.create(log.probe(id));
+        }
+        assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 3);
+        callback_scope(|_| ());
+        assert_eq!(log.count(), 0, "another pool is open");
+        drop(pool);
+        callback_scope(|_| ());
+        assert_eq!(log.ids(), [2, 1, 0]);
+    });
+}
+
+#[test]
+fn callback_scope_inside_a_pool_or_destructor_is_a_pool_and_no_more() {
+    fresh(|| {
+        let log = Log::new();
+        autorelease(Ref::new(log.probe(0)));
+        autoreleasepool(|_| {
+            callback_scope(|_| autorelease(Ref::new(log.probe(1))));
+            assert_eq!(log.ids(), [1]);
+            callback_scope(|_| {
+                callback_scope(|pool| {
+                    pool.create(log.probe(2));
+                })
+            });
+            assert_eq!(log.ids(), [1, 2]);
+        });
+        let inner_log = log.clone();
+        drop(Ref::new(on_drop(move || {
+            callback_scope(|_| autorelease(Ref::new(inner_log.probe(3))));
+        })));
+        assert_eq!(log.ids(), [1, 2, 3]);
+        callback_scope(|_| ());
+        assert_eq!(log.ids(), [1, 2, 3, 0]);
+    });
+}
+
+#[test]
+fn panicking_callback_leaves_everything_drained() {
+    fresh(|| {
+        let log = Log::new();
+        autorelease(Ref::new(log.probe(0)));
+        autorelease(Ref::new(on_drop(|| panic!("of the root's"))));
+        let message = panic_of(|| {
+            callback_scope(|pool| {
+                pool.create(log.probe(1));
+                panic!("callback");
+            })
+        });
+        assert_eq!(message, "callback");
+        assert_eq!(log.ids(), [1, 0]);
+        let messages: Vec<_> = events(EventKind::Panic)
+            .into_iter()
+            .map(|e| e.message.unwrap())
+            .collect();
+        assert_eq!(messages, ["of the root's"]);
+        autorelease(Ref::new(on_drop(|| panic!("root"))));
+        assert_eq!(panic_of(|| callback_scope(|_| ())), "root");
+    });
+}
+
+#[test]
+fn posted_closures_do_not_run_in_callbacks() {
+    fresh(|| {
+        let log = Log::new();
+        let inner_log = log.clone();
+        let this = PoolManager::global().current_thread().unwrap();
+        this.post(move || inner_log.note(0)).unwrap();
+        callback_scope(|_| ());
+        assert_eq!(log.count(), 0);
+        assert_eq!(PoolManager::global().run_inbox(), 1);
+    });
+}
+
+#[test]
+fn callbacks_work_while_the_thread_is_torn_down() {
+    thread_local! {
+        static LATE: Cell<Option<Box<dyn std::any::Any>>> = const { Cell::new(None) };
+    }
+    let log = Log::new();
+    let inner_log = log.clone();
+    thread::spawn(move || {
+        // So that its destructor is registered before ours, and runs after.
+        LATE.set(Some(Box::new(on_drop(move || {
+            callback_scope(|pool| {
+                pool.create(inner_log.probe(0));
+            });
+        }))));
+        drop(AutoreleasePool::new());
+    })
+    .join()
+    .unwrap();
+    assert_eq!(log.ids(), [0]);
+}

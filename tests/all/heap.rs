@@ -2,7 +2,7 @@
 
 #[cfg(target_os = "linux")]
 use crate::support::resident;
-use crate::support::{child, panic_of};
+use crate::support::{child, fresh, panic_of};
 use releasepool::{
     AutoreleasePool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool, event,
 };
@@ -88,6 +88,16 @@ fn pools_that_have_been_filled_once_allocate_no_more() {
     };
     fill();
     assert_eq!(allocations(fill), 0, "pages come from the thread's cache");
+}
+
+#[test]
+fn a_page_that_comes_and_goes_is_always_the_same() {
+    fresh(|| {
+        let object = Ref::new(0);
+        let once = || autoreleasepool(|pool| _ = pool.autorelease(object.clone()));
+        once();
+        assert_eq!(allocations(|| (0..200).for_each(|_| once())), 0);
+    });
 }
 
 #[test]

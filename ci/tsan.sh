@@ -21,6 +21,7 @@ skips=(--skip memory_is_flat)
 case ${1-} in
     "")
         step cargo +nightly test "${build[@]}" --lib --test all -- "${skips[@]}"
+        RELEASEPOOL_ROUNDS=1000000 step cargo +nightly test "${build[@]}" --test all -- callback
         step cargo +nightly run --release "${build[@]}" "${share[@]}" --seconds 10
         ;;
     short)

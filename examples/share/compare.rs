@@ -10,9 +10,9 @@ use crate::digest::Digest;
 use crate::error::Error;
 use crate::input::Document;
 use crate::keys::Keys;
-use crate::node::{Key, Node};
+use crate::node::Node;
 use crate::progress::Progress;
-use crate::run::Run;
+use crate::run::{Run, live_objects};
 use crate::schedule::{End, Schedule};
 use crate::verify::{self, Check};
 use crate::worker::work;
@@ -20,7 +20,6 @@ use crate::world::World;
 use crate::world::locked::{Locked, Manager};
 use crate::world::ours::Ours;
 use crate::world::plain::Plain;
-use releasepool::PoolManager;
 use std::collections::VecDeque;
 use std::panic;
 use std::sync::Arc;
@@ -166,7 +165,7 @@ pub fn compare(
         holds: wrong == 0,
         finding: format!("{wrong} differ from those of a single-threaded parse"),
     };
-    let live = PoolManager::global().snapshot().live_objects();
+    let live = live_objects();
     Ok(Comparison {
         rows,
         documents: turn.total * turns,
@@ -215,7 +214,7 @@ fn together<W: World>(
     world: impl Fn() -> W + Sync,
 ) -> Result<Done, Error>
 where
-    W::Counted<Key>: Send + Sync,
+    W::Keys: Sync,
 {
     let schedule = &Schedule::new(turn.documents.len(), threads, End::Total(turn.total));
     let keys = Keys::<W>::new();

@@ -1,32 +1,78 @@
 //! Dictionary keys: one counted object per word, shared by all threads.
+//!
+//! The table of all keys is read by every thread and hardly ever changed. With the library
+//! it stands in a [`Slot`], where readers do not disturb each other; the other ways of
+//! counting have a lock.
 
 use crate::node::Key;
 use crate::world::World;
+use crate::world::ours::Ours;
+use releasepool::{Slot, autoreleasepool};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
-type Table<W> = HashMap<Box<str>, <W as World>::Counted<Key>>;
+pub type Table<W> = HashMap<Box<str>, <W as World>::Counted<Key>>;
+
+/// Where a table is that all threads share.
+pub trait Shared<W: World>: Default {
+    fn find(&self, text: &str) -> Option<W::Counted<Key>>;
+
+    /// Puts `key` in, unless another thread was faster.
+    fn insert(&self, world: &W, text: &str, key: W::Counted<Key>);
+}
+
+impl Shared<Ours> for Slot<Table<Ours>> {
+    fn find(&self, text: &str) -> Option<<Ours as World>::Counted<Key>> {
+        autoreleasepool(|pool| self.load(pool).get(text).cloned())
+    }
+
+    fn insert(&self, world: &Ours, text: &str, key: <Ours as World>::Counted<Key>) {
+        self.rcu(|table| {
+            let mut table = table.clone();
+            table.entry(text.into()).or_insert_with(|| key.clone());
+            world.make(table)
+        });
+    }
+}
+
+/// A table behind a lock.
+pub struct Locking<W: World>(RwLock<Table<W>>);
+
+impl<W: World> Default for Locking<W> {
+    fn default() -> Self {
+        Self(RwLock::new(Table::<W>::new()))
+    }
+}
+
+impl<W: World> Shared<W> for Locking<W> {
+    fn find(&self, text: &str) -> Option<W::Counted<Key>> {
+        let table = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        table.get(text).cloned()
+    }
+
+    fn insert(&self, _: &W, text: &str, key: W::Counted<Key>) {
+        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        table.entry(text.into()).or_insert(key);
+    }
+}
 
 /// All threads' keys.
-pub struct Keys<W: World>(RwLock<Table<W>>);
+#[derive(Default)]
+pub struct Keys<W: World>(W::Keys);
 
 impl<W: World> Keys<W> {
     pub fn new() -> Self {
-        Self(RwLock::new(Table::<W>::new()))
+        Self(W::Keys::default())
     }
 
     fn intern(&self, world: &W, text: &str) -> W::Counted<Key> {
-        {
-            let table = self.0.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(key) = table.get(text) {
-                return key.clone();
+        loop {
+            if let Some(key) = self.0.find(text) {
+                return key;
             }
+            self.0.insert(world, text, world.make(Key(text.into())));
         }
-        // Another thread may have been faster: whoever came first made the key.
-        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let make = || world.make(Key(text.into()));
-        table.entry(text.into()).or_insert_with(make).clone()
     }
 }
 

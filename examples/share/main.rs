@@ -39,6 +39,7 @@ use output::{Output, complain};
 use progress::Progress;
 use releasepool::PoolManager;
 use std::process::ExitCode;
+use ui::Clearing;
 
 fn main() -> ExitCode {
     let mut out = Output::new();
@@ -82,6 +83,10 @@ fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
     if out.is_closed() {
         return Ok(verdict.holds());
     }
+    let whole = run::frame_times(&input.documents, options, Clearing::Whole, &mut progress)?;
+    let budget = run::frame_times(&input.documents, options, Clearing::Budget, &mut progress)?;
+    out.say(&report::frame_times(&whole, &budget, &run.seen))?;
+
     let comparison = compare::compare(&input.documents, &expected, options, &run, &mut progress)?;
     out.say(&report::comparison(&comparison))?;
     Ok(verdict.holds() && comparison.holds())

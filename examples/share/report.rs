@@ -5,6 +5,7 @@ use crate::compare::Comparison;
 use crate::input::Input;
 use crate::output::{Table, counted, grouped, rate, short_time, shown_rate, size};
 use crate::run::Run;
+use crate::ui::Seen;
 use crate::verify::{Check, Verdict};
 use std::fmt::Write;
 
@@ -73,6 +74,36 @@ pub fn run(run: &Run) -> String {
         "\nPer thread\n{table}\nOverall, in {:.2} s\n{overall}",
         run.elapsed.as_secs_f64()
     )
+}
+
+/// What the frame loop, budgets and handing over are good for.
+pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen) -> String {
+    let mut table = Table::default();
+    table.row([
+        "",
+        "frames",
+        "p50",
+        "p99",
+        "max",
+        "documents",
+        "left, at most",
+    ]);
+    for (name, seen) in [
+        ("drained to the end in every frame", whole),
+        ("drained within what is left of the frame", budget),
+        ("handed to a reclaimer, as above", handoff),
+    ] {
+        table.row([
+            name.to_owned(),
+            grouped(seen.frames.count()),
+            short_time(seen.frames.quantile(0.5)),
+            short_time(seen.frames.quantile(0.99)),
+            short_time(seen.frames.max()),
+            grouped(seen.taken),
+            grouped(seen.peak_backlog as u64),
+        ]);
+    }
+    format!("\nFrame times, by how documents that are shown no more are released\n{table}")
 }
 
 pub fn verdict(verdict: &Verdict) -> String {

@@ -6,11 +6,11 @@ use crate::input::Document;
 use crate::keys::Keys;
 use crate::progress::Progress;
 use crate::schedule::{End, Schedule};
-use crate::ui::{Arrival, Seen, Ui};
+use crate::ui::{self, Arrival, Clearing, Seen, Ui};
 use crate::worker::work;
 use crate::world::World;
 use crate::world::ours::Ours;
-use releasepool::{PoolManager, Totals};
+use releasepool::{Looper, PoolManager, Totals, autoreleasepool};
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 
 /// Text whose graphs may wait in the queue, and so be in memory.
 const WAITING_BYTES: usize = 4 << 20;
+
+/// How long the frame times of the other ways are looked at.
+const TRIAL: Duration = Duration::from_millis(1_500);
 
 /// What one thread did.
 pub struct Activity {
@@ -56,24 +59,69 @@ fn queue_length(documents: &[Document], workers: usize) -> usize {
     (WAITING_BYTES / average).clamp(workers, 4096)
 }
 
+/// With a thread that destroys the documents that are shown no more.
 pub fn run(
     documents: &[Document],
     options: &Options,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
-    let mut run = parse_and_show(documents, options, progress)?;
-    run.live_objects = PoolManager::global().snapshot().live_objects();
+    let reclaimer = Looper::reclaimer("reclaimer").map_err(|source| Error::Spawn {
+        name: "reclaimer".to_owned(),
+        source,
+    })?;
+    let clearing = Clearing::Handoff(reclaimer.thread().clone());
+    let result = run_by(documents, options, options.length, clearing, progress);
+    // All that was handed over before is destroyed when it comes to this.
+    let totals = reclaimer.call(|| {
+        autoreleasepool(|_| ());
+        own_totals()
+    });
+    // It ends when all is done; should that fail, the verification says so.
+    let _ = reclaimer.shutdown();
+    let mut run = result?;
+    run.threads.push(Activity {
+        thread: "reclaimer".to_owned(),
+        created: 0,
+        autoreleased: 0,
+        handed_over: 0,
+        totals: totals.unwrap_or_default(),
+    });
+    run.live_objects = live_objects();
     Ok(run)
 }
 
-fn parse_and_show(
+/// The same without another thread for that: how frame times are then.
+pub fn frame_times(
     documents: &[Document],
     options: &Options,
+    clearing: Clearing,
+    progress: &mut Progress,
+) -> Result<Seen, Error> {
+    let length = match options.length {
+        Length::Time(time) => Length::Time(time.min(TRIAL)),
+        rounds => rounds,
+    };
+    let run = run_by(documents, options, length, clearing, progress)?;
+    Ok(run.seen)
+}
+
+/// Once the keys' tables that were replaced have been released, too.
+pub fn live_objects() -> u64 {
+    let manager = PoolManager::global();
+    manager.quiesce(Duration::from_secs(10));
+    manager.snapshot().live_objects()
+}
+
+fn run_by(
+    documents: &[Document],
+    options: &Options,
+    length: Length,
+    clearing: Clearing,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
     let workers = options.workers;
     let start = Instant::now();
-    let end = match options.length {
+    let end = match length {
         Length::Time(time) => End::At(start + time),
         Length::Rounds(rounds) => End::Rounds(rounds),
     };
@@ -82,7 +130,16 @@ fn parse_and_show(
     let sent = &AtomicU64::new(0);
     let (sender, arrivals) = sync_channel(queue_length(documents, workers));
     let names = documents.iter().map(|d| d.name.as_str()).collect();
-    let ui = Ui::new(arrivals, sent, names);
+    let frames = ui::frames(options.frame);
+    let proxy = &frames.proxy();
+    let ui = Ui::new(
+        arrivals,
+        sent,
+        names,
+        clearing,
+        proxy.clone(),
+        options.frame,
+    );
     progress.restart();
 
     let (seen, results) = thread::scope(|scope| {
@@ -91,7 +148,14 @@ fn parse_and_show(
         for index in 0..workers {
             let name = format!("worker-{}", index + 1);
             let sender = sender.clone();
-            let body = move || worker(index, documents, keys, schedule, sent, &sender);
+            let body = move || {
+                let ask = || proxy.request_frame();
+                let done = worker(index, documents, keys, schedule, sent, &sender, ask);
+                // So that the UI thread sees that nobody sends any more.
+                drop(sender);
+                proxy.request_frame();
+                done
+            };
             let builder = thread::Builder::new().name(name.clone());
             match builder.spawn_scoped(scope, body) {
                 Ok(thread) => threads.push(thread),
@@ -104,7 +168,7 @@ fn parse_and_show(
         }
         // The workers have one each; the frames end when the last is gone.
         drop(sender);
-        let seen = ui.run(options.frame, progress);
+        let seen = ui.run(frames, progress);
         for thread in threads {
             // Waits for the thread's very end, which the scope alone does not.
             let result = thread.join();
@@ -138,6 +202,7 @@ fn worker(
     schedule: &Schedule,
     sent: &AtomicU64,
     sender: &SyncSender<Arrival>,
+    ask_for_frame: impl Fn(),
 ) -> Result<Activity, Error> {
     let world = Ours::default();
     let mut handed_over = 0;
@@ -149,6 +214,7 @@ fn worker(
         |document, root| {
             let accepted = sender.send(Arrival { document, root }).is_ok();
             if accepted {
+                ask_for_frame();
                 sent.fetch_add(1, Ordering::Relaxed);
                 handed_over += 1;
             }

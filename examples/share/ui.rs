@@ -6,21 +6,23 @@ use crate::home::Label;
 use crate::node::Node;
 use crate::progress::{Figures, Progress};
 use crate::world::ours::Ours;
-use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref};
+use releasepool::{
+    AutoreleasePool, Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, HandoffPool,
+    PoolManager, PoolRef, Ref, ThreadHandle,
+};
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
-use std::thread;
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 /// Documents that stay on display.
 const SCENE: usize = 4;
 
 /// The share of a frame's time that is for arrivals; a game has more to do.
-const BUDGET: f64 = 0.7;
+const SHARE: f64 = 0.5;
 
-/// How long a frame takes in arrivals where none follows at a given time; also
-/// how long it waits for the first one.
+/// How long a frame takes in arrivals where none follows at a given time.
 const UNTIMED: Duration = Duration::from_millis(8);
 
 /// A finished document, on its way from a worker.
@@ -35,6 +37,17 @@ struct Shown {
     caption: Ref<Label>,
 }
 
+/// How the UI thread gets rid of documents that it shows no more.
+#[derive(Clone)]
+pub enum Clearing {
+    /// By a pool that is drained to the end in every frame, as Cocos2d-x does.
+    Whole,
+    /// By the frame's pool, which is drained as far as the frame has time.
+    Budget,
+    /// By a pool that is handed to another thread; what is left, within the budget.
+    Handoff(ThreadHandle),
+}
+
 /// What the UI thread has seen.
 pub struct Seen {
     /// For each document, what it was found to be, and how often. One digest each,
@@ -43,9 +56,38 @@ pub struct Seen {
     pub taken: u64,
     pub frames: Histogram,
     pub peak_live: u64,
-    /// Objects made and references autoreleased here, counted where it is done.
+    /// Releases that frames have left to later ones, at most.
+    pub peak_backlog: usize,
+    /// Objects made, references autoreleased and handed to the reclaimer here, counted
+    /// where it is done.
     pub created: u64,
     pub autoreleased: u64,
+    pub reclaimed: u64,
+}
+
+impl Seen {
+    fn nothing(documents: usize) -> Self {
+        Self {
+            digests: vec![Vec::new(); documents],
+            taken: 0,
+            frames: Histogram::new(),
+            peak_live: 0,
+            peak_backlog: 0,
+            created: 0,
+            autoreleased: 0,
+            reclaimed: 0,
+        }
+    }
+}
+
+/// A frame loop for the calling thread. Without an interval it makes frames when it is
+/// asked for one.
+pub fn frames(interval: Option<Duration>) -> FrameLoop {
+    let config = FrameConfig::new();
+    FrameLoop::new(match interval {
+        Some(interval) => config.frame_time(interval),
+        None => config.frame_time(UNTIMED).on_demand(),
+    })
 }
 
 pub struct Ui<'u> {
@@ -53,95 +95,101 @@ pub struct Ui<'u> {
     /// Documents sent by all workers so far.
     sent: &'u AtomicU64,
     names: Vec<&'u str>,
+    clearing: Clearing,
+    proxy: FrameProxy,
+    /// For a frame's arrivals.
+    time: Duration,
     scene: VecDeque<Shown>,
+    handoff: HandoffPool,
     seen: Seen,
 }
 
 impl<'u> Ui<'u> {
-    pub fn new(arrivals: Receiver<Arrival>, sent: &'u AtomicU64, names: Vec<&'u str>) -> Self {
-        let seen = Seen {
-            digests: vec![Vec::new(); names.len()],
-            taken: 0,
-            frames: Histogram::new(),
-            peak_live: 0,
-            created: 0,
-            autoreleased: 0,
-        };
+    pub fn new(
+        arrivals: Receiver<Arrival>,
+        sent: &'u AtomicU64,
+        names: Vec<&'u str>,
+        clearing: Clearing,
+        proxy: FrameProxy,
+        interval: Option<Duration>,
+    ) -> Self {
+        let seen = Seen::nothing(names.len());
         Self {
             arrivals,
             sent,
             names,
+            clearing,
+            proxy,
+            time: interval.unwrap_or(UNTIMED).mul_f64(SHARE),
             scene: VecDeque::new(),
+            handoff: HandoffPool::new(),
             seen,
         }
     }
 
     /// Runs frames until all workers are done and all they sent has been shown.
-    pub fn run(mut self, interval: Option<Duration>, progress: &mut Progress) -> Seen {
-        let manager = PoolManager::global();
-        let mut pool = AutoreleasePool::named("frame");
-        let mut next = Instant::now();
-        let budget = interval.unwrap_or(UNTIMED).mul_f64(BUDGET);
-        let mut most = 1;
-        let mut going_on = true;
-        while going_on {
-            // The untimed frame begins when there is something to do.
-            let first = match interval {
-                Some(_) => None,
-                None => match self.arrivals.recv_timeout(UNTIMED) {
-                    Ok(arrival) => Some(arrival),
-                    Err(RecvTimeoutError::Timeout) => None,
-                    Err(RecvTimeoutError::Disconnected) => break,
-                },
-            };
-            let start = Instant::now();
-            let before = self.seen.taken;
-            going_on = self.take_arrivals(&pool, first, most);
-            let live = manager.snapshot().live_objects();
-            pool.drain();
-            let time = start.elapsed();
-            if self.seen.taken - before == most {
-                most = fitting(most, time, budget);
-            }
-
-            self.seen.frames.record(time);
-            self.seen.peak_live = self.seen.peak_live.max(live);
-            progress.update(|| Figures {
-                documents: self.seen.taken,
-                frames: self.seen.frames.count(),
-                frame_time: time,
-                queue: self.waiting(),
-                live,
-            });
-            if let Some(interval) = interval {
-                next = (next + interval).max(Instant::now());
-                if going_on {
-                    thread::sleep(next - Instant::now());
-                }
-            }
+    pub fn run(mut self, mut frames: FrameLoop, progress: &mut Progress) -> Seen {
+        frames.run(|frame| self.frame(frame, progress));
+        if let Some(last) = frames.last_report() {
+            self.note(last);
         }
+        let pool = AutoreleasePool::new();
         while let Some(shown) = self.scene.pop_front() {
             self.take_down(&pool, shown);
         }
+        self.hand_over();
         drop(pool);
+        // What the last frames have left is released here.
+        drop(frames);
         progress.clear();
         self.seen
     }
 
-    /// Shows what has arrived, but not more than `most`, lest the frame take too
-    /// long. Whether there may be more, now or later.
-    fn take_arrivals(&mut self, pool: &AutoreleasePool, first: Option<Arrival>, most: u64) -> bool {
-        let others = most - u64::from(first.is_some());
-        if let Some(arrival) = first {
-            self.show(pool, arrival);
+    fn frame(&mut self, frame: &Frame<'_>, progress: &mut Progress) -> ControlFlow<()> {
+        if let Some(last) = frame.last_report() {
+            self.note(last);
         }
-        for _ in 0..others {
+        let going_on = match self.clearing {
+            Clearing::Whole => self.take_arrivals(&AutoreleasePool::named("documents")),
+            _ => self.take_arrivals(frame.pool()),
+        };
+        self.hand_over();
+        let live = PoolManager::global().snapshot().live_objects();
+        self.seen.peak_live = self.seen.peak_live.max(live);
+        progress.update(|| Figures {
+            documents: self.seen.taken,
+            frames: self.seen.frames.count(),
+            frame_time: frame.last_report().map_or(Duration::ZERO, |last| last.busy),
+            queue: self.waiting(),
+            live,
+        });
+        if going_on {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+
+    /// What a frame came to, its drain included.
+    fn note(&mut self, report: &FrameReport) {
+        self.seen.frames.record(report.busy);
+        let backlog = report.drained.remaining;
+        self.seen.peak_backlog = self.seen.peak_backlog.max(backlog);
+    }
+
+    /// Shows what has arrived, as far as there is time. Whether there may be more, now or
+    /// later.
+    fn take_arrivals(&mut self, pool: &AutoreleasePool) -> bool {
+        let start = Instant::now();
+        while start.elapsed() < self.time {
             match self.arrivals.try_recv() {
                 Ok(arrival) => self.show(pool, arrival),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
             }
         }
+        // For the others.
+        self.proxy.request_frame();
         true
     }
 
@@ -171,27 +219,30 @@ impl<'u> Ui<'u> {
 
     /// Not released at once: this frame may still draw it.
     fn take_down(&mut self, pool: &AutoreleasePool, shown: Shown) {
-        pool.autorelease(shown.root);
+        match self.clearing {
+            Clearing::Handoff(_) => {
+                self.handoff.autorelease(shown.root);
+                self.seen.reclaimed += 1;
+            }
+            _ => {
+                pool.autorelease(shown.root);
+                self.seen.autoreleased += 1;
+            }
+        }
+        // A label must die on the thread that made it: see `home.rs`.
         pool.autorelease(shown.caption);
-        self.seen.autoreleased += 2;
+        self.seen.autoreleased += 1;
+    }
+
+    fn hand_over(&mut self) {
+        if let Clearing::Handoff(thread) = &self.clearing {
+            self.handoff.drain_on(thread);
+        }
     }
 
     /// Documents in the queue.
     fn waiting(&self) -> u64 {
         let sent = self.sent.load(Ordering::Relaxed);
         sent.saturating_sub(self.seen.taken)
-    }
-}
-
-/// How many documents the next frame can take in, if `most` took this time with
-/// all there was to release.
-fn fitting(most: u64, time: Duration, budget: Duration) -> u64 {
-    if time < budget / 2 {
-        most.saturating_mul(2)
-    } else if time < budget {
-        most + 1
-    } else {
-        let share = budget.as_secs_f64() / time.as_secs_f64();
-        ((most as f64 * share) as u64).max(1)
     }
 }

@@ -43,6 +43,7 @@ pub fn verify(run: &Run, expected: &[Digest]) -> Verdict {
         hand_over(run),
         live_objects(run.live_objects),
         entries(run),
+        reclaimed(run),
         strays(),
     ])
 }
@@ -113,6 +114,19 @@ fn entries(run: &Run) -> Check {
                 wrong.join(", ")
             )
         },
+    }
+}
+
+fn reclaimed(run: &Run) -> Check {
+    let handed: u64 = run.threads.iter().map(|t| t.totals.handed_over).sum();
+    Check {
+        what: "reclaimed",
+        holds: handed == run.seen.reclaimed && handed == run.seen.taken,
+        finding: format!(
+            "{} documents taken down, {} handed to the reclaimer",
+            grouped(run.seen.reclaimed),
+            grouped(handed)
+        ),
     }
 }
 

@@ -6,6 +6,7 @@ pub mod locked;
 pub mod ours;
 pub mod plain;
 
+use crate::keys::Shared;
 use crate::node::Entry;
 use std::cell::Cell;
 use std::ops::Deref;
@@ -18,6 +19,9 @@ pub trait World: Sized + 'static {
     type Pool<'w>
     where
         Self: 'w;
+
+    /// Where the keys are that all threads share.
+    type Keys: Shared<Self>;
 
     /// How many things were done; each way counts alike.
     fn tally(&self) -> &Tally;

@@ -5,6 +5,7 @@ mod support;
 
 mod aborts;
 mod budgets;
+mod callback;
 mod contract;
 mod counts;
 mod deep;

@@ -3,6 +3,7 @@
 //! destructors run, as those may want it too.
 
 use super::{Object, Tally, World};
+use crate::keys::Locking;
 use crate::node::Entry;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,6 +57,7 @@ pub struct LockedPool<'w>(&'w Locked);
 impl World for Locked {
     type Counted<T: 'static> = Arc<T>;
     type Pool<'w> = LockedPool<'w>;
+    type Keys = Locking<Self>;
 
     fn tally(&self) -> &Tally {
         &self.tally

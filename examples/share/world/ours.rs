@@ -1,7 +1,8 @@
 //! The library: pools of the thread's own, objects for all threads.
 
 use super::{Object, Tally, World};
-use releasepool::{AutoreleasePool, PoolRef, Ref};
+use crate::keys::Table;
+use releasepool::{AutoreleasePool, PoolRef, Ref, Slot};
 
 #[derive(Default)]
 pub struct Ours {
@@ -11,6 +12,7 @@ pub struct Ours {
 impl World for Ours {
     type Counted<T: 'static> = Ref<T>;
     type Pool<'w> = AutoreleasePool;
+    type Keys = Slot<Table<Self>>;
 
     fn tally(&self) -> &Tally {
         &self.tally

@@ -2,6 +2,7 @@
 //! has no other threads; nothing of it may leave its thread.
 
 use super::{Object, Tally, World};
+use crate::keys::Locking;
 use crate::node::Entry;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -22,6 +23,7 @@ pub struct PlainPool<'w> {
 impl World for Plain {
     type Counted<T: 'static> = Rc<T>;
     type Pool<'w> = PlainPool<'w>;
+    type Keys = Locking<Self>;
 
     fn tally(&self) -> &Tally {
         &self.tally

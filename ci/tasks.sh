@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# The examples for tokio and rayon, a package of their own: each asserts that no object
+# is left.
+. "$(dirname "$0")/lib.sh"
+
+step cargo run --release -p releasepool-tasks --bin tokio
+step cargo run --release -p releasepool-tasks --bin rayon

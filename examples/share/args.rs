@@ -20,7 +20,8 @@ Arguments:
                   None: what `cargo metadata` says of this project
 
 Options:
-  --workers N     worker threads, 1 to 1024            [default: one per processor]
+  --workers N     worker threads, 1 to 1024            [default: one per processor,
+                  but for that of the UI thread]
   --seconds S     how long to go on; each document is parsed at least once
                                                        [default: 3]
   --rounds N      instead: each worker parses all documents N times
@@ -101,9 +102,10 @@ fn parse_from(mut parser: lexopt::Parser) -> Result<Command, Error> {
         (seconds, None) => Length::Time(seconds.unwrap_or(Duration::from_secs(3))),
     };
     let processors = || available_parallelism().map_or(2, |n| n.get().min(1024));
+    let workers = workers.unwrap_or_else(|| processors().saturating_sub(1).max(1));
     Ok(Command::Share(Options {
         paths,
-        workers: workers.unwrap_or_else(processors),
+        workers,
         length,
         frame: (frame_hz > 0.0).then(|| Duration::from_secs_f64(1.0 / frame_hz)),
         quiet,

@@ -69,7 +69,7 @@ pub fn run(
         name: "reclaimer".to_owned(),
         source,
     })?;
-    let clearing = Clearing::Handoff(reclaimer.thread().clone());
+    let clearing = Clearing::Handoff(&reclaimer);
     let result = run_by(documents, options, options.length, clearing, progress);
     // All that was handed over before is destroyed when it comes to this.
     let totals = reclaimer.call(|| {
@@ -94,7 +94,7 @@ pub fn run(
 pub fn frame_times(
     documents: &[Document],
     options: &Options,
-    clearing: Clearing,
+    clearing: Clearing<'_>,
     progress: &mut Progress,
 ) -> Result<Seen, Error> {
     let length = match options.length {
@@ -116,7 +116,7 @@ fn run_by(
     documents: &[Document],
     options: &Options,
     length: Length,
-    clearing: Clearing,
+    clearing: Clearing<'_>,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
     let workers = options.workers;
@@ -180,7 +180,8 @@ fn run_by(
     let mut threads = all_or_first_error(results)?;
     threads.push(Activity {
         thread: "ui".to_owned(),
-        created: seen.created,
+        // The first table of keys, too.
+        created: seen.created + 1,
         autoreleased: seen.autoreleased,
         handed_over: 0,
         totals: own_totals(),

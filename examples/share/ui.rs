@@ -7,8 +7,8 @@ use crate::node::Node;
 use crate::progress::{Figures, Progress};
 use crate::world::ours::Ours;
 use releasepool::{
-    AutoreleasePool, Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, HandoffPool,
-    PoolManager, PoolRef, Ref, ThreadHandle,
+    AutoreleasePool, Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, HandoffPool, Looper,
+    PoolManager, PoolRef, Ref,
 };
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -21,6 +21,9 @@ const SCENE: usize = 4;
 
 /// The share of a frame's time that is for arrivals; a game has more to do.
 const SHARE: f64 = 0.5;
+
+/// Documents that may wait for the reclaimer: each is some megabytes.
+const WAITING: usize = 8;
 
 /// How long a frame takes in arrivals where none follows at a given time.
 const UNTIMED: Duration = Duration::from_millis(8);
@@ -38,14 +41,15 @@ struct Shown {
 }
 
 /// How the UI thread gets rid of documents that it shows no more.
-#[derive(Clone)]
-pub enum Clearing {
+#[derive(Clone, Copy)]
+pub enum Clearing<'u> {
     /// By a pool that is drained to the end in every frame, as Cocos2d-x does.
     Whole,
     /// By the frame's pool, which is drained as far as the frame has time.
     Budget,
-    /// By a pool that is handed to another thread; what is left, within the budget.
-    Handoff(ThreadHandle),
+    /// By a pool that is handed to another thread, unless that has enough to do; what is
+    /// left, within the budget.
+    Handoff(&'u Looper),
 }
 
 /// What the UI thread has seen.
@@ -95,7 +99,7 @@ pub struct Ui<'u> {
     /// Documents sent by all workers so far.
     sent: &'u AtomicU64,
     names: Vec<&'u str>,
-    clearing: Clearing,
+    clearing: Clearing<'u>,
     proxy: FrameProxy,
     /// For a frame's arrivals.
     time: Duration,
@@ -109,7 +113,7 @@ impl<'u> Ui<'u> {
         arrivals: Receiver<Arrival>,
         sent: &'u AtomicU64,
         names: Vec<&'u str>,
-        clearing: Clearing,
+        clearing: Clearing<'u>,
         proxy: FrameProxy,
         interval: Option<Duration>,
     ) -> Self {
@@ -220,7 +224,7 @@ impl<'u> Ui<'u> {
     /// Not released at once: this frame may still draw it.
     fn take_down(&mut self, pool: &AutoreleasePool, shown: Shown) {
         match self.clearing {
-            Clearing::Handoff(_) => {
+            Clearing::Handoff(reclaimer) if reclaimer.waiting() + self.handoff.len() < WAITING => {
                 self.handoff.autorelease(shown.root);
                 self.seen.reclaimed += 1;
             }
@@ -235,8 +239,8 @@ impl<'u> Ui<'u> {
     }
 
     fn hand_over(&mut self) {
-        if let Clearing::Handoff(thread) = &self.clearing {
-            self.handoff.drain_on(thread);
+        if let Clearing::Handoff(reclaimer) = self.clearing {
+            self.handoff.drain_on(reclaimer.thread());
         }
     }
 

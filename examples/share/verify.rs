@@ -121,9 +121,9 @@ fn reclaimed(run: &Run) -> Check {
     let handed: u64 = run.threads.iter().map(|t| t.totals.handed_over).sum();
     Check {
         what: "reclaimed",
-        holds: handed == run.seen.reclaimed && handed == run.seen.taken,
+        holds: handed == run.seen.reclaimed,
         finding: format!(
-            "{} documents taken down, {} handed to the reclaimer",
+            "{} documents handed to the reclaimer, {} counted by the library",
             grouped(run.seen.reclaimed),
             grouped(handed)
         ),

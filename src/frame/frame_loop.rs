@@ -7,6 +7,7 @@ use super::proxy::FrameProxy;
 use super::report::FrameReport;
 use crate::pool::budget::Budget;
 use crate::pool::guard::{AutoreleasePool, named_scope};
+use crate::pool::local::{self, Local};
 use crate::sync::elapsed;
 use crate::thread::bell::WakeHook;
 use crate::thread::handle::ThreadHandle;
@@ -246,20 +247,25 @@ impl FrameLoop {
         self.port.grant();
         let (port, events, last) = (&*self.port, &mut self.events, self.last.as_ref());
         let config = &self.config;
-        let (round, drained) = named_scope("frame", |pool| {
-            if let Some(events) = events {
-                events(pool);
-            }
-            let round = port.round(Task::run);
-            let mut frame = Frame {
-                pool,
-                index,
-                times,
-                last,
-            };
-            f(&mut frame);
-            let spent = elapsed().saturating_sub(began);
-            (round, pool.drain_within(config.drain_budget(spent)))
+        let (round, drained) = local::with(|local| {
+            named_scope("frame", |pool| {
+                // Pools that are closed in a frame leave to its end what others have sent.
+                let held = local.map(Local::hold_mail);
+                if let Some(events) = events {
+                    events(pool);
+                }
+                let round = port.round(Task::run);
+                let mut frame = Frame {
+                    pool,
+                    index,
+                    times,
+                    last,
+                };
+                f(&mut frame);
+                drop(held);
+                let spent = elapsed().saturating_sub(began);
+                (round, pool.drain_within(config.drain_budget(spent)))
+            })
         });
         let report = FrameReport {
             index,

@@ -2,10 +2,11 @@
 
 use super::agenda::PostId;
 use super::call::Rendezvous;
-use super::port::{Port, Task, collect, work};
+use super::port::{Port, Task, work};
 use super::proxy::LooperProxy;
 use crate::pool::budget::Budget;
 use crate::pool::guard::named_scope;
+use crate::pool::local::{self, Local};
 use crate::sync::thread::{self, JoinHandle};
 use crate::thread::exit::thread_exit;
 use crate::thread::handle::{Closed, ThreadHandle};
@@ -98,7 +99,7 @@ impl Looper {
         Self::reclaimer_bounded(name, BOUND)
     }
 
-    /// The same, with a bound: if already so many references wait for the thread, a
+    /// The same, with a bound: if already so many references wait to be released, a
     /// sender releases by itself, at once. So memory stays bounded when senders are faster, and
     /// senders become slower.
     ///
@@ -136,6 +137,13 @@ impl Looper {
     /// The thread, as others see it.
     pub fn thread(&self) -> &ThreadHandle {
         &self.port.thread
+    }
+
+    /// How many references that were sent to a [reclaimer](Self::reclaimer) are still to be
+    /// released; 0 for other loopers. For senders that would rather release later than
+    /// wait.
+    pub fn waiting(&self) -> usize {
+        self.port.thread.0.waiting() as usize
     }
 
     /// The looper, for those who only send to it and may outlive it.
@@ -228,10 +236,10 @@ fn serve(port: &Port) {
 }
 
 fn command(task: Task) {
-    named_scope("command", |_| {
-        task.run();
-        // What others have sent is not for the drain of this pool, but for later.
-        collect();
+    local::with(|local| {
+        // What others have sent is not for the drains of a command, but for later.
+        let _held = local.map(Local::hold_mail);
+        named_scope("command", |_| task.run());
     });
 }
 

@@ -280,7 +280,7 @@ impl fmt::Debug for Port {
 pub(super) fn work(name: &'static str, budget: Budget, f: impl FnOnce()) {
     let work = |pool: &mut AutoreleasePool| {
         f();
-        pool.drain_within(budget);
+        pool.drain_coarsely(budget);
     };
     if let Err(payload) = catch_unwind(|| named_scope(name, work)) {
         report(payload);

@@ -121,17 +121,17 @@ impl Backlog {
 
 /// Moves what is in a pool to the backlog, and works at that within the budget.
 /// Destructors feed the pool, which is current meanwhile, and with it the backlog.
-pub(crate) fn drain_pool(head: &Head, budget: Budget) -> (Drained, Option<Payload>) {
+pub(crate) fn drain_pool(head: &Head, meter: Meter) -> (Drained, Option<Payload>) {
     // SAFETY: an open pool's stack is there.
     let stack = unsafe { &*head.stack.get() };
     head.unpin();
     head.set_frugal(true);
-    Work::new(stack, head, budget).run(true)
+    Work::new(stack, head, meter).run(true)
 }
 
 /// Works at a backlog within the budget. Destructors feed the root pool.
 pub(crate) fn drain(stack: &Stack, budget: Budget) -> (Drained, Option<Payload>) {
-    Work::new(stack, &stack.root, budget).run(false)
+    Work::new(stack, &stack.root, Meter::new(budget)).run(false)
 }
 
 /// A budgeted drain.
@@ -148,13 +148,13 @@ struct Work<'d> {
 }
 
 impl<'d> Work<'d> {
-    fn new(stack: &'d Stack, head: &'d Head, budget: Budget) -> Self {
+    fn new(stack: &'d Stack, head: &'d Head, meter: Meter) -> Self {
         Self {
             stack,
             local: stack.local(),
             head,
             scope: Scope::enter_queueing(),
-            meter: Meter::new(budget),
+            meter,
             panics: FirstPanic::default(),
             generation: 0,
         }
@@ -224,7 +224,10 @@ impl<'d> Work<'d> {
         };
         ORPHANS.run_one(orphan, |orphan| match item(orphan) {
             Item::One(thin) => self.release(thin, 1),
-            many => self.stack.backlog.put_last(many),
+            many => {
+                self.adopted(&many);
+                self.stack.backlog.put_last(many);
+            }
         });
         true
     }
@@ -239,7 +242,11 @@ impl<'d> Work<'d> {
                     self.stack.stats.released.add(u64::from(n));
                     n == 0
                 }
-                Item::Foreign(entries) => self.entry(entries) == 0,
+                Item::Foreign(entries) => {
+                    let n = self.entry(entries);
+                    self.done(n);
+                    n == 0
+                }
                 Item::Dead(objects) => match objects.pop() {
                     Some(object) => {
                         self.dead(object);
@@ -247,7 +254,10 @@ impl<'d> Work<'d> {
                     }
                     None => true,
                 },
-                Item::One(thin) => return self.release(*thin, 1),
+                Item::One(thin) => {
+                    self.release(*thin, 1);
+                    return self.done(1);
+                }
                 Item::OneDead(thin) => return self.dead(*thin),
             };
             if done {
@@ -259,6 +269,20 @@ impl<'d> Work<'d> {
             if self.meter.is_spent() || self.meter.released() >= until {
                 return self.stack.backlog.put_first(item);
             }
+        }
+    }
+
+    /// Another thread's, which count here from now on if there is a bound.
+    fn adopted(&self, item: &Item) {
+        if let (Some(record), Item::Foreign(entries)) = (self.local.record(), item) {
+            record.adopt(entries.len() as u64);
+        }
+    }
+
+    /// `n` releases that other threads have sent are made.
+    fn done(&self, n: u32) {
+        if let Some(record) = self.local.record() {
+            record.done(u64::from(n));
         }
     }
 
@@ -359,7 +383,7 @@ impl<'d> Work<'d> {
 
 /// Moves releases that were sent here to the end of the backlog.
 pub(crate) fn take_mail(stack: &Stack) {
-    mail::take(stack.local(), |release| {
+    mail::take(stack.local(), |_, release| {
         stack.backlog.put_last(item(release));
     });
 }

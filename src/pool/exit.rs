@@ -184,8 +184,9 @@ impl Exit<'_> {
                         // What its destructor autoreleases must not end in a pool
                         // that was forgotten.
                         stacks(self.local).for_each(Stack::fall_back_to_root);
-                        mail::received(self.record, &message);
+                        let n = mail::admitted(&message);
                         mail::run(message, &scope, &mut panics);
+                        self.record.done(n);
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! `AutoreleasePool`: a pool that a guard owns.
 
 use super::backlog;
-use super::budget::{Budget, Drained};
+use super::budget::{Budget, Drained, Meter};
 use super::drain;
 use super::dump::PoolDump;
 use super::head::{Frame, Head, Kind};
@@ -215,7 +215,16 @@ impl AutoreleasePool {
     /// ```
     pub fn drain_within(&mut self, budget: Budget) -> Drained {
         let local = self.local();
-        let (drained, panic) = backlog::drain_pool(self.head(), local.allowed(budget));
+        self.drain_by(Meter::new(local.allowed(budget)))
+    }
+
+    /// The same, where nobody looks at what took longest.
+    pub(crate) fn drain_coarsely(&mut self, budget: Budget) -> Drained {
+        self.drain_by(Meter::coarse(self.local().allowed(budget)))
+    }
+
+    fn drain_by(&mut self, meter: Meter) -> Drained {
+        let (drained, panic) = backlog::drain_pool(self.head(), meter);
         if let Some(payload) = panic {
             resume_or_report(payload);
         }

@@ -47,6 +47,9 @@ pub(crate) struct Local {
     guards: Cell<usize>,
     /// Orphans that a budgeted drain has taken and not got round to.
     orphans: UnsafeCell<Chain>,
+    /// Whether drains leave alone what other threads have sent: the loop that is going
+    /// on releases it within its budget.
+    held: Cell<bool>,
     /// Closures that were posted, oldest first.
     posted: UnsafeCell<VecDeque<Message>>,
 }
@@ -123,6 +126,7 @@ impl Local {
             record,
             guards: Cell::new(0),
             orphans: UnsafeCell::new(Chain::EMPTY),
+            held: Cell::new(false),
             posted: UnsafeCell::new(VecDeque::new()),
         });
         // SAFETY: just made.
@@ -208,9 +212,10 @@ impl Local {
 
     #[inline]
     pub(crate) fn has_mail(&self) -> bool {
-        self.record().is_some_and(|record| record.inbox.has_mail())
+        let is_there = self.record().is_some_and(|record| record.inbox.has_mail())
             || ORPHANS.has_releases()
-            || self.has_kept_orphans()
+            || self.has_kept_orphans();
+        is_there && !self.held.get()
     }
 
     /// The head of this index, if there is one.
@@ -333,6 +338,14 @@ impl Local {
         unsafe { (*self.posted.get()).len() }
     }
 
+    /// Has drains leave mail alone until the guard goes.
+    pub(crate) fn hold_mail(&self) -> HeldMail<'_> {
+        HeldMail {
+            before: self.held.replace(true),
+            held: &self.held,
+        }
+    }
+
     /// The next orphan for a drain that may stop at any time.
     pub(crate) fn next_orphan(&self) -> Option<Message> {
         self.kept_orphan().or_else(|| {
@@ -397,6 +410,18 @@ impl Local {
                 this.guards.set(guards);
             }
         }
+    }
+}
+
+/// See [`Local::hold_mail`].
+pub(crate) struct HeldMail<'l> {
+    held: &'l Cell<bool>,
+    before: bool,
+}
+
+impl Drop for HeldMail<'_> {
+    fn drop(&mut self) {
+        self.held.set(self.before);
     }
 }
 

@@ -128,9 +128,11 @@ fn home() -> Arc<Record> {
 /// are released, closures put aside for `run_inbox`. Whether there was a release.
 pub(crate) fn deliver(local: &Local, scope: &Scope, panics: &mut FirstPanic) -> bool {
     let mut any = false;
-    take(local, |release| {
+    take(local, |record, release| {
         any = true;
+        let n = admitted(&release);
         run(release, scope, panics);
+        record.done(n);
     });
     while let Some(orphan) = local.kept_orphan() {
         any = true;
@@ -140,7 +142,7 @@ pub(crate) fn deliver(local: &Local, scope: &Scope, panics: &mut FirstPanic) -> 
 }
 
 /// Takes what is in the inbox: closures are put aside, releases handed to `release`.
-pub(super) fn take(local: &Local, mut release: impl FnMut(Message)) {
+pub(super) fn take(local: &Local, mut release: impl FnMut(&Record, Message)) {
     let Some(record) = local.record() else {
         return;
     };
@@ -148,20 +150,19 @@ pub(super) fn take(local: &Local, mut release: impl FnMut(Message)) {
         if message.kind() == Kind::Call {
             local.push_posted(message);
         } else {
-            received(record, &message);
-            release(message);
+            release(record, message);
         }
     }
 }
 
-/// A message that asks for releases waits no more.
-pub(super) fn received(record: &Record, message: &Message) {
-    record.done(match message.kind() {
+/// How many releases the sender of a message had to be [admitted](Record::admit) with.
+pub(super) fn admitted(message: &Message) -> u64 {
+    match message.kind() {
         Kind::Release => 1,
         Kind::Chain => PageChain::count(message) as u64,
         // Sent whatever the bound: they have nowhere else to go.
         Kind::Home | Kind::Dead | Kind::Call => 0,
-    });
+    }
 }
 
 /// Delivers the orphans alone, which need no thread of their own.

@@ -87,6 +87,18 @@ impl Record {
         false
     }
 
+    /// `n` more wait, whether there is room or not.
+    pub(crate) fn adopt(&self, n: u64) {
+        if self.bound.is_some() {
+            self.waiting.add_shared(n);
+        }
+    }
+
+    /// How many wait, if there is a bound.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting.get()
+    }
+
     /// `n` releases that were admitted have been made, or have found the thread gone.
     pub(crate) fn done(&self, n: u64) {
         if self.bound.is_some() {

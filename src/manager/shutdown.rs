@@ -153,19 +153,24 @@ impl PoolManager {
 }
 
 impl PoolManager {
+    /// How many entries there were; what others have sent is none.
     fn drain_whole_backlog(&self) -> usize {
         let whole = local::with(|local| {
             let stack = local?.find(self.namespace())?;
-            // What others have sent is no entry: it is left to `try_quiesce`.
-            (stack.backlog.len() > 0).then(|| backlog::drain(stack, Budget::All))
+            if stack.backlog.len() == 0 {
+                return None;
+            }
+            let before = stack.stats.released.get();
+            let (_, panic) = backlog::drain(stack, Budget::All);
+            Some((stack.stats.released.get() - before, panic))
         });
-        let Some((drained, panic)) = whole else {
+        let Some((released, panic)) = whole else {
             return 0;
         };
         if let Some(payload) = panic {
             resume_or_report(payload);
         }
-        drained.released
+        released as usize
     }
 
     /// The threads that use this manager, but for one.

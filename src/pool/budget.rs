@@ -166,3 +166,21 @@ impl Meter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::header::SizedClass;
+
+    #[test]
+    fn only_the_fine_one_says_what_took_longest() {
+        let class = SizedClass::<String>::CLASS;
+        for (mut meter, says) in [
+            (Meter::new(Budget::All), true),
+            (Meter::coarse(Budget::All), false),
+        ] {
+            meter.time(class, || ());
+            assert_eq!(meter.report(0).slowest.is_some(), says);
+        }
+    }
+}

@@ -594,3 +594,23 @@ fn settings_and_reports_say_what_they_are() {
         assert!(format!("{proxy:?}").contains("closed: true"));
     });
 }
+
+#[test]
+fn pools_closed_in_a_frame_leave_what_was_sent_to_its_end() {
+    fresh(|| {
+        let log = Log::new();
+        let me = PoolManager::global().current_thread().unwrap();
+        let mut frames = FrameLoop::new(FrameConfig::new());
+        frames.tick(|_| {
+            me.release(Ref::new(log.probe(1)));
+            autoreleasepool(|_| ());
+            assert_eq!(log.count(), 0);
+        });
+        assert_eq!(log.count(), 1);
+        // Afterwards they release it again; also if a frame has panicked.
+        panic_of(|| frames.tick(|_| panic!("no frame")));
+        me.release(Ref::new(log.probe(2)));
+        autoreleasepool(|_| ());
+        assert_eq!(log.count(), 2);
+    });
+}

@@ -1,6 +1,6 @@
 //! `Looper`: a worker that does what it is told, in order.
 
-use crate::support::{Log, events_of, listen, on_drop, wait_until};
+use crate::support::{Log, child, events_of, listen, on_drop, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Closed, FrameConfig, FrameLoop, FrameProxy, HandoffPool, HomeRef, Looper,
@@ -434,6 +434,79 @@ fn value_that_comes_home_wakes_a_looper_whatever_the_bound() {
     looper.shutdown().unwrap();
     let there = log.threads().iter().filter(|t| **t == id).count();
     assert_eq!((log.count(), there), (6, 5));
+}
+
+#[test]
+fn reclaimer_says_how_much_waits_until_it_is_released() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
+    assert_eq!(reclaimer.waiting(), 0);
+    let go = hold(&reclaimer);
+    reclaimer.thread().release(Ref::new(log.probe(0)));
+    let mut pool = HandoffPool::new();
+    for n in 1..10 {
+        pool.create(log.probe(n));
+    }
+    pool.drain_on(reclaimer.thread());
+    assert_eq!(reclaimer.waiting(), 10);
+    // What drains of its own release there waits no more, either.
+    let inside = reclaimer.proxy();
+    drop(go);
+    wait_until(|| reclaimer.waiting() == 0);
+    assert_eq!(log.count(), 10);
+    let go = hold(&reclaimer);
+    reclaimer.thread().release(Ref::new(log.probe(10)));
+    inside
+        .post(|| {
+            PoolManager::global().run_inbox();
+        })
+        .unwrap();
+    drop(go);
+    wait_until(|| log.count() == 11 && reclaimer.waiting() == 0);
+    assert_eq!(
+        looper().waiting(),
+        0,
+        "nobody counts where there is no bound"
+    );
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_a_reclaimer_takes_over_from_a_thread_that_has_ended_counts_too() {
+    child!(|| {
+        let log = Log::new();
+        let gone = thread::spawn(|| PoolManager::global().current_thread().unwrap());
+        let gone = gone.join().unwrap();
+        let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
+        let mut pool = HandoffPool::new();
+        for n in 0..10 {
+            pool.create(log.probe(n));
+        }
+        pool.drain_on(&gone);
+        // A drain of its takes the orphans up.
+        reclaimer.call(|| ()).unwrap();
+        wait_until(|| log.count() == 10 && reclaimer.waiting() == 0);
+        assert!(log.threads().iter().all(|id| *id == id_of(&reclaimer)));
+    })
+    .assert_success();
+}
+
+#[test]
+fn pools_closed_in_a_command_leave_what_was_sent_to_the_looper() {
+    let log = Log::new();
+    let looper = looper();
+    let (to, seen) = (looper.thread().clone(), log.clone());
+    let inside = looper.call(move || {
+        to.release(Ref::new(seen.probe(1)));
+        autoreleasepool(|_| ());
+        let inside = seen.count();
+        // That is so for the time of the command only.
+        (inside, seen)
+    });
+    let (inside, seen) = inside.unwrap();
+    assert_eq!(inside, 0);
+    wait_until(|| seen.count() == 1);
+    looper.shutdown().unwrap();
 }
 
 #[test]

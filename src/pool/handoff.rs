@@ -95,7 +95,8 @@ impl HandoffPool {
     /// [bounded reclaimer](crate::Looper::reclaimer_bounded) that has fallen too far behind,
     /// they are released here, at once.
     ///
-    /// Lock-free, unless the thread sleeps in a loop and is to be woken. Entries that come in while that thread drains
+    /// Lock-free, unless the thread sleeps in a loop and is to be woken. Entries that come in
+    /// while that thread drains
     /// [within a budget](crate::AutoreleasePool::drain_within) are released by and by.
     pub fn drain_on(&mut self, to: &ThreadHandle) -> usize {
         let n = self.len();

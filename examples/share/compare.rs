@@ -94,11 +94,9 @@ fn all_means(workers: usize) -> Vec<Means> {
     let mut all = vec![means("Rc, pools of one thread", 1, KeysOf::Each, plain)];
     all.push(means("releasepool", 1, KeysOf::All, ours));
     all.push(means("pools behind a mutex", 1, KeysOf::All, locked));
-    if workers > 1 {
-        for keys in [KeysOf::All, KeysOf::Each] {
-            all.push(means("releasepool", workers, keys, ours));
-            all.push(means("pools behind a mutex", workers, keys, locked));
-        }
+    for keys in [KeysOf::All, KeysOf::Each] {
+        all.push(means("releasepool", workers, keys, ours));
+        all.push(means("pools behind a mutex", workers, keys, locked));
     }
     all
 }
@@ -123,7 +121,8 @@ pub fn compare(
     run: &Run,
     progress: &mut Progress,
 ) -> Result<Comparison, Error> {
-    let workers = options.workers;
+    // There is no UI thread that would want a processor.
+    let workers = options.workers + 1;
     let means = all_means(workers);
     progress.note("comparing with other means");
     let mut turn = Turn {

@@ -3,6 +3,7 @@
 //! * [`pools`]: nested, named, out of order, implicit, of own managers
 //! * [`objects`]: references, weak ones, trees, chains
 //! * [`mail`]: between threads, ended ones included
+//! * [`sharing`]: handed over, kept at home, in slots, drained by parts
 //! * [`trouble`]: destructors that panic or use pools
 //! * [`tokens`]: tokens, and their misuse
 //! * [`teardown`]: what destructors of thread-locals do
@@ -10,6 +11,7 @@
 mod mail;
 mod objects;
 mod pools;
+mod sharing;
 pub mod teardown;
 mod tokens;
 mod trouble;
@@ -38,6 +40,10 @@ const JOBS: &[Job] = &[
     mail::release_to_ui,
     mail::to_some_thread,
     mail::look_up,
+    sharing::handoff,
+    sharing::budget,
+    sharing::home,
+    sharing::slot,
     trouble::bombs,
     trouble::busy,
     tokens::nested,

@@ -2,9 +2,9 @@
 
 use crate::dice::Dice;
 use crate::ledger::{LEDGER, fail};
-use crate::payload::Thing;
+use crate::payload::{Item, Thing};
 use crate::ui;
-use releasepool::{Ref, ThreadHandle, Weak};
+use releasepool::{OptionSlot, Ref, ThreadHandle, Weak};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,6 +24,8 @@ pub struct Stage {
     slots: [Mutex<Option<Ref<dyn Thing>>>; SLOTS],
     weak: [Mutex<Option<Weak<dyn Thing>>>; SLOTS],
     handles: Mutex<VecDeque<ThreadHandle>>,
+    /// For all to load, and to replace.
+    pub latest: OptionSlot<Item>,
 }
 
 /// A worker that panics does so without a lock.
@@ -40,6 +42,7 @@ impl Stage {
             slots: [const { Mutex::new(None) }; SLOTS],
             weak: [const { Mutex::new(None) }; SLOTS],
             handles: Mutex::default(),
+            latest: OptionSlot::new(None),
         }
     }
 
@@ -92,6 +95,7 @@ impl Stage {
     pub fn clear(&self) {
         self.slots.iter().for_each(|slot| drop(lock(slot).take()));
         self.weak.iter().for_each(|slot| drop(lock(slot).take()));
+        self.latest.store(None);
         let handles = std::mem::take(&mut *lock(&self.handles));
         if handles.iter().any(ThreadHandle::is_alive) {
             fail("a thread lives that has been joined");

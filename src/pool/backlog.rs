@@ -260,7 +260,8 @@ impl<'d> Work<'d> {
                 }
                 Item::OneDead(thin) => return self.dead(*thin),
             };
-            if done {
+            // Its pages would be lost if nobody came for more.
+            if done || item.len() == 0 {
                 if let Item::Own(entries) | Item::Foreign(entries) = item {
                     entries.clear(&self.local.pages);
                 }

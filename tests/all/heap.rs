@@ -4,7 +4,8 @@
 use crate::support::resident;
 use crate::support::{child, fresh, panic_of};
 use releasepool::{
-    AutoreleasePool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool, event,
+    AutoreleasePool, Budget, HandoffPool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool,
+    event,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -193,6 +194,34 @@ fn a_thread_that_ends_with_entries_in_its_root_pool_leaves_nothing() {
         event::set_hook(Some(|_| ()));
         let left = left_over(200, || {
             thread::spawn(|| autorelease(Ref::new(0))).join().unwrap();
+        });
+        assert!(left < 4_096, "{left} bytes after 200 threads");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn drains_by_parts_leave_nothing() {
+    let child = child!(|| {
+        // However far they get: to the middle, and to the end and no further.
+        let mut most = 0;
+        let left = left_over(200, || {
+            most = (most + 1) % 8;
+            let drain = move || {
+                let mut pool = AutoreleasePool::new();
+                let mut handoff = HandoffPool::new();
+                for n in 0..3 {
+                    pool.create(Ref::new(vec![n]));
+                    handoff.create(vec![n]);
+                }
+                pool.drain_within(Budget::Count(most));
+                if most % 2 == 0 {
+                    handoff.drain_on(&PoolManager::global().current_thread().unwrap());
+                    pool.drain_within(Budget::Count(most));
+                }
+            };
+            thread::spawn(drain).join().unwrap();
         });
         assert!(left < 4_096, "{left} bytes after 200 threads");
     });

@@ -1,0 +1,84 @@
+//! What is handed over, kept at home, loaded from slots, and drained by parts.
+
+use crate::ledger::{fail, same};
+use crate::payload::{Item, Thing};
+use crate::stage::post;
+use crate::worker::Worker;
+use releasepool::{
+    AutoreleasePool, Budget, HandoffPool, HomeRef, PoolManager, Ref, autoreleasepool,
+};
+
+/// A whole pool to the UI thread, or to one that may be leaving just now.
+pub fn handoff(worker: &mut Worker) {
+    let mut pool = HandoffPool::new();
+    let n = worker.dice.in_range(1..600);
+    for number in 0..n {
+        pool.create(Item::new(number)).look();
+    }
+    let to = match worker.dice.in_range(0..3) {
+        0 => None,
+        1 => Some(worker.stage.ui.clone()),
+        _ => worker.stage.some_handle(&mut worker.dice),
+    };
+    if let Some(to) = to {
+        same("entries handed over", pool.drain_on(&to) as u64, n);
+    }
+    // Else released here.
+}
+
+/// A pool that is drained by parts. What is left is for later, or for the thread's end.
+pub fn budget(worker: &mut Worker) {
+    let mut pool = AutoreleasePool::new();
+    for number in 0..worker.dice.in_range(1..50) {
+        pool.create((Item::new(number), Ref::new(Item::new(number))));
+    }
+    let most = worker.dice.index(40);
+    let drained = pool.drain_within(Budget::Count(most));
+    if drained.released > most {
+        fail("a drain within a budget did more than that");
+    }
+    if worker.dice.once_in(3) {
+        PoolManager::global().drain_backlog(Budget::All);
+    }
+}
+
+/// A value that dies here, unless this thread is gone by then.
+pub fn home(worker: &mut Worker) {
+    let value = HomeRef::new_or_anywhere(Item::new(5));
+    match value.get() {
+        Some(item) => item.look(),
+        None => fail("a value is not at home where it was made"),
+    }
+    let (there, key) = (value.clone(), value.home());
+    let look = move || {
+        let here = PoolManager::global().current_thread().map(|t| t.key());
+        if there.get().is_some() != (here == Some(key)) {
+            fail("a value is reachable elsewhere than at home");
+        }
+    };
+    post(&worker.stage.ui, look);
+    if worker.dice.once_in(2) {
+        drop(value);
+    } else if let Some(to) = worker.stage.some_handle(&mut worker.dice) {
+        post(&to, move || drop(value));
+    }
+}
+
+/// What all threads load, and replace.
+pub fn slot(worker: &mut Worker) {
+    let latest = &worker.stage.latest;
+    autoreleasepool(|pool| {
+        for _ in 0..worker.dice.in_range(1..20) {
+            if let Some(item) = latest.load(pool) {
+                item.look();
+            }
+        }
+        if worker.dice.once_in(3) {
+            latest.store(Some(Ref::new(Item::new(3))));
+        } else if worker.dice.once_in(5) {
+            if let Some(before) = latest.swap(Some(Ref::new(Item::new(4)))) {
+                before.look();
+            }
+        }
+    });
+}

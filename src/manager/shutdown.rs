@@ -120,6 +120,8 @@ impl PoolManager {
         if let (_, Some(payload)) = self.try_quiesce(deadline) {
             panics.note(payload);
         }
+        // What all this has autoreleased without a pool.
+        panics.guard(|| released += self.drain_root());
         let me = current_key();
         for stats in self.others(me) {
             stats.ask();

@@ -181,6 +181,9 @@ impl<'d> Work<'d> {
             }
             if self.scope.outermost && self.stack.stats.is_asked() {
                 drain_asked(self.head, self.stack, None, &self.scope, &mut self.panics);
+                if collect {
+                    self.collect();
+                }
             }
             self.keep_the_dead();
         }

@@ -94,12 +94,16 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
         if scope.outermost && mail && local.has_mail() {
             run.mail(local, &mut panics);
         }
+        if scope.outermost && stack.stats.is_asked() {
+            drain_asked(head, stack, limit, &scope, &mut panics);
+            // If destructors feed it for ever: who closes the pool leaks what is in it.
+            if run.cut.get().is_none() && !head.entries.is_empty() {
+                run.new_entries(&mut panics);
+            }
+        }
         released = run.released.get();
         cut = run.cut.get();
         stack.stats.released.add(released as u64);
-        if scope.outermost && stack.stats.is_asked() {
-            drain_asked(head, stack, limit, &scope, &mut panics);
-        }
     }
     if std::ptr::eq(head, &stack.root) {
         stack.stats.root_was_drained(head.entries.len());
@@ -112,7 +116,8 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
     }
 }
 
-/// Does what `shutdown` has asked this thread for.
+/// Does what `shutdown` has asked this thread for, in the middle of a drain of `head`:
+/// whatever destructors feed by it is empty afterwards, unless that goes on for ever.
 #[cold]
 #[inline(never)]
 pub(super) fn drain_asked(
@@ -123,20 +128,32 @@ pub(super) fn drain_asked(
     panics: &mut FirstPanic,
 ) {
     stack.stats.answer();
-    if !std::ptr::eq(head, &stack.root) {
-        let outcome = drain(&stack.root, limit);
-        if let Some(payload) = outcome.panic {
-            panics.note(payload);
+    for _ in 0..WARN_AT {
+        let mut cut = false;
+        if stack.backlog.len() > 0 {
+            if let (_, Some(payload)) = backlog::drain(stack, Budget::All) {
+                panics.note(payload);
+            }
         }
-    }
-    if stack.backlog.len() > 0 {
-        if let (_, Some(payload)) = backlog::drain(stack, Budget::All) {
-            panics.note(payload);
+        // The same, perhaps: then it is empty the second time.
+        for pool in [&stack.root, head] {
+            if !pool.entries.is_empty() {
+                let outcome = drain(pool, limit);
+                cut |= outcome.cut.is_some();
+                if let Some(payload) = outcome.panic {
+                    panics.note(payload);
+                }
+            }
+        }
+        // What those drains queued, as they were not the outermost. Here `head` is the
+        // current pool.
+        scope.settle_all(panics);
+        let pools_are_empty = stack.root.entries.is_empty() && head.entries.is_empty();
+        if cut || pools_are_empty && stack.backlog.len() == 0 {
+            break;
         }
     }
     stack.namespace.changed.wake();
-    // What that drain queued, as it was not the outermost.
-    scope.settle_all(panics);
 }
 
 /// Releases what came from elsewhere, newest first, to the end, and gives the pages

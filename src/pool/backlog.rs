@@ -143,6 +143,9 @@ struct Work<'d> {
     scope: Scope,
     meter: Meter,
     panics: FirstPanic,
+    /// Whether it has taken the orphans that were there: those that come meanwhile are for
+    /// others, as they may come for ever.
+    has_orphans: bool,
     /// How often destructors have fed the pool.
     generation: u32,
 }
@@ -156,6 +159,7 @@ impl<'d> Work<'d> {
             scope: Scope::enter_queueing(),
             meter,
             panics: FirstPanic::default(),
+            has_orphans: false,
             generation: 0,
         }
     }
@@ -222,7 +226,12 @@ impl<'d> Work<'d> {
     }
 
     fn orphan(&mut self) -> bool {
-        let Some(orphan) = self.local.next_orphan() else {
+        let kept = self.local.kept_orphan();
+        let orphan = kept.or_else(|| {
+            let has_orphans = std::mem::replace(&mut self.has_orphans, true);
+            (!has_orphans).then(|| self.local.next_orphan()).flatten()
+        });
+        let Some(orphan) = orphan else {
             return false;
         };
         ORPHANS.run_one(orphan, |orphan| match item(orphan) {
@@ -309,10 +318,16 @@ impl<'d> Work<'d> {
         // SAFETY: as above.
         match unsafe { checked(thin, object.count.release_many(n)) } {
             Released::Alive => self.meter.quick(),
-            // SAFETY: as `release_many` said.
-            Released::Sole if self.scope.deep => unsafe { self.scope.queue_sole(thin) },
-            // SAFETY: as `release_many` said.
-            Released::Last if self.scope.deep => unsafe { self.scope.destroy_last(thin) },
+            Released::Sole if self.scope.deep => {
+                // SAFETY: as `release_many` said.
+                unsafe { self.scope.queue_sole(thin) };
+                self.meter.quick();
+            }
+            Released::Last if self.scope.deep => {
+                // SAFETY: as `release_many` said.
+                unsafe { self.scope.destroy_last(thin) };
+                self.meter.quick();
+            }
             Released::Sole if !class.has_destructor => {
                 tally_destroyed(1);
                 // SAFETY: as `release_many` said.

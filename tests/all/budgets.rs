@@ -10,6 +10,8 @@ use releasepool::{
 };
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 fn global() -> &'static PoolManager {
@@ -570,5 +572,64 @@ fn endless_regeneration_is_reported() {
         pool.create(Phoenix(2_000));
         assert_eq!(pool.drain_within(Budget::All).released, 2_001);
         assert_eq!(events(EventKind::EndlessDrain).len(), 1);
+    });
+}
+
+/// An orphan whose end is the beginning of another.
+struct Again {
+    gone: ThreadHandle,
+    generations: Arc<AtomicUsize>,
+}
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        // Not for ever, so that a failure is seen.
+        if self.generations.fetch_add(1, Ordering::Relaxed) < 10_000 {
+            let (gone, generations) = (self.gone.clone(), self.generations.clone());
+            self.gone.release(Ref::new(Again { gone, generations }));
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn orphans_that_come_meanwhile_are_for_later() {
+    child!(|| {
+        let gone = fresh_to_the_end(me);
+        let generations = Arc::new(AtomicUsize::new(0));
+        let first = Again {
+            gone: gone.clone(),
+            generations: generations.clone(),
+        };
+        gone.release(Ref::new(first));
+        for done in 1..4 {
+            AutoreleasePool::new().drain_within(Budget::All);
+            assert_eq!(generations.load(Ordering::Relaxed), done);
+        }
+    })
+    .assert_success();
+}
+
+#[test]
+fn time_is_looked_at_deep_inside_a_destructor_too() {
+    fn deep(levels: u32) -> usize {
+        if levels > 0 {
+            let space = std::hint::black_box([0u8; 1024]);
+            let remaining = deep(levels - 1);
+            std::hint::black_box(&space);
+            return remaining;
+        }
+        let mut pool = AutoreleasePool::new();
+        for n in 0..100 {
+            pool.create(Box::new(n));
+        }
+        pool.drain_within(Budget::Time(Duration::from_nanos(1)))
+            .remaining
+    }
+    fresh(|| {
+        let remaining = Rc::new(Cell::new(0));
+        let inner = remaining.clone();
+        drop(Ref::new(on_drop(move || inner.set(deep(64)))));
+        assert_eq!(remaining.get(), 84);
     });
 }

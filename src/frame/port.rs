@@ -251,9 +251,15 @@ impl Port {
     }
 }
 
-/// Whether drains have left something.
+/// Whether drains have left something that the next one goes on with.
 fn has_backlog() -> bool {
-    local::with(|local| local.is_some_and(|local| local.first.backlog.len() > 0))
+    local::with(|local| {
+        local.is_some_and(|local| {
+            // Orphans that were taken nobody else can get at; drains inside a destructor
+            // leave them alone.
+            local.first.backlog.len() > 0 || !in_destructor() && local.has_kept_orphans()
+        })
+    })
 }
 
 /// Takes what is in the inbox: closures are put aside, releases go to the backlog, so

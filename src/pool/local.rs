@@ -358,7 +358,7 @@ impl Local {
     }
 
     #[inline]
-    fn has_kept_orphans(&self) -> bool {
+    pub(crate) fn has_kept_orphans(&self) -> bool {
         // SAFETY: as in `next_orphan`.
         !unsafe { &*self.orphans.get() }.is_empty()
     }

@@ -1,6 +1,6 @@
 //! `Looper`: a worker that does what it is told, in order.
 
-use crate::support::{Log, child, events_of, listen, on_drop, wait_until};
+use crate::support::{Log, child, events_of, fresh_to_the_end, listen, on_drop, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Closed, FrameConfig, FrameLoop, FrameProxy, HandoffPool, HomeRef, Looper,
@@ -600,4 +600,38 @@ fn names_that_cannot_be_are_refused_before_anything_happens() {
     assert!(proxy.cancel(id));
     looper.shutdown().unwrap();
     assert!(format!("{proxy:?}").contains("closed: true"));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn looper_does_not_sleep_on_orphans_that_it_has_taken() {
+    child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap());
+        for id in 0..100 {
+            let log = log.clone();
+            // Too much for the time between two commands.
+            gone.release(Ref::new(AtDrop(Some(Box::new(move || {
+                thread::sleep(Duration::from_micros(500));
+                log.note(id);
+            })))));
+        }
+        let looper = looper();
+        looper.post(|| ()).unwrap();
+        // Nobody sends it anything more, and nobody else can have them.
+        wait_until(|| log.count() == 100);
+        looper.shutdown().unwrap();
+    })
+    .assert_success();
+}
+
+/// Runs a closure when it dies, on whichever thread.
+struct AtDrop(Option<Box<dyn FnOnce() + Send + Sync>>);
+
+impl Drop for AtDrop {
+    fn drop(&mut self) {
+        if let Some(f) = self.0.take() {
+            f();
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::pool::budget::Budget;
 use crate::pool::guard::{AutoreleasePool, named_scope};
 use crate::pool::local::{self, Local};
 use crate::sync::elapsed;
-use crate::thread::bell::WakeHook;
+use crate::thread::bell::{OuterHook, WakeHook, let_go};
 use crate::thread::handle::ThreadHandle;
 use crate::thread::record;
 use std::fmt;
@@ -83,7 +83,9 @@ pub struct FrameLoop {
     began: Option<Duration>,
     index: u64,
     last: Option<FrameReport>,
-    hooked: bool,
+    hook: Option<WakeHook>,
+    /// That of a loop which this one is inside of: it is set again when ours is not any more.
+    outer: Option<OuterHook>,
     /// It stays on its thread.
     _thread: PhantomData<*mut ()>,
 }
@@ -106,7 +108,8 @@ impl FrameLoop {
             began: None,
             index: 0,
             last: None,
-            hooked: false,
+            hook: None,
+            outer: None,
             _thread: PhantomData,
         }
     }
@@ -147,9 +150,24 @@ impl FrameLoop {
     }
 
     fn hook(&mut self, hook: Option<WakeHook>) {
-        self.hooked = hook.is_some();
-        self.port.thread.0.bell.set_hook(hook);
-        if self.hooked {
+        let bell = &self.port.thread.0.bell;
+        if self.hook.is_none() {
+            self.outer = bell.hook().as_ref().map(Arc::downgrade);
+        }
+        let old = std::mem::replace(&mut self.hook, hook);
+        // Not if a loop has set its own since, which outlives us.
+        let set = bell.hook();
+        let is_ours = set.is_none()
+            || set
+                .zip(old.as_ref())
+                .is_some_and(|(a, b)| Arc::ptr_eq(&a, b));
+        if self.hook.is_some() || is_ours {
+            let outer = || self.outer.as_ref()?.upgrade();
+            let before = bell.set_hook(self.hook.clone().or_else(outer));
+            before.into_iter().for_each(let_go);
+        }
+        old.into_iter().for_each(let_go);
+        if self.hook.is_some() {
             self.port.disarm();
             self.port.arm();
         }
@@ -213,7 +231,9 @@ impl FrameLoop {
     /// The host need not be told of anything until the end of this.
     fn awake(&self) -> Option<ArmAtEnd> {
         self.port.disarm();
-        self.hooked.then(|| ArmAtEnd(self.port.clone()))
+        // The hook may be that of a loop which this one is inside of.
+        let has_hook = self.port.thread.0.bell.has_hook();
+        has_hook.then(|| ArmAtEnd(self.port.clone()))
     }
 
     /// Waits until a frame is to be made.
@@ -294,10 +314,8 @@ impl Drop for ArmAtEnd {
 /// Closes the loop: [the order](crate::frame#the-end-of-a-loop).
 impl Drop for FrameLoop {
     fn drop(&mut self) {
-        if self.hooked {
-            self.port.thread.0.bell.set_hook(None);
-        }
-        self.port.disarm();
+        self.hook(None);
+        let _armed = self.awake();
         work("last frame", Budget::All, || self.port.close(Task::run));
     }
 }

@@ -7,11 +7,14 @@
 use crate::sync::{Parker, catch_unwind};
 use crate::unwind::report;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// What a foreign event loop wants called.
 pub(crate) type WakeHook = Arc<dyn Fn() + Send + Sync>;
+
+/// One that is gone when its loop is.
+pub(crate) type OuterHook = Weak<dyn Fn() + Send + Sync>;
 
 pub(crate) struct Bell {
     parker: Parker,
@@ -32,12 +35,13 @@ impl Bell {
     #[cold]
     pub(crate) fn ring(&self) {
         self.parker.unpark();
-        let hook = self.lock().clone();
+        let hook = self.hook();
         if let Some(hook) = hook {
             // Who sends has nothing to do with the panics of who is sent to.
             if let Err(payload) = catch_unwind(|| hook()) {
                 report(payload);
             }
+            let_go(hook);
         }
     }
 
@@ -51,11 +55,27 @@ impl Bell {
         self.parker.park(limit);
     }
 
-    /// Has `hook` called from now on when it rings.
-    pub(crate) fn set_hook(&self, hook: Option<WakeHook>) {
-        let old = std::mem::replace(&mut *self.lock(), hook);
-        // Not under the lock: its destructor is foreign code.
-        drop(old);
+    /// Has `hook` called from now on when it rings. Gives the one before.
+    #[must_use = "its destructor is foreign code: see `let_go`"]
+    pub(crate) fn set_hook(&self, hook: Option<WakeHook>) -> Option<WakeHook> {
+        std::mem::replace(&mut *self.lock(), hook)
+    }
+
+    pub(crate) fn hook(&self) -> Option<WakeHook> {
+        self.lock().clone()
+    }
+
+    /// Whether a hook is set.
+    pub(crate) fn has_hook(&self) -> bool {
+        self.lock().is_some()
+    }
+}
+
+/// Drops a hook. If it is the last reference its destructor runs, which may panic: neither
+/// may a sender hear of that, nor a loop be left half closed by it.
+pub(crate) fn let_go(hook: WakeHook) {
+    if let Err(payload) = catch_unwind(|| drop(hook)) {
+        report(payload);
     }
 }
 

@@ -1,6 +1,7 @@
 //! `FrameLoop`: what a frame does, in which order, and when there is one.
 
 use crate::support::{Log, child, events, fresh, on_drop, panic_of, wait_until};
+use crate::wake_hooks::Told;
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, FrameConfig, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
@@ -10,7 +11,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Wake, Waker};
+use std::task::Waker;
 use std::thread;
 use std::time::Duration;
 
@@ -446,115 +447,6 @@ fn requests_before_a_frame_are_one_and_one_inside_is_for_the_next() {
             enough(calls.load(Ordering::Relaxed) == 1)
         });
         assert_eq!(count, 5);
-    });
-}
-
-/// Counts how often the host is told.
-#[derive(Default)]
-struct Told(AtomicUsize);
-
-impl Told {
-    fn take(&self) -> usize {
-        self.0.swap(0, Ordering::Relaxed)
-    }
-
-    fn note(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl Wake for Told {
-    fn wake(self: Arc<Self>) {
-        self.note();
-    }
-}
-
-#[test]
-fn wake_hook_is_called_once_between_two_frames() {
-    fresh(|| {
-        let told = Arc::new(Told::default());
-        let mut frames = quick();
-        let proxy = frames.proxy();
-        proxy.post(|| ()).unwrap();
-        let hook = told.clone();
-        frames.set_wake_hook(move || hook.note());
-        assert_eq!(told.take(), 1, "something was there already");
-        frames.tick(|_| ());
-        assert_eq!(told.take(), 0);
-        for _ in 0..3 {
-            proxy.post(|| ()).unwrap();
-        }
-        assert_eq!(told.take(), 1);
-        let inside = proxy.clone();
-        proxy.post(move || inside.post(|| ()).unwrap()).unwrap();
-        assert_eq!(frames.tick(|_| assert_eq!(told.take(), 0)).closures, 4);
-        assert_eq!(told.take(), 1, "one was posted in the frame");
-        frames.tick(|_| ());
-        proxy.thread().release(Ref::new(()));
-        assert_eq!(told.take(), 1, "releases ring, too");
-        frames.tick(|_| ());
-        assert_eq!(panic_of(|| frames.tick(|_| panic!("drawing"))), "drawing");
-        proxy.post(|| ()).unwrap();
-        assert_eq!(told.take(), 1, "armed after a panic");
-        frames.clear_wake_hook();
-        frames.tick(|_| ());
-        proxy.post(|| ()).unwrap();
-        assert_eq!(told.take(), 0);
-    });
-}
-
-#[test]
-fn wake_hook_is_called_for_requests_and_earlier_deadlines() {
-    fresh(|| {
-        let told = Arc::new(Told::default());
-        let mut frames = quick();
-        frames.set_waker(Waker::from(told.clone()));
-        let proxy = frames.proxy();
-        frames.tick(|_| ());
-        assert_eq!((told.take(), frames.next_due()), (0, None));
-        proxy.request_frame();
-        proxy.request_frame();
-        assert_eq!(told.take(), 1);
-        frames.tick(|_| ());
-        let hour = Duration::from_secs(3_600);
-        let late = proxy.post_after(hour, || ()).unwrap();
-        assert_eq!(told.take(), 1);
-        proxy.post_after(hour * 2, || ()).unwrap();
-        assert_eq!(told.take(), 0, "it is woken before that anyway");
-        proxy.post_after(Duration::ZERO, || ()).unwrap();
-        assert_eq!((told.take(), frames.next_due()), (1, Some(Duration::ZERO)));
-        assert_eq!(frames.tick(|_| ()).closures, 1);
-        assert!(frames.next_due().is_some_and(|due| due <= hour));
-        assert!(proxy.cancel(late));
-        assert!(frames.next_due().is_some_and(|due| due > hour));
-    });
-}
-
-#[test]
-fn panicking_wake_hook_does_not_disturb_the_sender() {
-    fresh(|| {
-        let mut frames = quick();
-        frames.set_wake_hook(|| panic!("hook"));
-        frames.proxy().post(|| ()).unwrap();
-        assert_eq!(frames.tick(|_| ()).closures, 1);
-        let messages: Vec<_> = events(EventKind::Panic)
-            .into_iter()
-            .map(|e| e.message.unwrap())
-            .collect();
-        assert_eq!(messages, ["hook"]);
-    });
-}
-
-#[test]
-fn wake_hook_is_called_after_a_run_too() {
-    fresh(|| {
-        let told = Arc::new(Told::default());
-        let mut frames = on_demand();
-        frames.set_waker(Waker::from(told.clone()));
-        frames.run(|_| Break(()));
-        assert_eq!(told.take(), 0);
-        frames.proxy().post(|| ()).unwrap();
-        assert_eq!(told.take(), 1);
     });
 }
 

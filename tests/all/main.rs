@@ -42,3 +42,4 @@ mod tasks;
 mod teardown;
 mod threads;
 mod tokens;
+mod wake_hooks;

@@ -1,0 +1,221 @@
+//! How hosts with an event loop of their own are told that there is something to do.
+
+use crate::support::{events, fresh, panic_of};
+use releasepool::event::EventKind;
+use releasepool::{FrameConfig, FrameLoop, Ref};
+use std::ops::ControlFlow::Break;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Wake, Waker};
+use std::thread;
+use std::time::Duration;
+
+/// A loop that never waits.
+fn quick() -> FrameLoop {
+    FrameLoop::new(FrameConfig::new().unlimited())
+}
+
+/// Counts how often the host is told.
+#[derive(Default)]
+pub struct Told(AtomicUsize);
+
+impl Told {
+    pub fn take(&self) -> usize {
+        self.0.swap(0, Ordering::Relaxed)
+    }
+
+    pub fn note(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Wake for Told {
+    fn wake(self: Arc<Self>) {
+        self.note();
+    }
+}
+
+fn on_demand() -> FrameLoop {
+    FrameLoop::new(FrameConfig::new().unlimited().on_demand())
+}
+
+#[test]
+fn wake_hook_is_called_once_between_two_frames() {
+    fresh(|| {
+        let told = Arc::new(Told::default());
+        let mut frames = quick();
+        let proxy = frames.proxy();
+        proxy.post(|| ()).unwrap();
+        let hook = told.clone();
+        frames.set_wake_hook(move || hook.note());
+        assert_eq!(told.take(), 1, "something was there already");
+        frames.tick(|_| ());
+        assert_eq!(told.take(), 0);
+        for _ in 0..3 {
+            proxy.post(|| ()).unwrap();
+        }
+        assert_eq!(told.take(), 1);
+        let inside = proxy.clone();
+        proxy.post(move || inside.post(|| ()).unwrap()).unwrap();
+        assert_eq!(frames.tick(|_| assert_eq!(told.take(), 0)).closures, 4);
+        assert_eq!(told.take(), 1, "one was posted in the frame");
+        frames.tick(|_| ());
+        proxy.thread().release(Ref::new(()));
+        assert_eq!(told.take(), 1, "releases ring, too");
+        frames.tick(|_| ());
+        assert_eq!(panic_of(|| frames.tick(|_| panic!("drawing"))), "drawing");
+        proxy.post(|| ()).unwrap();
+        assert_eq!(told.take(), 1, "armed after a panic");
+        frames.clear_wake_hook();
+        frames.tick(|_| ());
+        proxy.post(|| ()).unwrap();
+        assert_eq!(told.take(), 0);
+    });
+}
+
+#[test]
+fn wake_hook_is_called_for_requests_and_earlier_deadlines() {
+    fresh(|| {
+        let told = Arc::new(Told::default());
+        let mut frames = quick();
+        frames.set_waker(Waker::from(told.clone()));
+        let proxy = frames.proxy();
+        frames.tick(|_| ());
+        assert_eq!((told.take(), frames.next_due()), (0, None));
+        proxy.request_frame();
+        proxy.request_frame();
+        assert_eq!(told.take(), 1);
+        frames.tick(|_| ());
+        let hour = Duration::from_secs(3_600);
+        let late = proxy.post_after(hour, || ()).unwrap();
+        assert_eq!(told.take(), 1);
+        proxy.post_after(hour * 2, || ()).unwrap();
+        assert_eq!(told.take(), 0, "it is woken before that anyway");
+        proxy.post_after(Duration::ZERO, || ()).unwrap();
+        assert_eq!((told.take(), frames.next_due()), (1, Some(Duration::ZERO)));
+        assert_eq!(frames.tick(|_| ()).closures, 1);
+        assert!(frames.next_due().is_some_and(|due| due <= hour));
+        assert!(proxy.cancel(late));
+        assert!(frames.next_due().is_some_and(|due| due > hour));
+    });
+}
+
+#[test]
+fn panicking_wake_hook_does_not_disturb_the_sender() {
+    fresh(|| {
+        let mut frames = quick();
+        frames.set_wake_hook(|| panic!("hook"));
+        frames.proxy().post(|| ()).unwrap();
+        assert_eq!(frames.tick(|_| ()).closures, 1);
+        let messages: Vec<_> = events(EventKind::Panic)
+            .into_iter()
+            .map(|e| e.message.unwrap())
+            .collect();
+        assert_eq!(messages, ["hook"]);
+    });
+}
+
+#[test]
+fn wake_hook_is_called_after_a_run_too() {
+    fresh(|| {
+        let told = Arc::new(Told::default());
+        let mut frames = on_demand();
+        frames.set_waker(Waker::from(told.clone()));
+        frames.run(|_| Break(()));
+        assert_eq!(told.take(), 0);
+        frames.proxy().post(|| ()).unwrap();
+        assert_eq!(told.take(), 1);
+    });
+}
+
+/// Panics when it dies.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("the hook's destructor");
+    }
+}
+
+#[test]
+fn loop_is_closed_whatever_its_hook_s_destructor_does() {
+    fresh(|| {
+        let ran = Arc::new(AtomicUsize::new(0));
+        let mut frames = quick();
+        let bomb = Bomb;
+        frames.set_wake_hook(move || {
+            let _ = &bomb;
+        });
+        let proxy = frames.proxy();
+        let inner = ran.clone();
+        proxy
+            .post(move || {
+                inner.fetch_add(1, Ordering::Relaxed);
+            })
+            .unwrap();
+        drop(frames);
+        assert!(proxy.is_closed());
+        assert_eq!(ran.load(Ordering::Relaxed), 1);
+        assert_eq!(events(EventKind::Panic).len(), 1);
+    });
+}
+
+#[test]
+fn sender_hears_nothing_of_a_hook_that_dies_while_it_is_called() {
+    fresh(|| {
+        let (inside, is_inside) = mpsc::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        let wait = Mutex::new(wait);
+        let mut frames = quick();
+        let bomb = Bomb;
+        frames.set_wake_hook(move || {
+            let _ = &bomb;
+            inside.send(()).unwrap();
+            let _ = wait.lock().unwrap().recv();
+        });
+        let proxy = frames.proxy();
+        let sender = thread::spawn(move || proxy.post(|| ()).is_ok());
+        is_inside.recv().unwrap();
+        frames.clear_wake_hook();
+        drop(go);
+        assert!(sender.join().unwrap());
+    });
+}
+
+#[test]
+fn loop_inside_another_leaves_it_its_wakes() {
+    fresh(|| {
+        let rings = Arc::new(Told::default());
+        let mut outer = quick();
+        let hook = rings.clone();
+        outer.set_wake_hook(move || hook.note());
+        let nested = |own_hook: bool| {
+            let mut inner = quick();
+            if own_hook {
+                inner.set_wake_hook(|| ());
+            }
+            inner.tick(|_| ());
+        };
+        for own_hook in [true, false] {
+            outer.tick(|_| nested(own_hook));
+            rings.take();
+            outer.proxy().post(|| ()).unwrap();
+            assert_eq!(rings.take(), 1, "inside a frame");
+            outer.tick(|_| ());
+            nested(own_hook);
+            rings.take();
+            outer.proxy().post(|| ()).unwrap();
+            assert_eq!(rings.take(), 1, "between two frames");
+            outer.tick(|_| ());
+        }
+        // One that is gone is not called by what outlives it.
+        let mut later = quick();
+        later.set_wake_hook(|| ());
+        drop(outer);
+        drop(later);
+        let mut last = quick();
+        last.tick(|_| ());
+        last.proxy().post(|| ()).unwrap();
+        assert_eq!(rings.take(), 0);
+    });
+}

@@ -584,9 +584,7 @@ fn asked_for_a_deep_chain(fill: fn(Ref<Shedding>)) {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_asks_for_a_root_pool_and_what_dies_deep_down_loses_nothing() {
-    passed(&child!(|| asked_for_a_deep_chain(|chain| autorelease(
-        chain
-    ))));
+    passed(&child!(|| asked_for_a_deep_chain(autorelease)));
 }
 
 #[test]

@@ -125,7 +125,7 @@ pub(crate) fn drain_pool(head: &Head, meter: Meter) -> (Drained, Option<Payload>
     // SAFETY: an open pool's stack is there.
     let stack = unsafe { &*head.stack.get() };
     head.unpin();
-    head.set_frugal(true);
+    head.set_frugal(stack.has_mail());
     Work::new(stack, head, meter).run(true)
 }
 
@@ -141,6 +141,8 @@ struct Work<'d> {
     /// The pool that is current meanwhile.
     head: &'d Head,
     scope: Scope,
+    /// Whether it is for this drain to do what other threads have sent.
+    for_others: bool,
     meter: Meter,
     panics: FirstPanic,
     /// Whether it has taken the orphans that were there: those that come meanwhile are for
@@ -152,11 +154,13 @@ struct Work<'d> {
 
 impl<'d> Work<'d> {
     fn new(stack: &'d Stack, head: &'d Head, meter: Meter) -> Self {
+        let scope = Scope::enter_queueing();
         Self {
+            for_others: scope.outermost && stack.has_mail(),
             stack,
             local: stack.local(),
             head,
-            scope: Scope::enter_queueing(),
+            scope,
             meter,
             panics: FirstPanic::default(),
             has_orphans: false,
@@ -172,7 +176,7 @@ impl<'d> Work<'d> {
             if collect {
                 self.collect();
             }
-            if self.scope.outermost {
+            if self.for_others {
                 if ORPHANS.has_deferred() {
                     epoch::advance();
                 }
@@ -212,7 +216,7 @@ impl<'d> Work<'d> {
 
     /// Does something; whether there was anything to do.
     fn turn(&mut self) -> bool {
-        let orphan = self.scope.outermost && self.orphan();
+        let orphan = self.for_others && self.orphan();
         let until = self.meter.released().saturating_add(TURN);
         let mut own = false;
         while !self.meter.is_spent() && self.meter.released() < until {

@@ -72,6 +72,12 @@ impl Stack {
         unsafe { &*self.local.get() }
     }
 
+    /// Whether what other threads send here goes to this backlog, if it is not released at
+    /// once: that of the process's own manager, so that it is always found again.
+    pub(crate) fn has_mail(&self) -> bool {
+        ptr::eq(self, &self.local().first)
+    }
+
     /// The pool that implicit releases go to.
     #[inline]
     pub(crate) fn current_pool(&self) -> &Head {

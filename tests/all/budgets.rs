@@ -102,6 +102,24 @@ fn each_manager_has_a_backlog_of_its_own() {
 }
 
 #[test]
+fn what_was_sent_is_not_for_the_budgets_of_other_managers() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let mut pool = manager.pool();
+        for id in 0..10 {
+            me().release(Ref::new(log.probe(id)));
+        }
+        assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 0);
+        drop(manager);
+        // It would be lost for long in a backlog that nobody has a handle to.
+        assert_eq!(log.count(), 0);
+        drop(pool);
+        assert_eq!(log.count(), 10, "closing it is an ordinary drain");
+    });
+}
+
+#[test]
 fn duplicates_count_each() {
     fresh(|| {
         let r = Ref::new(());

@@ -12,7 +12,7 @@ use crate::input::Document;
 use crate::keys::Keys;
 use crate::node::Node;
 use crate::progress::Progress;
-use crate::run::{Run, live_objects};
+use crate::run::{Run, live_objects, without_processor};
 use crate::schedule::{End, Schedule};
 use crate::verify::{self, Check};
 use crate::worker::work;
@@ -47,6 +47,9 @@ pub struct Comparison {
     /// That each of them went through.
     pub documents: u64,
     pub turns: u64,
+    /// The part of the first row's time that its thread had no processor for, as others had
+    /// them all; where that is known.
+    pub waited: f64,
     pub checks: Vec<Check>,
 }
 
@@ -68,6 +71,8 @@ struct Done {
     objects: u64,
     elapsed: Duration,
     wrong: u64,
+    /// Without a processor, where that is known.
+    waited: Duration,
 }
 
 /// Whether a word's key is one object for all threads, or one for each.
@@ -136,6 +141,7 @@ pub fn compare(
     turn.total = total / turns;
     let mut rows: Vec<Row> = Vec::new();
     let mut wrong = 0;
+    let mut waited = Duration::ZERO;
     for round in 1..=turns {
         for (index, means) in means.iter().enumerate() {
             let (name, threads) = (means.name, means.threads);
@@ -145,6 +151,7 @@ pub fn compare(
             let done = (means.go)(&turn, threads, means.keys);
             let done = done.inspect_err(|_| progress.clear())?;
             wrong += done.wrong;
+            waited += done.waited;
             if round == 1 {
                 rows.push(Row {
                     name,
@@ -165,7 +172,9 @@ pub fn compare(
         finding: format!("{wrong} differ from those of a single-threaded parse"),
     };
     let live = live_objects();
+    let alone = rows.first().map_or(0.0, |row| row.elapsed.as_secs_f64());
     Ok(Comparison {
+        waited: waited.as_secs_f64() / alone.max(f64::MIN_POSITIVE),
         rows,
         documents: turn.total * turns,
         turns,
@@ -195,14 +204,16 @@ fn alone(turn: &Turn<'_>) -> Result<Done, Error> {
         let world = Plain::default();
         let keys = Keys::<Plain>::new();
         let wrong = go_through(turn, &world, &keys, schedule.of_worker(0))?;
-        Ok::<_, Error>((world.tally().created.get(), wrong))
+        let waited = without_processor().unwrap_or_default();
+        Ok::<_, Error>((world.tally().created.get(), wrong, waited))
     };
     let result = thread::scope(|scope| scope.spawn(body).join());
-    let (objects, wrong) = result.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
+    let (objects, wrong, waited) = result.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
     Ok(Done {
         objects,
         elapsed: start.elapsed(),
         wrong,
+        waited,
     })
 }
 

@@ -73,7 +73,7 @@ fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
 
     let mut progress = Progress::new(options.quiet);
     let run = run::run(&input.documents, options, &mut progress)?;
-    out.say(&report::run(&run))?;
+    out.say(&report::run(&run, options))?;
 
     let expected = verify::expected(&input.documents)?;
     let verdict = verify::verify(&run, &expected);
@@ -85,10 +85,10 @@ fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
     }
     let whole = run::frame_times(&input.documents, options, Clearing::Whole, &mut progress)?;
     let budget = run::frame_times(&input.documents, options, Clearing::Budget, &mut progress)?;
-    out.say(&report::frame_times(&whole, &budget, &run.seen))?;
+    out.say(&report::frame_times(&whole, &budget, &run.seen, options))?;
 
     let comparison = compare::compare(&input.documents, &expected, options, &run, &mut progress)?;
-    out.say(&report::comparison(&comparison))?;
+    out.say(&report::comparison(&comparison, options))?;
     Ok(verdict.holds() && comparison.holds())
 }
 

@@ -8,6 +8,10 @@ use crate::run::Run;
 use crate::ui::Seen;
 use crate::verify::{Check, Verdict};
 use std::fmt::Write;
+use std::thread::available_parallelism;
+
+/// What a thread may wait for a processor without anything being said, as part of its time.
+const BUSY: f64 = 0.05;
 
 pub fn input(input: &Input, options: &Options) -> String {
     let documents = &input.documents;
@@ -31,7 +35,7 @@ pub fn input(input: &Input, options: &Options) -> String {
     )
 }
 
-pub fn run(run: &Run) -> String {
+pub fn run(run: &Run, options: &Options) -> String {
     let mut table = Table::default();
     table.row([
         "thread",
@@ -71,13 +75,45 @@ pub fn run(run: &Run) -> String {
     line("peak live objects", grouped(run.seen.peak_live));
     line("peak memory", memory);
     format!(
-        "\nPer thread\n{table}\nOverall, in {:.2} s\n{overall}",
-        run.elapsed.as_secs_f64()
+        "\nPer thread\n{table}{THREADS}\nOverall, in {:.2} s\n{overall}{FRAME_TIME}{}{}",
+        run.elapsed.as_secs_f64(),
+        match options.frame {
+            Some(interval) => format!("  A frame has {}.\n", short_time(interval)),
+            None => String::new(),
+        },
+        crowded(options)
     )
 }
 
+const THREADS: &str = "
+  autoreleased   references given to a pool of this thread
+  released here  references that its pools released; must equal autoreleased
+  destroyed      objects whose last reference was dropped on this thread: those of
+                 a document die where the document does
+  handed over    documents sent to the UI thread
+";
+
+const FRAME_TIME: &str = "
+  Frame time is from a frame's beginning to the end of its drain; the wait for the
+  next one is not in it. p99: 99 of 100 frames took no longer.
+";
+
+/// Said if threads have to share processors.
+fn crowded(options: &Options) -> String {
+    let workers = options.workers;
+    match available_parallelism() {
+        Ok(processors) if workers >= processors.get() => format!(
+            "  Note: {} and the UI thread share {}, so frame times\n  \
+             include waiting for one.\n",
+            counted(workers as u64, "worker"),
+            counted(processors.get() as u64, "processor"),
+        ),
+        _ => String::new(),
+    }
+}
+
 /// What the frame loop, budgets and handing over are good for.
-pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen) -> String {
+pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen, options: &Options) -> String {
     let mut table = Table::default();
     table.row([
         "",
@@ -103,8 +139,19 @@ pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen) -> String {
             grouped(seen.peak_backlog as u64),
         ]);
     }
-    format!("\nFrame times, by how documents that are shown no more are released\n{table}")
+    let length = match options.length {
+        Length::Time(_) => "  The first two ran for 1.5 s at most.\n",
+        Length::Rounds(_) => "",
+    };
+    format!(
+        "\nFrame times, by how documents that are shown no more are released\n{table}{LEFT}{length}"
+    )
 }
+
+const LEFT: &str = "
+  documents      taken by the UI thread
+  left, at most  releases that a frame had no time for and left to the next ones
+";
 
 pub fn verdict(verdict: &Verdict) -> String {
     let result = if verdict.holds() { "passed" } else { "FAILED" };
@@ -121,7 +168,7 @@ fn checks(checks: &[Check]) -> String {
     text
 }
 
-pub fn comparison(comparison: &Comparison) -> String {
+pub fn comparison(comparison: &Comparison, options: &Options) -> String {
     let mut table = Table::default();
     table.row(["", "threads", "keys", "time", "objects/s", "ratio"]);
     let per_second = |row: &crate::compare::Row| rate(row.objects, row.elapsed);
@@ -141,10 +188,52 @@ pub fn comparison(comparison: &Comparison) -> String {
         ]);
     }
     let turns = comparison.turns;
+    let result = if comparison.holds() {
+        "passed"
+    } else {
+        "FAILED"
+    };
     format!(
-        "\nThe same by other means: {} each, in {}, without a UI thread\n{table}{}",
+        "\nThe same by other means: {} each, in {}, without a UI thread\n{table}{MEANS}{}\n\
+         Verification of the comparison: {result}\n{}",
         counted(comparison.documents, "document"),
         counted(turns, "turn"),
+        notes(comparison, options),
         checks(&comparison.checks),
     )
+}
+
+const MEANS: &str = "
+  keys     the strings that dictionaries have as keys: one set that all threads count
+           references to (shared), or one for each thread (own)
+  time     of all turns
+  ratio    objects/s, of all threads together, by those of the first row: more is better
+";
+
+/// What makes the figures say less than they seem to.
+fn notes(comparison: &Comparison, options: &Options) -> String {
+    let mut text = String::new();
+    let mut note = |words: String| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  Note: {words}");
+    };
+    let workers = options.workers;
+    let processors = available_parallelism().map_or(usize::MAX, |n| n.get());
+    if workers == 1 {
+        note("one worker, so nothing contends here; `--workers 2` or more shows what does.".into());
+    }
+    if workers > processors {
+        note(format!(
+            "{workers} workers have only {} here, more cannot run at once.",
+            counted(processors as u64, "processor")
+        ));
+    }
+    if comparison.waited > BUSY {
+        note(format!(
+            "the processors are busy with other things: the first row waited for one for\n  \
+             {:.0} % of its time. Figures of a quiet machine are steadier.",
+            comparison.waited * 100.0
+        ));
+    }
+    text
 }

@@ -101,6 +101,10 @@ pub fn frame_times(
         Length::Time(time) => Length::Time(time.min(TRIAL)),
         rounds => rounds,
     };
+    progress.note(match clearing {
+        Clearing::Whole => "frame times, each pool drained to the end",
+        _ => "frame times, drained within a budget",
+    });
     let run = run_by(documents, options, length, clearing, progress)?;
     Ok(run.seen)
 }
@@ -276,5 +280,18 @@ fn peak_memory() -> Option<u64> {
 
 #[cfg(not(target_os = "linux"))]
 fn peak_memory() -> Option<u64> {
+    None
+}
+
+/// For how long the calling thread could have run, but had no processor to run on.
+#[cfg(target_os = "linux")]
+pub fn without_processor() -> Option<Duration> {
+    let figures = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanos = figures.split_whitespace().nth(1)?.parse().ok()?;
+    Some(Duration::from_nanos(nanos))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn without_processor() -> Option<Duration> {
     None
 }

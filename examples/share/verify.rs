@@ -136,7 +136,7 @@ pub fn strays() -> Check {
         what: "strays",
         holds: strays == 0,
         finding: format!(
-            "{} temporaries destroyed by another thread",
+            "{} temporaries destroyed by another thread than the one that made them",
             grouped(strays)
         ),
     }

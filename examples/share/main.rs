@@ -88,7 +88,7 @@ fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
     out.say(&report::frame_times(&whole, &budget, &run.seen, options))?;
 
     let comparison = compare::compare(&input.documents, &expected, options, &run, &mut progress)?;
-    out.say(&report::comparison(&comparison, options))?;
+    out.say(&report::comparison(&comparison))?;
     Ok(verdict.holds() && comparison.holds())
 }
 

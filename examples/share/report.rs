@@ -168,7 +168,7 @@ fn checks(checks: &[Check]) -> String {
     text
 }
 
-pub fn comparison(comparison: &Comparison, options: &Options) -> String {
+pub fn comparison(comparison: &Comparison) -> String {
     let mut table = Table::default();
     table.row(["", "threads", "keys", "time", "objects/s", "ratio"]);
     let per_second = |row: &crate::compare::Row| rate(row.objects, row.elapsed);
@@ -198,7 +198,7 @@ pub fn comparison(comparison: &Comparison, options: &Options) -> String {
          Verification of the comparison: {result}\n{}",
         counted(comparison.documents, "document"),
         counted(turns, "turn"),
-        notes(comparison, options),
+        notes(comparison),
         checks(&comparison.checks),
     )
 }
@@ -207,24 +207,23 @@ const MEANS: &str = "
   keys     the strings that dictionaries have as keys: one set that all threads count
            references to (shared), or one for each thread (own)
   time     of all turns
-  ratio    objects/s, of all threads together, by those of the first row: more is better
+  ratio    objects/s of all threads together, divided by those of the first row
+  There is no UI thread, so one thread more than there were workers.
 ";
 
 /// What makes the figures say less than they seem to.
-fn notes(comparison: &Comparison, options: &Options) -> String {
+fn notes(comparison: &Comparison) -> String {
     let mut text = String::new();
     let mut note = |words: String| {
         // Writing to a string does not fail.
         let _ = writeln!(text, "  Note: {words}");
     };
-    let workers = options.workers;
+    let threads = comparison.rows.iter().map(|row| row.threads).max();
+    let threads = threads.unwrap_or(0);
     let processors = available_parallelism().map_or(usize::MAX, |n| n.get());
-    if workers == 1 {
-        note("one worker, so nothing contends here; `--workers 2` or more shows what does.".into());
-    }
-    if workers > processors {
+    if threads > processors {
         note(format!(
-            "{workers} workers have only {} here, more cannot run at once.",
+            "{threads} threads have only {} here, more cannot run at once.",
             counted(processors as u64, "processor")
         ));
     }

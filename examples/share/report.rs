@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::thread::available_parallelism;
 
 /// What a thread may wait for a processor without anything being said, as part of its time.
-const BUSY: f64 = 0.05;
+const BUSY: f64 = 0.02;
 
 pub fn input(input: &Input, options: &Options) -> String {
     let documents = &input.documents;
@@ -81,7 +81,7 @@ pub fn run(run: &Run, options: &Options) -> String {
             Some(interval) => format!("  A frame has {}.\n", short_time(interval)),
             None => String::new(),
         },
-        crowded(options)
+        crowded(run, options)
     )
 }
 
@@ -98,18 +98,18 @@ const FRAME_TIME: &str = "
   next one is not in it. p99: 99 of 100 frames took no longer.
 ";
 
-/// Said if threads have to share processors.
-fn crowded(options: &Options) -> String {
-    let workers = options.workers;
-    match available_parallelism() {
-        Ok(processors) if workers >= processors.get() => format!(
-            "  Note: {} and the UI thread share {}, so frame times\n  \
-             include waiting for one.\n",
-            counted(workers as u64, "worker"),
-            counted(processors.get() as u64, "processor"),
-        ),
-        _ => String::new(),
+/// Said if the frame times are those of a crowd.
+fn crowded(run: &Run, options: &Options) -> String {
+    let waited = run.ui_waited.as_secs_f64() / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+    if waited < BUSY {
+        return String::new();
     }
+    format!(
+        "  Note: for {:.0} % of the time the UI thread could have run, but had no processor:\n  \
+         {}, the reclaimer or other programs had them. Frame times include that.\n",
+        waited * 100.0,
+        counted(options.workers as u64, "worker"),
+    )
 }
 
 /// What the frame loop, budgets and handing over are good for.

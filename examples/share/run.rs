@@ -39,6 +39,8 @@ pub struct Run {
     pub threads: Vec<Activity>,
     pub seen: Seen,
     pub elapsed: Duration,
+    /// How long the UI thread had no processor, as other threads had them all.
+    pub ui_waited: Duration,
     /// Bytes of memory at most; `None` where it is not measured.
     pub peak_memory: Option<u64>,
     /// When all was done.
@@ -145,6 +147,7 @@ fn run_by(
         options.frame,
     );
     progress.restart();
+    let waited = without_processor().unwrap_or_default();
 
     let (seen, results) = thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -181,6 +184,7 @@ fn run_by(
         (seen, results)
     });
     let elapsed = start.elapsed();
+    let ui_waited = without_processor().unwrap_or_default() - waited;
     let mut threads = all_or_first_error(results)?;
     threads.push(Activity {
         thread: "ui".to_owned(),
@@ -194,6 +198,7 @@ fn run_by(
         threads,
         seen,
         elapsed,
+        ui_waited,
         peak_memory: peak_memory(),
         // The keys are still there; see `run`.
         live_objects: 0,

@@ -35,10 +35,17 @@
 //!    [`shutdown`](crate::PoolManager::shutdown).
 //! 6. `shutdown` returns.
 //!
-//! A program ends in this order, then: workers that post to the UI are told to stop; the
-//! UI's loop goes on until they have, as they may be waiting for a call; loopers are
-//! shut down; the loop is dropped; [`PoolManager::shutdown`](crate::PoolManager::shutdown)
-//! gets released what is left, and says who still holds what.
+//! # The end of a program
+//!
+//! 1. Workers that post to the UI are told to stop. The UI's loop goes on until they have,
+//!    as they may be waiting for a call. Then they are joined, by their handles: a
+//!    `std::thread::scope` alone does not wait until their root pools have been drained.
+//! 2. Loopers are shut down.
+//! 3. The loop is dropped, and then what the UI thread itself holds.
+//! 4. [`PoolManager::shutdown`](crate::PoolManager::shutdown) gets released what is left, or
+//!    says who still holds what.
+//!
+//! The [crate's page](crate#frames-workers-tasks) has a program that does this.
 
 mod agenda;
 mod call;

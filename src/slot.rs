@@ -35,8 +35,8 @@ use std::fmt;
 /// it holds. So [`Ref::get_mut`] of what was swapped out fails for a while, as the
 /// slot's own reference is still there.
 ///
-/// The first load with a pool since it was opened or drained pins the epoch (tens of
-/// nanoseconds). The algorithm is Fraser's epoch-based reclamation, by crossbeam-epoch.
+/// The first load with a pool since it was opened or drained *pins* it: it marks the
+/// thread as a reader that is to be waited for (tens of nanoseconds). The algorithm is Fraser's epoch-based reclamation, by crossbeam-epoch.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, Ref, Slot};

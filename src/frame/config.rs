@@ -51,7 +51,7 @@ impl FrameConfig {
         Self::default()
     }
 
-    /// One update to each frame, by the time since the last one. So unless set.
+    /// One update to each frame, by the time since the last one. This is the default.
     pub fn variable(mut self) -> Self {
         self.mode = Mode::Variable;
         self
@@ -88,15 +88,17 @@ impl FrameConfig {
         self.frame_time(Duration::from_secs(1) / n.max(1))
     }
 
-    /// No waiting between frames, in [`run`](crate::FrameLoop::run), for hosts that wait for
-    /// the display by themselves; and so no limit to the drain at a frame's end.
+    /// No waiting between frames, in [`run`](crate::FrameLoop::run): for hosts that wait for
+    /// the display by themselves, and for tests. So a frame has no time to keep to, and its
+    /// drain goes on to the end. To have a limit for that, set a [`frame_time`](Self::frame_time)
+    /// and call [`tick`](crate::FrameLoop::tick), which never waits.
     pub fn unlimited(mut self) -> Self {
         self.frame_time = None;
         self
     }
 
-    /// What a frame takes for the time since the last one, at most: after a debugger's
-    /// stop or a long load the world is not to jump. 250 ms unless set.
+    /// The upper limit of [`Frame::delta`](crate::Frame::delta): after a debugger's stop or
+    /// a long load the world is not to jump. 250 ms unless set.
     pub fn max_delta(mut self, limit: Duration) -> Self {
         self.max_delta = limit;
         self

@@ -47,10 +47,10 @@ type Events = Box<dyn FnMut(&AutoreleasePool)>;
 /// [`run_inbox`](crate::PoolManager::run_inbox).
 ///
 /// # Threads
-/// It stays on the thread that made it, the queue of which it serves: what is sent by a
-/// [`ThreadHandle`] runs here, too. Other threads have [`FrameProxy`]s. Two loops on one
-/// thread would take each other's posts; one inside the other may, which runs what
-/// comes meanwhile.
+/// It stays on the thread that made it, whose inbox it serves: what is sent by a
+/// [`ThreadHandle`] runs here, too. Other threads have [`FrameProxy`]s. Have one loop on a
+/// thread: two would take each other's posts. The exception is a loop that lives within a
+/// frame of the other, for a modal dialog, say: it runs what comes meanwhile.
 ///
 /// # Inside destructors
 /// A frame that is made inside a destructor or drain runs no posted closures; they wait
@@ -129,9 +129,10 @@ impl FrameLoop {
     /// that is to be the first one due (see [`next_due`](Self::next_due)). It wakes the
     /// event loop of the host: winit's proxy, `SDL_PushEvent`, `PostMessage`.
     ///
-    /// Messages ring once between two frames. If there is something to do already at the
-    /// end of a frame, releases that it had no time for among that, or now, the hook is called at once. It may be called once too
-    /// often, and never once too few.
+    /// Messages ring once between two frames. If there is something to do already when this
+    /// is called, or at the end of a frame (releases that the frame had no time for are
+    /// such), the hook is called at once. It may be called once too often, and never once too
+    /// few.
     ///
     /// It runs on the thread of the sender, under no lock. Its panics are reported as
     /// [events](crate::event).
@@ -190,7 +191,7 @@ impl FrameLoop {
         self.clock.resume();
     }
 
-    /// What the last frame came to.
+    /// What the last frame came to, if there was one and it did not panic.
     pub fn last_report(&self) -> Option<&FrameReport> {
         self.last.as_ref()
     }
@@ -209,8 +210,8 @@ impl FrameLoop {
     /// Makes frames until `f` breaks, and waits between them as the
     /// [settings](FrameConfig) say. The loop stays open; dropping it closes it.
     ///
-    /// On demand, the first frame is made at once. Releases that come without any closure,
-    /// and those that a frame has left, are made without a frame.
+    /// [On demand](FrameConfig::on_demand), the first frame is made at once. What only is to
+    /// be released, sent by others or left by a frame, is released without making a frame.
     ///
     /// # Panics
     /// As [`tick`](Self::tick).

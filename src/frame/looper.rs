@@ -76,9 +76,9 @@ impl Looper {
         Self::start(name, None)
     }
 
-    /// Starts a looper that is to destroy what others send it by
-    /// [`ThreadHandle::release`], so that they need not: a free thread.
-    /// 100,000 references may wait for it; then see
+    /// Starts a looper that is to destroy what others send it, so that they need not: a
+    /// free thread. They send single references by [`ThreadHandle::release`] and whole pools
+    /// by [`HandoffPool::drain_on`](crate::HandoffPool::drain_on). 100,000 references may wait for it; then see
     /// [`reclaimer_bounded`](Self::reclaimer_bounded).
     ///
     /// ```
@@ -140,8 +140,8 @@ impl Looper {
     }
 
     /// How many references that were sent to a [reclaimer](Self::reclaimer) are still to be
-    /// released; 0 for other loopers. For senders that would rather release later than
-    /// wait.
+    /// released; 0 for other loopers. For senders that look before they send more, so as
+    /// not to reach the bound and have to release by themselves.
     pub fn waiting(&self) -> usize {
         self.port.thread.0.waiting() as usize
     }

@@ -13,6 +13,26 @@ use std::time::Duration;
 ///
 /// Cheap to clone; may outlive its loop, which then refuses what is posted and gives
 /// the closure back.
+///
+/// What is posted must be `Send`, so it cannot borrow what the loop's thread has. A
+/// [`HomeRef`](crate::HomeRef) names it from everywhere, and opens there:
+///
+/// ```
+/// use releasepool::{FrameConfig, FrameLoop, HomeRef};
+/// use std::{cell::RefCell, ops::ControlFlow, thread};
+///
+/// let scene = HomeRef::new(RefCell::new(Vec::new()));
+/// let mut frames = FrameLoop::new(FrameConfig::new());
+/// let (ui, there) = (frames.proxy(), scene.clone());
+/// let worker = thread::spawn(move || {
+///     ui.post(move || there.get().unwrap().borrow_mut().push("sprite")).unwrap();
+/// });
+/// frames.run(|_| match scene.get().unwrap().borrow().is_empty() {
+///     true => ControlFlow::Continue(()),
+///     false => ControlFlow::Break(()),
+/// });
+/// worker.join().unwrap();
+/// ```
 #[derive(Clone)]
 pub struct FrameProxy(pub(super) Arc<Port>);
 

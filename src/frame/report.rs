@@ -14,7 +14,7 @@ pub struct FrameReport {
     pub closures: usize,
     /// How many of them panicked; each panic is an [event](crate::event).
     pub panics: usize,
-    /// The time that the frame took for passed.
+    /// [`Frame::delta`](crate::Frame::delta) of this frame.
     pub delta: Duration,
     /// Updates that were due.
     pub steps: u32,

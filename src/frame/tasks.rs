@@ -28,7 +28,9 @@ pin_project! {
 ///
 /// A guard pool cannot be kept across an `.await` in a task that may go to another
 /// thread, and code that the task calls may autorelease without one. What it
-/// autoreleases between two `.await`s is released at the second.
+/// autoreleases is released at the next `.await` that really waits, or at the task's end.
+/// What must live longer, retain. With tokio it is `tokio::spawn(pooled(async { ... }))`;
+/// `examples/tasks` in the repository has whole programs, for tokio and rayon.
 ///
 /// # When not to use it
 /// On a thread that has a pool around its executor, and clears it often enough.

@@ -62,9 +62,9 @@ impl std::error::Error for ShutdownReport {}
 
 impl PoolManager {
     /// Gets released what is deferred and belongs to nobody in particular: releases
-    /// and closures whose thread has ended, and what [slots](crate::Slot) gave up. Also releases what was sent to the
-    /// calling thread. Waits, for at most `deadline`, for other threads that are in
-    /// the middle of the same. Returns whether nothing is left.
+    /// and closures whose thread has ended, and what [slots](crate::Slot) gave up. Also
+    /// releases what was sent to the calling thread. Waits, for at most `deadline`, for
+    /// other threads that are in the middle of the same. Returns whether nothing is left.
     ///
     /// Orphaned closures run here, on the calling thread; but never on the thread
     /// that took the place of the one they were meant for, so that one must leave
@@ -105,9 +105,9 @@ impl PoolManager {
     /// before: what is autoreleased from then on is not covered.
     ///
     /// # Errors
-    /// If something is still held at the deadline, or by nobody but the calling
-    /// thread; the report says who holds what, the calling thread's own open pools with
-    /// it.
+    /// If something is still held at the deadline. The report says who holds what, the
+    /// calling thread's own open pools with it. If they are all that is left, it does not
+    /// wait for the deadline, as nobody could close them meanwhile.
     ///
     /// # Panics
     /// With the first panic of a closure or destructor, at the end.

@@ -35,7 +35,8 @@ use std::sync::Arc;
 /// For what a graphics context, a user interface or a runtime gives out and wants back on
 /// its own thread: workers may hold textures, and drop them, but only the render thread
 /// gets at one, and only there it is destroyed. The value need be neither `Send` nor
-/// `Sync`; the reference is both, whatever the value is.
+/// `Sync`; the reference is both, whatever the value is. [`get`](Self::get) gives `&T`: to
+/// change the value, put it in a `Cell` or `RefCell`.
 ///
 /// # When not to use it
 /// If the value may die anywhere, use [`Ref`](crate::Ref). If it never leaves the thread,

@@ -161,9 +161,10 @@ impl AutoreleasePool {
     ///
     /// What destructors autorelease meanwhile (the pool is current while it is
     /// drained) is released in the same drain, until the pool is empty; after 1,000
-    /// generations of that an [event](crate::event) names the type. An outermost
-    /// drain, that is one that no destructor called, also releases what
-    /// [`ThreadHandle::release`](crate::ThreadHandle::release) sent to this thread.
+    /// generations of that an [event](crate::event) names the type. An *outermost*
+    /// drain, that is one that no destructor called, also releases what other threads
+    /// sent to this thread, by [`ThreadHandle::release`](crate::ThreadHandle::release),
+    /// say. The pool need not be the outermost one for that.
     ///
     /// # Panics
     /// With the first panic of a destructor, after all entries are released. If the
@@ -178,24 +179,31 @@ impl AutoreleasePool {
         drain::drain(head, None).resume()
     }
 
-    /// Releases what the budget allows, and leaves the rest to the thread's *backlog* for
-    /// this manager, from where later calls of this function, on whichever of the
-    /// manager's pools, and [`PoolManager::drain_backlog`](crate::PoolManager::drain_backlog)
-    /// go on with it; what was left first goes first. The pool is empty afterwards, and open.
+    /// Releases what the budget allows. The rest goes to the thread's *backlog* for this
+    /// manager: the pool itself is empty afterwards, and open.
     ///
-    /// For threads that must not stall. What destructors release in their turn counts, too:
-    /// it waits for its turn instead of being destroyed inside them. Only one destructor's own
-    /// work cannot be divided; [`Drained::slowest`](crate::Drained) names it. What other
-    /// threads have sent here goes to the end of the backlog.
+    /// For threads that must not stall, such as one that draws: a
+    /// [`FrameLoop`](crate::FrameLoop) calls this at the end of each frame. What destructors
+    /// release in their turn counts, too: it waits for its turn instead of being destroyed
+    /// inside them. A single destructor cannot be divided: if its own work takes longer than
+    /// the budget, so does the drain, and [`Drained::slowest`](crate::Drained) names its type.
     ///
-    /// Closing the pool right after this does no more. But other pools that are closed or
-    /// drained meanwhile release what other threads have sent, all of it.
-    ///
-    /// Nothing else works at the backlog but [`shutdown`](crate::PoolManager::shutdown) and
-    /// the thread's end. If it grows beyond the manager's
+    /// The backlog is worked at, oldest first, by later calls of this function, on whichever
+    /// of the manager's pools on this thread, and by
+    /// [`PoolManager::drain_backlog`](crate::PoolManager::drain_backlog). Ordinary drains leave
+    /// it alone. A [`callback_scope`](crate::callback_scope) with no pool around it, loops,
+    /// [`shutdown`](crate::PoolManager::shutdown) and the thread's end empty it when they are
+    /// done. If it grows beyond the manager's
     /// [watermark](crate::PoolManagerBuilder::backlog_watermark), an [event](crate::event) says
-    /// so. Inside a destructor, what destructors release is not part of the budget; on a
-    /// thread whose thread-locals are torn down there is no later, and so no budget.
+    /// so.
+    ///
+    /// What other threads have sent here goes to the end of the backlog. Closing this pool
+    /// right afterwards releases no more of that; but an ordinary drain, or the end, of
+    /// another pool on this thread releases at once all that has been sent by then, unless a
+    /// loop holds it back for the end of its frame or command.
+    ///
+    /// Inside a destructor, what destructors release is not part of the budget. On a thread
+    /// whose thread-locals are torn down there is no later, and so no budget.
     ///
     /// Some 30 nanoseconds for each destructor more than [`drain`](Self::drain), for the clock.
     ///

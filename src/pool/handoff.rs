@@ -16,12 +16,12 @@ use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
-/// A pool whose entries another thread may release: all at once handed over, for
-/// the cost of one message.
+/// A pool whose entries another thread may release. All of them are handed over for the
+/// cost of one message.
 ///
-/// For work that makes many objects that somebody else should destroy: a loader that
-/// must not spend its time on destructors, a render thread that wants its garbage
-/// destroyed by a `Looper::reclaimer`. It takes only what any thread may
+/// For objects that somebody else should destroy: a loader must not spend its time on
+/// destructors, or a render thread wants the scene that it no longer shows destroyed by
+/// a [reclaimer](crate::Looper::reclaimer). It takes only what any thread may
 /// destroy, and is never the current pool: nothing gets in but by its own methods.
 ///
 /// # When not to use it
@@ -38,23 +38,25 @@ use std::ptr::NonNull;
 /// compare-and-swap, however many entries there are; their pages go with them.
 ///
 /// ```
-/// use releasepool::{HandoffPool, PoolManager};
-/// use std::{sync::mpsc, thread};
+/// use releasepool::{HandoffPool, Looper, Ref};
 ///
-/// let (send, receive) = mpsc::channel();
-/// let other = thread::spawn(move || {
-///     let me = PoolManager::global().current_thread().unwrap();
-///     send.send(me).unwrap();
-///     // Until there is nothing more to come, and at the latest when the thread ends.
-///     releasepool::autoreleasepool(|_| ());
-/// });
-/// let mut pool = HandoffPool::new();
-/// for n in 0..1_000 {
-///     pool.create(format!("document {n}"));
+/// let reclaimer = Looper::reclaimer("reclaimer")?;
+/// let scene: Vec<_> = (0..1_000).map(|n| Ref::new(format!("node {n}"))).collect();
+/// let first = Ref::downgrade(&scene[0]);
+///
+/// let mut old = HandoffPool::new();
+/// for node in scene {
+///     old.autorelease(node);
 /// }
-/// assert_eq!(pool.drain_on(&receive.recv().unwrap()), 1_000);
-/// other.join().unwrap();
+/// assert_eq!(old.drain_on(reclaimer.thread()), 1_000);
+/// reclaimer.shutdown().unwrap(); // all is destroyed by now
+/// assert!(first.upgrade().is_none());
+/// # Ok::<(), std::io::Error>(())
 /// ```
+///
+/// The other thread may be any that opens and closes pools now and then: its
+/// [`ThreadHandle`] comes from
+/// [`PoolManager::current_thread`](crate::PoolManager::current_thread) there.
 #[derive(Default)]
 pub struct HandoffPool {
     entries: Entries,

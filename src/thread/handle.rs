@@ -17,7 +17,9 @@ use std::sync::Arc;
 ///
 /// Get one by [`PoolManager::current_thread`](crate::PoolManager::current_thread),
 /// [`thread`](crate::PoolManager::thread) or
-/// [`thread_by_id`](crate::PoolManager::thread_by_id).
+/// [`thread_by_id`](crate::PoolManager::thread_by_id); that of a loop by
+/// [`FrameProxy::thread`](crate::FrameProxy::thread) or
+/// [`Looper::thread`](crate::Looper::thread).
 #[derive(Clone)]
 pub struct ThreadHandle(pub(crate) Arc<Record>);
 

@@ -186,7 +186,9 @@ pub fn compare(
 fn amount(turn: &Turn<'_>, run: &Run) -> Result<u64, Error> {
     let mut trial = Turn { total: 1, ..*turn };
     loop {
-        let time = alone(&trial)?.elapsed;
+        let done = alone(&trial)?;
+        // Of a busy machine: else a disturbed trial would make for a short comparison.
+        let time = done.elapsed.saturating_sub(done.waited);
         if time >= LENGTH / 10 {
             let share = LENGTH.min(run.elapsed).as_secs_f64() / time.as_secs_f64();
             return Ok(((trial.total as f64 * share) as u64).max(1));

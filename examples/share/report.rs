@@ -9,9 +9,13 @@ use crate::ui::Seen;
 use crate::verify::{Check, Verdict};
 use std::fmt::Write;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 /// What a thread may wait for a processor without anything being said, as part of its time.
 const BUSY: f64 = 0.02;
+
+/// What a row must take to say anything.
+const SHORT: Duration = Duration::from_millis(200);
 
 pub fn input(input: &Input, options: &Options) -> String {
     let documents = &input.documents;
@@ -226,6 +230,10 @@ fn notes(comparison: &Comparison) -> String {
             "{threads} threads have only {} here, more cannot run at once.",
             counted(processors as u64, "processor")
         ));
+    }
+    let first = comparison.rows.first().map(|row| row.elapsed);
+    if first.is_some_and(|time| time < SHORT) {
+        note("too short to compare; give it more documents, or `--seconds 3`.".into());
     }
     if comparison.waited > BUSY {
         note(format!(

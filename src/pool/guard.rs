@@ -197,7 +197,8 @@ impl AutoreleasePool {
     /// [watermark](crate::PoolManagerBuilder::backlog_watermark), an [event](crate::event) says
     /// so.
     ///
-    /// What other threads have sent here goes to the end of the backlog. Closing this pool
+    /// What other threads have sent here goes to the end of the backlog, if this is a pool of
+    /// the process's own manager; those of others leave it to ordinary drains. Closing this pool
     /// right afterwards releases no more of that; but an ordinary drain, or the end, of
     /// another pool on this thread releases at once all that has been sent by then, unless a
     /// loop holds it back for the end of its frame or command.

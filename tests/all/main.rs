@@ -32,6 +32,8 @@ mod pools;
 mod posts;
 mod races;
 mod races_exit;
+mod races_sharing;
+mod races_slots;
 mod random_programs;
 mod random_threads;
 mod reentrancy;

@@ -113,6 +113,11 @@ impl Naive {
         }
         let panic = self.try_quiesce();
         self.keep_first(panic, &mut first);
+        let (more, panic) = self.drain(root);
+        if panic.is_none() {
+            released += more;
+        }
+        self.keep_first(panic, &mut first);
         let me = self.me;
         let mut holders = 0;
         for at in 0..self.threads.len() {

@@ -1,28 +1,25 @@
 //! Drains within a budget, and what they leave for later.
 
 use crate::support::{
-    Log, Probe, child, events, events_of, fresh, fresh_to_the_end, on_drop, panic_of, wait_until,
+    Log, Probe, events, events_of, fresh, fresh_to_the_end, on_drop, panic_of, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
-    AutoreleasePool, Budget, HandoffPool, PoolManager, Ref, Slot, ThreadHandle, autorelease,
-    autoreleasepool,
+    AutoreleasePool, Budget, PoolManager, Ref, ThreadHandle, autorelease, autoreleasepool,
 };
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-fn global() -> &'static PoolManager {
+pub fn global() -> &'static PoolManager {
     PoolManager::global()
 }
 
-fn me() -> ThreadHandle {
+pub fn me() -> ThreadHandle {
     global().current_thread().unwrap()
 }
 
-fn filled(log: &Log, ids: std::ops::Range<u32>) -> AutoreleasePool {
+pub fn filled(log: &Log, ids: std::ops::Range<u32>) -> AutoreleasePool {
     let pool = AutoreleasePool::new();
     for id in ids {
         pool.create(log.probe(id));
@@ -98,24 +95,6 @@ fn each_manager_has_a_backlog_of_its_own() {
         assert_eq!(global().drain_backlog(Budget::All).released, 0);
         assert_eq!(log.count(), 0);
         assert_eq!(manager.drain_backlog(Budget::All).released, 1);
-    });
-}
-
-#[test]
-fn what_was_sent_is_not_for_the_budgets_of_other_managers() {
-    fresh(|| {
-        let log = Log::new();
-        let manager = PoolManager::new();
-        let mut pool = manager.pool();
-        for id in 0..10 {
-            me().release(Ref::new(log.probe(id)));
-        }
-        assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 0);
-        drop(manager);
-        // It would be lost for long in a backlog that nobody has a handle to.
-        assert_eq!(log.count(), 0);
-        drop(pool);
-        assert_eq!(log.count(), 10, "closing it is an ordinary drain");
     });
 }
 
@@ -258,124 +237,6 @@ fn panic_comes_out_when_the_budget_is_spent_and_nothing_is_lost() {
         assert_eq!(global().drain_backlog(Budget::All).released, 2);
         assert_eq!(log.count(), 8);
     });
-}
-
-#[test]
-fn handed_over_pools_are_released_by_and_by() {
-    fresh(|| {
-        let log = Log::new();
-        let home = me();
-        fresh(|| {
-            let mut pool = HandoffPool::new();
-            for id in 0..100 {
-                pool.create(log.probe(id));
-            }
-            pool.drain_on(&home);
-            home.release(Ref::new(log.probe(100)));
-        });
-        let mut pool = filled(&log, 200..201);
-        let drained = pool.drain_within(Budget::Count(10));
-        // What is in the pool comes first, as it was there first.
-        assert_eq!((drained.released, drained.remaining), (10, 92));
-        assert_eq!(log.ids()[..3], [200, 99, 98]);
-        let drained = global().drain_backlog(Budget::All);
-        assert_eq!((drained.released, drained.remaining), (92, 0));
-        assert_eq!(log.ids().last(), Some(&100));
-        let figures = global().snapshot().thread(me().key()).unwrap().totals;
-        assert_eq!(
-            figures.released, 1,
-            "the others were in no pool of this thread"
-        );
-    });
-}
-
-#[test]
-fn closures_are_kept_for_run_inbox() {
-    fresh(|| {
-        let log = Log::new();
-        let note = log.clone();
-        me().post(move || note.note(7)).unwrap();
-        me().release(Ref::new(log.probe(1)));
-        AutoreleasePool::new().drain_within(Budget::All);
-        assert_eq!(log.ids(), [1]);
-        assert_eq!(global().run_inbox(), 1);
-        assert_eq!(log.ids(), [1, 7]);
-    });
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn orphans_are_released_by_and_by_and_known_until_then() {
-    child!(|| {
-        let log = Log::new();
-        let gone = fresh_to_the_end(me);
-        for id in 0..100 {
-            gone.release(Ref::new(log.probe(id)));
-        }
-        let mut pool = AutoreleasePool::new();
-        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
-        assert_eq!(log.count(), 10);
-        assert_eq!(global().snapshot().orphans, 90);
-        // Another thread cannot have them; this one gives them back when it ends.
-        fresh(|| assert!(!global().quiesce(Duration::ZERO)));
-        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
-        assert!(global().quiesce(Duration::ZERO));
-        assert_eq!(log.count(), 100);
-        for id in 0..100 {
-            gone.release(Ref::new(log.probe(id)));
-        }
-        fresh_to_the_end(|| {
-            AutoreleasePool::new().drain_within(Budget::Count(10));
-        });
-        assert_eq!(global().snapshot().orphans, 90);
-        drop(pool);
-        assert_eq!(log.count(), 110, "closing it does no more");
-        autoreleasepool(|_| ());
-        assert_eq!((global().snapshot().orphans, log.count()), (0, 200));
-    })
-    .assert_success();
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn whole_pools_that_are_orphaned_are_released_by_and_by() {
-    child!(|| {
-        let log = Log::new();
-        let gone = fresh_to_the_end(me);
-        let mut handoff = HandoffPool::new();
-        for id in 0..100 {
-            handoff.create(log.probe(id));
-        }
-        handoff.drain_on(&gone);
-        let drained = AutoreleasePool::new().drain_within(Budget::Count(10));
-        assert_eq!((drained.released, drained.remaining), (10, 90));
-        assert_eq!(log.count(), 10);
-        global().drain_backlog(Budget::All);
-        assert_eq!(log.count(), 100);
-    })
-    .assert_success();
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn what_slots_gave_up_is_within_the_budget() {
-    child!(|| {
-        let log = Log::new();
-        let slot = Slot::new(Ref::new(log.probe(0)));
-        for id in 1..50 {
-            slot.store(Ref::new(log.probe(id)));
-        }
-        drop(slot);
-        let mut pool = AutoreleasePool::new();
-        wait_until(|| {
-            let before = log.count();
-            let drained = pool.drain_within(Budget::Count(3));
-            assert!(drained.released <= 3);
-            assert_eq!(log.count() - before, drained.released);
-            log.count() == 50
-        });
-    })
-    .assert_success();
 }
 
 #[test]
@@ -591,41 +452,6 @@ fn endless_regeneration_is_reported() {
         assert_eq!(pool.drain_within(Budget::All).released, 2_001);
         assert_eq!(events(EventKind::EndlessDrain).len(), 1);
     });
-}
-
-/// An orphan whose end is the beginning of another.
-struct Again {
-    gone: ThreadHandle,
-    generations: Arc<AtomicUsize>,
-}
-
-impl Drop for Again {
-    fn drop(&mut self) {
-        // Not for ever, so that a failure is seen.
-        if self.generations.fetch_add(1, Ordering::Relaxed) < 10_000 {
-            let (gone, generations) = (self.gone.clone(), self.generations.clone());
-            self.gone.release(Ref::new(Again { gone, generations }));
-        }
-    }
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn orphans_that_come_meanwhile_are_for_later() {
-    child!(|| {
-        let gone = fresh_to_the_end(me);
-        let generations = Arc::new(AtomicUsize::new(0));
-        let first = Again {
-            gone: gone.clone(),
-            generations: generations.clone(),
-        };
-        gone.release(Ref::new(first));
-        for done in 1..4 {
-            AutoreleasePool::new().drain_within(Budget::All);
-            assert_eq!(generations.load(Ordering::Relaxed), done);
-        }
-    })
-    .assert_success();
 }
 
 #[test]

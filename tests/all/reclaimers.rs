@@ -1,0 +1,143 @@
+//! Loopers that destroy what others send them.
+
+use crate::loopers::{hold, id_of, looper};
+use crate::support::{Log, child, wait_until};
+use releasepool::{AutoreleasePool, HandoffPool, Looper, PoolManager, Ref};
+use std::thread;
+
+#[test]
+fn reclaimer_destroys_what_others_release_there() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+    let id = id_of(&reclaimer);
+    for n in 0..100 {
+        reclaimer.thread().release(Ref::new(log.probe(n)));
+    }
+    reclaimer.shutdown().unwrap();
+    assert_eq!(log.count(), 100);
+    assert!(log.threads().iter().all(|thread| *thread == id));
+}
+
+#[test]
+fn reclaimer_that_is_behind_leaves_releases_to_the_sender() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer_bounded("reclaimer", 3).unwrap();
+    let id = id_of(&reclaimer);
+    let go = hold(&reclaimer);
+    let send = |n| reclaimer.thread().release(Ref::new(log.probe(n)));
+    (0..5).for_each(send);
+    assert_eq!(log.ids(), [3, 4], "here, at once");
+    drop(go);
+    wait_until(|| log.count() == 5);
+    // As many as before may wait again.
+    let go = hold(&reclaimer);
+    (5..9).for_each(send);
+    assert_eq!(log.ids()[5..], [8]);
+    let thread = reclaimer.thread().clone();
+    drop(go);
+    reclaimer.shutdown().unwrap();
+    assert_eq!(log.count(), 9);
+    let there = log.threads().iter().filter(|t| **t == id).count();
+    assert_eq!(there, 6);
+    // A reclaimer that has gone takes as many to the orphans as anybody.
+    for n in 10..15 {
+        thread.release(Ref::new(log.probe(n)));
+    }
+    wait_until(|| {
+        drop(AutoreleasePool::new());
+        log.count() == 14
+    });
+}
+
+#[test]
+fn reclaimer_that_is_behind_leaves_pools_to_the_sender() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer_bounded("reclaimer", 3).unwrap();
+    let id = id_of(&reclaimer);
+    let go = hold(&reclaimer);
+    let mut pool = HandoffPool::new();
+    let mut send = |from: u32| {
+        for n in from..from + 4 {
+            pool.create(log.probe(n));
+        }
+        assert_eq!(pool.drain_on(reclaimer.thread()), 4);
+    };
+    // A whole pool is taken if there is any room.
+    send(0);
+    assert_eq!(log.count(), 0);
+    send(4);
+    assert_eq!(log.ids(), [7, 6, 5, 4], "here, at once");
+    drop(go);
+    wait_until(|| log.count() == 8);
+    let go = hold(&reclaimer);
+    send(8);
+    assert_eq!(log.count(), 8);
+    drop(go);
+    reclaimer.shutdown().unwrap();
+    let there = log.threads().iter().filter(|t| **t == id).count();
+    assert_eq!((log.count(), there), (12, 8));
+}
+
+#[test]
+fn reclaimer_says_how_much_waits_until_it_is_released() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
+    assert_eq!(reclaimer.waiting(), 0);
+    let go = hold(&reclaimer);
+    reclaimer.thread().release(Ref::new(log.probe(0)));
+    let mut pool = HandoffPool::new();
+    for n in 1..10 {
+        pool.create(log.probe(n));
+    }
+    pool.drain_on(reclaimer.thread());
+    assert_eq!(reclaimer.waiting(), 10);
+    // What drains of its own release there waits no more, either.
+    let inside = reclaimer.proxy();
+    drop(go);
+    wait_until(|| reclaimer.waiting() == 0);
+    assert_eq!(log.count(), 10);
+    let go = hold(&reclaimer);
+    reclaimer.thread().release(Ref::new(log.probe(10)));
+    inside
+        .post(|| {
+            PoolManager::global().run_inbox();
+        })
+        .unwrap();
+    drop(go);
+    wait_until(|| log.count() == 11 && reclaimer.waiting() == 0);
+    assert_eq!(
+        looper().waiting(),
+        0,
+        "nobody counts where there is no bound"
+    );
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_a_reclaimer_takes_over_from_a_thread_that_has_ended_counts_too() {
+    child!(|| {
+        let log = Log::new();
+        let gone = thread::spawn(|| PoolManager::global().current_thread().unwrap());
+        let gone = gone.join().unwrap();
+        let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
+        let mut pool = HandoffPool::new();
+        for n in 0..10 {
+            pool.create(log.probe(n));
+        }
+        pool.drain_on(&gone);
+        // A drain of its takes the orphans up.
+        reclaimer.call(|| ()).unwrap();
+        wait_until(|| log.count() == 10 && reclaimer.waiting() == 0);
+        assert!(log.threads().iter().all(|id| *id == id_of(&reclaimer)));
+    })
+    .assert_success();
+}
+
+#[test]
+fn reclaimer_with_no_room_at_all_releases_nothing() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer_bounded("reclaimer", 0).unwrap();
+    reclaimer.thread().release(Ref::new(log.probe(0)));
+    assert_eq!(log.threads(), [thread::current().id()]);
+    assert_eq!(reclaimer.call(|| 1).unwrap(), 1, "commands are not bounded");
+}

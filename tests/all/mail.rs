@@ -364,7 +364,10 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
                         released += 1;
                         let runs = runs.clone();
                         let run = move || {
-                            let runner = global().current_thread().map(|thread| thread.key());
+                            // Without entering the thread: one that has no slot is nobody's
+                            // successor, and must not become it here.
+                            let runner = global().thread_by_id(thread::current().id());
+                            let runner = runner.map(|thread| thread.key());
                             runs.lock().unwrap().entry(id).or_default().push(runner);
                         };
                         match target.post(run) {

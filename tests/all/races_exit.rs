@@ -92,7 +92,9 @@ fn exit_post() {
         let noted = runs.clone();
         line.wait();
         let posted = target.post(move || {
-            let runner = global().current_thread().map(|thread| thread.key());
+            // Without entering the thread: one that has no slot is nobody's successor.
+            let runner = global().thread_by_id(thread::current().id());
+            let runner = runner.map(|thread| thread.key());
             noted.lock().unwrap().push((id, runner));
         });
         if let Err(closed) = posted {

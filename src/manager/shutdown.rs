@@ -193,14 +193,18 @@ fn run_deferred(panics: &mut FirstPanic) {
             epoch::advance();
         }
     }
-    // First, as what follows may enter this thread.
-    let me = current_key();
     {
         let scope = Scope::enter();
-        local::with(|local| match local {
-            Some(local) => mail::deliver(local, &scope, panics),
-            None => mail::deliver_orphans(&scope, panics),
-        });
+        // A thread without a key has no mail, and is not to get the slot of one whose
+        // closures it could then not run.
+        if current_key().is_some() {
+            local::with(|local| match local {
+                Some(local) => mail::deliver(local, &scope, panics),
+                None => mail::deliver_orphans(&scope, panics),
+            });
+        } else {
+            mail::deliver_orphans(&scope, panics);
+        }
     }
-    ORPHANS.run_calls(me, |call| panics.guard(|| call.run()));
+    ORPHANS.run_calls(|call| panics.guard(|| call.run()));
 }

@@ -6,6 +6,7 @@
 
 use super::inbox::{Chain, Inbox, Kind, Message};
 use super::key::ThreadKey;
+use super::record::current_key;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Counter, const_fn, global, local};
 use std::cell::Cell;
@@ -91,19 +92,25 @@ impl Orphans {
 
     /// Hands every orphaned release to `run`.
     pub(crate) fn run_releases(&self, run: impl FnMut(Message)) -> usize {
-        self.run(&self.releases, None, run)
+        self.run(&self.releases, |_| false, run)
     }
 
     /// Hands every orphaned closure to `run`, but for those that were meant for
-    /// the thread whose slot the caller, `me`, has.
-    pub(crate) fn run_calls(&self, me: Option<ThreadKey>, run: impl FnMut(Message)) -> usize {
-        self.run(&self.calls, me, run)
+    /// the thread whose slot the caller has, perhaps only since the last of them ran.
+    pub(crate) fn run_calls(&self, run: impl FnMut(Message)) -> usize {
+        let is_successor = |of: ThreadKey| current_key().is_some_and(|me| me.index() == of.index());
+        self.run(&self.calls, is_successor, run)
     }
 
-    fn run(&self, from: &Inbox, me: Option<ThreadKey>, mut run: impl FnMut(Message)) -> usize {
+    fn run(
+        &self,
+        from: &Inbox,
+        is_for_others: impl Fn(ThreadKey) -> bool,
+        mut run: impl FnMut(Message),
+    ) -> usize {
         let mut ran = 0;
         for message in from.take() {
-            if me.is_some_and(|me| me.index() == message.target().index()) {
+            if is_for_others(message.target()) {
                 self.put(message);
                 continue;
             }

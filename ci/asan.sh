@@ -18,6 +18,7 @@ skips=(
     # Count on how much stack a frame takes; here, locals are elsewhere.
     --skip settle_counts_what_it_destroys
     --skip object_that_waits_in_the_queue
+    --skip time_is_looked_at_deep
     # Measures the memory of the process; here, what is freed is kept for a while.
     --skip memory_is_flat
 )

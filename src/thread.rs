@@ -5,7 +5,7 @@
 //! * [`record`]: what others may know of a thread; one per OS thread, shared by
 //!   all managers
 //! * [`inbox`]: what others send it; [`bell`]: how that wakes it
-//! * [`pinned`]: since when it holds the epoch up, for reports
+//! * [`pinned`]: whether it holds the epoch up, for reports
 //! * [`orphans`]: what arrived too late
 //! * [`exit`]: how a thread leaves
 //! * [`handle`]: the public side

@@ -264,7 +264,7 @@ fn has_backlog() -> bool {
 
 /// Takes what is in the inbox: closures are put aside, releases go to the backlog, so
 /// that they come after the closures, and within a budget.
-pub(super) fn collect() {
+fn collect() {
     local::with(|local| {
         if let Some(local) = local {
             backlog::take_mail(&local.first);

@@ -122,8 +122,9 @@ impl Drop for DrainRoot {
                 .panic
                 .into_iter()
                 .for_each(|p| panics.note(p));
-            let (_, panic) = backlog::drain(&local.first, Budget::All);
-            panic.into_iter().for_each(|p| panics.note(p));
+            backlog::drain(&local.first, Budget::All)
+                .into_iter()
+                .for_each(|p| panics.note(p));
             panics.into_first().into_iter().for_each(resume_or_report);
         });
     }

@@ -163,7 +163,7 @@ impl PoolManager {
                 return None;
             }
             let before = stack.stats.released.get();
-            let (_, panic) = backlog::drain(stack, Budget::All);
+            let panic = backlog::drain(stack, Budget::All);
             Some((stack.stats.released.get() - before, panic))
         });
         let Some((released, panic)) = whole else {

@@ -125,13 +125,16 @@ pub(crate) fn drain_pool(head: &Head, meter: Meter) -> (Drained, Option<Payload>
     // SAFETY: an open pool's stack is there.
     let stack = unsafe { &*head.stack.get() };
     head.unpin();
-    head.set_frugal(stack.has_mail());
+    head.set_frugal(stack.takes_mail());
     Work::new(stack, head, meter).run(true)
 }
 
-/// Works at a backlog within the budget. Destructors feed the root pool.
-pub(crate) fn drain(stack: &Stack, budget: Budget) -> (Drained, Option<Payload>) {
-    Work::new(stack, &stack.root, Meter::new(budget)).run(false)
+/// Works at a backlog within the budget. Destructors feed the root pool. Gives the first
+/// panic.
+pub(crate) fn drain(stack: &Stack, budget: Budget) -> Option<Payload> {
+    Work::new(stack, &stack.root, Meter::coarse(budget))
+        .run(false)
+        .1
 }
 
 /// A budgeted drain.
@@ -156,7 +159,7 @@ impl<'d> Work<'d> {
     fn new(stack: &'d Stack, head: &'d Head, meter: Meter) -> Self {
         let scope = Scope::enter_queueing();
         Self {
-            for_others: scope.outermost && stack.has_mail(),
+            for_others: scope.outermost && stack.takes_mail(),
             stack,
             local: stack.local(),
             head,
@@ -252,32 +255,24 @@ impl<'d> Work<'d> {
     /// left of it goes back.
     fn work_at(&mut self, mut item: Item, until: usize) {
         loop {
-            let done = match &mut item {
+            match &mut item {
                 Item::Own(entries) => {
                     let n = self.entry(entries);
                     self.stack.stats.released.add(u64::from(n));
-                    n == 0
                 }
                 Item::Foreign(entries) => {
                     let n = self.entry(entries);
                     self.done(n);
-                    n == 0
                 }
-                Item::Dead(objects) => match objects.pop() {
-                    Some(object) => {
-                        self.dead(object);
-                        false
-                    }
-                    None => true,
-                },
+                Item::Dead(objects) => objects.pop().into_iter().for_each(|o| self.dead(o)),
                 Item::One(thin) => {
                     self.release(*thin, 1);
                     return self.done(1);
                 }
                 Item::OneDead(thin) => return self.dead(*thin),
-            };
-            // Its pages would be lost if nobody came for more.
-            if done || item.len() == 0 {
+            }
+            // At once: its pages would be lost if nobody came for more.
+            if item.len() == 0 {
                 if let Item::Own(entries) | Item::Foreign(entries) = item {
                     entries.clear(&self.local.pages);
                 }
@@ -355,31 +350,26 @@ impl<'d> Work<'d> {
         self.destructor(thin, || unsafe { bury(thin) });
     }
 
+    /// Runs a destructor by `run`, and goes on with what it has queued, which is to be done
+    /// before anything older.
     fn destructor(&mut self, thin: Thin, run: impl FnOnce()) {
-        // SAFETY: not destroyed yet.
-        let class = unsafe { header(thin) }.class;
-        let meter = &mut self.meter;
-        if let Err(payload) = catch_unwind(|| meter.time(class, run)) {
-            self.panics.note(payload);
-        }
-        self.nested();
-    }
-
-    /// Goes on with what a destructor has queued: to be done before anything older.
-    fn nested(&mut self) {
+        self.measured(thin, run);
         while !self.meter.is_spent() {
             let Some(thin) = self.scope.next_dead() else {
                 return;
             };
             self.meter.count(1);
-            // SAFETY: not destroyed yet.
-            let class = unsafe { header(thin) }.class;
-            let meter = &mut self.meter;
             // SAFETY: queued, so dead, and ours.
-            let bury = || unsafe { bury(thin) };
-            if let Err(payload) = catch_unwind(|| meter.time(class, bury)) {
-                self.panics.note(payload);
-            }
+            self.measured(thin, || unsafe { bury(thin) });
+        }
+    }
+
+    fn measured(&mut self, thin: Thin, run: impl FnOnce()) {
+        // SAFETY: not destroyed yet.
+        let class = unsafe { header(thin) }.class;
+        let meter = &mut self.meter;
+        if let Err(payload) = catch_unwind(|| meter.time(class, run)) {
+            self.panics.note(payload);
         }
     }
 

@@ -131,7 +131,7 @@ pub(super) fn drain_asked(
     for _ in 0..WARN_AT {
         let mut cut = false;
         if stack.backlog.len() > 0 {
-            if let (_, Some(payload)) = backlog::drain(stack, Budget::All) {
+            if let Some(payload) = backlog::drain(stack, Budget::All) {
                 panics.note(payload);
             }
         }

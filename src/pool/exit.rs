@@ -149,7 +149,7 @@ impl Exit<'_> {
         // No more than is there, as destructors may go on feeding it by budgeted drains.
         let budget = Budget::Count(stack.backlog.len());
         let panic = match catch_unwind(|| backlog::drain(stack, budget)) {
-            Ok((_, panic)) => panic,
+            Ok(panic) => panic,
             Err(payload) => Some(payload),
         };
         panic.into_iter().for_each(report);

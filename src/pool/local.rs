@@ -281,7 +281,7 @@ impl Local {
             let outcome = {
                 // SAFETY: ours, off the list.
                 let this = unsafe { stack.as_ref() };
-                let (_, panic) = backlog::drain(this, Budget::All);
+                let panic = backlog::drain(this, Budget::All);
                 let outcome = super::drain::drain(&this.root, None);
                 panic.into_iter().for_each(report);
                 if let Some(key) = self.key() {

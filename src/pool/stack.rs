@@ -74,7 +74,7 @@ impl Stack {
 
     /// Whether what other threads send here goes to this backlog, if it is not released at
     /// once: that of the process's own manager, so that it is always found again.
-    pub(crate) fn has_mail(&self) -> bool {
+    pub(crate) fn takes_mail(&self) -> bool {
         ptr::eq(self, &self.local().first)
     }
 

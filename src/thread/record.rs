@@ -24,12 +24,12 @@ pub(crate) struct Record {
     pub(crate) inbox: CachePadded<Inbox>,
     /// How to wake it, if it sleeps in a loop.
     pub(crate) bell: Bell,
-    /// How many releases may wait in the inbox.
+    /// How many releases that were sent may wait to be made.
     bound: Option<u64>,
     /// How many do, if there is a bound.
     waiting: CachePadded<Counter>,
     pub(crate) tally: Tally,
-    /// Since when the thread holds the epoch.
+    /// Whether the thread holds the epoch up.
     pub(crate) pinned: Pinned,
 }
 

@@ -10,6 +10,7 @@ mod compile_fail_tests;
 pub mod event;
 pub mod frame;
 mod manager;
+mod memory;
 #[cfg(all(loom, feature = "loom", not(crossbeam_loom)))]
 compile_error!("models need --cfg=crossbeam_loom, too: without it slots would not be checked");
 #[cfg(all(loom, feature = "loom"))]
@@ -30,6 +31,9 @@ pub use manager::PoolManager;
 pub use manager::builder::PoolManagerBuilder;
 pub use manager::shutdown::ShutdownReport;
 pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
+pub use memory::block::{BlockAllocator, BlockAllocatorBuilder};
+pub use memory::error::AllocError;
+pub use memory::stats::BlockStats;
 pub use object::destroy::settle;
 pub use object::home::HomeRef;
 pub use object::strong::Ref;

@@ -4,6 +4,7 @@
 //! * [`header`]: what stands before every payload; classes; allocation
 //! * [`destroy`]: the end of an object, in constant stack
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
+//! * [`in_block`]: those whose memory is a block
 //! * [`home`]: `HomeRef`, whose value never leaves its thread
 //! * [`make`]: the ways to make a `Ref`; [`exclusive`]: to get the value back out
 //! * [`unsizing`]: the macro `unsize!`
@@ -14,6 +15,7 @@ pub(crate) mod destroy;
 mod exclusive;
 pub(crate) mod header;
 pub(crate) mod home;
+pub(crate) mod in_block;
 mod make;
 pub(crate) mod strong;
 mod traits;

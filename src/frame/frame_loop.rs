@@ -5,6 +5,7 @@ use super::config::{FrameConfig, Mode};
 use super::port::{Port, Task, work};
 use super::proxy::FrameProxy;
 use super::report::FrameReport;
+use crate::memory::mine;
 use crate::pool::budget::Budget;
 use crate::pool::guard::{AutoreleasePool, named_scope};
 use crate::pool::local::{self, Local};
@@ -288,6 +289,7 @@ impl FrameLoop {
                 (round, pool.drain_within(config.drain_budget(spent)))
             })
         });
+        mine::idle();
         let report = FrameReport {
             index,
             closures: round.closures,

@@ -4,6 +4,7 @@ use super::agenda::PostId;
 use super::call::Rendezvous;
 use super::port::{Port, Task, work};
 use super::proxy::LooperProxy;
+use crate::memory::mine;
 use crate::pool::budget::Budget;
 use crate::pool::guard::named_scope;
 use crate::pool::local::{self, Local};
@@ -231,6 +232,7 @@ fn serve(port: &Port) {
         work("looper", SLICE, || {
             port.round(command);
         });
+        mine::idle();
     }
     work("looper", Budget::All, || port.close(command));
 }

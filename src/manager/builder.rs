@@ -1,6 +1,7 @@
 //! Own managers and their settings.
 
 use super::PoolManager;
+use crate::memory::block::BlockAllocator;
 use crate::pool::namespace::{Namespace, RootPolicy, Settings};
 use std::sync::Arc;
 
@@ -44,6 +45,23 @@ impl PoolManagerBuilder {
     /// counts as 1.
     pub fn backlog_watermark(mut self, releases: usize) -> Self {
         self.0.backlog_watermark = releases.max(1);
+        self
+    }
+
+    /// Where the manager's pools get the memory of the objects that they
+    /// [make](crate::AutoreleasePool::create). The [process's own](BlockAllocator::process)
+    /// allocator unless set.
+    ///
+    /// ```
+    /// use releasepool::{BlockAllocator, PoolManager};
+    /// let blocks = BlockAllocator::new();
+    /// let manager = PoolManager::builder().memory(blocks.clone()).build();
+    /// let pool = manager.pool();
+    /// pool.create("in a block");
+    /// assert_eq!(blocks.stats().live_blocks, 1);
+    /// ```
+    pub fn memory(mut self, blocks: BlockAllocator) -> Self {
+        self.0.memory = Some(blocks);
         self
     }
 

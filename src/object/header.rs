@@ -32,7 +32,7 @@ const _: () = assert!(size_of::<Header>() == 16);
 
 /// What there is to know about all objects of one type from one allocator.
 pub(crate) struct Class {
-    type_name: fn() -> &'static str,
+    pub(super) type_name: fn() -> &'static str,
     /// Whether destroying an object runs any code but the allocator's.
     pub(crate) has_destructor: bool,
     /// Runs the destructor and frees the memory, even if that panics.
@@ -109,10 +109,10 @@ pub(crate) unsafe fn checked<R>(thin: Thin, result: Result<R, Misuse>) -> R {
 
 /// Where things are in an allocation.
 #[derive(Clone, Copy)]
-struct Plan {
-    layout: Layout,
+pub(super) struct Plan {
+    pub(super) layout: Layout,
     /// Offset of the payload.
-    payload: usize,
+    pub(super) payload: usize,
 }
 
 /// `prefix` bytes, then a payload of this layout; `None` if it does not fit the
@@ -139,7 +139,7 @@ const fn plan(prefix: usize, payload: Layout) -> Option<Plan> {
 const SIZED: usize = size_of::<Header>();
 const SLICE: usize = size_of::<Header>() + size_of::<usize>();
 
-const fn plan_of<T>() -> Plan {
+pub(super) const fn plan_of<T>() -> Plan {
     match plan(SIZED, Layout::new::<T>()) {
         Some(plan) => plan,
         None => panic!("the type leaves no room for a header"),
@@ -158,6 +158,21 @@ fn allocate(plan: Plan, class: &'static Class, count: Count) -> Thin {
     let Some(base) = NonNull::new(base) else {
         std::alloc::handle_alloc_error(plan.layout)
     };
+    // SAFETY: fresh memory for it.
+    unsafe { set_up(base, plan, class, count) }
+}
+
+/// Writes the header.
+///
+/// # Safety
+/// `base` is the caller's, and allocated by this plan.
+#[inline]
+pub(super) unsafe fn set_up(
+    base: NonNull<u8>,
+    plan: Plan,
+    class: &'static Class,
+    count: Count,
+) -> Thin {
     // SAFETY: the offset lies within the allocation.
     let thin = unsafe { base.add(plan.payload) };
     // SAFETY: the payload's offset leaves room for a header before it, and is a

@@ -5,6 +5,7 @@ use super::entries::Entries;
 use super::local;
 use super::page::PageCache;
 use super::pool_ref::PoolRef;
+use crate::object::in_block::Source;
 use crate::object::strong::Ref;
 use crate::sync::{boxed, unbox};
 use crate::thread::handle::ThreadHandle;
@@ -84,10 +85,12 @@ impl HandoffPool {
         unsafe { PoolRef::lend(payload) }
     }
 
-    /// A new object that the pool owns.
+    /// A new object that the pool owns. Its memory is a block of the process's own
+    /// [allocator](crate::BlockAllocator), and goes back to this thread from wherever the
+    /// object dies.
     #[inline]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
-        self.autorelease(Ref::new(value))
+        self.autorelease(Ref::new_from(value, Source::Process))
     }
 
     /// Has that thread release all entries, newest first, in its next outermost drain,

@@ -1,5 +1,6 @@
 //! What a manager is to its pools: an identity, settings, and statistics.
 
+use crate::memory::block::BlockAllocator;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Counter, Sleeper, lazy};
 use crate::thread::key::ThreadKey;
@@ -26,6 +27,9 @@ pub(crate) struct Settings {
     pub(crate) root_policy: RootPolicy,
     /// Releases in a backlog that make it worth an event.
     pub(crate) backlog_watermark: usize,
+    /// Where pools get the memory of the objects that they make, if not from the process's
+    /// own allocator.
+    pub(crate) memory: Option<BlockAllocator>,
 }
 
 impl Default for Settings {
@@ -35,6 +39,7 @@ impl Default for Settings {
             root_watermark: 10_000,
             root_policy: RootPolicy::Report,
             backlog_watermark: 100_000,
+            memory: None,
         }
     }
 }

@@ -4,6 +4,8 @@ use super::backlog::Backlog;
 use super::head::{Frame, Head, Kind};
 use super::local::Local;
 use super::namespace::{Namespace, StackStats};
+use crate::memory::block::BlockAllocator;
+use crate::object::in_block::Source;
 use crate::thread::key::ThreadKey;
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::{self, NonNull};
@@ -14,6 +16,8 @@ pub(crate) struct Stack {
     local: Cell<*const Local>,
     pub(crate) namespace: Arc<Namespace>,
     pub(crate) stats: Arc<StackStats>,
+    /// The manager's, if it is not the process's own.
+    memory: Option<BlockAllocator>,
     /// The topmost frame: see [`super::head`].
     current: Cell<*const Frame>,
     pub(crate) root: Head,
@@ -33,6 +37,7 @@ impl Stack {
             local: Cell::new(ptr::null()),
             next_mark: Cell::new(namespace.settings.root_watermark),
             backlog: Backlog::new(namespace.settings.backlog_watermark),
+            memory: namespace.settings.memory.clone(),
             namespace,
             stats: Arc::new(StackStats::new()),
             current: Cell::new(ptr::null()),
@@ -70,6 +75,15 @@ impl Stack {
     pub(crate) fn local(&self) -> &Local {
         // SAFETY: a stack lives in its block, which outlives it.
         unsafe { &*self.local.get() }
+    }
+
+    /// Where objects that a pool makes have their memory.
+    #[inline]
+    pub(crate) fn memory(&self) -> Source<'_> {
+        match &self.memory {
+            None => Source::Process,
+            Some(blocks) => Source::Own(blocks),
+        }
     }
 
     /// Whether what other threads send here goes to this backlog, if it is not released at

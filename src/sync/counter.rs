@@ -36,8 +36,13 @@ impl Counter {
     }
 
     /// The opposite of [`Counter::add_shared`].
-    pub(crate) fn subtract_shared(&self, n: u64) {
-        self.0.fetch_sub(n, Ordering::Relaxed);
+    pub(crate) fn subtract_shared(&self, n: u64) -> u64 {
+        self.0.fetch_sub(n, Ordering::Relaxed)
+    }
+
+    /// Raises it to `n`, if it is less; for counters that several threads write.
+    pub(crate) fn raise_shared(&self, n: u64) {
+        self.0.fetch_max(n, Ordering::Relaxed);
     }
 
     /// Takes the figure away, for a counter whose writer has gone.

@@ -8,17 +8,19 @@ use super::record;
 ///
 /// 1. The pools' hook drains what the thread may not leave behind, and closes
 ///    the inbox.
-/// 2. What is in the inbox of a thread that never had a pool goes to the
+/// 2. Memory's hook gives its heaps up.
+/// 3. What is in the inbox of a thread that never had a pool goes to the
 ///    orphans.
-/// 3. The thread is taken out of the look-ups; its slot is free.
+/// 4. The thread is taken out of the look-ups; its slot is free.
 ///
 /// Idempotent. Nothing that a destructor does on the way can bring the thread
 /// back: afterwards pools work detached, and implicit releases happen at once.
 pub(crate) fn thread_exit() {
-    let Some((record, hook)) = record::leaving() else {
+    let Some(record) = record::leaving() else {
         return;
     };
-    if let Some(hook) = hook {
+    // One after the other, as the first may yet make use of what the last takes away.
+    while let Some(hook) = record::next_hook() {
         hook(&record);
     }
     for message in record.inbox.close() {

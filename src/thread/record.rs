@@ -143,8 +143,8 @@ struct Current {
     record: Cell<*const Record>,
     /// What keeps `record` alive; boxed by hand.
     owner: Cell<*mut Arc<Record>>,
-    /// What the rooms above want done at exit.
-    hook: Cell<Option<Hook>>,
+    /// What the rooms above want done at exit: first, and last.
+    hooks: [Cell<Option<Hook>>; 2],
     /// Stays after the exit, as long as the thread can run anything.
     key: Cell<ThreadKey>,
 }
@@ -153,7 +153,7 @@ local! {
     static CURRENT: Current = Current {
         record: Cell::new(ptr::null()),
         owner: Cell::new(ptr::null_mut()),
-        hook: Cell::new(None),
+        hooks: [const { Cell::new(None) }; 2],
         key: Cell::new(ThreadKey::NOBODY),
     };
 }
@@ -179,6 +179,15 @@ pub(crate) fn current() -> Option<Arc<Record>> {
         // SAFETY: set by `enter`; freed by `depart`, which sets `gone`.
         Some(unsafe { &*c.owner.get() }.clone())
     })
+}
+
+/// The same; `None`, too, if the thread's exit would not be noticed, as it is past that.
+pub(crate) fn current_that_exits() -> Option<Arc<Record>> {
+    if at_thread_exit(super::exit::thread_exit) {
+        current()
+    } else {
+        None
+    }
 }
 
 /// The calling thread's key, if it has been entered and has not exited.
@@ -224,7 +233,12 @@ pub(crate) fn current_label() -> String {
 
 /// Has `hook` called when this thread exits, before its record is retired.
 pub(crate) fn set_exit_hook(hook: Hook) {
-    CURRENT.with(|c| c.hook.set(Some(hook)));
+    CURRENT.with(|c| c.hooks[0].set(Some(hook)));
+}
+
+/// The same, after that one.
+pub(crate) fn set_last_exit_hook(hook: Hook) {
+    CURRENT.with(|c| c.hooks[1].set(Some(hook)));
 }
 
 /// Enters the calling thread, if it has not been, with a bound to the releases that
@@ -251,8 +265,8 @@ fn enter(c: &Current, bound: Option<u64>) {
     at_thread_exit(super::exit::thread_exit);
 }
 
-/// What `thread_exit` does first: the hook and the record, if there is one.
-pub(super) type Leaving = (Arc<Record>, Option<Hook>);
+/// What `thread_exit` does first: the record, if there is one.
+pub(super) type Leaving = Arc<Record>;
 
 pub(super) fn leaving() -> Option<Leaving> {
     CURRENT.with(|c| {
@@ -262,9 +276,13 @@ pub(super) fn leaving() -> Option<Leaving> {
             return None;
         }
         // SAFETY: as in `current`.
-        let record = unsafe { &*c.owner.get() }.clone();
-        Some((record, c.hook.take()))
+        Some(unsafe { &*c.owner.get() }.clone())
     })
+}
+
+/// What is to be done next of what the rooms above want at exit.
+pub(super) fn next_hook() -> Option<Hook> {
+    CURRENT.with(|c| c.hooks.iter().find_map(Cell::take))
 }
 
 /// The last step of a thread's exit: nothing finds it any more.

@@ -1,0 +1,206 @@
+//! What the heaps of one allocator have in common.
+
+use super::chunk::{CHUNK, ChunkPtr};
+use super::class::SIZES;
+use super::error::AllocError;
+use super::heap::Heap;
+use super::stats::BlockStats;
+use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::{Counter, FreeWitness, boxed, catch_unwind};
+use crate::unwind::report;
+use std::alloc::Layout;
+use std::fmt;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+/// Called with what the allocator has, when that is more than its soft cap.
+pub(crate) type OnSoftCap = Arc<dyn Fn(&BlockStats) + Send + Sync>;
+
+#[derive(Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) soft_cap: Option<usize>,
+    pub(crate) on_soft_cap: Option<OnSoftCap>,
+    pub(crate) hard_cap: Option<usize>,
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("soft_cap", &self.soft_cap)
+            .field("hard_cap", &self.hard_cap)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Lives as long as one of its heaps, or a handle.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    /// A list that only grows, until the allocator has closed: linked by `Heap::next`.
+    heaps: AtomicPtr<Heap>,
+    settings: Settings,
+    chunks: Counter,
+    peak_chunks: Counter,
+    /// Not 0 while there is more than the soft cap, and that has been said.
+    said: Counter,
+    /// Requests that were handed to the global allocator, and their bytes.
+    pub(super) large: Counter,
+    pub(super) large_bytes: Counter,
+}
+
+impl Inner {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            heaps: AtomicPtr::new(ptr::null_mut()),
+            settings,
+            chunks: Counter::new(),
+            peak_chunks: Counter::new(),
+            said: Counter::new(),
+            large: Counter::new(),
+            large_bytes: Counter::new(),
+        }
+    }
+
+    /// All heaps. Only for who has a handle: they may go once the allocator has closed.
+    pub(crate) fn heaps(&self) -> impl Iterator<Item = NonNull<Heap>> {
+        // Acquire: pairs with the Release in `claim`, so that a heap that others made is
+        // seen whole. Model: memory_adoption.
+        let mut at = NonNull::new(self.heaps.load(Ordering::Acquire));
+        std::iter::from_fn(move || {
+            let heap = at?;
+            // SAFETY: in the list, and the allocator has a handle. Its successor is asked for
+            // before the caller does anything with it.
+            at = NonNull::new(unsafe { heap.as_ref() }.next.get().cast_mut());
+            Some(heap)
+        })
+    }
+
+    /// A heap that is the caller's: one that nobody owns, or a new one. Only for who has a
+    /// handle.
+    pub(crate) fn claim(self: &Arc<Self>) -> NonNull<Heap> {
+        // SAFETY: in the list, and the allocator has a handle.
+        let idle = self.heaps().find(|heap| unsafe { heap.as_ref() }.returns.adopt());
+        idle.unwrap_or_else(|| {
+            let heap = boxed(Heap::new(self.clone()));
+            let mut head = self.heaps.load(Ordering::Relaxed);
+            loop {
+                // SAFETY: nobody else has seen it.
+                unsafe { heap.as_ref() }.next.set(head);
+                // Release: pairs with the Acquire in `heaps`. Model: memory_adoption.
+                match self.heaps.compare_exchange_weak(
+                    head,
+                    heap.as_ptr(),
+                    Ordering::Release,
+                    Ordering::Relaxed,
+                ) {
+                    Ok(_) => return heap,
+                    Err(now) => head = now,
+                }
+            }
+        })
+    }
+
+    /// Makes a chunk, if there may be one more.
+    pub(crate) fn admit(
+        &self,
+        class: usize,
+        make: impl FnOnce() -> Option<ChunkPtr>,
+    ) -> Result<ChunkPtr, AllocError> {
+        let held = (self.chunks.add_shared(1) as usize + 1) * CHUNK;
+        if let Some(cap) = self.settings.hard_cap {
+            if held > cap {
+                self.chunks.subtract_shared(1);
+                let held = held - CHUNK;
+                return Err(AllocError::Capped { cap, held });
+            }
+        }
+        let Some(chunk) = make() else {
+            self.chunks.subtract_shared(1);
+            let layout = Layout::from_size_align(SIZES[class], super::class::ALIGN);
+            let layout = layout.expect("as all blocks are");
+            return Err(AllocError::OutOfMemory { layout });
+        };
+        self.peak_chunks.raise_shared((held / CHUNK) as u64);
+        Ok(chunk)
+    }
+
+    pub(crate) fn peak_chunk_bytes(&self) -> u64 {
+        self.peak_chunks.get() * CHUNK as u64
+    }
+
+    /// Gives back what is not needed: of the calling thread's heap and of those that nobody
+    /// owns; other threads are asked to. How many bytes. Only for who has a handle.
+    pub(crate) fn trim(self: &Arc<Self>) -> usize {
+        let own = super::mine::heap_of(self);
+        let mut chunks = 0;
+        for at in self.heaps() {
+            // SAFETY: in the list, and the allocator has a handle.
+            let heap = unsafe { at.as_ref() };
+            if Some(at) == own {
+                chunks += heap.trim();
+            } else if heap.returns.adopt() {
+                chunks += heap.trim();
+                // SAFETY: adopted.
+                unsafe { Heap::give_up(at) };
+            } else {
+                heap.figures.trim_asked.set(1);
+            }
+        }
+        chunks * CHUNK
+    }
+
+    /// A request of this layout is handed to the global allocator.
+    pub(crate) fn count_large(&self, layout: Layout) {
+        self.large.add_shared(1);
+        self.large_bytes.add_shared(layout.size() as u64);
+    }
+
+    /// A chunk went back to the system.
+    pub(crate) fn gave_back(&self) {
+        let left = self.chunks.subtract_shared(1) as usize - 1;
+        if self.settings.soft_cap.is_some_and(|cap| left * CHUNK <= cap) {
+            self.said.set(0);
+        }
+    }
+
+    /// Says so if there is more than the soft cap: once, until there is less again. Foreign
+    /// code, which may use all heaps. Only for who has a handle.
+    pub(crate) fn watch(&self) {
+        let Some(cap) = self.settings.soft_cap else {
+            return;
+        };
+        if self.chunks.get() as usize * CHUNK <= cap || self.said.add_shared(1) != 0 {
+            return;
+        }
+        if let Some(hook) = &self.settings.on_soft_cap {
+            let stats = self.stats();
+            if let Err(payload) = catch_unwind(|| hook(&stats)) {
+                report(payload);
+            }
+        }
+    }
+}
+
+/// A handle: when the last one goes, so do the heaps that nobody owns, and the others as
+/// soon as their blocks have come home.
+#[derive(Debug)]
+pub(crate) struct Handle(pub(crate) Arc<Inner>);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        for heap in self.0.heaps() {
+            // SAFETY: it may go only once it has been closed.
+            let mine = super::mine::disown(unsafe { heap.as_ref() });
+            // SAFETY: as above.
+            if unsafe { heap.as_ref() }.returns.close() || mine {
+                // SAFETY: it was nobody's and is ours now, or was this thread's.
+                unsafe { Heap::give_up(heap) };
+            }
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.heaps.freed();
+    }
+}

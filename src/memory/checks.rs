@@ -1,0 +1,227 @@
+//! Misuse of blocks, found where that is cheap enough: in debug builds and with the feature
+//! `checks`. And what AddressSanitizer is told, so that it sees a use after free in a block.
+//!
+//! Free blocks are filled with [`FREED`], and looked at when they are handed out again: a
+//! byte that is another was written after it was freed.
+
+use super::chunk::{CHUNK, ChunkPtr};
+use super::class::{ALIGN, SIZES};
+use crate::thread::record::current_label;
+use std::num::NonZero;
+use std::ptr::NonNull;
+
+const ON: bool = cfg!(all(any(debug_assertions, feature = "checks"), not(loom)));
+
+/// In free blocks, but for their first [`LINKS`] bytes.
+const FREED: u8 = 0xDD;
+/// In blocks that were just handed out.
+const NEW: u8 = 0xCD;
+/// What the allocator itself writes in a free block.
+const LINKS: usize = 16;
+
+/// Which blocks of a chunk are in use: a bit for each.
+pub(crate) struct Marks(#[cfg(not(loom))] [std::sync::atomic::AtomicU64; if ON { WORDS } else { 0 }]);
+
+#[cfg(not(loom))]
+const WORDS: usize = CHUNK / ALIGN / 64;
+
+impl Marks {
+    pub(crate) const fn new() -> Self {
+        #[cfg(not(loom))]
+        return Self([const { std::sync::atomic::AtomicU64::new(0) }; if ON { WORDS } else { 0 }]);
+        #[cfg(loom)]
+        Self()
+    }
+
+    /// Says whether the block is in use from now on; gives what was so before.
+    #[cfg(not(loom))]
+    fn set(&self, index: usize, used: bool) -> bool {
+        use std::sync::atomic::Ordering::Relaxed;
+        let (word, bit) = (&self.0[index / 64], 1 << (index % 64));
+        let before = if used {
+            word.fetch_or(bit, Relaxed)
+        } else {
+            word.fetch_and(!bit, Relaxed)
+        };
+        before & bit != 0
+    }
+
+    #[cfg(loom)]
+    fn set(&self, _index: usize, used: bool) -> bool {
+        !used
+    }
+}
+
+#[cfg(not(loom))]
+static CHUNKS: std::sync::LazyLock<dashmap::DashSet<usize>> =
+    std::sync::LazyLock::new(dashmap::DashSet::new);
+
+/// A chunk has come into being.
+pub(crate) fn enter(chunk: NonZero<usize>) {
+    #[cfg(not(loom))]
+    if ON {
+        CHUNKS.insert(chunk.get());
+    }
+    let _ = chunk;
+}
+
+/// A chunk is about to go.
+pub(crate) fn leave(chunk: NonZero<usize>) {
+    #[cfg(not(loom))]
+    if ON {
+        CHUNKS.remove(&chunk.get());
+    }
+    let _ = chunk;
+}
+
+fn is_chunk(at: usize) -> bool {
+    #[cfg(not(loom))]
+    return CHUNKS.contains(&at);
+    #[cfg(loom)]
+    {
+        let _ = at;
+        true
+    }
+}
+
+/// A block was cut. It is nobody's yet.
+///
+/// # Safety
+/// `size` bytes that are ours.
+pub(crate) unsafe fn fresh(block: NonNull<u8>, size: usize) {
+    if ON {
+        // SAFETY: by the caller's promise.
+        unsafe { block.add(LINKS).write_bytes(FREED, size - LINKS) };
+    }
+    close(block, size);
+}
+
+/// A block is handed out.
+///
+/// # Safety
+/// It is the caller's.
+#[inline(always)]
+pub(crate) unsafe fn handed_out(block: NonNull<u8>, class: usize) {
+    open(block, SIZES[class]);
+    if ON {
+        // SAFETY: by the caller's promise.
+        unsafe { look_at(block, class) };
+    }
+}
+
+/// # Safety
+/// As [`handed_out`].
+#[inline(never)]
+unsafe fn look_at(block: NonNull<u8>, class: usize) {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        let chunk = ChunkPtr::of(block);
+        let bytes = std::slice::from_raw_parts(block.as_ptr(), SIZES[class]);
+        if let Some(at) = bytes[LINKS..].iter().position(|byte| *byte != FREED) {
+            let what = format!("was written at byte {} after it was freed", LINKS + at);
+            misused(block, chunk, &what);
+        }
+        block.write_bytes(NEW, SIZES[class]);
+        let index = chunk.index_of(block).unwrap_or(0);
+        if chunk.marks().set(index, true) {
+            misused(block, chunk, "was handed out twice");
+        }
+    }
+}
+
+/// A block of the class is given back, by any thread.
+///
+/// # Safety
+/// If the checks are off: it is one, and the caller's.
+#[inline(always)]
+pub(crate) unsafe fn given_back(block: NonNull<u8>, class: usize) {
+    if ON {
+        // SAFETY: by the caller's promise.
+        unsafe { question(block, class) };
+    }
+    close(block, SIZES[class]);
+}
+
+/// # Safety
+/// As [`given_back`].
+#[inline(never)]
+unsafe fn question(block: NonNull<u8>, class: usize) {
+    let size = SIZES[class];
+    if !is_chunk(block.addr().get() & !(CHUNK - 1)) {
+        let thread = current_label();
+        fatal(&format!(
+            "{block:p}, freed as a block of {size} bytes by thread {thread}, is no block of any allocator"
+        ));
+    }
+    // SAFETY: it is in a chunk.
+    let chunk = unsafe { ChunkPtr::of(block) };
+    if chunk.class() != class {
+        misused(block, chunk, &format!("was freed as one of {size} bytes"));
+    }
+    let Some(index) = chunk.index_of(block) else {
+        misused(block, chunk, "was freed, but is no beginning of a block");
+    };
+    if !chunk.marks().set(index, false) {
+        misused(block, chunk, "was freed twice, or never handed out");
+    }
+    // SAFETY: it was in use, so all of it is there.
+    unsafe { block.add(LINKS).write_bytes(FREED, size - LINKS) };
+}
+
+#[cold]
+fn misused(block: NonNull<u8>, chunk: ChunkPtr, what: &str) -> ! {
+    let size = SIZES[chunk.class()];
+    // SAFETY: a chunk's heap lives as long as the chunk.
+    let owner = unsafe { chunk.heap().as_ref() }.owner_label();
+    let thread = current_label();
+    fatal(&format!(
+        "the block of {size} bytes at {block:p}, of {owner}, {what} (thread {thread})"
+    ))
+}
+
+#[cold]
+fn fatal(message: &str) -> ! {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "releasepool: {message}; aborting");
+    std::process::abort();
+}
+
+#[cfg(releasepool_asan)]
+unsafe extern "C" {
+    fn __asan_poison_memory_region(at: *const u8, size: usize);
+    fn __asan_unpoison_memory_region(at: *const u8, size: usize);
+}
+
+/// Nobody may touch these bytes.
+#[inline(always)]
+fn close(at: NonNull<u8>, size: usize) {
+    #[cfg(releasepool_asan)]
+    // SAFETY: changes no byte of it.
+    unsafe {
+        __asan_poison_memory_region(at.as_ptr(), size);
+    }
+    let _ = (at, size);
+}
+
+/// They may be used again.
+#[inline(always)]
+pub(crate) fn open(at: NonNull<u8>, size: usize) {
+    #[cfg(releasepool_asan)]
+    // SAFETY: changes no byte of it.
+    unsafe {
+        __asan_unpoison_memory_region(at.as_ptr(), size);
+    }
+    let _ = (at, size);
+}
+
+/// The allocator is about to use the links of a free block.
+#[inline(always)]
+pub(crate) fn open_links(block: NonNull<u8>) {
+    open(block, LINKS);
+}
+
+/// It has.
+#[inline(always)]
+pub(crate) fn close_links(block: NonNull<u8>) {
+    close(block, LINKS);
+}

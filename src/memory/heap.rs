@@ -1,0 +1,407 @@
+//! A heap: the blocks of one thread, from one allocator.
+//!
+//! Its owner alone hands blocks out and takes them back, with no atomic read-modify-write.
+//! What other threads free comes home by [`Returns`]. When the owner ends, the heap stays
+//! as it is, and waits for another thread: so a block's heap is the same for ever, and
+//! nobody need ask who owns it just now.
+//!
+//! For each class there is a *bin*: a list of blocks to hand out next, all out of the
+//! class's *current* chunk. Blocks that come back go to their chunks, and become part of
+//! the bin's list when that has run out: as in mimalloc, by Leijen, Zorn and de Moura
+//! (2019), whose pages are our chunks.
+
+use super::allocator::Inner;
+use super::checks;
+use super::chunk::{Block, ChunkPtr, Chunks, State, next};
+use super::class::SIZES;
+use super::error::AllocError;
+use super::returns::{Pending, Returns};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Counter, FreeWitness, SMALL, Witness};
+use crate::thread::key::ThreadKey;
+use crossbeam_utils::CachePadded;
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+/// Blocks that an owner sorts at a time of those that have come home: more than a refill
+/// hands out, so that it keeps up with them; and no more, so that no request waits long.
+pub(crate) const SORTED: usize = if SMALL { 4 } else { 1_024 };
+
+/// Calls of [`Heap::idle`] in which a chunk is not needed, until it goes.
+const PATIENCE: u32 = if SMALL { 2 } else { 60 };
+
+/// Chunks that one such call gives back, at most.
+const GIVEN_BACK: usize = 16;
+
+/// Unused chunks that a heap without an owner keeps.
+const KEPT_IDLE: usize = 2;
+
+/// See the module.
+pub(crate) struct Heap {
+    bins: [Bin; SIZES.len()],
+    /// Chunks without a block in use.
+    unused: Chunks,
+    /// The least that were unused since `window` began.
+    least_unused: Cell<usize>,
+    window: Cell<u32>,
+    /// Taken out of `returns`, and still to be sorted.
+    pending: Pending,
+    witness: Witness,
+    pub(crate) figures: Figures,
+    /// The next one of the allocator: never changes once others see the heap.
+    pub(crate) next: Cell<*const Heap>,
+    pub(crate) allocator: Arc<Inner>,
+    /// The key of the thread that owns it, as two halves; `NOBODY` if none does.
+    owner: AtomicU64,
+    pub(crate) returns: CachePadded<Returns>,
+}
+
+/// See the module.
+struct Bin {
+    free: Cell<*mut Block>,
+    /// Handed out since the beginning.
+    handed_out: Counter,
+    /// Taken back.
+    taken_back: Counter,
+    current: Cell<Option<ChunkPtr>>,
+    /// Others that have room.
+    listed: Chunks,
+}
+
+/// Written by the owner, but where it says so; read by all.
+#[derive(Debug, Default)]
+pub(crate) struct Figures {
+    pub(crate) chunks: Counter,
+    pub(crate) unused: Counter,
+    /// Bytes by which blocks that were handed out are larger than what was asked for.
+    pub(crate) waste: Counter,
+    /// The same of blocks that the owner took back.
+    pub(crate) waste_back: Counter,
+    /// The same of blocks that others sent home. Shared.
+    pub(crate) waste_sent: Counter,
+    /// Freed by other threads.
+    pub(crate) remote: Counter,
+    /// On the way home. Shared.
+    pub(crate) inbox: Counter,
+    /// Not 0: the owner is to give back what it does not need. Shared.
+    pub(crate) trim_asked: Counter,
+}
+
+fn word(key: ThreadKey) -> u64 {
+    u64::from(key.index()) << 32 | u64::from(key.generation())
+}
+
+impl Heap {
+    /// Of nobody, but its maker's to use.
+    pub(crate) fn new(allocator: Arc<Inner>) -> Self {
+        Self {
+            bins: std::array::from_fn(|_| Bin {
+                free: Cell::new(ptr::null_mut()),
+                handed_out: Counter::new(),
+                taken_back: Counter::new(),
+                current: Cell::new(None),
+                listed: Chunks::new(),
+            }),
+            unused: Chunks::new(),
+            least_unused: Cell::new(0),
+            window: Cell::new(0),
+            pending: Pending::new(),
+            witness: Witness::new(),
+            figures: Figures::default(),
+            next: Cell::new(ptr::null()),
+            allocator,
+            owner: AtomicU64::new(word(ThreadKey::NOBODY)),
+            returns: CachePadded::new(Returns::new()),
+        }
+    }
+
+    pub(crate) fn set_owner(&self, key: ThreadKey) {
+        // Relaxed: only the owner itself ever finds its own key here, as it is the one that
+        // wrote it, and takes it away before others can own the heap.
+        self.owner.store(word(key), Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_owned_by(&self, key: ThreadKey) -> bool {
+        self.owner.load(Ordering::Relaxed) == word(key)
+    }
+
+    pub(crate) fn has_owner(&self) -> bool {
+        !self.is_owned_by(ThreadKey::NOBODY)
+    }
+
+    /// For messages.
+    pub(crate) fn owner_label(&self) -> String {
+        let owner = self.owner.load(Ordering::Relaxed);
+        if owner == word(ThreadKey::NOBODY) {
+            return "a heap without a thread".to_owned();
+        }
+        let key = ThreadKey::new((owner >> 32) as u32, owner as u32);
+        format!("thread {key}'s heap")
+    }
+
+    /// Blocks of the class that are handed out and have not come home.
+    pub(crate) fn live(&self, class: usize) -> u64 {
+        let bin = &self.bins[class];
+        // In this order, or a block that comes and goes meanwhile would count as less than
+        // none.
+        let taken_back = bin.taken_back.get();
+        bin.handed_out.get().saturating_sub(taken_back)
+    }
+
+    /// A block, uninitialised; `waste` bytes of it are not needed.
+    ///
+    /// # Safety
+    /// The caller owns the heap; `class` is one.
+    #[inline(always)]
+    pub(crate) unsafe fn alloc(
+        &self,
+        class: usize,
+        waste: usize,
+    ) -> Result<NonNull<u8>, AllocError> {
+        self.witness.write();
+        // SAFETY: by the caller's promise.
+        let bin = unsafe { self.bins.get_unchecked(class) };
+        let block = match NonNull::new(bin.free.get()) {
+            Some(block) => block,
+            None => self.refill(class)?,
+        };
+        // SAFETY: blocks in the bin are ours.
+        bin.free.set(unsafe { next(block) });
+        bin.handed_out.add(1);
+        if waste != 0 {
+            self.figures.waste.add(waste as u64);
+        }
+        // SAFETY: ours, and now the caller's.
+        unsafe { checks::handed_out(block.cast(), class) };
+        Ok(block.cast())
+    }
+
+    /// Takes a block of the class back.
+    ///
+    /// # Safety
+    /// The caller owns the heap; the block is of `chunk`, which is of this heap, and nobody
+    /// uses it.
+    #[inline(always)]
+    pub(crate) unsafe fn free(
+        &self,
+        chunk: ChunkPtr,
+        block: NonNull<Block>,
+        class: usize,
+        waste: usize,
+    ) {
+        self.witness.write();
+        if waste != 0 {
+            self.figures.waste_back.add(waste as u64);
+        }
+        // SAFETY: by the caller's promise.
+        unsafe {
+            self.bins.get_unchecked(class).taken_back.add(1);
+            let (was_full, unused) = chunk.put(block);
+            if was_full || unused {
+                self.changed(chunk);
+            }
+        }
+    }
+
+    /// A chunk has its first free block, or all of its blocks are free.
+    #[cold]
+    #[inline(never)]
+    fn changed(&self, chunk: ChunkPtr) {
+        let listed = &self.bins[chunk.class()].listed;
+        if chunk.state() == State::Full {
+            listed.push(chunk, State::Listed);
+        }
+        if chunk.is_unused() && chunk.state() == State::Listed {
+            listed.remove(chunk);
+            self.unused.push(chunk, State::Empty);
+            self.figures.unused.set(self.unused.len() as u64);
+        }
+    }
+
+    /// Gets blocks for a bin that has none; gives the first, which is still in the bin.
+    #[cold]
+    #[inline(never)]
+    fn refill(&self, class: usize) -> Result<NonNull<Block>, AllocError> {
+        if self.has_mail() {
+            self.sort(SORTED);
+        }
+        if self.figures.trim_asked.get() != 0 {
+            self.trim();
+        }
+        let bin = &self.bins[class];
+        loop {
+            if let Some(first) = NonNull::new(bin.free.get()) {
+                return Ok(first);
+            }
+            if let Some(chunk) = bin.current.get() {
+                bin.free.set(chunk.take());
+                if !bin.free.get().is_null() {
+                    continue;
+                }
+                chunk.set_state(State::Full);
+                bin.current.set(None);
+            }
+            let listed = bin.listed.pop();
+            let grows = listed.is_none() && self.unused.len() == 0;
+            let chunk = match listed {
+                Some(chunk) => chunk,
+                None => self.empty_chunk(class)?,
+            };
+            chunk.set_state(State::Current);
+            bin.current.set(Some(chunk));
+            if grows {
+                // Foreign code, which may have used this bin: so we look again.
+                self.allocator.watch();
+            }
+        }
+    }
+
+    /// A chunk of the class with no block in use.
+    fn empty_chunk(&self, class: usize) -> Result<ChunkPtr, AllocError> {
+        let chunk = match self.unused.pop() {
+            Some(chunk) => {
+                let unused = self.unused.len();
+                self.figures.unused.set(unused as u64);
+                self.least_unused.set(self.least_unused.get().min(unused));
+                chunk
+            }
+            None => {
+                let new = || ChunkPtr::new(self.into());
+                let chunk = self.allocator.admit(class, new)?;
+                self.figures.chunks.add(1);
+                chunk
+            }
+        };
+        chunk.assign(class);
+        Ok(chunk)
+    }
+
+    pub(crate) fn has_mail(&self) -> bool {
+        self.returns.has_mail() || !self.pending.is_empty()
+    }
+
+    /// For the owner: puts up to `most` of the blocks that have come home in their chunks.
+    pub(crate) fn sort(&self, most: usize) {
+        let mut sorted = 0;
+        while sorted < most {
+            let Some(block) = self.pending.next(&self.returns) else {
+                break;
+            };
+            // SAFETY: a block is of a chunk.
+            let chunk = unsafe { ChunkPtr::of(block.cast()) };
+            // SAFETY: the block is of this heap, and has come home.
+            unsafe { self.free(chunk, block, chunk.class(), 0) };
+            sorted += 1;
+        }
+        self.figures.remote.add(sorted as u64);
+        self.figures.inbox.subtract_shared(sorted as u64);
+    }
+
+    /// For the owner: puts what bins have not handed out back in the chunks.
+    fn empty_bins(&self) {
+        for bin in &self.bins {
+            let Some(chunk) = bin.current.take() else {
+                continue;
+            };
+            while let Some(block) = NonNull::new(bin.free.get()) {
+                // SAFETY: blocks in the bin are ours, and out of the current chunk.
+                unsafe {
+                    bin.free.set(next(block));
+                    chunk.put(block);
+                }
+            }
+            chunk.set_state(State::Full);
+            if chunk.has_room() {
+                self.changed(chunk);
+            }
+        }
+    }
+
+    /// For the owner: gives unused chunks back to the system, but for `kept`. How many.
+    fn give_back(&self, most: usize, kept: usize) -> usize {
+        let n = most.min(self.unused.len().saturating_sub(kept));
+        for chunk in (0..n).map_while(|_| self.unused.pop()) {
+            // SAFETY: no block is in use, and it is in no list.
+            unsafe { chunk.delete() };
+            self.allocator.gave_back();
+        }
+        self.figures.chunks.set(self.figures.chunks.get() - n as u64);
+        self.figures.unused.set(self.unused.len() as u64);
+        self.least_unused.set(self.least_unused.get().min(self.unused.len()));
+        n
+    }
+
+    /// For the owner: gives back all that is not needed just now. How many chunks.
+    pub(crate) fn trim(&self) -> usize {
+        self.figures.trim_asked.take();
+        self.sort(usize::MAX);
+        self.empty_bins();
+        self.give_back(usize::MAX, 0)
+    }
+
+    /// For the owner, when it has time: sorts some of what has come home, and gives back what
+    /// was not needed for a while.
+    pub(crate) fn idle(&self) {
+        if self.has_mail() {
+            self.sort(SORTED);
+        }
+        if self.figures.trim_asked.get() != 0 {
+            self.trim();
+        }
+        let window = self.window.get() + 1;
+        self.window.set(window);
+        if window >= PATIENCE {
+            // Half of it, so that a need that comes once in a while costs ever less. Over
+            // several calls, as giving back costs microseconds.
+            let spare = self.least_unused.get().div_ceil(2);
+            let n = self.give_back(GIVEN_BACK.min(spare), 0);
+            if n == spare {
+                self.window.set(0);
+                self.least_unused.set(self.unused.len());
+            } else {
+                self.least_unused.set(2 * (spare - n));
+            }
+        }
+    }
+
+    /// For the owner, who gives the heap up, once nothing in it is being used. Who owns it
+    /// next finds it by the allocator; if that has closed, by what comes home. The last one
+    /// deletes it.
+    ///
+    /// # Safety
+    /// The heap is the caller's, and it does not use it any more.
+    pub(crate) unsafe fn give_up(heap: NonNull<Self>) {
+        {
+            // SAFETY: the caller's.
+            let this = unsafe { heap.as_ref() };
+            this.witness.write();
+            this.set_owner(ThreadKey::NOBODY);
+            if !this.returns.is_closed() {
+                this.empty_bins();
+                this.give_back(usize::MAX, KEPT_IDLE);
+            }
+            loop {
+                if this.returns.is_closed() {
+                    this.trim();
+                    if this.figures.chunks.get() == 0 {
+                        break;
+                    }
+                }
+                if this.returns.leave() {
+                    return;
+                }
+            }
+        }
+        // SAFETY: no block is left that would come home, and nobody looks for heaps of an
+        // allocator without handles.
+        drop(unsafe { crate::sync::unbox(heap) });
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        self.owner.freed();
+        self.witness.write();
+    }
+}

@@ -1,0 +1,292 @@
+//! The calling thread's heaps.
+//!
+//! The one of the process's own allocator is found by a thread-local pointer; the others,
+//! which are few, by a search. When the thread exits it gives them up. What it frees or
+//! allocates after that goes a slower way, but works: blocks are sent home one by one, and
+//! come out of a heap that is claimed for that one.
+
+use super::allocator::{Handle, Inner};
+use super::checks;
+use super::chunk::ChunkPtr;
+use super::error::AllocError;
+use super::heap::Heap;
+use super::outgoing::{Outgoing, send_one};
+use crate::sync::{boxed, lazy, local, unbox};
+use crate::thread::key::ThreadKey;
+use crate::thread::record::{self, Record};
+use std::cell::{Cell, UnsafeCell};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+lazy! {
+    /// The process's own allocator: the one of all pools whose manager has no other.
+    pub(crate) static PROCESS: Arc<Handle> =
+        Arc::new(Handle(Arc::new(Inner::new(super::allocator::Settings::default()))));
+}
+
+struct Mine {
+    /// Of the process's own allocator; null before the first use, and after the exit.
+    process: Cell<*const Heap>,
+    /// Null before the first use, [`gone`] after the exit.
+    heaps: Cell<*const Heaps>,
+}
+
+struct Heaps {
+    key: ThreadKey,
+    /// Of other allocators. Never borrowed while other code runs.
+    others: UnsafeCell<Vec<NonNull<Heap>>>,
+    outgoing: Outgoing,
+}
+
+local! {
+    static MINE: Mine = Mine {
+        process: Cell::new(ptr::null()),
+        heaps: Cell::new(ptr::null()),
+    };
+}
+
+fn gone() -> *const Heaps {
+    ptr::without_provenance(usize::MAX)
+}
+
+/// What the thread has, made by the first use; `None` once it has exited.
+fn heaps<'h>() -> Option<&'h Heaps> {
+    let mut heaps = MINE.with(|mine| mine.heaps.get());
+    if heaps.is_null() {
+        heaps = enter();
+    }
+    // SAFETY: there until the thread's exit.
+    (heaps != gone()).then(|| unsafe { &*heaps })
+}
+
+#[cold]
+fn enter() -> *const Heaps {
+    let heaps = match record::current_that_exits() {
+        Some(record) => {
+            record::set_last_exit_hook(exit);
+            boxed(Heaps {
+                key: record.key(),
+                others: UnsafeCell::new(Vec::new()),
+                outgoing: Outgoing::new(),
+            })
+            .as_ptr()
+            .cast_const()
+        }
+        None => gone(),
+    };
+    MINE.with(|mine| mine.heaps.set(heaps));
+    heaps
+}
+
+/// What a thread's exit does with its heaps, after its pools have gone.
+fn exit(_record: &Arc<Record>) {
+    let process = MINE.with(|mine| mine.process.replace(ptr::null()));
+    let heaps = MINE.with(|mine| mine.heaps.replace(gone()));
+    let heaps = NonNull::new(heaps.cast_mut()).expect("whoever has the hook has heaps");
+    // SAFETY: boxed by `enter`; nobody finds it any more.
+    let heaps = unsafe { unbox(heaps) };
+    heaps.outgoing.send();
+    let process = NonNull::new(process.cast_mut());
+    for heap in process.into_iter().chain(heaps.others.into_inner()) {
+        // SAFETY: it was this thread's.
+        unsafe { Heap::give_up(heap) };
+    }
+}
+
+impl Heaps {
+    fn find(&self, allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
+        // SAFETY: the thread's own; nothing else runs meanwhile.
+        let others = unsafe { &mut *self.others.get() };
+        // SAFETY: this thread's heaps are there.
+        let is = |heap: &NonNull<Heap>| Arc::ptr_eq(&unsafe { heap.as_ref() }.allocator, allocator);
+        let at = others.iter().position(is)?;
+        // Few are used at a time: those move to the front.
+        others.swap(0, at);
+        Some(others[0])
+    }
+
+    fn remove(&self, heap: &Heap) {
+        // SAFETY: as in `find`.
+        let others = unsafe { &mut *self.others.get() };
+        others.retain(|other| !ptr::eq(other.as_ptr(), heap));
+    }
+
+    #[cold]
+    fn add(&self, allocator: &Arc<Inner>) -> NonNull<Heap> {
+        let heap = allocator.claim();
+        // SAFETY: just claimed.
+        unsafe { heap.as_ref() }.set_owner(self.key);
+        if Arc::ptr_eq(allocator, &PROCESS.0) {
+            MINE.with(|mine| mine.process.set(heap.as_ptr()));
+        } else {
+            // SAFETY: as in `find`.
+            unsafe { (*self.others.get()).push(heap) };
+        }
+        heap
+    }
+}
+
+/// The calling thread's heap of the process's own allocator; `None` once it has exited.
+#[inline(always)]
+pub(crate) fn process_heap() -> Option<NonNull<Heap>> {
+    let heap = MINE.with(|mine| mine.process.get());
+    match NonNull::new(heap.cast_mut()) {
+        Some(heap) => Some(heap),
+        None => first_process_heap(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn first_process_heap() -> Option<NonNull<Heap>> {
+    Some(heaps()?.add(&PROCESS.0))
+}
+
+/// The calling thread's heap of an allocator that has a handle; `None` once it has exited.
+pub(crate) fn heap_of(allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
+    let heaps = heaps()?;
+    if Arc::ptr_eq(allocator, &PROCESS.0) {
+        return process_heap();
+    }
+    Some(match heaps.find(allocator) {
+        Some(heap) => heap,
+        None => heaps.add(allocator),
+    })
+}
+
+/// The heaps that the thread has.
+fn all() -> impl Iterator<Item = NonNull<Heap>> {
+    let heaps = MINE.with(|mine| mine.heaps.get());
+    let process = NonNull::new(MINE.with(|mine| mine.process.get()).cast_mut());
+    // SAFETY: there until the thread's exit; nothing else runs meanwhile.
+    let others = (!heaps.is_null() && heaps != gone())
+        .then(|| unsafe { (*(*heaps).others.get()).clone() })
+        .unwrap_or_default();
+    process.into_iter().chain(others)
+}
+
+/// A block of `class`, from an allocator that has a handle.
+#[inline]
+pub(crate) fn alloc(
+    heap: Option<NonNull<Heap>>,
+    allocator: impl FnOnce() -> Arc<Inner>,
+    class: usize,
+    waste: usize,
+) -> Result<NonNull<u8>, AllocError> {
+    if let Some(heap) = heap {
+        // SAFETY: the calling thread's own.
+        let block = unsafe { heap.as_ref().alloc(class, waste) };
+        if block.is_ok() {
+            return block;
+        }
+    }
+    alloc_slowly(&allocator(), class, waste)
+}
+
+#[cold]
+fn alloc_slowly(
+    allocator: &Arc<Inner>,
+    class: usize,
+    waste: usize,
+) -> Result<NonNull<u8>, AllocError> {
+    let Some(heap) = heap_of(allocator) else {
+        let heap = allocator.claim();
+        // SAFETY: claimed, and given up when the block is out of it.
+        unsafe {
+            let block = heap.as_ref().alloc(class, waste);
+            Heap::give_up(heap);
+            return block;
+        }
+    };
+    // There was no memory for a chunk; now there may be.
+    allocator.trim();
+    // SAFETY: the calling thread's own.
+    unsafe { heap.as_ref().alloc(class, waste) }
+}
+
+/// Frees a block, whosever it is.
+///
+/// # Safety
+/// A block of the class that the caller gives up, of which `waste` bytes were not needed,
+/// with the provenance of its chunk.
+#[inline(always)]
+pub(crate) unsafe fn free(block: NonNull<u8>, class: usize, waste: usize) {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        checks::given_back(block, class);
+        let chunk = ChunkPtr::of(block);
+        let heap = chunk.heap();
+        if ptr::eq(MINE.with(|mine| mine.process.get()), heap.as_ptr()) {
+            heap.as_ref().free(chunk, block.cast(), class, waste);
+        } else {
+            free_elsewhere(chunk, block, class, waste);
+        }
+    }
+}
+
+/// # Safety
+/// As [`free`].
+#[inline(never)]
+unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, waste: usize) {
+    let at = chunk.heap();
+    let block = block.cast();
+    // SAFETY: a heap is there as long as one of its blocks is not home.
+    let heap = unsafe { at.as_ref() };
+    let closed = heap.returns.is_closed();
+    let Some(heaps) = heaps() else {
+        // SAFETY: by the caller's promise.
+        return unsafe { send_one(at, block, waste) };
+    };
+    // SAFETY: by the caller's promise; the heap is this thread's where it says so.
+    unsafe {
+        if heap.is_owned_by(heaps.key) {
+            heap.free(chunk, block, class, waste);
+            if closed {
+                heaps.remove(heap);
+                Heap::give_up(at);
+            }
+        } else if closed {
+            // Somebody may wait for it to be the last one.
+            send_one(at, block, waste);
+        } else {
+            heaps.outgoing.add(at, block, waste);
+        }
+    }
+}
+
+/// If the heap is the calling thread's, it is not any more: whether it was. The caller has
+/// to give it up.
+pub(crate) fn disown(heap: &Heap) -> bool {
+    let heaps = MINE.with(|mine| mine.heaps.get());
+    if heaps.is_null() || heaps == gone() {
+        return false;
+    }
+    // SAFETY: there until the thread's exit.
+    let heaps = unsafe { &*heaps };
+    let mine = heap.is_owned_by(heaps.key);
+    if mine {
+        heaps.remove(heap);
+        MINE.with(|mine| {
+            if ptr::eq(mine.process.get(), heap) {
+                mine.process.set(ptr::null());
+            }
+        });
+    }
+    mine
+}
+
+/// Sends home what the thread has freed of others' blocks.
+pub(crate) fn send_outgoing() {
+    let heaps = MINE.with(|mine| mine.heaps.get());
+    if !heaps.is_null() && heaps != gone() {
+        // SAFETY: there until the thread's exit.
+        unsafe { &*heaps }.outgoing.send();
+    }
+}
+
+/// What a thread does about its memory when it has time: at the end of a frame, say.
+pub(crate) fn idle() {
+    send_outgoing();
+    // SAFETY: the calling thread's own.
+    all().for_each(|heap| unsafe { heap.as_ref() }.idle());
+}

@@ -1,0 +1,169 @@
+//! Objects whose memory is a block.
+//!
+//! They are the same `Ref<T>`s as others. Their class alone knows where the memory goes: to
+//! the block's heap, which the block finds by itself.
+
+use super::count::Count;
+use super::header::{Class, Plan, SizedClass, Thin, header, plan_of, set_up};
+use super::strong::Ref;
+use crate::memory::allocator::Inner;
+use crate::memory::block::BlockAllocator;
+use crate::memory::class::{SIZES, class_of};
+use crate::memory::error::AllocError;
+use crate::memory::heap::Heap;
+use crate::memory::mine::{self, PROCESS};
+use std::mem::needs_drop;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+struct BlockClass<T>(std::marker::PhantomData<T>);
+
+impl<T: 'static> BlockClass<T> {
+    const PLAN: Plan = plan_of::<T>();
+    /// That of its blocks; none if the object is too large for one, or over-aligned.
+    const SIZE: Option<usize> = class_of(Self::PLAN.layout);
+    const WASTE: usize = match Self::SIZE {
+        Some(size) => SIZES[size] - Self::PLAN.layout.size(),
+        None => 0,
+    };
+    const CLASS: &'static Class = &Class {
+        destroy: Self::destroy,
+        free: Self::free,
+        ..SizedClass::<T>::named(std::any::type_name::<T>)
+    };
+
+    /// # Safety
+    /// As [`Class::destroy`].
+    unsafe fn destroy(thin: Thin) {
+        /// Frees the block when dropped: also if the destructor panics.
+        struct Freeing<T: 'static>(Thin, std::marker::PhantomData<T>);
+        impl<T> Drop for Freeing<T> {
+            #[inline]
+            fn drop(&mut self) {
+                // SAFETY: made only below.
+                unsafe { BlockClass::<T>::free(self.0) };
+            }
+        }
+        let _freeing = Freeing::<T>(thin, std::marker::PhantomData);
+        if needs_drop::<T>() {
+            // SAFETY: the object is there.
+            unsafe { header(thin) }.count.bury_sole();
+            // SAFETY: by the caller's promise.
+            unsafe { ptr::drop_in_place(thin.cast::<T>().as_ptr()) };
+        }
+    }
+
+    /// # Safety
+    /// As [`Class::free`].
+    #[inline]
+    unsafe fn free(thin: Thin) {
+        let size = Self::SIZE.expect("made from a block");
+        // SAFETY: ours alone by the caller's promise.
+        unsafe {
+            thin.cast::<super::header::Header>()
+                .sub(1)
+                .as_mut()
+                .count
+                .freed();
+            mine::free(thin.sub(Self::PLAN.payload), size, Self::WASTE);
+        }
+    }
+}
+
+/// Where the memory of an object is to come from.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// The process's own allocator.
+    Process,
+    Own(&'a BlockAllocator),
+}
+
+impl Source<'_> {
+    #[inline]
+    fn heap(self) -> Option<NonNull<Heap>> {
+        match self {
+            Self::Process => mine::process_heap(),
+            Self::Own(blocks) => mine::heap_of(blocks.inner()),
+        }
+    }
+
+    #[cold]
+    fn inner(self) -> Arc<Inner> {
+        match self {
+            Self::Process => PROCESS.0.clone(),
+            Self::Own(blocks) => blocks.inner().clone(),
+        }
+    }
+}
+
+impl<T> Ref<T> {
+    /// A new object with one reference, out of a block.
+    #[inline]
+    pub(crate) fn try_new_from(value: T, source: Source<'_>) -> Result<Self, AllocError> {
+        let Some(size) = BlockClass::<T>::SIZE else {
+            source.inner().count_large(BlockClass::<T>::PLAN.layout);
+            return Ok(Self::new(value));
+        };
+        let block = mine::alloc(
+            source.heap(),
+            || source.inner(),
+            size,
+            BlockClass::<T>::WASTE,
+        )?;
+        // SAFETY: fresh memory for the header and a `T`, with its value and one reference.
+        unsafe {
+            let class = BlockClass::<T>::CLASS;
+            let thin = set_up(block, BlockClass::<T>::PLAN, class, Count::unique());
+            let payload = thin.cast::<T>();
+            payload.write(value);
+            Ok(Self::adopt(payload))
+        }
+    }
+
+    /// The same, where memory has to be there.
+    #[inline]
+    pub(crate) fn new_from(value: T, source: Source<'_>) -> Self {
+        match Self::try_new_from(value, source) {
+            Ok(made) => made,
+            Err(_) => std::alloc::handle_alloc_error(BlockClass::<T>::PLAN.layout),
+        }
+    }
+
+    /// A new object with one reference, its memory out of `blocks`: a block, to which it goes
+    /// back on whichever thread it is freed. Objects of more than 640 bytes, header included,
+    /// or aligned to more than 16, get theirs from the global allocator, and are counted.
+    ///
+    /// It is a `Ref` like all others, and outlives the allocator's handles, if need be.
+    ///
+    /// Aborts when memory is exhausted, or the allocator's [hard
+    /// cap](crate::BlockAllocatorBuilder::hard_cap) is reached (`handle_alloc_error`).
+    ///
+    /// ```
+    /// use releasepool::{BlockAllocator, Ref};
+    /// let blocks = BlockAllocator::new();
+    /// let r = Ref::new_in(5, &blocks);
+    /// assert_eq!(blocks.stats().live_blocks, 1);
+    /// drop(r);
+    /// assert_eq!(blocks.stats().live_blocks, 0);
+    /// ```
+    #[inline]
+    pub fn new_in(value: T, blocks: &BlockAllocator) -> Self {
+        Self::new_from(value, Source::Own(blocks))
+    }
+
+    /// The same, where memory may be short. The value is dropped if it is.
+    ///
+    /// # Errors
+    /// [`AllocError::Capped`], and [`AllocError::OutOfMemory`] for objects that fit a block;
+    /// larger ones abort.
+    ///
+    /// ```
+    /// use releasepool::{AllocError, BlockAllocator, Ref};
+    /// let none = BlockAllocator::builder().hard_cap(0).build();
+    /// assert!(matches!(Ref::try_new_in(5, &none), Err(AllocError::Capped { .. })));
+    /// ```
+    #[inline]
+    pub fn try_new_in(value: T, blocks: &BlockAllocator) -> Result<Self, AllocError> {
+        Self::try_new_from(value, Source::Own(blocks))
+    }
+}

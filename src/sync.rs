@@ -72,12 +72,12 @@ pub(crate) fn stack_address() -> usize {
 
 /// Asks for the memory at `at`, to be written soon. A hint.
 #[inline(always)]
-pub(crate) fn prefetch<T>(at: NonNull<T>) {
+pub(crate) fn prefetch<T>(at: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: SSE is there on every x86-64; a prefetch reads nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.as_ptr().cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = at;

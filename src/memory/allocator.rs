@@ -6,7 +6,7 @@ use super::error::AllocError;
 use super::heap::Heap;
 use super::stats::BlockStats;
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::{Counter, FreeWitness, boxed, catch_unwind};
+use crate::sync::{Counter, FreeWitness, catch_unwind};
 use crate::unwind::report;
 use std::alloc::Layout;
 use std::fmt;
@@ -78,9 +78,11 @@ impl Inner {
     /// handle.
     pub(crate) fn claim(self: &Arc<Self>) -> NonNull<Heap> {
         // SAFETY: in the list, and the allocator has a handle.
-        let idle = self.heaps().find(|heap| unsafe { heap.as_ref() }.returns.adopt());
+        let idle = self
+            .heaps()
+            .find(|heap| unsafe { heap.as_ref() }.returns.adopt());
         idle.unwrap_or_else(|| {
-            let heap = boxed(Heap::new(self.clone()));
+            let heap = Heap::make(self.clone());
             let mut head = self.heaps.load(Ordering::Relaxed);
             loop {
                 // SAFETY: nobody else has seen it.
@@ -157,7 +159,11 @@ impl Inner {
     /// A chunk went back to the system.
     pub(crate) fn gave_back(&self) {
         let left = self.chunks.subtract_shared(1) as usize - 1;
-        if self.settings.soft_cap.is_some_and(|cap| left * CHUNK <= cap) {
+        if self
+            .settings
+            .soft_cap
+            .is_some_and(|cap| left * CHUNK <= cap)
+        {
             self.said.set(0);
         }
     }

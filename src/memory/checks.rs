@@ -20,7 +20,9 @@ const NEW: u8 = 0xCD;
 const LINKS: usize = 16;
 
 /// Which blocks of a chunk are in use: a bit for each.
-pub(crate) struct Marks(#[cfg(not(loom))] [std::sync::atomic::AtomicU64; if ON { WORDS } else { 0 }]);
+pub(crate) struct Marks(
+    #[cfg(not(loom))] [std::sync::atomic::AtomicU64; if ON { WORDS } else { 0 }],
+);
 
 #[cfg(not(loom))]
 const WORDS: usize = CHUNK / ALIGN / 64;

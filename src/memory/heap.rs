@@ -17,7 +17,7 @@ use super::class::SIZES;
 use super::error::AllocError;
 use super::returns::{Pending, Returns};
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Counter, FreeWitness, SMALL, Witness};
+use crate::sync::{Counter, FreeWitness, SMALL, Witness, boxed, prefetch, unbox};
 use crate::thread::key::ThreadKey;
 use crossbeam_utils::CachePadded;
 use std::cell::Cell;
@@ -49,6 +49,8 @@ pub(crate) struct Heap {
     pending: Pending,
     witness: Witness,
     pub(crate) figures: Figures,
+    /// Itself, with the provenance of all of it.
+    at: Cell<*mut Heap>,
     /// The next one of the allocator: never changes once others see the heap.
     pub(crate) next: Cell<*const Heap>,
     pub(crate) allocator: Arc<Inner>,
@@ -67,6 +69,59 @@ struct Bin {
     current: Cell<Option<ChunkPtr>>,
     /// Others that have room.
     listed: Chunks,
+}
+
+/// Takes back one block after the other, all of one class; they are counted at its end.
+pub(crate) struct TakingBack<'h> {
+    heap: &'h Heap,
+    class: usize,
+    waste: usize,
+    n: usize,
+}
+
+impl<'h> TakingBack<'h> {
+    /// # Safety
+    /// The caller owns the heap, for as long as this lives; `class` is one. `waste` bytes of
+    /// each block were not needed.
+    #[inline(always)]
+    pub(crate) unsafe fn begin(heap: &'h Heap, class: usize, waste: usize) -> Self {
+        Self {
+            heap,
+            class,
+            waste,
+            n: 0,
+        }
+    }
+
+    /// Takes the block back if it is of this heap: whether it is.
+    ///
+    /// # Safety
+    /// A block of the class that the caller gives up, if this says so.
+    #[inline(always)]
+    pub(crate) unsafe fn free(&mut self, block: NonNull<u8>) -> bool {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let chunk = ChunkPtr::of(block);
+            if !ptr::eq(chunk.heap().as_ptr(), self.heap) {
+                return false;
+            }
+            checks::given_back(block, self.class);
+            self.heap.put(chunk, block.cast());
+        }
+        self.n += 1;
+        true
+    }
+}
+
+impl Drop for TakingBack<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: by the promise of who made it.
+        unsafe {
+            self.heap
+                .count_back(self.class, self.n, self.n * self.waste)
+        };
+    }
 }
 
 /// Written by the owner, but where it says so; read by all.
@@ -94,8 +149,8 @@ fn word(key: ThreadKey) -> u64 {
 
 impl Heap {
     /// Of nobody, but its maker's to use.
-    pub(crate) fn new(allocator: Arc<Inner>) -> Self {
-        Self {
+    pub(crate) fn make(allocator: Arc<Inner>) -> NonNull<Self> {
+        let heap = boxed(Self {
             bins: std::array::from_fn(|_| Bin {
                 free: Cell::new(ptr::null_mut()),
                 handed_out: Counter::new(),
@@ -109,11 +164,15 @@ impl Heap {
             pending: Pending::new(),
             witness: Witness::new(),
             figures: Figures::default(),
+            at: Cell::new(ptr::null_mut()),
             next: Cell::new(ptr::null()),
             allocator,
             owner: AtomicU64::new(word(ThreadKey::NOBODY)),
             returns: CachePadded::new(Returns::new()),
-        }
+        });
+        // SAFETY: just made.
+        unsafe { heap.as_ref() }.at.set(heap.as_ptr());
+        heap
     }
 
     pub(crate) fn set_owner(&self, key: ThreadKey) {
@@ -167,7 +226,9 @@ impl Heap {
             None => self.refill(class)?,
         };
         // SAFETY: blocks in the bin are ours.
-        bin.free.set(unsafe { next(block) });
+        let next = unsafe { next(block) };
+        bin.free.set(next);
+        prefetch(next);
         bin.handed_out.add(1);
         if waste != 0 {
             self.figures.waste.add(waste as u64);
@@ -190,18 +251,39 @@ impl Heap {
         class: usize,
         waste: usize,
     ) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            self.count_back(class, 1, waste);
+            self.put(chunk, block);
+        }
+    }
+
+    /// The same, to be counted by [`Heap::count_back`].
+    ///
+    /// # Safety
+    /// As [`Heap::free`].
+    #[inline(always)]
+    unsafe fn put(&self, chunk: ChunkPtr, block: NonNull<Block>) {
         self.witness.write();
+        // SAFETY: by the caller's promise.
+        let (was_full, unused) = unsafe { chunk.put(block) };
+        if was_full || unused {
+            self.changed(chunk);
+        }
+    }
+
+    /// Counts `n` blocks of the class that were taken back.
+    ///
+    /// # Safety
+    /// The caller owns the heap; `class` is one.
+    #[inline(always)]
+    unsafe fn count_back(&self, class: usize, n: usize, waste: usize) {
         if waste != 0 {
             self.figures.waste_back.add(waste as u64);
         }
         // SAFETY: by the caller's promise.
-        unsafe {
-            self.bins.get_unchecked(class).taken_back.add(1);
-            let (was_full, unused) = chunk.put(block);
-            if was_full || unused {
-                self.changed(chunk);
-            }
-        }
+        let bin = unsafe { self.bins.get_unchecked(class) };
+        bin.taken_back.add(n as u64);
     }
 
     /// A chunk has its first free block, or all of its blocks are free.
@@ -267,7 +349,8 @@ impl Heap {
                 chunk
             }
             None => {
-                let new = || ChunkPtr::new(self.into());
+                let at = NonNull::new(self.at.get()).expect("set by `make`");
+                let new = || ChunkPtr::new(at);
                 let chunk = self.allocator.admit(class, new)?;
                 self.figures.chunks.add(1);
                 chunk
@@ -326,9 +409,12 @@ impl Heap {
             unsafe { chunk.delete() };
             self.allocator.gave_back();
         }
-        self.figures.chunks.set(self.figures.chunks.get() - n as u64);
+        self.figures
+            .chunks
+            .set(self.figures.chunks.get() - n as u64);
         self.figures.unused.set(self.unused.len() as u64);
-        self.least_unused.set(self.least_unused.get().min(self.unused.len()));
+        self.least_unused
+            .set(self.least_unused.get().min(self.unused.len()));
         n
     }
 
@@ -395,7 +481,7 @@ impl Heap {
         }
         // SAFETY: no block is left that would come home, and nobody looks for heaps of an
         // allocator without handles.
-        drop(unsafe { crate::sync::unbox(heap) });
+        drop(unsafe { unbox(heap) });
     }
 }
 

@@ -27,6 +27,8 @@ lazy! {
 struct Mine {
     /// Of the process's own allocator; null before the first use, and after the exit.
     process: Cell<*const Heap>,
+    /// The one that was looked for last; null as above, and when it has been given up.
+    last: Cell<*const Heap>,
     /// Null before the first use, [`gone`] after the exit.
     heaps: Cell<*const Heaps>,
 }
@@ -41,6 +43,7 @@ struct Heaps {
 local! {
     static MINE: Mine = Mine {
         process: Cell::new(ptr::null()),
+        last: Cell::new(ptr::null()),
         heaps: Cell::new(ptr::null()),
     };
 }
@@ -81,6 +84,7 @@ fn enter() -> *const Heaps {
 /// What a thread's exit does with its heaps, after its pools have gone.
 fn exit(_record: &Arc<Record>) {
     let process = MINE.with(|mine| mine.process.replace(ptr::null()));
+    MINE.with(|mine| mine.last.set(ptr::null()));
     let heaps = MINE.with(|mine| mine.heaps.replace(gone()));
     let heaps = NonNull::new(heaps.cast_mut()).expect("whoever has the hook has heaps");
     // SAFETY: boxed by `enter`; nobody finds it any more.
@@ -108,6 +112,7 @@ impl Heaps {
     fn remove(&self, heap: &Heap) {
         // SAFETY: as in `find`.
         let others = unsafe { &mut *self.others.get() };
+        MINE.with(|mine| mine.last.set(ptr::null()));
         others.retain(|other| !ptr::eq(other.as_ptr(), heap));
     }
 
@@ -136,6 +141,12 @@ pub(crate) fn process_heap() -> Option<NonNull<Heap>> {
     }
 }
 
+/// The same, if the thread has used it.
+#[inline(always)]
+pub(crate) fn process_heap_if_any() -> Option<NonNull<Heap>> {
+    NonNull::new(MINE.with(|mine| mine.process.get()).cast_mut())
+}
+
 #[cold]
 #[inline(never)]
 fn first_process_heap() -> Option<NonNull<Heap>> {
@@ -143,25 +154,43 @@ fn first_process_heap() -> Option<NonNull<Heap>> {
 }
 
 /// The calling thread's heap of an allocator that has a handle; `None` once it has exited.
+#[inline]
 pub(crate) fn heap_of(allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
-    let heaps = heaps()?;
-    if Arc::ptr_eq(allocator, &PROCESS.0) {
-        return process_heap();
+    let last = MINE.with(|mine| mine.last.get());
+    // SAFETY: this thread's heaps are there.
+    if let Some(heap) = unsafe { last.as_ref() } {
+        if Arc::ptr_eq(&heap.allocator, allocator) {
+            return NonNull::new(last.cast_mut());
+        }
     }
-    Some(match heaps.find(allocator) {
-        Some(heap) => heap,
-        None => heaps.add(allocator),
-    })
+    look_for(allocator)
+}
+
+#[inline(never)]
+fn look_for(allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
+    let heaps = heaps()?;
+    let heap = if Arc::ptr_eq(allocator, &PROCESS.0) {
+        process_heap()?
+    } else {
+        match heaps.find(allocator) {
+            Some(heap) => heap,
+            None => heaps.add(allocator),
+        }
+    };
+    MINE.with(|mine| mine.last.set(heap.as_ptr()));
+    Some(heap)
 }
 
 /// The heaps that the thread has.
 fn all() -> impl Iterator<Item = NonNull<Heap>> {
     let heaps = MINE.with(|mine| mine.heaps.get());
     let process = NonNull::new(MINE.with(|mine| mine.process.get()).cast_mut());
-    // SAFETY: there until the thread's exit; nothing else runs meanwhile.
-    let others = (!heaps.is_null() && heaps != gone())
-        .then(|| unsafe { (*(*heaps).others.get()).clone() })
-        .unwrap_or_default();
+    let others = if heaps.is_null() || heaps == gone() {
+        Vec::new()
+    } else {
+        // SAFETY: there until the thread's exit; nothing else runs meanwhile.
+        unsafe { (*(*heaps).others.get()).clone() }
+    };
     process.into_iter().chain(others)
 }
 

@@ -12,7 +12,7 @@ use std::ptr::{self, NonNull};
 const BATCH: usize = if SMALL { 2 } else { 64 };
 
 /// Heaps that batches are gathered for at a time: a power of two.
-const SLOTS: usize = if SMALL { 1 } else { 8 };
+const SLOTS: usize = if SMALL { 2 } else { 8 };
 
 /// See the module.
 pub(crate) struct Outgoing([Slot; SLOTS]);

@@ -121,16 +121,22 @@ impl Count {
         Ok(but_weak(old) == SOLE)
     }
 
+    /// Whether `n` strong references are all that there are, of both kinds.
+    #[inline(always)]
+    pub(crate) fn is_all(&self, n: u32) -> bool {
+        // Acquire: pairs with the Release of every release before, as in `bury`.
+        // Model: drain_load_only.
+        self.0.load(Ordering::Acquire) == HELD + u64::from(n)
+    }
+
     /// Gives up `n` strong references at once; without a read-modify-write if
     /// they are all that there are.
     #[inline]
     pub(crate) fn release_many(&self, n: u32) -> Result<Released, Misuse> {
-        let all = HELD + u64::from(n);
-        // Acquire: pairs with the Release of every release before, as in `bury`.
-        // Model: drain_load_only.
-        if self.0.load(Ordering::Acquire) == all {
+        if self.is_all(n) {
             return Ok(Released::Sole);
         }
+        let all = HELD + u64::from(n);
         // Release: as in `release`. The result of this operation alone decides.
         // Model: drain_load_only.
         let old = self.0.fetch_sub(u64::from(n), Ordering::Release);

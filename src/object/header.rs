@@ -35,6 +35,9 @@ pub(crate) struct Class {
     pub(super) type_name: fn() -> &'static str,
     /// Whether destroying an object runs any code but the allocator's.
     pub(crate) has_destructor: bool,
+    /// If it has none and its memory is a block: which, so that drains need not ask
+    /// `destroy`.
+    pub(crate) plain_block: Option<PlainBlock>,
     /// Runs the destructor and frees the memory, even if that panics.
     ///
     /// # Safety
@@ -50,6 +53,14 @@ pub(crate) struct Class {
     /// # Safety
     /// The value is gone, and nobody has a reference of any kind.
     pub(crate) free: unsafe fn(Thin),
+}
+
+/// A block right before whose payload is nothing but the header.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainBlock {
+    /// Index of its size.
+    pub(super) size: u8,
+    pub(super) waste: u8,
 }
 
 impl Class {
@@ -258,6 +269,7 @@ impl<T> SizedClass<T> {
         Class {
             type_name,
             has_destructor: needs_drop::<T>(),
+            plain_block: None,
             destroy: Self::destroy,
             drop_value: Self::drop_value,
             free: Self::free,
@@ -303,6 +315,7 @@ impl<T> SliceClass<T> {
         Class {
             type_name,
             has_destructor: needs_drop::<T>(),
+            plain_block: None,
             destroy: Self::destroy,
             drop_value: Self::drop_value,
             free: Self::free,

@@ -4,13 +4,13 @@
 //! the block's heap, which the block finds by itself.
 
 use super::count::Count;
-use super::header::{Class, Plan, SizedClass, Thin, header, plan_of, set_up};
+use super::header::{Class, Header, PlainBlock, Plan, SizedClass, Thin, header, plan_of, set_up};
 use super::strong::Ref;
 use crate::memory::allocator::Inner;
 use crate::memory::block::BlockAllocator;
 use crate::memory::class::{SIZES, class_of};
 use crate::memory::error::AllocError;
-use crate::memory::heap::Heap;
+use crate::memory::heap::{Heap, TakingBack};
 use crate::memory::mine::{self, PROCESS};
 use std::mem::needs_drop;
 use std::ptr::{self, NonNull};
@@ -26,7 +26,17 @@ impl<T: 'static> BlockClass<T> {
         Some(size) => SIZES[size] - Self::PLAN.layout.size(),
         None => 0,
     };
+    const PLAIN: Option<PlainBlock> = match Self::SIZE {
+        Some(size) if !needs_drop::<T>() && Self::PLAN.payload == size_of::<Header>() => {
+            Some(PlainBlock {
+                size: size as u8,
+                waste: Self::WASTE as u8,
+            })
+        }
+        _ => None,
+    };
     const CLASS: &'static Class = &Class {
+        plain_block: Self::PLAIN,
         destroy: Self::destroy,
         free: Self::free,
         ..SizedClass::<T>::named(std::any::type_name::<T>)
@@ -60,12 +70,57 @@ impl<T: 'static> BlockClass<T> {
         let size = Self::SIZE.expect("made from a block");
         // SAFETY: ours alone by the caller's promise.
         unsafe {
-            thin.cast::<super::header::Header>()
-                .sub(1)
-                .as_mut()
-                .count
-                .freed();
+            thin.cast::<Header>().sub(1).as_mut().count.freed();
             mine::free(thin.sub(Self::PLAN.payload), size, Self::WASTE);
+        }
+    }
+}
+
+/// Destroys an object without a destructor, as its class would.
+///
+/// # Safety
+/// As [`Class::destroy`]; `block` is its class's.
+#[inline(always)]
+pub(crate) unsafe fn destroy_plain(thin: Thin, block: PlainBlock) {
+    // SAFETY: ours alone by the caller's promise; the header begins the block.
+    unsafe {
+        let mut head = thin.cast::<Header>().sub(1);
+        head.as_mut().count.freed();
+        mine::free(head.cast(), block.size as usize, block.waste as usize);
+    }
+}
+
+/// Destroys objects of one class, without a destructor, one after the other.
+pub(crate) struct Alike<'h> {
+    class: &'static Class,
+    blocks: TakingBack<'h>,
+}
+
+impl Alike<'_> {
+    /// If the thread has a heap that the memory may go back to.
+    #[inline(always)]
+    pub(crate) fn begin(class: &'static Class, block: PlainBlock) -> Option<Self> {
+        let heap = mine::process_heap_if_any()?;
+        // SAFETY: the calling thread's own, until its exit; the size is one.
+        let blocks =
+            unsafe { TakingBack::begin(heap.as_ref(), block.size as usize, block.waste as usize) };
+        Some(Self { class, blocks })
+    }
+
+    /// Destroys the object if it is of the class, the reference is the only one, and its
+    /// memory is this thread's: whether it was so.
+    ///
+    /// # Safety
+    /// The caller has a strong reference to `thin`, and gives it up if this says so.
+    #[inline(always)]
+    pub(crate) unsafe fn destroy(&mut self, thin: Thin) -> bool {
+        // SAFETY: alive by the caller's reference; then ours alone.
+        unsafe {
+            let object = header(thin);
+            if !ptr::eq(object.class, self.class) || !object.count.is_all(1) {
+                return false;
+            }
+            self.blocks.free(thin.sub(size_of::<Header>()))
         }
     }
 }

@@ -128,7 +128,7 @@ impl Entries {
             let thin = *top;
             if top.offset_from(start) >= AHEAD as isize {
                 // It is alive by its entry.
-                prefetch((*top.sub(AHEAD)).cast::<Header>().sub(1));
+                prefetch((*top.sub(AHEAD)).cast::<Header>().sub(1).as_ptr());
             }
             let mut n = 1;
             while top > start && n < at_most && *top.sub(1) == thin {
@@ -137,6 +137,34 @@ impl Entries {
             }
             self.top.set(top);
             Some((thin, n))
+        }
+    }
+
+    /// Takes the newest entries out, as far as they are in one page, as long as `f` says
+    /// that it has given up what they had. How many. `f` runs no foreign code.
+    #[inline(always)]
+    pub(crate) fn take_while(&self, mut f: impl FnMut(Thin) -> bool) -> usize {
+        let page = self.page.get();
+        let from = self.top.get();
+        // SAFETY: as in `take_some`; the page is there, or both are null.
+        unsafe {
+            if page.is_null() {
+                return 0;
+            }
+            Page::touch(page);
+            let start = Page::start(page);
+            let mut top = from;
+            while top > start {
+                if top.offset_from(start) > AHEAD as isize {
+                    prefetch((*top.sub(AHEAD + 1)).cast::<Header>().sub(1).as_ptr());
+                }
+                if !f(*top.sub(1)) {
+                    break;
+                }
+                top = top.sub(1);
+            }
+            self.top.set(top);
+            from.offset_from(top) as usize
         }
     }
 

@@ -14,6 +14,7 @@ mod handoff;
 mod home;
 mod inbox;
 mod manager;
+mod memory;
 mod model;
 mod probe;
 mod registry;
@@ -39,6 +40,7 @@ fn all() -> Vec<&'static Model> {
         frame::MODELS,
         slot::MODELS,
         handoff::MODELS,
+        memory::MODELS,
     ]
     .into_iter()
     .flatten()

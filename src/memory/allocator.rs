@@ -67,9 +67,11 @@ impl Inner {
         let mut at = NonNull::new(self.heaps.load(Ordering::Acquire));
         std::iter::from_fn(move || {
             let heap = at?;
-            // SAFETY: in the list, and the allocator has a handle. Its successor is asked for
-            // before the caller does anything with it.
-            at = NonNull::new(unsafe { heap.as_ref() }.next.get().cast_mut());
+            // SAFETY: in the list, and the allocator has a handle.
+            let this = unsafe { heap.as_ref() };
+            this.made.read();
+            // Before the caller does anything with it.
+            at = NonNull::new(this.next.get().cast_mut());
             Some(heap)
         })
     }

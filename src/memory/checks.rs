@@ -5,7 +5,7 @@
 //! byte that is another was written after it was freed.
 
 use super::chunk::{CHUNK, ChunkPtr};
-use super::class::{ALIGN, SIZES};
+use super::class::SIZES;
 use crate::thread::record::current_label;
 use std::num::NonZero;
 use std::ptr::NonNull;
@@ -25,7 +25,7 @@ pub(crate) struct Marks(
 );
 
 #[cfg(not(loom))]
-const WORDS: usize = CHUNK / ALIGN / 64;
+const WORDS: usize = CHUNK / super::class::ALIGN / 64;
 
 impl Marks {
     pub(crate) const fn new() -> Self {

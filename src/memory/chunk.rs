@@ -130,7 +130,7 @@ impl ChunkPtr {
             prev: Cell::new(None),
             next: Cell::new(None),
             witness: Witness::new(),
-            witnesses: [const { Witness::new() }; _],
+            witnesses: std::array::from_fn(|_| Witness::new()),
         };
         // SAFETY: fresh memory, large enough.
         unsafe { chunk.write(Chunk { seen, own }) };

@@ -48,6 +48,8 @@ pub(crate) struct Heap {
     /// Taken out of `returns`, and still to be sorted.
     pending: Pending,
     witness: Witness,
+    /// Written when it is made, read by who finds it in the list.
+    pub(super) made: Witness,
     pub(crate) figures: Figures,
     /// Itself, with the provenance of all of it.
     at: Cell<*mut Heap>,
@@ -163,6 +165,7 @@ impl Heap {
             window: Cell::new(0),
             pending: Pending::new(),
             witness: Witness::new(),
+            made: Witness::new(),
             figures: Figures::default(),
             at: Cell::new(ptr::null_mut()),
             next: Cell::new(ptr::null()),
@@ -171,14 +174,17 @@ impl Heap {
             returns: CachePadded::new(Returns::new()),
         });
         // SAFETY: just made.
-        unsafe { heap.as_ref() }.at.set(heap.as_ptr());
+        let this = unsafe { heap.as_ref() };
+        this.at.set(heap.as_ptr());
+        this.made.write();
         heap
     }
 
     pub(crate) fn set_owner(&self, key: ThreadKey) {
         // Relaxed: only the owner itself ever finds its own key here, as it is the one that
-        // wrote it, and takes it away before others can own the heap.
-        self.owner.store(word(key), Ordering::Relaxed);
+        // wrote it, and takes it away before others can own the heap. A swap, as the models
+        // make loads as read-modify-writes, and loom has no order of those and stores.
+        self.owner.swap(word(key), Ordering::Relaxed);
     }
 
     pub(crate) fn is_owned_by(&self, key: ThreadKey) -> bool {

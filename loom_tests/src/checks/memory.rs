@@ -1,0 +1,246 @@
+//! Blocks that are freed elsewhere, and heaps that change hands.
+
+use super::model::Model;
+use super::probe::spawn;
+use releasepool::{AutoreleasePool, BlockAllocator, PoolManager, PoolRef, Ref, model};
+use std::alloc::Layout;
+use std::ptr::NonNull;
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "memory_remote_free",
+        "blocks come home while their thread runs out of others, and are used again",
+        &["used again", "not yet"],
+        memory_remote_free,
+    ),
+    Model::new(
+        "memory_refill_by_parts",
+        "three batches come home, of which two are sorted at a time",
+        &["4 at once", "2 at once", "0 at once"],
+        memory_refill_by_parts,
+    ),
+    Model::new(
+        "memory_adoption",
+        "a thread ends, and another begins: it takes the heap over, or makes its own",
+        &["taken over", "its own"],
+        memory_adoption,
+    )
+    // Threads enter the registry, one after the other.
+    .bounded(2),
+    Model::new(
+        "memory_adopted_while_pushed",
+        "a heap is taken over while a block comes home to it",
+        &["taken over"],
+        memory_adopted_while_pushed,
+    )
+    // Threads enter the registry, one after the other.
+    .bounded(3),
+    Model::new(
+        "memory_exit_in_flight",
+        "a thread ends while a block of its heap comes home",
+        &["home"],
+        memory_exit_in_flight,
+    ),
+    Model::new(
+        "memory_closed",
+        "the last handle goes while two threads free the last blocks: one of the three clears up",
+        &["gone"],
+        memory_closed,
+    )
+    // Threads enter the registry, one after the other.
+    .bounded(1),
+    Model::new(
+        "memory_closed_unowned",
+        "the last handle goes while the heap's thread ends, and another frees its last block",
+        &["gone"],
+        memory_closed_unowned,
+    ),
+    Model::new(
+        "memory_two_managers",
+        "two managers have memory of their own; another thread keeps what a pool of one made",
+        &["gone"],
+        memory_two_managers,
+    )
+    // Threads enter the registry, one after the other.
+    .bounded(2),
+];
+
+/// One that goes to another thread, to be freed there.
+struct Block(NonNull<u8>);
+
+// SAFETY: nobody else has it.
+unsafe impl Send for Block {}
+
+const LAYOUT: Layout = Layout::new::<[u64; 4]>();
+
+fn alloc(blocks: &BlockAllocator) -> Block {
+    Block(blocks.alloc(LAYOUT).unwrap())
+}
+
+fn free(blocks: &BlockAllocator, block: Block) {
+    // SAFETY: from `alloc`.
+    unsafe { blocks.dealloc(block.0, LAYOUT) };
+}
+
+/// Takes what is home, wherever: nothing may be in use.
+fn nothing_is_left(blocks: &BlockAllocator) {
+    blocks.trim();
+    let stats = blocks.stats();
+    assert_eq!((stats.live_blocks, stats.inbox), (0, 0), "{stats:?}");
+    assert_eq!(stats.chunk_bytes, 0, "{stats:?}");
+}
+
+fn memory_remote_free() -> String {
+    let blocks = BlockAllocator::new();
+    // All that are in a chunk of these builds.
+    let (a, b, c) = (alloc(&blocks), alloc(&blocks), alloc(&blocks));
+    let sender = {
+        let blocks = blocks.clone();
+        spawn(move || {
+            // A batch of these builds.
+            free(&blocks, a);
+            free(&blocks, b);
+        })
+    };
+    loom::thread::yield_now();
+    let d = alloc(&blocks);
+    let outcome = match blocks.stats().remote_frees {
+        2 => "used again",
+        0 => "not yet",
+        n => panic!("{n} of two"),
+    };
+    sender.join().unwrap();
+    free(&blocks, c);
+    free(&blocks, d);
+    nothing_is_left(&blocks);
+    outcome.to_owned()
+}
+
+fn memory_refill_by_parts() -> String {
+    let blocks = BlockAllocator::new();
+    let (sent, held): (Vec<_>, Vec<_>) = (0..9)
+        .map(|i| (i, alloc(&blocks)))
+        .partition(|(i, _)| *i < 6);
+    let sender = {
+        let blocks = blocks.clone();
+        spawn(move || sent.into_iter().for_each(|(_, block)| free(&blocks, block)))
+    };
+    loom::thread::yield_now();
+    let d = alloc(&blocks);
+    let n = blocks.stats().remote_frees;
+    sender.join().unwrap();
+    free(&blocks, d);
+    held.into_iter().for_each(|(_, block)| free(&blocks, block));
+    nothing_is_left(&blocks);
+    format!("{n} at once")
+}
+
+fn memory_adoption() -> String {
+    let blocks = BlockAllocator::new();
+    let threads: Vec<_> = (0..2)
+        .map(|_| {
+            let blocks = blocks.clone();
+            spawn(move || {
+                let block = alloc(&blocks);
+                free(&blocks, block);
+            })
+        })
+        .collect();
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    let stats = blocks.stats();
+    assert_eq!((stats.live_blocks, stats.orphans), (0, stats.heaps));
+    nothing_is_left(&blocks);
+    match stats.heaps {
+        1 => "taken over",
+        2 => "its own",
+        n => panic!("{n} heaps for two threads"),
+    }
+    .to_owned()
+}
+
+fn memory_adopted_while_pushed() -> String {
+    let blocks = BlockAllocator::new();
+    let block = {
+        let blocks = blocks.clone();
+        spawn(move || alloc(&blocks)).join().unwrap()
+    };
+    let sender = {
+        let blocks = blocks.clone();
+        spawn(move || free(&blocks, block))
+    };
+    let other = alloc(&blocks);
+    assert_eq!(blocks.stats().heaps, 1);
+    sender.join().unwrap();
+    free(&blocks, other);
+    nothing_is_left(&blocks);
+    "taken over".to_owned()
+}
+
+fn memory_exit_in_flight() -> String {
+    let blocks = BlockAllocator::new();
+    let (a, b) = (alloc(&blocks), alloc(&blocks));
+    let sender = {
+        let blocks = blocks.clone();
+        spawn(move || free(&blocks, a))
+    };
+    free(&blocks, b);
+    model::thread_exit();
+    sender.join().unwrap();
+    let stats = blocks.stats();
+    assert_eq!(stats.orphans, 1, "{stats:?}");
+    nothing_is_left(&blocks);
+    "home".to_owned()
+}
+
+/// That nothing is left loom sees, as it counts allocations.
+fn memory_closed() -> String {
+    let blocks = BlockAllocator::new();
+    let objects = [Ref::new_in(1, &blocks), Ref::new_in(2, &blocks)];
+    let threads = objects.map(|object| spawn(move || drop(object)));
+    drop(blocks);
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    "gone".to_owned()
+}
+
+fn memory_closed_unowned() -> String {
+    let blocks = BlockAllocator::new();
+    let owner = {
+        let blocks = blocks.clone();
+        spawn(move || {
+            let object = Ref::new_in(1, &blocks);
+            drop(blocks);
+            object
+        })
+    };
+    // So that either handle may be the last one, of which loom knows nothing.
+    loom::thread::yield_now();
+    drop(blocks);
+    let object = owner.join().unwrap();
+    drop(object);
+    "gone".to_owned()
+}
+
+fn memory_two_managers() -> String {
+    let managers = [(); 2].map(|()| {
+        let memory = BlockAllocator::new();
+        PoolManager::builder().memory(memory).build()
+    });
+    // Only one is kept: with two, loom comes upon what its own source says of it, that
+    // two stores sometimes have the same place in its modification order.
+    let [kept, _] = managers.each_ref().map(|manager| {
+        let pool = manager.pool();
+        pool.create(2);
+        PoolRef::retain(pool.create(1))
+    });
+    let thread = spawn(move || drop(kept));
+    drop(managers);
+    // What is not used any more goes when the thread uses a new manager.
+    drop(PoolManager::new().pool());
+    drop(AutoreleasePool::new());
+    thread.join().unwrap();
+    "gone".to_owned()
+}

@@ -43,12 +43,12 @@ pub const MODELS: &[Model] = &[
     ),
     Model::new(
         "memory_closed",
-        "the last handle goes while two threads free the last blocks: one of the three clears up",
+        "the last handle goes while another thread frees the last blocks: one of the two clears up",
         &["gone"],
         memory_closed,
     )
-    // Threads enter the registry, one after the other.
-    .bounded(1),
+    // A thread enters the registry.
+    .bounded(4),
     Model::new(
         "memory_closed_unowned",
         "the last handle goes while the heap's thread ends, and another frees its last block",
@@ -198,11 +198,9 @@ fn memory_exit_in_flight() -> String {
 fn memory_closed() -> String {
     let blocks = BlockAllocator::new();
     let objects = [Ref::new_in(1, &blocks), Ref::new_in(2, &blocks)];
-    let threads = objects.map(|object| spawn(move || drop(object)));
+    let thread = spawn(move || drop(objects));
     drop(blocks);
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    thread.join().unwrap();
     "gone".to_owned()
 }
 

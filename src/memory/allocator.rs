@@ -11,15 +11,15 @@ use crate::unwind::report;
 use std::alloc::Layout;
 use std::fmt;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Called with what the allocator has, when that is more than its soft cap.
-pub(crate) type OnSoftCap = Arc<dyn Fn(&BlockStats) + Send + Sync>;
+type SoftCapHook = dyn Fn(&BlockStats) + Send + Sync;
 
 #[derive(Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) soft_cap: Option<usize>,
-    pub(crate) on_soft_cap: Option<OnSoftCap>,
+    pub(crate) on_soft_cap: Option<Arc<SoftCapHook>>,
     pub(crate) hard_cap: Option<usize>,
 }
 
@@ -37,7 +37,11 @@ impl fmt::Debug for Settings {
 pub(crate) struct Inner {
     /// A list that only grows, until the allocator has closed: linked by `Heap::next`.
     heaps: AtomicPtr<Heap>,
-    settings: Settings,
+    soft_cap: Option<usize>,
+    hard_cap: Option<usize>,
+    /// Belongs to the handle: this lives on until the last block is home, and what the hook
+    /// has captured must not be dropped in the middle of somebody's free.
+    on_soft_cap: Option<Weak<SoftCapHook>>,
     chunks: Counter,
     peak_chunks: Counter,
     /// Not 0 while there is more than the soft cap, and that has been said.
@@ -48,10 +52,12 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    pub(crate) fn new(settings: Settings) -> Self {
+    fn new(settings: &Settings) -> Self {
         Self {
             heaps: AtomicPtr::new(ptr::null_mut()),
-            settings,
+            soft_cap: settings.soft_cap,
+            hard_cap: settings.hard_cap,
+            on_soft_cap: settings.on_soft_cap.as_ref().map(Arc::downgrade),
             chunks: Counter::new(),
             peak_chunks: Counter::new(),
             said: Counter::new(),
@@ -110,7 +116,7 @@ impl Inner {
         make: impl FnOnce() -> Option<ChunkPtr>,
     ) -> Result<ChunkPtr, AllocError> {
         let held = (self.chunks.add_shared(1) as usize + 1) * CHUNK;
-        if let Some(cap) = self.settings.hard_cap {
+        if let Some(cap) = self.hard_cap {
             if held > cap {
                 self.chunks.subtract_shared(1);
                 let held = held - CHUNK;
@@ -161,11 +167,7 @@ impl Inner {
     /// A chunk went back to the system.
     pub(crate) fn gave_back(&self) {
         let left = self.chunks.subtract_shared(1) as usize - 1;
-        if self
-            .settings
-            .soft_cap
-            .is_some_and(|cap| left * CHUNK <= cap)
-        {
+        if self.soft_cap.is_some_and(|cap| left * CHUNK <= cap) {
             self.said.set(0);
         }
     }
@@ -173,13 +175,13 @@ impl Inner {
     /// Says so if there is more than the soft cap: once, until there is less again. Foreign
     /// code, which may use all heaps. Only for who has a handle.
     pub(crate) fn watch(&self) {
-        let Some(cap) = self.settings.soft_cap else {
+        let Some(cap) = self.soft_cap else {
             return;
         };
         if self.chunks.get() as usize * CHUNK <= cap || self.said.add_shared(1) != 0 {
             return;
         }
-        if let Some(hook) = &self.settings.on_soft_cap {
+        if let Some(hook) = self.on_soft_cap.as_ref().and_then(Weak::upgrade) {
             let stats = self.stats();
             if let Err(payload) = catch_unwind(|| hook(&stats)) {
                 report(payload);
@@ -190,11 +192,24 @@ impl Inner {
 
 /// A handle: when the last one goes, so do the heaps that nobody owns, and the others as
 /// soon as their blocks have come home.
-#[derive(Debug)]
-pub(crate) struct Handle(pub(crate) Arc<Inner>);
+pub(crate) struct Handle(pub(crate) Arc<Inner>, Option<Arc<SoftCapHook>>);
+
+impl Handle {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self(Arc::new(Inner::new(&settings)), settings.on_soft_cap)
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        // What this thread has freed of it is not in use.
+        super::mine::send_outgoing();
         for heap in self.0.heaps() {
             // SAFETY: it may go only once it has been closed.
             let mine = super::mine::disown(unsafe { heap.as_ref() });
@@ -203,6 +218,12 @@ impl Drop for Handle {
                 // SAFETY: it was nobody's and is ours now, or was this thread's.
                 unsafe { Heap::give_up(heap) };
             }
+        }
+        // Foreign code, as it drops what the hook has captured. This may be within the end of a
+        // pool or a thread, which no panic may get out of.
+        let hook = self.1.take();
+        if let Err(payload) = catch_unwind(|| drop(hook)) {
+            report(payload);
         }
     }
 }

@@ -7,6 +7,7 @@ use super::mine::{self, PROCESS};
 use super::stats::BlockStats;
 use crate::sync::{alloc, dealloc};
 use std::alloc::Layout;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -43,7 +44,9 @@ use std::sync::Arc;
 /// all but two when a thread ends.
 ///
 /// When the last handle goes, what is not in use goes back at once, and the rest as blocks
-/// come home: blocks stay valid until they are freed, with or without a handle.
+/// come home: blocks stay valid until they are freed, with or without a handle. Other threads
+/// give back what they have when they next free a block of it, have time, use an allocator for
+/// the first time, or end.
 ///
 /// # Cost
 /// A few nanoseconds to allocate and free at home, some more elsewhere: see
@@ -76,8 +79,9 @@ impl BlockAllocatorBuilder {
     /// if there is more after there was less.
     ///
     /// It is called on the thread that made the last chunk, which may be inside an
-    /// allocation of anything; it may allocate. Its panics are reported as
-    /// [events](crate::event).
+    /// allocation of anything; it may allocate, free, and [trim](BlockAllocator::trim). Its
+    /// panics, and those of what it has captured, are reported as [events](crate::event). It is
+    /// dropped with the last handle.
     pub fn soft_cap(
         mut self,
         bytes: usize,
@@ -98,7 +102,7 @@ impl BlockAllocatorBuilder {
     /// Makes the allocator.
     #[must_use]
     pub fn build(self) -> BlockAllocator {
-        BlockAllocator(Arc::new(Handle(Arc::new(Inner::new(self.0)))))
+        BlockAllocator(Arc::new(Handle::new(self.0)))
     }
 }
 
@@ -195,6 +199,10 @@ fn large(layout: Layout) -> Result<NonNull<u8>, AllocError> {
     let memory = unsafe { alloc(layout) };
     NonNull::new(memory).ok_or(AllocError::OutOfMemory { layout })
 }
+
+// Whatever panics, heaps are left in order.
+impl UnwindSafe for BlockAllocator {}
+impl RefUnwindSafe for BlockAllocator {}
 
 impl Default for BlockAllocator {
     fn default() -> Self {

@@ -91,6 +91,8 @@ fn is_chunk(at: usize) -> bool {
 /// # Safety
 /// `size` bytes that are ours.
 pub(crate) unsafe fn fresh(block: NonNull<u8>, size: usize) {
+    // It may lie where there were blocks of another class.
+    open(block, size);
     if ON {
         // SAFETY: by the caller's promise.
         unsafe { block.add(LINKS).write_bytes(FREED, size - LINKS) };
@@ -118,8 +120,9 @@ unsafe fn look_at(block: NonNull<u8>, class: usize) {
     // SAFETY: by the caller's promise.
     unsafe {
         let chunk = ChunkPtr::of(block);
-        let bytes = std::slice::from_raw_parts(block.as_ptr(), SIZES[class]);
-        if let Some(at) = bytes[LINKS..].iter().position(|byte| *byte != FREED) {
+        let bytes = block.add(LINKS).as_ptr();
+        let bytes = std::slice::from_raw_parts(bytes, SIZES[class] - LINKS);
+        if let Some(at) = bytes.iter().position(|byte| *byte != FREED) {
             let what = format!("was written at byte {} after it was freed", LINKS + at);
             misused(block, chunk, &what);
         }

@@ -73,6 +73,19 @@ struct Bin {
     listed: Chunks,
 }
 
+impl Bin {
+    /// Takes the next block out.
+    #[inline(always)]
+    fn pop(&self) -> Option<NonNull<Block>> {
+        let block = NonNull::new(self.free.get())?;
+        // SAFETY: blocks in the bin are its owner's, who is the caller.
+        let next = unsafe { next(block) };
+        self.free.set(next);
+        prefetch(next);
+        Some(block)
+    }
+}
+
 /// Takes back one block after the other, all of one class; they are counted at its end.
 pub(crate) struct TakingBack<'h> {
     heap: &'h Heap,
@@ -227,14 +240,10 @@ impl Heap {
         self.witness.write();
         // SAFETY: by the caller's promise.
         let bin = unsafe { self.bins.get_unchecked(class) };
-        let block = match NonNull::new(bin.free.get()) {
+        let block = match bin.pop() {
             Some(block) => block,
             None => self.refill(class)?,
         };
-        // SAFETY: blocks in the bin are ours.
-        let next = unsafe { next(block) };
-        bin.free.set(next);
-        prefetch(next);
         bin.handed_out.add(1);
         if waste != 0 {
             self.figures.waste.add(waste as u64);
@@ -307,7 +316,7 @@ impl Heap {
         }
     }
 
-    /// Gets blocks for a bin that has none; gives the first, which is still in the bin.
+    /// Gets blocks for a bin that has none; gives the first.
     #[cold]
     #[inline(never)]
     fn refill(&self, class: usize) -> Result<NonNull<Block>, AllocError> {
@@ -318,8 +327,14 @@ impl Heap {
             self.trim();
         }
         let bin = &self.bins[class];
+        let mut grown = false;
         loop {
-            if let Some(first) = NonNull::new(bin.free.get()) {
+            if let Some(first) = bin.pop() {
+                if grown {
+                    // Foreign code, which may use this heap. The block is out of the bin, so
+                    // that a hook that trims does not take the chunk away that it is told of.
+                    self.allocator.watch();
+                }
                 return Ok(first);
             }
             if let Some(chunk) = bin.current.get() {
@@ -331,17 +346,13 @@ impl Heap {
                 bin.current.set(None);
             }
             let listed = bin.listed.pop();
-            let grows = listed.is_none() && self.unused.len() == 0;
+            grown = listed.is_none() && self.unused.len() == 0;
             let chunk = match listed {
                 Some(chunk) => chunk,
                 None => self.empty_chunk(class)?,
             };
             chunk.set_state(State::Current);
             bin.current.set(Some(chunk));
-            if grows {
-                // Foreign code, which may have used this bin: so we look again.
-                self.allocator.watch();
-            }
         }
     }
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 lazy! {
     /// The process's own allocator: the one of all pools whose manager has no other.
     pub(crate) static PROCESS: Arc<Handle> =
-        Arc::new(Handle(Arc::new(Inner::new(super::allocator::Settings::default()))));
+        Arc::new(Handle::new(super::allocator::Settings::default()));
 }
 
 struct Mine {
@@ -116,8 +116,22 @@ impl Heaps {
         others.retain(|other| !ptr::eq(other.as_ptr(), heap));
     }
 
+    /// Gives up the heaps whose allocators have closed on other threads.
+    fn prune(&self) {
+        // SAFETY: as in `find`.
+        let others = || unsafe { &mut *self.others.get() };
+        // SAFETY: this thread's heaps are there.
+        let closed = |heap: &NonNull<Heap>| unsafe { heap.as_ref() }.returns.is_closed();
+        while let Some(at) = others().iter().position(closed) {
+            MINE.with(|mine| mine.last.set(ptr::null()));
+            // SAFETY: it was this thread's.
+            unsafe { Heap::give_up(others().swap_remove(at)) };
+        }
+    }
+
     #[cold]
     fn add(&self, allocator: &Arc<Inner>) -> NonNull<Heap> {
+        self.prune();
         let heap = allocator.claim();
         // SAFETY: just claimed.
         unsafe { heap.as_ref() }.set_owner(self.key);
@@ -181,19 +195,6 @@ fn look_for(allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
     Some(heap)
 }
 
-/// The heaps that the thread has.
-fn all() -> impl Iterator<Item = NonNull<Heap>> {
-    let heaps = MINE.with(|mine| mine.heaps.get());
-    let process = NonNull::new(MINE.with(|mine| mine.process.get()).cast_mut());
-    let others = if heaps.is_null() || heaps == gone() {
-        Vec::new()
-    } else {
-        // SAFETY: there until the thread's exit; nothing else runs meanwhile.
-        unsafe { (*(*heaps).others.get()).clone() }
-    };
-    process.into_iter().chain(others)
-}
-
 /// A block of `class`, from an allocator that has a handle.
 #[inline]
 pub(crate) fn alloc(
@@ -219,13 +220,19 @@ fn alloc_slowly(
     waste: usize,
 ) -> Result<NonNull<u8>, AllocError> {
     let Some(heap) = heap_of(allocator) else {
-        let heap = allocator.claim();
-        // SAFETY: claimed, and given up when the block is out of it.
-        unsafe {
-            let block = heap.as_ref().alloc(class, waste);
-            Heap::give_up(heap);
-            return block;
-        }
+        let from_any = || {
+            let heap = allocator.claim();
+            // SAFETY: claimed, and given up when the block is out of it.
+            unsafe {
+                let block = heap.as_ref().alloc(class, waste);
+                Heap::give_up(heap);
+                block
+            }
+        };
+        return from_any().or_else(|_| {
+            allocator.trim();
+            from_any()
+        });
     };
     // There was no memory for a chunk; now there may be.
     allocator.trim();
@@ -315,7 +322,19 @@ pub(crate) fn send_outgoing() {
 
 /// What a thread does about its memory when it has time: at the end of a frame, say.
 pub(crate) fn idle() {
-    send_outgoing();
-    // SAFETY: the calling thread's own.
-    all().for_each(|heap| unsafe { heap.as_ref() }.idle());
+    let heaps = MINE.with(|mine| mine.heaps.get());
+    if heaps.is_null() || heaps == gone() {
+        return;
+    }
+    // SAFETY: there until the thread's exit.
+    let heaps = unsafe { &*heaps };
+    heaps.outgoing.send();
+    heaps.prune();
+    let process = NonNull::new(MINE.with(|mine| mine.process.get()).cast_mut());
+    // SAFETY: the thread's own; nothing else runs meanwhile.
+    let others = unsafe { &*heaps.others.get() };
+    for heap in process.iter().chain(others) {
+        // SAFETY: the calling thread's own.
+        unsafe { heap.as_ref() }.idle();
+    }
 }

@@ -92,7 +92,9 @@ impl Returns {
 
     /// Whether the allocator has no handle any more.
     pub(crate) fn is_closed(&self) -> bool {
-        marks(self.head.load(Ordering::Relaxed)) & CLOSED != 0
+        // Acquire: pairs with the Release of `close`, so that who then deletes the heap comes
+        // after who has closed it. Model: memory_closed.
+        marks(self.head.load(Ordering::Acquire)) & CLOSED != 0
     }
 
     /// For the owner: takes all batches, linked by [`next_batch`], the last first.
@@ -161,11 +163,12 @@ impl Returns {
     pub(crate) fn close(&self) -> bool {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
-            // Acquire: pairs with the Release of `leave`. Model: memory_closed.
+            // Acquire: pairs with the Release of `leave`. Release: pairs with the Acquire of
+            // `is_closed` and `push`. Model: memory_closed.
             match self.head.compare_exchange_weak(
                 head,
                 with_marks(head, CLOSED),
-                Ordering::Acquire,
+                Ordering::AcqRel,
                 Ordering::Relaxed,
             ) {
                 Ok(_) => return marks(head) == IDLE,

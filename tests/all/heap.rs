@@ -10,23 +10,28 @@ use releasepool::{
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::catch_unwind;
-use std::sync::atomic::{AtomicIsize, Ordering};
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 use std::thread;
 
-/// The system's allocator, counting.
+/// The system's allocator, counting; it refuses what it is told to.
 struct Counting;
 
 /// Bytes that are allocated in the process just now.
-static BYTES: AtomicIsize = AtomicIsize::new(0);
+pub static BYTES: AtomicIsize = AtomicIsize::new(0);
+/// Allocations of so many bytes fail, and larger ones.
+pub static TOO_LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 thread_local! {
     /// Allocations that this thread has made.
     static MADE: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: all is left to `System`.
+// SAFETY: what is not refused is left to `System`.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.size() >= TOO_LARGE.load(Ordering::Relaxed) {
+            return std::ptr::null_mut();
+        }
         BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
         MADE.set(MADE.get() + 1);
         // SAFETY: by the caller's promise.
@@ -52,7 +57,7 @@ fn allocations(f: impl FnOnce()) -> usize {
 
 /// How many bytes are left over after `f` has been done so many times; it has been done
 /// as often before, so that what is kept for later is there.
-fn left_over(times: usize, mut f: impl FnMut()) -> isize {
+pub fn left_over(times: usize, mut f: impl FnMut()) -> isize {
     (0..times).for_each(|_| f());
     let before = BYTES.load(Ordering::Relaxed);
     (0..times).for_each(|_| f());

@@ -4,6 +4,14 @@
 mod support;
 
 mod aborts;
+mod blocks;
+mod blocks_caps;
+mod blocks_closing;
+mod blocks_misuse;
+mod blocks_random;
+mod blocks_teardown;
+mod blocks_threads;
+mod blocks_use;
 mod budgets;
 mod budgets_mail;
 mod callback;
@@ -32,6 +40,7 @@ mod payloads;
 mod pools;
 mod posts;
 mod races;
+mod races_blocks;
 mod races_exit;
 mod races_sharing;
 mod races_slots;

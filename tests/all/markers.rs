@@ -1,7 +1,8 @@
 //! Auto traits and sizes: as `Arc` has them, type by type.
 
 use releasepool::{
-    AutoreleasePool, Closed, HomeRef, PoolManager, PoolRef, PoolToken, Ref, ThreadHandle,
+    AutoreleasePool, BlockAllocator, Closed, HomeRef, PoolManager, PoolRef, PoolToken, Ref,
+    ThreadHandle,
 };
 use releasepool::{ThreadKey, Weak};
 use std::any::Any;
@@ -149,6 +150,8 @@ fn pools_stay_on_their_thread_and_handles_do_not() {
     assert!(!implements!(AutoreleasePool: Send));
     assert!(!implements!(AutoreleasePool: Sync));
     assert!(implements!(PoolManager: Send) && implements!(PoolManager: Sync));
+    assert!(implements!(BlockAllocator: Send) && implements!(BlockAllocator: Sync));
+    assert!(implements!(BlockAllocator: UnwindSafe) && implements!(BlockAllocator: RefUnwindSafe));
     assert!(implements!(ThreadHandle: Send) && implements!(ThreadHandle: Sync));
     assert!(implements!(ThreadKey: Send) && implements!(ThreadKey: Sync));
     assert!(implements!(PoolToken: Send) && implements!(PoolToken: Sync));

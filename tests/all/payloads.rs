@@ -6,14 +6,14 @@ use std::fmt::{Debug, Display};
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(align(4096))]
-struct Page(u8);
+pub struct Page(pub u8);
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(align(64))]
-struct Line([u8; 65]);
+pub struct Line(pub [u8; 65]);
 
 /// Puts an object through everything, and sees to it that it is the value still.
-fn through_everything<T: ?Sized + PartialEq + Debug + 'static>(
+pub fn through_everything<T: ?Sized + PartialEq + Debug + 'static>(
     make: impl Fn() -> Ref<T>,
     value: &T,
 ) {

@@ -33,12 +33,12 @@ impl Drop for AtTeardown {
 static FAILED: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
 
 /// Adds to what the calling thread does when its thread-locals are torn down.
-fn push_work(work: impl FnOnce() + 'static) {
+pub fn push_work(work: impl FnOnce() + 'static) {
     WORK.with(|w| w.0.borrow_mut().push(Box::new(work)));
 }
 
 /// Runs `f` on a thread, and waits until all its thread-locals are gone.
-fn thread_to_the_end(f: impl FnOnce() + Send + 'static) {
+pub fn thread_to_the_end(f: impl FnOnce() + Send + 'static) {
     let id = fresh_to_the_end(|| {
         f();
         thread::current().id()
@@ -56,7 +56,7 @@ thread_local! {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum When {
+pub enum When {
     /// The thread-local was used after the crate: pools are as always.
     BeforeOurExit,
     AfterOurExit,
@@ -65,14 +65,14 @@ enum When {
 }
 
 use When::{AfterOurExit, BeforeOurExit, FirstUse};
-const ALWAYS: [When; 3] = [BeforeOurExit, AfterOurExit, FirstUse];
+pub const ALWAYS: [When; 3] = [BeforeOurExit, AfterOurExit, FirstUse];
 
-fn use_the_crate() {
+pub fn use_the_crate() {
     autoreleasepool(|pool| drop(pool.create(0).to_string()));
 }
 
 /// Has `work` run when the thread-locals of a thread are torn down, and waits for it.
-fn at_teardown(when: When, work: impl FnOnce() + Send + 'static) {
+pub fn at_teardown(when: When, work: impl FnOnce() + Send + 'static) {
     thread_to_the_end(move || {
         if when == BeforeOurExit {
             use_the_crate();
@@ -85,7 +85,7 @@ fn at_teardown(when: When, work: impl FnOnce() + Send + 'static) {
 }
 
 /// What has been done when, in terms of notes in a log.
-fn notes(when: When, work: impl FnOnce(&Log) + Send + 'static) -> Vec<u32> {
+pub fn notes(when: When, work: impl FnOnce(&Log) + Send + 'static) -> Vec<u32> {
     let log = Log::new();
     let inner_log = log.clone();
     at_teardown(when, move || {

@@ -1,0 +1,291 @@
+//! What becomes of blocks and memory when an allocator's last handle goes.
+
+use crate::blocks::Filled;
+use crate::blocks_threads::Worker;
+use crate::heap::left_over;
+use crate::support::{child, fresh_to_the_end};
+use releasepool::{AutoreleasePool, BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref};
+use std::sync::Mutex;
+
+const N: usize = if cfg!(miri) { 10 } else { 300 };
+
+fn fill(blocks: &BlockAllocator) -> Vec<Ref<[u8; 40]>> {
+    (0..N).map(|i| Ref::new_in([i as u8; 40], blocks)).collect()
+}
+
+fn check(all: &[Ref<[u8; 40]>]) {
+    for (i, object) in all.iter().enumerate() {
+        assert_eq!(**object, [i as u8; 40]);
+    }
+}
+
+/// That `f` leaves no memory behind, however often it is done. A heap is some 2,000 bytes, a
+/// chunk 65,536.
+fn leaves_nothing(mut f: impl FnMut()) {
+    let left = left_over(10, &mut f);
+    assert!(left < 4_096, "{left} bytes after ten allocators");
+}
+
+/// A test of its own process; under Miri, which starts none, what it does once.
+macro_rules! leaves_nothing {
+    ($f:expr) => {
+        if cfg!(miri) {
+            ($f)();
+        } else {
+            child!(|| leaves_nothing($f)).assert_success();
+        }
+    };
+}
+
+fn frame() {
+    FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ());
+}
+
+#[test]
+fn blocks_of_this_thread_outlive_the_handles() {
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let all = fill(&blocks);
+        let handle = blocks.clone();
+        drop(blocks);
+        let more = fill(&handle);
+        drop(handle);
+        check(&all);
+        drop(more);
+        check(&all);
+    });
+}
+
+#[test]
+fn allocator_that_is_not_in_use_goes_at_once() {
+    leaves_nothing!(|| {
+        drop(BlockAllocator::new());
+        let blocks = BlockAllocator::new();
+        drop(fill(&blocks));
+        fresh_to_the_end({
+            let blocks = blocks.clone();
+            move || drop(fill(&blocks))
+        });
+    });
+}
+
+#[test]
+fn blocks_of_a_thread_that_goes_on_are_freed_there() {
+    let worker = Worker::start();
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let all = worker.run(move || fill(&theirs));
+        check(&all);
+        drop(blocks);
+        // And the handle of the closure, wherever it was the last.
+        worker.run(move || {
+            check(&all);
+            drop(all);
+        });
+    });
+    worker.end();
+}
+
+#[test]
+fn blocks_of_a_thread_that_goes_on_are_freed_elsewhere() {
+    let worker = Worker::start();
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let all = worker.run(move || fill(&theirs));
+        drop(blocks);
+        check(&all);
+        drop(all);
+        worker.run(frame);
+    });
+    worker.end();
+}
+
+#[test]
+fn thread_that_goes_on_gives_back_what_it_does_not_use_when_it_has_time() {
+    let worker = Worker::start();
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        worker.run(move || drop(fill(&theirs)));
+        drop(blocks);
+        worker.run(frame);
+    });
+    worker.end();
+}
+
+#[test]
+fn thread_that_goes_on_gives_back_what_it_does_not_use_with_its_next_allocator() {
+    let worker = Worker::start();
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        worker.run(move || drop(fill(&theirs)));
+        drop(blocks);
+        let next = BlockAllocator::new();
+        let theirs = next.clone();
+        worker.run(move || {
+            drop(Ref::new_in(1, &theirs));
+            theirs.trim();
+            drop(theirs);
+            frame();
+        });
+        drop(next);
+        worker.run(|| drop(Ref::new_in(1, &BlockAllocator::new())));
+    });
+    worker.end();
+}
+
+#[test]
+fn blocks_of_a_thread_that_ended_before_are_freed_elsewhere() {
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let all = fresh_to_the_end(move || fill(&theirs));
+        drop(blocks);
+        check(&all);
+    });
+}
+
+#[test]
+fn blocks_of_a_thread_that_ended_after_are_freed_elsewhere() {
+    leaves_nothing!(|| {
+        let worker = Worker::start();
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let mut all = worker.run(move || fill(&theirs));
+        drop(blocks);
+        drop(all.split_off(N / 2));
+        worker.end();
+        check(&all);
+        // The last of them on a third one.
+        let last = all.pop();
+        drop(all);
+        fresh_to_the_end(move || drop(last));
+    });
+}
+
+#[test]
+fn thread_ends_with_mail_for_an_allocator_that_has_gone() {
+    leaves_nothing!(|| {
+        let worker = Worker::start();
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let all = worker.run(move || fill(&theirs));
+        drop(blocks);
+        drop(all);
+        worker.end();
+    });
+}
+
+#[test]
+fn what_this_thread_has_freed_goes_with_the_last_handle() {
+    let worker = Worker::start();
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let some = fresh_to_the_end(move || {
+            let mut all = fill(&theirs);
+            all.split_off(N - 3)
+        });
+        let theirs = blocks.clone();
+        worker.run(move || {
+            // Fewer than a batch.
+            drop(some);
+            drop(theirs);
+        });
+        drop(blocks);
+        worker.run(frame);
+    });
+    worker.end();
+}
+
+#[test]
+fn last_handle_is_in_one_of_its_own_blocks() {
+    struct Holder(#[expect(dead_code)] BlockAllocator, String);
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let all = fill(&blocks);
+        let make = || Ref::new_in(Holder(blocks.clone(), String::from("held")), &blocks);
+        let (first, second) = (make(), make());
+        drop(blocks);
+        drop(first);
+        assert_eq!(second.1, "held");
+        fresh_to_the_end(move || drop(second));
+        check(&all);
+        // In a pool of a manager that nobody else has.
+        let blocks = BlockAllocator::new();
+        let manager = PoolManager::builder().memory(blocks.clone()).build();
+        let pool = manager.pool();
+        pool.create(Holder(blocks, String::new()));
+        drop(manager);
+        drop(pool);
+        // Drops the stacks of managers that have gone.
+        drop(PoolManager::new().pool());
+    });
+}
+
+#[test]
+fn manager_goes_before_its_pools_and_objects() {
+    leaves_nothing!(|| {
+        let manager = PoolManager::builder().memory(BlockAllocator::new()).build();
+        let pool = manager.pool();
+        let kept = releasepool::PoolRef::retain(pool.create(String::from("kept")));
+        manager.autorelease(Ref::new(1));
+        drop(manager);
+        let lent = pool.create([1u8; 100]);
+        assert_eq!(*lent, [1; 100]);
+        drop(pool);
+        drop(PoolManager::new().pool());
+        assert_eq!(*kept, "kept");
+        fresh_to_the_end(move || drop(kept));
+    });
+}
+
+#[test]
+fn objects_in_blocks_are_found_where_all_others_are() {
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let slot = releasepool::Slot::new(Ref::new_in(1, &blocks));
+        slot.store(Ref::new_in(2, &blocks));
+        {
+            let pool = AutoreleasePool::new();
+            assert_eq!(*slot.load(&pool), 2);
+        }
+        // Orphans: of a slot, and of a thread that has ended.
+        let gone = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap());
+        gone.release(Ref::new_in(3, &blocks));
+        drop(slot);
+        drop(blocks);
+        crate::support::wait_until(|| {
+            drop(AutoreleasePool::new());
+            PoolManager::global().snapshot().orphans == 0
+        });
+    });
+}
+
+#[test]
+fn many_threads_free_the_last_blocks_at_once() {
+    for _ in 0..if cfg!(miri) { 1 } else { 100 } {
+        let blocks = BlockAllocator::new();
+        let all: Vec<_> = (0..4).map(|_| Mutex::new(fill(&blocks))).collect();
+        let handle = Mutex::new(Some(blocks));
+        std::thread::scope(|scope| {
+            for some in &all {
+                scope.spawn(|| drop(std::mem::take(&mut *some.lock().unwrap())));
+            }
+            scope.spawn(|| drop(handle.lock().unwrap().take()));
+        });
+    }
+}
+
+#[test]
+fn memory_of_raw_calls_outlives_no_handle_but_its_own() {
+    // `dealloc` wants a handle: any clone will do, on any thread.
+    let blocks = BlockAllocator::new();
+    let block = Filled::small(&blocks, 7);
+    let clone = blocks.clone();
+    drop(blocks);
+    fresh_to_the_end(move || block.free(&clone));
+}

@@ -1,0 +1,173 @@
+//! Misuse of blocks, which only raw calls can commit: it ends the process, with size,
+//! address and owner.
+
+use crate::blocks::layout;
+use crate::support::{Child, child, fresh_to_the_end};
+use releasepool::BlockAllocator;
+use std::ptr::NonNull;
+
+/// Whether the build looks for misuse.
+const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
+
+/// A block of 48 bytes, whose address is said.
+fn block(blocks: &BlockAllocator) -> NonNull<u8> {
+    let at = blocks.alloc(layout(48, 8)).unwrap();
+    eprintln!("<{at:p}>");
+    at
+}
+
+/// # Safety
+/// None: for misuse.
+unsafe fn free(blocks: &BlockAllocator, at: NonNull<u8>, size: usize) {
+    // SAFETY: as above.
+    unsafe { blocks.dealloc(at, layout(size, 8)) };
+}
+
+fn assert_found(child: &Child, words: &[&str]) {
+    child.assert_aborted_saying(words);
+    let address = child.stderr.split(['<', '>']).nth(1).unwrap();
+    let message = child.stderr.lines().find(|line| line.contains("aborting"));
+    assert!(message.unwrap().contains(address), "{}", child.stderr);
+}
+
+const OF_48: &str = "the block of 48 bytes at 0x";
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn block_freed_twice() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let at = block(&blocks);
+        // SAFETY: none: this is the misuse that is looked for.
+        unsafe {
+            free(&blocks, at, 48);
+            free(&blocks, at, 48);
+        }
+    });
+    assert_found(&child, &[OF_48, "freed twice", "of thread ", "'s heap"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn block_freed_twice_by_another_thread_than_its_own() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let at = fresh_to_the_end(move || block(&theirs).expose_provenance().get());
+        let at = NonNull::new(std::ptr::with_exposed_provenance_mut(at)).unwrap();
+        // SAFETY: none: this is the misuse that is looked for.
+        unsafe {
+            free(&blocks, at, 48);
+            free(&blocks, at, 48);
+        }
+    });
+    assert_found(
+        &child,
+        &[
+            OF_48,
+            "freed twice",
+            "of a heap without a thread",
+            "(thread ",
+        ],
+    );
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn block_freed_by_a_wrong_size() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let at = block(&blocks);
+        // SAFETY: none: this is the misuse that is looked for.
+        unsafe { free(&blocks, at, 49) };
+    });
+    assert_found(&child, &[OF_48, "was freed as one of 64 bytes"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_is_no_block_is_freed() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let foreign = NonNull::from(Box::leak(Box::new([0u8; 48]))).cast::<u8>();
+        eprintln!("<{foreign:p}>");
+        // SAFETY: none: this is the misuse that is looked for.
+        unsafe { free(&blocks, foreign, 48) };
+    });
+    assert_found(
+        &child,
+        &[
+            "freed as a block of 48 bytes",
+            "is no block of any allocator",
+        ],
+    );
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn middle_of_a_block_is_freed() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let at = block(&blocks);
+        // SAFETY: within the block; but none for the rest.
+        unsafe {
+            let middle = at.add(16);
+            eprintln!(">{middle:p}<");
+            free(&blocks, middle, 48);
+        }
+    });
+    child.assert_aborted_saying(&["the block of 48 bytes at 0x", "is no beginning of a block"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn block_that_was_never_handed_out_is_freed() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let at = block(&blocks);
+        // SAFETY: the next one; but none for the rest.
+        unsafe { free(&blocks, at.add(48), 48) };
+    });
+    child.assert_aborted_saying(&[OF_48, "or never handed out"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn block_written_after_it_was_freed() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let at = block(&blocks);
+        // SAFETY: none: this is the misuse that is looked for.
+        unsafe {
+            free(&blocks, at, 48);
+            at.add(20).write(0);
+        }
+        // Until it is handed out again.
+        (0..2_000).for_each(|_| _ = blocks.alloc(layout(48, 8)));
+    });
+    assert_found(
+        &child,
+        &[OF_48, "was written at byte 20 after it was freed"],
+    );
+}

@@ -1,0 +1,304 @@
+//! Blocks that are freed on other threads than they come from, and heaps whose threads end.
+
+use crate::blocks::{CHUNK, Filled, layout};
+use crate::support::fresh_to_the_end;
+use releasepool::{BlockAllocator, FrameConfig, FrameLoop, Looper, PoolManager, Ref};
+use std::sync::mpsc;
+use std::thread;
+
+/// As many blocks of 32 bytes as said.
+fn fill(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
+    (0..n).map(|i| Filled::small(blocks, i as u8)).collect()
+}
+
+fn free(blocks: &BlockAllocator, all: Vec<Filled>) {
+    all.into_iter().for_each(|block| block.free(blocks));
+}
+
+/// The same, on a thread that ends.
+fn free_elsewhere(blocks: &BlockAllocator, all: Vec<Filled>) {
+    let blocks = blocks.clone();
+    fresh_to_the_end(move || free(&blocks, all));
+}
+
+/// On a thread that ends, and leaves them.
+fn fill_elsewhere(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
+    let blocks = blocks.clone();
+    fresh_to_the_end(move || fill(&blocks, n))
+}
+
+/// A thread that does what it is told, step by step, and has no time in between.
+pub struct Worker {
+    steps: mpsc::Sender<Box<dyn FnOnce() + Send>>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Worker {
+    pub fn start() -> Self {
+        let (steps, todo) = mpsc::channel::<Box<dyn FnOnce() + Send>>();
+        let thread = thread::spawn(move || todo.into_iter().for_each(|step| step()));
+        Self { steps, thread }
+    }
+
+    pub fn run<R: Send + 'static>(&self, f: impl FnOnce() -> R + Send + 'static) -> R {
+        let (to, result) = mpsc::channel();
+        let step = move || to.send(f()).unwrap();
+        self.steps.send(Box::new(step)).unwrap();
+        result.recv().unwrap()
+    }
+
+    pub fn end(self) {
+        drop(self.steps);
+        self.thread.join().unwrap();
+    }
+}
+
+#[test]
+fn block_freed_elsewhere_goes_home_and_is_used_there_again() {
+    let blocks = BlockAllocator::new();
+    let all = fill(&blocks, 200);
+    free_elsewhere(&blocks, all);
+    let stats = blocks.stats();
+    assert_eq!(
+        (stats.live_blocks, stats.inbox, stats.remote_frees),
+        (200, 200, 0)
+    );
+    assert_eq!((stats.heaps, stats.chunk_bytes), (1, CHUNK));
+    // More than the rest of the chunk.
+    let all = fill(&blocks, 2_000);
+    let stats = blocks.stats();
+    assert_eq!(
+        (stats.live_blocks, stats.inbox, stats.remote_frees),
+        (2_000, 0, 200)
+    );
+    assert_eq!((stats.heaps, stats.chunk_bytes), (1, CHUNK), "used again");
+    free(&blocks, all);
+    assert_eq!(blocks.stats().live_blocks, 0);
+}
+
+#[test]
+fn blocks_go_home_in_batches_or_when_the_thread_has_time() {
+    let blocks = BlockAllocator::new();
+    let worker = Worker::start();
+    let inbox = || blocks.stats().inbox;
+    // Before any come home, as they would be used again.
+    let mut all = fill(&blocks, 196);
+    let mut free_there = |n| {
+        let (blocks, some) = (blocks.clone(), all.split_off(all.len() - n));
+        worker.run(move || free(&blocks, some));
+    };
+    free_there(63);
+    assert_eq!(inbox(), 0);
+    free_there(1);
+    assert_eq!(inbox(), 64);
+    free_there(130);
+    assert_eq!(inbox(), 192);
+    let theirs = blocks.clone();
+    worker.run(move || theirs.trim());
+    assert_eq!(inbox(), 194, "by a trim");
+    free_there(1);
+    worker.run(|| FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ()));
+    assert_eq!(inbox(), 195, "by the end of a frame");
+    free_there(1);
+    worker.end();
+    assert_eq!(inbox(), 196, "by the thread's");
+    assert_eq!(blocks.stats().live_blocks, 196);
+    blocks.trim();
+    let stats = blocks.stats();
+    assert_eq!(
+        (stats.inbox, stats.live_blocks, stats.remote_frees),
+        (0, 0, 196)
+    );
+}
+
+#[test]
+fn loopers_send_home_after_each_command() {
+    let blocks = BlockAllocator::new();
+    let looper = Looper::spawn("frees").unwrap();
+    let object = Ref::new_in(7, &blocks);
+    looper.call(move || drop(object)).unwrap();
+    // Its end is after that command's.
+    looper.shutdown().unwrap();
+    assert_eq!(blocks.stats().inbox, 1);
+    blocks.trim();
+    assert_eq!(blocks.stats().live_blocks, 0);
+}
+
+#[test]
+fn blocks_of_more_threads_than_batches_are_gathered_for() {
+    let blocks = BlockAllocator::new();
+    let workers: Vec<_> = (0..20).map(|_| Worker::start()).collect();
+    for round in 1..4 {
+        let mut all = Vec::new();
+        for worker in &workers {
+            let blocks = blocks.clone();
+            all.push(worker.run(move || fill(&blocks, 10)));
+        }
+        // One of each thread's, in turns.
+        while all.iter().any(|some| !some.is_empty()) {
+            let each = all.iter_mut().filter_map(Vec::pop);
+            each.for_each(|block| block.free(&blocks));
+        }
+        blocks.trim();
+        let stats = blocks.stats();
+        let back = 200 * round;
+        assert_eq!(stats.inbox + stats.remote_frees, back);
+        assert_eq!(stats.heaps, 21);
+        // Asked to by the trim, they do so when they run out of blocks.
+        for worker in &workers {
+            let blocks = blocks.clone();
+            worker.run(move || {
+                let all = fill(&blocks, 150);
+                free(&blocks, all);
+            });
+        }
+        let stats = blocks.stats();
+        assert_eq!(
+            (stats.live_blocks, stats.inbox, stats.remote_frees),
+            (0, 0, back)
+        );
+    }
+    workers.into_iter().for_each(Worker::end);
+}
+
+#[test]
+fn waste_is_counted_back_from_everywhere() {
+    let blocks = BlockAllocator::new();
+    let make = || Filled::new(&blocks, layout(17, 1), 1);
+    let all: Vec<_> = (0..100).map(|_| make()).collect();
+    assert_eq!(blocks.stats().waste, 1_500);
+    free_elsewhere(&blocks, all);
+    assert_eq!(blocks.stats().waste, 0);
+    blocks.trim();
+    assert_eq!((blocks.stats().waste, blocks.stats().live_blocks), (0, 0));
+}
+
+#[test]
+fn heap_of_a_thread_that_has_ended_waits_for_another() {
+    let blocks = BlockAllocator::new();
+    let all = fill_elsewhere(&blocks, 300);
+    let stats = blocks.stats();
+    assert_eq!((stats.heaps, stats.orphans, stats.live_blocks), (1, 1, 300));
+    all.iter().for_each(Filled::check);
+    let inner = blocks.clone();
+    fresh_to_the_end(move || {
+        let mine = fill(&inner, 1);
+        let stats = inner.stats();
+        assert_eq!((stats.heaps, stats.orphans, stats.live_blocks), (1, 0, 301));
+        // They are this thread's now.
+        free(&inner, all);
+        let stats = inner.stats();
+        assert_eq!(
+            (stats.live_blocks, stats.remote_frees, stats.inbox),
+            (1, 0, 0)
+        );
+        free(&inner, mine);
+    });
+    let stats = blocks.stats();
+    assert_eq!((stats.heaps, stats.orphans, stats.live_blocks), (1, 1, 0));
+    assert_eq!(stats.chunk_bytes, stats.unused_bytes);
+}
+
+#[test]
+fn trim_gives_back_what_threads_have_left() {
+    let blocks = BlockAllocator::new();
+    let all = fill_elsewhere(&blocks, 5_000);
+    let before = blocks.stats().chunk_bytes;
+    assert!(before >= 2 * CHUNK);
+    free(&blocks, all);
+    assert_eq!(blocks.stats().live_blocks, 5_000, "not sorted yet");
+    assert_eq!(blocks.trim() as u64, before);
+    let stats = blocks.stats();
+    assert_eq!((stats.chunk_bytes, stats.live_blocks), (0, 0));
+    // Made for the trim.
+    assert_eq!((stats.heaps, stats.orphans), (1, 0));
+}
+
+#[test]
+fn thread_that_ends_keeps_two_chunks_for_the_next() {
+    let blocks = BlockAllocator::new();
+    let inner = blocks.clone();
+    fresh_to_the_end(move || {
+        let all = fill(&inner, 20_000);
+        assert!(inner.stats().chunk_bytes > 4 * CHUNK);
+        free(&inner, all);
+    });
+    let stats = blocks.stats();
+    assert_eq!(
+        (stats.chunk_bytes, stats.unused_bytes),
+        (2 * CHUNK, 2 * CHUNK)
+    );
+    assert!(stats.peak_chunk_bytes > 4 * CHUNK);
+}
+
+#[test]
+fn trim_asks_other_threads() {
+    let blocks = BlockAllocator::new();
+    let worker = Worker::start();
+    let use_it = |n| {
+        let blocks = blocks.clone();
+        worker.run(move || {
+            let all = fill(&blocks, n);
+            free(&blocks, all);
+        });
+    };
+    use_it(10_000);
+    let before = blocks.stats().chunk_bytes;
+    assert!(before > 4 * CHUNK);
+    assert_eq!(blocks.trim(), 0, "not for us to do");
+    assert_eq!(blocks.stats().chunk_bytes, before);
+    use_it(3_000);
+    assert!(
+        blocks.stats().chunk_bytes < 4 * CHUNK,
+        "when it runs out of blocks"
+    );
+    blocks.trim();
+    let frame = || FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ());
+    worker.run(frame);
+    assert_eq!(blocks.stats().chunk_bytes, 0, "when it has time");
+    worker.end();
+}
+
+#[test]
+fn trim_keeps_what_is_in_use() {
+    let blocks = BlockAllocator::new();
+    let mut all = fill(&blocks, 5_000);
+    let last = all.pop().unwrap();
+    let some = all.split_off(4_000);
+    free(&blocks, all);
+    assert!(blocks.trim() > 0);
+    some.iter().for_each(Filled::check);
+    let more = fill(&blocks, 3_000);
+    some.iter().chain([&last]).for_each(Filled::check);
+    free(&blocks, more);
+    free(&blocks, some);
+    last.free(&blocks);
+    blocks.trim();
+    assert_eq!(blocks.stats().chunk_bytes, 0);
+}
+
+#[test]
+fn released_by_a_thread_handle_at_home_and_elsewhere() {
+    let blocks = BlockAllocator::new();
+    let worker = Worker::start();
+    let handle = worker.run(|| PoolManager::global().current_thread().unwrap());
+    let theirs = blocks.clone();
+    let objects = worker.run(move || [1, 2].map(|n| Ref::new_in(n, &theirs)));
+    let mine = Ref::new_in(3, &blocks);
+    objects
+        .into_iter()
+        .for_each(|object| handle.release(object));
+    handle.release(mine);
+    worker.run(|| PoolManager::global().run_inbox());
+    let stats = blocks.stats();
+    assert_eq!((stats.live_blocks, stats.inbox), (1, 0), "on its way to us");
+    worker.end();
+    blocks.trim();
+    assert_eq!(blocks.stats().live_blocks, 0);
+    // To one that has gone.
+    handle.release(Ref::new_in(4, &blocks));
+    crate::support::quiesce_until(|| {
+        blocks.trim();
+        blocks.stats().live_blocks == 0
+    });
+}

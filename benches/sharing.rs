@@ -471,12 +471,6 @@ fn arc_swap_load_beside_a_writer() -> Workload {
 
 // --- the table -----------------------------------------------------------------
 
-const EFFORT: Effort = Effort {
-    sample: Duration::from_millis(1),
-    total: Duration::from_millis(1_500),
-    least: 15,
-};
-
 fn rows() -> Vec<Row> {
     let loads = |threads, what: &str| {
         Row::new(what, threads, slot_load(USES))
@@ -542,7 +536,7 @@ fn main() {
     let missed = if only_budget {
         0
     } else {
-        table::print(&rows(), EFFORT)
+        table::print(&rows(), Effort::FULL)
     };
     // On a spawned thread, as all else.
     let late = thread::spawn(|| budget(20)).join().expect("no panic");

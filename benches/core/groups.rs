@@ -47,7 +47,7 @@ fn groups(c: &mut Criterion) {
     let references = [
         behind_a_mutex(POOL),
         by_dashmap(POOL),
-        free_list_and_array(POOL),
+        free_list_and_array::<Plain>(POOL),
     ];
     bench_all(c, "1000 objects, by other means", &[1, 2], &references);
     let alone = [clones_in_a_pool(POOL), clones_in_a_vec(POOL)];

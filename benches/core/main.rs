@@ -10,14 +10,7 @@ mod workloads;
 use releasepool_benches::contest::Effort;
 use releasepool_benches::table::{self, Row, Target};
 use releasepool_benches::workload::Workload;
-use std::time::Duration;
 use workloads::*;
-
-const EFFORT: Effort = Effort {
-    sample: Duration::from_millis(1),
-    total: Duration::from_millis(1_500),
-    least: 15,
-};
 
 fn pool_rows<P: Payload>(rows: &mut Vec<Row>) {
     for batch in [10, POOL, 100_000] {
@@ -64,7 +57,7 @@ fn rows() -> Vec<Row> {
         ),
         Row::new("created in a pool", 1, by_create::<Plain>(POOL))
             .against(Target::Faster(3.0), 1, arc_in_a_vec::<Plain>(POOL))
-            .against(Target::AtMost(1.5), 1, free_list_and_array(POOL)),
+            .against(Target::AtMost(1.5), 1, free_list_and_array::<Plain>(POOL)),
         Row::new(
             "created in a pool on 2 threads",
             2,
@@ -161,6 +154,6 @@ fn main() {
         groups::run();
     }
     if only_table || everything {
-        table::print(&rows(), EFFORT);
+        table::print(&rows(), Effort::FULL);
     }
 }

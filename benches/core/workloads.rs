@@ -3,47 +3,13 @@
 
 use dashmap::DashMap;
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Weak, autorelease, autoreleasepool};
+pub use releasepool_benches::objects::*;
 use releasepool_benches::workload::{Workload, timed, timed_half};
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::{self, ThreadId};
-
-/// 48 bytes.
-pub trait Payload: 'static {
-    const KIND: &str;
-    fn new(seed: u64) -> Self;
-}
-
-/// Nothing to do at the end.
-pub struct Plain(#[expect(dead_code, reason = "there to be written")] [u64; 6]);
-
-impl Payload for Plain {
-    const KIND: &str = "no destructor";
-    fn new(seed: u64) -> Self {
-        Self([seed; 6])
-    }
-}
-
-/// A destructor that looks at the value.
-pub struct Dropping([u64; 6]);
-
-impl Payload for Dropping {
-    const KIND: &str = "destructor";
-    fn new(seed: u64) -> Self {
-        Self([seed; 6])
-    }
-}
-
-impl Drop for Dropping {
-    fn drop(&mut self) {
-        black_box(self.0[0]);
-    }
-}
-
-/// Objects in a pool, unless something else is said.
-pub const POOL: u64 = 1_000;
 
 /// Turns of a loop around something that takes a few nanoseconds.
 pub const LOOP: u64 = 1_000;
@@ -84,26 +50,6 @@ pub fn implicitly<P: Payload>(batch: u64) -> Workload {
             drop(pool);
         })
     })
-}
-
-pub fn in_a_vec<R: 'static>(
-    name: &'static str,
-    batch: u64,
-    new: impl Fn(u64) -> R + Copy + Send + Sync + 'static,
-) -> Workload {
-    Workload::new(name, batch, move || {
-        let mut vec = Vec::with_capacity(batch as usize);
-        timed(move || {
-            for seed in 0..batch {
-                vec.push(black_box(new(seed)));
-            }
-            black_box(&mut vec).clear();
-        })
-    })
-}
-
-pub fn arc_in_a_vec<P: Payload>(batch: u64) -> Workload {
-    in_a_vec("Arc in a Vec", batch, |seed| Arc::new(P::new(seed)))
 }
 
 pub fn rc_in_a_vec<P: Payload>(batch: u64) -> Workload {
@@ -148,40 +94,6 @@ pub fn clones_in_a_vec(batch: u64) -> Workload {
                 }
             }
             black_box(&mut vec).clear();
-        })
-    })
-}
-
-/// The least that there is to do, by one thread that need not think of others: a
-/// free list, an array, and a count that is not atomic.
-pub fn free_list_and_array(batch: u64) -> Workload {
-    struct Object {
-        count: u64,
-        value: Plain,
-    }
-    let fresh = || {
-        let value = Plain::new(0);
-        Box::new(Object { count: 0, value })
-    };
-    Workload::new("free list and array", batch, move || {
-        let mut free: Vec<_> = (0..batch).map(|_| fresh()).collect();
-        let mut pool = Vec::with_capacity(batch as usize);
-        timed(move || {
-            for seed in 0..batch {
-                let mut object = free.pop().unwrap_or_else(fresh);
-                object.count = 1;
-                object.value = Plain::new(seed);
-                black_box(&object.value);
-                pool.push(object);
-            }
-            while let Some(mut object) = black_box(&mut pool).pop() {
-                object.count -= 1;
-                if object.count == 0 {
-                    free.push(object);
-                } else {
-                    std::mem::forget(object);
-                }
-            }
         })
     })
 }

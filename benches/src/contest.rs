@@ -33,6 +33,22 @@ pub struct Effort {
     pub least: usize,
 }
 
+impl Effort {
+    /// As the figures that are published are measured.
+    pub const FULL: Self = Self {
+        sample: Duration::from_millis(1),
+        total: Duration::from_millis(1_500),
+        least: 15,
+    };
+
+    /// To see that everything works: such figures mean little.
+    pub const QUICK: Self = Self {
+        sample: Duration::from_micros(200),
+        total: Duration::from_millis(20),
+        least: 3,
+    };
+}
+
 /// What an entry took, in nanoseconds per operation: for each round the mean of
 /// its threads.
 #[derive(Clone, Debug)]

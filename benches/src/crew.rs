@@ -15,9 +15,13 @@ pub struct Meeting {
 /// Turns of the loop below before the processor is left to others.
 const SPINS: u32 = 1_000;
 
-fn wait_until(condition: impl Fn() -> bool) {
+/// Asks again and again, and at last lets others have the processor in between.
+pub fn wait_for<T>(mut ask: impl FnMut() -> Option<T>) -> T {
     let mut spins = 0;
-    while !condition() {
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
         spins += 1;
         if spins < SPINS {
             std::hint::spin_loop();
@@ -27,6 +31,10 @@ fn wait_until(condition: impl Fn() -> bool) {
     }
 }
 
+fn wait_until(condition: impl Fn() -> bool) {
+    wait_for(|| condition().then_some(()));
+}
+
 /// The count at which this arrival's group of `threads` is complete.
 fn complete(threads: usize, before: usize) -> usize {
     (before / threads + 1) * threads
@@ -34,7 +42,7 @@ fn complete(threads: usize, before: usize) -> usize {
 
 impl Meeting {
     /// Comes back when all `threads` have come.
-    fn meet(&self, threads: usize) {
+    pub fn meet(&self, threads: usize) {
         let before = self.arrived.fetch_add(1, Ordering::AcqRel);
         let all = complete(threads, before);
         wait_until(|| self.arrived.load(Ordering::Acquire) >= all);

@@ -5,8 +5,10 @@
 //! * [`contest`]: several workloads by turns in one run, so that ratios mean
 //!   something on a machine that does other things, too
 //! * [`table`]: ratios beside their targets
+//! * [`objects`]: objects that more than one of them makes
 
 pub mod contest;
 pub mod crew;
+pub mod objects;
 pub mod table;
 pub mod workload;

@@ -1,6 +1,6 @@
 //! Ratios beside their targets.
 
-use crate::contest::{Effort, Entry, Figure, hold};
+use crate::contest::{Effort, Entry, Figure, Samples, hold};
 use crate::workload::Workload;
 
 /// What is asked of a ratio.
@@ -8,6 +8,9 @@ use crate::workload::Workload;
 pub enum Target {
     /// We take at most so many times what they take.
     AtMost(f64),
+    /// We take at most so many times what the fastest of all those takes that have this
+    /// target in a row.
+    AtMostTheBest(f64),
     /// We are at least so many times as fast.
     Faster(f64),
     /// Nothing: to be looked at.
@@ -74,8 +77,27 @@ fn judge(target: Target, cost: Figure, gain: Figure) -> Option<(String, bool)> {
             format!(">= {times:<5} {:>24}", digits(gain)),
             gain.median >= times,
         )),
-        Target::None => None,
+        Target::AtMostTheBest(_) | Target::None => None,
     }
+}
+
+/// The fastest of those that have the target for it, what is asked, and what it took.
+fn best<'s>(
+    theirs: &[(Entry, Target)],
+    samples: &'s [Samples],
+) -> Option<(String, f64, &'s Samples)> {
+    let rivals = theirs.iter().zip(samples);
+    let rivals = rivals.filter_map(|((entry, target), samples)| match target {
+        Target::AtMostTheBest(limit) => Some((entry, *limit, samples)),
+        _ => None,
+    });
+    let (entry, limit, samples) =
+        rivals.min_by(|(.., a), (.., b)| a.time().median.total_cmp(&b.time().median))?;
+    Some((
+        format!("the best of them, {}", named(entry)),
+        limit,
+        samples,
+    ))
 }
 
 /// Measures each row and prints it; then all targets in one table. Gives how many
@@ -104,6 +126,14 @@ pub fn print(rows: &[Row], effort: Effort) -> usize {
             let (name, time) = (named(entry), digits(theirs.time()));
             println!("  {name:<46} {time:>25}  x {}", digits(cost));
             if let Some((measured, met)) = judge(*target, cost, theirs.ratio_to(ours)) {
+                let sides = format!("{}: {} / {name}", row.what, named(&row.ours));
+                targets.push((sides, measured, met));
+            }
+        }
+        if let Some((name, limit, theirs)) = best(&row.theirs, &samples[1..]) {
+            let target = Target::AtMost(limit);
+            let cost = ours.ratio_to(theirs);
+            if let Some((measured, met)) = judge(target, cost, theirs.ratio_to(ours)) {
                 let sides = format!("{}: {} / {name}", row.what, named(&row.ours));
                 targets.push((sides, measured, met));
             }

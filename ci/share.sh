@@ -14,6 +14,7 @@ echo '{"a": [1, 2, {"b": null}], "c": "x"}' >"$work/docs/good.json"
 printf '{\n  "a": [1, 2,, 3]\n}\n' >"$work/bad.json"
 printf '"\377\376"' >"$work/not-utf8.json"
 step "$share" --rounds 3 --quiet --frame-hz 0 "$work/docs"
+step "$share" --rounds 3 --quiet --frame-hz 0 --memory global "$work/docs"
 
 refuses() {
     local wanted=$1 status=0 message
@@ -31,3 +32,4 @@ refuses "bad.json:2:14" "$work/bad.json"
 refuses "$work/not-utf8.json" "$work/not-utf8.json"
 refuses "workers" --workers 0
 refuses "--nonsense" --nonsense
+refuses "blocks or global" --memory swap

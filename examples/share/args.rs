@@ -2,6 +2,8 @@
 
 use crate::error::Error;
 use crate::number::{number, wrong};
+use crate::world::ours::Memory;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -13,7 +15,8 @@ Usage: cargo run --release --example share [-- OPTIONS] [FILES or DIRECTORIES]
 
 Workers parse JSON documents into graphs of counted objects and hand them to the
 UI thread, which runs a frame loop. Afterwards: figures, a verification, and the
-same documents by a single-threaded pool and by pools behind a mutex.
+same documents by a single-threaded pool, by pools behind a mutex and by objects
+of the global allocator.
 
 Arguments:
   FILES           JSON documents; of a directory, all *.json in it, recursively.
@@ -27,6 +30,8 @@ Options:
   --rounds N      instead: each worker parses all documents N times
   --frame-hz HZ   frames per second of the UI thread, 1 to 1000, or 0: as many as
                   there is work for                    [default: 60]
+  --memory WHERE  where objects are: in blocks of the library's allocator (blocks), or
+                  of the global one (global)           [default: blocks]
   -q, --quiet     no progress display
   -h, --help      this text
 
@@ -39,6 +44,7 @@ pub struct Options {
     pub length: Length,
     /// Time from frame to frame; `None`: no waiting.
     pub frame: Option<Duration>,
+    pub memory: Memory,
     pub quiet: bool,
 }
 
@@ -67,6 +73,7 @@ fn parse_from(mut parser: lexopt::Parser) -> Result<Command, Error> {
     let mut seconds = None;
     let mut rounds = None;
     let mut frame_hz = 60.0;
+    let mut memory = Memory::Blocks;
     let mut quiet = false;
     while let Some(arg) = parser.next()? {
         match arg {
@@ -87,6 +94,7 @@ fn parse_from(mut parser: lexopt::Parser) -> Result<Command, Error> {
                     return Err(wrong("--frame-hz", &value, "between 1 and 1000, or 0"));
                 }
             }
+            Long("memory") => memory = where_objects_are(parser.value()?)?,
             Short('q') | Long("quiet") => quiet = true,
             Short('h') | Long("help") => return Ok(Command::Help),
             Value(path) => paths.push(PathBuf::from(path)),
@@ -107,7 +115,20 @@ fn parse_from(mut parser: lexopt::Parser) -> Result<Command, Error> {
         paths,
         workers,
         length,
+        memory,
         frame: (frame_hz > 0.0).then(|| Duration::from_secs_f64(1.0 / frame_hz)),
         quiet,
     }))
+}
+
+fn where_objects_are(value: OsString) -> Result<Memory, Error> {
+    match value.to_str() {
+        Some("blocks") => Ok(Memory::Blocks),
+        Some("global") => Ok(Memory::Global),
+        _ => {
+            let value = value.to_string_lossy();
+            let message = format!("--memory {value}: must be blocks or global");
+            Err(Error::Usage(message))
+        }
+    }
 }

@@ -18,7 +18,7 @@ use crate::verify::{self, Check};
 use crate::worker::work;
 use crate::world::World;
 use crate::world::locked::{Locked, Manager};
-use crate::world::ours::Ours;
+use crate::world::ours::{Memory, Ours};
 use crate::world::plain::Plain;
 use std::collections::VecDeque;
 use std::panic;
@@ -31,6 +31,10 @@ const SCENE: usize = 4;
 
 /// How long the first of the means takes; some of the others, a few times that.
 const LENGTH: Duration = Duration::from_millis(600);
+
+/// The library's objects in blocks, and by the global allocator.
+const BLOCKS: &str = "releasepool";
+const GLOBAL: &str = "releasepool, global allocator";
 
 /// What one of the means did.
 pub struct Row {
@@ -56,6 +60,20 @@ pub struct Comparison {
 impl Comparison {
     pub fn holds(&self) -> bool {
         self.checks.iter().all(|check| check.holds)
+    }
+
+    /// How many times as fast blocks were as the global allocator, by the row of each.
+    pub fn gained_by_blocks(&self) -> impl Iterator<Item = (&Row, f64)> {
+        let blocks = self.rows.iter().filter(|row| row.name == BLOCKS);
+        blocks.filter_map(|blocks| {
+            let same = |row: &&Row| {
+                let (threads, keys) = (row.threads, row.shared_keys);
+                row.name == GLOBAL && (threads, keys) == (blocks.threads, blocks.shared_keys)
+            };
+            let global = self.rows.iter().find(same)?;
+            let gained = global.elapsed.as_secs_f64() / blocks.elapsed.as_secs_f64();
+            Some((blocks, gained))
+        })
     }
 }
 
@@ -97,10 +115,12 @@ fn all_means(workers: usize) -> Vec<Means> {
         go,
     };
     let mut all = vec![means("Rc, pools of one thread", 1, KeysOf::Each, plain)];
-    all.push(means("releasepool", 1, KeysOf::All, ours));
+    all.push(means(BLOCKS, 1, KeysOf::All, ours));
+    all.push(means(GLOBAL, 1, KeysOf::All, ours_without_blocks));
     all.push(means("pools behind a mutex", 1, KeysOf::All, locked));
     for keys in [KeysOf::All, KeysOf::Each] {
-        all.push(means("releasepool", workers, keys, ours));
+        all.push(means(BLOCKS, workers, keys, ours));
+        all.push(means(GLOBAL, workers, keys, ours_without_blocks));
         all.push(means("pools behind a mutex", workers, keys, locked));
     }
     all
@@ -111,7 +131,11 @@ fn plain(turn: &Turn<'_>, _: usize, _: KeysOf) -> Result<Done, Error> {
 }
 
 fn ours(turn: &Turn<'_>, threads: usize, keys: KeysOf) -> Result<Done, Error> {
-    together(turn, threads, keys, Ours::default)
+    together(turn, threads, keys, || Ours::new(Memory::Blocks))
+}
+
+fn ours_without_blocks(turn: &Turn<'_>, threads: usize, keys: KeysOf) -> Result<Done, Error> {
+    together(turn, threads, keys, || Ours::new(Memory::Global))
 }
 
 fn locked(turn: &Turn<'_>, threads: usize, keys: KeysOf) -> Result<Done, Error> {

@@ -7,6 +7,7 @@ use crate::output::{Table, counted, grouped, rate, short_time, shown_rate, size}
 use crate::run::Run;
 use crate::ui::Seen;
 use crate::verify::{Check, Verdict};
+use crate::world::ours::Memory;
 use std::fmt::Write;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -32,9 +33,13 @@ pub fn input(input: &Input, options: &Options) -> String {
         Some(interval) => format!("{} frames/s", shown_rate(1.0 / interval.as_secs_f64())),
         None => "frames as there is work".to_owned(),
     };
+    let objects = match options.memory {
+        Memory::Blocks => "objects in blocks",
+        Memory::Global => "objects by the global allocator",
+    };
     let workers = counted(options.workers as u64, "worker");
     format!(
-        "Input: {what}, {}; {workers}, {length}, {frames}\n",
+        "Input: {what}, {}; {workers}, {length}, {frames}, {objects}\n",
         size(bytes as u64)
     )
 }
@@ -78,8 +83,11 @@ pub fn run(run: &Run, options: &Options) -> String {
     line("frame time max", short_time(frames.max()));
     line("peak live objects", grouped(run.seen.peak_live));
     line("peak memory", memory);
+    line("chunks", size(run.blocks.chunk_bytes));
+    line("peak of chunks", size(run.blocks.peak_chunk_bytes));
+    line("remote frees", grouped(run.blocks.remote_frees));
     format!(
-        "\nPer thread\n{table}{THREADS}\nOverall, in {:.2} s\n{overall}{FRAME_TIME}{}{}",
+        "\nPer thread\n{table}{THREADS}\nOverall, in {:.2} s\n{overall}{CHUNKS}{FRAME_TIME}{}{}",
         run.elapsed.as_secs_f64(),
         match options.frame {
             Some(interval) => format!("  A frame has {}.\n", short_time(interval)),
@@ -95,6 +103,12 @@ const THREADS: &str = "
   destroyed      objects whose last reference was dropped on this thread: those of
                  a document die where the document does
   handed over    documents sent to the UI thread
+";
+
+const CHUNKS: &str = "
+  chunks         memory that blocks for objects are cut from, now that all is done
+  remote frees   blocks that went home to the thread that had allocated them, as
+                 another freed them
 ";
 
 const FRAME_TIME: &str = "
@@ -198,10 +212,11 @@ pub fn comparison(comparison: &Comparison) -> String {
         "FAILED"
     };
     format!(
-        "\nThe same by other means: {} each, in {}, without a UI thread\n{table}{MEANS}{}\n\
+        "\nThe same by other means: {} each, in {}, without a UI thread\n{table}{MEANS}{}{}\n\
          Verification of the comparison: {result}\n{}",
         counted(comparison.documents, "document"),
         counted(turns, "turn"),
+        gained(comparison),
         notes(comparison),
         checks(&comparison.checks),
     )
@@ -214,6 +229,18 @@ const MEANS: &str = "
   ratio    objects/s of all threads together, divided by those of the first row
   There is no UI thread, so one thread more than there were workers.
 ";
+
+/// What blocks are good for.
+fn gained(comparison: &Comparison) -> String {
+    let mut text = "  Objects in blocks, against those of the global allocator:\n".to_owned();
+    for (row, times) in comparison.gained_by_blocks() {
+        let keys = if row.shared_keys { "shared" } else { "own" };
+        let threads = counted(row.threads as u64, "thread");
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "    {threads}, {keys} keys: {times:.2} times as fast");
+    }
+    text
+}
 
 /// What makes the figures say less than they seem to.
 fn notes(comparison: &Comparison) -> String {

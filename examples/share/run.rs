@@ -9,8 +9,8 @@ use crate::schedule::{End, Schedule};
 use crate::ui::{self, Arrival, Clearing, Seen, Ui};
 use crate::worker::work;
 use crate::world::World;
-use crate::world::ours::Ours;
-use releasepool::{Looper, PoolManager, Totals, autoreleasepool};
+use crate::world::ours::{Memory, Ours};
+use releasepool::{BlockAllocator, BlockStats, Looper, PoolManager, Totals, autoreleasepool};
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -45,6 +45,8 @@ pub struct Run {
     pub peak_memory: Option<u64>,
     /// When all was done.
     pub live_objects: u64,
+    /// What the blocks' allocator had then.
+    pub blocks: BlockStats,
 }
 
 impl Run {
@@ -89,6 +91,7 @@ pub fn run(
         totals: totals.unwrap_or_default(),
     });
     run.live_objects = live_objects();
+    run.blocks = BlockAllocator::process().stats();
     Ok(run)
 }
 
@@ -131,21 +134,18 @@ fn run_by(
         Length::Time(time) => End::At(start + time),
         Length::Rounds(rounds) => End::Rounds(rounds),
     };
-    let schedule = &Schedule::new(documents.len(), workers, end);
-    let keys = &Keys::<Ours>::new();
-    let sent = &AtomicU64::new(0);
+    let job = &Job {
+        documents,
+        keys: Keys::new(),
+        schedule: Schedule::new(documents.len(), workers, end),
+        sent: AtomicU64::new(0),
+        memory: options.memory,
+    };
     let (sender, arrivals) = sync_channel(queue_length(documents, workers));
     let names = documents.iter().map(|d| d.name.as_str()).collect();
     let frames = ui::frames(options.frame);
     let proxy = &frames.proxy();
-    let ui = Ui::new(
-        arrivals,
-        sent,
-        names,
-        clearing,
-        proxy.clone(),
-        options.frame,
-    );
+    let ui = Ui::new(arrivals, &job.sent, names, clearing, proxy.clone(), options);
     progress.restart();
     let waited = without_processor().unwrap_or_default();
 
@@ -157,7 +157,7 @@ fn run_by(
             let sender = sender.clone();
             let body = move || {
                 let ask = || proxy.request_frame();
-                let done = worker(index, documents, keys, schedule, sent, &sender, ask);
+                let done = worker(index, job, &sender, ask);
                 // So that the UI thread sees that nobody sends any more.
                 drop(sender);
                 proxy.request_frame();
@@ -167,7 +167,7 @@ fn run_by(
             match builder.spawn_scoped(scope, body) {
                 Ok(thread) => threads.push(thread),
                 Err(source) => {
-                    schedule.stop();
+                    job.schedule.stop();
                     results.push(Err(Error::Spawn { name, source }));
                     break;
                 }
@@ -202,30 +202,38 @@ fn run_by(
         peak_memory: peak_memory(),
         // The keys are still there; see `run`.
         live_objects: 0,
+        blocks: BlockStats::default(),
     })
+}
+
+/// What all workers have in common.
+struct Job<'j> {
+    documents: &'j [Document],
+    keys: Keys<Ours>,
+    schedule: Schedule,
+    /// Documents sent so far.
+    sent: AtomicU64,
+    memory: Memory,
 }
 
 fn worker(
     index: usize,
-    documents: &[Document],
-    keys: &Keys<Ours>,
-    schedule: &Schedule,
-    sent: &AtomicU64,
+    job: &Job<'_>,
     sender: &SyncSender<Arrival>,
     ask_for_frame: impl Fn(),
 ) -> Result<Activity, Error> {
-    let world = Ours::default();
+    let world = Ours::new(job.memory);
     let mut handed_over = 0;
     let done = work(
         &world,
-        keys,
-        documents,
-        schedule.of_worker(index),
+        &job.keys,
+        job.documents,
+        job.schedule.of_worker(index),
         |document, root| {
             let accepted = sender.send(Arrival { document, root }).is_ok();
             if accepted {
                 ask_for_frame();
-                sent.fetch_add(1, Ordering::Relaxed);
+                job.sent.fetch_add(1, Ordering::Relaxed);
                 handed_over += 1;
             }
             accepted
@@ -233,7 +241,7 @@ fn worker(
     );
     if let Err(error) = done {
         // The others need not go on.
-        schedule.stop();
+        job.schedule.stop();
         return Err(error);
     }
     Ok(Activity {

@@ -1,11 +1,12 @@
 //! The UI thread: a frame loop that shows what the workers made.
 
+use crate::args::Options;
 use crate::digest::Digest;
 use crate::histogram::Histogram;
 use crate::home::Label;
 use crate::node::Node;
 use crate::progress::{Figures, Progress};
-use crate::world::ours::Ours;
+use crate::world::ours::{Memory, Ours};
 use releasepool::{
     AutoreleasePool, Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, HandoffPool, Looper,
     PoolManager, PoolRef, Ref,
@@ -101,6 +102,7 @@ pub struct Ui<'u> {
     names: Vec<&'u str>,
     clearing: Clearing<'u>,
     proxy: FrameProxy,
+    memory: Memory,
     /// For a frame's arrivals.
     time: Duration,
     scene: VecDeque<Shown>,
@@ -115,7 +117,7 @@ impl<'u> Ui<'u> {
         names: Vec<&'u str>,
         clearing: Clearing<'u>,
         proxy: FrameProxy,
-        interval: Option<Duration>,
+        options: &Options,
     ) -> Self {
         let seen = Seen::nothing(names.len());
         Self {
@@ -124,7 +126,8 @@ impl<'u> Ui<'u> {
             names,
             clearing,
             proxy,
-            time: interval.unwrap_or(UNTIMED).mul_f64(SHARE),
+            memory: options.memory,
+            time: options.frame.unwrap_or(UNTIMED).mul_f64(SHARE),
             scene: VecDeque::new(),
             handoff: HandoffPool::new(),
             seen,
@@ -207,7 +210,8 @@ impl<'u> Ui<'u> {
         self.seen.taken += 1;
 
         let name = self.names[arrival.document];
-        let caption = pool.create(Label::new(format!("{name}: {} nodes", digest.nodes())));
+        let label = Label::new(format!("{name}: {} nodes", digest.nodes()));
+        let caption = self.memory.create(pool, label);
         self.seen.created += 1;
         self.seen.autoreleased += 1;
         self.scene.push_back(Shown {

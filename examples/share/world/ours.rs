@@ -2,11 +2,47 @@
 
 use super::{Object, Tally, World};
 use crate::keys::Table;
-use releasepool::{AutoreleasePool, PoolRef, Ref, Slot};
+use releasepool::{AutoreleasePool, BlockAllocator, PoolRef, Ref, Slot};
 
-#[derive(Default)]
+/// Where objects are.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Memory {
+    /// In blocks of the process's allocator.
+    Blocks,
+    /// Where a `Box` would be.
+    Global,
+}
+
+impl Memory {
+    /// A new object that nobody owns but the caller.
+    pub fn make<T>(self, value: T) -> Ref<T> {
+        match self {
+            Self::Blocks => Ref::new_in(value, &BlockAllocator::process()),
+            Self::Global => Ref::new(value),
+        }
+    }
+
+    /// A new object that the pool owns.
+    pub fn create<T>(self, pool: &AutoreleasePool, value: T) -> PoolRef<'_, T> {
+        match self {
+            Self::Blocks => pool.create(value),
+            Self::Global => pool.autorelease(Ref::new(value)),
+        }
+    }
+}
+
 pub struct Ours {
     tally: Tally,
+    memory: Memory,
+}
+
+impl Ours {
+    pub fn new(memory: Memory) -> Self {
+        Self {
+            tally: Tally::default(),
+            memory,
+        }
+    }
 }
 
 impl World for Ours {
@@ -24,13 +60,13 @@ impl World for Ours {
 
     fn make<T>(&self, value: T) -> Ref<T> {
         self.tally.created();
-        Ref::new(value)
+        self.memory.make(value)
     }
 
     fn create<T: Object<Self>>(&self, pool: &AutoreleasePool, value: T) -> Ref<T> {
         self.tally.created();
         self.tally.autoreleased();
-        PoolRef::retain(pool.create(value))
+        PoolRef::retain(self.memory.create(pool, value))
     }
 
     fn temporary<T: Object<Self>, R>(
@@ -41,7 +77,7 @@ impl World for Ours {
     ) -> R {
         self.tally.created();
         self.tally.autoreleased();
-        look(&pool.create(value))
+        look(&self.memory.create(pool, value))
     }
 
     fn autorelease<T: Object<Self>>(&self, pool: &AutoreleasePool, object: Ref<T>) {

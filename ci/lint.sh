@@ -10,11 +10,12 @@ step cargo clippy --workspace --all-targets -- -D warnings
 step cargo clippy --workspace --all-targets --features checks,tracing -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml --target-dir target/loom \
     --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
-# Builds libFuzzer.
+# Build libFuzzer and snmalloc.
 if command -v c++ >/dev/null; then
     step cargo clippy --manifest-path fuzz/Cargo.toml -- -D warnings
+    step cargo clippy -p releasepool-benches --all-targets --features snmalloc -- -D warnings
 else
-    echo "SKIPPED clippy for fuzz/: it needs a C++ compiler"
+    echo "SKIPPED clippy for fuzz/ and the benchmark of snmalloc: they need a C++ compiler"
 fi
 step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir target/downstream \
     --all-targets -- -D warnings

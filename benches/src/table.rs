@@ -93,11 +93,7 @@ fn best<'s>(
     });
     let (entry, limit, samples) =
         rivals.min_by(|(.., a), (.., b)| a.time().median.total_cmp(&b.time().median))?;
-    Some((
-        format!("the best of them, {}", named(entry)),
-        limit,
-        samples,
-    ))
+    Some((format!("the best, {}", named(entry)), limit, samples))
 }
 
 /// Measures each row and prints it; then all targets in one table. Gives how many

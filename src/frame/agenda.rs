@@ -45,8 +45,8 @@ impl Agenda {
             due: elapsed().saturating_add(delay),
             serial: NEXT.add_shared(1),
         };
-        let first = self.delayed.keys().next().is_none_or(|k| id.key() < *k);
         self.delayed.insert(id.key(), post);
+        let first = self.delayed.keys().next() == Some(&id.key());
         (id, first)
     }
 

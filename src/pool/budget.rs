@@ -183,4 +183,27 @@ mod tests {
             assert_eq!(meter.report(0).slowest.is_some(), says);
         }
     }
+    #[test]
+    fn what_came_before_a_destructor_is_not_its_time() {
+        let quick = SizedClass::<String>::CLASS;
+        let slow = SizedClass::<Vec<u8>>::CLASS;
+        let mut meter = Meter::new(Budget::All);
+        let spend = |ms| std::thread::sleep(Duration::from_millis(ms));
+        meter.quick();
+        spend(100);
+        meter.time(quick, || ());
+        meter.time(slow, || spend(50));
+        let (name, _) = meter.report(0).slowest.unwrap();
+        assert_eq!(name, slow.type_name());
+    }
+
+    #[test]
+    fn the_time_of_a_drain_begins_with_it() {
+        // The clock is older than that.
+        elapsed();
+        std::thread::sleep(Duration::from_millis(50));
+        let before = elapsed();
+        let drained = Meter::new(Budget::All).report(0);
+        assert!(drained.elapsed <= elapsed() - before, "{drained}");
+    }
 }

@@ -179,3 +179,22 @@ fn orphans_that_come_meanwhile_are_for_later() {
     })
     .assert_success();
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn orphans_and_what_is_the_threads_own_take_turns() {
+    child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(me);
+        for id in 0..50 {
+            gone.release(Ref::new(log.probe(id)));
+        }
+        let mut pool = filled(&log, 100..300);
+        pool.drain_within(Budget::Count(100));
+        let orphans = log.ids().iter().filter(|&&id| id < 100).count();
+        assert!(orphans > 1 && orphans < 50, "{orphans}");
+        let drained = global().drain_backlog(Budget::All);
+        assert_eq!((drained.remaining, log.count()), (0, 250));
+    })
+    .assert_success();
+}

@@ -140,4 +140,28 @@ mod tests {
         }
         assert_eq!(config.unlimited().drain_budget(ms(1)), Budget::All);
     }
+    #[test]
+    fn a_setting_leaves_the_others_alone() {
+        let ms = Duration::from_millis;
+        let odd = || {
+            let config = FrameConfig::new().frame_time(ms(7)).max_delta(ms(8));
+            config.max_steps(9).min_drain(ms(10))
+        };
+        let step = ms(11);
+        let (variable, fixed) = (Mode::Variable, Mode::Fixed { step });
+        let (time, second) = (Some(ms(7)), Some(ms(1_000)));
+        for (config, mode, frame_time) in [
+            (odd(), variable, time),
+            (odd().fixed_step(step), fixed, time),
+            (odd().fixed_step(step).variable(), variable, time),
+            (odd().on_demand(), Mode::OnDemand, time),
+            (odd().frames_per_second(50), variable, Some(ms(20))),
+            (odd().frames_per_second(0), variable, second),
+            (odd().unlimited(), variable, None),
+        ] {
+            assert_eq!((config.mode, config.frame_time), (mode, frame_time));
+            assert_eq!((config.max_delta, config.max_steps), (ms(8), 9));
+            assert_eq!(config.min_drain, ms(10));
+        }
+    }
 }

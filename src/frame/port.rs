@@ -18,7 +18,6 @@ use crate::thread::handle::{Closed, ThreadHandle};
 use crate::thread::inbox::{Message, Sent};
 use crate::thread::record::{current_key, current_label};
 use crate::unwind::report;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -270,15 +269,6 @@ fn collect() {
             backlog::take_mail(&local.first);
         }
     });
-}
-
-impl fmt::Debug for Port {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Port")
-            .field("thread", &self.thread)
-            .field("closed", &self.is_closed())
-            .finish_non_exhaustive()
-    }
 }
 
 /// A pool around `f` that is then drained within a budget, and the backlog with it.

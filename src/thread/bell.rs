@@ -6,7 +6,6 @@
 
 use crate::sync::{Parker, catch_unwind};
 use crate::unwind::report;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -76,11 +75,5 @@ impl Bell {
 pub(crate) fn let_go(hook: WakeHook) {
     if let Err(payload) = catch_unwind(|| drop(hook)) {
         report(payload);
-    }
-}
-
-impl fmt::Debug for Bell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bell").finish_non_exhaustive()
     }
 }

@@ -72,3 +72,31 @@ impl Pinned {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pin_is_told_of_once_when_it_has_been_seen_for_long() {
+        let pinned = Pinned::default();
+        let look = |now| {
+            let held = pinned.longer_than(Duration::from_secs(2), Duration::from_secs(now));
+            held.map(|(age, pool)| (age.as_secs(), pool))
+        };
+        assert_eq!(look(1), None);
+        pinned.begin(Some("render"));
+        assert_eq!([10, 11].map(look), [None, None]);
+        assert_eq!(look(12), Some((2, "render".to_owned())));
+        assert_eq!(look(13), None, "it has been told");
+        pinned.end();
+        assert_eq!(look(20), None);
+        // Another one, with a pool that has no name.
+        pinned.begin(None);
+        assert_eq!(look(21), None);
+        assert_eq!(look(24), Some((3, "unnamed".to_owned())));
+        pinned.end();
+        pinned.begin(None);
+        assert_eq!(look(25), None, "another one again");
+    }
+}

@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 /// One incarnation of a thread. It lives as long as somebody has a handle to
 /// it; its inbox is closed when the thread ends.
-#[derive(Debug)]
 pub(crate) struct Record {
     key: ThreadKey,
     id: ThreadId,

@@ -426,7 +426,8 @@ fn large_backlog_is_worth_an_event() {
         assert_eq!(marks(), []);
         leave(1);
         assert_eq!(marks(), [10]);
-        leave(9);
+        leave(4);
+        leave(5);
         assert_eq!(marks(), [10]);
         leave(1);
         assert_eq!(marks(), [10, 20]);
@@ -454,26 +455,89 @@ fn endless_regeneration_is_reported() {
     });
 }
 
+/// Calls `f` with so many KiB of the stack used.
+fn deep_down<R>(kib: u32, f: impl FnOnce() -> R) -> R {
+    if kib == 0 {
+        return f();
+    }
+    let space = std::hint::black_box([0u8; 1024]);
+    let r = deep_down(kib - 1, f);
+    std::hint::black_box(&space);
+    r
+}
+
 #[test]
 fn time_is_looked_at_deep_inside_a_destructor_too() {
-    fn deep(levels: u32) -> usize {
-        if levels > 0 {
-            let space = std::hint::black_box([0u8; 1024]);
-            let remaining = deep(levels - 1);
-            std::hint::black_box(&space);
-            return remaining;
-        }
-        let mut pool = AutoreleasePool::new();
-        for n in 0..100 {
-            pool.create(Box::new(n));
-        }
-        pool.drain_within(Budget::Time(Duration::from_nanos(1)))
-            .remaining
-    }
     fresh(|| {
         let remaining = Rc::new(Cell::new(0));
         let inner = remaining.clone();
-        drop(Ref::new(on_drop(move || inner.set(deep(64)))));
+        drop(Ref::new(on_drop(move || {
+            deep_down(64, || {
+                let mut pool = AutoreleasePool::new();
+                for n in 0..100 {
+                    pool.create(Box::new(n));
+                }
+                let drained = pool.drain_within(Budget::Time(Duration::from_nanos(1)));
+                inner.set(drained.remaining);
+            });
+        })));
         assert_eq!(remaining.get(), 84);
+    });
+}
+
+#[test]
+fn drain_deep_inside_a_destructor_leaves_all_destructors_to_the_outermost() {
+    fresh(|| {
+        let log = Log::new();
+        let inner = log.clone();
+        let (plain, seen) = (Ref::new(log.probe(1)), Ref::new(log.probe(2)));
+        let weak = Ref::downgrade(&seen);
+        drop(Ref::new(on_drop(move || {
+            deep_down(64, || {
+                let mut pool = AutoreleasePool::new();
+                pool.autorelease(plain);
+                pool.autorelease(seen);
+                let drained = pool.drain_within(Budget::All);
+                assert_eq!((drained.released, drained.remaining), (2, 0));
+                assert_eq!(inner.count(), 0);
+            });
+        })));
+        assert!(weak.upgrade().is_none());
+        assert_eq!(log.count(), 2);
+    });
+}
+
+#[test]
+fn objects_with_weak_references_are_measured_and_may_panic_as_others() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = filled(&log, 0..2);
+        let bomb = Ref::new((log.probe(2), on_drop(|| panic!("bomb"))));
+        let weak = Ref::downgrade(&bomb);
+        pool.autorelease(bomb);
+        let drain = || pool.drain_within(Budget::Count(2));
+        assert_eq!(panic_of(drain), "bomb");
+        assert_eq!(log.ids(), [2, 1]);
+        assert_eq!(global().drain_backlog(Budget::All).released, 1);
+        assert!(weak.upgrade().is_none());
+        let seen = Ref::new(log.probe(3));
+        let weak = Ref::downgrade(&seen);
+        let mut pool = AutoreleasePool::new();
+        pool.autorelease(seen);
+        let (name, _) = pool.drain_within(Budget::All).slowest.unwrap();
+        assert!(name.ends_with("Probe"), "{name}");
+        assert!(weak.upgrade().is_none());
+    });
+}
+
+#[test]
+fn what_has_no_destructor_is_not_measured() {
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        for n in 0..100u32 {
+            pool.create(n);
+        }
+        let drained = pool.drain_within(Budget::All);
+        assert_eq!((drained.released, drained.slowest), (100, None));
     });
 }

@@ -39,6 +39,22 @@ fn handed_over_pools_are_released_by_and_by() {
 }
 
 #[test]
+fn references_that_were_sent_are_known_while_they_wait() {
+    fresh(|| {
+        let (single, pooled, other) = (Ref::new(1), Ref::new(2), Ref::new(3));
+        me().release(single.clone());
+        let mut pool = HandoffPool::new();
+        pool.autorelease(pooled.clone());
+        pool.drain_on(&me());
+        AutoreleasePool::new().drain_within(Budget::Count(0));
+        let known = [&single, &pooled, &other].map(|r| global().contains(r));
+        assert_eq!(known, [true, true, false]);
+        global().drain_backlog(Budget::All);
+        assert!(!global().contains(&single) && !global().contains(&pooled));
+    });
+}
+
+#[test]
 fn closures_are_kept_for_run_inbox() {
     fresh(|| {
         let log = Log::new();

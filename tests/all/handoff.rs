@@ -75,6 +75,7 @@ fn pool_that_is_dropped_or_drained_releases_here() {
     let mut pool = HandoffPool::new();
     pool.create(log.probe(1));
     pool.create(log.probe(2));
+    assert!(!pool.is_empty() && format!("{pool:?}").contains("len: 2"));
     assert_eq!(pool.drain(), 2);
     pool.create(log.probe(3));
     drop(pool);

@@ -165,6 +165,19 @@ fn earlier_deadline_wakes_a_looper_that_waits_for_a_later_one() {
 }
 
 #[test]
+fn delayed_command_is_cancelled_once() {
+    let log = Log::new();
+    let looper = looper();
+    let proxy = looper.proxy();
+    let late = || looper.post_after(HOUR, noting(&log, 0)).unwrap();
+    let (one, two) = (late(), late());
+    assert_eq!((looper.cancel(one), looper.cancel(one)), (true, false));
+    assert_eq!((proxy.cancel(two), proxy.cancel(two)), (true, false));
+    looper.shutdown().unwrap();
+    assert_eq!(log.count(), 0);
+}
+
+#[test]
 fn shutdown_runs_what_was_sent_and_drops_what_is_not_due() {
     let log = Log::new();
     let looper = looper();

@@ -206,14 +206,18 @@ fn call_comes_back_when_the_thread_ends_without_closing_its_loop() {
     let log = Log::new();
     let (tell, told) = mpsc::channel();
     let (go, wait) = mpsc::channel::<()>();
+    let (ring, rung) = mpsc::channel();
     let target = thread::spawn(move || {
         // Leaked, as its thread is killed, say.
-        let frames = ManuallyDrop::new(quick());
+        let mut frames = ManuallyDrop::new(quick());
+        frames.set_wake_hook(move || ring.send(()).unwrap());
         tell.send(frames.proxy()).unwrap();
         let _ = wait.recv();
     });
     let proxy = told.recv().unwrap();
     let caller = waiting_call(&proxy, &log);
+    // The call has been accepted.
+    rung.recv().unwrap();
     let posted = proxy.post(|| ()).is_ok();
     drop(go);
     target.join().unwrap();

@@ -113,6 +113,25 @@ fn reclaimer_says_how_much_waits_until_it_is_released() {
 }
 
 #[test]
+fn what_run_inbox_releases_on_a_reclaimer_waits_no_more() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
+    let probes = [log.probe(0), log.probe(1), log.probe(2)];
+    let done = reclaimer.call(move || {
+        let me = PoolManager::global().current_thread().unwrap();
+        let [one, two, three] = probes;
+        me.release(Ref::new(one));
+        let mut pool = HandoffPool::new();
+        pool.create(two);
+        pool.create(three);
+        pool.drain_on(&me);
+        PoolManager::global().run_inbox();
+    });
+    done.unwrap();
+    assert_eq!((log.count(), reclaimer.waiting()), (3, 0));
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn what_a_reclaimer_takes_over_from_a_thread_that_has_ended_counts_too() {
     child!(|| {

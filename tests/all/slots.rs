@@ -119,6 +119,17 @@ fn rcu_that_panics_changes_nothing() {
 }
 
 #[test]
+fn slots_are_made_of_references_and_show_what_they_hold() {
+    assert_eq!(format!("{:?}", Slot::new(Ref::new(7))), "Slot(7)");
+    let slot = OptionSlot::new(Some(Ref::new(8)));
+    assert_eq!(format!("{slot:?}"), "OptionSlot(Some(8))");
+    let slot = OptionSlot::from(Some(Ref::new(9)));
+    assert_eq!(slot.load_full().as_deref(), Some(&9));
+    assert_eq!(*Slot::from(Ref::new(9)).load_full(), 9);
+    assert_eq!(*Slot::<u32>::default().load_full(), 0);
+}
+
+#[test]
 fn option_slots_may_be_empty() {
     let log = Log::new();
     let slot = OptionSlot::default();
@@ -126,6 +137,7 @@ fn option_slots_may_be_empty() {
     assert!(slot.is_empty() && slot.load(&pool).is_none() && slot.load_full().is_none());
     assert!(slot.swap(Some(Ref::new(log.probe(1)))).is_none());
     assert_eq!(slot.load(&pool).unwrap().id, 1);
+    assert!(!slot.is_empty());
     let one = slot.load_full().unwrap();
     assert!(slot.compare_exchange(None, None).is_err());
     assert!(slot.compare_exchange(Some(&one), None).is_ok());
@@ -135,9 +147,12 @@ fn option_slots_may_be_empty() {
     assert_eq!(before.unwrap().id, 1);
     assert!(slot.is_empty());
     slot.store(Some(Ref::new(log.probe(2))));
+    assert_eq!(slot.take().unwrap().id, 2);
+    slot.store(Some(Ref::new(log.probe(3))));
     slot.store(None);
+    assert!(slot.is_empty());
     drop((pool, slot));
-    settle_until(|| log.count() == 2);
+    settle_until(|| log.count() == 3);
 }
 
 #[test]

@@ -131,10 +131,8 @@ pub(super) fn drain_asked(
     stack.stats.answer();
     for _ in 0..WARN_AT {
         let mut cut = false;
-        if stack.backlog.len() > 0 {
-            if let Some(payload) = backlog::drain(stack, Budget::All) {
-                panics.note(payload);
-            }
+        if let Some(payload) = backlog::drain(stack, Budget::All) {
+            panics.note(payload);
         }
         // The same, perhaps: then it is empty the second time.
         for pool in [&stack.root, head] {

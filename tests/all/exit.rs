@@ -199,6 +199,22 @@ fn thread_ends_with_endless_regeneration_in_the_root_pool_and_is_cut_off() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn thread_ends_with_endless_regeneration_that_shutdown_has_asked_for_and_is_cut_off() {
+    let child = child!(|| {
+        let events = events_of_a_thread(|| {
+            autorelease(Ref::new(Endless));
+            fresh(|| global().shutdown(Duration::ZERO).unwrap_err());
+        });
+        let cut = events.iter().filter(|e| e.kind == EventKind::CutOff);
+        assert_eq!(cut.count(), 1);
+        // By the drain, and by that for `shutdown`, which tries twice.
+        assert!(MADE.load(Ordering::Relaxed) < 400_000);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_with_endless_regeneration_in_a_token_pool_and_is_cut_off() {
     let child = child!(|| {
         let events = events_of_a_thread(|| {

@@ -2,7 +2,7 @@
 //! is looked at in processes of their own.
 
 use crate::support::{Child, Log, child, fresh, fresh_to_the_end, on_drop, panic_of, wait_until};
-use releasepool::{AutoreleasePool, PoolManager, Ref};
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -162,6 +162,7 @@ fn shutdown_reports_who_holds_nothing_but_root_entries() {
         let shown = report.to_string();
         assert!(shown.contains("0 open pools, 1 root entries"), "{shown}");
         assert!(!shown.contains("orphans"), "{shown}");
+        assert!(!shown.contains("backlog"), "{shown}");
         worker.dismiss();
     }));
 }
@@ -309,15 +310,22 @@ fn shutdown_runs_what_dead_threads_left() {
         let closures = log.clone();
         let gone = fresh_to_the_end(move || {
             let me = PoolManager::global().current_thread().unwrap();
-            me.post(move || closures.note(0)).unwrap();
+            let autoreleased = Ref::new(closures.probe(2));
+            me.post(move || {
+                closures.note(0);
+                autorelease(autoreleased);
+            })
+            .unwrap();
             me
         });
         gone.release(Ref::new(log.probe(1)));
         assert_eq!(PoolManager::global().snapshot().orphans, 2);
-        PoolManager::new().shutdown(LONG).unwrap();
+        // What the closure has autoreleased is of the caller's root pool.
+        let report = PoolManager::global().shutdown(LONG).unwrap();
+        assert_eq!(report.released, 1);
         let mut ids = log.ids();
         ids.sort_unstable();
-        assert_eq!(ids, [0, 1]);
+        assert_eq!(ids, [0, 1, 2]);
         assert_eq!(PoolManager::global().snapshot().orphans, 0);
     }));
 }

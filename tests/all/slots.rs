@@ -119,6 +119,22 @@ fn rcu_that_panics_changes_nothing() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn drains_of_empty_pools_release_what_slots_gave_up() {
+    child!(|| {
+        let log = Log::new();
+        let slot = Slot::new(Ref::new(log.probe(1)));
+        slot.store(Ref::new(log.probe(2)));
+        let mut pool = AutoreleasePool::new();
+        wait_until(|| {
+            pool.drain();
+            log.count() == 1
+        });
+    })
+    .assert_success();
+}
+
+#[test]
 fn slots_are_made_of_references_and_show_what_they_hold() {
     assert_eq!(format!("{:?}", Slot::new(Ref::new(7))), "Slot(7)");
     let slot = OptionSlot::new(Some(Ref::new(8)));

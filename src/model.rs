@@ -86,7 +86,6 @@ pub mod parts {
     use std::sync::Arc;
 
     /// An inbox for numbers, with its bell; loom watches each number.
-    #[derive(Debug)]
     pub struct Inbox(inbox::Inbox, Bell);
 
     #[repr(C)]

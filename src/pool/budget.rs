@@ -184,6 +184,20 @@ mod tests {
         }
     }
     #[test]
+    fn the_time_counts_from_the_beginning_of_the_drain() {
+        let s = Duration::from_secs;
+        for (now, spent) in [(100, false), (149, false), (150, true)] {
+            let meter = Meter {
+                start: s(100),
+                now: s(now),
+                released: 1,
+                ..Meter::new(Budget::Time(s(50)))
+            };
+            assert_eq!(meter.is_spent(), spent);
+        }
+    }
+
+    #[test]
     fn what_came_before_a_destructor_is_not_its_time() {
         let quick = SizedClass::<String>::CLASS;
         let slow = SizedClass::<Vec<u8>>::CLASS;

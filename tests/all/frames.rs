@@ -20,6 +20,8 @@ fn quick() -> FrameLoop {
     FrameLoop::new(FrameConfig::new().unlimited())
 }
 
+const LONG: Duration = Duration::from_secs(3_600);
+
 fn on_demand() -> FrameLoop {
     FrameLoop::new(FrameConfig::new().unlimited().on_demand())
 }
@@ -272,6 +274,20 @@ fn delta_is_zero_at_first_and_after_a_pause() {
         frames.resume();
         assert_eq!(delta(&mut frames), Duration::ZERO);
         assert_eq!(delta(&mut frames), limit);
+    });
+}
+
+#[test]
+fn time_that_makes_no_step_yet_is_left_over() {
+    fresh(|| {
+        let mut frames = FrameLoop::new(FrameConfig::new().fixed_step(LONG));
+        wait_until(|| {
+            let report = frames.tick(|frame| {
+                assert_eq!((frame.steps(), frame.step()), (0, LONG));
+                assert!(frame.leftover() >= frame.delta());
+            });
+            report.delta > Duration::ZERO
+        });
     });
 }
 

@@ -173,6 +173,7 @@ fn delayed_command_is_cancelled_once() {
     let (one, two) = (late(), late());
     assert_eq!((looper.cancel(one), looper.cancel(one)), (true, false));
     assert_eq!((proxy.cancel(two), proxy.cancel(two)), (true, false));
+    assert!(!proxy.is_closed());
     looper.shutdown().unwrap();
     assert_eq!(log.count(), 0);
 }

@@ -98,7 +98,7 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
         if scope.outermost && stack.stats.is_asked() {
             drain_asked(head, stack, limit, &scope, &mut panics);
             // If destructors feed it for ever: who closes the pool leaks what is in it.
-            if run.cut.get().is_none() && !head.entries.is_empty() {
+            if run.cut.get().is_none() {
                 run.new_entries(&mut panics);
             }
         }

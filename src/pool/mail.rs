@@ -138,7 +138,7 @@ pub(crate) fn deliver(local: &Local, scope: &Scope, panics: &mut FirstPanic) -> 
         any = true;
         ORPHANS.run_one(orphan, |orphan| run(orphan, scope, panics));
     }
-    any | deliver_orphans(scope, panics)
+    deliver_orphans(scope, panics) || any
 }
 
 /// Takes what is in the inbox: closures are put aside, releases handed to `release`.

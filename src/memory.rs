@@ -1,4 +1,4 @@
-//! The memory beneath objects.
+//! The memory beneath objects, and for values that are not counted.
 //!
 //! * [`block`]: `BlockAllocator`; [`stats`]: what it has
 //! * [`allocator`]: what its heaps have in common
@@ -6,6 +6,12 @@
 //! * [`heap`]: one thread's blocks; [`returns`]: how those come home that others free
 //! * [`chunk`]: where blocks are cut from; [`class`]: how large they are
 //! * [`checks`]: how misuse is found
+//! * [`stack`]: `StackAllocator`, memory that is given back in the reverse order
+//! * [`stack_box`]: `StackBox`, a value in it
+//! * [`stack_entry`]: memory that is reserved, until it is given back
+//! * [`stack_overflow`]: what did not fit, on the heap
+//! * [`stack_dump`]: what is in it now, by name
+//! * `stack_api2`: collections in it, by the crate `allocator-api2`
 //! * [`error`]: why there is no memory
 
 pub(crate) mod allocator;
@@ -18,4 +24,11 @@ pub(crate) mod heap;
 pub(crate) mod mine;
 pub(crate) mod outgoing;
 pub(crate) mod returns;
+pub(crate) mod stack;
+#[cfg(feature = "allocator-api2")]
+mod stack_api2;
+pub(crate) mod stack_box;
+pub(crate) mod stack_dump;
+mod stack_entry;
+mod stack_overflow;
 pub(crate) mod stats;

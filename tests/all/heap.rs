@@ -24,12 +24,15 @@ pub static TOO_LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
 thread_local! {
     /// Allocations that this thread has made.
     static MADE: Cell<usize> = const { Cell::new(0) };
+
+    /// What this thread is refused: so many bytes or more.
+    static REFUSED: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
 // SAFETY: what is not refused is left to `System`.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.size() >= TOO_LARGE.load(Ordering::Relaxed) {
+        if layout.size() >= TOO_LARGE.load(Ordering::Relaxed) || layout.size() >= REFUSED.get() {
             return std::ptr::null_mut();
         }
         BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
@@ -49,10 +52,23 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 /// How often `f` allocates.
-fn allocations(f: impl FnOnce()) -> usize {
+pub fn allocations(f: impl FnOnce()) -> usize {
     let before = MADE.get();
     f();
     MADE.get() - before
+}
+
+/// `f` on a thread that has no more memory: not for so many bytes at once.
+pub fn refusing(bytes: usize, f: impl FnOnce()) {
+    struct Restored;
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            REFUSED.set(usize::MAX);
+        }
+    }
+    let _restored = Restored;
+    REFUSED.set(bytes);
+    f();
 }
 
 /// How many bytes are left over after `f` has been done so many times; it has been done

@@ -52,6 +52,12 @@ mod roots;
 mod shutdown;
 mod shutdown_deep;
 mod slots;
+mod stack;
+#[cfg(feature = "allocator-api2")]
+mod stack_api2;
+mod stack_heap;
+mod stack_panics;
+mod stack_random;
 mod tasks;
 mod teardown;
 mod threads;

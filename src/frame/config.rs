@@ -31,6 +31,7 @@ pub struct FrameConfig {
     pub(super) max_delta: Duration,
     pub(super) max_steps: u32,
     pub(super) min_drain: Duration,
+    pub(super) arena_capacity: usize,
 }
 
 impl Default for FrameConfig {
@@ -41,6 +42,7 @@ impl Default for FrameConfig {
             max_delta: Duration::from_millis(250),
             max_steps: 5,
             min_drain: Duration::from_millis(1),
+            arena_capacity: 64 * 1024,
         }
     }
 }
@@ -115,6 +117,14 @@ impl FrameConfig {
     /// keeps up in the long run. 1 ms unless set.
     pub fn min_drain(mut self, time: Duration) -> Self {
         self.min_drain = time;
+        self
+    }
+
+    /// How many bytes [`Frame::arena`](crate::Frame::arena) has at first. They are allocated
+    /// when a frame uses it for the first time; between frames it grows to what was needed.
+    /// 64 KiB unless set.
+    pub fn arena_capacity(mut self, bytes: usize) -> Self {
+        self.arena_capacity = bytes;
         self
     }
 

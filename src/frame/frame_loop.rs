@@ -6,6 +6,7 @@ use super::port::{Port, Task, work};
 use super::proxy::FrameProxy;
 use super::report::FrameReport;
 use crate::memory::mine;
+use crate::memory::stack::StackAllocator;
 use crate::pool::budget::Budget;
 use crate::pool::guard::{AutoreleasePool, named_scope};
 use crate::pool::local::{self, Local};
@@ -13,6 +14,7 @@ use crate::sync::elapsed;
 use crate::thread::bell::{OuterHook, WakeHook, let_go};
 use crate::thread::handle::ThreadHandle;
 use crate::thread::record;
+use std::cell::OnceCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -27,9 +29,9 @@ type Events = Box<dyn FnMut(&AutoreleasePool)>;
 ///
 /// A frame goes in this order: events, if [`set_events`](Self::set_events) says how to
 /// get them; closures that were posted and delayed posts that are due, those that are
-/// there when the frame begins; the function that draws; the drain of the frame's pool and
-/// of what other threads have sent to be released. All of it has the frame's pool as its
-/// current one.
+/// there when the frame begins; the function that draws; the reset of the frame's
+/// [arena](Frame::arena); the drain of the frame's pool and of what other threads have sent to
+/// be released. All of it has the frame's pool as its current one.
 ///
 /// The drain has what is left of the [frame's time](FrameConfig::frame_time), and at
 /// least [`min_drain`](FrameConfig::min_drain); what it leaves is for the drains of the
@@ -84,6 +86,8 @@ pub struct FrameLoop {
     began: Option<Duration>,
     index: u64,
     last: Option<FrameReport>,
+    /// Made by the first frame that uses it.
+    arena: OnceCell<StackAllocator>,
     hook: Option<WakeHook>,
     /// That of a loop which this one is inside of: it is set again when ours is not any more.
     outer: Option<OuterHook>,
@@ -109,6 +113,7 @@ impl FrameLoop {
             began: None,
             index: 0,
             last: None,
+            arena: OnceCell::new(),
             hook: None,
             outer: None,
             _thread: PhantomData,
@@ -202,7 +207,7 @@ impl FrameLoop {
     /// # Panics
     /// As `f` and the function given to [`set_events`](Self::set_events), and with the
     /// first panic of a destructor in the frame's drain. Even then the frame's pool has
-    /// been drained, and the loop goes on with the next frame.
+    /// been drained, its arena is empty, and the loop goes on with the next frame.
     pub fn tick(&mut self, f: impl FnOnce(&mut Frame<'_>)) -> FrameReport {
         let _armed = self.awake();
         self.frame(Duration::ZERO, f)
@@ -268,8 +273,8 @@ impl FrameLoop {
         let times = self.clock.frame(began, &self.config);
         self.port.grant();
         let (port, events, last) = (&*self.port, &mut self.events, self.last.as_ref());
-        let config = &self.config;
-        let (round, drained) = local::with(|local| {
+        let (config, arena) = (&self.config, &mut self.arena);
+        let (round, arena_high_water, drained) = local::with(|local| {
             named_scope("frame", |pool| {
                 // Pools that are closed in a frame leave to its end what others have sent.
                 let held = local.map(Local::hold_mail);
@@ -277,16 +282,22 @@ impl FrameLoop {
                     events(pool);
                 }
                 let round = port.round(Task::run);
+                let arena = ResetAtEnd(arena);
                 let mut frame = Frame {
                     pool,
+                    arena: arena.0,
+                    arena_capacity: config.arena_capacity,
                     index,
                     times,
                     last,
                 };
                 f(&mut frame);
+                let high_water = arena.0.get().map_or(0, StackAllocator::peak);
+                drop(arena);
                 drop(held);
                 let spent = elapsed().saturating_sub(began);
-                (round, pool.drain_within(config.drain_budget(spent)))
+                let drained = pool.drain_within(config.drain_budget(spent));
+                (round, high_water, drained)
             })
         });
         mine::idle();
@@ -297,6 +308,7 @@ impl FrameLoop {
             delta: times.delta,
             steps: times.steps,
             waited,
+            arena_high_water,
             busy: elapsed().saturating_sub(began),
             drained,
         };
@@ -311,6 +323,17 @@ struct ArmAtEnd(Arc<Port>);
 impl Drop for ArmAtEnd {
     fn drop(&mut self) {
         self.0.arm();
+    }
+}
+
+/// Empties the arena of a frame, however that ends.
+struct ResetAtEnd<'a>(&'a mut OnceCell<StackAllocator>);
+
+impl Drop for ResetAtEnd<'_> {
+    fn drop(&mut self) {
+        if let Some(arena) = self.0.get_mut() {
+            arena.reset();
+        }
     }
 }
 
@@ -336,6 +359,8 @@ impl fmt::Debug for FrameLoop {
 /// One frame of a [`FrameLoop`].
 pub struct Frame<'f> {
     pool: &'f AutoreleasePool,
+    arena: &'f OnceCell<StackAllocator>,
+    arena_capacity: usize,
     index: u64,
     times: Times,
     last: Option<&'f FrameReport>,
@@ -345,6 +370,33 @@ impl Frame<'_> {
     /// The frame's pool, which is drained at its end. It is also the current one.
     pub fn pool(&self) -> &AutoreleasePool {
         self.pool
+    }
+
+    /// Memory for what the frame makes and does not keep: lists of what is visible, text,
+    /// contacts.
+    ///
+    /// It is reset when the function that draws is done, or has panicked, before the frame's
+    /// pool is drained. Nothing refers to it any more then; what is in the pool is `'static`,
+    /// and never has. If the frame needed more than fits, the arena has one and a half of that
+    /// in the next one.
+    ///
+    /// # Panics
+    /// If the [capacity](FrameConfig::arena_capacity) that was set is more than the address
+    /// space holds. Aborts if memory is exhausted. Both in the first frame that uses it.
+    ///
+    /// ```
+    /// use releasepool::{FrameConfig, FrameLoop};
+    /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+    /// let report = frames.tick(|frame| {
+    ///     let visible = frame.arena().alloc_slice(1_000, |i| i * 2);
+    ///     assert_eq!(visible[999], 1_998);
+    /// });
+    /// assert!(report.arena_high_water >= 1_000 * size_of::<usize>());
+    /// ```
+    pub fn arena(&self) -> &StackAllocator {
+        let capacity = self.arena_capacity;
+        self.arena
+            .get_or_init(|| StackAllocator::with_capacity(capacity))
     }
 
     /// The time since the last frame began, at most

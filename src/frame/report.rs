@@ -20,6 +20,9 @@ pub struct FrameReport {
     pub steps: u32,
     /// How long [`run`](crate::FrameLoop::run) slept before the frame; zero by `tick`.
     pub waited: Duration,
+    /// The most that was in use in the frame's [arena](crate::Frame::arena) at once, in
+    /// bytes; for [`arena_capacity`](crate::FrameConfig::arena_capacity).
+    pub arena_high_water: usize,
     /// From the frame's beginning to its end, the drain included.
     pub busy: Duration,
     /// What was released at its end, and what is left for the next frames.

@@ -16,7 +16,6 @@ use std::alloc::{Layout, handle_alloc_error};
 pub enum AllocError {
     /// The size is beyond what can be written down: it was not even asked for.
     #[error("{count} values of {} bytes are more than the address space holds", layout.size())]
-    #[non_exhaustive]
     TooLarge {
         /// How many values.
         count: usize,
@@ -25,14 +24,12 @@ pub enum AllocError {
     },
     /// The global allocator has no more.
     #[error("no memory for {} bytes with an alignment of {}", layout.size(), layout.align())]
-    #[non_exhaustive]
     OutOfMemory {
         /// What was asked for.
         layout: Layout,
     },
     /// A [`BlockAllocator`](crate::BlockAllocator) may have no more.
     #[error("the allocator has {held} bytes, and may have no more than {cap}")]
-    #[non_exhaustive]
     Capped {
         /// Its hard cap, in bytes.
         cap: usize,

@@ -55,6 +55,7 @@ mod slots;
 mod stack;
 #[cfg(feature = "allocator-api2")]
 mod stack_api2;
+mod stack_frames;
 mod stack_heap;
 mod stack_panics;
 mod stack_random;

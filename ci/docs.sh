@@ -2,7 +2,7 @@
 # The documentation, with no warning allowed; what the README promises exists.
 . "$(dirname "$0")/lib.sh"
 
-RUSTDOCFLAGS="-D warnings" step cargo doc --no-deps --features checks,tracing
+RUSTDOCFLAGS="-D warnings" step cargo doc --no-deps --features allocator-api2,checks,tracing
 RUSTDOCFLAGS="-D warnings" step cargo doc --no-deps --document-private-items
 
 # Every model that a comment in src/ or the page on proofs names exists, and the

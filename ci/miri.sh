@@ -36,7 +36,7 @@ miri() {
         local skip=()
         [ -n "$model" ] || skip=(--skip slots::)
         printf '\nMIRIFLAGS=%s' "$MIRIFLAGS"
-        step cargo +nightly miri test --target-dir target/miri -p releasepool "$@" "${skip[@]}" 2>&1 | tee "$log"
+        step cargo +nightly miri test --target-dir target/miri -p releasepool --features allocator-api2 "$@" "${skip[@]}" 2>&1 | tee "$log"
         # A cast from an integer to a pointer is said once for each place.
         if grep -A2 'warning: integer-to-pointer cast' "$log" | grep -e '-->' | grep -vE '/(parking_lot_core|crossbeam-epoch)-'; then
             echo "strict provenance is violated there" >&2
@@ -55,7 +55,7 @@ case ${1-} in
         miri "-Zmiri-many-seeds=0..64" --test all -- races
         ;;
     short)
-        miri "" --lib --test all -- pools:: nesting:: tests:: slots::
+        miri "" --lib --test all -- pools:: nesting:: tests:: slots:: stack:: stack_
         miri "-Zmiri-many-seeds=0..4" --test all -- races
         ;;
     seeds)

@@ -4,4 +4,4 @@
 
 step cargo test
 step cargo run --example home
-step cargo test --features checks,tracing
+step cargo test --features allocator-api2,checks,tracing

@@ -61,6 +61,7 @@ pub struct StackBox<'s, T: ?Sized> {
 // SAFETY: a shared box gives a `&T` and nothing else; what touches the arena takes the box
 // itself.
 unsafe impl<T: ?Sized + Sync> Sync for StackBox<'_, T> {}
+impl<T: ?Sized> Unpin for StackBox<'_, T> {}
 impl<T: ?Sized + UnwindSafe> UnwindSafe for StackBox<'_, T> {}
 impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for StackBox<'_, T> {}
 

@@ -2,7 +2,7 @@
 
 use releasepool::{
     AutoreleasePool, BlockAllocator, Closed, HomeRef, PoolManager, PoolRef, PoolToken, Ref,
-    ThreadHandle,
+    StackAllocator, StackBox, ThreadHandle,
 };
 use releasepool::{ThreadKey, Weak};
 use std::any::Any;
@@ -155,7 +155,19 @@ fn pools_stay_on_their_thread_and_handles_do_not() {
     assert!(implements!(ThreadHandle: Send) && implements!(ThreadHandle: Sync));
     assert!(implements!(ThreadKey: Send) && implements!(ThreadKey: Sync));
     assert!(implements!(PoolToken: Send) && implements!(PoolToken: Sync));
+    assert!(implements!(StackAllocator: Send) && !implements!(StackAllocator: Sync));
     assert!(implements!(Closed<u8>: Send) && !implements!(Closed<Rc<u8>>: Send));
+}
+
+#[test]
+fn stack_box_stays_on_its_thread_and_is_otherwise_as_box_is() {
+    type Stack<T> = StackBox<'static, T>;
+    assert!(!implements!(Stack<u8>: Send));
+    agree!(Stack, Box, Sync);
+    agree!(Stack, Box, UnwindSafe);
+    agree!(Stack, Box, RefUnwindSafe);
+    agree!(Stack, Box, Unpin);
+    assert_eq!(size_of::<Option<Stack<u8>>>(), 2 * size_of::<usize>());
 }
 
 #[test]

@@ -163,7 +163,9 @@ fn until_reset(arena: &StackAllocator, ops: &mut impl Iterator<Item = Op>) {
                 // Often the newest.
                 let i = held.len() - 1 - i % held.len().min(5);
                 let (id, value) = held.remove(i);
-                let size = value.bytes().1.len();
+                let bytes = value.bytes().1;
+                assert!(bytes.iter().all(|byte| *byte == id));
+                let size = bytes.len();
                 match op {
                     Op::Forget(_) => std::mem::forget(value),
                     Op::Drop(_) => drop(value),
@@ -190,16 +192,17 @@ fn until_reset(arena: &StackAllocator, ops: &mut impl Iterator<Item = Op>) {
         assert_eq!(arena.is_empty(), model.entries.is_empty());
         let lines = arena.dump().to_string().lines().count();
         assert_eq!(lines, 1 + model.entries.len());
-        for (id, value) in &held {
-            let (_, bytes) = value.bytes();
-            assert!(bytes.iter().all(|byte| byte == id));
+        // Miri is slow, and would notice a value that is overwritten when it is dropped.
+        let looked_at = if cfg!(miri) { 1 } else { held.len() };
+        for (id, value) in held.iter().take(looked_at) {
+            assert!(value.bytes().1.iter().all(|byte| byte == id));
         }
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 8 } else { 500 },
+        cases: if cfg!(miri) { 4 } else { 500 },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -207,7 +210,7 @@ proptest! {
     #[test]
     fn random_operations_do_what_the_model_does(
         capacity in prop_oneof![Just(0usize), 64..8_000usize],
-        ops in prop::collection::vec(op(), 0..100),
+        ops in prop::collection::vec(op(), 0..if cfg!(miri) { 40 } else { 100 }),
     ) {
         let mut arena = StackAllocator::with_capacity(capacity);
         let mut ops = ops.into_iter();

@@ -17,6 +17,7 @@ pub struct Plain(#[expect(dead_code, reason = "there to be written")] [u64; 6]);
 
 impl Payload for Plain {
     const KIND: &str = "no destructor";
+    #[inline]
     fn new(seed: u64) -> Self {
         Self([seed; 6])
     }
@@ -27,12 +28,14 @@ pub struct Dropping([u64; 6]);
 
 impl Payload for Dropping {
     const KIND: &str = "destructor";
+    #[inline]
     fn new(seed: u64) -> Self {
         Self([seed; 6])
     }
 }
 
 impl Drop for Dropping {
+    #[inline]
     fn drop(&mut self) {
         black_box(self.0[0]);
     }

@@ -24,8 +24,6 @@ skips=(
     --skip every_command_has_a_pool
     # Measures the memory of the process; here, what is freed is kept for a while.
     --skip memory_is_flat
-    # Writes to a free block, which is seen too early.
-    --skip block_written_after_it_was_freed
 )
 
 case ${1-} in

@@ -2,10 +2,11 @@
 
 use crate::blocks::Filled;
 use crate::blocks_threads::Worker;
-use crate::heap::left_over;
+use crate::heap::{BYTES, left_over};
 use crate::support::{child, fresh_to_the_end};
 use releasepool::{AutoreleasePool, BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref};
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 
 const N: usize = if cfg!(miri) { 10 } else { 300 };
 
@@ -180,25 +181,24 @@ fn thread_ends_with_mail_for_an_allocator_that_has_gone() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn what_this_thread_has_freed_goes_with_the_last_handle() {
-    let worker = Worker::start();
-    leaves_nothing!(|| {
-        let blocks = BlockAllocator::new();
-        let theirs = blocks.clone();
-        let some = fresh_to_the_end(move || {
-            let mut all = fill(&theirs);
-            all.split_off(N - 3)
-        });
-        let theirs = blocks.clone();
-        worker.run(move || {
+    let child = child!(|| {
+        let once = || {
+            let before = BYTES.load(Ordering::Relaxed);
+            let blocks = BlockAllocator::new();
+            let theirs = blocks.clone();
             // Fewer than a batch.
+            let some = fresh_to_the_end(move || fill(&theirs).split_off(N - 3));
             drop(some);
-            drop(theirs);
-        });
-        drop(blocks);
-        worker.run(frame);
+            drop(blocks);
+            BYTES.load(Ordering::Relaxed) - before
+        };
+        once();
+        let left = once();
+        assert!(left < 2_000, "{left} bytes");
     });
-    worker.end();
+    child.assert_success();
 }
 
 #[test]

@@ -151,6 +151,7 @@ fn block_that_was_never_handed_out_is_freed() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+#[cfg_attr(releasepool_asan, ignore = "AddressSanitizer sees it first")]
 fn block_written_after_it_was_freed() {
     if !CHECKS {
         return;

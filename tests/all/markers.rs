@@ -2,9 +2,8 @@
 
 use releasepool::{
     AutoreleasePool, BlockAllocator, Closed, HomeRef, PoolManager, PoolRef, PoolToken, Ref,
-    StackAllocator, StackBox, ThreadHandle,
+    StackAllocator, StackBox, ThreadHandle, ThreadKey, Weak,
 };
-use releasepool::{ThreadKey, Weak};
 use std::any::Any;
 use std::cell::Cell;
 use std::marker::{PhantomData, PhantomPinned};

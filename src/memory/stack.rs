@@ -555,3 +555,21 @@ impl fmt::Debug for StackAllocator {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quick_way_is_open_again_when_the_top_has_gone_over_the_holes() {
+        let arena = StackAllocator::with_capacity(1024);
+        let below = arena.alloc(0);
+        let [a, b, c] = [1, 2, 3].map(|n| arena.alloc(n));
+        drop((a, b));
+        assert_eq!(arena.holes.get(), 2);
+        drop(c);
+        assert_eq!(arena.holes.get(), 0);
+        drop(below);
+        assert_eq!(arena.used.get(), 0);
+    }
+}

@@ -120,6 +120,14 @@ fn reset_grows_to_one_and_a_half_of_what_was_needed_and_never_shrinks() {
 }
 
 #[test]
+fn reset_does_not_grow_what_was_just_enough() {
+    let mut arena = StackAllocator::with_capacity(1000);
+    drop(arena.alloc_slice(1000 - HEADER, |_| 1u8));
+    arena.reset();
+    assert_eq!((arena.high_water(), arena.capacity()), (1000, 1000));
+}
+
+#[test]
 fn nothing_moves_while_it_is_there() {
     let arena = StackAllocator::with_capacity(500);
     let boxes: Vec<_> = (0..100).map(|n| arena.alloc([n; 3])).collect();

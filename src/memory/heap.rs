@@ -48,7 +48,7 @@ pub(crate) struct Heap {
     /// Taken out of `returns`, and still to be sorted.
     pending: Pending,
     witness: Witness,
-    /// Written when it is made, read by who finds it in the list.
+    /// Written when it is made and deleted, read by who finds it in the list.
     pub(super) made: Witness,
     pub(crate) figures: Figures,
     /// Itself, with the provenance of all of it.
@@ -201,7 +201,12 @@ impl Heap {
     }
 
     pub(crate) fn is_owned_by(&self, key: ThreadKey) -> bool {
-        self.owner.load(Ordering::Relaxed) == word(key)
+        self.owner() == word(key)
+    }
+
+    fn owner(&self) -> u64 {
+        // Relaxed: as in `set_owner`.
+        self.owner.load(Ordering::Relaxed)
     }
 
     pub(crate) fn has_owner(&self) -> bool {
@@ -210,7 +215,7 @@ impl Heap {
 
     /// For messages.
     pub(crate) fn owner_label(&self) -> String {
-        let owner = self.owner.load(Ordering::Relaxed);
+        let owner = self.owner();
         if owner == word(ThreadKey::NOBODY) {
             return "a heap without a thread".to_owned();
         }
@@ -485,13 +490,14 @@ impl Heap {
                 this.give_back(usize::MAX, KEPT_IDLE);
             }
             loop {
-                if this.returns.is_closed() {
+                let closed = this.returns.is_closed();
+                if closed {
                     this.trim();
                     if this.figures.chunks.get() == 0 {
                         break;
                     }
                 }
-                if this.returns.leave() {
+                if this.returns.leave(closed) {
                     return;
                 }
             }
@@ -506,5 +512,6 @@ impl Drop for Heap {
     fn drop(&mut self) {
         self.owner.freed();
         self.witness.write();
+        self.made.write();
     }
 }

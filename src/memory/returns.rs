@@ -93,7 +93,7 @@ impl Returns {
     /// Whether the allocator has no handle any more.
     pub(crate) fn is_closed(&self) -> bool {
         // Acquire: pairs with the Release of `close`, so that who then deletes the heap comes
-        // after who has closed it. Model: memory_closed.
+        // after who has closed it. Model: memory_closed_elsewhere.
         marks(self.head.load(Ordering::Acquire)) & CLOSED != 0
     }
 
@@ -118,16 +118,16 @@ impl Returns {
     }
 
     /// For the owner: gives the heap up, if that is possible: not if the allocator has
-    /// closed and there is something to take, which nobody would come for.
-    pub(crate) fn leave(&self) -> bool {
+    /// closed and there is something to take, or to clear up that was not when the owner
+    /// looked, as nobody would come for it.
+    pub(crate) fn leave(&self, was_closed: bool) -> bool {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
-            if marks(head) == CLOSED && !batches(head).is_null() {
+            if marks(head) == CLOSED && (!was_closed || !batches(head).is_null()) {
                 return false;
             }
             // Release: pairs with the Acquire of `adopt`, `close` and `push`, so that the
-            // next owner sees the heap as we left it. Models: memory_adoption,
-            // memory_closed.
+            // next owner sees the heap as we left it. Model: memory_closed_unowned.
             match self.head.compare_exchange_weak(
                 head,
                 with_marks(head, marks(head) | IDLE),
@@ -163,8 +163,9 @@ impl Returns {
     pub(crate) fn close(&self) -> bool {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
-            // Acquire: pairs with the Release of `leave`. Release: pairs with the Acquire of
-            // `is_closed` and `push`. Model: memory_closed.
+            // Acquire: pairs with the Release of `leave`. Model: memory_closed_unowned.
+            // Release: pairs with the Acquire of `is_closed` and `push`.
+            // Model: memory_closed_elsewhere.
             match self.head.compare_exchange_weak(
                 head,
                 with_marks(head, CLOSED),

@@ -37,9 +37,9 @@ fn handoff_chain() -> String {
     let mut pool = AutoreleasePool::new();
     let sender = spawn(move || {
         let mut handoff = HandoffPool::new();
-        handoff.create((Probe::new(), Watched(seen)));
+        handoff.autorelease(Ref::new((Probe::new(), Watched(seen))));
         for _ in 1..MANY {
-            handoff.create(Probe::new());
+            handoff.autorelease(Ref::new(Probe::new()));
         }
         assert_eq!(handoff.drain_on(&to), MANY);
     });
@@ -66,7 +66,7 @@ fn handoff_exit() -> String {
     let sender = spawn(move || {
         let mut handoff = HandoffPool::new();
         for _ in 0..MANY {
-            handoff.create(Probe::new());
+            handoff.autorelease(Ref::new(Probe::new()));
         }
         handoff.drain_on(&leaver);
         drop(AutoreleasePool::new());

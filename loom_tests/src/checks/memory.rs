@@ -50,6 +50,12 @@ pub const MODELS: &[Model] = &[
     // A thread enters the registry.
     .bounded(4),
     Model::new(
+        "memory_closed_elsewhere",
+        "the last handle goes while the heap's thread frees its last block, and ends",
+        &["gone"],
+        memory_closed_elsewhere,
+    ),
+    Model::new(
         "memory_closed_unowned",
         "the last handle goes while the heap's thread ends, and another frees its last block",
         &["gone"],
@@ -201,6 +207,23 @@ fn memory_closed() -> String {
     let thread = spawn(move || drop(objects));
     drop(blocks);
     thread.join().unwrap();
+    "gone".to_owned()
+}
+
+fn memory_closed_elsewhere() -> String {
+    let blocks = BlockAllocator::new();
+    let owner = {
+        let blocks = blocks.clone();
+        spawn(move || {
+            let object = Ref::new_in(1, &blocks);
+            drop(blocks);
+            drop(object);
+        })
+    };
+    // So that either handle may be the last one, of which loom knows nothing.
+    loom::thread::yield_now();
+    drop(blocks);
+    owner.join().unwrap();
     "gone".to_owned()
 }
 

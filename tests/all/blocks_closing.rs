@@ -103,39 +103,76 @@ fn blocks_of_a_thread_that_goes_on_are_freed_elsewhere() {
     worker.end();
 }
 
+/// Bytes more after `f` than before it.
+fn growth(f: impl FnOnce()) -> isize {
+    let before = BYTES.load(Ordering::Relaxed);
+    f();
+    BYTES.load(Ordering::Relaxed) - before
+}
+
+/// Has the thread use an allocator, which it has a chunk of then.
+fn used_by(worker: &Worker) -> BlockAllocator {
+    let blocks = BlockAllocator::new();
+    let theirs = blocks.clone();
+    worker.run(move || drop(fill(&theirs)));
+    blocks
+}
+
+/// Less than a chunk.
+const LITTLE: isize = 16_384;
+
 #[test]
-fn thread_that_goes_on_gives_back_what_it_does_not_use_when_it_has_time() {
-    let worker = Worker::start();
-    leaves_nothing!(|| {
-        let blocks = BlockAllocator::new();
-        let theirs = blocks.clone();
-        worker.run(move || drop(fill(&theirs)));
-        drop(blocks);
+#[cfg_attr(miri, ignore = "starts a process")]
+fn heap_goes_with_the_last_block_that_its_thread_frees() {
+    let child = child!(|| {
+        let worker = Worker::start();
         worker.run(frame);
+        let grown = growth(|| {
+            let blocks = BlockAllocator::new();
+            let theirs = blocks.clone();
+            let all = worker.run(move || fill(&theirs));
+            drop(blocks);
+            worker.run(move || drop(all));
+        });
+        assert!(grown < LITTLE, "{grown} bytes more");
+        worker.end();
     });
-    worker.end();
+    child.assert_success();
 }
 
 #[test]
-fn thread_that_goes_on_gives_back_what_it_does_not_use_with_its_next_allocator() {
-    let worker = Worker::start();
-    leaves_nothing!(|| {
-        let blocks = BlockAllocator::new();
-        let theirs = blocks.clone();
-        worker.run(move || drop(fill(&theirs)));
-        drop(blocks);
-        let next = BlockAllocator::new();
-        let theirs = next.clone();
-        worker.run(move || {
-            drop(Ref::new_in(1, &theirs));
-            theirs.trim();
-            drop(theirs);
-            frame();
+#[cfg_attr(miri, ignore = "starts a process")]
+fn thread_that_goes_on_gives_back_what_it_does_not_use_when_it_has_time() {
+    let child = child!(|| {
+        let worker = Worker::start();
+        worker.run(frame);
+        let grown = growth(|| {
+            drop(used_by(&worker));
+            worker.run(frame);
         });
-        drop(next);
-        worker.run(|| drop(Ref::new_in(1, &BlockAllocator::new())));
+        assert!(grown < LITTLE, "{grown} bytes more");
+        worker.end();
     });
-    worker.end();
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn thread_that_goes_on_gives_back_what_it_does_not_use_with_its_next_allocator() {
+    let child = child!(|| {
+        let worker = Worker::start();
+        worker.run(frame);
+        let mut blocks = used_by(&worker);
+        let grown = growth(|| {
+            for _ in 0..3 {
+                drop(blocks);
+                blocks = used_by(&worker);
+            }
+        });
+        assert!(grown < LITTLE, "{grown} bytes more");
+        worker.end();
+    });
+    child.assert_success();
 }
 
 #[test]
@@ -185,18 +222,16 @@ fn thread_ends_with_mail_for_an_allocator_that_has_gone() {
 fn what_this_thread_has_freed_goes_with_the_last_handle() {
     let child = child!(|| {
         let once = || {
-            let before = BYTES.load(Ordering::Relaxed);
             let blocks = BlockAllocator::new();
             let theirs = blocks.clone();
             // Fewer than a batch.
             let some = fresh_to_the_end(move || fill(&theirs).split_off(N - 3));
             drop(some);
             drop(blocks);
-            BYTES.load(Ordering::Relaxed) - before
         };
         once();
-        let left = once();
-        assert!(left < 2_000, "{left} bytes");
+        let grown = growth(once);
+        assert!(grown < LITTLE, "{grown} bytes more");
     });
     child.assert_success();
 }

@@ -2,6 +2,7 @@
 //! after it.
 
 use crate::blocks::{Filled, layout};
+use crate::blocks_threads::Worker;
 use crate::support::{fresh_to_the_end, on_drop};
 use crate::teardown::{ALWAYS, When, notes, push_work, thread_to_the_end, use_the_crate};
 use releasepool::{AllocError, AutoreleasePool, BlockAllocator, PoolManager, Ref};
@@ -90,14 +91,26 @@ fn last_handle_goes_in_every_tls_destructor() {
 #[test]
 fn hard_cap_after_the_threads_exit_trims_too() {
     let blocks = BlockAllocator::builder().hard_cap(65_536).build();
+    let (has_it, has_none) = (Worker::start(), Worker::start());
+    let theirs = blocks.clone();
+    let block = has_it.run(move || Filled::small(&theirs, 1));
+    let theirs = blocks.clone();
+    let refused = has_none.run(move || theirs.alloc(layout(640, 1)).is_err());
+    assert!(refused);
+    let theirs = blocks.clone();
+    has_it.run(move || block.free(&theirs));
+    has_it.end();
+    // The heap that is found first is this one's.
+    has_none.end();
     let inner = blocks.clone();
-    notes(When::AfterOurExit, move |_| {
-        let block = Filled::small(&inner, 1);
-        let other = inner.alloc(layout(640, 1));
+    let noted = notes(When::AfterOurExit, move |_| {
+        let block = Filled::new(&inner, layout(640, 1), 1);
+        let other = inner.alloc(layout(32, 1));
         assert!(matches!(other, Err(AllocError::Capped { .. })));
         block.free(&inner);
-        Filled::new(&inner, layout(640, 1), 2).free(&inner);
+        Filled::small(&inner, 2).free(&inner);
     });
+    assert_eq!(noted, [1_000]);
     assert_empty(&blocks);
 }
 

@@ -11,11 +11,13 @@
 //! * [`stack_entry`]: memory that is reserved, until it is given back
 //! * [`stack_overflow`]: what did not fit, on the heap
 //! * [`stack_dump`]: what is in it now, by name
-//! * `stack_api2`: collections in it, by the crate `allocator-api2`
+//! * `block_api2`, `stack_api2`: collections in them, by the crate `allocator-api2`
 //! * [`error`]: why there is no memory
 
 pub(crate) mod allocator;
 pub(crate) mod block;
+#[cfg(feature = "allocator-api2")]
+mod block_api2;
 pub(crate) mod checks;
 pub(crate) mod chunk;
 pub(crate) mod class;

@@ -18,7 +18,9 @@ pub(crate) mod checked;
 #[cfg(all(loom, feature = "loom"))]
 pub(crate) use checked::*;
 
+mod bits;
 mod counter;
+pub(crate) use bits::Bits;
 pub(crate) use counter::Counter;
 
 use std::alloc::Layout;

@@ -5,12 +5,14 @@
 //! byte that is another was written after it was freed.
 
 use super::chunk::{CHUNK, ChunkPtr};
-use super::class::SIZES;
+use super::class::{ALIGN, SIZES};
+use crate::sync::{Bits, lazy};
 use crate::thread::record::current_label;
+use dashmap::DashSet;
 use std::num::NonZero;
 use std::ptr::NonNull;
 
-const ON: bool = cfg!(all(any(debug_assertions, feature = "checks"), not(loom)));
+const ON: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 /// In free blocks, but for their first [`LINKS`] bytes.
 const FREED: u8 = 0xDD;
@@ -19,71 +21,29 @@ const NEW: u8 = 0xCD;
 /// What the allocator itself writes in a free block.
 const LINKS: usize = 16;
 
-/// Which blocks of a chunk are in use: a bit for each.
-pub(crate) struct Marks(
-    #[cfg(not(loom))] [std::sync::atomic::AtomicU64; if ON { WORDS } else { 0 }],
-);
+/// Which blocks of a chunk are in use.
+pub(crate) type Marks = Bits<{ if ON { CHUNK / ALIGN / 64 } else { 0 } }>;
 
-#[cfg(not(loom))]
-const WORDS: usize = CHUNK / super::class::ALIGN / 64;
-
-impl Marks {
-    pub(crate) const fn new() -> Self {
-        #[cfg(not(loom))]
-        return Self([const { std::sync::atomic::AtomicU64::new(0) }; if ON { WORDS } else { 0 }]);
-        #[cfg(loom)]
-        Self()
-    }
-
-    /// Says whether the block is in use from now on; gives what was so before.
-    #[cfg(not(loom))]
-    fn set(&self, index: usize, used: bool) -> bool {
-        use std::sync::atomic::Ordering::Relaxed;
-        let (word, bit) = (&self.0[index / 64], 1 << (index % 64));
-        let before = if used {
-            word.fetch_or(bit, Relaxed)
-        } else {
-            word.fetch_and(!bit, Relaxed)
-        };
-        before & bit != 0
-    }
-
-    #[cfg(loom)]
-    fn set(&self, _index: usize, used: bool) -> bool {
-        !used
-    }
+lazy! {
+    static CHUNKS: DashSet<usize> = DashSet::new();
 }
-
-#[cfg(not(loom))]
-static CHUNKS: std::sync::LazyLock<dashmap::DashSet<usize>> =
-    std::sync::LazyLock::new(dashmap::DashSet::new);
 
 /// A chunk has come into being.
 pub(crate) fn enter(chunk: NonZero<usize>) {
-    #[cfg(not(loom))]
     if ON {
         CHUNKS.insert(chunk.get());
     }
-    let _ = chunk;
 }
 
 /// A chunk is about to go.
 pub(crate) fn leave(chunk: NonZero<usize>) {
-    #[cfg(not(loom))]
     if ON {
         CHUNKS.remove(&chunk.get());
     }
-    let _ = chunk;
 }
 
 fn is_chunk(at: usize) -> bool {
-    #[cfg(not(loom))]
-    return CHUNKS.contains(&at);
-    #[cfg(loom)]
-    {
-        let _ = at;
-        true
-    }
+    CHUNKS.contains(&at)
 }
 
 /// A block was cut. It is nobody's yet.
@@ -128,7 +88,7 @@ unsafe fn look_at(block: NonNull<u8>, class: usize) {
         }
         block.write_bytes(NEW, SIZES[class]);
         let index = chunk.index_of(block).unwrap_or(0);
-        if chunk.marks().set(index, true) {
+        if chunk.marks().replace(index, true) {
             misused(block, chunk, "was handed out twice");
         }
     }
@@ -166,7 +126,7 @@ unsafe fn question(block: NonNull<u8>, class: usize) {
     let Some(index) = chunk.index_of(block) else {
         misused(block, chunk, "was freed, but is no beginning of a block");
     };
-    if !chunk.marks().set(index, false) {
+    if !chunk.marks().replace(index, false) {
         misused(block, chunk, "was freed twice, or never handed out");
     }
     // SAFETY: it was in use, so all of it is there.

@@ -171,6 +171,7 @@ impl Meter {
 mod tests {
     use super::*;
     use crate::object::header::SizedClass;
+    use crate::sync::Parker;
 
     #[test]
     fn only_the_fine_one_says_what_took_longest() {
@@ -202,7 +203,7 @@ mod tests {
         let quick = SizedClass::<String>::CLASS;
         let slow = SizedClass::<Vec<u8>>::CLASS;
         let mut meter = Meter::new(Budget::All);
-        let spend = |ms| std::thread::sleep(Duration::from_millis(ms));
+        let spend = |ms| Parker::new().park(Some(Duration::from_millis(ms)));
         meter.quick();
         spend(100);
         meter.time(quick, || ());
@@ -215,7 +216,7 @@ mod tests {
     fn the_time_of_a_drain_begins_with_it() {
         // The clock is older than that.
         elapsed();
-        std::thread::sleep(Duration::from_millis(50));
+        Parker::new().park(Some(Duration::from_millis(50)));
         let before = elapsed();
         let drained = Meter::new(Budget::All).report(0);
         assert!(drained.elapsed <= elapsed() - before, "{drained}");

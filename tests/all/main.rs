@@ -5,6 +5,8 @@ mod support;
 
 mod aborts;
 mod blocks;
+#[cfg(feature = "allocator-api2")]
+mod blocks_api2;
 mod blocks_caps;
 mod blocks_closing;
 mod blocks_misuse;

@@ -196,7 +196,7 @@ fn look_for(allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
 }
 
 /// A block of `class`, from an allocator that has a handle.
-#[inline]
+#[inline(always)]
 pub(crate) fn alloc(
     heap: Option<NonNull<Heap>>,
     allocator: impl FnOnce() -> Arc<Inner>,

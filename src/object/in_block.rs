@@ -153,7 +153,8 @@ impl Source<'_> {
 
 impl<T> Ref<T> {
     /// A new object with one reference, out of a block.
-    #[inline]
+    // Inlined, or the error would go through memory, each time.
+    #[inline(always)]
     pub(crate) fn try_new_from(value: T, source: Source<'_>) -> Result<Self, AllocError> {
         let Some(size) = BlockClass::<T>::SIZE else {
             source.inner().count_large(BlockClass::<T>::PLAN.layout);
@@ -176,7 +177,7 @@ impl<T> Ref<T> {
     }
 
     /// The same, where memory has to be there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new_from(value: T, source: Source<'_>) -> Self {
         match Self::try_new_from(value, source) {
             Ok(made) => made,

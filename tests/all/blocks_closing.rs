@@ -293,10 +293,7 @@ fn objects_in_blocks_are_found_where_all_others_are() {
         gone.release(Ref::new_in(3, &blocks));
         drop(slot);
         drop(blocks);
-        crate::support::wait_until(|| {
-            drop(AutoreleasePool::new());
-            PoolManager::global().snapshot().orphans == 0
-        });
+        assert!(PoolManager::global().quiesce(std::time::Duration::from_secs(60)));
     });
 }
 

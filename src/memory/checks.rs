@@ -6,11 +6,12 @@
 
 use super::chunk::{CHUNK, ChunkPtr};
 use super::class::{ALIGN, SIZES};
-use crate::sync::{Bits, lazy};
+use crate::sync::Bits;
 use crate::thread::record::current_label;
 use dashmap::DashSet;
 use std::num::NonZero;
 use std::ptr::NonNull;
+use std::sync::LazyLock;
 
 const ON: bool = cfg!(any(debug_assertions, feature = "checks"));
 
@@ -24,9 +25,9 @@ const LINKS: usize = 16;
 /// Which blocks of a chunk are in use.
 pub(crate) type Marks = Bits<{ if ON { CHUNK / ALIGN / 64 } else { 0 } }>;
 
-lazy! {
-    static CHUNKS: DashSet<usize> = DashSet::new();
-}
+/// Addresses of chunks. Not one of `sync`'s: models look at nothing here, and it outlives their
+/// executions, as the process's own allocator gives up its chunks at the very end of each.
+static CHUNKS: LazyLock<DashSet<usize>> = LazyLock::new(DashSet::new);
 
 /// A chunk has come into being.
 pub(crate) fn enter(chunk: NonZero<usize>) {

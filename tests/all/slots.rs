@@ -423,3 +423,20 @@ fn slots_work_while_a_thread_is_torn_down() {
     .unwrap();
     settle_until(|| log.count() == 2);
 }
+
+#[test]
+fn what_a_slot_gives_up_goes_back_to_its_block() {
+    let blocks = releasepool::BlockAllocator::new();
+    let slot = Slot::new(Ref::new_in(1, &blocks));
+    slot.store(Ref::new_in(2, &blocks));
+    {
+        let pool = AutoreleasePool::new();
+        assert_eq!(*slot.load(&pool), 2);
+    }
+    drop(slot);
+    crate::support::wait_until(|| {
+        drop(AutoreleasePool::new());
+        blocks.trim();
+        blocks.stats().live_blocks == 0
+    });
+}

@@ -12,7 +12,7 @@ fn quick() -> FrameLoop {
 }
 
 /// Objects in a peak.
-const PEAK: usize = if cfg!(miri) { 5_000 } else { 100_000 };
+const PEAK: usize = 100_000;
 
 /// Makes frames in which so many objects are made and die.
 struct Frames {
@@ -41,6 +41,7 @@ impl Frames {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "hundreds of frames: takes too long")]
 fn peak_is_given_back_by_and_by() {
     let mut frames = Frames::new();
     let peak = frames.frame(PEAK).chunk_bytes;
@@ -61,6 +62,7 @@ fn peak_is_given_back_by_and_by() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "hundreds of frames: takes too long")]
 fn half_of_what_is_not_needed_goes_at_a_time() {
     let mut frames = Frames::new();
     let peak = frames.frame(PEAK).chunk_bytes;
@@ -72,6 +74,7 @@ fn half_of_what_is_not_needed_goes_at_a_time() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "hundreds of frames: takes too long")]
 fn peak_that_comes_every_few_frames_is_kept_for() {
     let mut frames = Frames::new();
     let objects = PEAK / 5;
@@ -85,6 +88,7 @@ fn peak_that_comes_every_few_frames_is_kept_for() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "hundreds of frames: takes too long")]
 fn loopers_give_back_after_commands() {
     let looper = Looper::spawn("gives back").unwrap();
     let blocks = BlockAllocator::new();

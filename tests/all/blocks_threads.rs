@@ -201,6 +201,7 @@ fn heap_of_a_thread_that_has_ended_waits_for_another() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
 fn trim_gives_back_what_threads_have_left() {
     let blocks = BlockAllocator::new();
     let all = fill_elsewhere(&blocks, 5_000);
@@ -216,6 +217,7 @@ fn trim_gives_back_what_threads_have_left() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
 fn thread_that_ends_keeps_two_chunks_for_the_next() {
     let blocks = BlockAllocator::new();
     let inner = blocks.clone();
@@ -233,6 +235,7 @@ fn thread_that_ends_keeps_two_chunks_for_the_next() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
 fn trim_asks_other_threads() {
     let blocks = BlockAllocator::new();
     let worker = Worker::start();
@@ -261,6 +264,7 @@ fn trim_asks_other_threads() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
 fn trim_keeps_what_is_in_use() {
     let blocks = BlockAllocator::new();
     let mut all = fill(&blocks, 5_000);

@@ -4,7 +4,7 @@ use crate::blocks::Filled;
 use crate::blocks_threads::Worker;
 use crate::heap::{BYTES, left_over};
 use crate::support::{child, fresh_to_the_end};
-use releasepool::{AutoreleasePool, BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref};
+use releasepool::{BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 

@@ -59,7 +59,7 @@ fn block_freed_twice_by_another_thread_than_its_own() {
     let child = child!(|| {
         let blocks = BlockAllocator::new();
         let theirs = blocks.clone();
-        let at = fresh_to_the_end(move || block(&theirs).expose_provenance().get());
+        let at = fresh_to_the_end(move || block(&theirs).as_ptr().expose_provenance());
         let at = NonNull::new(std::ptr::with_exposed_provenance_mut(at)).unwrap();
         // SAFETY: none: this is the misuse that is looked for.
         unsafe {

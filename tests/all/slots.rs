@@ -435,7 +435,7 @@ fn what_a_slot_gives_up_goes_back_to_its_block() {
     }
     drop(slot);
     crate::support::wait_until(|| {
-        drop(AutoreleasePool::new());
+        AutoreleasePool::new().drain();
         blocks.trim();
         blocks.stats().live_blocks == 0
     });

@@ -62,6 +62,13 @@ fn heaps<'h>() -> Option<&'h Heaps> {
     (heaps != gone()).then(|| unsafe { &*heaps })
 }
 
+/// The same, if the thread has used them.
+fn heaps_if_any<'h>() -> Option<&'h Heaps> {
+    let heaps = MINE.with(|mine| mine.heaps.get());
+    // SAFETY: there until the thread's exit.
+    (!heaps.is_null() && heaps != gone()).then(|| unsafe { &*heaps })
+}
+
 #[cold]
 fn enter() -> *const Heaps {
     let heaps = match record::current_that_exits() {
@@ -293,12 +300,9 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, wast
 /// If the heap is the calling thread's, it is not any more: whether it was. The caller has
 /// to give it up.
 pub(crate) fn disown(heap: &Heap) -> bool {
-    let heaps = MINE.with(|mine| mine.heaps.get());
-    if heaps.is_null() || heaps == gone() {
+    let Some(heaps) = heaps_if_any() else {
         return false;
-    }
-    // SAFETY: there until the thread's exit.
-    let heaps = unsafe { &*heaps };
+    };
     let mine = heap.is_owned_by(heaps.key);
     if mine {
         heaps.remove(heap);
@@ -313,21 +317,16 @@ pub(crate) fn disown(heap: &Heap) -> bool {
 
 /// Sends home what the thread has freed of others' blocks.
 pub(crate) fn send_outgoing() {
-    let heaps = MINE.with(|mine| mine.heaps.get());
-    if !heaps.is_null() && heaps != gone() {
-        // SAFETY: there until the thread's exit.
-        unsafe { &*heaps }.outgoing.send();
+    if let Some(heaps) = heaps_if_any() {
+        heaps.outgoing.send();
     }
 }
 
 /// What a thread does about its memory when it has time: at the end of a frame, say.
 pub(crate) fn idle() {
-    let heaps = MINE.with(|mine| mine.heaps.get());
-    if heaps.is_null() || heaps == gone() {
+    let Some(heaps) = heaps_if_any() else {
         return;
-    }
-    // SAFETY: there until the thread's exit.
-    let heaps = unsafe { &*heaps };
+    };
     heaps.outgoing.send();
     heaps.prune();
     let process = NonNull::new(MINE.with(|mine| mine.process.get()).cast_mut());

@@ -210,38 +210,31 @@ fn memory_closed() -> String {
     "gone".to_owned()
 }
 
-fn memory_closed_elsewhere() -> String {
+/// Its owner and the main thread have a handle each; `f` is what the owner does with an
+/// object when it has dropped its own.
+fn closed_while<R: 'static>(f: fn(Ref<i32>) -> R) -> R {
     let blocks = BlockAllocator::new();
     let owner = {
         let blocks = blocks.clone();
         spawn(move || {
             let object = Ref::new_in(1, &blocks);
             drop(blocks);
-            drop(object);
+            f(object)
         })
     };
     // So that either handle may be the last one, of which loom knows nothing.
     loom::thread::yield_now();
     drop(blocks);
-    owner.join().unwrap();
+    owner.join().unwrap()
+}
+
+fn memory_closed_elsewhere() -> String {
+    closed_while(drop);
     "gone".to_owned()
 }
 
 fn memory_closed_unowned() -> String {
-    let blocks = BlockAllocator::new();
-    let owner = {
-        let blocks = blocks.clone();
-        spawn(move || {
-            let object = Ref::new_in(1, &blocks);
-            drop(blocks);
-            object
-        })
-    };
-    // So that either handle may be the last one, of which loom knows nothing.
-    loom::thread::yield_now();
-    drop(blocks);
-    let object = owner.join().unwrap();
-    drop(object);
+    drop(closed_while(|object| object));
     "gone".to_owned()
 }
 

@@ -8,6 +8,7 @@
 
 use crate::crew::Meeting;
 use crate::workload::{Job, Workload};
+use serde::{Deserialize, Serialize};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -55,7 +56,7 @@ impl Effort {
 pub struct Samples(Vec<f64>);
 
 /// A median and the quartiles around it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Figure {
     /// A quarter is below.
     pub low: f64,

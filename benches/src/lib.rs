@@ -5,10 +5,12 @@
 //! * [`contest`]: several workloads by turns in one run, so that ratios mean
 //!   something on a machine that does other things, too
 //! * [`table`]: ratios beside their targets
+//! * [`results`]: what a run of `contention` found, for files and for the report
 //! * [`objects`]: objects that more than one of them makes
 
 pub mod contest;
 pub mod crew;
 pub mod objects;
+pub mod results;
 pub mod table;
 pub mod workload;

@@ -3,13 +3,17 @@
 //! One `AtomicU64` holds all there is to know about who can reach an object:
 //!
 //! ```text
-//! 63     62..32                 31..0
-//! held   weak references        strong references
+//! 63..32                          31..1                  0
+//! strong references, less one     weak references        held
 //! ```
 //!
 //! In one word, "strong 1, weak 0" can be read by one load, and proves that
 //! nobody but the reader can reach the object: every way to gain a reference
 //! starts from a counted one. With two words it could not be.
+//!
+//! Strong references are counted less one, as a signed number on top, so that the word is
+//! negative if there is none, and if there are too many: then retain and release are one
+//! instruction and a conditional jump each, as `Arc`'s are.
 //!
 //! * *alive*: strong ≥ 1, held 1.
 //! * *dead, not yet destroyed* (just released, or queued): strong 0, held 1. No
@@ -27,22 +31,30 @@
 use crate::sync::FreeWitness;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-const STRONG: u64 = 1;
-const WEAK: u64 = 1 << 32;
-const HELD: u64 = 1 << 63;
-const STRONGS: u64 = WEAK - STRONG;
-const WEAKS: u64 = HELD - WEAK;
+const STRONG: u64 = 1 << 32;
+const WEAK: u64 = 1 << 1;
+const HELD: u64 = 1;
+const WEAKS: u64 = STRONG - WEAK;
 const MAX_STRONG: u32 = 1 << 31;
 const MAX_WEAK: u64 = 1 << 30;
 
+/// The word without a reference, or a value.
+const NONE: u64 = STRONG.wrapping_neg();
+
 /// The word of an object that only one strong reference can reach.
-const SOLE: u64 = HELD + STRONG;
+const SOLE: u64 = HELD;
 
 /// Whether misuse by raw-pointer callers is looked for.
 const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 fn strong(word: u64) -> u32 {
-    word as u32
+    ((word >> 32) as u32).wrapping_add(1)
+}
+
+/// The word of an object that is held, with so many strong references and no weak one.
+#[inline(always)]
+fn held_by(n: u32) -> u64 {
+    SOLE.wrapping_add(u64::from(n.wrapping_sub(1)) << 32)
 }
 
 fn weak(word: u64) -> u64 {
@@ -87,7 +99,7 @@ impl Count {
 
     /// That of an object whose value is still to be made: one weak reference.
     pub(crate) fn unmade() -> Self {
-        Self(AtomicU64::new(WEAK))
+        Self(AtomicU64::new(NONE + WEAK))
     }
 
     /// The value has been made: turns the maker's weak reference into a strong
@@ -101,24 +113,45 @@ impl Count {
     #[inline]
     pub(crate) fn retain(&self) -> Result<(), Misuse> {
         // Relaxed: who retains has a reference, and gives others the new one by
-        // means that synchronise. One comparison finds zero and overflow.
+        // means that synchronise.
         let old = self.0.fetch_add(STRONG, Ordering::Relaxed);
-        if (old as i32) <= 0 {
-            return retain_failed(old);
+        if CHECKS && strong(old) == 0 {
+            return Err(Misuse::RetainedDead);
+        }
+        // The sum, so that the compiler needs the sign alone.
+        if (old.wrapping_add(STRONG) as i64) < 0 {
+            return Err(Misuse::TooManyStrong);
         }
         Ok(())
     }
 
-    /// Gives up one strong reference. Whether it was the last.
+    /// Gives up one strong reference. If this says so, the caller has to ask
+    /// [`Count::was_last`]; else others have references.
     #[inline]
     pub(crate) fn release(&self) -> Result<bool, Misuse> {
+        // Most objects end where they began, by a load.
+        if self.is_all(1) {
+            return Ok(true);
+        }
         // Release: pairs with the Acquire in `bury`, so that all uses of the value
-        // come before its destructor. Model: retain_release_last.
-        let old = self.0.fetch_sub(STRONG, Ordering::Release);
+        // come before its destructor. Model: retain_release_last. An addition, as the
+        // compiler does not see the sign of a difference.
+        let old = self.0.fetch_add(STRONG.wrapping_neg(), Ordering::Release);
         if CHECKS && strong(old) == 0 {
             return Err(Misuse::ReleasedDead);
         }
-        Ok(but_weak(old) == SOLE)
+        Ok((old.wrapping_add(STRONG.wrapping_neg()) as i64) < 0)
+    }
+
+    /// After `release` has said that it may be: whether that was the last reference, and the
+    /// caller destroys the value.
+    #[inline]
+    pub(crate) fn was_last(&self) -> bool {
+        // Relaxed: nobody but who made the last release finds the word so; what others did
+        // before is acquired by `bury`.
+        let word = self.0.load(Ordering::Relaxed);
+        // 1, if it was the only one of any kind: that is not counted down.
+        strong(word) <= 1 && word & HELD != 0
     }
 
     /// Whether `n` strong references are all that there are, of both kinds.
@@ -126,7 +159,7 @@ impl Count {
     pub(crate) fn is_all(&self, n: u32) -> bool {
         // Acquire: pairs with the Release of every release before, as in `bury`.
         // Model: drain_load_only.
-        self.0.load(Ordering::Acquire) == HELD + u64::from(n)
+        self.0.load(Ordering::Acquire) == held_by(n)
     }
 
     /// Gives up `n` strong references at once; without a read-modify-write if
@@ -136,14 +169,13 @@ impl Count {
         if self.is_all(n) {
             return Ok(Released::Sole);
         }
-        let all = HELD + u64::from(n);
         // Release: as in `release`. The result of this operation alone decides.
         // Model: drain_load_only.
-        let old = self.0.fetch_sub(u64::from(n), Ordering::Release);
+        let old = self.0.fetch_sub(u64::from(n) * STRONG, Ordering::Release);
         if CHECKS && strong(old) < n {
             return Err(Misuse::ReleasedDead);
         }
-        if but_weak(old) == all {
+        if but_weak(old) == held_by(n) {
             Ok(Released::Last)
         } else {
             Ok(Released::Alive)
@@ -154,14 +186,14 @@ impl Count {
     /// found while the object waits.
     pub(crate) fn give_up_sole(&self) {
         // Relaxed: nobody else can see it.
-        self.0.store(HELD, Ordering::Relaxed);
+        self.0.store(NONE + HELD, Ordering::Relaxed);
     }
 
     /// For a sole owner, just before the destructor.
     #[inline]
     pub(crate) fn bury_sole(&self) {
         // Relaxed: nobody else can see it.
-        self.0.store(WEAK, Ordering::Relaxed);
+        self.0.store(NONE + WEAK, Ordering::Relaxed);
     }
 
     /// Before the destructor of a dead object. Whether there is nobody with a
@@ -178,7 +210,7 @@ impl Count {
             return true;
         }
         // Relaxed: says nothing to anybody; upgrades fail by `strong` already.
-        self.0.fetch_add(WEAK.wrapping_sub(HELD), Ordering::Relaxed);
+        self.0.fetch_add(WEAK - HELD, Ordering::Relaxed);
         false
     }
 
@@ -199,7 +231,7 @@ impl Count {
         // Release: pairs with the Acquire below and in `bury`, so that every use
         // of the memory comes before its end. Model: weak_outlives_strong.
         let old = self.0.fetch_sub(WEAK, Ordering::Release);
-        if old & !STRONGS != WEAK {
+        if old & (WEAKS + HELD) != WEAK {
             return false;
         }
         // Acquire: pairs with the Release of every weak release.
@@ -222,7 +254,7 @@ impl Count {
             // Acquire: pairs with the Release of `made`. Model: cyclic_upgrade.
             match self.0.compare_exchange_weak(
                 word,
-                word + STRONG,
+                word.wrapping_add(STRONG),
                 Ordering::Acquire,
                 Ordering::Relaxed,
             ) {
@@ -244,7 +276,7 @@ impl Count {
             // value is about to be moved. Model: take_value_race.
             match self.0.compare_exchange_weak(
                 word,
-                word - SOLE + WEAK,
+                NONE + WEAK + (word & WEAKS),
                 Ordering::Acquire,
                 Ordering::Relaxed,
             ) {
@@ -283,39 +315,38 @@ impl Count {
     }
 }
 
-#[cold]
-fn retain_failed(old: u64) -> Result<(), Misuse> {
-    if strong(old) != 0 {
-        Err(Misuse::TooManyStrong)
-    } else if CHECKS {
-        Err(Misuse::RetainedDead)
-    } else {
-        // Inert: see the module.
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_fields_do_not_overlap() {
-        assert_eq!(u64::from(u32::MAX), STRONGS);
-        assert_eq!(STRONGS | WEAKS | HELD, u64::MAX);
-        assert_eq!(STRONGS & WEAKS, 0);
+        assert_eq!(NONE | WEAKS | HELD, u64::MAX);
+        assert_eq!((NONE & WEAKS, NONE & HELD, WEAKS & HELD), (0, 0, 0));
         const { assert!(MAX_WEAK < WEAKS / WEAK) };
+    }
+
+    fn word(strong: u32, weak: u64) -> u64 {
+        held_by(strong) + weak * WEAK
     }
 
     #[test]
     fn limits_are_reported_not_passed() {
-        let count = Count(AtomicU64::new(HELD | (1 << 31)));
-        assert!(matches!(count.retain(), Err(Misuse::TooManyStrong)));
+        let count = Count(AtomicU64::new(word(MAX_STRONG, 0)));
         assert!(matches!(count.upgrade(), Err(Misuse::TooManyStrong)));
-        let count = Count(AtomicU64::new(HELD | STRONG | (MAX_WEAK * WEAK)));
+        assert!(matches!(count.retain(), Err(Misuse::TooManyStrong)));
+        assert!(matches!(count.retain(), Err(Misuse::TooManyStrong)));
+        let count = Count(AtomicU64::new(word(1, MAX_WEAK)));
         assert!(matches!(count.downgrade(), Err(Misuse::TooManyWeak)));
-        let count = Count(AtomicU64::new(HELD | ((1 << 31) - 1)));
+        let count = Count(AtomicU64::new(word(MAX_STRONG - 1, 0)));
         assert!(count.retain().is_ok());
+    }
+
+    #[test]
+    fn with_too_many_references_none_is_the_last() {
+        let count = Count(AtomicU64::new(word(MAX_STRONG + 2, 0)));
+        assert!(count.release().unwrap(), "it looks so");
+        assert!(!count.was_last());
     }
 
     #[test]
@@ -324,21 +355,23 @@ mod tests {
         count.downgrade().unwrap();
         assert!(count.take_value());
         let word = count.0.load(Ordering::Relaxed);
-        assert_eq!(word, 2 * WEAK, "one of them is the taker's");
+        assert_eq!(word, NONE + 2 * WEAK, "one of them is the taker's");
     }
 
     #[test]
     fn a_retain_from_the_destructor_does_not_bring_it_back() {
         for weaks in [0, 1] {
-            let count = Count(AtomicU64::new(HELD | STRONG | (weaks * WEAK)));
-            assert!(count.release().unwrap());
+            let count = Count(AtomicU64::new(word(1, weaks)));
+            assert!(count.release().unwrap() && count.was_last());
             if count.bury() {
                 count.bury_sole();
             }
             // A raw retain and release.
             count.0.fetch_add(STRONG, Ordering::Relaxed);
             assert!(!count.upgrade().unwrap());
-            assert!(!count.release().unwrap(), "it dies once");
+            if count.release().unwrap() {
+                assert!(!count.was_last(), "it dies once");
+            }
             assert_eq!(count.release_weak(), weaks == 0);
         }
     }

@@ -235,21 +235,58 @@ pub fn settle() -> usize {
     settle_now()
 }
 
-/// What remains of a handle's drop when it was the last strong reference.
+/// What remains of a handle's drop when it may have been the last strong reference.
 ///
 /// # Safety
-/// The caller's release was the last, and gives the object up.
+/// The caller's [`Count::release`](super::count::Count::release) said so, and it gives the
+/// object up.
 #[inline(never)]
 pub(crate) unsafe fn last_release(thin: Thin) {
     // SAFETY: the memory is there until we give it up.
-    if !unsafe { header(thin) }.class.has_destructor {
+    let head = unsafe { header(thin) };
+    if !head.count.was_last() {
+        return;
+    }
+    // What is left to do is the last call in each case, so that a chain of objects has but
+    // one return address for each: processors foresee only some dozens of them.
+    if !head.class.has_destructor {
         // Nothing can nest in it.
         // SAFETY: by the caller's promise.
         return unsafe { bury(thin) };
     }
-    let scope = Scope::enter();
+    let (base, here) = (NEST.with(|nest| nest.base.get()), stack_address());
+    if base == 0 {
+        // SAFETY: by the caller's promise.
+        unsafe { outermost_release(thin) };
+    } else if here.abs_diff(base) < LIMIT {
+        // SAFETY: by the caller's promise.
+        unsafe { bury(thin) };
+    } else {
+        // SAFETY: by the caller's promise.
+        unsafe { queue(thin) };
+    }
+}
+
+/// # Safety
+/// As [`bury`].
+#[inline(never)]
+unsafe fn outermost_release(thin: Thin) {
+    let _scope = Scope::enter();
     // SAFETY: by the caller's promise.
-    unsafe { scope.destroy_last(thin) };
+    unsafe { bury(thin) };
+}
+
+/// # Safety
+/// As [`bury`].
+#[cold]
+#[inline(never)]
+unsafe fn queue(thin: Thin) {
+    // SAFETY: the memory is there.
+    let count = unsafe { &header(thin).count };
+    if count.is_all(1) {
+        count.give_up_sole();
+    }
+    NEST.with(|nest| nest.push(thin));
 }
 
 /// Gives up a strong reference.
@@ -259,8 +296,8 @@ pub(crate) unsafe fn last_release(thin: Thin) {
 #[inline]
 pub(crate) unsafe fn release(thin: Thin) {
     // SAFETY: the object is alive by the caller's reference.
-    let last = unsafe { checked(thin, header(thin).count.release()) };
-    if last {
+    let perhaps = unsafe { checked(thin, header(thin).count.release()) };
+    if perhaps {
         // SAFETY: as said by `release`.
         unsafe { last_release(thin) };
     }
@@ -283,7 +320,8 @@ pub(crate) unsafe fn release_weak(thin: Thin) {
 ///
 /// # Safety
 /// Nobody has a strong reference, held is 1, and the caller made it so or took it
-/// from the queue.
+/// from the queue. Or the caller has the only reference of any kind, and gives it up.
+#[inline(always)]
 pub(crate) unsafe fn bury(thin: Thin) {
     tally_destroyed(1);
     // SAFETY: the memory is there until we give it up.
@@ -291,16 +329,26 @@ pub(crate) unsafe fn bury(thin: Thin) {
     if head.count.bury() {
         // SAFETY: nobody has a reference of any kind.
         unsafe { (head.class.destroy)(thin) };
-        return;
+    } else {
+        // SAFETY: `Count::bury` has given us a weak reference.
+        unsafe { drop_value(thin) };
     }
+}
+
+/// Destroys the value, and gives up a weak reference.
+///
+/// # Safety
+/// The caller has one; no strong reference is left, and none can be gained.
+#[inline(never)]
+unsafe fn drop_value(thin: Thin) {
     struct Weak(Thin);
     impl Drop for Weak {
         fn drop(&mut self) {
-            // SAFETY: the reference that `Count::bury` gave us.
+            // SAFETY: the caller's reference.
             unsafe { release_weak(self.0) };
         }
     }
     let _weak = Weak(thin);
-    // SAFETY: no strong reference is left, and none can be gained.
-    unsafe { (head.class.drop_value)(thin) };
+    // SAFETY: by the caller's promise.
+    unsafe { (header(thin).class.drop_value)(thin) };
 }

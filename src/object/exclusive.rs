@@ -45,12 +45,13 @@ impl<T> Ref<T> {
         let payload = Ref::into_payload(this);
         let thin = payload.cast::<u8>();
         // SAFETY: our reference, given up here.
-        let last = unsafe { checked(thin, header(thin).count.release()) };
-        if !last {
+        let perhaps = unsafe { checked(thin, header(thin).count.release()) };
+        // SAFETY: the memory is there until we give it up.
+        if !perhaps || !unsafe { header(thin) }.count.was_last() {
             return None;
         }
         tally_destroyed(1);
-        // SAFETY: the memory is there until we give it up.
+        // SAFETY: as above.
         let count = unsafe { &header(thin).count };
         if count.bury() {
             // As for a destructor: from here one weak reference, ours, stands for

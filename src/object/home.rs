@@ -209,8 +209,8 @@ impl<T> Drop for HomeRef<T> {
     fn drop(&mut self) {
         let thin = self.thin();
         // SAFETY: alive by our reference, which is given up here.
-        let last = unsafe { checked(thin, header(thin).count.release()) };
-        if last {
+        let perhaps = unsafe { checked(thin, header(thin).count.release()) };
+        if perhaps {
             // SAFETY: as said by `release`.
             unsafe { last_release(thin) };
         }
@@ -238,10 +238,15 @@ unsafe fn front<'a>(thin: Thin) -> &'a Front {
 }
 
 /// # Safety
-/// `thin` is an object of a `HomeRef`; the caller made the last release, and gives it up.
+/// `thin` is an object of a `HomeRef`; the caller made what may be the last release, as
+/// `Count::release` says, and gives it up.
 #[inline(never)]
 unsafe fn last_release(thin: Thin) {
     // SAFETY: the memory is there until we give it up.
+    if !unsafe { header(thin) }.count.was_last() {
+        return;
+    }
+    // SAFETY: as above.
     if is_mine(unsafe { front(thin) }.node.target) {
         // SAFETY: by the caller's promise.
         unsafe { destroy::last_release(thin) };

@@ -136,7 +136,7 @@ impl AutoreleasePool {
     ///
     /// Aborts when memory is exhausted, or the allocator's hard cap is reached
     /// (`handle_alloc_error`).
-    #[inline]
+    #[inline(always)]
     pub fn create<T>(&self, value: T) -> PoolRef<'_, T> {
         // SAFETY: an open pool's stack is there.
         let stack = unsafe { &*self.head().stack.get() };

@@ -144,14 +144,28 @@ impl BlockAllocator {
     ///
     /// # Errors
     /// [`AllocError::OutOfMemory`] and [`AllocError::Capped`].
+    #[inline]
     pub fn alloc(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let Some(class) = class_of(layout) else {
-            self.inner().count_large(layout);
-            return large(layout);
+            return self.large(layout);
         };
         let inner = self.inner();
         let waste = SIZES[class] - layout.size();
-        mine::alloc(mine::heap_of(inner), || inner.clone(), class, waste)
+        mine::alloc(mine::last_heap(inner), Some(inner), class, waste)
+    }
+
+    /// Memory of the global allocator.
+    #[cold]
+    fn large(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
+        self.inner().count_large(layout);
+        if layout.size() == 0 {
+            // Aligned to more than a block is.
+            let dangling = ptr::without_provenance_mut(layout.align());
+            return Ok(NonNull::new(dangling).expect("a power of two"));
+        }
+        // SAFETY: the layout has a size.
+        let memory = unsafe { alloc(layout) };
+        NonNull::new(memory).ok_or(AllocError::OutOfMemory { layout })
     }
 
     /// Gives memory back, on any thread.
@@ -160,6 +174,7 @@ impl BlockAllocator {
     /// It came from [`alloc`](Self::alloc) of this allocator, by this layout, is given back
     /// once, and by the very pointer, not by one to a part of the block only (as a reference
     /// is).
+    #[inline]
     pub unsafe fn dealloc(&self, p: NonNull<u8>, layout: Layout) {
         match class_of(layout) {
             // SAFETY: by the caller's promise.
@@ -186,18 +201,6 @@ impl BlockAllocator {
     pub fn stats(&self) -> BlockStats {
         self.inner().stats()
     }
-}
-
-/// Memory of the global allocator.
-fn large(layout: Layout) -> Result<NonNull<u8>, AllocError> {
-    if layout.size() == 0 {
-        // Aligned to more than a block is.
-        let dangling = ptr::without_provenance_mut(layout.align());
-        return Ok(NonNull::new(dangling).expect("a power of two"));
-    }
-    // SAFETY: the layout has a size.
-    let memory = unsafe { alloc(layout) };
-    NonNull::new(memory).ok_or(AllocError::OutOfMemory { layout })
 }
 
 // Whatever panics, heaps are left in order.

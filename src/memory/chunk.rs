@@ -281,6 +281,43 @@ impl Chunk {
     }
 }
 
+/// Puts blocks back in a chunk, one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Putting {
+    pub(crate) chunk: ChunkPtr,
+    free: *mut Block,
+    used: usize,
+}
+
+impl Putting {
+    /// For the owner, who does nothing else with the chunk until the end.
+    #[inline(always)]
+    pub(crate) fn begin(chunk: ChunkPtr) -> Self {
+        let (free, used) = (chunk.own.free.get(), chunk.own.used.get());
+        Self { chunk, free, used }
+    }
+
+    /// # Safety
+    /// A block of this chunk that nobody uses.
+    #[inline(always)]
+    pub(crate) unsafe fn put(&mut self, block: NonNull<Block>) {
+        // SAFETY: ours.
+        unsafe { set_next(block, self.free) };
+        self.free = block.as_ptr();
+        self.used -= 1;
+    }
+
+    /// Whether no block was free before, or none is in use any more.
+    #[inline(always)]
+    pub(crate) fn end(self) -> bool {
+        let own = &self.chunk.own;
+        own.witness.write();
+        let was_full = own.free.replace(self.free).is_null();
+        own.used.set(self.used);
+        was_full || self.used == 0
+    }
+}
+
 /// The next block of a list.
 ///
 /// # Safety

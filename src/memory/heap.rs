@@ -12,7 +12,7 @@
 
 use super::allocator::Inner;
 use super::checks;
-use super::chunk::{Block, ChunkPtr, Chunks, State, next};
+use super::chunk::{Block, ChunkPtr, Chunks, Putting, State, next};
 use super::class::SIZES;
 use super::error::AllocError;
 use super::returns::{Pending, Returns};
@@ -86,18 +86,22 @@ impl Bin {
     }
 }
 
-/// Takes back one block after the other, all of one class; they are counted at its end.
+/// Takes back one block after the other, all of one class. Those in a row are mostly of one
+/// chunk: what that comes to is in registers, until there is another; and the heap counts
+/// at the end.
+#[must_use = "to be ended by `end`"]
 pub(crate) struct TakingBack<'h> {
     heap: &'h Heap,
     class: usize,
     waste: usize,
     n: usize,
+    putting: Option<Putting>,
 }
 
 impl<'h> TakingBack<'h> {
     /// # Safety
-    /// The caller owns the heap, for as long as this lives; `class` is one. `waste` bytes of
-    /// each block were not needed.
+    /// The caller owns the heap, for as long as this lives, and does nothing else with it
+    /// meanwhile; `class` is one. `waste` bytes of each block were not needed.
     #[inline(always)]
     pub(crate) unsafe fn begin(heap: &'h Heap, class: usize, waste: usize) -> Self {
         Self {
@@ -105,6 +109,7 @@ impl<'h> TakingBack<'h> {
             class,
             waste,
             n: 0,
+            putting: None,
         }
     }
 
@@ -117,20 +122,29 @@ impl<'h> TakingBack<'h> {
         // SAFETY: by the caller's promise.
         unsafe {
             let chunk = ChunkPtr::of(block);
-            if !ptr::eq(chunk.heap().as_ptr(), self.heap) {
-                return false;
+            if self.putting.is_none_or(|putting| putting.chunk != chunk) {
+                if !ptr::eq(chunk.heap().as_ptr(), self.heap) {
+                    return false;
+                }
+                self.heap.finish(self.putting);
+                self.putting = Some(Putting::begin(chunk));
             }
             checks::given_back(block, self.class);
-            self.heap.put(chunk, block.cast());
+            self.heap.witness.write();
+            // It is there by now.
+            if let Some(putting) = &mut self.putting {
+                putting.put(block.cast());
+            }
         }
         self.n += 1;
         true
     }
-}
 
-impl Drop for TakingBack<'_> {
+    /// To be called when the last block has been taken back. Not a destructor: nothing here
+    /// panics, and what one would need has to be in memory, each time.
     #[inline(always)]
-    fn drop(&mut self) {
+    pub(crate) fn end(self) {
+        self.heap.finish(self.putting);
         // SAFETY: by the promise of who made it.
         unsafe {
             self.heap
@@ -232,30 +246,48 @@ impl Heap {
         bin.handed_out.get().saturating_sub(taken_back)
     }
 
-    /// A block, uninitialised; `waste` bytes of it are not needed.
+    /// A block, uninitialised, if the bin has one; `waste` bytes of it are not needed.
     ///
     /// # Safety
     /// The caller owns the heap; `class` is one.
     #[inline(always)]
-    pub(crate) unsafe fn alloc(
+    pub(crate) unsafe fn alloc(&self, class: usize, waste: usize) -> Option<NonNull<u8>> {
+        self.witness.write();
+        // SAFETY: by the caller's promise.
+        let bin = unsafe { self.bins.get_unchecked(class) };
+        let block = bin.pop()?;
+        Some(self.hand_out(bin, block, class, waste))
+    }
+
+    /// The same, where the bin may have to be filled.
+    ///
+    /// # Safety
+    /// As [`Heap::alloc`].
+    pub(crate) unsafe fn alloc_slowly(
         &self,
         class: usize,
         waste: usize,
     ) -> Result<NonNull<u8>, AllocError> {
         self.witness.write();
-        // SAFETY: by the caller's promise.
-        let bin = unsafe { self.bins.get_unchecked(class) };
-        let block = match bin.pop() {
-            Some(block) => block,
-            None => self.refill(class)?,
-        };
+        let block = self.refill(class)?;
+        Ok(self.hand_out(&self.bins[class], block, class, waste))
+    }
+
+    #[inline(always)]
+    fn hand_out(
+        &self,
+        bin: &Bin,
+        block: NonNull<Block>,
+        class: usize,
+        waste: usize,
+    ) -> NonNull<u8> {
         bin.handed_out.add(1);
         if waste != 0 {
             self.figures.waste.add(waste as u64);
         }
         // SAFETY: ours, and now the caller's.
         unsafe { checks::handed_out(block.cast(), class) };
-        Ok(block.cast())
+        block.cast()
     }
 
     /// Takes a block of the class back.
@@ -306,6 +338,17 @@ impl Heap {
         bin.taken_back.add(n as u64);
     }
 
+    /// Writes down what was put in a chunk. By value, so that it is in registers until then.
+    #[inline(never)]
+    fn finish(&self, putting: Option<Putting>) {
+        if let Some(putting) = putting {
+            let chunk = putting.chunk;
+            if putting.end() {
+                self.changed(chunk);
+            }
+        }
+    }
+
     /// A chunk has its first free block, or all of its blocks are free.
     #[cold]
     #[inline(never)]
@@ -322,8 +365,6 @@ impl Heap {
     }
 
     /// Gets blocks for a bin that has none; gives the first.
-    #[cold]
-    #[inline(never)]
     fn refill(&self, class: usize) -> Result<NonNull<Block>, AllocError> {
         if self.has_mail() {
             self.sort(SORTED);

@@ -152,99 +152,84 @@ impl Heaps {
     }
 }
 
-/// The calling thread's heap of the process's own allocator; `None` once it has exited.
+/// The calling thread's heap of the process's own allocator, if it has used it.
 #[inline(always)]
 pub(crate) fn process_heap() -> Option<NonNull<Heap>> {
-    let heap = MINE.with(|mine| mine.process.get());
-    match NonNull::new(heap.cast_mut()) {
-        Some(heap) => Some(heap),
-        None => first_process_heap(),
-    }
-}
-
-/// The same, if the thread has used it.
-#[inline(always)]
-pub(crate) fn process_heap_if_any() -> Option<NonNull<Heap>> {
     NonNull::new(MINE.with(|mine| mine.process.get()).cast_mut())
 }
 
-#[cold]
-#[inline(never)]
-fn first_process_heap() -> Option<NonNull<Heap>> {
-    Some(heaps()?.add(&PROCESS.0))
+/// The calling thread's heap of the allocator, if that is the one that was looked for last.
+#[inline(always)]
+pub(crate) fn last_heap(allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
+    let last = NonNull::new(MINE.with(|mine| mine.last.get()).cast_mut())?;
+    // SAFETY: this thread's heaps are there.
+    Arc::ptr_eq(&unsafe { last.as_ref() }.allocator, allocator).then_some(last)
 }
 
 /// The calling thread's heap of an allocator that has a handle; `None` once it has exited.
-#[inline]
 pub(crate) fn heap_of(allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
-    let last = MINE.with(|mine| mine.last.get());
-    // SAFETY: this thread's heaps are there.
-    if let Some(heap) = unsafe { last.as_ref() } {
-        if Arc::ptr_eq(&heap.allocator, allocator) {
-            return NonNull::new(last.cast_mut());
-        }
+    if let Some(heap) = last_heap(allocator) {
+        return Some(heap);
     }
-    look_for(allocator)
-}
-
-#[inline(never)]
-fn look_for(allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
     let heaps = heaps()?;
-    let heap = if Arc::ptr_eq(allocator, &PROCESS.0) {
-        process_heap()?
+    let known = if Arc::ptr_eq(allocator, &PROCESS.0) {
+        process_heap()
     } else {
-        match heaps.find(allocator) {
-            Some(heap) => heap,
-            None => heaps.add(allocator),
-        }
+        heaps.find(allocator)
     };
+    let heap = known.unwrap_or_else(|| heaps.add(allocator));
     MINE.with(|mine| mine.last.set(heap.as_ptr()));
     Some(heap)
 }
 
-/// A block of `class`, from an allocator that has a handle.
+/// A block of `class` out of a heap of the calling thread, or, if it has none yet, out of the
+/// allocator, which has a handle; `None` is the process's.
 #[inline(always)]
 pub(crate) fn alloc(
     heap: Option<NonNull<Heap>>,
-    allocator: impl FnOnce() -> Arc<Inner>,
+    allocator: Option<&Arc<Inner>>,
     class: usize,
     waste: usize,
 ) -> Result<NonNull<u8>, AllocError> {
     if let Some(heap) = heap {
         // SAFETY: the calling thread's own.
-        let block = unsafe { heap.as_ref().alloc(class, waste) };
-        if block.is_ok() {
-            return block;
+        if let Some(block) = unsafe { heap.as_ref().alloc(class, waste) } {
+            return Ok(block);
         }
     }
-    alloc_slowly(&allocator(), class, waste)
+    alloc_slowly(allocator, class, waste)
 }
 
 #[cold]
+#[inline(never)]
 fn alloc_slowly(
-    allocator: &Arc<Inner>,
+    allocator: Option<&Arc<Inner>>,
     class: usize,
     waste: usize,
 ) -> Result<NonNull<u8>, AllocError> {
-    let Some(heap) = heap_of(allocator) else {
-        let from_any = || {
-            let heap = allocator.claim();
-            // SAFETY: claimed, and given up when the block is out of it.
-            unsafe {
-                let block = heap.as_ref().alloc(class, waste);
-                Heap::give_up(heap);
-                block
-            }
-        };
-        return from_any().or_else(|_| {
-            allocator.trim();
-            from_any()
-        });
+    let allocator = allocator.unwrap_or_else(|| &PROCESS.0);
+    let from_any = || {
+        if let Some(heap) = heap_of(allocator) {
+            // SAFETY: the calling thread's own.
+            return unsafe {
+                let heap = heap.as_ref();
+                let block = heap.alloc(class, waste);
+                block.map_or_else(|| heap.alloc_slowly(class, waste), Ok)
+            };
+        }
+        let heap = allocator.claim();
+        // SAFETY: claimed, and given up when the block is out of it.
+        unsafe {
+            let block = heap.as_ref().alloc_slowly(class, waste);
+            Heap::give_up(heap);
+            block
+        }
     };
-    // There was no memory for a chunk; now there may be.
-    allocator.trim();
-    // SAFETY: the calling thread's own.
-    unsafe { heap.as_ref().alloc(class, waste) }
+    from_any().or_else(|_| {
+        // There was no memory for a chunk; now there may be.
+        allocator.trim();
+        from_any()
+    })
 }
 
 /// Frees a block, whosever it is.

@@ -150,8 +150,9 @@ impl Count {
         // Relaxed: nobody but who made the last release finds the word so; what others did
         // before is acquired by `bury`.
         let word = self.0.load(Ordering::Relaxed);
-        // 1, if it was the only one of any kind: that is not counted down.
-        strong(word) <= 1 && word & HELD != 0
+        // None; or one, if it was the only one of any kind: that is not counted down.
+        let but_one = word.wrapping_add(STRONG) & !STRONG;
+        but_weak(but_one) == HELD
     }
 
     /// Whether `n` strong references are all that there are, of both kinds.

@@ -249,22 +249,19 @@ pub(crate) unsafe fn last_release(thin: Thin) {
     }
     // What is left to do is the last call in each case, so that a chain of objects has but
     // one return address for each: processors foresee only some dozens of them.
-    if !head.class.has_destructor {
-        // Nothing can nest in it.
-        // SAFETY: by the caller's promise.
-        return unsafe { bury(thin) };
+    if head.class.has_destructor {
+        let (base, here) = (NEST.with(|nest| nest.base.get()), stack_address());
+        if base == 0 {
+            // SAFETY: by the caller's promise.
+            return unsafe { outermost_release(thin) };
+        }
+        if here.abs_diff(base) >= LIMIT {
+            // SAFETY: by the caller's promise.
+            return unsafe { queue(thin) };
+        }
     }
-    let (base, here) = (NEST.with(|nest| nest.base.get()), stack_address());
-    if base == 0 {
-        // SAFETY: by the caller's promise.
-        unsafe { outermost_release(thin) };
-    } else if here.abs_diff(base) < LIMIT {
-        // SAFETY: by the caller's promise.
-        unsafe { bury(thin) };
-    } else {
-        // SAFETY: by the caller's promise.
-        unsafe { queue(thin) };
-    }
+    // SAFETY: by the caller's promise; without a destructor nothing can nest in it.
+    unsafe { bury(thin) };
 }
 
 /// # Safety

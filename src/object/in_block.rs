@@ -6,15 +6,14 @@
 use super::count::Count;
 use super::header::{Class, Header, PlainBlock, Plan, SizedClass, Thin, header, plan_of, set_up};
 use super::strong::Ref;
-use crate::memory::allocator::Inner;
 use crate::memory::block::BlockAllocator;
 use crate::memory::class::{SIZES, class_of};
 use crate::memory::error::AllocError;
-use crate::memory::heap::{Heap, TakingBack};
+use crate::memory::heap::TakingBack;
 use crate::memory::mine::{self, PROCESS};
+use std::alloc::Layout;
 use std::mem::needs_drop;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 
 struct BlockClass<T>(std::marker::PhantomData<T>);
 
@@ -100,7 +99,7 @@ impl Alike<'_> {
     /// If the thread has a heap that the memory may go back to.
     #[inline(always)]
     pub(crate) fn begin(class: &'static Class, block: PlainBlock) -> Option<Self> {
-        let heap = mine::process_heap_if_any()?;
+        let heap = mine::process_heap()?;
         // SAFETY: the calling thread's own, until its exit; the size is one.
         let blocks =
             unsafe { TakingBack::begin(heap.as_ref(), block.size as usize, block.waste as usize) };
@@ -123,6 +122,12 @@ impl Alike<'_> {
             self.blocks.free(thin.sub(size_of::<Header>()))
         }
     }
+
+    /// To be called at the end.
+    #[inline(always)]
+    pub(crate) fn end(self) {
+        self.blocks.end();
+    }
 }
 
 /// Where the memory of an object is to come from.
@@ -134,19 +139,22 @@ pub(crate) enum Source<'a> {
 }
 
 impl Source<'_> {
-    #[inline]
-    fn heap(self) -> Option<NonNull<Heap>> {
+    #[inline(always)]
+    fn alloc(self, class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
         match self {
-            Self::Process => mine::process_heap(),
-            Self::Own(blocks) => mine::heap_of(blocks.inner()),
+            Self::Process => mine::alloc(mine::process_heap(), None, class, waste),
+            Self::Own(blocks) => {
+                let allocator = blocks.inner();
+                mine::alloc(mine::last_heap(allocator), Some(allocator), class, waste)
+            }
         }
     }
 
     #[cold]
-    fn inner(self) -> Arc<Inner> {
+    fn count_large(self, layout: Layout) {
         match self {
-            Self::Process => PROCESS.0.clone(),
-            Self::Own(blocks) => blocks.inner().clone(),
+            Self::Process => PROCESS.0.count_large(layout),
+            Self::Own(blocks) => blocks.inner().count_large(layout),
         }
     }
 }
@@ -157,15 +165,10 @@ impl<T> Ref<T> {
     #[inline(always)]
     pub(crate) fn try_new_from(value: T, source: Source<'_>) -> Result<Self, AllocError> {
         let Some(size) = BlockClass::<T>::SIZE else {
-            source.inner().count_large(BlockClass::<T>::PLAN.layout);
+            source.count_large(BlockClass::<T>::PLAN.layout);
             return Ok(Self::new(value));
         };
-        let block = mine::alloc(
-            source.heap(),
-            || source.inner(),
-            size,
-            BlockClass::<T>::WASTE,
-        )?;
+        let block = source.alloc(size, BlockClass::<T>::WASTE)?;
         // SAFETY: fresh memory for the header and a `T`, with its value and one reference.
         unsafe {
             let class = BlockClass::<T>::CLASS;

@@ -17,7 +17,7 @@ use super::stack::{Barrier, Stack};
 use crate::event::{Event, EventKind};
 use crate::object::count::Released;
 use crate::object::destroy::Scope;
-use crate::object::header::{Class, PlainBlock, checked, header};
+use crate::object::header::{Class, PlainBlock, Thin, checked, header};
 use crate::object::in_block::{Alike, destroy_plain};
 use crate::sync::catch_unwind;
 use crate::thread::orphans::ORPHANS;
@@ -312,13 +312,39 @@ impl<'d> Run<'d> {
         };
         let entries = self.entries;
         let (outermost, deep) = (self.scope.outermost, self.scope.deep);
-        while let Some((thin, n)) = entries.take(self.pages) {
-            let mark = entries.mark();
-            stretch.taken += n as usize;
-            // SAFETY: alive by the entry's reference, which is ours now.
+        while let Some(thin) = entries.newest(self.pages) {
+            // SAFETY: alive by the entry's reference, which is ours to give up.
             let object = unsafe { header(thin) };
             let class = object.class;
             stretch.last = Some(class);
+            // The usual case: then it has no other entry either.
+            if object.count.is_all(1) && !deep {
+                // SAFETY: it is the newest.
+                unsafe { entries.pop() };
+                let mark = entries.mark();
+                stretch.taken += 1;
+                stretch.destroyed += 1;
+                if let Some(block) = class.plain_block {
+                    // SAFETY: the reference was ours, and the only one.
+                    unsafe { destroy_plain(thin, block) };
+                    // There are more like it, in all likelihood.
+                    let n = destroy_alike(entries, class, block);
+                    stretch.taken += n;
+                    stretch.destroyed += n as u64;
+                    continue;
+                }
+                // SAFETY: as above.
+                unsafe { (class.destroy)(thin) };
+                if class.has_destructor && self.has_more(outermost, mark) {
+                    return true;
+                }
+                continue;
+            }
+            let Some((thin, n)) = entries.take_some(self.pages, u32::MAX) else {
+                unreachable!("there is the newest");
+            };
+            let mark = entries.mark();
+            stretch.taken += n as usize;
             // SAFETY: as above.
             match unsafe { checked(thin, object.count.release_many(n)) } {
                 Released::Alive => continue,
@@ -326,32 +352,26 @@ impl<'d> Run<'d> {
                 Released::Sole if deep => unsafe { self.scope.queue_sole(thin) },
                 Released::Sole => {
                     stretch.destroyed += 1;
-                    if let Some(block) = class.plain_block {
-                        // SAFETY: as `release_many` said.
-                        unsafe { destroy_plain(thin, block) };
-                        // There are more like it, in all likelihood.
-                        let n = destroy_alike(entries, class, block);
-                        stretch.taken += n;
-                        stretch.destroyed += n as u64;
-                        continue;
-                    }
-                    // SAFETY: as above.
+                    // SAFETY: as `release_many` said.
                     unsafe { (class.destroy)(thin) };
-                    if !class.has_destructor {
-                        continue;
-                    }
                 }
                 // SAFETY: as `release_many` said.
                 Released::Last => unsafe { self.scope.destroy_last(thin) },
             }
-            if outermost {
-                self.scope.settle();
-            }
-            if entries.mark() != mark {
+            if self.has_more(outermost, mark) {
                 return true;
             }
         }
         false
+    }
+
+    /// After an entry: whether it has put others in its place.
+    #[inline(always)]
+    fn has_more(&self, outermost: bool, mark: *mut Thin) -> bool {
+        if outermost {
+            self.scope.settle();
+        }
+        self.entries.mark() != mark
     }
 
     /// The pool is not as the last entry left it: whether that entry's destructor
@@ -393,13 +413,16 @@ impl Drop for Run<'_> {
 
 /// Destroys the newest entries without a look at anything but their headers, as far as they
 /// are alike: objects of one class, without a destructor, with no other reference. How many.
-#[inline(always)]
+// Not inlined, so that its loop has the registers.
+#[inline(never)]
 fn destroy_alike(entries: &Entries, class: &'static Class, block: PlainBlock) -> usize {
     let Some(mut alike) = Alike::begin(class, block) else {
         return 0;
     };
     // SAFETY: alive by the entry's reference, which is given up if it says so.
-    entries.take_while(|thin| unsafe { alike.destroy(thin) })
+    let n = entries.take_while(|thin| unsafe { alike.destroy(thin) });
+    alike.end();
+    n
 }
 
 /// How long the chain of destructors is that led to an entry: an entry that was

@@ -17,7 +17,9 @@ const AHEAD: usize = 8;
 pub(crate) struct Entries {
     /// Where the next entry goes, in `page`.
     top: Cell<*mut Thin>,
-    /// The end of `page`.
+    /// Where the entries of `page` begin.
+    start: Cell<*mut Thin>,
+    /// Where they end.
     end: Cell<*mut Thin>,
     /// The topmost page; null until the first entry.
     page: Cell<*mut Page>,
@@ -33,6 +35,7 @@ impl Entries {
     pub(crate) const fn new() -> Self {
         Self {
             top: Cell::new(ptr::null_mut()),
+            start: Cell::new(ptr::null_mut()),
             end: Cell::new(ptr::null_mut()),
             page: Cell::new(ptr::null_mut()),
         }
@@ -49,13 +52,24 @@ impl Entries {
         self.len() == 0
     }
 
+    /// Goes on with this page; the next entry goes to `top`.
+    fn turn_to(&self, page: *mut Page, top: *mut Thin) {
+        self.page.set(page);
+        self.top.set(top);
+        // SAFETY: a page.
+        unsafe {
+            self.start.set(Page::start(page));
+            self.end.set(Page::end(page));
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         let page = self.page.get();
         if page.is_null() {
             return 0;
         }
         // SAFETY: the page is ours, and `top` points into it.
-        unsafe { (*page).below + self.top.get().offset_from(Page::start(page)) as usize }
+        unsafe { (*page).below + self.top.get().offset_from(self.start.get()) as usize }
     }
 
     /// Adds an entry: one strong reference is taken over.
@@ -84,52 +98,71 @@ impl Entries {
     #[inline(never)]
     pub(crate) fn grow(&self, pages: &PageCache) {
         let page = pages.get(self.page.get(), self.len());
-        self.page.set(page);
         // SAFETY: a page.
-        unsafe {
-            self.top.set(Page::start(page));
-            self.end.set(Page::end(page));
+        self.turn_to(page, unsafe { Page::start(page) });
+    }
+
+    /// The newest entry, which stays. Empty pages are given back.
+    #[inline(always)]
+    pub(crate) fn newest(&self, pages: &PageCache) -> Option<Thin> {
+        let mut top = self.top.get();
+        if top == self.start.get() {
+            if !self.uncover(pages) {
+                return None;
+            }
+            top = self.top.get();
         }
+        // SAFETY: the pages are ours; `top` points into the topmost, and every entry below it
+        // has been written.
+        unsafe {
+            Page::touch(self.page.get());
+            if top.offset_from(self.start.get()) > AHEAD as isize {
+                // It is alive by its entry.
+                prefetch((*top.sub(AHEAD + 1)).cast::<Header>().sub(1).as_ptr());
+            }
+            Some(*top.sub(1))
+        }
+    }
+
+    /// Takes out what `newest` gave.
+    ///
+    /// # Safety
+    /// It is still the newest.
+    #[inline(always)]
+    pub(crate) unsafe fn pop(&self) {
+        // SAFETY: there is an entry in the page.
+        self.top.set(unsafe { self.top.get().sub(1) });
+    }
+
+    /// The topmost page is empty: gives it back, if there is one below.
+    #[inline(never)]
+    fn uncover(&self, pages: &PageCache) -> bool {
+        let page = self.page.get();
+        if page.is_null() {
+            return false;
+        }
+        // SAFETY: the pages are ours; those below are full.
+        unsafe {
+            let prev = (*page).prev;
+            if prev.is_null() {
+                return false;
+            }
+            pages.put(page);
+            self.turn_to(prev, Page::end(prev));
+        }
+        true
     }
 
     /// Takes the newest entry, with all that name the same object right below it
-    /// in the same page. Gives how many there were.
-    #[inline]
-    pub(crate) fn take(&self, pages: &PageCache) -> Option<(Thin, u32)> {
-        self.take_some(pages, u32::MAX)
-    }
-
-    /// The same, but no more than `at_most`, which is not 0.
+    /// in the same page, but no more than `at_most`, which is not 0. Gives how many there
+    /// were.
     #[inline]
     pub(crate) fn take_some(&self, pages: &PageCache, at_most: u32) -> Option<(Thin, u32)> {
-        let mut page = self.page.get();
-        if page.is_null() {
-            return None;
-        }
-        let mut top = self.top.get();
-        // SAFETY: the pages are ours; `top` points into the topmost, and
-        // every entry below it has been written.
+        let thin = self.newest(pages)?;
+        let start = self.start.get();
+        // SAFETY: as in `newest`.
         unsafe {
-            let mut start = Page::start(page);
-            if top == start {
-                let prev = (*page).prev;
-                if prev.is_null() {
-                    return None;
-                }
-                pages.put(page);
-                page = prev;
-                self.page.set(page);
-                start = Page::start(page);
-                top = Page::end(page);
-                self.end.set(top);
-            }
-            Page::touch(page);
-            top = top.sub(1);
-            let thin = *top;
-            if top.offset_from(start) >= AHEAD as isize {
-                // It is alive by its entry.
-                prefetch((*top.sub(AHEAD)).cast::<Header>().sub(1).as_ptr());
-            }
+            let mut top = self.top.get().sub(1);
             let mut n = 1;
             while top > start && n < at_most && *top.sub(1) == thin {
                 top = top.sub(1);
@@ -144,17 +177,13 @@ impl Entries {
     /// that it has given up what they had. How many. `f` runs no foreign code.
     #[inline(always)]
     pub(crate) fn take_while(&self, mut f: impl FnMut(Thin) -> bool) -> usize {
-        let page = self.page.get();
         let from = self.top.get();
-        // SAFETY: as in `take_some`; the page is there, or both are null.
+        let start = self.start.get();
+        // SAFETY: as in `newest`; or there is no page, and both are null.
         unsafe {
-            if page.is_null() {
-                return 0;
-            }
-            Page::touch(page);
-            let start = Page::start(page);
             let mut top = from;
             while top > start {
+                Page::touch(self.page.get());
                 if top.offset_from(start) > AHEAD as isize {
                     prefetch((*top.sub(AHEAD + 1)).cast::<Header>().sub(1).as_ptr());
                 }
@@ -178,6 +207,7 @@ impl Entries {
     pub(crate) fn take_all(&self) -> Self {
         Self {
             top: Cell::new(self.top.replace(ptr::null_mut())),
+            start: Cell::new(self.start.replace(ptr::null_mut())),
             end: Cell::new(self.end.replace(ptr::null_mut())),
             page: Cell::new(self.page.replace(ptr::null_mut())),
         }
@@ -189,6 +219,7 @@ impl Entries {
         let leaked = self.len();
         let mut page = self.page.replace(ptr::null_mut());
         self.top.set(ptr::null_mut());
+        self.start.set(ptr::null_mut());
         self.end.set(ptr::null_mut());
         while !page.is_null() {
             // SAFETY: our own pages, given up.

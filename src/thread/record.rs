@@ -138,8 +138,10 @@ pub(super) type Hook = fn(&Arc<Record>);
 
 /// Where a thread finds itself. No destructor: it can be asked at any time.
 struct Current {
-    /// Null before the first use, [`gone`] after the thread's exit.
+    /// Null before the first use, and after the thread's exit.
     record: Cell<*const Record>,
+    /// Whether it has exited.
+    gone: Cell<bool>,
     /// What keeps `record` alive; boxed by hand.
     owner: Cell<*mut Arc<Record>>,
     /// What the rooms above want done at exit: first, and last.
@@ -151,31 +153,24 @@ struct Current {
 local! {
     static CURRENT: Current = Current {
         record: Cell::new(ptr::null()),
+        gone: Cell::new(false),
         owner: Cell::new(ptr::null_mut()),
         hooks: [const { Cell::new(None) }; 2],
         key: Cell::new(ThreadKey::NOBODY),
     };
 }
 
-fn gone() -> *const Record {
-    ptr::without_provenance(usize::MAX)
-}
-
-fn known(record: *const Record) -> bool {
-    !record.is_null() && record != gone()
-}
-
 /// The calling thread's record; entered into the registry at the first call.
 /// `None` once the thread has exited.
 pub(crate) fn current() -> Option<Arc<Record>> {
     CURRENT.with(|c| {
-        if c.record.get() == gone() {
-            return None;
-        }
         if c.record.get().is_null() {
+            if c.gone.get() {
+                return None;
+            }
             enter(c, None);
         }
-        // SAFETY: set by `enter`; freed by `depart`, which sets `gone`.
+        // SAFETY: set by `enter`; freed by `depart`, which takes `record` away.
         Some(unsafe { &*c.owner.get() }.clone())
     })
 }
@@ -192,9 +187,8 @@ pub(crate) fn current_that_exits() -> Option<Arc<Record>> {
 /// The calling thread's key, if it has been entered and has not exited.
 pub(crate) fn current_key() -> Option<ThreadKey> {
     CURRENT.with(|c| {
-        let record = c.record.get();
         // SAFETY: kept alive by `owner`.
-        known(record).then(|| unsafe { &*record }.key)
+        unsafe { c.record.get().as_ref() }.map(Record::key)
     })
 }
 
@@ -244,7 +238,7 @@ pub(crate) fn set_last_exit_hook(hook: Hook) {
 /// may wait for it.
 pub(crate) fn enter_bounded(bound: u64) {
     CURRENT.with(|c| {
-        if c.record.get().is_null() {
+        if c.record.get().is_null() && !c.gone.get() {
             enter(c, Some(bound));
         }
     });
@@ -269,9 +263,9 @@ pub(super) type Leaving = Arc<Record>;
 
 pub(super) fn leaving() -> Option<Leaving> {
     CURRENT.with(|c| {
-        if !known(c.record.get()) {
+        if c.record.get().is_null() {
             // Nothing may enter from here on.
-            c.record.set(gone());
+            c.gone.set(true);
             return None;
         }
         // SAFETY: as in `current`.
@@ -293,34 +287,36 @@ pub(super) fn depart(record: &Record) {
         .handed_over
         .add_shared(record.tally.handed_over.take());
     CURRENT.with(|c| {
-        c.record.set(gone());
+        c.record.set(ptr::null());
+        c.gone.set(true);
         let owner = c.owner.replace(ptr::null_mut());
-        // SAFETY: boxed by `enter`, and `record` says gone: nobody uses it again.
+        // SAFETY: boxed by `enter`, and `record` is null: nobody uses it again.
         drop(unsafe { Box::from_raw(owner) });
     });
     REGISTRY.leave(record.key);
 }
 
+/// The calling thread's own figures, if it has been entered and has not exited.
+#[inline(always)]
+fn tally<'t>() -> Option<&'t Tally> {
+    // SAFETY: kept alive by `owner`.
+    unsafe { CURRENT.with(|c| c.record.get()).as_ref() }.map(|record| &record.tally)
+}
+
 /// Counts `n` objects made by this thread.
-#[inline]
+#[inline(always)]
 pub(crate) fn tally_created(n: u64) {
-    CURRENT.with(|c| {
-        let record = c.record.get();
-        if known(record) {
-            // SAFETY: kept alive by `owner`.
-            unsafe { &*record }.tally.created.add(n);
-        } else {
-            tally_created_slow(c, n);
-        }
-    });
+    match tally() {
+        Some(tally) => tally.created.add(n),
+        None => tally_created_slow(n),
+    }
 }
 
 #[cold]
-fn tally_created_slow(c: &Current, n: u64) {
-    if c.record.get().is_null() {
-        enter(c, None);
-        // SAFETY: just entered.
-        unsafe { &*c.record.get() }.tally.created.add(n);
+#[inline(never)]
+fn tally_created_slow(n: u64) {
+    if let Some(record) = current() {
+        record.tally.created.add(n);
     } else {
         DEPARTED.created.add_shared(n);
     }
@@ -328,28 +324,26 @@ fn tally_created_slow(c: &Current, n: u64) {
 
 /// Counts `n` objects destroyed by this thread. Does not enter the thread: a
 /// thread may well touch the crate for the first time while it is torn down.
-#[inline]
+#[inline(always)]
 pub(crate) fn tally_destroyed(n: u64) {
-    CURRENT.with(|c| {
-        let record = c.record.get();
-        if known(record) {
-            // SAFETY: kept alive by `owner`.
-            unsafe { &*record }.tally.destroyed.add(n);
-        } else {
-            DEPARTED.destroyed.add_shared(n);
-        }
-    });
+    match tally() {
+        Some(tally) => tally.destroyed.add(n),
+        None => tally_destroyed_slow(n),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tally_destroyed_slow(n: u64) {
+    DEPARTED.destroyed.add_shared(n);
 }
 
 /// Counts `n` objects handed to another thread.
 pub(crate) fn tally_handed_over(n: u64) {
-    CURRENT.with(|c| {
-        let record = c.record.get();
-        if known(record) {
-            // SAFETY: kept alive by `owner`.
-            unsafe { &*record }.tally.handed_over.add(n);
-        } else {
+    match tally() {
+        Some(tally) => tally.handed_over.add(n),
+        None => {
             DEPARTED.handed_over.add_shared(n);
         }
-    });
+    }
 }

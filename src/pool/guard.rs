@@ -315,7 +315,7 @@ impl Drop for AutoreleasePool {
             head.entries.is_untouched() && stack.is_topmost(&head.frame) && head.is_plain();
         if simple && !local.has_duties(stack) {
             stack.pop_frame(&head.frame);
-            local.recycle(head);
+            local.recycle(stack, head);
         } else {
             close(self.head);
         }
@@ -337,7 +337,7 @@ fn close(pool: NonNull<Head>) {
         if !head.is_plain() {
             head.make_plain();
         }
-        stack.local().recycle(head);
+        stack.local().recycle(stack, head);
         local = stack.block();
     }
     // SAFETY: nothing of the block is used from here on.

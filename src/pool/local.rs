@@ -13,7 +13,7 @@ use super::namespace::Namespace;
 use super::page::PageCache;
 use super::stack::Stack;
 use crate::sync::{SMALL, boxed, local, unbox};
-use crate::thread::inbox::{Chain, Message};
+use crate::thread::inbox::{Chain, Inbox, Message};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{self, Record};
@@ -40,12 +40,16 @@ pub(crate) struct Local {
     chunks: UnsafeCell<Vec<NonNull<Chunk>>>,
     /// `None` in blocks that were made detached.
     record: Option<Arc<Record>>,
-    detached: Cell<bool>,
+    /// The record's; without one, one that is looked at anyway. `record` keeps it there.
+    inbox: *const Inbox,
+    /// [`DETACHED`] and [`HAS_ORPHANS`]: in one word, as each pool's end looks at it.
+    state: Cell<u8>,
     /// Set while the thread exits, which goes through the stacks one by one.
     pub(super) exiting: Cell<bool>,
     /// Guard pools that are open in a detached block.
     guards: Cell<usize>,
-    /// Orphans that a budgeted drain has taken and not got round to.
+    /// Orphans that a budgeted drain has taken and not got round to; `state` knows whether
+    /// there are any.
     orphans: UnsafeCell<Chain>,
     /// Whether drains leave alone what other threads have sent: the loop that is going
     /// on releases it within its budget.
@@ -54,13 +58,22 @@ pub(crate) struct Local {
     posted: UnsafeCell<VecDeque<Message>>,
 }
 
-local! {
-    /// Null before the first use, [`exited`] after the thread's exit.
-    static LOCAL: Cell<*const Local> = Cell::new(ptr::null());
+/// The thread has exited, or had when the block was made.
+const DETACHED: u8 = 1;
+/// `orphans` is not empty.
+const HAS_ORPHANS: u8 = 2;
+
+struct Here {
+    /// Null before the first use, and after the thread's exit.
+    local: Cell<*const Local>,
+    exited: Cell<bool>,
 }
 
-fn exited() -> *const Local {
-    ptr::without_provenance(usize::MAX)
+local! {
+    static HERE: Here = Here {
+        local: Cell::new(ptr::null()),
+        exited: Cell::new(false),
+    };
 }
 
 /// Hands `f` the calling thread's block, made if need be; `None` once the thread
@@ -70,50 +83,51 @@ fn exited() -> *const Local {
 /// thread-local does.
 #[inline]
 pub(crate) fn with<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
-    let mut local = LOCAL.with(Cell::get);
+    let mut local = HERE.with(|here| here.local.get());
     if local.is_null() {
         local = enter();
     }
-    if local == exited() {
-        f(None)
-    } else {
-        // SAFETY: the block lives until the thread's exit.
-        f(Some(unsafe { &*local }))
-    }
+    // SAFETY: the block lives until the thread's exit.
+    f(unsafe { local.as_ref() })
 }
 
+/// Makes the block; null once the thread has exited.
 #[cold]
 #[inline(never)]
 fn enter() -> *const Local {
-    let local = match record::current() {
-        Some(record) => {
-            record::set_exit_hook(super::exit::exit);
-            Local::make(Namespace::global(), Some(record)).as_ptr()
-        }
-        None => exited(),
+    if HERE.with(|here| here.exited.get()) {
+        return ptr::null();
+    }
+    let Some(record) = record::current() else {
+        set_exited();
+        return ptr::null();
     };
-    LOCAL.with(|l| l.set(local));
+    record::set_exit_hook(super::exit::exit);
+    let local = Local::make(Namespace::global(), Some(record)).as_ptr();
+    HERE.with(|here| here.local.set(local));
     local
 }
 
 /// The block, if there is one: for the thread's exit.
 pub(super) fn attached() -> Option<NonNull<Local>> {
-    let local = LOCAL.with(Cell::get);
-    if local == exited() {
-        None
-    } else {
-        NonNull::new(local.cast_mut())
-    }
+    NonNull::new(HERE.with(|here| here.local.get()).cast_mut())
 }
 
 /// From here on the thread has no pools of its own.
 pub(super) fn set_exited() {
-    LOCAL.with(|l| l.set(exited()));
+    HERE.with(|here| {
+        here.local.set(ptr::null());
+        here.exited.set(true);
+    });
 }
 
 impl Local {
     fn make(namespace: Arc<Namespace>, record: Option<Arc<Record>>) -> NonNull<Self> {
         let key = record.as_ref().map(|record| record.key());
+        let inbox = record.as_ref().map_or_else(
+            || ptr::from_ref(ORPHANS.releases()),
+            |record| ptr::from_ref(&*record.inbox),
+        );
         let local = boxed(Self {
             first: Stack::new(namespace),
             others: UnsafeCell::new(Vec::new()),
@@ -121,7 +135,8 @@ impl Local {
             epoch: Epoch::new(),
             free: Cell::new(ptr::null()),
             chunks: UnsafeCell::new(Vec::new()),
-            detached: Cell::new(record.is_none()),
+            inbox,
+            state: Cell::new(if record.is_none() { DETACHED } else { 0 }),
             exiting: Cell::new(false),
             record,
             guards: Cell::new(0),
@@ -194,11 +209,10 @@ impl Local {
         next
     }
 
-    /// Takes back the head of a closed pool, its entries and frame gone.
+    /// Takes back the head of a closed pool of `stack`, its entries and frame gone.
     #[inline]
-    pub(crate) fn recycle(&self, head: &Head) {
-        // SAFETY: the pool was opened with this stack, which is still there.
-        unsafe { &*head.stack.get() }.stats.count_closed();
+    pub(crate) fn recycle(&self, stack: &Stack, head: &Head) {
+        stack.stats.count_closed();
         head.kind.set(Kind::Free);
         head.next_free.set(self.free.get());
         self.free.set(head);
@@ -207,15 +221,23 @@ impl Local {
     /// Whether closing a pool of `stack` is a moment to do more than that.
     #[inline]
     pub(crate) fn has_duties(&self, stack: &Stack) -> bool {
-        self.detached.get() || self.has_mail() || stack.stats.is_asked()
+        self.state.get() != 0 || self.has_new_mail() || stack.stats.is_asked()
     }
 
     #[inline]
     pub(crate) fn has_mail(&self) -> bool {
-        let is_there = self.record().is_some_and(|record| record.inbox.has_mail())
-            || ORPHANS.has_releases()
-            || self.has_kept_orphans();
+        self.has_new_mail() || self.has_kept_orphans() && !self.held.get()
+    }
+
+    #[inline]
+    fn has_new_mail(&self) -> bool {
+        // SAFETY: `record` keeps it there, or it is a static.
+        let is_there = unsafe { &*self.inbox }.has_mail() || ORPHANS.has_releases();
         is_there && !self.held.get()
+    }
+
+    fn is_detached(&self) -> bool {
+        self.state.get() & DETACHED != 0
     }
 
     /// The head of this index, if there is one.
@@ -348,30 +370,32 @@ impl Local {
 
     /// The next orphan for a drain that may stop at any time.
     pub(crate) fn next_orphan(&self) -> Option<Message> {
-        self.kept_orphan().or_else(|| {
-            if ORPHANS.has_releases() {
-                // SAFETY: the thread's own; nothing else runs meanwhile.
-                unsafe { *self.orphans.get() = ORPHANS.take_releases() };
-            }
-            self.kept_orphan()
-        })
+        if !self.has_kept_orphans() && ORPHANS.has_releases() {
+            // SAFETY: the thread's own; nothing else runs meanwhile.
+            unsafe { *self.orphans.get() = ORPHANS.take_releases() };
+        }
+        self.kept_orphan()
     }
 
     #[inline]
     pub(crate) fn has_kept_orphans(&self) -> bool {
-        // SAFETY: as in `next_orphan`.
-        !unsafe { &*self.orphans.get() }.is_empty()
+        self.state.get() & HAS_ORPHANS != 0
     }
 
     /// One that such a drain has taken and not got round to.
     pub(crate) fn kept_orphan(&self) -> Option<Message> {
         // SAFETY: as in `next_orphan`.
-        unsafe { (*self.orphans.get()).next() }
+        let orphans = unsafe { &mut *self.orphans.get() };
+        let orphan = orphans.next();
+        let others = self.state.get() & !HAS_ORPHANS;
+        let has_more = if orphans.is_empty() { 0 } else { HAS_ORPHANS };
+        self.state.set(others | has_more);
+        orphan
     }
 
     /// What a drain may leave for later: nothing in a detached block, which goes away.
     pub(super) fn allowed(&self, budget: Budget) -> Budget {
-        if self.detached.get() {
+        if self.is_detached() {
             Budget::All
         } else {
             budget
@@ -385,7 +409,7 @@ impl Local {
     pub(super) unsafe fn detach(local: NonNull<Self>, guards: usize) {
         // SAFETY: not freed yet.
         let this = unsafe { local.as_ref() };
-        this.detached.set(true);
+        this.state.set(this.state.get() | DETACHED);
         if guards == 0 {
             // SAFETY: nobody uses it any more.
             drop(unsafe { unbox(local) });
@@ -401,7 +425,7 @@ impl Local {
     pub(super) unsafe fn guard_closed(local: NonNull<Self>) {
         // SAFETY: not freed yet.
         let this = unsafe { local.as_ref() };
-        if this.detached.get() {
+        if this.is_detached() {
             let guards = this.guards.get() - 1;
             if guards == 0 {
                 // SAFETY: nobody uses it any more.

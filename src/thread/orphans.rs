@@ -90,6 +90,11 @@ impl Orphans {
         self.releases.has_mail()
     }
 
+    /// What releases come by.
+    pub(crate) fn releases(&self) -> &Inbox {
+        &self.releases
+    }
+
     /// Hands every orphaned release to `run`.
     pub(crate) fn run_releases(&self, run: impl FnMut(Message)) -> usize {
         self.run(&self.releases, |_| false, run)

@@ -6,11 +6,13 @@
 //!   something on a machine that does other things, too
 //! * [`table`]: ratios beside their targets
 //! * [`results`]: what a run of `contention` found, for files and for the report
+//! * [`report`]: that as a page for people
 //! * [`objects`]: objects that more than one of them makes
 
 pub mod contest;
 pub mod crew;
 pub mod objects;
+pub mod report;
 pub mod results;
 pub mod table;
 pub mod workload;

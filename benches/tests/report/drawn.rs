@@ -1,0 +1,160 @@
+//! What a browser makes of the page.
+
+use super::browser::{Browser, decoded, installed};
+use super::fixture::sample;
+use releasepool_benches::report::html;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+const WIDE: u32 = 1280;
+const NARROW: u32 = 420;
+
+/// Pairs of texts that overlap, texts beyond the edge, and texts that can hardly be read.
+const TEXTS: &str = r#"() => {
+    const luminance = colour => {
+        const [r, g, b] = colour.match(/[\d.]+/g).map(v => v / 255)
+            .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const contrast = (a, b) => {
+        const [low, high] = [luminance(a), luminance(b)].sort((a, b) => a - b);
+        return (high + 0.05) / (low + 0.05);
+    };
+    const ground = getComputedStyle(document.body).backgroundColor;
+    const bad = [];
+    if (document.documentElement.scrollWidth > innerWidth) {
+        bad.push('the page is wider than the window');
+    }
+    for (const svg of document.querySelectorAll('svg')) {
+        const texts = [...svg.querySelectorAll('text')].filter(t => t.getClientRects().length);
+        const boxes = texts.map(t => t.getBoundingClientRect());
+        texts.forEach((text, i) => {
+            const box = boxes[i], say = what => bad.push(`${svg.dataset.scenario}: “${text.textContent}” ${what}`);
+            if (box.left < 0 || box.right > innerWidth) say('is beyond the edge');
+            if (contrast(getComputedStyle(text).fill, ground) < 4.5) say('can hardly be read');
+            // Lines of text have room above and below the letters.
+            const meets = (a, b) => a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom;
+            boxes.forEach((other, j) => { if (i < j && meets(box, other)) say(`meets “${texts[j].textContent}”`); });
+        });
+        for (const path of svg.querySelectorAll('.line .path')) {
+            if (contrast(getComputedStyle(path).stroke, ground) < 3) bad.push('a line can hardly be seen');
+        }
+    }
+    return bad;
+}"#;
+
+/// By scenario and implementation: whether it is ours, and its parts with where they are.
+const LINES: &str = "() => [...document.querySelectorAll('svg')].map(svg => {
+    const box = svg.getBoundingClientRect();
+    return {
+        scenario: svg.dataset.scenario,
+        clip: { x: box.x + scrollX, y: box.y + scrollY, width: box.width, height: box.height, scale: 1 },
+        lines: [...svg.querySelectorAll('[data-implementation]')].map(line => ({
+            name: line.dataset.implementation,
+            points: +line.dataset.points,
+            markers: [...line.querySelectorAll('.marker')].filter(m => {
+                const at = m.getBoundingClientRect();
+                return at.width > 4 && at.height > 4 && at.left >= box.left && at.right <= box.right
+                    && at.top >= box.top && at.bottom <= box.bottom;
+            }).length,
+            path: line.querySelector('.path')?.getTotalLength() ?? 0,
+        })),
+    };
+})";
+
+/// Hides the nth of the things that are selected, or shows all.
+fn hide(browser: &mut Browser, selector: &str, nth: Option<usize>) {
+    let nth = nth.map_or(-1, |nth| nth as i64);
+    let hidden = format!(
+        "() => document.querySelectorAll('{selector}').forEach((thing, i) => \
+         thing.style.visibility = i === {nth} ? 'hidden' : '')"
+    );
+    browser.ask(&hidden);
+}
+
+fn save(browser: &mut Browser, file: &Path) {
+    let size = browser.ask(
+        "() => ({ x: 0, y: 0, scale: 1, width: innerWidth, height: document.documentElement.scrollHeight })",
+    );
+    let picture = browser.picture(&size);
+    fs::write(file, decoded(&picture)).expect("a picture is written");
+}
+
+/// Each part of each line is seen: the picture is another one without it.
+fn each_is_drawn(browser: &mut Browser) {
+    let charts = browser.ask(LINES);
+    let mut lines = 0;
+    let mut markers = 0;
+    for chart in charts.as_array().expect("charts") {
+        let clip = &chart["clip"];
+        let with = browser.picture(clip);
+        assert_eq!(
+            with,
+            browser.picture(clip),
+            "it is not drawn the same twice"
+        );
+        let seen = |browser: &mut Browser, selector: &str, nth, what: &Value| {
+            hide(browser, selector, Some(nth));
+            let without = browser.picture(clip);
+            hide(browser, selector, None);
+            let scenario = &chart["scenario"];
+            assert_ne!(
+                with, without,
+                "{scenario}: {selector} {nth} of {what} is not seen"
+            );
+        };
+        for line in chart["lines"].as_array().expect("lines") {
+            let name = &line["name"];
+            assert_eq!(
+                line["markers"], line["points"],
+                "{name}: markers are not in the chart"
+            );
+            assert!(line["path"].as_f64() > Some(50.0), "{name} has no line");
+            let group = "[data-implementation] > .path";
+            seen(browser, group, lines, name);
+            lines += 1;
+            for _ in 0..line["points"].as_u64().unwrap_or(0) {
+                seen(browser, "[data-implementation] > .marker", markers, name);
+                markers += 1;
+            }
+        }
+    }
+    let expected: usize = sample().scenarios.iter().map(|s| s.series.len()).sum();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn a_browser_draws_every_line() {
+    let Some(program) = installed() else {
+        // Past the test harness, which keeps for itself what a passing test says.
+        let said = "no Chromium is installed (CHROMIUM can name one): nobody saw how the report is drawn\n";
+        let _ = std::io::stderr().write_all(said.as_bytes());
+        return;
+    };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
+    fs::create_dir_all(&folder).expect("a folder");
+    let page = folder.join("report.html");
+    fs::write(&page, html(&sample())).expect("the page is written");
+    let mut browser = Browser::start(&program, &folder);
+    for scheme in ["light", "dark"] {
+        for (width, name) in [(NARROW, "narrow"), (WIDE, "wide")] {
+            browser.look(width, scheme, "screen");
+            browser.open(&page);
+            let bad = browser.ask(TEXTS);
+            save(&mut browser, &folder.join(format!("{scheme}-{name}.png")));
+            assert_eq!(bad, json!([]), "{scheme}, {name}");
+        }
+        each_is_drawn(&mut browser);
+    }
+    browser.look(WIDE, "light", "print");
+    let tables = browser.ask(
+        "() => [...document.querySelectorAll('.figures')].map(t => t.getBoundingClientRect().height > 50)",
+    );
+    assert_eq!(
+        tables,
+        json!([true, true, true]),
+        "tables are shut in print"
+    );
+}

@@ -1,0 +1,211 @@
+//! Runs that were never measured.
+
+use releasepool_benches::contest::Figure;
+use releasepool_benches::results::{
+    Before, FORMAT, Machine, Point, Results, Role, Scenario, Series, Verdict,
+};
+
+/// A figure, and quartiles of so much below and above.
+pub fn figure(median: f64, spread: f64) -> Figure {
+    Figure {
+        low: median * (1.0 - spread),
+        median,
+        high: median * (1.0 + spread),
+    }
+}
+
+pub fn point(threads: usize, time: Figure) -> Point {
+    Point {
+        threads,
+        oversubscribed: threads > 2,
+        time,
+        ratio: None,
+        rounds: 40,
+        instructions: None,
+        before: None,
+    }
+}
+
+/// With 1, 2, 4 ... threads; what is zero was not measured.
+pub fn series(implementation: &str, role: Role, medians: &[f64]) -> Series {
+    let points = medians.iter().enumerate().filter(|(_, time)| **time > 0.0);
+    let points = points.map(|(at, &time)| point(1 << at, figure(time, 0.04 + 0.03 * at as f64)));
+    Series {
+        implementation: implementation.to_owned(),
+        role,
+        note: None,
+        points: points.collect(),
+    }
+}
+
+/// Fills in the ratios to the first series, as a run would.
+pub fn scenario(id: &str, title: &str, lesson: &str, mut series: Vec<Series>) -> Scenario {
+    let first = series.first().map(|s| s.points.clone()).unwrap_or_default();
+    for (at, series) in series.iter_mut().enumerate() {
+        for point in &mut series.points {
+            let same = first.iter().find(|other| other.threads == point.threads);
+            let ratio = same.map(|other| point.time.median / other.time.median);
+            point.ratio = ratio.filter(|_| at > 0).map(|ratio| figure(ratio, 0.05));
+        }
+    }
+    Scenario {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        what: format!(
+            "{title}: each thread does it again and again; one operation is one of these."
+        ),
+        lesson: lesson.to_owned(),
+        series,
+    }
+}
+
+pub fn machine() -> Machine {
+    Machine {
+        processor: "Example(R) Processor 9000 @ 3.00GHz".to_owned(),
+        parallelism: 2,
+        system: "Linux 6.18".to_owned(),
+        toolchain: "rustc 1.95.0 (f2d3ce0bd 2026-03-21)".to_owned(),
+        flags: "bench: lto = thin, codegen-units = 1".to_owned(),
+        allocator: "glibc 2.41".to_owned(),
+        commit: Some("44421550, changed".to_owned()),
+        began: 1_795_288_847,
+        seconds: 312.4,
+    }
+}
+
+pub fn results(scenarios: Vec<Scenario>) -> Results {
+    Results {
+        format: FORMAT,
+        machine: machine(),
+        quick: false,
+        scenarios,
+        targets: Vec::new(),
+        baseline: None,
+    }
+}
+
+fn slots() -> Scenario {
+    use Role::{Ours, Peer, Reference};
+    let mut of = scenario(
+        "slot-load",
+        "Load from a slot that all share",
+        "Take a slot wherever many threads read what few replace. With one thread a RefCell is \
+         cheaper, and arc-swap is even.",
+        vec![
+            series("releasepool Slot", Ours, &[4.1, 4.3, 8.8, 17.9]),
+            series("releasepool Slot, strong", Ours, &[9.8, 21.0, 44.0, 92.0]),
+            series("RefCell<Rc>", Reference, &[1.2]),
+            series("arc-swap, load", Peer, &[4.0, 4.2, 8.6, 17.0]),
+            series("arc-swap, load_full", Peer, &[11.0, 33.0, 60.0, 130.0]),
+            series("Mutex<Arc>", Peer, &[14.0, 71.0, 240.0, 660.0]),
+            series("RwLock<Arc>", Peer, &[15.0, 77.0, 180.0, 390.0]),
+            series(
+                "parking_lot::RwLock<Arc>",
+                Peer,
+                &[12.0, 66.0, 150.0, 280.0],
+            ),
+            series("crossbeam-epoch", Peer, &[6.4, 6.9, 14.0, 29.0]),
+        ],
+    );
+    of.series[1].note = Some("with a reference that outlives the pool".to_owned());
+    for (at, series) in of.series.iter_mut().enumerate() {
+        series.points[0].instructions = Some(18.0 + 7.5 * at as f64);
+    }
+    of
+}
+
+fn handoff() -> Scenario {
+    use Role::{Ours, Peer, Reference};
+    scenario(
+        "hand-over",
+        "Let another thread free what this one made",
+        "Here releasepool loses: a channel with a vector in it takes two thirds of the time. Take \
+         releasepool if the objects are in pools anyway.",
+        vec![
+            series("releasepool", Ours, &[31.0, 48.0, 110.0, 230.0]),
+            series("Box, on the same thread", Reference, &[19.0]),
+            series("crossbeam-channel", Peer, &[22.0, 30.0, 64.0, 160.0]),
+            // Not with one thread, and not with the most.
+            series("ArrayQueue", Peer, &[0.0, 41.0, 95.0]),
+            series("std::sync::mpsc", Peer, &[44.0, 90.0, 0.0, 700.0]),
+        ],
+    )
+}
+
+fn counts() -> Scenario {
+    use Role::{Ours, Peer, Reference};
+    let mut of = scenario(
+        "hot-object",
+        "Count the references of one object that all use",
+        "Use the pool's borrow: it does not touch the count, and so does not get slower with \
+         more threads. Whoever counts pays fifty times as much.",
+        vec![
+            series("releasepool", Ours, &[0.62, 0.63, 1.3, 2.6]),
+            series("Rc", Reference, &[0.9]),
+            series("Arc", Peer, &[8.9, 62.0, 160.0, 420.0]),
+            series("triomphe::Arc", Peer, &[8.6, 61.0, 150.0, 410.0]),
+            series("Mutex<usize>", Peer, &[13.0, 90.0, 900.0, 9_000.0]),
+        ],
+    );
+    let mut before = |series: usize, at: usize, time: f64, changed: bool| {
+        let time = figure(time, 0.04);
+        of.series[series].points[at].before = Some(Before { time, changed });
+    };
+    before(0, 0, 0.51, true);
+    before(0, 1, 0.64, false);
+    before(2, 0, 12.0, true);
+    before(2, 1, 62.5, false);
+    of
+}
+
+/// All that a run can have.
+pub fn sample() -> Results {
+    let verdict = |what: &str, asked: &str, limit, at_least, measured, remark: Option<&str>| {
+        let median = f64::from(measured);
+        Verdict {
+            what: what.to_owned(),
+            asked: asked.to_owned(),
+            limit,
+            at_least,
+            measured: figure(median, 0.06),
+            met: if at_least {
+                median >= limit
+            } else {
+                median <= limit
+            },
+            remark: remark.map(str::to_owned),
+        }
+    };
+    let targets = vec![
+        verdict(
+            "Loading from a slot, 2 threads: releasepool to arc-swap",
+            "at most 1.1 times as long",
+            1.1,
+            false,
+            1.03_f32,
+            None,
+        ),
+        verdict(
+            "A hot object, 2 threads: Arc to releasepool",
+            "at least 8 times as fast",
+            8.0,
+            true,
+            97.0,
+            None,
+        ),
+        verdict(
+            "Handing over, 2 threads: releasepool to crossbeam-channel",
+            "at most 1.2 times as long",
+            1.2,
+            false,
+            1.58,
+            Some("Each object is checked when it changes threads."),
+        ),
+    ];
+    Results {
+        quick: true,
+        targets,
+        baseline: Some("before.json".to_owned()),
+        ..results(vec![slots(), handoff(), counts()])
+    }
+}

@@ -62,9 +62,10 @@ fn standing_cell(out: &mut String, label: &str, standing: Option<&Standing>, loo
         } else {
             ""
         };
+        let one = if standing.threads == 1 { " one" } else { "" };
         put!(
             out,
-            "<span class=\"threads\">{}{over}</span> <span class=\"best\"><b>{}</b> {}</span> {}",
+            "<span class=\"threads{one}\">{}{over}</span> <span class=\"best\"><b>{}</b> {}</span> {}",
             counted(standing.threads, "thread"),
             named(best, looks),
             time(best.time.median),
@@ -130,12 +131,15 @@ pub fn targets(results: &Results) -> String {
              <td role=\"cell\" data-label=\"Asked\">{}</td>\
              <td role=\"cell\" data-label=\"Measured\"><b>{}</b> <span class=\"more\">{}</span></td>\
              <td role=\"cell\" data-label=\"Result\"><span class=\"word {class}\">{word}</span></td>\
-             <td role=\"cell\" data-label=\"Remark\">{}</td></tr>\n",
+             <td role=\"cell\" data-label=\"Remark\"{}</td></tr>\n",
             escape(&verdict.what),
             escape(&verdict.asked),
             number(verdict.measured.median),
             spread(verdict.measured),
-            escape(verdict.remark.as_deref().unwrap_or("–")),
+            match &verdict.remark {
+                Some(remark) => format!(">{}", escape(remark)),
+                None => " class=\"nothing\">–".to_owned(),
+            },
         );
     }
     out.push_str("</tbody>\n</table>\n");
@@ -178,7 +182,8 @@ fn change_text(point: &Point) -> String {
 fn ratio_text(ratio: Option<Figure>) -> String {
     match ratio {
         Some(ratio) if ratio.median.is_finite() => {
-            format!("× {} {}", number(ratio.median), spread(ratio))
+            let (median, spread) = (number(ratio.median), spread(ratio));
+            format!("× {median} <span class=\"more\">{spread}</span>")
         }
         _ => "× none".to_owned(),
     }
@@ -211,14 +216,15 @@ fn point_cell(out: &mut String, series: &Series, threads: usize, first: bool, ba
 /// All figures of a scenario.
 pub fn figures(scenario: &Scenario, looks: &Looks, baseline: bool) -> String {
     let instructions = |series: &Series| series.points.iter().find_map(|p| p.instructions);
+    let mut points = scenario.series.iter().flat_map(|series| &series.points);
+    let has_before = points.any(|point| point.before.is_some());
     let has_instructions = scenario.series.iter().any(|s| instructions(s).is_some());
     let title = escape(&scenario.title);
     let mut out = String::new();
     put!(
         out,
         "<details>\n<summary>All figures of “{title}”</summary>\n\
-         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All figures of {title}\">\n\
-         <table class=\"figures\">\n<caption>Nanoseconds per operation: <b>median</b> (quartiles)"
+         <p class=\"more\">Nanoseconds per operation: <b>median</b> (quartiles)"
     );
     if let [first, _, ..] = &scenario.series[..] {
         put!(
@@ -227,7 +233,14 @@ pub fn figures(scenario: &Scenario, looks: &Looks, baseline: bool) -> String {
             escape(&first.implementation)
         );
     }
-    out.push_str("</caption>\n<thead><tr><th scope=\"col\">Implementation</th>");
+    if baseline && !has_before {
+        out.push_str(". Not in the baseline");
+    }
+    put!(
+        out,
+        ".</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All figures of {title}\">\n\
+         <table class=\"figures\">\n<thead><tr><th scope=\"col\">Implementation</th>"
+    );
     for threads in thread_counts(scenario) {
         let over = if is_oversubscribed(scenario, threads) {
             "<span class=\"line more\">more than processors</span>"
@@ -260,7 +273,7 @@ pub fn figures(scenario: &Scenario, looks: &Looks, baseline: bool) -> String {
         }
         out.push_str("</th>\n");
         for threads in thread_counts(scenario) {
-            point_cell(&mut out, series, threads, at == 0, baseline);
+            point_cell(&mut out, series, threads, at == 0, baseline && has_before);
         }
         if has_instructions {
             let count = instructions(series).map_or("–".to_owned(), number);

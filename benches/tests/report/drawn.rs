@@ -1,14 +1,17 @@
 //! What a browser makes of the page.
 
 use super::browser::{Browser, decoded, installed};
-use super::fixture::sample;
+use super::fixture::{crowded, sample};
 use releasepool_benches::report::html;
+use releasepool_benches::results::Results;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
 const WIDE: u32 = 1280;
+/// The names are beside the lines, with hardly enough room.
+const MIDDLE: u32 = 840;
 const NARROW: u32 = 420;
 
 /// Pairs of texts that overlap, texts beyond the edge, and texts that can hardly be read.
@@ -23,9 +26,19 @@ const TEXTS: &str = r#"() => {
         return (high + 0.05) / (low + 0.05);
     };
     const ground = getComputedStyle(document.body).backgroundColor;
+    const behind = thing => {
+        const colour = getComputedStyle(thing).backgroundColor;
+        return colour === 'rgba(0, 0, 0, 0)' ? behind(thing.parentElement) : colour;
+    };
     const bad = [];
     if (document.documentElement.scrollWidth > innerWidth) {
         bad.push('the page is wider than the window');
+    }
+    for (const thing of document.querySelectorAll('body :not(svg *)')) {
+        const says = [...thing.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+        if (says && contrast(getComputedStyle(thing).color, behind(thing)) < 4.5) {
+            bad.push(`“${thing.textContent}” can hardly be read`);
+        }
     }
     for (const svg of document.querySelectorAll('svg')) {
         const texts = [...svg.querySelectorAll('text')].filter(t => t.getClientRects().length);
@@ -135,20 +148,30 @@ fn a_browser_draws_every_line() {
     };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
     fs::create_dir_all(&folder).expect("a folder");
-    let page = folder.join("report.html");
-    fs::write(&page, html(&sample())).expect("the page is written");
+    let write = |name: &str, results: &Results| {
+        let file = folder.join(name);
+        fs::write(&file, html(results)).expect("the page is written");
+        file
+    };
+    let page = write("report.html", &sample());
+    let crowd = write("crowded.html", &crowded());
     let mut browser = Browser::start(&program, &folder);
     for scheme in ["light", "dark"] {
-        for (width, name) in [(NARROW, "narrow"), (WIDE, "wide")] {
+        for (width, name) in [(NARROW, "narrow"), (MIDDLE, "middle"), (WIDE, "wide")] {
             browser.look(width, scheme, "screen");
-            browser.open(&page);
-            let bad = browser.ask(TEXTS);
-            save(&mut browser, &folder.join(format!("{scheme}-{name}.png")));
-            assert_eq!(bad, json!([]), "{scheme}, {name}");
+            for (page, prefix) in [(&crowd, "crowded-"), (&page, "")] {
+                browser.open(page);
+                browser
+                    .ask("() => document.querySelectorAll('details').forEach(d => d.open = true)");
+                let name = format!("{prefix}{scheme}-{name}.png");
+                save(&mut browser, &folder.join(&name));
+                assert_eq!(browser.ask(TEXTS), json!([]), "{name}");
+            }
         }
         each_is_drawn(&mut browser);
     }
     browser.look(WIDE, "light", "print");
+    browser.open(&page);
     let tables = browser.ask(
         "() => [...document.querySelectorAll('.figures')].map(t => t.getBoundingClientRect().height > 50)",
     );

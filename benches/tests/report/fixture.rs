@@ -209,3 +209,32 @@ pub fn sample() -> Results {
         ..results(vec![slots(), handoff(), counts()])
     }
 }
+
+/// Much at once: names that are long, lines that are close together or far apart, many
+/// of them, and one number of threads only.
+pub fn crowded() -> Results {
+    let many = |count: usize, medians: fn(f64) -> Vec<f64>| {
+        let role = |at| if at == 0 { Role::Ours } else { Role::Peer };
+        let name = |at| format!("implementation number {at} of very many, and of a long name");
+        let of = |at| series(&name(at), role(at), &medians(at as f64));
+        (0..count).map(of).collect()
+    };
+    let close = |at: f64| {
+        [10.0, 11.0, 12.0, 13.0]
+            .map(|time| time + at / 50.0)
+            .to_vec()
+    };
+    let wide = |at: f64| [0.3, 5.0, 1e3, 1e5].map(|time| time * (1.0 + at)).to_vec();
+    let one = |at: f64| vec![4.0 + at];
+    let threads = |at: f64| {
+        (0..8)
+            .map(|doubled| 2.0 + at + f64::from(doubled))
+            .collect()
+    };
+    results(vec![
+        scenario("close", "Close together", "All are even.", many(15, close)),
+        scenario("wide", "Five decades", "All are far apart.", many(3, wide)),
+        scenario("one", "One thread", "There is one only.", many(4, one)),
+        scenario("threads", "Many threads", "Up to 128.", many(24, threads)),
+    ])
+}

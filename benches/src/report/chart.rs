@@ -208,7 +208,6 @@ impl<'r> Plot<'r> {
         let places = apart(&wanted, NAME_GAP, TOP, self.bottom);
         out.push_str("<g class=\"names\">\n");
         for ((line, (x, y)), place) in named.iter().zip(ends).zip(places) {
-            let class = line.look.class();
             let name = escape(&shortened(&line.series.implementation, MOST_NAME));
             let from = if is_level(line) {
                 x + 4.0
@@ -217,11 +216,15 @@ impl<'r> Plot<'r> {
             };
             put!(
                 out,
-                "<path class=\"leader {class}\" d=\"M{from:.1},{y:.1}H{:.1}L{:.1},{place:.1}H{:.1}\"/>\n\
-                 <text class=\"name {class}\" x=\"{NAMES}\" y=\"{:.1}\">{name}</text>\n",
+                "<g class=\"{}\"><path class=\"leader\" d=\"M{from:.1},{y:.1}H{:.1}L{:.1},{place:.1}H{:.1}\"/>\n\
+                 <path class=\"marker\" d=\"{}\"/>\n\
+                 <text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{name}</text></g>\n",
+                line.look.class(),
                 RIGHT.max(from),
-                NAMES - 9.0,
-                NAMES - 4.0,
+                NAMES - 17.0,
+                NAMES - 12.0,
+                line.look.marker(NAMES - 3.0, place),
+                NAMES + 8.0,
                 place + 4.5,
             );
         }

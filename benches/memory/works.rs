@@ -120,6 +120,8 @@ impl<M: Memory> Live<M> {
         }
     }
 
+    // Inlined, for all: by memory a result costs more than some of them do.
+    #[inline(always)]
     fn one_more(&mut self, seed: u64) -> (NonNull<u8>, Layout) {
         let (least, most) = (*self.sizes.start(), *self.sizes.end());
         let layout = layout(least + self.random.below(most - least + 1));
@@ -133,6 +135,7 @@ impl<M: Memory> Live<M> {
         }
     }
 
+    #[inline(always)]
     pub fn replace_one(&mut self, seed: u64) {
         let at = self.random.below(self.blocks.len());
         let (block, layout) = self.blocks[at];

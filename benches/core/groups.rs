@@ -1,8 +1,11 @@
 //! Criterion's groups: to follow a workload over time.
 
-use super::workloads::*;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, measurement::WallTime};
+use releasepool_benches::chain::*;
 use releasepool_benches::crew;
+use releasepool_benches::objects::*;
+use releasepool_benches::pooled::*;
+use releasepool_benches::references::*;
 use releasepool_benches::workload::Workload;
 use std::time::Duration;
 

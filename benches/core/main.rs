@@ -5,12 +5,14 @@
 //! See README.md.
 
 mod groups;
-mod workloads;
 
+use releasepool_benches::chain::*;
 use releasepool_benches::contest::Effort;
+use releasepool_benches::objects::*;
+use releasepool_benches::pooled::*;
+use releasepool_benches::references::*;
 use releasepool_benches::table::{self, Row, Target};
 use releasepool_benches::workload::Workload;
-use workloads::*;
 
 fn pool_rows<P: Payload>(rows: &mut Vec<Row>) {
     for batch in [10, POOL, 100_000] {

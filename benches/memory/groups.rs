@@ -1,11 +1,12 @@
 //! Criterion's groups: to follow a work over time.
 
 use crate::contestants::Contestant;
-use crate::objects::{by_autorelease, by_create, in_blocks};
+use crate::objects::in_blocks;
 use crate::works::Work;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, measurement::WallTime};
 use releasepool_benches::crew;
 use releasepool_benches::objects::{POOL, Plain, arc_in_a_vec, free_list_and_array};
+use releasepool_benches::pooled::{by_autorelease, by_create};
 use releasepool_benches::workload::Workload;
 use std::time::Duration;
 

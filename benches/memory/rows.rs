@@ -1,9 +1,10 @@
 //! What is compared with what, and what is asked of it.
 
 use crate::contestants::{Contestant, Role};
-use crate::objects::{by_autorelease, by_create, in_blocks};
+use crate::objects::in_blocks;
 use crate::works::Work;
 use releasepool_benches::objects::{POOL, Plain, arc_in_a_vec, free_list_and_array};
+use releasepool_benches::pooled::{by_autorelease, by_create};
 use releasepool_benches::table::{Row, Target};
 
 /// All that can do the work, ours against each of the others.

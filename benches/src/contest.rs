@@ -67,7 +67,9 @@ pub struct Figure {
 }
 
 impl Figure {
-    fn of(mut values: Vec<f64>) -> Self {
+    /// # Panics
+    /// If there are none.
+    pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let at = |part: usize| values[(values.len() - 1) * part / 4];
         Self {
@@ -82,6 +84,11 @@ impl Samples {
     /// Nanoseconds per operation.
     pub fn time(&self) -> Figure {
         Figure::of(self.0.clone())
+    }
+
+    /// How many.
+    pub fn rounds(&self) -> usize {
+        self.0.len()
     }
 
     /// How many times as long as `other` it took.

@@ -3,23 +3,30 @@
 use crate::workload::{Workload, timed};
 use std::hint::black_box;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// 48 bytes.
-pub trait Payload: 'static {
+pub trait Payload: Send + Sync + 'static {
     /// For people.
     const KIND: &str;
     /// Different for different seeds.
     fn new(seed: u64) -> Self;
+    /// Looks at it.
+    fn touch(&self);
 }
 
 /// Nothing to do at the end.
-pub struct Plain(#[expect(dead_code, reason = "there to be written")] [u64; 6]);
+pub struct Plain([u64; 6]);
 
 impl Payload for Plain {
     const KIND: &str = "no destructor";
     #[inline]
     fn new(seed: u64) -> Self {
         Self([seed; 6])
+    }
+    #[inline]
+    fn touch(&self) {
+        black_box(self.0[1]);
     }
 }
 
@@ -32,12 +39,72 @@ impl Payload for Dropping {
     fn new(seed: u64) -> Self {
         Self([seed; 6])
     }
+    #[inline]
+    fn touch(&self) {
+        black_box(self.0[1]);
+    }
 }
 
 impl Drop for Dropping {
     #[inline]
     fn drop(&mut self) {
         black_box(self.0[0]);
+    }
+}
+
+/// One that is counted, and notices if something is written over it.
+pub struct Counted([u64; 6]);
+
+static MADE: AtomicU64 = AtomicU64::new(0);
+static DESTROYED: AtomicU64 = AtomicU64::new(0);
+static PEAK: AtomicU64 = AtomicU64::new(0);
+
+impl Payload for Counted {
+    const KIND: &str = "counted";
+    fn new(seed: u64) -> Self {
+        let made = MADE.fetch_add(1, Ordering::Relaxed) + 1;
+        let alive = made.saturating_sub(DESTROYED.load(Ordering::Relaxed));
+        PEAK.fetch_max(alive, Ordering::Relaxed);
+        Self([seed; 6])
+    }
+    fn touch(&self) {
+        assert_eq!(self.0[0], self.0[5], "overwritten");
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        assert!(self.0.iter().all(|seed| *seed == self.0[0]), "overwritten");
+        DESTROYED.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What became of the [`Counted`] ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Count {
+    /// How many there were.
+    pub made: u64,
+    /// How many are gone.
+    pub destroyed: u64,
+    /// How many were alive at a time, at most.
+    pub peak: u64,
+}
+
+impl Count {
+    /// Begins anew; nobody may make or destroy any meanwhile.
+    pub fn reset() {
+        for count in [&MADE, &DESTROYED, &PEAK] {
+            count.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Since the last [`reset`](Self::reset).
+    pub fn now() -> Self {
+        Self {
+            made: MADE.load(Ordering::Relaxed),
+            destroyed: DESTROYED.load(Ordering::Relaxed),
+            peak: PEAK.load(Ordering::Relaxed),
+        }
     }
 }
 

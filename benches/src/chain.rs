@@ -1,0 +1,79 @@
+//! A chain of nodes that dies, and the same nodes without the chain.
+
+use crate::workload::{Workload, timed_half};
+use releasepool::Ref;
+use std::sync::Arc;
+
+/// Nodes of a long one.
+pub const CHAIN: u64 = 1_000_000;
+
+struct Node<L> {
+    _next: Option<L>,
+    _rest: [u64; 5],
+}
+
+impl<L> Node<L> {
+    fn new(next: Option<L>, seed: u64) -> Self {
+        Self {
+            _next: next,
+            _rest: [seed; 5],
+        }
+    }
+}
+
+struct Link {
+    _to: Ref<Node<Link>>,
+}
+
+impl Link {
+    fn to(next: Option<Self>, seed: u64) -> Self {
+        let _to = Ref::new(Node::new(next, seed));
+        Self { _to }
+    }
+}
+
+/// The nodes die in the order from the newest to the oldest in every one of
+/// these; only their releases are timed.
+pub fn chain(nodes: u64) -> Workload {
+    Workload::new("Ref, each node in the next", nodes, move || {
+        let build = move || {
+            let mut first = None;
+            for seed in 0..nodes {
+                first = Some(Link::to(first, seed));
+            }
+            first
+        };
+        timed_half(build, drop)
+    })
+}
+
+/// The same nodes, in a vector.
+fn unlinked<R: 'static>(
+    name: &'static str,
+    nodes: u64,
+    new: impl Fn(u64) -> R + Copy + Send + Sync + 'static,
+) -> Workload {
+    Workload::new(name, nodes, move || {
+        let build = move || {
+            let mut all: Vec<_> = (0..nodes).map(new).collect();
+            all.reverse();
+            all
+        };
+        timed_half(build, drop)
+    })
+}
+
+/// Ours.
+pub fn ref_nodes(nodes: u64) -> Workload {
+    unlinked("Ref nodes in a Vec", nodes, |seed| Link::to(None, seed))
+}
+
+/// The standard library's.
+pub fn arc_nodes(nodes: u64) -> Workload {
+    struct Shared {
+        _to: Arc<Node<Shared>>,
+    }
+    unlinked("Arc nodes in a Vec", nodes, |seed| Shared {
+        _to: Arc::new(Node::new(None, seed)),
+    })
+}

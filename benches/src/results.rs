@@ -130,7 +130,8 @@ pub struct Verdict {
     pub at_least: bool,
     /// What was measured.
     pub measured: Figure,
-    /// Whether its median keeps the limit.
+    /// Whether its median keeps the limit; where that is for every single call, whether
+    /// all do.
     pub met: bool,
     /// Why not, if that is known.
     pub remark: Option<String>,

@@ -1,0 +1,160 @@
+//! What destroys later: basedrop's collector, and crossbeam-epoch.
+
+use super::{Nested, Pools};
+use basedrop::{Collector, Handle, Shared};
+use crossbeam_epoch::{self as epoch, Guard, Owned};
+use parking_lot::Mutex;
+use releasepool_benches::objects::Payload;
+use std::hint::black_box;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// basedrop's collector. It empties it to the end when it goes.
+#[derive(Default)]
+pub struct Garbage(Mutex<Option<Collector>>);
+
+impl Garbage {
+    pub fn handle(&self) -> Handle {
+        self.0.lock().get_or_insert_with(Collector::new).handle()
+    }
+
+    /// Throws away so many at most.
+    fn collect(collector: &mut Option<Collector>, most: u64) {
+        if let Some(collector) = collector {
+            (0..most).all(|_| collector.collect_one());
+        }
+    }
+
+    pub fn collect_all(&self) {
+        Self::collect(&mut self.0.lock(), u64::MAX);
+    }
+}
+
+impl Drop for Garbage {
+    fn drop(&mut self) {
+        self.collect_all();
+    }
+}
+
+/// Garbage that a thread makes before it waits for another that is collecting.
+const PATIENCE: u64 = 10_000;
+
+/// A vector of basedrop's references. There is one collector; whoever ends a pool
+/// collects as much as it has made, and a bit more, for those that came when somebody
+/// else was collecting.
+pub struct Basedrop<P> {
+    garbage: Arc<Garbage>,
+    handle: Handle,
+    vec: Vec<Shared<P>>,
+    owed: u64,
+}
+
+impl<P> Basedrop<P> {
+    #[inline]
+    fn release_from(&mut self, mark: usize) {
+        self.owed += (self.vec.len() - mark) as u64;
+        black_box(&mut self.vec).truncate(mark);
+        if self.owed == 0 {
+            return;
+        }
+        let collector = if self.owed > PATIENCE {
+            Some(self.garbage.0.lock())
+        } else {
+            self.garbage.0.try_lock()
+        };
+        if let Some(mut collector) = collector {
+            Garbage::collect(&mut collector, 2 * self.owed);
+            self.owed = 0;
+        }
+    }
+}
+
+impl<P: Payload> Pools<P> for Basedrop<P> {
+    const NAME: &str = "basedrop";
+    const NOTE: Option<&str> = Some("a vector of Shared; who ends a pool runs the collector");
+    type Shared = Garbage;
+
+    fn here(shared: &Arc<Garbage>) -> Self {
+        Self {
+            garbage: shared.clone(),
+            handle: shared.handle(),
+            vec: Vec::new(),
+            owed: 0,
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, seed: u64) {
+        let object = Shared::new(&self.handle, P::new(seed));
+        self.vec.push(black_box(object));
+    }
+
+    #[inline]
+    fn drain(&mut self) {
+        self.release_from(0);
+    }
+}
+
+impl<P: Payload> Nested<P> for Basedrop<P> {
+    #[inline]
+    fn nested(&mut self, work: impl FnOnce(&mut Self)) {
+        let mark = self.vec.len();
+        work(self);
+        self.release_from(mark);
+    }
+}
+
+/// Deferred objects for which the collector is asked once: it takes up to eight bags of
+/// 64 at a time, also those of others.
+const ASK: u64 = 256;
+
+/// Pinned for as long as a pool has something; each object is destroyed when all
+/// threads have been unpinned.
+pub struct Epoch<P> {
+    guard: Option<Guard>,
+    owed: u64,
+    objects: PhantomData<P>,
+}
+
+impl<P: Payload> Pools<P> for Epoch<P> {
+    const NAME: &str = "crossbeam-epoch";
+    const NOTE: Option<&str> =
+        Some("defer, pinned once per pool; not counted; destroyed some time after");
+    type Shared = ();
+
+    fn here(_: &Arc<()>) -> Self {
+        Self {
+            guard: None,
+            owed: 0,
+            objects: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, seed: u64) {
+        let guard = self.guard.get_or_insert_with(epoch::pin);
+        let object = black_box(Owned::new(P::new(seed))).into_shared(guard);
+        // SAFETY: it is nowhere else, so that nobody finds it any more.
+        unsafe { guard.defer_destroy(object) };
+        self.owed += 1;
+    }
+
+    #[inline]
+    fn drain(&mut self) {
+        if let Some(mut guard) = self.guard.take() {
+            while self.owed >= ASK {
+                guard.repin();
+                guard.flush();
+                self.owed -= ASK;
+            }
+        }
+    }
+}
+
+/// What is left must not wait for a thread that is asleep.
+impl<P> Drop for Epoch<P> {
+    fn drop(&mut self) {
+        self.guard = None;
+        epoch::pin().flush();
+    }
+}

@@ -1,0 +1,77 @@
+//! What a pool in a pool costs by itself.
+
+use crate::pools::Nested;
+use crate::pools::alone::{Arcs, Cocos, Triomphes};
+use crate::pools::deferred::Basedrop;
+use crate::pools::locked::{ByDashMap, ByMutex};
+use crate::pools::ours::{Autoreleased, Created};
+use crate::scenario::{Scenario, with_pools};
+use releasepool_benches::objects::Payload;
+use releasepool_benches::workload::{Workload, timed};
+use std::sync::Arc;
+
+/// Pools that are opened in a turn, one after the other.
+const POOLS: u64 = 1_000;
+/// Towers that are built in a turn, and how high they are.
+const TOWERS: u64 = 100;
+const HEIGHT: u64 = 8;
+
+fn empty<I: Nested<P>, P: Payload>() -> Workload {
+    let shared = Arc::<I::Shared>::default();
+    Workload::new(I::NAME, POOLS, move || {
+        let mut pools = I::here(&shared);
+        timed(move || {
+            // So that the outer pool is not empty, either.
+            pools.add(0);
+            for _ in 0..POOLS {
+                pools.nested(|_| ());
+            }
+            pools.drain();
+        })
+    })
+}
+
+fn tower<I: Nested<P>, P: Payload>(pools: &mut I, height: u64) {
+    pools.add(height);
+    if height > 1 {
+        pools.nested(|inner| tower(inner, height - 1));
+    }
+}
+
+fn towers<I: Nested<P>, P: Payload>() -> Workload {
+    let shared = Arc::<I::Shared>::default();
+    Workload::new(I::NAME, TOWERS * HEIGHT, move || {
+        let mut pools = I::here(&shared);
+        timed(move || {
+            for _ in 0..TOWERS {
+                pools.nested(|pools| tower(pools, HEIGHT));
+            }
+        })
+    })
+}
+
+pub fn all() -> [Scenario; 2] {
+    [
+        Scenario {
+            id: "nested-empty",
+            title: "Empty pools in a pool",
+            what: "Each thread opens a pool inside its pool and closes it, with nothing in it. An \
+                   operation is one such pool.",
+            lesson: "",
+            helpers: 0,
+            peak: false,
+            contestants: with_pools!(empty(): Created, Cocos, Arcs, ByMutex, ByDashMap),
+        },
+        Scenario {
+            id: "nested-deep",
+            title: "Pools in pools, 8 deep, an object in each",
+            what: "Each thread opens a pool, makes an object in it, opens a pool in that, and so on \
+                   until 8 are open; then all are closed. An operation is one pool and its object.",
+            lesson: "",
+            helpers: 0,
+            peak: false,
+            contestants: with_pools!(towers(): Created, Autoreleased, Cocos, Arcs, Triomphes, ByMutex,
+                ByDashMap, Basedrop),
+        },
+    ]
+}

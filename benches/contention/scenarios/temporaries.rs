@@ -1,0 +1,104 @@
+//! Objects that live for one frame.
+
+use crate::pools::alone::{Arcs, Boxes, Cocos, Triomphes};
+use crate::pools::deferred::{Basedrop, Epoch};
+use crate::pools::locked::{ByDashMap, ByMutex, Global};
+use crate::pools::ours::{Autoreleased, Created};
+use crate::pools::{Nested, Pools};
+use crate::scenario::{Scenario, with_pools};
+use releasepool_benches::objects::Payload;
+use releasepool_benches::workload::{Workload, timed};
+use std::sync::Arc;
+
+/// Objects of a frame, in the scenario with pools in pools and in that without.
+const FRAME: u64 = 1_000;
+/// Of these in a pool.
+const INNER: u64 = 10;
+
+fn frames<I: Pools<P>, P: Payload>(batch: u64) -> Workload {
+    let shared = Arc::<I::Shared>::default();
+    Workload::new(I::NAME, batch, move || {
+        let mut pools = I::here(&shared);
+        timed(move || {
+            for seed in 0..batch {
+                pools.add(seed);
+            }
+            pools.drain();
+        })
+    })
+}
+
+fn frames_of_pools<I: Nested<P>, P: Payload>() -> Workload {
+    let shared = Arc::<I::Shared>::default();
+    Workload::new(I::NAME, FRAME, move || {
+        let mut pools = I::here(&shared);
+        timed(move || {
+            for _ in 0..FRAME / INNER {
+                pools.nested(|pools| {
+                    for seed in 0..INNER {
+                        pools.add(seed);
+                    }
+                });
+            }
+            pools.drain();
+        })
+    })
+}
+
+fn in_batches(
+    batch: u64,
+    id: &'static str,
+    title: &'static str,
+    what: &'static str,
+    lesson: &'static str,
+) -> Scenario {
+    Scenario {
+        id,
+        title,
+        what,
+        lesson,
+        helpers: 0,
+        peak: true,
+        contestants: with_pools!(frames(batch): Created, Autoreleased, Cocos, Boxes, Arcs, Triomphes,
+            Global, ByMutex, ByDashMap, Basedrop, Epoch),
+    }
+}
+
+pub fn all() -> Vec<Scenario> {
+    vec![
+        in_batches(
+            10,
+            "temporaries-10",
+            "Temporaries, 10 to a pool",
+            "Each thread makes 10 objects of 48 bytes, leaves them to its pool, and drains it. \
+             An operation is one object: made, left to the pool, destroyed.",
+            "",
+        ),
+        in_batches(
+            FRAME,
+            "temporaries-1000",
+            "Temporaries, 1,000 to a pool",
+            "The same with 1,000 objects before each drain: a frame of a game.",
+            "",
+        ),
+        in_batches(
+            100_000,
+            "temporaries-100000",
+            "Temporaries, 100,000 to a pool",
+            "The same with 100,000 objects before each drain: more than the caches hold.",
+            "",
+        ),
+        Scenario {
+            id: "temporaries-nested",
+            title: "Temporaries, 10 to a pool in a pool",
+            what: "Each thread makes 1,000 objects in a frame, in 100 pools one after the other \
+                   inside the pool of the frame. An operation is one object; at most 10 are alive \
+                   at a time, where temporaries-1000 has 1,000.",
+            lesson: "",
+            helpers: 0,
+            peak: true,
+            contestants: with_pools!(frames_of_pools(): Created, Autoreleased, Cocos, Boxes, Arcs,
+                Triomphes, ByMutex, ByDashMap, Basedrop),
+        },
+    ]
+}

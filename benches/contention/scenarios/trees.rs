@@ -1,0 +1,155 @@
+//! Deep structures that are dropped at once.
+
+use crate::pools::ours::{BLOCKS, GLOBAL};
+use crate::scenario::{Scenario, contestant};
+use basedrop::{Collector, Handle, Shared};
+use releasepool::{BlockAllocator, Ref};
+use releasepool_benches::objects::Payload;
+use releasepool_benches::results::Role;
+use releasepool_benches::workload::{Workload, timed_half};
+use std::rc::Rc;
+use std::sync::Arc;
+use triomphe::Arc as Triomphe;
+
+/// From the root to the deepest node.
+const DEPTH: u64 = 20_000;
+/// Each has a leaf beside the next.
+const NODES: u64 = 2 * DEPTH;
+
+/// A tree of nodes that `new` makes out of a seed, the next node and a leaf.
+fn grow<L>(new: impl Fn(u64, Option<L>, Option<L>) -> L) -> Option<L> {
+    let mut root = None;
+    for seed in 0..DEPTH {
+        let leaf = new(seed, None, None);
+        root = Some(new(seed, root, Some(leaf)));
+    }
+    root
+}
+
+/// Trees that `make` builds, which is not timed, and that are dropped.
+fn trees<L: 'static>(make: impl Fn() -> Option<L> + Copy + Send + Sync + 'static) -> Workload {
+    Workload::new("", NODES, move || timed_half(make, drop))
+}
+
+/// Nothing special to do.
+struct RefNode<P: 'static> {
+    _value: P,
+    _next: Option<Ref<Self>>,
+    _leaf: Option<Ref<Self>>,
+}
+
+impl<P: Payload> RefNode<P> {
+    fn new(seed: u64, _next: Option<Ref<Self>>, _leaf: Option<Ref<Self>>) -> Self {
+        Self {
+            _value: P::new(seed),
+            _next,
+            _leaf,
+        }
+    }
+}
+
+fn in_blocks<P: Payload>() -> Workload {
+    trees(|| {
+        let blocks = BlockAllocator::process();
+        grow(|seed, next, leaf| Ref::new_in(RefNode::<P>::new(seed, next, leaf), &blocks))
+    })
+}
+
+fn refs<P: Payload>() -> Workload {
+    trees(|| grow(|seed, next, leaf| Ref::new(RefNode::<P>::new(seed, next, leaf))))
+}
+
+/// Nodes of others that would overflow the stack if they did not drop what is next in
+/// a loop, as one writes it by hand.
+macro_rules! by_hand {
+    ($node:ident, $trees:ident, $pointer:ident, $taken:expr) => {
+        struct $node<P: Payload> {
+            _value: P,
+            next: Option<$pointer<Self>>,
+            _leaf: Option<$pointer<Self>>,
+        }
+
+        impl<P: Payload> Drop for $node<P> {
+            fn drop(&mut self) {
+                let mut next = self.next.take();
+                while let Some(mut node) = next.and_then($taken) {
+                    next = node.next.take();
+                }
+            }
+        }
+
+        fn $trees<P: Payload>() -> Workload {
+            trees(|| {
+                grow(|seed, next, _leaf| {
+                    $pointer::new($node::<P> {
+                        _value: P::new(seed),
+                        next,
+                        _leaf,
+                    })
+                })
+            })
+        }
+    };
+}
+
+by_hand!(ArcNode, arcs, Arc, Arc::into_inner);
+by_hand!(RcNode, rcs, Rc, Rc::into_inner);
+by_hand!(BoxNode, boxes, Box, Some);
+by_hand!(TriompheNode, triomphes, Triomphe, |node| {
+    Triomphe::try_unwrap(node).ok()
+});
+
+/// Goes to the collector, its children when that comes to it.
+struct SharedNode<P: Payload> {
+    _value: P,
+    _next: Option<Shared<Self>>,
+    _leaf: Option<Shared<Self>>,
+}
+
+fn basedrop<P: Payload>() -> Workload {
+    fn tree<P: Payload>(handle: &Handle) -> Option<Shared<SharedNode<P>>> {
+        grow(|seed, _next, _leaf| {
+            let _value = P::new(seed);
+            let node = SharedNode {
+                _value,
+                _next,
+                _leaf,
+            };
+            Shared::new(handle, node)
+        })
+    }
+    Workload::new("", NODES, || {
+        let mut collector = Collector::new();
+        let handle = collector.handle();
+        timed_half(
+            move || tree::<P>(&handle),
+            move |root| {
+                drop(root);
+                collector.collect();
+            },
+        )
+    })
+}
+
+pub fn scenario() -> Scenario {
+    const BY_HAND: &str = "a destructor by hand that drops the next node in a loop";
+    Scenario {
+        id: "trees",
+        title: "Deep trees dropped",
+        what: "Each thread builds a tree of 40,000 nodes, 20,000 deep, each with a leaf beside the next; \
+               building is not timed. Then it drops the root. An operation is one node destroyed.",
+        lesson: "",
+        helpers: 0,
+        peak: false,
+        contestants: vec![
+            contestant!(BLOCKS, Role::Ours, in_blocks()).note("no destructor by hand"),
+            contestant!(GLOBAL, Role::Ours, refs()).note("no destructor by hand"),
+            contestant!("Rc", Role::Reference, rcs()).note(BY_HAND),
+            contestant!("Box", Role::Reference, boxes()).note(BY_HAND),
+            contestant!("Arc", Role::Peer, arcs()).note(BY_HAND),
+            contestant!("triomphe", Role::Peer, triomphes()).note(BY_HAND),
+            contestant!("basedrop", Role::Peer, basedrop())
+                .note("no destructor by hand; a collector for each thread, which it runs"),
+        ],
+    }
+}

@@ -75,7 +75,7 @@ pub fn check(scenarios: &[Scenario]) -> Result<Peaks, String> {
             for threads in 1..=most {
                 let what = |error: String| {
                     let name = contestant.name;
-                    format!("{}, {name}, {threads} threads: {error}", scenario.id)
+                    format!("{}, {name}, threads: {threads}: {error}", scenario.id)
                 };
                 let count = count(contestant, threads).map_err(what)?;
                 let expected = &mut expected[threads - 1];

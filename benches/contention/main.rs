@@ -157,6 +157,7 @@ fn run(options: &Options) -> Result<(), Failure> {
 
     let machine = machine::describe();
     tables::machine(&machine);
+    eprintln!("checking that all do the same work");
     let peaks = check::check(&scenarios)
         .map_err(|error| Failure::Run(format!("not the same work: {error}")))?;
     println!("\nChecked: all do the same work, and destroy as many objects as they make.");
@@ -189,8 +190,10 @@ fn measure_all(
     peaks: &check::Peaks,
     results: &mut Results,
 ) {
-    /// What a row of the targets takes, beside an entry of a scenario.
-    const TARGET: f64 = 5.0;
+    /// What a row of the targets takes, and the counting of instructions, beside an
+    /// entry of a scenario.
+    const TARGET: f64 = 12.0;
+    const COUNT: f64 = 10.0;
     let plan = Plan::new(options.quick, options.threads.clone());
     let with_targets = options.targets || !options.filtered();
     let with_instructions =
@@ -201,12 +204,17 @@ fn measure_all(
             }
             available
         };
+    let counted = |scenario: &Scenario| with_instructions && instructions::countable(scenario);
+    let to_count = |scenario: &&Scenario| counted(scenario);
+    let to_count: Vec<_> = scenarios.iter().filter(to_count).collect();
+    let count_weight = |scenario: &Scenario| COUNT * scenario.contestants.len() as f64;
     let steps: Vec<_> = scenarios.iter().flat_map(|s| plan.steps(s)).collect();
     let target_steps = if with_targets { targets::steps() } else { 0 };
-    let weight = steps.iter().map(measure::Step::weight).sum::<f64>();
     let mut progress = Progress::new(
-        steps.len() + target_steps,
-        weight + TARGET * target_steps as f64,
+        steps.len() + to_count.len() + target_steps,
+        steps.iter().map(measure::Step::weight).sum::<f64>()
+            + to_count.iter().map(|s| count_weight(s)).sum::<f64>()
+            + TARGET * target_steps as f64,
     );
     for scenario in scenarios {
         let mut series = series(scenario, peaks);
@@ -215,8 +223,10 @@ fn measure_all(
             plan.measure(&step, &mut series);
             progress.advance(step.weight());
         }
-        if with_instructions && instructions::countable(scenario) {
+        if counted(scenario) {
+            progress.step(&format!("{}, instructions", scenario.id));
             count_instructions(scenario, &mut series);
+            progress.advance(count_weight(scenario));
         }
         series.retain(|series| !series.points.is_empty());
         let measured = results::Scenario {
@@ -240,7 +250,8 @@ fn series(scenario: &Scenario, peaks: &check::Peaks) -> Vec<Series> {
     let series = |contestant: &scenario::Contestant| {
         let mut peaks = peaks.iter();
         let peak = peaks.find(|(id, name, _)| *id == scenario.id && *name == contestant.name);
-        let peak = peak.map(|(.., peak)| format!("at most {peak} objects alive at a time"));
+        let peak =
+            peak.map(|(.., peak)| format!("at most {peak} objects alive at a time, by 1 thread"));
         let notes: Vec<_> = contestant
             .note
             .map(str::to_owned)
@@ -272,7 +283,7 @@ fn count_instructions(scenario: &Scenario, series: &mut [Series]) {
 /// Where results are, whatever the options say.
 fn directory() -> PathBuf {
     // Cargo's own directory for this is one below the target directory.
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("../contention")
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("contention")
 }
 
 /// All files that a run leaves.

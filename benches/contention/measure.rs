@@ -40,13 +40,13 @@ impl Plan {
     }
 
     fn effort(&self, step: &Step) -> Effort {
-        // Where threads take turns on a processor, a sample is longer than their turns,
-        // or it would show threads that were alone.
+        // Where threads take turns on a processor, a sample is longer than these turns are,
+        // or it would show threads that were alone on it.
         let (sample, total, least) = match (self.quick, step.oversubscribed) {
             (true, false) => (300, 200, 5),
-            (true, true) => (3_000, 200, 3),
+            (true, true) => (8_000, 200, 4),
             (false, false) => (1_000, 3_000, 15),
-            (false, true) => (10_000, 3_000, 7),
+            (false, true) => (20_000, 3_000, 9),
         };
         Effort {
             sample: Duration::from_micros(sample),

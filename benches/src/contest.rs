@@ -71,7 +71,12 @@ impl Figure {
     /// If there are none.
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
-        let at = |part: usize| values[(values.len() - 1) * part / 4];
+        let at = |part: usize| {
+            let position = (values.len() - 1) * part;
+            let (below, rest) = (position / 4, (position % 4) as f64 / 4.0);
+            let above = (below + 1).min(values.len() - 1);
+            values[below] + (values[above] - values[below]) * rest
+        };
         Self {
             low: at(1),
             median: at(2),
@@ -145,11 +150,12 @@ impl Ring<'_> {
         let mut times = vec![Vec::new(); jobs.len()];
         for round in 0.. {
             // On a busy machine threads wait for each other for long.
-            if id == 0 && round >= self.effort.least && start.elapsed() > self.effort.total * 3 {
+            if id == 0 && round > self.effort.least && start.elapsed() > self.effort.total * 3 {
                 self.rounds.store(0, Ordering::Relaxed);
             }
             self.gate.wait();
-            if round as u64 >= self.rounds.load(Ordering::Relaxed) {
+            // The first one warms up, and is not counted.
+            if round as u64 > self.rounds.load(Ordering::Relaxed) {
                 break;
             }
             for at in order(round, jobs.len()) {
@@ -161,7 +167,9 @@ impl Ring<'_> {
                 let turns = self.turns[at].load(Ordering::Relaxed);
                 let time = self.meetings[at].sample(entry.threads, job, turns);
                 let operations = (turns * entry.workload.operations) as f64;
-                times[at].push(time.as_nanos() as f64 / operations);
+                if round > 0 {
+                    times[at].push(time.as_nanos() as f64 / operations);
+                }
             }
         }
         times

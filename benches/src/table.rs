@@ -72,7 +72,8 @@ impl Row {
 /// Never without its spread.
 pub fn digits(figure: Figure) -> String {
     let Figure { low, median, high } = figure;
-    format!("{median:.2} ({low:.2}..{high:.2})")
+    let decimals = if median < 1_000.0 { 2 } else { 0 };
+    format!("{median:.decimals$} ({low:.decimals$}..{high:.decimals$})")
 }
 
 fn named(entry: &Entry) -> String {

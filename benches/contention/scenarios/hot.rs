@@ -124,7 +124,10 @@ pub fn scenario() -> Scenario {
         title: "One hot object, retained and released by all",
         what: "All threads use the same object: each takes a reference of its own, looks at the \
                object, and lets go of it. An operation is one use.",
-        lesson: "",
+        lesson: "Do not count what many threads use often: leave it to the pool once and copy the \
+                PoolRef. Every counted reference, ours too, costs more with each thread that \
+                counts the same object. A guard of crossbeam-epoch is as cheap, but holds back \
+                the garbage of the whole process, and its pointers need unsafe code.",
         helpers: 0,
         peak: false,
         contestants: vec![

@@ -57,7 +57,9 @@ pub fn all() -> [Scenario; 2] {
             title: "Empty pools in a pool",
             what: "Each thread opens a pool inside its pool and closes it, with nothing in it. An \
                    operation is one such pool.",
-            lesson: "",
+            lesson: "An empty pool costs about as much as a clone and drop of an Arc, takes no \
+                    lock and no memory, whatever other threads do; so open one around every \
+                    iteration. A mark in a vector of one's own is cheaper still.",
             helpers: 0,
             peak: false,
             contestants: with_pools!(empty(): Created, Cocos, Arcs, ByMutex, ByDashMap),
@@ -67,7 +69,9 @@ pub fn all() -> [Scenario; 2] {
             title: "Pools in pools, 8 deep, an object in each",
             what: "Each thread opens a pool, makes an object in it, opens a pool in that, and so on \
                    until 8 are open; then all are closed. An operation is one pool and its object.",
-            lesson: "",
+            lesson: "A pool for a single object costs more than the object: here vectors are \
+                    ahead of releasepool, those of Cocos2d-x too. Open pools around batches, not \
+                    around single objects. Stacks behind a lock are behind all the same.",
             helpers: 0,
             peak: false,
             contestants: with_pools!(towers(): Created, Autoreleased, Cocos, Arcs, Triomphes, ByMutex,

@@ -64,7 +64,7 @@ impl<P, const BLOCKS: bool> Pool<P, BLOCKS> {
 }
 
 impl<P: Payload, const BLOCKS: bool> Sender for Pool<P, BLOCKS> {
-    #[inline]
+    #[inline(always)]
     fn hand(&mut self, seed: u64) {
         let object = Handed::<P>::new(seed, self.gauge);
         if BLOCKS {
@@ -74,7 +74,7 @@ impl<P: Payload, const BLOCKS: bool> Sender for Pool<P, BLOCKS> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn flush(&mut self) {
         self.pool.drain_on(&self.to);
     }
@@ -110,7 +110,7 @@ impl<P: Payload> Handing<P> for Pages<P> {
 pub struct Messenger<P>(ThreadHandle, &'static Gauge, PhantomData<P>);
 
 impl<P: Payload> Sender for Messenger<P> {
-    #[inline]
+    #[inline(always)]
     fn hand(&mut self, seed: u64) {
         self.0.release(Ref::new(Handed::<P>::new(seed, self.1)));
     }
@@ -159,7 +159,7 @@ fn ui_of_channel<T: Send + 'static>() -> (Ui, crossbeam_channel::Sender<T>) {
 pub struct ToChannel<P>(crossbeam_channel::Sender<Arc<Handed<P>>>, &'static Gauge);
 
 impl<P: Payload> Sender for ToChannel<P> {
-    #[inline]
+    #[inline(always)]
     fn hand(&mut self, seed: u64) {
         let object = Arc::new(Handed::new(seed, self.1));
         self.0.send(object).expect("the UI thread is there");
@@ -189,12 +189,12 @@ pub struct InVectors<P> {
 }
 
 impl<P: Payload> Sender for InVectors<P> {
-    #[inline]
+    #[inline(always)]
     fn hand(&mut self, seed: u64) {
         self.batch.push(Arc::new(Handed::new(seed, self.gauge)));
     }
 
-    #[inline]
+    #[inline(always)]
     fn flush(&mut self) {
         let empty = Vec::with_capacity(self.batch.len());
         let batch = mem::replace(&mut self.batch, empty);
@@ -223,7 +223,7 @@ impl<P: Payload> Handing<P> for Vectors<P> {
 pub struct ToLocked<P>(Arc<Mutex<Batch<P>>>, &'static Gauge);
 
 impl<P: Payload> Sender for ToLocked<P> {
-    #[inline]
+    #[inline(always)]
     fn hand(&mut self, seed: u64) {
         let object = Arc::new(Handed::new(seed, self.1));
         self.0.lock().push(object);
@@ -258,7 +258,7 @@ impl<P: Payload> Handing<P> for Locked<P> {
 pub struct ToCollector<P>(Handle, &'static Gauge, PhantomData<P>);
 
 impl<P: Payload> Sender for ToCollector<P> {
-    #[inline]
+    #[inline(always)]
     fn hand(&mut self, seed: u64) {
         drop(Shared::new(&self.0, Handed::<P>::new(seed, self.1)));
     }
@@ -289,12 +289,12 @@ pub struct Kept<P>(PhantomData<P>);
 pub struct Own<P>(Vec<Box<Handed<P>>>, &'static Gauge);
 
 impl<P: Payload> Sender for Own<P> {
-    #[inline]
+    #[inline(always)]
     fn hand(&mut self, seed: u64) {
         self.0.push(Box::new(Handed::new(seed, self.1)));
     }
 
-    #[inline]
+    #[inline(always)]
     fn flush(&mut self) {
         self.0.clear();
     }

@@ -1,4 +1,6 @@
 //! A thread's pools, by each implementation that has something like them.
+//!
+//! All is inlined by force, so that no one pays for a call that others are spared.
 
 pub mod alone;
 pub mod deferred;

@@ -39,7 +39,7 @@ pub struct Handed<P> {
 }
 
 impl<P: Payload> Handed<P> {
-    #[inline]
+    #[inline(always)]
     pub fn new(seed: u64, gauge: &'static Gauge) -> Self {
         let _value = P::new(seed);
         Self { _value, gauge }
@@ -47,7 +47,7 @@ impl<P: Payload> Handed<P> {
 }
 
 impl<P> Drop for Handed<P> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         self.gauge.destroyed.fetch_add(1, Ordering::Release);
     }

@@ -14,21 +14,21 @@ pub trait Pointer<P>: Sized + 'static {
 }
 
 impl<P: Payload> Pointer<P> for Arc<P> {
-    #[inline]
+    #[inline(always)]
     fn to(value: P) -> Self {
         Self::new(value)
     }
 }
 
 impl<P: Payload> Pointer<P> for triomphe::Arc<P> {
-    #[inline]
+    #[inline(always)]
     fn to(value: P) -> Self {
         Self::new(value)
     }
 }
 
 impl<P: Payload> Pointer<P> for Box<P> {
-    #[inline]
+    #[inline(always)]
     fn to(value: P) -> Self {
         Self::new(value)
     }
@@ -42,7 +42,7 @@ impl<R> Kept<R> {
         Self(Vec::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn add<P>(&mut self, value: P)
     where
         R: Pointer<P>,
@@ -50,7 +50,7 @@ impl<R> Kept<R> {
         self.0.push(black_box(R::to(value)));
     }
 
-    #[inline]
+    #[inline(always)]
     fn release_from(&mut self, mark: usize) {
         black_box(&mut self.0).truncate(mark);
     }
@@ -71,19 +71,19 @@ macro_rules! kept {
                 Self(Kept::new())
             }
 
-            #[inline]
+            #[inline(always)]
             fn add(&mut self, seed: u64) {
                 self.0.add(P::new(seed));
             }
 
-            #[inline]
+            #[inline(always)]
             fn drain(&mut self) {
                 self.0.release_from(0);
             }
         }
 
         impl<P: Payload> Nested<P> for $kind<P> {
-            #[inline]
+            #[inline(always)]
             fn nested(&mut self, work: impl FnOnce(&mut Self)) {
                 let mark = self.0.0.len();
                 work(self);
@@ -124,7 +124,7 @@ struct Object<P> {
 }
 
 impl<P> Object<P> {
-    #[inline]
+    #[inline(always)]
     fn make(value: P) -> NonNull<Header> {
         let destroy = Self::destroy;
         let header = Header { count: 1, destroy };
@@ -149,7 +149,7 @@ pub struct Cocos<P> {
 }
 
 impl<P> Cocos<P> {
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, mut objects: Vec<NonNull<Header>>) {
         for object in black_box(&mut objects).drain(..) {
             // SAFETY: the pool's count is still there, and threads have no part in it.
@@ -180,12 +180,12 @@ impl<P: Payload> Pools<P> for Cocos<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, seed: u64) {
         self.current.push(black_box(Object::make(P::new(seed))));
     }
 
-    #[inline]
+    #[inline(always)]
     fn drain(&mut self) {
         let instead = self.spare.pop().unwrap_or_default();
         let objects = mem::replace(&mut self.current, instead);
@@ -194,7 +194,7 @@ impl<P: Payload> Pools<P> for Cocos<P> {
 }
 
 impl<P: Payload> Nested<P> for Cocos<P> {
-    #[inline]
+    #[inline(always)]
     fn nested(&mut self, work: impl FnOnce(&mut Self)) {
         let inner = self.spare.pop().unwrap_or_default();
         self.outer.push(mem::replace(&mut self.current, inner));

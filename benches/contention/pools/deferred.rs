@@ -50,7 +50,7 @@ pub struct Basedrop<P> {
 }
 
 impl<P> Basedrop<P> {
-    #[inline]
+    #[inline(always)]
     fn release_from(&mut self, mark: usize) {
         self.owed += (self.vec.len() - mark) as u64;
         black_box(&mut self.vec).truncate(mark);
@@ -83,20 +83,20 @@ impl<P: Payload> Pools<P> for Basedrop<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, seed: u64) {
         let object = Shared::new(&self.handle, P::new(seed));
         self.vec.push(black_box(object));
     }
 
-    #[inline]
+    #[inline(always)]
     fn drain(&mut self) {
         self.release_from(0);
     }
 }
 
 impl<P: Payload> Nested<P> for Basedrop<P> {
-    #[inline]
+    #[inline(always)]
     fn nested(&mut self, work: impl FnOnce(&mut Self)) {
         let mark = self.vec.len();
         work(self);
@@ -130,7 +130,7 @@ impl<P: Payload> Pools<P> for Epoch<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, seed: u64) {
         let guard = self.guard.get_or_insert_with(epoch::pin);
         let object = black_box(Owned::new(P::new(seed))).into_shared(guard);
@@ -139,7 +139,7 @@ impl<P: Payload> Pools<P> for Epoch<P> {
         self.owed += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     fn drain(&mut self) {
         if let Some(mut guard) = self.guard.take() {
             while self.owed >= ASK {

@@ -30,13 +30,13 @@ impl<P: Payload> Pools<P> for Global<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, seed: u64) {
         let object = black_box(Arc::new(P::new(seed)));
         self.pool.lock().push(object);
     }
 
-    #[inline]
+    #[inline(always)]
     fn drain(&mut self) {
         mem::swap(&mut self.spare, &mut *self.pool.lock());
         self.spare.clear();
@@ -59,23 +59,23 @@ impl<R> Default for Stack<R> {
 }
 
 impl<R> Stack<R> {
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, r: R) {
         self.current.push(r);
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, instead: Vec<R>) -> Vec<R> {
         mem::replace(&mut self.current, instead)
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, inner: Vec<R>) {
         let outer = mem::replace(&mut self.current, inner);
         self.outer.push(outer);
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self) -> Vec<R> {
         let outer = self.outer.pop().expect("it was entered");
         mem::replace(&mut self.current, outer)
@@ -97,7 +97,7 @@ impl<R: Send + 'static> Map<R> for Locked<R> {
     const NAME: &str = "stacks by thread, mutex";
     const NOTE: &str = "the patch known for Cocos2d-x, without its deadlock";
 
-    #[inline]
+    #[inline(always)]
     fn with<A>(&self, thread: ThreadId, f: impl FnOnce(&mut Stack<R>) -> A) -> A {
         f(self.lock().entry(thread).or_default())
     }
@@ -111,7 +111,7 @@ impl<R: Send + Sync + 'static> Map<R> for DashMap<ThreadId, Stack<R>> {
     const NAME: &str = "stacks by thread, DashMap";
     const NOTE: &str = "an entry looked up for each operation";
 
-    #[inline]
+    #[inline(always)]
     fn with<A>(&self, thread: ThreadId, f: impl FnOnce(&mut Stack<R>) -> A) -> A {
         f(&mut self.entry(thread).or_default())
     }
@@ -129,7 +129,7 @@ pub struct Keyed<P, M: Map<Arc<P>>> {
 }
 
 impl<P, M: Map<Arc<P>>> Keyed<P, M> {
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, mut objects: Vec<Arc<P>>) {
         objects.clear();
         self.spare.push(objects);
@@ -149,13 +149,13 @@ impl<P: Payload, M: Map<Arc<P>>> Pools<P> for Keyed<P, M> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, seed: u64) {
         let object = black_box(Arc::new(P::new(seed)));
         self.map.with(self.me, |stack| stack.add(object));
     }
 
-    #[inline]
+    #[inline(always)]
     fn drain(&mut self) {
         let instead = self.spare.pop().unwrap_or_default();
         let objects = self.map.with(self.me, |stack| stack.take(instead));
@@ -164,7 +164,7 @@ impl<P: Payload, M: Map<Arc<P>>> Pools<P> for Keyed<P, M> {
 }
 
 impl<P: Payload, M: Map<Arc<P>>> Nested<P> for Keyed<P, M> {
-    #[inline]
+    #[inline(always)]
     fn nested(&mut self, work: impl FnOnce(&mut Self)) {
         let inner = self.spare.pop().unwrap_or_default();
         self.map.with(self.me, |stack| stack.enter(inner));

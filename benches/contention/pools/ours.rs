@@ -35,19 +35,19 @@ impl<P: Payload> Pools<P> for Created<P> {
         Self::open()
     }
 
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, seed: u64) {
         black_box(self.pool.create(P::new(seed)));
     }
 
-    #[inline]
+    #[inline(always)]
     fn drain(&mut self) {
         self.pool.drain();
     }
 }
 
 impl<P: Payload> Nested<P> for Created<P> {
-    #[inline]
+    #[inline(always)]
     fn nested(&mut self, work: impl FnOnce(&mut Self)) {
         work(black_box(&mut Self::open()));
     }
@@ -77,19 +77,19 @@ impl<P: Payload> Pools<P> for Autoreleased<P> {
         Self::open()
     }
 
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, seed: u64) {
         black_box(self.pool.autorelease(black_box(Ref::new(P::new(seed)))));
     }
 
-    #[inline]
+    #[inline(always)]
     fn drain(&mut self) {
         self.pool.drain();
     }
 }
 
 impl<P: Payload> Nested<P> for Autoreleased<P> {
-    #[inline]
+    #[inline(always)]
     fn nested(&mut self, work: impl FnOnce(&mut Self)) {
         work(black_box(&mut Self::open()));
     }

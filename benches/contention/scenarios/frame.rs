@@ -51,7 +51,7 @@ macro_rules! in_slot {
                 Self(shared.clone())
             }
 
-            #[inline]
+            #[inline(always)]
             fn touch(&mut self, pools: &$pools<P>) {
                 black_box(&*self.0).load(&pools.pool).touch();
             }
@@ -78,7 +78,7 @@ macro_rules! in_lock {
                 Self(shared.clone())
             }
 
-            #[inline]
+            #[inline(always)]
             fn touch(&mut self, _: &I) {
                 let object = black_box(&*self.0).read().clone();
                 object.touch();
@@ -104,7 +104,7 @@ impl<P: Payload, I: Pools<P>> Source<P, I> for InSwap<P> {
         Self(shared.clone())
     }
 
-    #[inline]
+    #[inline(always)]
     fn touch(&mut self, _: &I) {
         black_box(&*self.0).load().touch();
     }
@@ -135,7 +135,7 @@ impl<P: Payload> Source<P, Basedrop<P>> for InCell<P> {
         Self(shared.clone())
     }
 
-    #[inline]
+    #[inline(always)]
     fn touch(&mut self, _: &Basedrop<P>) {
         black_box(&self.0.cell).get().touch();
     }
@@ -153,7 +153,7 @@ impl<P: Payload> Source<P, Cocos<P>> for Own<P> {
         Self(RefCell::new(Rc::new(P::new(1))))
     }
 
-    #[inline]
+    #[inline(always)]
     fn touch(&mut self, _: &Cocos<P>) {
         let object = black_box(&self.0).borrow().clone();
         object.touch();

@@ -47,3 +47,14 @@ pub fn compare(results: &mut Results, earlier: &Results, name: &str) {
         }
     }
 }
+
+/// Whether nothing but the code is different, as far as one can tell.
+pub fn alike(results: &Results, earlier: &Results) -> bool {
+    let (now, then) = (&results.machine, &earlier.machine);
+    now.processor == then.processor
+        && now.parallelism == then.parallelism
+        && now.toolchain == then.toolchain
+        && now.flags == then.flags
+        && now.allocator == then.allocator
+        && results.quick == earlier.quick
+}

@@ -145,10 +145,10 @@ fn run(options: &Options) -> Result<(), Failure> {
     let start = Instant::now();
     let scenarios = select(options)?;
     let earlier = match &options.baseline {
-        Some(path) => Some((path.display().to_string(), {
-            let wrong = |error| Failure::Input(format!("--baseline: {}: {error}", path.display()));
-            baseline::read(path).map_err(wrong)?
-        })),
+        Some((name, path)) => {
+            let wrong = |error| Failure::Input(format!("--baseline: {name}: {error}"));
+            Some((name, baseline::read(path).map_err(wrong)?))
+        }
         None => None,
     };
     if let Some(path) = &options.json {
@@ -176,6 +176,11 @@ fn run(options: &Options) -> Result<(), Failure> {
         baseline::compare(&mut results, earlier, name);
     }
     tables::changes(&results);
+    if let Some((_, earlier)) = &earlier {
+        if !baseline::alike(&results, earlier) {
+            println!("  The earlier run was of another machine, another build or another length.");
+        }
+    }
     if !results.targets.is_empty() {
         table::conclude(&results.targets);
     }

@@ -40,7 +40,8 @@ pub struct Options {
     pub threads: Vec<usize>,
     pub targets: bool,
     pub instructions: bool,
-    pub baseline: Option<PathBuf>,
+    /// As it was named, and where it is.
+    pub baseline: Option<(String, PathBuf)>,
     pub json: Option<PathBuf>,
 }
 
@@ -80,7 +81,10 @@ fn parse_from(mut parser: Parser) -> Result<Command, lexopt::Error> {
             Arg::Long("threads") => options.threads = threads(&parser.value()?)?,
             Arg::Long("targets") => options.targets = true,
             Arg::Long("instructions") => options.instructions = true,
-            Arg::Long("baseline") => options.baseline = Some(from_root(&parser.value()?)),
+            Arg::Long("baseline") => {
+                let name = parser.value()?;
+                options.baseline = Some((name.to_string_lossy().into_owned(), from_root(&name)));
+            }
             Arg::Long("json") => options.json = file(&mut parser)?.or(options.json),
             Arg::Long("list") => return Ok(Command::List),
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
@@ -114,8 +118,9 @@ fn file(parser: &mut Parser) -> Result<Option<PathBuf>, lexopt::Error> {
 
 /// Cargo runs benchmarks in the directory of their package, one below the root.
 fn from_root(path: &OsString) -> PathBuf {
-    match std::env::var_os("CARGO_MANIFEST_DIR") {
-        Some(package) => Path::new(&package).join("..").join(path),
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    match package.as_deref().and_then(Path::parent) {
+        Some(root) => root.join(path),
         None => PathBuf::from(path),
     }
 }

@@ -4,6 +4,7 @@ use crate::machine;
 use crate::scenario::{Contestant, Scenario};
 use releasepool_benches::contest::{Effort, Entry, hold};
 use releasepool_benches::results::{Point, Series};
+use releasepool_benches::table::BUSY;
 use std::time::Duration;
 
 /// How much is measured, and by how many threads.
@@ -44,7 +45,7 @@ impl Plan {
         // or it would show threads that were alone on it.
         let (sample, total, least) = match (self.quick, step.oversubscribed) {
             (true, false) => (300, 200, 5),
-            (true, true) => (8_000, 200, 4),
+            (true, true) => (6_000, 200, 4),
             (false, false) => (1_000, 3_000, 15),
             (false, true) => (20_000, 3_000, 9),
         };
@@ -67,7 +68,15 @@ impl Plan {
         for (index, (contestant, taken)) in contestants.iter().zip(&samples).enumerate() {
             let mut all = series.iter_mut();
             let series = all.find(|series| series.implementation == contestant.name);
-            series.expect("one for each").points.push(Point {
+            let series = series.expect("one for each");
+            if !taken.together() {
+                let note = format!("{BUSY}: {} threads", step.threads);
+                series.note = Some(match &series.note {
+                    Some(before) => format!("{before}; {note}"),
+                    None => note,
+                });
+            }
+            series.points.push(Point {
                 threads: step.threads,
                 oversubscribed: step.oversubscribed,
                 time: taken.time(),

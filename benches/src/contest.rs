@@ -6,7 +6,7 @@
 //! two of them are compared round by round: the median of the ratios says how they
 //! stand, and the quartiles how far that can be trusted.
 
-use crate::crew::Meeting;
+use crate::crew::{Meeting, Sample, together};
 use crate::workload::{Job, Workload};
 use serde::{Deserialize, Serialize};
 use std::sync::Barrier;
@@ -51,9 +51,12 @@ impl Effort {
 }
 
 /// What an entry took, in nanoseconds per operation: for each round the mean of
-/// its threads.
+/// its threads; nothing if they could have run at the same time, but did not.
 #[derive(Clone, Debug)]
-pub struct Samples(Vec<f64>);
+pub struct Samples {
+    rounds: Vec<Option<f64>>,
+    together: bool,
+}
 
 /// A median and the quartiles around it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -86,20 +89,44 @@ impl Figure {
 }
 
 impl Samples {
-    /// Nanoseconds per operation.
-    pub fn time(&self) -> Figure {
-        Figure::of(self.0.clone())
+    fn of(rounds: Vec<(f64, bool)>) -> Self {
+        // On a busy machine they may never have. Then any figure is better than none.
+        let together = rounds.iter().any(|(_, together)| *together);
+        let counts = |(time, at_once): (f64, bool)| (at_once || !together).then_some(time);
+        Self {
+            rounds: rounds.into_iter().map(counts).collect(),
+            together,
+        }
     }
 
-    /// How many.
+    /// Nanoseconds per operation.
+    pub fn time(&self) -> Figure {
+        Figure::of(self.rounds.iter().copied().flatten().collect())
+    }
+
+    /// How many count.
     pub fn rounds(&self) -> usize {
-        self.0.len()
+        self.rounds.iter().flatten().count()
+    }
+
+    /// Whether the threads ran at the same time in those that count, as far as there
+    /// are processors.
+    pub fn together(&self) -> bool {
+        self.together
     }
 
     /// How many times as long as `other` it took.
     pub fn ratio_to(&self, other: &Self) -> Figure {
-        let pairs = self.0.iter().zip(&other.0);
-        Figure::of(pairs.map(|(ours, theirs)| ours / theirs).collect())
+        let pairs = self.rounds.iter().zip(&other.rounds);
+        let ratios: Vec<_> = pairs
+            .filter_map(|(ours, theirs)| Some((*ours)? / (*theirs)?))
+            .collect();
+        if ratios.is_empty() {
+            // No round counts for both.
+            let ratio = self.time().median / other.time().median;
+            return Figure::of(vec![ratio]);
+        }
+        Figure::of(ratios)
     }
 }
 
@@ -146,15 +173,15 @@ struct Ring<'e> {
 }
 
 impl Ring<'_> {
-    /// What thread `id` does; gives its times, by entry.
-    fn compete(&self, id: usize) -> Vec<Vec<f64>> {
+    /// What thread `id` does; gives its samples, by entry.
+    fn compete(&self, id: usize) -> Vec<Vec<Sample>> {
         let takes_part = |entry: &Entry| (id < entry.threads).then(|| entry.workload.job());
         let mut jobs: Vec<_> = self.entries.iter().map(takes_part).collect();
         if id == 0 {
             self.plan(&mut jobs);
         }
         let start = Instant::now();
-        let mut times = vec![Vec::new(); jobs.len()];
+        let mut samples = vec![Vec::new(); jobs.len()];
         for round in 0.. {
             // On a busy machine threads wait for each other for long.
             if id == 0 && round > self.effort.least && start.elapsed() > self.effort.total * 3 {
@@ -172,14 +199,13 @@ impl Ring<'_> {
                 };
                 let entry = &self.entries[at];
                 let turns = self.turns[at].load(Ordering::Relaxed);
-                let time = self.meetings[at].sample(entry.threads, job, turns);
-                let operations = (turns * entry.workload.operations) as f64;
+                let sample = self.meetings[at].sample(entry.threads, job, turns);
                 if round > 0 {
-                    times[at].push(time.as_nanos() as f64 / operations);
+                    samples[at].push(sample);
                 }
             }
         }
-        times
+        samples
     }
 
     fn plan(&self, jobs: &mut [Option<Job>]) {
@@ -211,7 +237,7 @@ pub fn hold(entries: &[Entry], effort: Effort) -> Vec<Samples> {
         turns: entries.iter().map(|_| AtomicU64::new(0)).collect(),
         rounds: AtomicU64::new(0),
     };
-    let times: Vec<_> = thread::scope(|scope| {
+    let samples: Vec<_> = thread::scope(|scope| {
         let ring = &ring;
         let spawn = |id| scope.spawn(move || ring.compete(id));
         let crew: Vec<_> = (0..crew).map(spawn).collect();
@@ -219,11 +245,19 @@ pub fn hold(entries: &[Entry], effort: Effort) -> Vec<Samples> {
             .map(|member| member.join().expect("a job panicked"))
             .collect()
     });
-    let mean = |at: usize| {
-        let threads = entries[at].threads;
-        let rounds = 0..times[0][at].len();
-        let sum = |round: usize| times[..threads].iter().map(|t| t[at][round]).sum::<f64>();
-        Samples(rounds.map(|round| sum(round) / threads as f64).collect())
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let of_entry = |at: usize| {
+        let entry = &entries[at];
+        let operations = ring.turns[at].load(Ordering::Relaxed) * entry.workload.operations;
+        let round = |round: usize| {
+            let crew = samples[..entry.threads].iter().map(|all| all[at][round]);
+            let crew: Vec<_> = crew.collect();
+            let sum: Duration = crew.iter().map(|sample| sample.time).sum();
+            let mean = sum.as_nanos() as f64 / entry.threads as f64;
+            let at_once = entry.threads > processors || together(&crew);
+            (mean / operations as f64, at_once)
+        };
+        Samples::of((0..samples[0][at].len()).map(round).collect())
     };
-    (0..entries.len()).map(mean).collect()
+    (0..entries.len()).map(of_entry).collect()
 }

@@ -3,7 +3,7 @@
 use crate::workload::{Job, Workload};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where the threads of a crew wait for each other, with little to wake up from.
 #[derive(Debug, Default)]
@@ -60,14 +60,41 @@ impl Meeting {
     /// One sample of a job that `threads` do at the same time: how long this one
     /// took for its turns. Begins with a turn that is not counted; a thread that is
     /// done goes on until all are, so that none is measured alone.
-    pub fn sample(&self, threads: usize, job: &mut Job, turns: u64) -> Duration {
+    pub fn sample(&self, threads: usize, job: &mut Job, turns: u64) -> Sample {
         job(1);
         self.meet(threads);
+        let start = Instant::now();
         let time = job(turns);
+        let end = Instant::now();
         self.finish(threads, || {
             job(1);
         });
-        time
+        Sample { time, start, end }
+    }
+}
+
+/// What one thread took, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// As the job says.
+    pub time: Duration,
+    /// When it began.
+    pub start: Instant,
+    /// When it had ended.
+    pub end: Instant,
+}
+
+/// Whether all of a crew were at it at the same time, for half as long as the shortest
+/// at least: not if the system had one of them wait for a processor that another used.
+pub fn together(crew: &[Sample]) -> bool {
+    let start = crew.iter().map(|sample| sample.start).max();
+    let end = crew.iter().map(|sample| sample.end).min();
+    let lengths = crew.iter().map(|sample| sample.end - sample.start);
+    match (start, end, lengths.min()) {
+        (Some(start), Some(end), Some(shortest)) => {
+            end.saturating_duration_since(start) >= shortest / 2
+        }
+        _ => true,
     }
 }
 
@@ -82,7 +109,7 @@ pub fn run(threads: usize, workload: &Workload, turns: u64) -> Duration {
         let crew: Vec<_> = (0..threads).map(spawn).collect();
         let times = crew.into_iter().map(|member| member.join());
         times
-            .map(|time| time.expect("a job panicked"))
+            .map(|sample| sample.expect("a job panicked").time)
             .sum::<Duration>()
     });
     total / threads as u32

@@ -83,6 +83,9 @@ fn named(entry: &Entry) -> String {
     }
 }
 
+/// Said of threads that never ran at the same time.
+pub const BUSY: &str = "the machine was busy, so that threads did not run at the same time";
+
 /// At most so many nanoseconds.
 fn absolute(sides: &str, limit: f64, time: Figure) -> Verdict {
     Verdict {
@@ -108,6 +111,7 @@ fn judge(what: String, target: Target, ours: &Samples, theirs: &Samples) -> Opti
     } else {
         ours.ratio_to(theirs)
     };
+    let busy = !(ours.together() && theirs.together());
     let met = if at_least {
         measured.median >= limit
     } else {
@@ -120,7 +124,7 @@ fn judge(what: String, target: Target, ours: &Samples, theirs: &Samples) -> Opti
         at_least,
         measured,
         met,
-        remark: None,
+        remark: busy.then(|| BUSY.to_owned()),
     })
 }
 

@@ -224,10 +224,11 @@ pub fn scenario() -> Scenario {
                to a pool, 2 use an object that all threads share, 1 makes an object that the UI thread \
                destroys, which is one more than the threads that are named. The frame ends by handing \
                over and draining. Waiting for room at the UI thread is not timed.",
-        lesson: "Together it is as in its parts: blocks, a slot and a HandoffPool are ahead, most \
-                of it by the temporaries. With the global allocator releasepool is behind a \
-                vector of Arcs with a lock and a channel. With more threads than processors all \
-                figures swing, and differences get small beside the waiting.",
+        lesson: "Together it is as in its parts: blocks, a slot and a HandoffPool are ahead of \
+                 everything, for the most part by the temporaries. With the global allocator \
+                 releasepool is about where a vector of Arcs with a lock and a channel is, so \
+                 the allocator is the first thing to choose. Pools behind locks fall further \
+                 behind with every thread.",
         helpers: 1,
         peak: false,
         contestants: vec![

@@ -52,11 +52,11 @@ pub fn scenario() -> Scenario {
                thread, destroys them. An operation is one object, as the worker sees it: made and \
                handed over. Workers wait while 16,000 objects are on their way; that is not timed. \
                The UI thread is one more than the threads that are named.",
-        lesson: "Collect what has to die elsewhere in a HandoffPool of blocks: cheapest for one \
-                worker by far, as memory goes home without malloc. With the global allocator it \
-                is no better than a channel of vectors, and a message for each object is the \
-                most expensive way. With more workers than processors the figures swing widely, \
-                and basedrop or a channel may be ahead.",
+        lesson: "Collect what has to die elsewhere in a HandoffPool of blocks: it costs the \
+                 workers least nearly everywhere, and is steady, where all that uses malloc \
+                 swings with who frees what and when. With the global allocator it is no better \
+                 than a channel of vectors. A message for each object, ours too, costs more than \
+                 one for a batch.",
         helpers: 1,
         peak: false,
         contestants: vec![

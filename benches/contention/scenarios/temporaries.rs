@@ -85,7 +85,8 @@ pub fn all() -> Vec<Scenario> {
             "The same with 1,000 objects before each drain: a frame of a game.",
             "As with 10: blocks are ahead of every vector, malloc is most of what everybody else \
              pays, and with the global allocator a pool is a bit behind a vector of Arcs. One \
-             pool for all threads is the worst choice as soon as there are two.",
+             pool for all threads falls behind all that a thread has for itself as soon as there \
+             are two.",
         ),
         in_batches(
             100_000,
@@ -93,8 +94,8 @@ pub fn all() -> Vec<Scenario> {
             "Temporaries, 100,000 to a pool",
             "The same with 100,000 objects before each drain: more than the caches hold.",
             "Blocks stay cheap where malloc does not, the more so with several threads. With the \
-             global allocator so large a pool is clearly behind a vector of Arcs: use `create`, \
-             or pools in the pool, so that fewer objects wait.",
+             global allocator so large a pool is at best where a vector of Arcs is: use \
+             `create`, or pools in the pool, so that fewer objects wait.",
         ),
         Scenario {
             id: "temporaries-nested",
@@ -102,10 +103,10 @@ pub fn all() -> Vec<Scenario> {
             what: "Each thread makes 1,000 objects in a frame, in 100 pools one after the other \
                    inside the pool of the frame. An operation is one object; at most 10 are alive \
                    at a time, where temporaries-1000 has 1,000.",
-            lesson: "Pools in the pool of a frame keep few objects alive instead of all, for \
-                    little more for each object. A mark in a vector does the same for a single \
-                    thread and a single type, and costs less than a pool with the global \
-                    allocator.",
+            lesson: "Pools in the pool of a frame keep few objects alive instead of all, for a \
+                     bit more for each object. A mark in a vector does the same for a single \
+                     thread and a single type, and costs less than a pool with the global \
+                     allocator.",
             helpers: 0,
             peak: true,
             contestants: with_pools!(frames_of_pools(): Created, Autoreleased, Cocos, Boxes, Arcs,

@@ -43,9 +43,9 @@ pub fn scenario() -> Scenario {
         what: "Each thread starts another, which opens a pool, makes 100 objects in it, drains it and \
                ends; and waits for it. An operation is one such life, for the most part the \
                operating system's work.",
-        lesson: "Starting and ending a thread is nearly all of it, so choose by something else; \
-                releasepool's registration is lost in it. crossbeam-epoch is behind, as each \
-                thread leaves its garbage to others.",
+        lesson: "Starting and ending a thread is nearly all of it, so choose by something else: \
+                 nothing here is far from the rest. What releasepool does for a thread that \
+                 comes and goes is lost in it.",
         helpers: 0,
         peak: false,
         contestants: with_pools!(lives(): Created, Autoreleased, Arcs, Triomphes, Global, ByMutex,

@@ -138,10 +138,10 @@ pub fn scenario() -> Scenario {
         title: "Deep trees dropped",
         what: "Each thread builds a tree of 40,000 nodes, 20,000 deep, each with a leaf beside the next; \
                building is not timed. Then it drops the root. An operation is one node destroyed.",
-        lesson: "releasepool needs no destructor by hand against overflows of the stack. For one \
-                thread that costs a bit with blocks, compared with a loop by hand on Arc or \
-                triomphe, and clearly more with the global allocator; with several threads \
-                malloc is what counts, and blocks are ahead of Arc.",
+        lesson: "releasepool needs no destructor by hand against overflows of the stack. With \
+                 blocks that costs one thread a bit more than a loop by hand on Arc or triomphe \
+                 does, with the global allocator clearly more. With several threads, what malloc \
+                 does counts more: blocks are ahead of Arc then, and about where triomphe is.",
         helpers: 0,
         peak: false,
         contestants: vec![

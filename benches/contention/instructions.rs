@@ -26,11 +26,6 @@ pub fn available() -> bool {
     version.is_ok_and(|output| output.status.success())
 }
 
-/// Whether it can be counted: not where another thread works, and waits.
-pub fn countable(scenario: &Scenario) -> bool {
-    scenario.helpers == 0
-}
-
 /// What the process does.
 pub fn run(contestant: &Contestant, turns: u64) {
     let workload = (contestant.measured)();

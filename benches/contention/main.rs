@@ -209,7 +209,7 @@ fn measure_all(
             }
             available
         };
-    let counted = |scenario: &Scenario| with_instructions && instructions::countable(scenario);
+    let counted = |scenario: &Scenario| with_instructions && scenario.countable;
     let to_count = |scenario: &&Scenario| counted(scenario);
     let to_count: Vec<_> = scenarios.iter().filter(to_count).collect();
     let count_weight = |scenario: &Scenario| COUNT * scenario.contestants.len() as f64;

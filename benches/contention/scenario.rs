@@ -16,6 +16,9 @@ pub struct Scenario {
     pub lesson: &'static str,
     /// Threads beside those that are measured.
     pub helpers: usize,
+    /// Whether a turn is all timed and done by one thread, so that its instructions mean
+    /// the same as its time.
+    pub countable: bool,
     /// Whether it is told how many objects were alive at a time.
     pub peak: bool,
     /// Ours first.

@@ -225,6 +225,7 @@ pub fn scenario() -> Scenario {
                 pinned by hand is cheaper than the slot, most of all with more threads than \
                 processors; it needs unsafe code, and lends nothing that could be kept.",
         helpers: 0,
+        countable: true,
         peak: false,
         contestants: contestants(),
     }

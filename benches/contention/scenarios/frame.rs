@@ -230,6 +230,7 @@ pub fn scenario() -> Scenario {
                  the allocator is the first thing to choose. Pools behind locks fall further \
                  behind with every thread.",
         helpers: 1,
+        countable: false,
         peak: false,
         contestants: vec![
             frames!(

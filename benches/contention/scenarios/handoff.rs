@@ -58,6 +58,7 @@ pub fn scenario() -> Scenario {
                  than a channel of vectors. A message for each object, ours too, costs more than \
                  one for a batch.",
         helpers: 1,
+        countable: false,
         peak: false,
         contestants: vec![
             handing!(BLOCKS, Role::Ours, PagesOfBlocks)

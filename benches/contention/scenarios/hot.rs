@@ -129,6 +129,7 @@ pub fn scenario() -> Scenario {
                 counts the same object. A guard of crossbeam-epoch is as cheap, but holds back \
                 the garbage of the whole process, and its pointers need unsafe code.",
         helpers: 0,
+        countable: true,
         peak: false,
         contestants: vec![
             contestant!("releasepool (PoolRef)", Role::Ours, pool_ref())

@@ -61,6 +61,7 @@ pub fn all() -> [Scenario; 2] {
                     lock and no memory, whatever other threads do; so open one around every \
                     iteration. A mark in a vector of one's own is cheaper still.",
             helpers: 0,
+            countable: true,
             peak: false,
             contestants: with_pools!(empty(): Created, Cocos, Arcs, ByMutex, ByDashMap),
         },
@@ -73,6 +74,7 @@ pub fn all() -> [Scenario; 2] {
                     ahead of releasepool, those of Cocos2d-x too. Open pools around batches, not \
                     around single objects. Stacks behind a lock are behind all the same.",
             helpers: 0,
+            countable: true,
             peak: false,
             contestants: with_pools!(towers(): Created, Autoreleased, Cocos, Arcs, Triomphes, ByMutex,
                 ByDashMap, Basedrop),

@@ -58,6 +58,7 @@ fn in_batches(
         what,
         lesson,
         helpers: 0,
+        countable: true,
         peak: true,
         contestants: with_pools!(frames(batch): Created, Autoreleased, Cocos, Boxes, Arcs, Triomphes,
             Global, ByMutex, ByDashMap, Basedrop, Epoch),
@@ -108,6 +109,7 @@ pub fn all() -> Vec<Scenario> {
                      thread and a single type, and costs less than a pool with the global \
                      allocator.",
             helpers: 0,
+            countable: true,
             peak: true,
             contestants: with_pools!(frames_of_pools(): Created, Autoreleased, Cocos, Boxes, Arcs,
                 Triomphes, ByMutex, ByDashMap, Basedrop),

@@ -47,6 +47,7 @@ pub fn scenario() -> Scenario {
                  nothing here is far from the rest. What releasepool does for a thread that \
                  comes and goes is lost in it.",
         helpers: 0,
+        countable: true,
         peak: false,
         contestants: with_pools!(lives(): Created, Autoreleased, Arcs, Triomphes, Global, ByMutex,
             ByDashMap, Basedrop, Epoch),

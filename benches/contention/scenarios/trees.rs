@@ -143,6 +143,7 @@ pub fn scenario() -> Scenario {
                  does, with the global allocator clearly more. With several threads, what malloc \
                  does counts more: blocks are ahead of Arc then, and about where triomphe is.",
         helpers: 0,
+        countable: false,
         peak: false,
         contestants: vec![
             contestant!(BLOCKS, Role::Ours, in_blocks()).note("no destructor by hand"),

@@ -70,7 +70,7 @@ impl Plan {
             let series = all.find(|series| series.implementation == contestant.name);
             let series = series.expect("one for each");
             if !taken.together() {
-                let note = format!("{BUSY}: {} threads", step.threads);
+                let note = format!("{} threads: {BUSY}", step.threads);
                 series.note = Some(match &series.note {
                     Some(before) => format!("{before}; {note}"),
                     None => note,

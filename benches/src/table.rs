@@ -83,8 +83,8 @@ fn named(entry: &Entry) -> String {
     }
 }
 
-/// Said of threads that never ran at the same time.
-pub const BUSY: &str = "the machine was busy, so that threads did not run at the same time";
+/// Said of threads that could have run at the same time, and never did.
+pub const BUSY: &str = "the machine was busy, threads took turns";
 
 /// At most so many nanoseconds.
 fn absolute(sides: &str, limit: f64, time: Figure) -> Verdict {

@@ -27,6 +27,7 @@ mod ui;
 use measure::Plan;
 use options::{Command, Options};
 use progress::Progress;
+use releasepool_benches::report;
 use releasepool_benches::results::{self, FORMAT, Results, Series};
 use releasepool_benches::table;
 use scenario::Scenario;
@@ -301,5 +302,8 @@ fn write(results: &Results, json: Option<&Path>) -> io::Result<()> {
         fs::write(path, &text)?;
         println!("written: {}", path.display());
     }
+    let page = directory.join("report.html");
+    fs::write(&page, report::html(results))?;
+    println!("written, for a browser: {}", page.display());
     Ok(())
 }

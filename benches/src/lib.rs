@@ -6,14 +6,10 @@
 //!   something on a machine that does other things, too
 //! * [`table`]: ratios beside their targets
 //! * [`results`]: what a run of `contention` found, for files and for the report
-<<<<<<< HEAD
 //! * [`report`]: that as a page for people
-//! * [`objects`]: objects that more than one of them makes
-=======
 //! * [`objects`], [`pooled`], [`references`], [`chain`]: what one object costs
 //! * [`sharing`], [`handing`]: what it costs that several threads have it
 //! * [`budget`]: whether a drain keeps to its time
->>>>>>> fb6b314 (benches: works that two benchmarks measure are in the library of the package)
 
 pub mod budget;
 pub mod chain;
@@ -21,12 +17,9 @@ pub mod contest;
 pub mod crew;
 pub mod handing;
 pub mod objects;
-<<<<<<< HEAD
-pub mod report;
-=======
 pub mod pooled;
 pub mod references;
->>>>>>> fb6b314 (benches: works that two benchmarks measure are in the library of the package)
+pub mod report;
 pub mod results;
 pub mod sharing;
 pub mod table;

@@ -73,16 +73,19 @@ pub const MODELS: &[Model] = &[
 
 fn retain_release_last() -> String {
     let r = Ref::new(Probe::new());
-    let user = |r: Ref<Probe>| {
-        spawn(move || {
-            let again = r.clone();
-            drop(r);
-            again.look();
-            drop(again);
-            me()
-        })
-    };
-    let (one, two) = (user(r.clone()), user(r.clone()));
+    let (one, two) = (r.clone(), r.clone());
+    let one = spawn(move || {
+        let again = one.clone();
+        drop(one);
+        again.look();
+        drop(again);
+        me()
+    });
+    let two = spawn(move || {
+        two.look();
+        drop(two);
+        me()
+    });
     r.look();
     drop(r);
     let threads = [me(), one.join().unwrap(), two.join().unwrap()];

@@ -22,7 +22,9 @@ pub const MODELS: &[Model] = &[
             "too late, died on 2",
         ],
         weak_outlives_strong,
-    ),
+    )
+    // A release may be a load: unbounded takes longer than two minutes.
+    .bounded(5),
     Model::new(
         "cyclic_upgrade",
         "an upgrade while new_cyclic is still making the value",

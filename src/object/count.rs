@@ -133,9 +133,9 @@ impl Count {
         if self.is_all(1) {
             return Ok(true);
         }
+        // An addition, as the compiler does not see the sign of a difference.
         // Release: pairs with the Acquire in `bury`, so that all uses of the value
-        // come before its destructor. Model: retain_release_last. An addition, as the
-        // compiler does not see the sign of a difference.
+        // come before its destructor. Model: retain_release_last.
         let old = self.0.fetch_add(STRONG.wrapping_neg(), Ordering::Release);
         if CHECKS && strong(old) == 0 {
             return Err(Misuse::ReleasedDead);

@@ -23,7 +23,9 @@ pub const MODELS: &[Model] = &[
         "shutdown asks another thread to drain its root pool, and sees that it did",
         &["drained in time", "drained later", "asked too late"],
         shutdown_asks,
-    ),
+    )
+    // Unbounded: 758,672 executions.
+    .bounded(5),
     Model::new(
         "shutdown_backlog",
         "shutdown asks another thread for its backlog, which has no pool: it sees what that did",

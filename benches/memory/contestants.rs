@@ -315,7 +315,6 @@ pub fn all() -> Vec<Contestant> {
         Contestant::shared::<By<snmalloc_rs::SnMalloc>>(Role::Rival),
         Contestant::shared::<Locked>(Role::Rival),
         Contestant::alone::<Blocks>(),
-        // `StackAllocator` will stand beside this one.
         Contestant::in_batches::<Bump>(),
     ]
 }

@@ -1,5 +1,6 @@
 //! Criterion's groups: to follow a work over time.
 
+use crate::arena;
 use crate::contestants::Contestant;
 use crate::objects::in_blocks;
 use crate::works::Work;
@@ -37,6 +38,15 @@ fn groups(c: &mut Criterion, all: &[Contestant]) {
         }
         group.finish();
     }
+    let mut group = c.benchmark_group("in an arena");
+    for workload in [
+        arena::newest_first(),
+        arena::oldest_first(),
+        arena::bumpalo(),
+    ] {
+        bench(&mut group, 1, &workload);
+    }
+    group.finish();
     let mut group = c.benchmark_group("objects");
     for workload in [
         by_create::<Plain>(POOL),

@@ -3,6 +3,7 @@
 //! All allocators are called by one trait, and none is the program's global one. See
 //! README.md.
 
+mod arena;
 mod box2d;
 mod checked;
 mod contestants;

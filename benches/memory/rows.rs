@@ -1,5 +1,6 @@
 //! What is compared with what, and what is asked of it.
 
+use crate::arena;
 use crate::contestants::{Contestant, Role};
 use crate::objects::in_blocks;
 use crate::works::Work;
@@ -61,6 +62,11 @@ pub fn rows(all: &[Contestant]) -> Vec<Row> {
         1,
         not_much_slower,
     ));
+    rows.push(
+        Row::new("1,000 of 64 bytes in an arena", 1, arena::newest_first())
+            .against(Target::None, 1, arena::oldest_first())
+            .against(Target::None, 1, arena::bumpalo()),
+    );
     rows.push(
         Row::new("objects", 1, by_create::<Plain>(POOL))
             .against(Target::Faster(3.0), 1, arc_in_a_vec::<Plain>(POOL))

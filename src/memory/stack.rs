@@ -161,7 +161,8 @@ impl StackAllocator {
     ///
     /// # Panics
     /// Aborts if memory is exhausted.
-    #[inline]
+    // Always: else the value would be handed over in memory, which costs more than the rest.
+    #[inline(always)]
     pub fn alloc<T>(&self, value: T) -> StackBox<'_, T> {
         self.try_alloc(value).unwrap_or_else(|error| error.fail())
     }
@@ -170,7 +171,7 @@ impl StackAllocator {
     ///
     /// # Errors
     /// If the heap had to be asked, and has no memory. The value is dropped.
-    #[inline]
+    #[inline(always)]
     pub fn try_alloc<T>(&self, value: T) -> Result<StackBox<'_, T>, AllocError> {
         let entry = self.reserve(Layout::new::<T>(), Label::of::<T>())?;
         let at = entry.into_value().cast::<T>();
@@ -329,7 +330,7 @@ impl StackAllocator {
         Ok(unsafe { Entry::new(self, value, size) })
     }
 
-    #[inline]
+    #[inline(always)]
     fn reserve_bytes(&self, layout: Layout, label: Label) -> Result<NonNull<u8>, AllocError> {
         let used = self.used.get();
         let align = layout.align().max(align_of::<Header>());

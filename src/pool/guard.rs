@@ -42,7 +42,8 @@ use std::sync::Arc;
 /// # Cost
 /// Opening and closing an empty pool: a few nanoseconds, no allocation. An entry:
 /// one store; its release: one load if the pool has the only reference, else one
-/// read-modify-write. 2 KiB for every 254 entries, from a cache of the thread's.
+/// read-modify-write. 2 KiB for every 254 entries, from a cache of the thread's, which
+/// keeps as many as were needed at once, up to 8 MiB, and gives back by and by what is not.
 ///
 /// # Leaks
 /// A forgotten pool (`mem::forget`) leaks its entries, and nothing ever drains it:

@@ -12,8 +12,15 @@ use std::ptr::{self, NonNull};
 /// Entries in a page: with its head, 2 KiB.
 pub(crate) const ENTRIES: usize = if SMALL { 4 } else { 254 };
 
-/// Pages that a thread keeps for later: 128 KiB of them.
-const CACHED: usize = if SMALL { 2 } else { 64 };
+/// Pages that a thread keeps for later, at least: 128 KiB of them.
+const FEW: usize = if SMALL { 2 } else { 64 };
+
+/// And at most: 8 MiB, which are a million entries.
+const MANY: usize = if SMALL { 8 } else { 4_096 };
+
+/// Pages put back, after which those go that were not needed meanwhile: so many, at most.
+const WINDOW: usize = if SMALL { 32 } else { 4_096 };
+const GIVEN_BACK: usize = if SMALL { 2 } else { 64 };
 
 pub(crate) struct Page {
     /// The page below, full; null in the first.
@@ -56,10 +63,17 @@ impl Page {
     }
 }
 
-/// A thread's empty pages.
+/// A thread's empty pages: as many as it has needed at once, of late. A pool that is filled and
+/// drained in each frame must not ask malloc for them each time: with glibc such a request
+/// has all small pieces put together that were freed before.
 pub(crate) struct PageCache {
     first: Cell<*mut Page>,
     len: Cell<usize>,
+    /// How many may be kept.
+    most: Cell<usize>,
+    /// The least that were there since `put` began to count.
+    least: Cell<usize>,
+    put: Cell<usize>,
 }
 
 impl PageCache {
@@ -67,23 +81,37 @@ impl PageCache {
         Self {
             first: Cell::new(ptr::null_mut()),
             len: Cell::new(0),
+            most: Cell::new(FEW),
+            least: Cell::new(0),
+            put: Cell::new(0),
         }
     }
 
     /// An empty page on top of `prev`.
     pub(crate) fn get(&self, prev: *mut Page, below: usize) -> *mut Page {
-        let page = self.first.get();
-        if page.is_null() {
+        let Some(page) = self.pop() else {
+            if self.most.get() < MANY {
+                self.most.set(self.most.get() + 1);
+            }
             return new_page(prev, below);
+        };
+        if self.len.get() < self.least.get() {
+            self.least.set(self.len.get());
         }
         // SAFETY: pages in the cache are ours.
         unsafe {
-            self.first.set((*page).prev);
             (*page).prev = prev;
             (*page).below = below;
         }
-        self.len.set(self.len.get() - 1);
         page
+    }
+
+    fn pop(&self) -> Option<*mut Page> {
+        let page = NonNull::new(self.first.get())?.as_ptr();
+        // SAFETY: pages in the cache are ours.
+        self.first.set(unsafe { (*page).prev });
+        self.len.set(self.len.get() - 1);
+        Some(page)
     }
 
     /// Takes a page that nobody uses any more.
@@ -91,23 +119,48 @@ impl PageCache {
     /// # Safety
     /// `page` is a page, given up by its pool.
     pub(crate) unsafe fn put(&self, page: *mut Page) {
-        if self.len.get() == CACHED {
-            // SAFETY: by the caller's promise; made by `new_page`.
-            let _page = unsafe { unbox(NonNull::new_unchecked(page)) };
-            return;
+        self.put.set(self.put.get() + 1);
+        if self.put.get() == WINDOW {
+            self.give_back();
+        }
+        if self.len.get() >= self.most.get() {
+            // SAFETY: by the caller's promise.
+            return unsafe { free(page) };
         }
         // SAFETY: by the caller's promise.
         unsafe { (*page).prev = self.first.get() };
         self.first.set(page);
         self.len.set(self.len.get() + 1);
     }
+
+    /// Half of the pages that were not needed go, but for a few.
+    #[cold]
+    fn give_back(&self) {
+        let unneeded = self.least.get().saturating_sub(FEW);
+        for _ in 0..unneeded.div_ceil(2).min(GIVEN_BACK) {
+            self.most.set(self.most.get() - 1);
+            if let Some(page) = self.pop() {
+                // SAFETY: it was in the cache.
+                unsafe { free(page) };
+            }
+        }
+        self.put.set(0);
+        self.least.set(self.len.get());
+    }
+}
+
+/// # Safety
+/// A page that nobody uses.
+unsafe fn free(page: *mut Page) {
+    // SAFETY: by the caller's promise; made by `new_page`.
+    drop(unsafe { unbox(NonNull::new_unchecked(page)) });
 }
 
 impl Drop for PageCache {
     fn drop(&mut self) {
-        while let Some(page) = NonNull::new(self.first.get()) {
-            // SAFETY: pages in the cache are ours, made by `new_page`.
-            self.first.set(unsafe { unbox(page) }.prev);
+        while let Some(page) = self.pop() {
+            // SAFETY: pages in the cache are ours.
+            unsafe { free(page) };
         }
     }
 }
@@ -121,4 +174,61 @@ fn new_page(prev: *mut Page, below: usize) -> *mut Page {
         entries: [const { MaybeUninit::uninit() }; ENTRIES],
     })
     .as_ptr()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Takes `n` pages, and puts them back. How many the cache then has.
+    fn use_pages(cache: &PageCache, n: usize) -> usize {
+        let mut top = ptr::null_mut();
+        for _ in 0..n {
+            top = cache.get(top, 0);
+        }
+        while !top.is_null() {
+            // SAFETY: our pages, from `get`, each put back once.
+            unsafe {
+                let prev = (*top).prev;
+                cache.put(top);
+                top = prev;
+            }
+        }
+        cache.len.get()
+    }
+
+    #[test]
+    fn pages_that_were_needed_are_kept() {
+        let cache = PageCache::new();
+        assert_eq!(use_pages(&cache, 3 * FEW), 3 * FEW);
+        for _ in 0..100 {
+            assert_eq!(use_pages(&cache, 3 * FEW), 3 * FEW);
+        }
+        assert_eq!(
+            cache.most.get(),
+            FEW + 3 * FEW,
+            "each that was missing once"
+        );
+    }
+
+    #[test]
+    fn pages_that_are_not_needed_any_more_go() {
+        let cache = PageCache::new();
+        let many = use_pages(&cache, MANY);
+        assert_eq!(many, MANY);
+        let mut before = many;
+        for _ in 0..2 * many * WINDOW {
+            let now = use_pages(&cache, 1);
+            assert!(before - now <= GIVEN_BACK, "a few at a time");
+            before = now;
+        }
+        assert!(before <= FEW + 1, "{before}");
+        assert_eq!(use_pages(&cache, 2 * FEW), 2 * FEW);
+    }
+
+    #[test]
+    fn there_is_a_limit_to_what_is_kept() {
+        let cache = PageCache::new();
+        assert_eq!(use_pages(&cache, MANY + FEW), MANY);
+    }
 }

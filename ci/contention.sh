@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The benchmark of contention, in a hurry: that all implementations do the same work, and that
+# a run leaves its figures, and a page with a chart of each scenario. With arguments, as
+# `cargo bench --bench contention`.
+. "$(dirname "$0")/lib.sh"
+
+if [ $# -gt 0 ]; then
+    step cargo bench --bench contention -- "$@"
+    exit
+fi
+out=target/contention
+rm -rf "$out"
+step cargo bench --bench contention -- --quick --threads 1,2
+scenarios=$(cargo bench --bench contention -- --list 2>/dev/null | awk '/^[a-z]/ { print $1 }')
+[ "$(wc -w <<<"$scenarios")" -ge 12 ]
+for scenario in $scenarios; do
+    if ! grep -q "\"id\": \"$scenario\"" "$out/results.json" || ! grep -q "data-scenario=\"$scenario\"" "$out/report.html"; then
+        echo "$out has no figures, or no chart, of $scenario" >&2
+        exit 1
+    fi
+done
+# Once more, beside what it was.
+step cargo bench --bench contention -- --quick --threads 1 --scenario temporaries-1000 --baseline "$out/results.json"

@@ -93,20 +93,32 @@ impl Entries {
         }
     }
 
-    /// Puts an empty page on top.
+    /// The topmost page is full, or there is none: puts an empty one on top.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&self, pages: &PageCache) {
-        let page = pages.get(self.page.get(), self.len());
-        // SAFETY: a page.
-        self.turn_to(page, unsafe { Page::start(page) });
+        // The global allocator is foreign code: it may fill or drain this very pool.
+        while self.top.get() == self.end.get() {
+            let page = pages.get();
+            // SAFETY: a page, and nobody's yet.
+            unsafe {
+                if self.top.get() == self.end.get() {
+                    (*page).prev = self.page.get();
+                    (*page).below = self.len();
+                    self.turn_to(page, Page::start(page));
+                } else {
+                    pages.put(page);
+                }
+            }
+        }
     }
 
     /// The newest entry, which stays. Empty pages are given back.
     #[inline(always)]
     pub(crate) fn newest(&self, pages: &PageCache) -> Option<Thin> {
         let mut top = self.top.get();
-        if top == self.start.get() {
+        // A loop, as the global allocator is foreign code, and may drain this very pool.
+        while top == self.start.get() {
             if !self.uncover(pages) {
                 return None;
             }
@@ -147,8 +159,8 @@ impl Entries {
             if prev.is_null() {
                 return false;
             }
-            pages.put(page);
             self.turn_to(prev, Page::end(prev));
+            pages.put(page);
         }
         true
     }

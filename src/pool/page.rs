@@ -87,21 +87,17 @@ impl PageCache {
         }
     }
 
-    /// An empty page on top of `prev`.
-    pub(crate) fn get(&self, prev: *mut Page, below: usize) -> *mut Page {
+    /// A page that is nobody's, for the caller to put on top of others. May call the global
+    /// allocator.
+    pub(crate) fn get(&self) -> *mut Page {
         let Some(page) = self.pop() else {
             if self.most.get() < MANY {
                 self.most.set(self.most.get() + 1);
             }
-            return new_page(prev, below);
+            return new_page();
         };
         if self.len.get() < self.least.get() {
             self.least.set(self.len.get());
-        }
-        // SAFETY: pages in the cache are ours.
-        unsafe {
-            (*page).prev = prev;
-            (*page).below = below;
         }
         page
     }
@@ -114,7 +110,7 @@ impl PageCache {
         Some(page)
     }
 
-    /// Takes a page that nobody uses any more.
+    /// Takes a page that nobody uses any more. May call the global allocator.
     ///
     /// # Safety
     /// `page` is a page, given up by its pool.
@@ -166,10 +162,10 @@ impl Drop for PageCache {
 }
 
 #[cold]
-fn new_page(prev: *mut Page, below: usize) -> *mut Page {
+fn new_page() -> *mut Page {
     boxed(Page {
-        prev,
-        below,
+        prev: ptr::null_mut(),
+        below: 0,
         witness: Witness::new(),
         entries: [const { MaybeUninit::uninit() }; ENTRIES],
     })
@@ -184,7 +180,10 @@ mod tests {
     fn use_pages(cache: &PageCache, n: usize) -> usize {
         let mut top = ptr::null_mut();
         for _ in 0..n {
-            top = cache.get(top, 0);
+            let page = cache.get();
+            // SAFETY: just made.
+            unsafe { (*page).prev = top };
+            top = page;
         }
         while !top.is_null() {
             // SAFETY: our pages, from `get`, each put back once.

@@ -253,8 +253,10 @@ fn enter(c: &Current, bound: Option<u64>) {
     let record = REGISTRY.claim(|key| Arc::new(make(key)));
     BY_ID.insert(record.id, record.key);
     c.key.set(record.key);
-    c.record.set(Arc::as_ptr(&record));
+    // `record` last: who finds it takes it for granted that `owner` is there.
+    let at = Arc::as_ptr(&record);
     c.owner.set(Box::into_raw(Box::new(record)));
+    c.record.set(at);
     at_thread_exit(super::exit::thread_exit);
 }
 

@@ -17,7 +17,8 @@
 //!
 //! * *alive*: strong ≥ 1, held 1.
 //! * *dead, not yet destroyed* (just released, or queued): strong 0, held 1. No
-//!   upgrade succeeds any more.
+//!   upgrade succeeds any more. If the last reference was the only one of any kind, the
+//!   word may still say that it is there: nobody is left who could look.
 //! * *being destroyed, or destroyed*: held 0, and one weak reference stands for
 //!   the destructor and for the memory. A raw retain from inside the destructor
 //!   is inert: without `held` no release is ever the last one.

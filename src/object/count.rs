@@ -25,8 +25,8 @@
 //! * *not yet made* (`new_cyclic`): strong 0, held 0, weak ≥ 1.
 //!
 //! After publication every change is a read-modify-write, so every change
-//! continues the release sequence of each earlier release; the exception is the
-//! sole owner's store before the destructor. Strong references abort at 2³¹,
+//! continues the release sequence of each earlier release; the exceptions are the
+//! sole owner's stores, before the destructor and before it waits in a queue. Strong references abort at 2³¹,
 //! weak ones at 2³⁰; what is above is headroom for threads that count up at once.
 
 use crate::sync::FreeWitness;
@@ -135,8 +135,8 @@ impl Count {
             return Ok(true);
         }
         // An addition, as the compiler does not see the sign of a difference.
-        // Release: pairs with the Acquire in `bury`, so that all uses of the value
-        // come before its destructor. Model: retain_release_last.
+        // Release: pairs with the Acquire in `bury` and `is_all`, so that all uses of
+        // the value come before its destructor. Model: retain_release_last.
         let old = self.0.fetch_add(STRONG.wrapping_neg(), Ordering::Release);
         if CHECKS && strong(old) == 0 {
             return Err(Misuse::ReleasedDead);

@@ -66,8 +66,8 @@ use std::sync::Arc;
 ///
 /// # Cost
 /// One word. 40 bytes more than a [`Ref`](crate::Ref)'s object. `clone` and `drop` are one
-/// atomic read-modify-write each; the last drop elsewhere is one compare-and-swap more,
-/// and does not allocate. [`get`](Self::get) reads a thread-local. The home's record, some
+/// atomic read-modify-write each, the last drop a load; elsewhere it is one compare-and-swap
+/// more, and does not allocate. [`get`](Self::get) reads a thread-local. The home's record, some
 /// hundred bytes, lives as long as its objects.
 ///
 /// # Panics

@@ -25,7 +25,7 @@ use std::ptr::NonNull;
 ///
 /// # Cost
 /// One word for sized types. 16 bytes before the value. `clone` and `drop` are
-/// one atomic read-modify-write each.
+/// one atomic read-modify-write each; the drop of the only reference of any kind is a load.
 ///
 /// # Panics
 /// No operation on counts panics. More than 2³¹ strong or 2³⁰ weak references at

@@ -5,6 +5,8 @@
 pub mod proof {}
 #[doc = include_str!("../docs/DESIGN.md")]
 pub mod design {}
+#[doc = include_str!("../docs/PERFORMANCE.md")]
+pub mod performance {}
 #[cfg(doctest)]
 mod compile_fail_tests;
 pub mod event;

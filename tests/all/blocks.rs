@@ -1,7 +1,7 @@
 //! `BlockAllocator`: sizes, alignment, and objects whose memory is a block.
 
 use crate::payloads::{Line, Page, through_everything};
-use crate::support::{Log, fresh, panic_of};
+use crate::support::{Log, child, fresh, panic_of};
 use releasepool::{
     AutoreleasePool, BlockAllocator, HandoffPool, HomeRef, PoolManager, PoolRef, Ref, Weak, unsize,
 };
@@ -350,6 +350,62 @@ fn plain_objects_of_different_kinds_die_in_one_drain() {
         }
         assert_eq!(live(&blocks), (0, 0, 0));
     });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn plain_objects_that_die_in_a_row_are_counted_and_their_chunks_go() {
+    let child = child!(|| {
+        let blocks = BlockAllocator::process();
+        let mut pool = AutoreleasePool::new();
+        let (before, chunks) = (live(&blocks), blocks.stats().chunk_bytes);
+        for _ in 0..3 {
+            // With their headers, 12 bytes less than their blocks.
+            (0..5_000).for_each(|_| _ = pool.create([1u8; 20]));
+            let now = live(&blocks);
+            assert_eq!((now.0 - before.0, now.2 - before.2), (5_000, 60_000));
+            assert_eq!(pool.drain(), 5_000);
+            assert_eq!(live(&blocks), before);
+        }
+        blocks.trim();
+        assert!(blocks.stats().chunk_bytes <= chunks);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn chunks_whose_plain_objects_die_in_two_drains_go() {
+    let child = child!(|| {
+        let blocks = BlockAllocator::process();
+        let managers = [PoolManager::new(), PoolManager::new()];
+        let mut pools = managers.each_ref().map(PoolManager::pool);
+        let chunks = blocks.stats().chunk_bytes;
+        (0..5_000).for_each(|i| pools.iter().for_each(|pool| _ = pool.create([i; 5])));
+        let full = blocks.stats().chunk_bytes;
+        assert!(full >= chunks + 7 * CHUNK);
+        assert_eq!(pools[0].drain(), 5_000);
+        // What has come back is used again.
+        (0..5_000).for_each(|i| _ = pools[0].create([i; 5]));
+        assert_eq!(blocks.stats().chunk_bytes, full);
+        pools.iter_mut().for_each(|pool| _ = pool.drain());
+        blocks.trim();
+        assert!(blocks.stats().chunk_bytes <= chunks);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn thread_has_one_heap_of_each_allocator() {
+    let child = child!(|| {
+        let all = [BlockAllocator::process(), BlockAllocator::new()];
+        for _ in 0..10 {
+            all.iter().for_each(|blocks| drop(Ref::new_in(1, blocks)));
+        }
+        assert!(all.iter().all(|blocks| blocks.stats().heaps == 1));
+    });
+    child.assert_success();
 }
 
 #[test]

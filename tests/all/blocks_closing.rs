@@ -142,6 +142,19 @@ fn heap_goes_with_the_last_block_that_its_thread_frees() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn what_this_thread_does_not_use_goes_with_the_handle() {
+    let child = child!(|| {
+        let use_it = || drop(fill(&BlockAllocator::new()));
+        use_it();
+        frame();
+        let grown = growth(use_it);
+        assert!(grown < LITTLE, "{grown} bytes more");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn thread_that_goes_on_gives_back_what_it_does_not_use_when_it_has_time() {
     let child = child!(|| {
         let worker = Worker::start();

@@ -163,6 +163,25 @@ fn blocks_of_more_threads_than_batches_are_gathered_for() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
+fn what_has_come_home_is_sorted_by_and_by() {
+    let blocks = BlockAllocator::new();
+    let all = fill(&blocks, 3_000);
+    free_elsewhere(&blocks, all);
+    let mut all = Vec::new();
+    let mut before = 0;
+    for sorted in [1_024, 2_048, 3_000] {
+        while blocks.stats().remote_frees == before && all.len() < 10_000 {
+            all.extend(fill(&blocks, 1));
+        }
+        let stats = blocks.stats();
+        assert_eq!((stats.remote_frees, stats.inbox), (sorted, 3_000 - sorted));
+        before = sorted;
+    }
+    free(&blocks, all);
+}
+
+#[test]
 fn waste_is_counted_back_from_everywhere() {
     let blocks = BlockAllocator::new();
     let make = || Filled::new(&blocks, layout(17, 1), 1);
@@ -280,6 +299,19 @@ fn trim_keeps_what_is_in_use() {
     last.free(&blocks);
     blocks.trim();
     assert_eq!(blocks.stats().chunk_bytes, 0);
+}
+
+#[test]
+fn trim_leaves_the_rest_of_a_chunk_to_be_used() {
+    // Blocks of 32 bytes are cut 128 at a time.
+    for n in [127, 128, 129] {
+        let blocks = BlockAllocator::new();
+        let mut all = fill(&blocks, n);
+        blocks.trim();
+        all.extend(fill(&blocks, 128));
+        assert_eq!(blocks.stats().chunk_bytes, CHUNK, "after {n}");
+        free(&blocks, all);
+    }
 }
 
 #[test]

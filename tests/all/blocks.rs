@@ -243,12 +243,14 @@ fn values_are_moved_out_and_renewed() {
     assert_eq!(count(), 0);
 
     // The block goes with the last weak reference.
-    let object = make();
-    let weak = Ref::downgrade(&object);
-    assert_eq!(Ref::try_unwrap(object).unwrap(), "a");
-    assert_eq!(count(), 1);
-    drop(weak);
-    assert_eq!(count(), 0);
+    for n in 1..4 {
+        let object = make();
+        let weak: Vec<_> = (0..n).map(|_| Ref::downgrade(&object)).collect();
+        assert_eq!(Ref::try_unwrap(object).unwrap(), "a");
+        assert_eq!(count(), 1);
+        drop(weak);
+        assert_eq!(count(), 0);
+    }
 
     let mut object = make();
     Ref::get_mut(&mut object).unwrap().push('b');

@@ -88,6 +88,20 @@ fn soft_cap_is_said_once_and_again_after_there_was_less() {
 }
 
 #[test]
+fn soft_cap_is_not_said_again_while_there_is_more() {
+    let soft = Soft::new(|_, _| ());
+    let blocks = &soft.blocks;
+    let mut all = fill(blocks, 6 * EACH);
+    assert_eq!(soft.calls(), 1);
+    free(blocks, all.split_off(4 * EACH));
+    assert!(blocks.trim() > 0);
+    assert!(blocks.stats().chunk_bytes > CAP as u64);
+    all.extend(fill(blocks, 3 * EACH));
+    assert_eq!(soft.calls(), 1);
+    free(blocks, all);
+}
+
+#[test]
 fn soft_cap_hook_may_do_anything_with_the_allocator() {
     let held = Arc::new(Mutex::new(Vec::new()));
     let inner = held.clone();

@@ -52,6 +52,30 @@ fn block_freed_twice() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn threads_heap_is_named_as_the_thread_is() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        // So that the other thread is not the first one.
+        blocks.alloc(layout(48, 8)).unwrap();
+        fresh_to_the_end(move || {
+            let at = block(&blocks);
+            // SAFETY: none: this is the misuse that is looked for.
+            unsafe {
+                free(&blocks, at, 48);
+                free(&blocks, at, 48);
+            }
+        });
+    });
+    let heap = child.stderr.split_once("of thread ").unwrap().1;
+    let key = heap.split_once("'s heap").unwrap().0;
+    assert_found(&child, &[OF_48, &format!("{key})")]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn block_freed_twice_by_another_thread_than_its_own() {
     if !CHECKS {
         return;
@@ -76,6 +100,25 @@ fn block_freed_twice_by_another_thread_than_its_own() {
             "(thread ",
         ],
     );
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn block_freed_twice_whose_chunk_has_gone() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let at = block(&blocks);
+        // SAFETY: none: this is the misuse that is looked for.
+        unsafe {
+            free(&blocks, at, 48);
+            assert!(blocks.trim() > 0);
+            free(&blocks, at, 48);
+        }
+    });
+    assert_found(&child, &["is no block of any allocator"]);
 }
 
 #[test]

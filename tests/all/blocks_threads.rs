@@ -166,16 +166,16 @@ fn blocks_of_more_threads_than_batches_are_gathered_for() {
 #[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
 fn what_has_come_home_is_sorted_by_and_by() {
     let blocks = BlockAllocator::new();
-    let all = fill(&blocks, 3_000);
+    let all = fill(&blocks, 3_072);
     free_elsewhere(&blocks, all);
     let mut all = Vec::new();
     let mut before = 0;
-    for sorted in [1_024, 2_048, 3_000] {
+    for sorted in [1_024, 2_048, 3_072] {
         while blocks.stats().remote_frees == before && all.len() < 10_000 {
             all.extend(fill(&blocks, 1));
         }
         let stats = blocks.stats();
-        assert_eq!((stats.remote_frees, stats.inbox), (sorted, 3_000 - sorted));
+        assert_eq!((stats.remote_frees, stats.inbox), (sorted, 3_072 - sorted));
         before = sorted;
     }
     free(&blocks, all);
@@ -298,6 +298,27 @@ fn trim_keeps_what_is_in_use() {
     free(&blocks, some);
     last.free(&blocks);
     blocks.trim();
+    assert_eq!(blocks.stats().chunk_bytes, 0);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
+fn trim_says_what_all_heaps_have_given_back() {
+    let blocks = BlockAllocator::new();
+    // The latest heap is the first that a trim comes to.
+    let (worker, theirs) = (Worker::start(), blocks.clone());
+    let all = worker.run(move || fill(&theirs, 5_000));
+    let mine = fill(&blocks, 5_000);
+    let latest = Worker::start();
+    let theirs = blocks.clone();
+    let more = latest.run(move || fill(&theirs, 3_000));
+    worker.end();
+    latest.end();
+    [all, mine, more]
+        .into_iter()
+        .for_each(|all| free(&blocks, all));
+    let before = blocks.stats().chunk_bytes;
+    assert_eq!(blocks.trim() as u64, before);
     assert_eq!(blocks.stats().chunk_bytes, 0);
 }
 

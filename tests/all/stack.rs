@@ -3,7 +3,10 @@
 use crate::support::Log;
 use releasepool::{StackAllocator, StackBox, unsize};
 use std::collections::HashSet;
-use std::fmt::Display;
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::ParseIntError;
 
 /// What an entry takes beside its value: two words, and the name in builds that keep it.
 pub const HEADER: usize = if NAMES { 4 } else { 2 } * size_of::<usize>();
@@ -315,9 +318,37 @@ fn boxes_are_like_their_values() {
     assert_eq!((*borrowed, *one.as_ref(), *one), (3, 3, 3));
     let set = HashSet::from([arena.alloc(5), arena.alloc(5), arena.alloc(6)]);
     assert_eq!(set.len(), 2);
-    let error = arena.alloc("x".parse::<i32>().unwrap_err());
-    let error: &dyn std::error::Error = &error;
-    assert!(error.to_string().contains("invalid digit") && error.source().is_none());
+    let hash = |of: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        of(&mut hasher);
+        hasher.finish()
+    };
+    assert_eq!(hash(&|to| one.hash(to)), hash(&|to| 3.hash(to)));
+}
+
+#[test]
+fn box_of_an_error_is_one() {
+    #[derive(Debug)]
+    struct Outer(ParseIntError);
+    impl Display for Outer {
+        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+            f.write_str("not a number")
+        }
+    }
+    impl Error for Outer {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+    let arena = StackAllocator::new();
+    let error = arena.alloc(Outer("x".parse::<i32>().unwrap_err()));
+    let error: &dyn Error = &error;
+    assert_eq!(error.to_string(), "not a number");
+    assert!(
+        error
+            .source()
+            .is_some_and(|source| source.source().is_none())
+    );
 }
 
 #[test]

@@ -34,6 +34,27 @@ fn newest_vector_grows_where_it_is() {
 }
 
 #[test]
+fn newest_vector_grows_to_the_last_byte_and_not_beyond() {
+    const CAPACITY: usize = 1_000;
+    let arena = StackAllocator::with_capacity(CAPACITY);
+    let below = arena.alloc(7u64);
+    for size in [1, 100, 400] {
+        let mut list = Vec::with_capacity_in(size, &arena);
+        list.resize(size, 1u8);
+        let first = list.as_ptr();
+        let room = CAPACITY - (arena.used() - size);
+        list.reserve_exact(room - size);
+        assert_eq!((list.as_ptr(), arena.used()), (first, CAPACITY));
+        list.resize(room, 2);
+        list.reserve_exact(1);
+        assert_ne!(list.as_ptr(), first, "on the heap");
+        assert!(list[..size].iter().all(|byte| *byte == 1));
+        assert!(list[size..].iter().all(|byte| *byte == 2));
+    }
+    assert_eq!(*below, 7);
+}
+
+#[test]
 fn vector_that_is_not_the_newest_moves_and_leaves_a_hole() {
     let log = Log::new();
     let arena = StackAllocator::with_capacity(100_000);
@@ -90,6 +111,24 @@ fn vector_that_cannot_get_smaller_stays_as_it_is() {
     assert!(list.try_reserve(1 << 60).is_err());
     refusing(1_000, || assert!(list.try_reserve(1_000).is_err()));
     assert_eq!(list.len(), 500);
+}
+
+#[test]
+fn block_that_cannot_be_aligned_to_more_stays_as_it_is() {
+    let of = |size, align| Layout::from_size_align(size, align).unwrap();
+    let (arena, old) = (StackAllocator::new(), of(1_000, 1));
+    let allocator = &arena;
+    let blocks = [(); 2].map(|()| allocator.allocate(old).unwrap().cast::<u8>());
+    let mut unaligned = blocks.iter().filter(|at| at.addr().get() % 4_096 != 0);
+    let block = *unaligned.next().expect("two in one place");
+    refusing(1_000, || {
+        // SAFETY: allocated by this layout, and it is still there.
+        let moved = unsafe { allocator.shrink(block, old, of(500, 4_096)) };
+        assert!(moved.is_err());
+        // SAFETY: as above.
+        let kept = unsafe { allocator.shrink(block, old, of(500, 1)) };
+        assert_eq!(kept.unwrap().cast(), block);
+    });
 }
 
 #[test]

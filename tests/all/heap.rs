@@ -149,9 +149,10 @@ fn an_allocator_may_fill_the_pool_that_grows() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a million entries")]
 fn an_allocator_may_fill_or_drain_the_pool_that_gives_a_page_back() {
     // More pages than the thread keeps.
-    const MANY: usize = 254 * 66;
+    const MANY: usize = 254 * 4_100;
     for foreign in [
         || (0..600).for_each(|_| autorelease(Ref::new(0))),
         || _ = PoolManager::global().drain_root(),

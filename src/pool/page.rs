@@ -149,7 +149,7 @@ impl PageCache {
 /// A page that nobody uses.
 unsafe fn free(page: *mut Page) {
     // SAFETY: by the caller's promise; made by `new_page`.
-    drop(unsafe { unbox(NonNull::new_unchecked(page)) });
+    let _page = unsafe { unbox(NonNull::new_unchecked(page)) };
 }
 
 impl Drop for PageCache {

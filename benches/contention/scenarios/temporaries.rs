@@ -73,7 +73,7 @@ pub fn all() -> Vec<Scenario> {
             "Temporaries, 10 to a pool",
             "Each thread makes 10 objects of 48 bytes, leaves them to its pool, and drains it. \
              An operation is one object: made, left to the pool, destroyed.",
-            "With blocks (`pool.create`) a pool costs less than a vector of Arcs, and other \
+            "With blocks (pool.create) a pool costs less than a vector of Arcs, and other \
              threads do not change that. With the global allocator a pool of so few objects \
              costs more than that vector: most of it is malloc, the rest the pool. Whoever has \
              one type, one owner and one thread is nearly as well off with a Vec of Box. A lock \
@@ -96,7 +96,7 @@ pub fn all() -> Vec<Scenario> {
             "The same with 100,000 objects before each drain: more than the caches hold.",
             "Blocks stay cheap where malloc does not, the more so with several threads. With the \
              global allocator so large a pool is at best where a vector of Arcs is: use \
-             `create`, or pools in the pool, so that fewer objects wait.",
+             pool.create, or pools in the pool, so that fewer objects wait.",
         ),
         Scenario {
             id: "temporaries-nested",

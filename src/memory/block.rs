@@ -40,8 +40,10 @@ use std::sync::Arc;
 ///
 /// # Giving back
 /// Chunks without a block in use go back to the system by [`trim`](Self::trim); at the end
-/// of frames and of loopers' commands, half of those that were not needed for 60 of them; and
-/// all but two when a thread ends.
+/// of frames and of loopers' commands, half of those that were not needed for 60 of them,
+/// 16 at a time; and all but two when a thread ends. So a thread that has neither a
+/// [`FrameLoop`](crate::FrameLoop) nor a [`Looper`](crate::Looper) keeps the chunks that it
+/// has needed at its busiest: call `trim` after that. One block in use keeps its chunk.
 ///
 /// When the last handle goes, what is not in use goes back at once, and the rest as blocks
 /// come home: blocks stay valid until they are freed, with or without a handle. Other threads

@@ -3,7 +3,8 @@
 use crate::budgets::{filled, global, me};
 use crate::support::{Log, child, fresh, fresh_to_the_end, wait_until};
 use releasepool::{
-    AutoreleasePool, Budget, HandoffPool, PoolManager, Ref, Slot, ThreadHandle, autoreleasepool,
+    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, PoolManager, Ref, Slot,
+    ThreadHandle, autoreleasepool,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -97,6 +98,39 @@ fn orphans_are_released_by_and_by_and_known_until_then() {
         assert_eq!(log.count(), 110, "closing it does no more");
         autoreleasepool(|_| ());
         assert_eq!((global().snapshot().orphans, log.count()), (0, 200));
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn orphans_that_a_drain_has_left_go_with_the_next_one() {
+    child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(me);
+        for id in 0..100 {
+            gone.release(Ref::new(log.probe(id)));
+        }
+        let mut pool = AutoreleasePool::new();
+        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+        FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| {
+            AutoreleasePool::new().drain();
+            assert_eq!(log.count(), 10, "not within a frame");
+        });
+        pool.drain();
+        assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
+        // Others that come meanwhile do not take their place.
+        for id in 0..200 {
+            if id == 100 {
+                assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+            }
+            gone.release(Ref::new(log.probe(id)));
+        }
+        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+        assert_eq!(global().snapshot().orphans, 180);
+        global().drain_backlog(Budget::All);
+        pool.drain();
+        assert_eq!((global().snapshot().orphans, log.count()), (0, 300));
     })
     .assert_success();
 }

@@ -14,7 +14,7 @@ fn head(out: &mut String, results: &Results) {
     put!(
         out,
         "<header>\n<h1>releasepool: contention</h1>\n\
-         <p class=\"about\">What it costs when several threads use the same thing at the same time: \
+         <p class=\"about\">What it costs to make, share and release objects, by one thread and by several: \
          releasepool beside what else a program could use. Times are for one operation of one \
          thread, so less is better.</p>\n"
     );

@@ -98,7 +98,8 @@ impl<'r> Standing<'r> {
         }
     }
 
-    /// With the fewest and with the most threads of the scenario; one only if these are the same.
+    /// With the fewest threads of the scenario, and with the most that can run at once, or, if
+    /// there are no such, with the most; one only if these are the same.
     pub fn ends(scenario: &'r Scenario) -> Vec<Self> {
         let all = thread_counts(scenario);
         let mut found: Vec<_> = all
@@ -110,7 +111,11 @@ impl<'r> Standing<'r> {
         if found.iter().any(|s| s.outcome != Outcome::Alone) {
             found.retain(|s| s.outcome != Outcome::Alone);
         }
-        let last = found.len().saturating_sub(1);
+        let at_once = found.iter().rposition(|s| !s.oversubscribed);
+        let last = match at_once {
+            Some(at) if at > 0 => at,
+            _ => found.len().saturating_sub(1),
+        };
         let mut at = 0..;
         found.retain(|_| at.next().is_some_and(|at| at == 0 || at == last));
         found

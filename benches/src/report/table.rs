@@ -84,7 +84,7 @@ pub fn summary(results: &Results, looks: &Looks) -> String {
         "<table class=\"cards summary\" role=\"table\">\n<thead role=\"rowgroup\"><tr role=\"row\">\
          <th role=\"columnheader\" scope=\"col\">Scenario</th>\
          <th role=\"columnheader\" scope=\"col\">Best with one thread</th>\
-         <th role=\"columnheader\" scope=\"col\">Best with the most threads</th>\
+         <th role=\"columnheader\" scope=\"col\">Best with several threads</th>\
          <th role=\"columnheader\" scope=\"col\">So</th></tr></thead>\n<tbody role=\"rowgroup\">\n",
     );
     for scenario in &results.scenarios {
@@ -98,7 +98,7 @@ pub fn summary(results: &Results, looks: &Looks) -> String {
             escape(&scenario.title)
         );
         standing_cell(&mut out, "Best with one thread", one, looks);
-        standing_cell(&mut out, "Best with the most threads", most, looks);
+        standing_cell(&mut out, "Best with several threads", most, looks);
         put!(
             out,
             "<td role=\"cell\" data-label=\"So\" class=\"lesson\">{}</td></tr>\n",

@@ -165,16 +165,17 @@ fn it_says_what_to_choose_and_where_we_lose() {
         lost.contains("releasepool is behind") && !lost.contains("ahead"),
         "{lost}"
     );
-    // 31 to 22 and 230 to 160; the reference is no choice.
+    // 31 to 22 and 48 to 30; the reference is no choice.
     assert!(
         lost.contains("releasepool takes 1.41 times as long"),
         "{lost}"
     );
     assert!(
-        lost.contains("releasepool takes 1.44 times as long"),
+        lost.contains("releasepool takes 1.60 times as long"),
         "{lost}"
     );
-    assert!(lost.contains("8 threads, more than processors"), "{lost}");
+    // With more threads than processors there are figures, too: but nothing to choose by.
+    assert!(!lost.contains("8 threads"), "{lost}");
     assert!(!lost.contains("Box"), "{lost}");
     let even = row(&document, "summary", "Load from a slot");
     assert!(even.contains("even"), "{even}");

@@ -1,7 +1,6 @@
 //! A pointer that all read and somebody replaces now and then.
 
 use crate::pools::deferred::Garbage;
-use crate::pools::ours::GLOBAL;
 use crate::scenario::{Contestant, Scenario, contestant};
 use arc_swap::ArcSwap;
 use basedrop::{Handle, Shared, SharedCell};
@@ -193,7 +192,8 @@ fn contestants() -> Vec<Contestant> {
     let mut all = vec![
         contestant!("releasepool (slot)", Role::Ours, slot())
             .note("slot.load(&pool), drained after 100 loads; not counted"),
-        contestant!(GLOBAL, Role::Ours, slot_full()).note("slot.load_full(), counted"),
+        contestant!("releasepool (load_full)", Role::Ours, slot_full())
+            .note("slot.load_full(), counted"),
         contestant!("arc-swap", Role::Peer, swap(false)).note("load, a guard"),
         contestant!("arc-swap, load_full", Role::Peer, swap(true)).note("counted"),
         contestant!("RwLock of Arc", Role::Peer, lock()).note("parking_lot's; read and clone"),

@@ -1,7 +1,6 @@
 //! One object that all use.
 
 use crate::pools::deferred::Garbage;
-use crate::pools::ours::GLOBAL;
 use crate::scenario::{Scenario, contestant};
 use basedrop::Shared;
 use crossbeam_epoch::{self as epoch, Atomic};
@@ -134,7 +133,7 @@ pub fn scenario() -> Scenario {
         contestants: vec![
             contestant!("releasepool (PoolRef)", Role::Ours, pool_ref())
                 .note("left to a pool once for 1,000 uses; a copy costs nothing"),
-            contestant!(GLOBAL, Role::Ours, refs()).note("Ref, cloned and dropped"),
+            contestant!("releasepool (Ref)", Role::Ours, refs()).note("cloned and dropped"),
             contestant!("Rc", Role::Reference, plain()).note("plain counts, one thread only"),
             contestant!("Arc", Role::Peer, arcs()),
             contestant!("triomphe", Role::Peer, triomphes()),

@@ -6,6 +6,7 @@ use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, PoolManager, Ref, Slot,
     ThreadHandle, autoreleasepool,
 };
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -69,15 +70,20 @@ fn closures_are_kept_for_run_inbox() {
     });
 }
 
+/// Sends a thread that has ended what others are to release.
+fn orphans(gone: &ThreadHandle, log: &Log, ids: Range<u32>) {
+    for id in ids {
+        gone.release(Ref::new(log.probe(id)));
+    }
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn orphans_are_released_by_and_by_and_known_until_then() {
     child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
-        for id in 0..100 {
-            gone.release(Ref::new(log.probe(id)));
-        }
+        orphans(&gone, &log, 0..100);
         let mut pool = AutoreleasePool::new();
         assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
         assert_eq!(log.count(), 10);
@@ -87,9 +93,7 @@ fn orphans_are_released_by_and_by_and_known_until_then() {
         assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
         assert!(global().quiesce(Duration::ZERO));
         assert_eq!(log.count(), 100);
-        for id in 0..100 {
-            gone.release(Ref::new(log.probe(id)));
-        }
+        orphans(&gone, &log, 0..100);
         fresh_to_the_end(|| {
             AutoreleasePool::new().drain_within(Budget::Count(10));
         });
@@ -108,9 +112,7 @@ fn orphans_that_a_drain_has_left_go_with_the_next_one() {
     child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
-        for id in 0..100 {
-            gone.release(Ref::new(log.probe(id)));
-        }
+        orphans(&gone, &log, 0..100);
         let mut pool = AutoreleasePool::new();
         assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
         FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| {
@@ -120,12 +122,9 @@ fn orphans_that_a_drain_has_left_go_with_the_next_one() {
         pool.drain();
         assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
         // Others that come meanwhile do not take their place.
-        for id in 0..200 {
-            if id == 100 {
-                assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
-            }
-            gone.release(Ref::new(log.probe(id)));
-        }
+        orphans(&gone, &log, 0..100);
+        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+        orphans(&gone, &log, 100..200);
         assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
         assert_eq!(global().snapshot().orphans, 180);
         global().drain_backlog(Budget::All);

@@ -11,65 +11,55 @@ use std::sync::Arc;
 pub const BLOCKS: &str = "releasepool (blocks)";
 pub const GLOBAL: &str = "releasepool (global allocator)";
 
-/// Objects in blocks.
-pub struct Created<P> {
-    pub pool: AutoreleasePool,
-    objects: PhantomData<P>,
+/// How an object gets into a pool.
+pub trait Way: 'static {
+    const NAME: &str;
+    fn add<P: Payload>(pool: &AutoreleasePool, seed: u64);
 }
 
-impl<P> Created<P> {
-    fn open() -> Self {
-        Self {
-            pool: AutoreleasePool::new(),
-            objects: PhantomData,
-        }
-    }
-}
+/// In a block.
+pub struct Create;
 
-impl<P: Payload> Pools<P> for Created<P> {
+impl Way for Create {
     const NAME: &str = BLOCKS;
-    const ROLE: Role = Role::Ours;
-    type Shared = ();
-
-    fn here(_: &Arc<()>) -> Self {
-        Self::open()
-    }
 
     #[inline(always)]
-    fn add(&mut self, seed: u64) {
-        black_box(self.pool.create(P::new(seed)));
-    }
-
-    #[inline(always)]
-    fn drain(&mut self) {
-        self.pool.drain();
+    fn add<P: Payload>(pool: &AutoreleasePool, seed: u64) {
+        black_box(pool.create(P::new(seed)));
     }
 }
 
-impl<P: Payload> Nested<P> for Created<P> {
+/// Of the global allocator.
+pub struct Autorelease;
+
+impl Way for Autorelease {
+    const NAME: &str = GLOBAL;
+
     #[inline(always)]
-    fn nested(&mut self, work: impl FnOnce(&mut Self)) {
-        work(black_box(&mut Self::open()));
+    fn add<P: Payload>(pool: &AutoreleasePool, seed: u64) {
+        black_box(pool.autorelease(black_box(Ref::new(P::new(seed)))));
     }
 }
 
-/// Objects of the global allocator.
-pub struct Autoreleased<P> {
+pub struct Ours<P, W> {
     pub pool: AutoreleasePool,
-    objects: PhantomData<P>,
+    of: PhantomData<(P, W)>,
 }
 
-impl<P> Autoreleased<P> {
+pub type Created<P> = Ours<P, Create>;
+pub type Autoreleased<P> = Ours<P, Autorelease>;
+
+impl<P, W> Ours<P, W> {
     fn open() -> Self {
         Self {
             pool: AutoreleasePool::new(),
-            objects: PhantomData,
+            of: PhantomData,
         }
     }
 }
 
-impl<P: Payload> Pools<P> for Autoreleased<P> {
-    const NAME: &str = GLOBAL;
+impl<P: Payload, W: Way> Pools<P> for Ours<P, W> {
+    const NAME: &str = W::NAME;
     const ROLE: Role = Role::Ours;
     type Shared = ();
 
@@ -79,7 +69,7 @@ impl<P: Payload> Pools<P> for Autoreleased<P> {
 
     #[inline(always)]
     fn add(&mut self, seed: u64) {
-        black_box(self.pool.autorelease(black_box(Ref::new(P::new(seed)))));
+        W::add::<P>(&self.pool, seed);
     }
 
     #[inline(always)]
@@ -88,7 +78,7 @@ impl<P: Payload> Pools<P> for Autoreleased<P> {
     }
 }
 
-impl<P: Payload> Nested<P> for Autoreleased<P> {
+impl<P: Payload, W: Way> Nested<P> for Ours<P, W> {
     #[inline(always)]
     fn nested(&mut self, work: impl FnOnce(&mut Self)) {
         work(black_box(&mut Self::open()));

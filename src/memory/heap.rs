@@ -113,31 +113,40 @@ impl<'h> TakingBack<'h> {
         }
     }
 
-    /// Takes the block back if it is of this heap: whether it is.
+    /// Whether a block is of this heap: then it may be the next.
     ///
     /// # Safety
-    /// A block of the class that the caller gives up, if this says so.
+    /// A block of the class.
     #[inline(always)]
-    pub(crate) unsafe fn free(&mut self, block: NonNull<u8>) -> bool {
+    pub(crate) unsafe fn is_ours(&mut self, block: NonNull<u8>) -> bool {
+        // SAFETY: by the caller's promise.
+        let chunk = unsafe { ChunkPtr::of(block) };
+        if self.putting.is_none_or(|putting| putting.chunk != chunk) {
+            if !ptr::eq(chunk.heap().as_ptr(), self.heap) {
+                return false;
+            }
+            self.heap.finish(self.putting);
+            self.putting = Some(Putting::begin(chunk));
+        }
+        true
+    }
+
+    /// Takes the block back.
+    ///
+    /// # Safety
+    /// `is_ours` has just said so of it, and the caller gives it up.
+    #[inline(always)]
+    pub(crate) unsafe fn free(&mut self, block: NonNull<u8>) {
         // SAFETY: by the caller's promise.
         unsafe {
-            let chunk = ChunkPtr::of(block);
-            if self.putting.is_none_or(|putting| putting.chunk != chunk) {
-                if !ptr::eq(chunk.heap().as_ptr(), self.heap) {
-                    return false;
-                }
-                self.heap.finish(self.putting);
-                self.putting = Some(Putting::begin(chunk));
-            }
             checks::given_back(block, self.class);
             self.heap.witness.write();
-            // It is there by now.
+            // `is_ours` has put it there.
             if let Some(putting) = &mut self.putting {
                 putting.put(block.cast());
             }
         }
         self.n += 1;
-        true
     }
 
     /// To be called when the last block has been taken back. Not a destructor: nothing here

@@ -75,20 +75,6 @@ impl<T: 'static> BlockClass<T> {
     }
 }
 
-/// Destroys an object without a destructor, as its class would.
-///
-/// # Safety
-/// As [`Class::destroy`]; `block` is its class's.
-#[inline(always)]
-pub(crate) unsafe fn destroy_plain(thin: Thin, block: PlainBlock) {
-    // SAFETY: ours alone by the caller's promise; the header begins the block.
-    unsafe {
-        let mut head = thin.cast::<Header>().sub(1);
-        head.as_mut().count.freed();
-        mine::free(head.cast(), block.size as usize, block.waste as usize);
-    }
-}
-
 /// Destroys objects of one class, without a destructor, one after the other.
 pub(crate) struct Alike<'h> {
     class: &'static Class,
@@ -119,8 +105,14 @@ impl Alike<'_> {
             if !ptr::eq(object.class, self.class) || !object.count.is_all(1) {
                 return false;
             }
-            self.blocks.free(thin.sub(size_of::<Header>()))
+            let mut head = thin.cast::<Header>().sub(1);
+            if !self.blocks.is_ours(head.cast()) {
+                return false;
+            }
+            head.as_mut().count.freed();
+            self.blocks.free(head.cast());
         }
+        true
     }
 
     /// To be called at the end.

@@ -18,7 +18,7 @@ use crate::event::{Event, EventKind};
 use crate::object::count::Released;
 use crate::object::destroy::Scope;
 use crate::object::header::{Class, PlainBlock, Thin, checked, header};
-use crate::object::in_block::{Alike, destroy_plain};
+use crate::object::in_block::Alike;
 use crate::sync::catch_unwind;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{current_label, tally_destroyed};
@@ -75,13 +75,15 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
     let local = stack.local();
     head.unpin();
     let plain = release_plain(&head.entries, &local.pages);
-    stack.stats.released.add(plain as u64);
-    if plain != 0 && is_idle(head) && !ptr::eq(head, &stack.root) {
-        return Outcome {
-            released: plain,
-            panic: None,
-            cut: None,
-        };
+    if plain != 0 {
+        stack.stats.released.add(plain as u64);
+        if is_idle(head) && !ptr::eq(head, &stack.root) {
+            return Outcome {
+                released: plain,
+                panic: None,
+                cut: None,
+            };
+        }
     }
     // What others have sent is not for one that closes what was drained within a budget.
     let mail = !head.is_frugal();
@@ -352,21 +354,21 @@ impl<'d> Run<'d> {
             stretch.last = Some(class);
             // The usual case: then it has no other entry either.
             if object.count.is_all(1) && !deep {
+                if let Some(block) = class.plain_block {
+                    // There are more like it, in all likelihood.
+                    let n = destroy_alike(entries, class, block);
+                    stretch.taken += n;
+                    stretch.destroyed += n as u64;
+                    if n != 0 {
+                        continue;
+                    }
+                }
                 // SAFETY: it is the newest.
                 unsafe { entries.pop() };
                 let mark = entries.mark();
                 stretch.taken += 1;
                 stretch.destroyed += 1;
-                if let Some(block) = class.plain_block {
-                    // SAFETY: the reference was ours, and the only one.
-                    unsafe { destroy_plain(thin, block) };
-                    // There are more like it, in all likelihood.
-                    let n = destroy_alike(entries, class, block);
-                    stretch.taken += n;
-                    stretch.destroyed += n as u64;
-                    continue;
-                }
-                // SAFETY: as above.
+                // SAFETY: the reference was ours, and the only one.
                 unsafe { (class.destroy)(thin) };
                 if class.has_destructor && self.has_more(outermost, mark) {
                     return true;

@@ -371,9 +371,8 @@ mod tests {
             // A raw retain and release.
             count.0.fetch_add(STRONG, Ordering::Relaxed);
             assert!(!count.upgrade().unwrap());
-            if count.release().unwrap() {
-                assert!(!count.was_last(), "it dies once");
-            }
+            assert!(count.release().unwrap(), "it looks so");
+            assert!(!count.was_last(), "it dies once");
             assert_eq!(count.release_weak(), weaks == 0);
         }
     }

@@ -57,29 +57,51 @@ fn release_of_a_dead_object_by_a_pool_aborts() {
     child.assert_aborted_saying(&["Texture", "released more often than it was retained"]);
 }
 
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn release_of_an_object_that_waits_in_the_queue_aborts() {
-    if !CHECKS {
-        return;
-    }
-    /// Drains a pool far down on the stack, and releases what that had once more.
+/// Has `f` called in a destructor, far down on the stack: what dies there waits.
+fn far_down(f: fn()) {
     #[inline(never)]
-    fn far_down(times: u32) {
+    fn down(times: u32, f: fn()) {
         let filler = std::hint::black_box([0u8; 1_024]);
         if times > 0 {
-            far_down(times - 1);
+            down(times - 1, f);
         } else {
-            let pool = AutoreleasePool::new();
-            // With a destructor: others do not wait.
-            let object = PoolRef::as_ptr(pool.create(String::new()));
-            drop(pool);
-            // SAFETY: none: the misuse that is looked for.
-            unsafe { Ref::decrement_strong_count(object) };
+            f();
         }
         std::hint::black_box(&filler);
     }
-    let child = child!(|| drop(Ref::new(crate::support::on_drop(|| far_down(64)))));
+    drop(Ref::new(crate::support::on_drop(move || down(64, f))));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn release_of_an_object_that_a_pool_has_queued_aborts() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| far_down(|| {
+        let pool = AutoreleasePool::new();
+        // With a destructor: others do not wait.
+        let object = PoolRef::as_ptr(pool.create(String::new()));
+        drop(pool);
+        // SAFETY: none: the misuse that is looked for.
+        unsafe { Ref::decrement_strong_count(object) };
+    }));
+    child.assert_aborted_saying(&["String", "released more often than it was retained"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn release_of_an_object_that_its_last_handle_has_queued_aborts() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| far_down(|| {
+        let last = Ref::new(String::new());
+        let object = Ref::as_ptr(&last);
+        drop(last);
+        // SAFETY: none: the misuse that is looked for.
+        unsafe { Ref::decrement_strong_count(object) };
+    }));
     child.assert_aborted_saying(&["String", "released more often than it was retained"]);
 }
 

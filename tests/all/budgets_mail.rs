@@ -77,15 +77,21 @@ fn orphans(gone: &ThreadHandle, log: &Log, ids: Range<u32>) {
     }
 }
 
+/// Of 100 orphans, of which a drain has released 10.
+fn orphans_that_a_drain_has_left() -> (Log, ThreadHandle, AutoreleasePool) {
+    let log = Log::new();
+    let gone = fresh_to_the_end(me);
+    orphans(&gone, &log, 0..100);
+    let mut pool = AutoreleasePool::new();
+    assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+    (log, gone, pool)
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn orphans_are_released_by_and_by_and_known_until_then() {
     child!(|| {
-        let log = Log::new();
-        let gone = fresh_to_the_end(me);
-        orphans(&gone, &log, 0..100);
-        let mut pool = AutoreleasePool::new();
-        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+        let (log, gone, mut pool) = orphans_that_a_drain_has_left();
         assert_eq!(log.count(), 10);
         assert_eq!(global().snapshot().orphans, 90);
         // Another thread cannot have them; this one gives them back when it ends.
@@ -110,11 +116,7 @@ fn orphans_are_released_by_and_by_and_known_until_then() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn orphans_that_a_drain_has_left_go_with_the_next_one() {
     child!(|| {
-        let log = Log::new();
-        let gone = fresh_to_the_end(me);
-        orphans(&gone, &log, 0..100);
-        let mut pool = AutoreleasePool::new();
-        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+        let (log, gone, mut pool) = orphans_that_a_drain_has_left();
         FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| {
             AutoreleasePool::new().drain();
             assert_eq!(log.count(), 10, "not within a frame");

@@ -1,8 +1,9 @@
 //! What is allocated, and that all of it is given back.
 
+use crate::heap_foreign as foreign;
 #[cfg(target_os = "linux")]
 use crate::support::resident;
-use crate::support::{Log, child, fresh, panic_of};
+use crate::support::{child, fresh, panic_of};
 use releasepool::{
     AutoreleasePool, Budget, HandoffPool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool,
     event,
@@ -27,15 +28,6 @@ thread_local! {
 
     /// What this thread is refused: so many bytes or more.
     static REFUSED: Cell<usize> = const { Cell::new(usize::MAX) };
-
-    /// What the allocator does the next time that this thread calls it.
-    static FOREIGN: Cell<Option<fn()>> = const { Cell::new(None) };
-}
-
-fn foreign() {
-    if let Some(f) = FOREIGN.take() {
-        f();
-    }
 }
 
 // SAFETY: what is not refused is left to `System`.
@@ -46,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
         }
         BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
         MADE.set(MADE.get() + 1);
-        foreign();
+        foreign::call();
         // SAFETY: by the caller's promise.
         unsafe { System.alloc(layout) }
     }
@@ -55,7 +47,7 @@ unsafe impl GlobalAlloc for Counting {
         BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
         // SAFETY: by the caller's promise.
         unsafe { System.dealloc(p, layout) };
-        foreign();
+        foreign::call();
     }
 }
 
@@ -112,62 +104,6 @@ fn an_empty_nested_pool_allocates_nothing() {
     };
     empty();
     assert_eq!(allocations(empty), 0);
-}
-
-#[test]
-fn an_allocator_may_drain_the_pool_that_grows() {
-    fresh(|| {
-        const PAGE: u32 = 254;
-        let log = Log::new();
-        for id in 0..PAGE {
-            autorelease(Ref::new(log.probe(id)));
-        }
-        let last = Ref::new(log.probe(PAGE));
-        FOREIGN.set(Some(|| _ = PoolManager::global().drain_root()));
-        autorelease(last);
-        assert!(FOREIGN.get().is_none(), "it has been called");
-        assert!(log.ids().into_iter().eq((0..PAGE).rev()));
-        assert_eq!(PoolManager::global().drain_root(), 1);
-        assert_eq!(log.count(), PAGE as usize + 1);
-    });
-}
-
-#[test]
-fn an_allocator_may_fill_the_pool_that_grows() {
-    fresh(|| {
-        const PAGE: usize = 254;
-        let object = Ref::new(0);
-        let entries = |n| (0..n).for_each(|_| autorelease(Ref::new(0)));
-        entries(PAGE);
-        FOREIGN.set(Some(|| autorelease(Ref::new(0))));
-        autorelease(object.clone());
-        assert!(FOREIGN.get().is_none(), "it has been called");
-        entries(PAGE);
-        assert_eq!(PoolManager::global().drain_root(), 2 * PAGE + 2);
-        assert_eq!(Ref::strong_count(&object), 1);
-    });
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "a million entries")]
-fn an_allocator_may_fill_or_drain_the_pool_that_gives_a_page_back() {
-    // More pages than the thread keeps.
-    const MANY: usize = 254 * 4_100;
-    for foreign in [
-        || (0..600).for_each(|_| autorelease(Ref::new(0))),
-        || _ = PoolManager::global().drain_root(),
-    ] {
-        fresh(move || {
-            let object = Ref::new(0);
-            (0..MANY).for_each(|_| autorelease(object.clone()));
-            FOREIGN.set(Some(foreign));
-            let released = PoolManager::global().drain_root();
-            assert!(FOREIGN.get().is_none(), "it has been called");
-            assert!(released == MANY + 600 || released < MANY, "{released}");
-            assert_eq!(Ref::strong_count(&object), 1);
-            assert_eq!(PoolManager::global().drain_root(), 0);
-        });
-    }
 }
 
 #[test]

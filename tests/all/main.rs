@@ -26,6 +26,7 @@ mod frames;
 mod fuzz_regressions;
 mod handoff;
 mod heap;
+mod heap_foreign;
 mod home;
 mod home_gone;
 mod home_teardown;

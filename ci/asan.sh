@@ -21,6 +21,7 @@ skips=(
     --skip object_that_waits_in_the_queue
     --skip time_is_looked_at_deep
     --skip drain_deep_inside_a_destructor
+    --skip has_queued_aborts
     # Forgets a pool on a looper's thread: no frame of what is leaked names the test.
     --skip every_command_has_a_pool
     # Measures the memory of the process; here, what is freed is kept for a while.

@@ -11,7 +11,7 @@ use crate::ledger::{LEDGER, fail, failures, same};
 use crate::output::{Output, grouped};
 use crate::stage::Stage;
 use crate::ui::{self, Ask, Settled};
-use releasepool::{PoolManager, Snapshot, Totals};
+use releasepool::{BlockAllocator, PoolManager, Snapshot, Totals};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -93,6 +93,9 @@ impl Watch<'_> {
                     return Ok(false);
                 };
                 self.check_scene(&settled);
+                // Chunks that threads have left for the next ones differ by a few, and
+                // drown what is looked for.
+                BlockAllocator::process().trim();
                 self.growth.measure();
                 self.growth.found().into_iter().for_each(fail);
                 let _ = self.asks.send(Ask::GoOn);

@@ -13,6 +13,7 @@ use crate::object::strong::Ref;
 use crate::pool::budget::{Budget, Drained};
 use crate::pool::drain;
 use crate::pool::guard::AutoreleasePool;
+use crate::pool::head::Kind;
 use crate::pool::implicit::autorelease_to;
 use crate::pool::local;
 use crate::pool::mail;
@@ -110,7 +111,11 @@ impl PoolManager {
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn pool(&self) -> AutoreleasePool {
         let namespace = self.namespace();
-        AutoreleasePool::open(|local| local.stack(namespace), || namespace.clone())
+        AutoreleasePool::open(
+            |local| local.stack(namespace),
+            || namespace.clone(),
+            Kind::Guard,
+        )
     }
 
     /// Opens a pool on the calling thread with a name, which dumps and events give.

@@ -174,7 +174,7 @@ impl<'d> Work<'d> {
     fn run(mut self, collect: bool) -> (Drained, Option<Payload>) {
         {
             let frame = Frame::new(true);
-            let _current = Barrier::raise(self.stack, &frame, Some(self.head));
+            let _current = Barrier::raise(self.stack, &frame, self.head);
             let _draining = Draining::begin(self.head);
             if collect {
                 self.collect();

@@ -93,7 +93,7 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
     {
         let scope = Scope::enter();
         let frame = Frame::new(true);
-        let _current = Barrier::raise(stack, &frame, Some(head));
+        let _current = Barrier::raise(stack, &frame, head);
         let _draining = Draining::begin(head);
         let run = Run::new(&head.entries, head.name(), &local.pages, &scope, limit);
         if !head.entries.is_untouched() {

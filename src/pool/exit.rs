@@ -2,7 +2,7 @@
 
 use super::backlog;
 use super::budget::Budget;
-use super::head::{Head, Kind};
+use super::head::Head;
 use super::local::{self, Local};
 use super::stack::Stack;
 use super::{drain, mail, token};
@@ -61,14 +61,10 @@ pub(crate) fn exit(record: &Arc<Record>) {
         stack.root.entries.clear(&local.pages);
     }
     local::set_exited();
-    let mut guards = 0;
     for stack in stacks(local) {
-        guards += local
-            .pools(stack)
-            .filter(|p| p.kind.get() == Kind::Guard)
-            .count();
         stack.retire(record.key());
     }
+    let guards = local.open_guards();
     let mut events = exit.events;
     if guards > 0 {
         events.push(Event::new(EventKind::OpenAtExit, record.label()).count(guards));

@@ -4,15 +4,16 @@ use super::backlog;
 use super::budget::{Budget, Drained, Meter};
 use super::drain;
 use super::dump::PoolDump;
-use super::head::{Frame, Head, Kind};
+use super::head::{Head, Kind};
 use super::local::{self, Local};
 use super::namespace::Namespace;
 use super::pool_ref::PoolRef;
-use super::stack::{Barrier, Stack};
+use super::stack::Stack;
 use crate::object::strong::Ref;
 use crate::unwind::resume_or_report;
 use std::borrow::Cow;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -67,7 +68,7 @@ impl AutoreleasePool {
     #[inline]
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn new() -> Self {
-        Self::open(|local| &local.first, Namespace::global)
+        Self::open(|local| &local.first, Namespace::global, Kind::Guard)
     }
 
     /// Opens a pool with a name, which dumps and events give.
@@ -85,10 +86,11 @@ impl AutoreleasePool {
     pub(crate) fn open(
         stack: impl FnOnce(&Local) -> &Stack,
         namespace: impl FnOnce() -> Arc<Namespace>,
+        kind: Kind,
     ) -> Self {
         let head = local::with(|local| match local {
-            Some(local) => local.open(stack(local), Kind::Guard),
-            None => Local::open_detached(namespace()),
+            Some(local) => local.open(stack(local), kind),
+            None => Local::open_detached(namespace(), kind),
         });
         Self { head }
     }
@@ -324,39 +326,69 @@ impl Drop for AutoreleasePool {
         let head = self.head();
         // SAFETY: an open pool's stack is there.
         let stack = unsafe { &*head.stack.get() };
-        let local = stack.local();
-        let simple =
-            head.entries.is_untouched() && stack.is_topmost(&head.frame) && head.is_plain();
-        if simple && !local.has_duties(stack) {
+        if head.is_plain() && is_simple(head, stack) {
             stack.pop_frame(&head.frame);
-            local.recycle(stack, head);
+            stack.stats.count_closed();
+            stack.local().recycle(head);
         } else {
             close(self.head);
         }
     }
 }
 
+/// Whether taking it off is all, if it has no extras.
+#[inline(always)]
+fn is_simple(head: &Head, stack: &Stack) -> bool {
+    let simple = head.entries.is_untouched() && stack.is_topmost(&head.frame);
+    simple && !stack.local().has_duties(stack)
+}
+
 #[inline(never)]
 fn close(pool: NonNull<Head>) {
-    let local;
     let outcome;
+    let in_scope;
     {
         // SAFETY: a head stays as long as its pool is open.
         let head = unsafe { pool.as_ref() };
         // SAFETY: an open pool's stack is there.
         let stack = unsafe { &*head.stack.get() };
         outcome = drain::drain(head, None);
-        stack.close_frame(&head.frame);
+        in_scope = head.is_scope();
+        if in_scope {
+            head.end_in_scope();
+            stack.close_above(&head.frame);
+        } else {
+            stack.close_frame(&head.frame);
+        }
         head.entries.clear(&stack.local().pages);
         if !head.is_plain() {
             head.make_plain();
         }
-        stack.local().recycle(stack, head);
+        stack.stats.count_closed();
+    }
+    if !in_scope {
+        // SAFETY: its guard goes, and nothing of it is used from here on.
+        unsafe { give_back(pool) };
+    }
+    outcome.resume();
+}
+
+/// Takes back the head of a closed pool, and with it, perhaps, a detached block.
+///
+/// # Safety
+/// Nothing of the pool is used from here on, nor of its block on its account.
+unsafe fn give_back(pool: NonNull<Head>) {
+    let local;
+    {
+        // SAFETY: not given back yet.
+        let head = unsafe { pool.as_ref() };
+        // SAFETY: its stack is there.
+        let stack = unsafe { &*head.stack.get() };
+        stack.local().recycle(head);
         local = stack.block();
     }
     // SAFETY: nothing of the block is used from here on.
     unsafe { Local::guard_closed(local) };
-    outcome.resume();
 }
 
 /// Runs `f` with a new pool, which is drained when `f` is done: `@autoreleasepool`.
@@ -376,21 +408,91 @@ fn close(pool: NonNull<Head>) {
 /// assert_eq!(*kept, 2);
 /// ```
 pub fn autoreleasepool<R>(f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
-    scoped(AutoreleasePool::new, f)
+    scoped(None, f)
 }
 
 /// [`autoreleasepool`] with a name.
 pub(crate) fn named_scope<R>(name: &'static str, f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
-    scoped(|| AutoreleasePool::named(name), f)
+    scoped(Some(name), f)
 }
 
-fn scoped<R>(
-    open: impl FnOnce() -> AutoreleasePool,
-    f: impl FnOnce(&mut AutoreleasePool) -> R,
-) -> R {
-    local::with(|local| {
-        let frame = Frame::new(true);
-        let _restored = local.map(|local| Barrier::raise(&local.first, &frame, None));
-        f(&mut open())
-    })
+#[inline]
+fn scoped<R>(name: Option<&'static str>, f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
+    let pool = AutoreleasePool::open(|local| &local.first, Namespace::global, Kind::Scope);
+    let mut pool = ManuallyDrop::new(pool);
+    let own = pool.head;
+    if let Some(name) = name {
+        pool.head().set_name(Some(name.into()));
+    }
+    let pool = &raw mut *pool;
+    let _scope = Scope { own, pool };
+    // SAFETY: a local of this function, which `_scope` does not touch until `f` is done.
+    f(unsafe { &mut *pool })
+}
+
+/// A pool whose end makes current again what was so before it was opened.
+struct Scope {
+    /// Stays until the scope ends, even if its guard goes before.
+    own: NonNull<Head>,
+    /// `f` may have put another guard there. By a pointer, so that the compiler sees that
+    /// nobody changes `own`, and keeps it in a register.
+    pool: *mut AutoreleasePool,
+}
+
+impl Drop for Scope {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: by `scoped`. Nobody else drops it.
+        let pool = unsafe { (*self.pool).head };
+        // SAFETY: it stays until here.
+        let head = unsafe { self.own.as_ref() };
+        // SAFETY: its stack is there.
+        let stack = unsafe { &*head.stack.get() };
+        let simple = pool == self.own && head.is_plain_scope() && is_simple(head, stack);
+        if simple {
+            stack.pop_frame(&head.frame);
+            stack.stats.count_closed();
+            stack.local().recycle(head);
+        } else {
+            end_scope(pool, self.own);
+        }
+    }
+}
+
+/// Drops the guard that the scope has at its end, and ends the scope.
+#[inline(never)]
+fn end_scope(pool: NonNull<Head>, own: NonNull<Head>) {
+    if pool == own {
+        // SAFETY: its guard is here.
+        unsafe { own.as_ref() }.leave_scope();
+        close(own);
+    } else {
+        // Whether that panics or not.
+        let _left = Left(own);
+        drop(AutoreleasePool { head: pool });
+    }
+}
+
+/// The pool of a scope that another one was put in the place of.
+struct Left(NonNull<Head>);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        let ended;
+        {
+            // SAFETY: the head of a scope's pool stays until here.
+            let head = unsafe { self.0.as_ref() };
+            // SAFETY: its stack is there.
+            let stack = unsafe { &*head.stack.get() };
+            ended = head.leave_scope();
+            stack.close_frame(&head.frame);
+            if ended {
+                head.restore_frame();
+            }
+        }
+        if ended {
+            // SAFETY: its guard has gone.
+            unsafe { give_back(self.0) };
+        }
+    }
 }

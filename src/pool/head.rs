@@ -3,14 +3,17 @@
 //! # Which pool is current
 //!
 //! Each manager has, on each thread, a chain of [`Frame`]s; its end is the root
-//! pool's. A pool that is opened puts its frame on top. So does a *barrier*: a
-//! drain (whose pool is current meanwhile) or a scope such as `autoreleasepool`.
-//! The topmost frame that has a pool says which one is current.
+//! pool's. A pool that is opened puts its frame on top. So does a drain, whose pool
+//! is current meanwhile. The topmost frame that has a pool says which one is current.
 //!
-//! Closing a pool takes away its frame and, as far as the next barrier, all
+//! Closing a pool takes away its frame and, as far as the next *barrier*, all
 //! above it: they are pools that were forgotten, or that will be dropped out of
-//! order. Those keep their entries; they are merely not current any more. What
-//! is above a barrier was opened inside the drain or scope, and is left alone.
+//! order. Those keep their entries; they are merely not current any more. Drains are
+//! barriers, and so is the pool of a scope such as `autoreleasepool`: they, and what was
+//! opened inside them, are left alone, until they end themselves.
+//!
+//! A scope's closure may put another pool in the place of its own, and close that: what is
+//! left is a barrier without a pool, until the scope ends.
 
 use super::entries::Entries;
 use super::stack::Stack;
@@ -25,7 +28,8 @@ pub(crate) struct Frame {
     pub(crate) prev: Cell<*const Frame>,
     /// The pool that is current while this is the topmost frame with one.
     pub(crate) pool: Cell<*const Head>,
-    pub(crate) barrier: bool,
+    /// Whether it is one even if its pool is not a scope's.
+    barrier: Cell<bool>,
 }
 
 impl Frame {
@@ -33,17 +37,32 @@ impl Frame {
         Self {
             prev: Cell::new(ptr::null()),
             pool: Cell::new(ptr::null()),
-            barrier,
+            barrier: Cell::new(barrier),
         }
+    }
+
+    pub(crate) fn is_barrier(&self) -> bool {
+        // SAFETY: pools of frames in a chain are open.
+        let is_scope = || unsafe { self.pool.get().as_ref() }.is_some_and(Head::is_scope);
+        self.barrier.get() || is_scope()
     }
 }
 
+/// The pool of a scope.
+const SCOPE: u8 = 1;
+/// It has a name, is pinned, or was drained within a budget.
+const TIDY: u8 = 2;
+/// Its guard went before its scope.
+const ENDED: u8 = 4;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Not in use.
+    /// Never in use, or no longer. Heads of guard pools that were closed keep their kind.
     Free,
     /// Owned by an `AutoreleasePool`.
     Guard,
+    /// The same, opened by `autoreleasepool`, which has not ended.
+    Scope,
     /// Named by a `PoolToken`.
     Token,
     /// The one at the bottom.
@@ -66,9 +85,8 @@ pub(crate) struct Head {
     pub(crate) index: u32,
     /// The next free head.
     pub(crate) next_free: Cell<*const Head>,
-    /// Whether the pool has a name or is pinned: closing it then is more than
-    /// taking it off.
-    plain: Cell<bool>,
+    /// [`SCOPE`], [`TIDY`], [`ENDED`]: why closing it is more than taking it off.
+    extra: Cell<u8>,
     /// Whether the last drain was one within a budget: closing the pool then does no more
     /// than that.
     frugal: Cell<bool>,
@@ -91,7 +109,7 @@ impl Head {
             generation: Cell::new(0),
             index,
             next_free: Cell::new(ptr::null()),
-            plain: Cell::new(true),
+            extra: Cell::new(0),
             frugal: Cell::new(false),
             name: UnsafeCell::new(None),
             guard: UnsafeCell::new(None),
@@ -103,20 +121,69 @@ impl Head {
         // SAFETY: the thread's own, and nobody has borrowed it: `name` is only
         // called on open pools, this on one that is being opened or closed.
         unsafe { *self.name.get() = name };
-        self.plain.set(false);
+        self.add_extra(TIDY);
     }
 
     /// Whether there is nothing to tidy up but entries.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.plain.get()
+        self.extra.get() == 0
+    }
+
+    pub(crate) fn is_guard(&self) -> bool {
+        matches!(self.kind.get(), Kind::Guard | Kind::Scope)
+    }
+
+    #[inline]
+    fn add_extra(&self, extra: u8) {
+        self.extra.set(self.extra.get() | extra);
+    }
+
+    /// Of this kind from now on, and without extras.
+    #[inline]
+    pub(crate) fn set_kind(&self, kind: Kind) {
+        // Side by side: one store.
+        self.kind.set(kind);
+        self.extra.set(if kind == Kind::Scope { SCOPE } else { 0 });
+    }
+
+    pub(crate) fn is_scope(&self) -> bool {
+        self.extra.get() & SCOPE != 0
+    }
+
+    /// Whether there is nothing to tidy up but entries and the scope.
+    #[inline]
+    pub(crate) fn is_plain_scope(&self) -> bool {
+        self.extra.get() == SCOPE
+    }
+
+    /// The scope ends: whether the pool's guard went before.
+    #[inline]
+    pub(crate) fn leave_scope(&self) -> bool {
+        let extra = self.extra.get();
+        self.kind.set(Kind::Guard);
+        self.extra.set(extra & TIDY);
+        extra & ENDED != 0
+    }
+
+    /// The guard of a scope's pool goes before the scope: only the barrier is left.
+    pub(crate) fn end_in_scope(&self) {
+        self.add_extra(ENDED);
+        self.frame.pool.set(ptr::null());
+        self.frame.barrier.set(true);
+    }
+
+    /// As pools are that have not been used.
+    pub(crate) fn restore_frame(&self) {
+        self.frame.pool.set(self);
+        self.frame.barrier.set(false);
     }
 
     /// A drain within a budget, or another, begins.
     pub(crate) fn set_frugal(&self, frugal: bool) {
         self.frugal.set(frugal);
         if frugal {
-            self.plain.set(false);
+            self.add_extra(TIDY);
         }
     }
 
@@ -131,7 +198,7 @@ impl Head {
         self.unpin();
         self.set_name(None);
         self.frugal.set(false);
-        self.plain.set(true);
+        self.extra.set(self.extra.get() & !TIDY);
     }
 
     /// Keeps all that slots hold from now on, until the pool is drained.
@@ -151,7 +218,7 @@ impl Head {
         // SAFETY: the thread's own, and nobody has borrowed it.
         unsafe { *self.guard.get() = Some(guard) };
         self.pinned.set(true);
-        self.plain.set(false);
+        self.add_extra(TIDY);
     }
 
     /// What the pool lent from slots may go.
@@ -186,7 +253,7 @@ impl Head {
             None => match self.kind.get() {
                 Kind::Root => "root",
                 Kind::Token => "token",
-                Kind::Guard | Kind::Free => "unnamed",
+                Kind::Guard | Kind::Scope | Kind::Free => "unnamed",
             },
         }
     }

@@ -152,12 +152,12 @@ impl Local {
 
     /// A pool of `namespace` in a detached block of its own.
     #[cold]
-    pub(crate) fn open_detached(namespace: Arc<Namespace>) -> NonNull<Head> {
+    pub(crate) fn open_detached(namespace: Arc<Namespace>, kind: Kind) -> NonNull<Head> {
         let local = Self::make(namespace, None);
         // SAFETY: just made.
         let this = unsafe { local.as_ref() };
         this.guards.set(1);
-        this.open(&this.first, Kind::Guard)
+        this.open(&this.first, kind)
     }
 
     pub(crate) fn key(&self) -> Option<ThreadKey> {
@@ -178,8 +178,11 @@ impl Local {
         // SAFETY: heads live as long as the block.
         let head = unsafe { &*free };
         self.free.set(head.next_free.get());
-        head.kind.set(kind);
-        head.stack.set(stack);
+        head.set_kind(kind);
+        // Most often it was of the same before; what this function costs is its stores.
+        if !ptr::eq(head.stack.get(), stack) {
+            head.stack.set(stack);
+        }
         stack.push_frame(&head.frame);
         stack.stats.opened.add(1);
         NonNull::from(head)
@@ -209,13 +212,23 @@ impl Local {
         next
     }
 
-    /// Takes back the head of a closed pool of `stack`, its entries and frame gone.
+    /// Takes back the head of a closed pool, its entries and frame gone. Its kind stays.
     #[inline]
-    pub(crate) fn recycle(&self, stack: &Stack, head: &Head) {
-        stack.stats.count_closed();
-        head.kind.set(Kind::Free);
+    pub(crate) fn recycle(&self, head: &Head) {
         head.next_free.set(self.free.get());
         self.free.set(head);
+    }
+
+    /// Guard pools that are open, of all managers.
+    pub(super) fn open_guards(&self) -> usize {
+        let mut free = self.free.get();
+        // SAFETY: heads live as long as the block.
+        while let Some(head) = unsafe { free.as_ref() } {
+            head.set_kind(Kind::Free);
+            free = head.next_free.get();
+        }
+        let heads = (0..).map_while(|index| self.head(index));
+        heads.filter(|head| head.is_guard()).count()
     }
 
     /// Whether closing a pool of `stack` is a moment to do more than that.
@@ -310,6 +323,9 @@ impl Local {
                     this.retire(key);
                 }
                 this.root.entries.clear(&self.pages);
+                // Another stack may get this one's address: `open` would take it for this.
+                self.pools(this)
+                    .for_each(|pool| pool.stack.set(ptr::null()));
                 outcome
             };
             // SAFETY: made by `add`, off the list; the manager has no handle to

@@ -143,12 +143,18 @@ impl Stack {
         if self.is_topmost(frame) {
             self.pop_frame(frame);
         } else {
-            self.remove_frame(frame);
+            self.cut(frame, frame.prev.get());
         }
     }
 
+    /// Takes away what is above a frame, as far as the next barrier.
+    pub(crate) fn close_above(&self, frame: &Frame) {
+        self.cut(frame, frame);
+    }
+
+    /// Has what is left above `frame` stand on `rest`.
     #[cold]
-    fn remove_frame(&self, frame: &Frame) {
+    fn cut(&self, frame: &Frame, rest: *const Frame) {
         let mut above: *const Frame = ptr::null();
         let mut at = self.current.get();
         while !ptr::eq(at, frame) {
@@ -157,16 +163,16 @@ impl Stack {
             }
             // SAFETY: frames in the chain are there.
             let here = unsafe { &*at };
-            if here.barrier {
+            if here.is_barrier() {
                 above = at;
             }
             at = here.prev.get();
         }
         if above.is_null() {
-            self.current.set(frame.prev.get());
+            self.current.set(rest);
         } else {
             // SAFETY: as above.
-            unsafe { &*above }.prev.set(frame.prev.get());
+            unsafe { &*above }.prev.set(rest);
         }
     }
 
@@ -209,7 +215,7 @@ impl Stack {
     }
 }
 
-/// A frame of a drain or scope: in the chain as long as this lives.
+/// A frame of a drain: in the chain as long as this lives.
 pub(crate) struct Barrier<'s> {
     stack: &'s Stack,
     frame: &'s Frame,
@@ -218,8 +224,8 @@ pub(crate) struct Barrier<'s> {
 impl<'s> Barrier<'s> {
     /// `frame` stays where it is, on the caller's stack.
     #[inline]
-    pub(crate) fn raise(stack: &'s Stack, frame: &'s Frame, pool: Option<&Head>) -> Self {
-        frame.pool.set(pool.map_or(ptr::null(), |pool| pool));
+    pub(crate) fn raise(stack: &'s Stack, frame: &'s Frame, pool: &Head) -> Self {
+        frame.pool.set(pool);
         stack.push_frame(frame);
         Self { stack, frame }
     }

@@ -160,11 +160,10 @@ pub(super) fn close(stack: &Stack, head: &Head) {
     // A head whose generations are used up is never used again.
     if let Some(next) = generation.checked_add(1) {
         head.generation.set(next);
-        stack.local().recycle(stack, head);
-    } else {
-        head.kind.set(Kind::Free);
-        stack.stats.count_closed();
+        stack.local().recycle(head);
     }
+    head.set_kind(Kind::Free);
+    stack.stats.count_closed();
 }
 
 #[cfg(test)]

@@ -1,12 +1,18 @@
 //! Several pools on one thread: which is current, and who drains what.
 
-use crate::support::{Log, fresh, panic_of};
+use crate::support::{Log, fresh, on_drop, panic_of};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 fn global() -> &'static PoolManager {
     PoolManager::global()
+}
+
+/// Of the calling thread.
+fn open_pools() -> usize {
+    let key = global().current_thread().unwrap().key();
+    global().snapshot().thread(key).unwrap().open_pools
 }
 
 #[test]
@@ -229,6 +235,83 @@ fn guard_moved_out_of_autoreleasepool_keeps_its_entries() {
 }
 
 #[test]
+fn guard_of_autoreleasepool_dropped_inside_leaves_the_scope() {
+    fresh(|| {
+        let log = Log::new();
+        let mut outer = Some(AutoreleasePool::new());
+        let below = AutoreleasePool::new();
+        autoreleasepool(|pool| {
+            pool.create(log.probe(0));
+            drop(std::mem::replace(pool, AutoreleasePool::new()));
+            assert_eq!(log.ids(), [0]);
+            assert_eq!(open_pools(), 3, "counted as closed");
+            autorelease(Ref::new(0));
+            assert_eq!(
+                below.len(),
+                1,
+                "what was opened above it is not current either"
+            );
+            // What is opened now is inside the scope, and outlives pools outside it.
+            std::mem::forget(AutoreleasePool::new());
+            let inner = AutoreleasePool::new();
+            outer = None;
+            autorelease(Ref::new(0));
+            assert_eq!(inner.len(), 1);
+            std::mem::forget(inner);
+        });
+        // As after the closure of `outer`, which took `below` with it.
+        autorelease(Ref::new(0));
+        assert_eq!((below.len(), global().drain_root()), (1, 1));
+    });
+}
+
+#[test]
+fn scopes_whose_guards_change_places_end_in_order() {
+    fresh(|| {
+        let log = Log::new();
+        let outer = AutoreleasePool::new();
+        autoreleasepool(|a| {
+            a.create(log.probe(1));
+            autoreleasepool(|b| {
+                b.create(log.probe(2));
+                std::mem::swap(a, b);
+            });
+            assert_eq!(log.ids(), [1]);
+            autorelease(Ref::new(log.probe(3)));
+            assert_eq!((outer.len(), a.len()), (1, 1), "both are off");
+        });
+        assert_eq!(log.ids(), [1, 2]);
+        autorelease(Ref::new(log.probe(4)));
+        assert_eq!(outer.len(), 2);
+        drop(outer);
+        assert_eq!((log.ids(), open_pools()), (vec![1, 2, 4, 3], 0));
+    });
+}
+
+#[test]
+fn scope_ends_though_the_pool_in_its_place_panics() {
+    fresh(|| {
+        let log = Log::new();
+        let outer = AutoreleasePool::new();
+        for escapes in [true, false] {
+            let mut escaped = None;
+            let panic = panic_of(|| {
+                autoreleasepool(|pool| {
+                    pool.create(log.probe(0));
+                    let own = std::mem::replace(pool, AutoreleasePool::named("other"));
+                    pool.create(on_drop(|| panic!("of the other")));
+                    escaped = escapes.then_some(own);
+                })
+            });
+            assert_eq!(panic, "of the other");
+            autorelease(Ref::new(0));
+            assert_eq!(open_pools(), 1 + usize::from(escapes));
+        }
+        assert_eq!((outer.len(), log.ids()), (2, vec![0, 0]));
+    });
+}
+
+#[test]
 fn swapped_pools_drain_their_own_entries() {
     fresh(|| {
         let log = Log::new();
@@ -264,6 +347,24 @@ fn autoreleasepools_nest_like_a_stack() {
 }
 
 #[test]
+fn pools_of_managers_one_after_the_other() {
+    fresh(|| {
+        let log = Log::new();
+        for id in 0..8 {
+            // Clears the one before away, whose place in memory the next one may get.
+            let manager = PoolManager::new();
+            let pool = manager.pool();
+            if id % 2 == 0 {
+                manager.pool().create(());
+            }
+            pool.create(log.probe(id));
+            drop(pool);
+            assert_eq!(log.count(), id as usize + 1);
+        }
+    });
+}
+
+#[test]
 fn thousands_of_pools_may_be_open_at_once() {
     const N: usize = if cfg!(miri) { 100 } else { 5_000 };
     fresh(|| {
@@ -276,8 +377,7 @@ fn thousands_of_pools_may_be_open_at_once() {
             assert_eq!(pool.len(), 1);
         }
         assert!(log.ids().into_iter().eq((0..N as u32).rev()));
-        let key = global().current_thread().unwrap().key();
-        assert_eq!(global().snapshot().thread(key).unwrap().open_pools, 0);
+        assert_eq!(open_pools(), 0);
     });
 }
 

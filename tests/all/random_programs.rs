@@ -80,6 +80,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => Just(Op::Enter),
         2 => Just(Op::Leave),
         1 => Just(Op::LeavePanicking),
+        2 => i().prop_map(Op::Swap),
         1 => Just(Op::RunInbox),
     ];
     prop_oneof![objects, pools]

@@ -157,15 +157,27 @@ fn nested_and_large_pools_work_in_every_tls_destructor() {
                 POOLS * 301
             );
             drop(pools);
+            autoreleasepool(|pool| {
+                pool.create(log.probe(2));
+                drop(std::mem::take(pool));
+                pool.create(log.probe(3));
+            });
+            drop(autoreleasepool(|pool| {
+                pool.create(log.probe(4));
+                std::mem::take(pool)
+            }));
             let manager = PoolManager::new();
             let theirs = manager.pool();
             autoreleasepool(|pool| {
-                pool.create(log.probe(2));
-                theirs.create(log.probe(3));
+                pool.create(log.probe(5));
+                theirs.create(log.probe(6));
             });
             drop(manager);
         });
-        let expected: Vec<_> = [1; POOLS].into_iter().chain([2, 3, 1_000]).collect();
+        let expected: Vec<_> = [1; POOLS]
+            .into_iter()
+            .chain([2, 3, 4, 5, 6, 1_000])
+            .collect();
         assert_eq!(noted, expected, "{when:?}");
     }
 }

@@ -118,6 +118,8 @@ pub enum Op {
     Leave,
     /// It ends by a panic.
     LeavePanicking,
+    /// One of the guards changes places with the one that the innermost scope has.
+    Swap(u8),
     /// An object that must not leave its thread.
     CreateLocal(Plan),
     DropLocal(u8),

@@ -400,6 +400,12 @@ impl Naive {
                 assert_eq!(result, Ok(()), "no panic gets out while another does");
                 return Some(Err(NOBODY));
             }
+            Op::Swap(i) => {
+                let at = pick(&self.here().guards, i)?;
+                let here = self.here();
+                let (own, other) = (here.scopes.last_mut()?, here.guards[at].as_mut()?);
+                std::mem::swap(own, other);
+            }
             Op::Release(to, i) => {
                 let object = self.take_handle(i)?.object;
                 self.send(to, object);

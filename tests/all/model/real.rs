@@ -112,17 +112,22 @@ impl Real {
 
     /// Follows the script to its end.
     pub fn run(&self, script: &mut dyn Script) {
-        self.run_scope(script, 0);
+        self.run_scope(script, None, 0);
     }
 
-    fn run_scope(&self, script: &mut dyn Script, depth: usize) -> Option<Op> {
+    fn run_scope(
+        &self,
+        script: &mut dyn Script,
+        mut own: Option<&mut AutoreleasePool>,
+        depth: usize,
+    ) -> Option<Op> {
         while let Some(op) = script.next() {
             match op {
                 Op::Enter if depth < SCOPES => {
                     self.world.caught(|| {
-                        autoreleasepool(|_| {
+                        autoreleasepool(|pool| {
                             script.done(self);
-                            let last = self.run_scope(script, depth + 1);
+                            let last = self.run_scope(script, Some(pool), depth + 1);
                             if last == Some(Op::LeavePanicking) {
                                 panic_of(NOBODY);
                             }
@@ -131,6 +136,12 @@ impl Real {
                     self.world.clear_attic();
                 }
                 Op::Leave | Op::LeavePanicking if depth > 0 => return Some(op),
+                Op::Swap(i) => {
+                    let own = own.as_deref_mut();
+                    let swap =
+                        |own| MINE.with(|mine| mine.with_guard(i, |other| mem::swap(own, other)));
+                    own.and_then(swap);
+                }
                 _ => self.do_step(&op),
             }
             script.done(self);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A crate that builds on this one and checks its own code with loom, as the README
-# says: its tests, its models, and that the README shows what is really there.
+# A crate that builds on this one and checks its own code with loom, as
+# docs/CHECKING.md says: its tests, its models, and that the recipe shows what is
+# really there.
 . "$(dirname "$0")/lib.sh"
 
 unset RUSTFLAGS
@@ -21,12 +22,11 @@ off=$(RUSTFLAGS="-Cdebuginfo=0" cargo check --manifest-path $package/Cargo.toml 
 grep -q "loom is off, so nothing would be checked" <<<"$off"
 echo "with RUSTFLAGS set, the models refuse to build: good"
 
-# What the README shows is this package, word for word; but that it has no path.
-section=$(sed -n '/^## Check your own code/,/^## Licence/p' README.md)
-shown() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" <<<"$section" | grep -v '^```'; }
+# What the recipe shows is this package, word for word; but that it has no path.
+shown() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" docs/CHECKING.md | grep -v '^```'; }
 is_in() {
     if [[ -z $1 || $2 != *"$1"* ]]; then
-        printf 'the README shows what is not in %s:\n%s\n' "$3" "$1" >&2
+        printf 'docs/CHECKING.md shows what is not in %s:\n%s\n' "$3" "$1" >&2
         exit 1
     fi
 }
@@ -35,4 +35,4 @@ is_in "$(shown toml)" "$manifest" Cargo.toml
 is_in "$(shown rust,ignore)" "$(cat $package/tests/models/mod.rs)" tests/models/mod.rs
 is_in "${models[*]}" "$(shown console)" "the command"
 is_in "--config \"$loom\"" "$(shown console)" "the command"
-echo "the README shows what is there: good"
+echo "docs/CHECKING.md shows what is there: good"

@@ -7,6 +7,10 @@ pub mod proof {}
 pub mod design {}
 #[doc = include_str!("../docs/PERFORMANCE.md")]
 pub mod performance {}
+#[doc = include_str!("../docs/PORTING.md")]
+pub mod porting {}
+#[doc = include_str!("../docs/CHECKING.md")]
+pub mod checking {}
 #[cfg(doctest)]
 mod compile_fail_tests;
 pub mod event;

@@ -1,5 +1,5 @@
 //! Models of the mailbox: loom runs every interleaving of each, with releasepool's own
-//! code beneath. The command stands in the README.
+//! code beneath. The command stands in docs/CHECKING.md.
 
 #[cfg(not(loom))]
 compile_error!("loom is off, so nothing would be checked: give --cfg=loom, and unset RUSTFLAGS");

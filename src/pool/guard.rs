@@ -183,7 +183,7 @@ impl AutoreleasePool {
     }
 
     /// Releases all entries, newest first, and returns how many. The pool stays
-    /// open.
+    /// open. (The memory of objects that have no destructor is freed in any order.)
     ///
     /// What destructors autorelease meanwhile (the pool is current while it is
     /// drained) is released in the same drain, until the pool is empty; after 1,000
@@ -362,7 +362,7 @@ fn close(pool: NonNull<Head>) {
         }
         head.entries.clear(&stack.local().pages);
         if !head.is_plain() {
-            head.make_plain();
+            head.tidy_up();
         }
         stack.stats.count_closed();
     }

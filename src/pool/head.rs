@@ -193,12 +193,11 @@ impl Head {
         self.frugal.get() && self.entries.is_empty()
     }
 
-    /// Tidies up the rest; the pool is being closed.
-    pub(crate) fn make_plain(&self) {
+    /// Tidies up the rest; the pool is being closed, and its head given back.
+    pub(crate) fn tidy_up(&self) {
         self.unpin();
         self.set_name(None);
         self.frugal.set(false);
-        self.extra.set(self.extra.get() & !TIDY);
     }
 
     /// Keeps all that slots hold from now on, until the pool is drained.

@@ -71,3 +71,23 @@ fn an_allocator_may_fill_or_drain_the_pool_that_gives_a_page_back() {
         });
     }
 }
+
+#[test]
+fn an_allocator_may_fill_or_drain_the_pool_whose_objects_it_frees() {
+    thread_local! {
+        static INNER: Cell<usize> = const { Cell::new(0) };
+    }
+    let fill = || (0..600).for_each(|i| autorelease(Ref::new([i; 10])));
+    let drain = || INNER.set(PoolManager::global().drain_root());
+    for (foreign, outer, inner) in [(fill as fn(), 800, 0), (drain, 64, 136)] {
+        fresh(move || {
+            // Without a destructor: freed some at a time.
+            (0..200).for_each(|i| autorelease(Ref::new([i; 10])));
+            FOREIGN.set(Some(foreign));
+            let released = PoolManager::global().drain_root();
+            assert!(FOREIGN.get().is_none(), "it has been called");
+            assert_eq!((released, INNER.get()), (outer, inner));
+            assert_eq!(PoolManager::global().drain_root(), 0);
+        });
+    }
+}

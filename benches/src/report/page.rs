@@ -51,6 +51,46 @@ fn machine_text(machine: &Machine) -> String {
     format!("{}, {most} at the same time", machine.processor)
 }
 
+/// For who has never had a pool.
+fn words(out: &mut String) {
+    let words = [
+        (
+            "Pool",
+            "owns references until it is drained. Each thread has pools of its own",
+        ),
+        (
+            "Autorelease",
+            "to hand a reference to a pool, to be released later",
+        ),
+        (
+            "Drain",
+            "to release all that a pool has: at the end of a frame, say",
+        ),
+        (
+            "Temporaries",
+            "objects that are made, used, and die with their pool",
+        ),
+        (
+            "Slot",
+            "a place from which all threads load a pointer to what is newest",
+        ),
+        (
+            "Handoff",
+            "to have another thread destroy what this one has made",
+        ),
+        ("UI thread", "the one that runs frames, and must not wait"),
+        (
+            "Epoch, guard",
+            "how crossbeam and a slot know that nobody looks at an object any more",
+        ),
+    ];
+    out.push_str("<details id=\"words\">\n<summary>What the words mean</summary>\n<ul>\n");
+    for (word, means) in words {
+        put!(out, "<li><b>{word}</b>: {means}.</li>\n");
+    }
+    out.push_str("</ul>\n</details>\n");
+}
+
 /// How often releasepool is ahead, even and behind, in all cells of the summary.
 fn balance(results: &Results) -> String {
     let standings: Vec<_> = results.scenarios.iter().flat_map(Standing::ends).collect();
@@ -81,6 +121,7 @@ fn choose(out: &mut String, results: &Results, looks: &Looks) {
         balance(results)
     );
     out.push_str(&summary(results, looks));
+    words(out);
     out.push_str("</section>\n");
 }
 

@@ -6,6 +6,11 @@
 //! queue. So shallow structures die in `Arc`'s order, and a chain of a million
 //! nodes in a few stack frames more than a chain of a hundred.
 //!
+//! While the queue is run, what an object releases last dies after it, not inside it:
+//! so a chain is freed from one end to the other, and an allocator that hands out
+//! latest first builds the next one just as straight. What it releases before that
+//! dies at once, as above, so nothing piles up.
+//!
 //! A thread that is being torn down can still do all this: the state is a
 //! thread-local without a destructor.
 
@@ -19,9 +24,26 @@ use std::mem::ManuallyDrop;
 /// Stack, in bytes, that nested destructors may use before they queue.
 pub(crate) const LIMIT: usize = if SMALL { 2_048 } else { 32_768 };
 
+/// What a stack address is no closer to than [`LIMIT`] if the bit is changed.
+const FAR: usize = 1 << (usize::BITS - 2);
+
+/// What becomes of nested releases.
+#[derive(Clone, Copy)]
+enum Mode {
+    /// Those that are deep queue.
+    Depth,
+    /// All queue.
+    Queue,
+    /// The queue is being run: the object that is destroyed just now has released this last,
+    /// or nothing.
+    Run(Option<Thin>),
+}
+
 struct Nest {
-    /// Stack address of the outermost release; 0 when there is none.
+    /// Stack address of the outermost release, or [`FAR`] from it if the mode is not
+    /// `Depth`; 0 when there is none.
     base: Cell<usize>,
+    mode: Cell<Mode>,
     /// Objects that are dead and wait for their destructor. Never borrowed while
     /// other code runs; empty, and without memory, when `base` is 0.
     pending: ManuallyDrop<UnsafeCell<Vec<Thin>>>,
@@ -30,6 +52,7 @@ struct Nest {
 local! {
     static NEST: Nest = Nest {
         base: Cell::new(0),
+        mode: Cell::new(Mode::Depth),
         pending: ManuallyDrop::new(UnsafeCell::new(Vec::new())),
     };
 }
@@ -62,16 +85,62 @@ impl Nest {
     /// Runs the queue to its end; returns how many died, and the first panic.
     fn settle(&self) -> (usize, Option<Payload>) {
         let mut panics = FirstPanic::default();
-        let mut died = 0;
+        let died = Cell::new(0);
+        // Before the latest in the queue.
+        if let Mode::Run(Some(thin)) = self.mode.get() {
+            self.mode.set(Mode::Run(None));
+            self.push(thin);
+        }
         while let Some(thin) = self.pop() {
-            died += 1;
             // SAFETY: only dead objects are queued, each once.
-            panics.guard(|| unsafe { bury(thin) });
+            panics.guard(|| unsafe { self.run(thin, &died) });
         }
         // SAFETY: as in `push`; dropping an empty vector runs no foreign code. The
         // thread-local has no destructor that would free its buffer.
         unsafe { *self.pending.get() = Vec::new() };
-        (died, panics.into_first())
+        (died.get(), panics.into_first())
+    }
+
+    /// Destroys a dead object, after it what it has released last, and so on; counts them.
+    ///
+    /// # Safety
+    /// As [`bury`].
+    unsafe fn run(&self, first: Thin, died: &Cell<usize>) {
+        let run = Run::begin(self);
+        let mut next = Some(first);
+        while let Some(thin) = next {
+            died.set(died.get() + 1);
+            // SAFETY: by the caller's promise, or released last by the one before.
+            unsafe { bury(thin) };
+            next = run.take_last();
+        }
+    }
+
+    /// For an object that is released deep down, or in a run of the queue.
+    ///
+    /// # Safety
+    /// As [`bury`].
+    unsafe fn queue(&self, thin: Thin) {
+        match self.mode.get() {
+            Mode::Depth | Mode::Queue => self.push(thin),
+            Mode::Run(None) => self.mode.set(Mode::Run(Some(thin))),
+            // Not the last one.
+            Mode::Run(Some(before)) => {
+                self.mode.set(Mode::Run(Some(thin)));
+                if stack_address().abs_diff(self.base.get() ^ FAR) >= LIMIT {
+                    self.push(before);
+                } else {
+                    // SAFETY: queued by this function.
+                    unsafe { self.run(before, &Cell::new(0)) };
+                }
+            }
+        }
+    }
+
+    /// To a mode for which `base` is near if it is far now, and the other way round.
+    fn go_back_to(&self, mode: Mode) {
+        self.mode.set(mode);
+        self.base.set(self.base.get() ^ FAR);
     }
 
     #[cold]
@@ -84,6 +153,42 @@ impl Nest {
     }
 }
 
+/// While the queue is run, or an object that was released in that run.
+struct Run<'n> {
+    nest: &'n Nest,
+    before: Mode,
+}
+
+impl<'n> Run<'n> {
+    fn begin(nest: &'n Nest) -> Self {
+        let before = nest.mode.replace(Mode::Run(None));
+        if let Mode::Depth = before {
+            nest.base.set(nest.base.get() ^ FAR);
+        }
+        Self { nest, before }
+    }
+
+    fn take_last(&self) -> Option<Thin> {
+        match self.nest.mode.replace(Mode::Run(None)) {
+            Mode::Run(last) => last,
+            Mode::Depth | Mode::Queue => None,
+        }
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        // There is one after a panic.
+        if let Some(thin) = self.take_last() {
+            self.nest.push(thin);
+        }
+        self.nest.mode.set(self.before);
+        if let Mode::Depth = self.before {
+            self.nest.base.set(self.nest.base.get() ^ FAR);
+        }
+    }
+}
+
 /// A stretch of code that may destroy objects, as a drain: nested releases count
 /// their stack from its beginning.
 pub(crate) struct Scope {
@@ -91,30 +196,52 @@ pub(crate) struct Scope {
     pub(crate) outermost: bool,
     /// Whether destructors are to queue rather than run.
     pub(crate) deep: bool,
+    /// The mode that was before, if it is another one meanwhile.
+    before: Option<Mode>,
 }
 
 impl Scope {
     #[inline]
     pub(crate) fn enter() -> Self {
         NEST.with(|nest| {
-            let here = stack_address();
-            let outermost = nest.base.get() == 0;
-            if outermost {
-                nest.base.set(here);
+            if nest.base.get() == 0 {
+                return Self::enter_outermost(nest);
             }
-            let deep = !outermost && nest.is_deep(here);
-            Self { outermost, deep }
+            let mode = nest.mode.get();
+            // What a drain releases is not left to the run of the queue around it.
+            let in_run = matches!(mode, Mode::Run(_));
+            if in_run {
+                nest.mode.set(Mode::Depth);
+                nest.base.set(nest.base.get() ^ FAR);
+            }
+            Self {
+                outermost: false,
+                deep: nest.is_deep(stack_address()),
+                before: in_run.then_some(mode),
+            }
         })
+    }
+
+    #[inline]
+    fn enter_outermost(nest: &Nest) -> Self {
+        nest.base.set(stack_address());
+        Self {
+            outermost: true,
+            deep: false,
+            before: None,
+        }
     }
 
     /// The same, where what destructors release is to queue, however shallow it is; the
     /// caller takes it out by [`Scope::next_dead`]. Only if it is the outermost: within
     /// another, this changes nothing.
     pub(crate) fn enter_queueing() -> Self {
-        let scope = Self::enter();
+        let mut scope = Self::enter();
         if scope.outermost {
-            // Far from every address of this stack.
-            NEST.with(|nest| nest.base.set(stack_address() ^ (1 << (usize::BITS - 2))));
+            NEST.with(|nest| {
+                nest.base.set(nest.base.get() ^ FAR);
+                scope.before = Some(nest.mode.replace(Mode::Queue));
+            });
         }
         scope
     }
@@ -186,12 +313,17 @@ impl Drop for Scope {
     fn drop(&mut self) {
         if self.outermost {
             NEST.with(|nest| {
+                if let Some(mode) = self.before {
+                    nest.go_back_to(mode);
+                }
                 if nest.is_empty() {
                     nest.base.set(0);
                 } else {
                     nest.finish_outermost();
                 }
             });
+        } else if let Some(mode) = self.before {
+            NEST.with(|nest| nest.go_back_to(mode));
         }
     }
 }
@@ -213,10 +345,11 @@ fn settle_now() -> usize {
 
 /// Runs the destructors that wait on this thread, and returns how many.
 ///
-/// There are such only inside a destructor that has used 32 KiB of stack since
-/// the outermost release: deeper releases queue until that one is done. Code in
-/// such a place that must be sure that what it dropped is really gone calls this.
-/// Anywhere else it returns 0. The same goes for pools that are drained in such a
+/// There are such only inside destructors of structures that are too deep for the stack.
+/// Where 32 KiB of it are used since the outermost release, deeper releases queue until
+/// that one is done; and of what an object releases that was in the queue, the last waits
+/// until that object is gone. Code in such a place that must be sure that what it dropped
+/// is really gone calls this. Anywhere else it returns 0. The same goes for pools that are drained in such a
 /// place: their entries are released, but destroyed later. Threads that destroy
 /// deep structures need about 64 KiB of stack more than their own code does.
 ///
@@ -229,7 +362,9 @@ fn settle_now() -> usize {
 /// assert_eq!(releasepool::settle(), 0);
 /// ```
 pub fn settle() -> usize {
-    if NEST.with(Nest::is_empty) {
+    let nothing_waits =
+        |nest: &Nest| nest.is_empty() && !matches!(nest.mode.get(), Mode::Run(Some(_)));
+    if NEST.with(nothing_waits) {
         return 0;
     }
     settle_now()
@@ -268,14 +403,13 @@ pub(crate) unsafe fn last_release(thin: Thin) {
 /// As [`bury`].
 #[inline(never)]
 unsafe fn outermost_release(thin: Thin) {
-    let _scope = Scope::enter();
+    let _scope = NEST.with(Scope::enter_outermost);
     // SAFETY: by the caller's promise.
     unsafe { bury(thin) };
 }
 
 /// # Safety
 /// As [`bury`].
-#[cold]
 #[inline(never)]
 unsafe fn queue(thin: Thin) {
     // SAFETY: the memory is there.
@@ -283,7 +417,8 @@ unsafe fn queue(thin: Thin) {
     if count.is_all(1) {
         count.give_up_sole();
     }
-    NEST.with(|nest| nest.push(thin));
+    // SAFETY: by the caller's promise.
+    NEST.with(|nest| unsafe { nest.queue(thin) });
 }
 
 /// Gives up a strong reference.

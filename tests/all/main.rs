@@ -20,6 +20,7 @@ mod callback;
 mod contract;
 mod counts;
 mod deep;
+mod deep_queue;
 mod events;
 mod exit;
 mod frames;

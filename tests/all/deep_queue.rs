@@ -84,6 +84,36 @@ fn what_is_released_last_dies_after_the_object_that_released_it() {
     });
 }
 
+#[test]
+fn shallow_structures_die_in_order_after_a_deep_one_in_the_same_drain() {
+    struct Tree {
+        me: Probe,
+        _children: Vec<Ref<Tree>>,
+    }
+    fn tree(log: &Log, me: u32, children: &[u32]) -> Ref<Tree> {
+        let leaf = |&child| tree(log, child, &[]);
+        Ref::new(Tree {
+            me: log.probe(me),
+            _children: children.iter().map(leaf).collect(),
+        })
+    }
+    fresh(|| {
+        let log = Log::new();
+        let pool = AutoreleasePool::new();
+        assert_eq!(pool.autorelease(tree(&log, 0, &[1, 2, 3])).me.id, 0);
+        let chain = (0..LONG).fold(None, |next, _| {
+            Some(Ref::new(Node {
+                _before: None,
+                _next: next,
+                _after: None,
+            }))
+        });
+        pool.autorelease(chain.unwrap());
+        drop(pool);
+        assert_eq!((NODES.get(), log.ids()), (LONG, vec![0, 1, 2, 3]));
+    });
+}
+
 /// Has `f` called in the destructor of the last of a long chain, in a run of the queue.
 fn in_a_run(f: impl FnOnce() + Send + 'static) {
     struct Link(#[expect(dead_code)] Option<Ref<dyn Any>>);

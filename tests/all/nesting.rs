@@ -240,6 +240,7 @@ fn guard_of_autoreleasepool_dropped_inside_leaves_the_scope() {
         let log = Log::new();
         let mut outer = Some(AutoreleasePool::new());
         let below = AutoreleasePool::new();
+        let mut kept = Vec::new();
         autoreleasepool(|pool| {
             pool.create(log.probe(0));
             drop(std::mem::replace(pool, AutoreleasePool::new()));
@@ -252,12 +253,12 @@ fn guard_of_autoreleasepool_dropped_inside_leaves_the_scope() {
                 "what was opened above it is not current either"
             );
             // What is opened now is inside the scope, and outlives pools outside it.
-            std::mem::forget(AutoreleasePool::new());
+            kept.push(AutoreleasePool::new());
             let inner = AutoreleasePool::new();
             outer = None;
             autorelease(Ref::new(0));
             assert_eq!(inner.len(), 1);
-            std::mem::forget(inner);
+            kept.push(inner);
         });
         // As after the closure of `outer`, which took `below` with it.
         autorelease(Ref::new(0));

@@ -40,6 +40,7 @@ impl Drop for Node {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
 fn leaves_of_a_long_chain_do_not_pile_up() {
     for (before, after) in [(true, false), (false, true)] {
         fresh(move || {
@@ -62,6 +63,7 @@ fn leaves_of_a_long_chain_do_not_pile_up() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
 fn what_is_released_last_dies_after_the_object_that_released_it() {
     struct Link {
         _next: Option<Ref<Link>>,
@@ -85,6 +87,7 @@ fn what_is_released_last_dies_after_the_object_that_released_it() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
 fn shallow_structures_die_in_order_after_a_deep_one_in_the_same_drain() {
     struct Tree {
         me: Probe,
@@ -135,6 +138,7 @@ fn probe(log: &Log) -> (Ref<Probe>, Weak<Probe>) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
 fn settle_in_a_run_of_the_queue_leaves_nothing() {
     let log = Log::new();
     let inner = log.clone();
@@ -158,6 +162,7 @@ fn settle_in_a_run_of_the_queue_leaves_nothing() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
 fn pool_that_is_drained_in_a_run_of_the_queue_leaves_nothing() {
     let log = Log::new();
     let inner = log.clone();

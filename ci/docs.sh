@@ -5,6 +5,10 @@
 RUSTDOCFLAGS="-D warnings" step cargo doc --no-deps --features allocator-api2,checks,tracing
 RUSTDOCFLAGS="-D warnings" step cargo doc --no-deps --document-private-items
 
+# Links of the README are on the list that leads them to these pages, too.
+labels() { grep -oE '^\[[^]]+\]:' "$1" | sort; }
+diff <(labels README.md) <(labels src/readme_links.md)
+
 # Every model that a comment in src/ or the page on proofs names exists, and the
 # page names every model. That a comment names the right one, ci/weaken.sh checks.
 models=$(grep -hA1 "Model::new($" loom_tests/src/checks/*.rs | grep -oE '"[a-z_]+"' | tr -d '"' | grep -v ^canary_)

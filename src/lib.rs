@@ -1,3 +1,5 @@
+// Where the README's links lead here: the first definition of a link counts.
+#![doc = include_str!("readme_links.md")]
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_op_in_unsafe_fn, missing_docs)]
 

@@ -14,6 +14,7 @@ Usage: cargo bench --bench contention [-- OPTIONS]
 Options:
   --quick                all of it in about two minutes, with fewer samples
   --scenario NAME        this one only, or those whose names begin so; may be repeated
+                         (results.json and report.html then have these only)
   --implementation NAME  those with this in their names only; may be repeated
   --threads N,N,...      numbers of threads            [default: 1,2,4,8]
   --targets              the targets too where a filter would leave them out; without

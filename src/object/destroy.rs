@@ -6,10 +6,9 @@
 //! queue. So shallow structures die in `Arc`'s order, and a chain of a million
 //! nodes in a few stack frames more than a chain of a hundred.
 //!
-//! While the queue is run, what an object releases last dies after it, not inside it:
-//! so a chain is freed from one end to the other, and an allocator that hands out
-//! latest first builds the next one just as straight. What it releases before that
-//! dies at once, as above, so nothing piles up.
+//! While the queue is run, a few more may queue, even if they are not deep: so a chain
+//! dies node by node, and is freed from one end to the other, and an allocator that hands
+//! out latest first builds the next one just as straight.
 //!
 //! A thread that is being torn down can still do all this: the state is a
 //! thread-local without a destructor.
@@ -28,16 +27,18 @@ pub(crate) const LIMIT: usize = if SMALL { 2_048 } else { 32_768 };
 const FAR: usize = 1 << (usize::BITS - 2);
 
 /// What becomes of nested releases.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Mode {
     /// Those that are deep queue.
     Depth,
     /// All queue.
     Queue,
-    /// The queue is being run: the object that is destroyed just now has released this last,
-    /// or nothing.
-    Run(Option<Thin>),
+    /// The queue is being run: all queue, unless many do already.
+    Run,
 }
+
+/// Objects in the queue beyond which only deep releases are put there while it is run.
+const MANY: usize = if SMALL { 2 } else { 32 };
 
 struct Nest {
     /// Stack address of the outermost release, or [`FAR`] from it if the mode is not
@@ -85,61 +86,36 @@ impl Nest {
     /// Runs the queue to its end; returns how many died, and the first panic.
     fn settle(&self) -> (usize, Option<Payload>) {
         let mut panics = FirstPanic::default();
-        let died = Cell::new(0);
-        // Before the latest in the queue.
-        if let Mode::Run(Some(thin)) = self.mode.get() {
-            self.mode.set(Mode::Run(None));
-            self.push(thin);
+        let mut died = 0;
+        let before = self.mode.replace(Mode::Run);
+        if before == Mode::Depth {
+            self.go_far();
         }
         while let Some(thin) = self.pop() {
+            died += 1;
             // SAFETY: only dead objects are queued, each once.
-            panics.guard(|| unsafe { self.run(thin, &died) });
+            panics.guard(|| unsafe { bury(thin) });
+        }
+        self.mode.set(before);
+        if before == Mode::Depth {
+            self.go_far();
         }
         // SAFETY: as in `push`; dropping an empty vector runs no foreign code. The
         // thread-local has no destructor that would free its buffer.
         unsafe { *self.pending.get() = Vec::new() };
-        (died.get(), panics.into_first())
+        (died, panics.into_first())
     }
 
-    /// Destroys a dead object, after it what it has released last, and so on; counts them.
-    ///
-    /// # Safety
-    /// As [`bury`].
-    unsafe fn run(&self, first: Thin, died: &Cell<usize>) {
-        let run = Run::begin(self);
-        let mut next = Some(first);
-        while let Some(thin) = next {
-            died.set(died.get() + 1);
-            // SAFETY: by the caller's promise, or released last by the one before.
-            unsafe { bury(thin) };
-            next = run.take_last();
-        }
+    /// Whether a release is to queue that `base` says is deep.
+    fn is_to_queue(&self) -> bool {
+        // SAFETY: as in `push`.
+        let waiting = unsafe { (*self.pending.get()).len() };
+        let really_deep = || stack_address().abs_diff(self.base.get() ^ FAR) >= LIMIT;
+        self.mode.get() != Mode::Run || waiting < MANY || really_deep()
     }
 
-    /// For an object that is released deep down, or in a run of the queue.
-    ///
-    /// # Safety
-    /// As [`bury`].
-    unsafe fn queue(&self, thin: Thin) {
-        match self.mode.get() {
-            Mode::Depth | Mode::Queue => self.push(thin),
-            Mode::Run(None) => self.mode.set(Mode::Run(Some(thin))),
-            // Not the last one.
-            Mode::Run(Some(before)) => {
-                self.mode.set(Mode::Run(Some(thin)));
-                if stack_address().abs_diff(self.base.get() ^ FAR) >= LIMIT {
-                    self.push(before);
-                } else {
-                    // SAFETY: queued by this function.
-                    unsafe { self.run(before, &Cell::new(0)) };
-                }
-            }
-        }
-    }
-
-    /// To a mode for which `base` is near if it is far now, and the other way round.
-    fn go_back_to(&self, mode: Mode) {
-        self.mode.set(mode);
+    /// Takes `base` far away, or back.
+    fn go_far(&self) {
         self.base.set(self.base.get() ^ FAR);
     }
 
@@ -149,42 +125,6 @@ impl Nest {
         self.base.set(0);
         if let Some(payload) = panic {
             resume_or_report(payload);
-        }
-    }
-}
-
-/// While the queue is run, or an object that was released in that run.
-struct Run<'n> {
-    nest: &'n Nest,
-    before: Mode,
-}
-
-impl<'n> Run<'n> {
-    fn begin(nest: &'n Nest) -> Self {
-        let before = nest.mode.replace(Mode::Run(None));
-        if let Mode::Depth = before {
-            nest.base.set(nest.base.get() ^ FAR);
-        }
-        Self { nest, before }
-    }
-
-    fn take_last(&self) -> Option<Thin> {
-        match self.nest.mode.replace(Mode::Run(None)) {
-            Mode::Run(last) => last,
-            Mode::Depth | Mode::Queue => None,
-        }
-    }
-}
-
-impl Drop for Run<'_> {
-    fn drop(&mut self) {
-        // There is one after a panic.
-        if let Some(thin) = self.take_last() {
-            self.nest.push(thin);
-        }
-        self.nest.mode.set(self.before);
-        if let Mode::Depth = self.before {
-            self.nest.base.set(self.nest.base.get() ^ FAR);
         }
     }
 }
@@ -209,10 +149,10 @@ impl Scope {
             }
             let mode = nest.mode.get();
             // What a drain releases is not left to the run of the queue around it.
-            let in_run = matches!(mode, Mode::Run(_));
+            let in_run = mode == Mode::Run;
             if in_run {
                 nest.mode.set(Mode::Depth);
-                nest.base.set(nest.base.get() ^ FAR);
+                nest.go_far();
             }
             Self {
                 outermost: false,
@@ -239,7 +179,7 @@ impl Scope {
         let mut scope = Self::enter();
         if scope.outermost {
             NEST.with(|nest| {
-                nest.base.set(nest.base.get() ^ FAR);
+                nest.go_far();
                 scope.before = Some(nest.mode.replace(Mode::Queue));
             });
         }
@@ -314,7 +254,8 @@ impl Drop for Scope {
         if self.outermost {
             NEST.with(|nest| {
                 if let Some(mode) = self.before {
-                    nest.go_back_to(mode);
+                    nest.mode.set(mode);
+                    nest.go_far();
                 }
                 if nest.is_empty() {
                     nest.base.set(0);
@@ -323,7 +264,10 @@ impl Drop for Scope {
                 }
             });
         } else if let Some(mode) = self.before {
-            NEST.with(|nest| nest.go_back_to(mode));
+            NEST.with(|nest| {
+                nest.mode.set(mode);
+                nest.go_far();
+            });
         }
     }
 }
@@ -347,9 +291,9 @@ fn settle_now() -> usize {
 ///
 /// There are such only inside destructors of structures that are too deep for the stack.
 /// Where 32 KiB of it are used since the outermost release, deeper releases queue until
-/// that one is done; and of what an object releases that was in the queue, the last waits
-/// until that object is gone. Code in such a place that must be sure that what it dropped
-/// is really gone calls this. Anywhere else it returns 0. The same goes for pools that are drained in such a
+/// that one is done; and what an object that was in the queue releases may queue in its turn,
+/// wherever it does so. Code in such a place that must be sure that what it dropped is really
+/// gone calls this. Anywhere else it returns 0. The same goes for pools that are drained in such a
 /// place: their entries are released, but destroyed later. Threads that destroy
 /// deep structures need about 64 KiB of stack more than their own code does.
 ///
@@ -362,9 +306,7 @@ fn settle_now() -> usize {
 /// assert_eq!(releasepool::settle(), 0);
 /// ```
 pub fn settle() -> usize {
-    let nothing_waits =
-        |nest: &Nest| nest.is_empty() && !matches!(nest.mode.get(), Mode::Run(Some(_)));
-    if NEST.with(nothing_waits) {
+    if NEST.with(Nest::is_empty) {
         return 0;
     }
     settle_now()
@@ -392,7 +334,7 @@ pub(crate) unsafe fn last_release(thin: Thin) {
         }
         if here.abs_diff(base) >= LIMIT {
             // SAFETY: by the caller's promise.
-            return unsafe { queue(thin) };
+            return unsafe { far_release(thin) };
         }
     }
     // SAFETY: by the caller's promise; without a destructor nothing can nest in it.
@@ -411,14 +353,17 @@ unsafe fn outermost_release(thin: Thin) {
 /// # Safety
 /// As [`bury`].
 #[inline(never)]
-unsafe fn queue(thin: Thin) {
+unsafe fn far_release(thin: Thin) {
+    if !NEST.with(Nest::is_to_queue) {
+        // SAFETY: by the caller's promise.
+        return unsafe { bury(thin) };
+    }
     // SAFETY: the memory is there.
     let count = unsafe { &header(thin).count };
     if count.is_all(1) {
         count.give_up_sole();
     }
-    // SAFETY: by the caller's promise.
-    NEST.with(|nest| unsafe { nest.queue(thin) });
+    NEST.with(|nest| nest.push(thin));
 }
 
 /// Gives up a strong reference.

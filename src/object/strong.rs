@@ -181,8 +181,8 @@ impl<T: ?Sized> Clone for Ref<T> {
 }
 
 /// *Release*. The last one destroys the value, on this thread, at once; inside
-/// another destructor at once up to a depth of 32 KiB of stack, else as soon as
-/// the outermost one is done (see [`settle`](crate::settle)).
+/// another destructor at once up to a depth of 32 KiB of stack; in structures that
+/// are deeper, as soon as the outermost one is done (see [`settle`](crate::settle)).
 impl<T: ?Sized> Drop for Ref<T> {
     #[inline]
     fn drop(&mut self) {

@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
-/// See the module. Frames of pools stand in their heads, those of barriers on
+/// See the module. Frames of pools stand in their heads, those of drains on
 /// the machine's stack; both are there as long as they are in the chain.
 pub(crate) struct Frame {
     pub(crate) prev: Cell<*const Frame>,

@@ -1,7 +1,7 @@
 //! Structures that are too deep for the stack: in which order their objects die while the
 //! queue is run, and what is gone when.
 
-use crate::support::{Log, Probe, fresh, on_drop};
+use crate::support::{Log, Probe, fresh, on_drop, panic_of};
 use releasepool::{AutoreleasePool, Ref, Weak, settle};
 use std::any::Any;
 use std::cell::Cell;
@@ -39,32 +39,48 @@ impl Drop for Node {
     }
 }
 
+fn leaf(wanted: bool) -> Option<Ref<Leaf>> {
+    wanted.then(|| Ref::new(Leaf))
+}
+
+/// So many nodes, each with a leaf that is dropped before the next node or after it.
+fn with_leaves(nodes: u32, end: Option<Ref<Node>>, before: bool) -> Option<Ref<Node>> {
+    (0..nodes).fold(end, |next, _| {
+        Some(Ref::new(Node {
+            _before: leaf(before),
+            _next: next,
+            _after: leaf(!before),
+        }))
+    })
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
 fn leaves_of_a_long_chain_do_not_pile_up() {
-    for (before, after) in [(true, false), (false, true)] {
+    // The first nodes use up some stack, each inside the one before.
+    for first in (0..60).chain([180, 185, 370]) {
         fresh(move || {
-            let leaf = |wanted: bool| wanted.then(|| Ref::new(Leaf));
-            let chain = (0..LONG).fold(None, |next, _| {
+            let chain = with_leaves(first, with_leaves(LONG, None, true), false);
+            // In a run of the queue.
+            let bare = |_next| {
                 Some(Ref::new(Node {
-                    _before: leaf(before),
-                    _next: next,
-                    _after: leaf(after),
+                    _before: None,
+                    _next,
+                    _after: None,
                 }))
-            });
-            drop(chain);
-            assert_eq!((NODES.get(), LEAVES.get()), (LONG, LONG));
-            if before {
-                // As with `Arc`: a leaf, and then the next node.
-                assert!(MOST.get() <= FIRST, "{}", MOST.get());
-            }
+            };
+            drop((0..FIRST).fold(chain, |next, _| bare(next)));
+            let all = first + LONG;
+            assert_eq!((NODES.get(), LEAVES.get()), (all + FIRST, all));
+            let most = MOST.get() - FIRST;
+            assert!(most < LONG / 8, "{most} wait after {first}");
         });
     }
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
-fn what_is_released_last_dies_after_the_object_that_released_it() {
+fn what_an_object_releases_dies_after_it() {
     struct Link {
         _next: Option<Ref<Link>>,
         _me: Probe,
@@ -146,14 +162,13 @@ fn settle_in_a_run_of_the_queue_leaves_nothing() {
         assert_eq!(settle(), 0);
         let (first, _) = probe(&inner);
         let (second, weak) = probe(&inner);
-        drop(first);
-        drop(second);
+        drop((first, second));
         assert!(
             weak.upgrade().is_none(),
             "dead, whether it is destroyed or not"
         );
-        assert_eq!(inner.count(), 1, "the first died when the second came");
-        assert_eq!(settle(), 1);
+        assert_eq!(inner.count(), 0, "both wait");
+        assert_eq!(settle(), 2);
         assert_eq!(inner.count(), 2);
         assert_eq!(settle(), 0);
         inner.note(1);
@@ -198,7 +213,7 @@ fn pool_that_is_drained_in_a_run_of_the_queue_leaves_nothing() {
 fn panic_in_a_run_of_the_queue_loses_nothing_that_was_released() {
     let log = Log::new();
     let inner = log.clone();
-    let panic = crate::support::panic_of(|| {
+    let panic = panic_of(|| {
         in_a_run(move || {
             drop(probe(&inner));
             drop(probe(&inner));
@@ -207,4 +222,23 @@ fn panic_in_a_run_of_the_queue_loses_nothing_that_was_released() {
     });
     assert_eq!(panic, "of the last one");
     assert_eq!(log.ids(), [0, 0]);
+}
+
+#[test]
+fn panic_of_what_waits_comes_out_at_the_end() {
+    let log = Log::new();
+    let inner = log.clone();
+    let panic = panic_of(|| {
+        in_a_run(move || {
+            drop(Ref::new(on_drop(|| panic!("of what waits"))));
+            let own = panic_of(|| {
+                let _held = probe(&inner).0;
+                panic!("its own");
+            });
+            assert_eq!(own, "its own");
+            inner.note(1);
+        });
+    });
+    assert_eq!(panic, "of what waits");
+    assert_eq!(log.ids(), [1, 0]);
 }

@@ -13,7 +13,6 @@ use crate::object::strong::Ref;
 use crate::pool::budget::{Budget, Drained};
 use crate::pool::drain;
 use crate::pool::guard::AutoreleasePool;
-use crate::pool::head::Kind;
 use crate::pool::implicit::autorelease_to;
 use crate::pool::local;
 use crate::pool::mail;
@@ -111,11 +110,7 @@ impl PoolManager {
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn pool(&self) -> AutoreleasePool {
         let namespace = self.namespace();
-        AutoreleasePool::open(
-            |local| local.stack(namespace),
-            || namespace.clone(),
-            Kind::Guard,
-        )
+        AutoreleasePool::open(|local| local.stack(namespace), || namespace.clone())
     }
 
     /// Opens a pool on the calling thread with a name, which dumps and events give.

@@ -68,7 +68,7 @@ impl AutoreleasePool {
     #[inline]
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn new() -> Self {
-        Self::open(|local| &local.first, Namespace::global, Kind::Guard)
+        Self::open(|local| &local.first, Namespace::global)
     }
 
     /// Opens a pool with a name, which dumps and events give.
@@ -86,11 +86,10 @@ impl AutoreleasePool {
     pub(crate) fn open(
         stack: impl FnOnce(&Local) -> &Stack,
         namespace: impl FnOnce() -> Arc<Namespace>,
-        kind: Kind,
     ) -> Self {
         let head = local::with(|local| match local {
-            Some(local) => local.open(stack(local), kind),
-            None => Local::open_detached(namespace(), kind),
+            Some(local) => local.open(stack(local), Kind::Guard),
+            None => Local::open_detached(namespace()),
         });
         Self { head }
     }
@@ -326,7 +325,7 @@ impl Drop for AutoreleasePool {
         let head = self.head();
         // SAFETY: an open pool's stack is there.
         let stack = unsafe { &*head.stack.get() };
-        if head.is_plain() && is_simple(head, stack) {
+        if is_simple(head, stack, head.is_plain()) {
             stack.pop_frame(&head.frame);
             stack.stats.count_closed();
             stack.local().recycle(head);
@@ -336,11 +335,12 @@ impl Drop for AutoreleasePool {
     }
 }
 
-/// Whether taking it off is all, if it has no extras.
+/// Whether taking it off is all.
 #[inline(always)]
-fn is_simple(head: &Head, stack: &Stack) -> bool {
-    let simple = head.entries.is_untouched() && stack.is_topmost(&head.frame);
-    simple && !stack.local().has_duties(stack)
+fn is_simple(head: &Head, stack: &Stack, plain: bool) -> bool {
+    let local = stack.local();
+    let simple = head.entries.is_untouched() && stack.is_topmost(&head.frame) && plain;
+    simple && !local.has_duties(stack)
 }
 
 #[inline(never)]
@@ -418,9 +418,9 @@ pub(crate) fn named_scope<R>(name: &'static str, f: impl FnOnce(&mut Autorelease
 
 #[inline]
 fn scoped<R>(name: Option<&'static str>, f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
-    let pool = AutoreleasePool::open(|local| &local.first, Namespace::global, Kind::Scope);
-    let mut pool = ManuallyDrop::new(pool);
+    let mut pool = ManuallyDrop::new(AutoreleasePool::new());
     let own = pool.head;
+    pool.head().enter_scope();
     if let Some(name) = name {
         pool.head().set_name(Some(name.into()));
     }
@@ -448,8 +448,8 @@ impl Drop for Scope {
         let head = unsafe { self.own.as_ref() };
         // SAFETY: its stack is there.
         let stack = unsafe { &*head.stack.get() };
-        let simple = pool == self.own && head.is_plain_scope() && is_simple(head, stack);
-        if simple {
+        if pool == self.own && is_simple(head, stack, head.is_plain_scope()) {
+            head.leave_scope();
             stack.pop_frame(&head.frame);
             stack.stats.count_closed();
             stack.local().recycle(head);

@@ -57,12 +57,10 @@ const ENDED: u8 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Never in use, or no longer. Heads of guard pools that were closed keep their kind.
+    /// Not in use.
     Free,
     /// Owned by an `AutoreleasePool`.
     Guard,
-    /// The same, opened by `autoreleasepool`, which has not ended.
-    Scope,
     /// Named by a `PoolToken`.
     Token,
     /// The one at the bottom.
@@ -71,22 +69,25 @@ pub(crate) enum Kind {
 
 /// One pool. It stays at its address as long as its thread's block lives;
 /// guards hold that address, tokens its index and generation.
+// In this order, so that the frame has the head's address, and what an empty pool needs is
+// together.
+#[repr(C)]
 pub(crate) struct Head {
     pub(crate) frame: Frame,
     pub(crate) entries: Entries,
     /// The stack that the pool belongs to while it is open.
     pub(crate) stack: Cell<*const Stack>,
+    /// The next free head.
+    pub(crate) next_free: Cell<*const Head>,
     pub(crate) kind: Cell<Kind>,
+    /// [`SCOPE`], [`TIDY`], [`ENDED`]: why closing it is more than taking it off.
+    extra: Cell<u8>,
     /// How many drains of this pool are going on: more than one only for root
     /// pools.
     pub(crate) draining: Cell<u32>,
     /// Goes up whenever a token pool is closed.
     pub(crate) generation: Cell<u32>,
     pub(crate) index: u32,
-    /// The next free head.
-    pub(crate) next_free: Cell<*const Head>,
-    /// [`SCOPE`], [`TIDY`], [`ENDED`]: why closing it is more than taking it off.
-    extra: Cell<u8>,
     /// Whether the last drain was one within a budget: closing the pool then does no more
     /// than that.
     frugal: Cell<bool>,
@@ -131,7 +132,7 @@ impl Head {
     }
 
     pub(crate) fn is_guard(&self) -> bool {
-        matches!(self.kind.get(), Kind::Guard | Kind::Scope)
+        self.kind.get() == Kind::Guard
     }
 
     #[inline]
@@ -139,12 +140,11 @@ impl Head {
         self.extra.set(self.extra.get() | extra);
     }
 
-    /// Of this kind from now on, and without extras.
+    /// The pool, which has just been opened, is a scope's; see the module.
+    // Not part of its opening: what has just been written is read with a delay.
     #[inline]
-    pub(crate) fn set_kind(&self, kind: Kind) {
-        // Side by side: one store.
-        self.kind.set(kind);
-        self.extra.set(if kind == Kind::Scope { SCOPE } else { 0 });
+    pub(crate) fn enter_scope(&self) {
+        self.extra.set(SCOPE);
     }
 
     pub(crate) fn is_scope(&self) -> bool {
@@ -161,7 +161,6 @@ impl Head {
     #[inline]
     pub(crate) fn leave_scope(&self) -> bool {
         let extra = self.extra.get();
-        self.kind.set(Kind::Guard);
         self.extra.set(extra & TIDY);
         extra & ENDED != 0
     }
@@ -198,6 +197,7 @@ impl Head {
         self.unpin();
         self.set_name(None);
         self.frugal.set(false);
+        self.extra.set(self.extra.get() & !TIDY);
     }
 
     /// Keeps all that slots hold from now on, until the pool is drained.
@@ -252,7 +252,7 @@ impl Head {
             None => match self.kind.get() {
                 Kind::Root => "root",
                 Kind::Token => "token",
-                Kind::Guard | Kind::Scope | Kind::Free => "unnamed",
+                Kind::Guard | Kind::Free => "unnamed",
             },
         }
     }

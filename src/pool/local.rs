@@ -152,12 +152,12 @@ impl Local {
 
     /// A pool of `namespace` in a detached block of its own.
     #[cold]
-    pub(crate) fn open_detached(namespace: Arc<Namespace>, kind: Kind) -> NonNull<Head> {
+    pub(crate) fn open_detached(namespace: Arc<Namespace>) -> NonNull<Head> {
         let local = Self::make(namespace, None);
         // SAFETY: just made.
         let this = unsafe { local.as_ref() };
         this.guards.set(1);
-        this.open(&this.first, kind)
+        this.open(&this.first, Kind::Guard)
     }
 
     pub(crate) fn key(&self) -> Option<ThreadKey> {
@@ -178,11 +178,8 @@ impl Local {
         // SAFETY: heads live as long as the block.
         let head = unsafe { &*free };
         self.free.set(head.next_free.get());
-        head.set_kind(kind);
-        // Most often it was of the same before; what this function costs is its stores.
-        if !ptr::eq(head.stack.get(), stack) {
-            head.stack.set(stack);
-        }
+        head.kind.set(kind);
+        head.stack.set(stack);
         stack.push_frame(&head.frame);
         stack.stats.opened.add(1);
         NonNull::from(head)
@@ -212,21 +209,17 @@ impl Local {
         next
     }
 
-    /// Takes back the head of a closed pool, its entries and frame gone. Its kind stays.
+    /// Takes back the head of a closed pool, its entries, frame and extras gone.
     #[inline]
     pub(crate) fn recycle(&self, head: &Head) {
+        debug_assert!(head.is_plain());
+        head.kind.set(Kind::Free);
         head.next_free.set(self.free.get());
         self.free.set(head);
     }
 
     /// Guard pools that are open, of all managers.
     pub(super) fn open_guards(&self) -> usize {
-        let mut free = self.free.get();
-        // SAFETY: heads live as long as the block.
-        while let Some(head) = unsafe { free.as_ref() } {
-            head.set_kind(Kind::Free);
-            free = head.next_free.get();
-        }
         let heads = (0..).map_while(|index| self.head(index));
         heads.filter(|head| head.is_guard()).count()
     }
@@ -323,9 +316,6 @@ impl Local {
                     this.retire(key);
                 }
                 this.root.entries.clear(&self.pages);
-                // Another stack may get this one's address: `open` would take it for this.
-                self.pools(this)
-                    .for_each(|pool| pool.stack.set(ptr::null()));
                 outcome
             };
             // SAFETY: made by `add`, off the list; the manager has no handle to

@@ -161,8 +161,9 @@ pub(super) fn close(stack: &Stack, head: &Head) {
     if let Some(next) = generation.checked_add(1) {
         head.generation.set(next);
         stack.local().recycle(head);
+    } else {
+        head.kind.set(Kind::Free);
     }
-    head.set_kind(Kind::Free);
     stack.stats.count_closed();
 }
 

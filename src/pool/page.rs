@@ -99,13 +99,13 @@ impl PageCache {
         if self.len.get() < self.least.get() {
             self.least.set(self.len.get());
         }
-        page.as_ptr()
+        page
     }
 
-    fn pop(&self) -> Option<NonNull<Page>> {
-        let page = NonNull::new(self.first.get())?;
+    fn pop(&self) -> Option<*mut Page> {
+        let page = NonNull::new(self.first.get())?.as_ptr();
         // SAFETY: pages in the cache are ours.
-        self.first.set(unsafe { (*page.as_ptr()).prev });
+        self.first.set(unsafe { (*page).prev });
         self.len.set(self.len.get() - 1);
         Some(page)
     }
@@ -137,7 +137,7 @@ impl PageCache {
             self.most.set(self.most.get() - 1);
             if let Some(page) = self.pop() {
                 // SAFETY: it was in the cache.
-                unsafe { free(page.as_ptr()) };
+                unsafe { free(page) };
             }
         }
         self.put.set(0);
@@ -156,7 +156,7 @@ impl Drop for PageCache {
     fn drop(&mut self) {
         while let Some(page) = self.pop() {
             // SAFETY: pages in the cache are ours.
-            unsafe { free(page.as_ptr()) };
+            unsafe { free(page) };
         }
     }
 }

@@ -18,6 +18,7 @@ share=(-q --frame-hz 0 --workers 4)
 skips=(
     # Count on how much stack a frame takes; here, locals are elsewhere.
     --skip settle_counts_what_it_destroys
+    --skip settle_scopes
     --skip object_that_waits_in_the_queue
     --skip time_is_looked_at_deep
     --skip drain_deep_inside_a_destructor

@@ -7,19 +7,23 @@
 //!
 //! A loop has no queue of its own: it serves the inbox of its thread, which
 //! [`ThreadHandle`](crate::ThreadHandle) sends to as well. A loop that is about to sleep
-//! marks its empty inbox, and the one message that finds the mark wakes it: no wake is
-//! lost, there is one to a sleep, and nobody pays for it while the loop is awake.
+//! marks its empty inboxes, and the message that finds a mark wakes it: no wake is
+//! lost, there are at most two to a sleep, and nobody pays for it while the loop is awake.
 //!
 //! # The end of a loop
 //!
 //! Dropping a `FrameLoop`, and shutting a `Looper` down or dropping it, goes in this
-//! order. Nothing that was posted is lost without a word.
+//! order. So does the end of a thread whose `FrameLoop` is still open, as it was forgotten or is
+//! kept in a thread-local. Nothing that was posted is lost without a word, and nothing runs on
+//! another thread.
 //!
 //! 1. The loop is closed: from now on `post`, `call` and `post_after` give the closure
 //!    back, also to the closures that the next step runs. It waits for those
 //!    who are in the middle of a post, a few instructions each.
 //! 2. Delayed posts that are due run, by the time they are due; then everything that was
-//!    posted, in order. Panics are reported as events.
+//!    posted, in order. Panics are reported as events. A `FrameLoop` that is dropped inside a
+//!    destructor leaves all this to the next loop of its thread, its next
+//!    [`run_inbox`](crate::PoolManager::run_inbox), or its end.
 //! 3. Delayed posts that are not due are dropped; the event
 //!    [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
 //! 4. The pool around all this is drained, and what other threads have sent to be
@@ -51,6 +55,7 @@ mod agenda;
 mod call;
 mod clock;
 mod config;
+mod exit;
 mod frame_loop;
 mod gate;
 mod looper;

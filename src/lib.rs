@@ -37,7 +37,7 @@ pub use frame::{
 };
 pub use manager::PoolManager;
 pub use manager::builder::PoolManagerBuilder;
-pub use manager::shutdown::ShutdownReport;
+pub use manager::shutdown::{EpochHolder, ShutdownReport};
 pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
 pub use memory::block::{BlockAllocator, BlockAllocatorBuilder};
 pub use memory::error::AllocError;
@@ -45,7 +45,7 @@ pub use memory::stack::StackAllocator;
 pub use memory::stack_box::StackBox;
 pub use memory::stack_dump::StackDump;
 pub use memory::stats::BlockStats;
-pub use object::destroy::settle;
+pub use object::destroy::{settle, settle_scope};
 pub use object::home::HomeRef;
 pub use object::strong::Ref;
 pub use object::weak::Weak;

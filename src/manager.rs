@@ -11,16 +11,17 @@ pub(crate) mod snapshot;
 use crate::object::destroy::{Scope, in_destructor};
 use crate::object::strong::Ref;
 use crate::pool::budget::{Budget, Drained};
-use crate::pool::drain;
 use crate::pool::guard::AutoreleasePool;
 use crate::pool::implicit::autorelease_to;
 use crate::pool::local;
 use crate::pool::mail;
 use crate::pool::namespace::{Namespace, RootPolicy};
 use crate::pool::token::{self, PoolToken, PopError};
+use crate::pool::{backlog, drain};
 use crate::sync::lazy;
 use crate::sync::thread::ThreadId;
 use crate::thread::handle::ThreadHandle;
+use crate::thread::inbox::Message;
 use crate::thread::key::ThreadKey;
 use crate::thread::record;
 use crate::thread::registry::REGISTRY;
@@ -103,7 +104,49 @@ impl PoolManager {
 
     /// The name given to the [builder](Self::builder).
     pub fn name(&self) -> Option<&str> {
-        self.namespace().settings.name.as_deref()
+        self.namespace().name.as_deref()
+    }
+
+    /// Sets how many entries in a root pool are worth an
+    /// [event](crate::event::EventKind::RootWatermark), and again at each doubling. 10,000
+    /// unless set, also by the [builder](PoolManagerBuilder::root_watermark); 0 counts as 1.
+    ///
+    /// May be called at any time, by any thread. Every thread compares its root pool with the
+    /// new value when it next autoreleases without a pool, or marks a
+    /// [boundary](Self::boundary). A thread that has reported its root pool already reports
+    /// again when that has doubled, or after it has been drained, even if the watermark is
+    /// lower now.
+    ///
+    /// ```
+    /// use releasepool::{PoolManager, RootPolicy};
+    /// let manager = PoolManager::global();
+    /// manager.set_root_watermark(1_000);
+    /// manager.set_root_policy(RootPolicy::DrainAtBoundary);
+    /// ```
+    pub fn set_root_watermark(&self, entries: usize) {
+        self.namespace().watermarks.set_root(entries);
+    }
+
+    /// Sets what happens beyond the watermark of a root pool: see [`RootPolicy`].
+    /// [`RootPolicy::Report`] unless set, also by the [builder](PoolManagerBuilder::root_policy).
+    ///
+    /// May be called at any time, by any thread. Every thread obeys the new policy when it
+    /// next marks a [boundary](Self::boundary).
+    pub fn set_root_policy(&self, policy: RootPolicy) {
+        self.namespace().watermarks.set_root_policy(policy);
+    }
+
+    /// Sets how many releases that drains [within a budget](AutoreleasePool::drain_within)
+    /// leave are worth an [event](crate::event::EventKind::BacklogWatermark) if they grow, and
+    /// again at each doubling. 100,000 unless set, also by the
+    /// [builder](PoolManagerBuilder::backlog_watermark); 0 counts as 1.
+    ///
+    /// May be called at any time, by any thread. Every thread compares its backlog with the
+    /// new value at the end of its next drain within a budget. A thread that has reported its
+    /// backlog already reports again when that has doubled, or when it has been below half of
+    /// the watermark, even if the watermark is lower now.
+    pub fn set_backlog_watermark(&self, releases: usize) {
+        self.namespace().watermarks.set_backlog(releases);
     }
 
     /// Opens a pool on the calling thread. See [`AutoreleasePool`].
@@ -184,14 +227,14 @@ impl PoolManager {
     /// As [`AutoreleasePool::drain`].
     pub fn boundary(&self) -> usize {
         let namespace = self.namespace();
-        if namespace.settings.root_policy != RootPolicy::DrainAtBoundary || in_destructor() {
+        if namespace.watermarks.root_policy() != RootPolicy::DrainAtBoundary || in_destructor() {
             return 0;
         }
         local::with(|local| {
             let Some(stack) = local.and_then(|local| local.find(namespace)) else {
                 return 0;
             };
-            if stack.root.entries.len() < namespace.settings.root_watermark || !stack.at_root() {
+            if stack.root.entries.len() < namespace.watermarks.root() || !stack.at_root() {
                 return 0;
             }
             drain::drain(&stack.root, None).resume()
@@ -215,16 +258,18 @@ impl PoolManager {
         local::with(|local| {
             let Some(local) = local else { return 0 };
             let mut panics = FirstPanic::default();
+            // Before the releases, so that what a sender released before it posted is gone.
+            local.collect_posted();
             {
                 let scope = Scope::enter();
-                mail::deliver(local, &scope, &mut panics);
+                mail::deliver_all(local, &scope, &mut panics);
             }
             let mut ran = 0;
             for _ in 0..local.posted() {
-                let Some(call) = local.pop_posted() else {
+                let run = |call: Message| panics.guard(|| call.run());
+                if local.run_posted(run).is_none() {
                     break;
-                };
-                panics.guard(|| call.run());
+                }
                 ran += 1;
             }
             if let Some(payload) = panics.into_first() {
@@ -267,7 +312,7 @@ impl PoolManager {
             };
             let thin = Ref::thin(r);
             stack.root.entries.contains(thin)
-                || stack.backlog.contains(thin)
+                || backlog::contains(stack, thin)
                 || local.pools(stack).any(|pool| pool.entries.contains(thin))
         })
     }
@@ -285,8 +330,13 @@ impl Default for PoolManager {
 
 impl fmt::Debug for PoolManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let watermarks = &self.namespace().watermarks;
         f.debug_struct("PoolManager")
-            .field("settings", &self.namespace().settings)
-            .finish_non_exhaustive()
+            .field("name", &self.namespace().name)
+            .field("root_watermark", &watermarks.root())
+            .field("root_policy", &watermarks.root_policy())
+            .field("backlog_watermark", &watermarks.backlog())
+            .field("memory", &self.namespace().memory)
+            .finish()
     }
 }

@@ -11,7 +11,8 @@
 //! * [`stack_entry`]: memory that is reserved, until it is given back
 //! * [`stack_overflow`]: what did not fit, on the heap
 //! * [`stack_dump`]: what is in it now, by name
-//! * `block_api2`, `stack_api2`: collections in them, by the crate `allocator-api2`
+//! * `block_api2`, `stack_api2`: collections in them, by the crate `allocator-api2`;
+//!   `exposed`: how their pointers get back the provenance that collections take away
 //! * [`error`]: why there is no memory
 
 pub(crate) mod allocator;
@@ -22,6 +23,8 @@ pub(crate) mod checks;
 pub(crate) mod chunk;
 pub(crate) mod class;
 pub(crate) mod error;
+#[cfg(feature = "allocator-api2")]
+mod exposed;
 pub(crate) mod heap;
 pub(crate) mod mine;
 pub(crate) mod outgoing;

@@ -28,6 +28,7 @@ pub fn thread_exit() {
 /// To be called at the start of each execution.
 pub fn begin() {
     settings::begin_execution();
+    crate::event::forget_all();
     // A constant in fact, made here as loom's statics are: by who comes first, which
     // would order what it did before with what all others do after.
     let _orphans: &Orphans = &ORPHANS;
@@ -255,6 +256,11 @@ pub mod parts {
         /// Looks a key up: the key in the record that was found.
         pub fn get(&self, key: ThreadKey) -> Option<ThreadKey> {
             self.0.get(key).map(|record| record.key())
+        }
+
+        /// How many slots there are.
+        pub fn slots(&self) -> usize {
+            self.0.slots()
         }
 
         /// The keys in all records.

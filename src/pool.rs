@@ -10,10 +10,13 @@
 //! * [`drain`]: how a pool is emptied; [`mail`]: what other threads release here
 //! * [`budget`]: how much of it at a time; [`backlog`]: what is left for later
 //! * [`epoch`]: what slots lend, and when they may give it up
+//! * [`strays`]: how often a thread autoreleases without a pool; [`watch`]: watermarks
 //! * [`exit`]: what a thread's end does with its pools
 
 pub(crate) mod backlog;
 pub(crate) mod budget;
+#[cfg(test)]
+mod chain_tests;
 pub(crate) mod drain;
 pub(crate) mod dump;
 pub(crate) mod entries;
@@ -29,4 +32,6 @@ pub(crate) mod namespace;
 pub(crate) mod page;
 pub(crate) mod pool_ref;
 pub(crate) mod stack;
+mod strays;
 pub(crate) mod token;
+mod watch;

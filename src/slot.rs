@@ -21,22 +21,26 @@ use std::fmt;
 /// pool is drained, whatever is stored meanwhile.
 ///
 /// # When not to use it
-/// For what changes as often as it is read: a store costs an allocation and some
-/// hundred nanoseconds, and what it replaces is not released before all pools that
-/// were loaded with have been drained. A pool that is never drained holds up, for the
-/// whole process, all that slots give up; after a second an
-/// [event](crate::event::EventKind::EpochHeld) says so. For what only one thread reads
+/// For what changes as often as it is read: a store costs one allocation of 40 bytes, beside that
+/// of the new object, and some tens of nanoseconds; every 32nd (more often, if stores are rare) also takes
+/// the epoch a step further, which allocates some 4 KiB. What it replaces is not released before all pools that
+/// were loaded with have been drained. A pool that is never drained holds, for the
+/// whole process, all that slots give up; once stores or drains have seen it do so for a second, an
+/// [event](crate::event::EventKind::EpochHeld) names it. If no thread drains a pool, nothing that
+/// slots give up is released until somebody calls [`quiesce`](crate::PoolManager::quiesce);
+/// [another event](crate::event::EventKind::OrphansWaiting) says that. For what only one thread reads
 /// a channel or [`ThreadHandle`](crate::ThreadHandle) is better.
 ///
 /// # Releases
-/// A slot never releases an object itself. Its reference is *retired*: some drain, on
-/// whichever thread, releases it once no pool can have it from this slot any more.
-/// [`quiesce`](crate::PoolManager::quiesce) gets that done. Dropping a slot retires what
+/// A slot never releases an object itself. Its reference is *retired*: some outermost drain, on
+/// any thread, of any manager's pools, releases it once no pool can have it from this slot any
+/// more. [`quiesce`](crate::PoolManager::quiesce) gets that done at once. Dropping a slot retires what
 /// it holds. So [`Ref::get_mut`] of what was swapped out fails for a while, as the
 /// slot's own reference is still there.
 ///
 /// The first load with a pool since it was opened or drained *pins* it: it marks the
-/// thread as a reader that is to be waited for (tens of nanoseconds). The algorithm is Fraser's epoch-based reclamation, by crossbeam-epoch.
+/// pool as a reader that is to be waited for (tens of nanoseconds). Each pool is pinned separately, so a
+/// drained pool holds nothing, even if the pins of several pools overlap, as with double buffering. The algorithm is Fraser's epoch-based reclamation, by crossbeam-epoch.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, Ref, Slot};
@@ -111,9 +115,9 @@ impl<T: Send + Sync> Slot<T> {
         }
     }
 
-    /// Puts in what `f` makes of what is there, and gives a reference to that, as
+    /// Puts in what `f` makes of what is there, and returns a reference to what was there, as
     /// [`swap`](Self::swap). If another thread comes in between, `f` is called again:
-    /// *read, copy, update*.
+    /// *read, copy, update*. Nothing that slots give up is released while `f` runs.
     ///
     /// # Panics
     /// As `f`; nothing is changed then.

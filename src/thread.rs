@@ -4,18 +4,21 @@
 //! * [`registry`]: key → record, without a lock
 //! * [`record`]: what others may know of a thread; one per OS thread, shared by
 //!   all managers
-//! * [`inbox`]: what others send it; [`bell`]: how that wakes it
-//! * [`pinned`]: whether it holds the epoch up, for reports
-//! * [`orphans`]: what arrived too late
+//! * [`inbox`]: what others send it; [`counted`]: and how much of it has not run; [`claimed`]: what
+//!   is taken out within budgets; [`bell`]: how a message wakes the thread
+//! * [`orphans`]: what arrived too late, and what slots have given up
+//! * [`sighting`]: how long something has gone on, for reports
 //! * [`exit`]: how a thread leaves
 //! * [`handle`]: the public side
 
 pub(crate) mod bell;
+pub(crate) mod claimed;
+pub(crate) mod counted;
 pub(crate) mod exit;
 pub(crate) mod handle;
 pub(crate) mod inbox;
 pub(crate) mod key;
 pub(crate) mod orphans;
-pub(crate) mod pinned;
 pub(crate) mod record;
 pub(crate) mod registry;
+pub(crate) mod sighting;

@@ -65,7 +65,7 @@ pub fn install_hooks() {
             default_hook(info);
         }
     }));
-    event::set_hook(Some(on_event));
+    event::set_hook(Some(Box::new(on_event)));
 }
 
 fn on_event(event: &Event) {

@@ -54,7 +54,7 @@ const PLACE: Place = Place {
 
 fuzz_target!(
     init: {
-        releasepool::event::set_hook(Some(model::real::world::on_event));
+        releasepool::event::set_hook(Some(Box::new(model::real::world::on_event)));
     },
     |program: Program| match program {
         Program::InTurns(program) => in_turns(&program, THREADS, PLACE),

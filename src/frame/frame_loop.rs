@@ -2,11 +2,13 @@
 
 use super::clock::{Clock, Times};
 use super::config::{FrameConfig, Mode};
+use super::exit;
 use super::port::{Port, Task, work};
 use super::proxy::FrameProxy;
 use super::report::FrameReport;
 use crate::memory::mine;
 use crate::memory::stack::StackAllocator;
+use crate::object::destroy::settle_scope;
 use crate::pool::budget::Budget;
 use crate::pool::guard::{AutoreleasePool, named_scope};
 use crate::pool::local::{self, Local};
@@ -57,11 +59,12 @@ type Events = Box<dyn FnMut(&AutoreleasePool)>;
 ///
 /// # Inside destructors
 /// A frame that is made inside a destructor or drain runs no posted closures; they wait
-/// for the next one. If the loop is dropped there, they stay with the thread: see
-/// [`run_inbox`](crate::PoolManager::run_inbox).
+/// for the next one. If the loop is dropped there, those that are due stay with the thread: they
+/// run in its next [`run_inbox`](crate::PoolManager::run_inbox) or loop, or at its end.
 ///
 /// # The end
-/// Dropping the loop closes it: [the order](crate::frame#the-end-of-a-loop).
+/// Dropping the loop closes it: [the order](crate::frame#the-end-of-a-loop). The end of its thread
+/// closes a loop that is still open then: one that was forgotten, or is kept in a thread-local.
 ///
 /// ```
 /// use releasepool::{FrameConfig, FrameLoop};
@@ -105,8 +108,10 @@ impl FrameLoop {
         let Some(record) = record::current() else {
             panic!("a FrameLoop cannot be made while its thread ends");
         };
+        let port = Arc::new(Port::new(ThreadHandle(record)));
+        exit::enter(&port);
         Self {
-            port: Arc::new(Port::new(ThreadHandle(record))),
+            port,
             config,
             events: None,
             clock: Clock::default(),
@@ -135,10 +140,9 @@ impl FrameLoop {
     /// that is to be the first one due (see [`next_due`](Self::next_due)). It wakes the
     /// event loop of the host: winit's proxy, `SDL_PushEvent`, `PostMessage`.
     ///
-    /// Messages ring once between two frames. If there is something to do already when this
+    /// Between two frames the first post calls it, and the first release. If there is something to do already when this
     /// is called, or at the end of a frame (releases that the frame had no time for are
-    /// such), the hook is called at once. It may be called once too often, and never once too
-    /// few.
+    /// such), the hook is called at once. Spurious calls are possible, missed ones are not.
     ///
     /// It runs on the thread of the sender, under no lock. Its panics are reported as
     /// [events](crate::event).
@@ -146,12 +150,13 @@ impl FrameLoop {
         self.hook(Some(Arc::new(hook)));
     }
 
-    /// The same for a task that drives the loop: it is woken.
+    /// Wakes `waker` where [`set_wake_hook`](Self::set_wake_hook) calls its hook: for a task that
+    /// drives the loop.
     pub fn set_waker(&mut self, waker: Waker) {
         self.hook(Some(Arc::new(move || waker.wake_by_ref())));
     }
 
-    /// Has nothing called any more.
+    /// Removes the wake hook or waker.
     pub fn clear_wake_hook(&mut self) {
         self.hook(None);
     }
@@ -274,7 +279,7 @@ impl FrameLoop {
         self.port.grant();
         let (port, events, last) = (&*self.port, &mut self.events, self.last.as_ref());
         let (config, arena) = (&self.config, &mut self.arena);
-        let (round, arena_high_water, drained) = local::with(|local| {
+        let frame = |local: Option<&Local>| {
             named_scope("frame", |pool| {
                 // Pools that are closed in a frame leave to its end what others have sent.
                 let held = local.map(Local::hold_mail);
@@ -299,7 +304,9 @@ impl FrameLoop {
                 let drained = pool.drain_within(config.drain_budget(spent));
                 (round, high_water, drained)
             })
-        });
+        };
+        // A host may run its event loop inside a destructor.
+        let (round, arena_high_water, drained) = settle_scope(|| local::with(frame));
         mine::idle();
         let report = FrameReport {
             index,

@@ -144,7 +144,7 @@ impl Looper {
     /// released; 0 for other loopers. For senders that look before they send more, so as
     /// not to reach the bound and have to release by themselves.
     pub fn waiting(&self) -> usize {
-        self.port.thread.0.waiting() as usize
+        self.port.thread.0.waiting_of_bound() as usize
     }
 
     /// The looper, for those who only send to it and may outlive it.
@@ -155,7 +155,7 @@ impl Looper {
     /// Has the looper run `f`, after what was posted before. Does not wait.
     ///
     /// What is accepted runs, at the latest when the looper is shut down. One allocation and
-    /// three read-modify-writes; lock-free, unless the looper sleeps.
+    /// four read-modify-writes; lock-free, unless the looper sleeps.
     ///
     /// # Errors
     /// [`Closed`], with the closure in it, once the looper is closed: commands that run

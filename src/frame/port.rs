@@ -9,13 +9,13 @@ use super::call::Call;
 use super::gate::Gate;
 use crate::event::{Event, EventKind};
 use crate::object::destroy::in_destructor;
-use crate::pool::backlog;
 use crate::pool::budget::Budget;
 use crate::pool::guard::{AutoreleasePool, named_scope};
-use crate::pool::local;
+use crate::pool::local::{self, Local};
 use crate::sync::{Lock, catch_unwind};
 use crate::thread::handle::{Closed, ThreadHandle};
-use crate::thread::inbox::{Message, Sent};
+use crate::thread::inbox::{Kind, Message};
+use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{current_key, current_label};
 use crate::unwind::report;
 use std::sync::Arc;
@@ -63,12 +63,10 @@ impl Port {
         let Some(inside) = self.gate.enter() else {
             return Err(Closed(f));
         };
-        let sent = self.thread.post_unrung(f)?;
+        let posted = self.thread.post_quietly(Kind::Post, f)?;
         // Before the bell is rung, as its hook is foreign code.
         drop(inside);
-        if sent == Sent::Ring {
-            self.ring();
-        }
+        posted.finish();
         Ok(())
     }
 
@@ -144,7 +142,7 @@ impl Port {
     /// all if drains have left something.
     pub(super) fn sleep(&self) {
         let record = &*self.thread.0;
-        while !self.has_posted() && !has_backlog() && record.inbox.arm() {
+        while !self.has_posted() && !has_backlog() && record.arm(!in_destructor()) {
             // In this order: whoever changes one of these after we have looked rings
             // after that, so the sleep below ends at once.
             let (pressing, due) = {
@@ -155,7 +153,7 @@ impl Port {
             if !awake {
                 record.bell.sleep(due);
             }
-            record.inbox.disarm();
+            record.disarm();
             if awake {
                 break;
             }
@@ -165,7 +163,7 @@ impl Port {
     /// Has the next push ring; rings at once if there is something to do already. For
     /// loops that wait in a foreign event loop.
     pub(super) fn arm(&self) {
-        let armed = !self.has_posted() && !has_backlog() && self.thread.0.inbox.arm();
+        let armed = !self.has_posted() && !has_backlog() && self.thread.0.arm(!in_destructor());
         let pressing = self.agenda.lock().is_pressing();
         if !armed || pressing {
             self.ring();
@@ -173,7 +171,7 @@ impl Port {
     }
 
     pub(super) fn disarm(&self) {
-        self.thread.0.inbox.disarm();
+        self.thread.0.disarm();
     }
 
     pub(super) fn next_due(&self) -> Option<Duration> {
@@ -213,30 +211,34 @@ impl Port {
             }
         };
         local::with(|local| {
-            let Some(local) = local else { return };
-            let here = local.posted();
+            let here = local.map_or(0, Local::posted);
             let horizon = self.agenda.lock().horizon();
             loop {
                 let due = self.agenda.lock().pop_due(horizon);
                 let Some(due) = due else { break };
                 run(Task::Delayed(due));
             }
+            let Some(local) = local else { return };
             for _ in 0..here {
                 // Fewer, if one of them has run the inbox.
-                let Some(message) = local.pop_posted() else {
+                if local.run_posted(|call| run(Task::Sent(call))).is_none() {
                     break;
-                };
-                run(Task::Sent(message));
+                }
             }
         });
     }
 
     /// Refuses posts from now on, runs those that were accepted and are due, and drops
-    /// the others with an event.
+    /// the others with an event. Inside a destructor or drain, nothing runs: what is accepted and
+    /// due stays with the thread.
     pub(super) fn close(&self, each: impl Fn(Task)) {
         self.gate.shut();
         self.gate.wait_until_empty();
-        self.round(each);
+        if in_destructor() {
+            self.leave_to_the_thread();
+        } else {
+            self.round(each);
+        }
         let left = self.agenda.lock().take_all();
         if left.len() > 0 {
             let event = Event::new(EventKind::PostsDropped, current_label());
@@ -250,23 +252,41 @@ impl Port {
     }
 }
 
+impl Port {
+    /// Leaves what is due to the thread, for whoever runs its closures next, before those that were
+    /// posted.
+    fn leave_to_the_thread(&self) {
+        let horizon = self.agenda.lock().horizon();
+        let due = std::iter::from_fn(|| self.agenda.lock().pop_due(horizon));
+        local::with(|local| match local {
+            Some(local) => local.put_first(due.map(|f| self.thread.announced(Kind::Post, f).1)),
+            // The thread has exited: nothing else is going to run here.
+            None => due.for_each(|f| {
+                if let Err(payload) = catch_unwind(f) {
+                    report(payload);
+                }
+            }),
+        });
+    }
+}
+
 /// Whether drains have left something that the next one goes on with.
 fn has_backlog() -> bool {
     local::with(|local| {
         local.is_some_and(|local| {
-            // Orphans that were taken nobody else can get at; drains inside a destructor
-            // leave them alone.
-            local.first.backlog.len() > 0 || !in_destructor() && local.has_kept_orphans()
+            // Drains inside a destructor leave alone what others have sent.
+            let for_others = || local.has_claimed() || ORPHANS.has_releases();
+            local.first.backlog.len() > 0 || !in_destructor() && for_others()
         })
     })
 }
 
-/// Takes what is in the inbox: closures are put aside, releases go to the backlog, so
-/// that they come after the closures, and within a budget.
+/// Takes out the closures that were posted. Releases stay where they are: they come after the
+/// closures, and within a budget.
 fn collect() {
     local::with(|local| {
         if let Some(local) = local {
-            backlog::take_mail(&local.first);
+            local.collect_posted();
         }
     });
 }

@@ -41,8 +41,8 @@ impl FrameProxy {
     /// before, and wakes the loop if it sleeps. Its panic is reported as an
     /// [event](crate::event), and does not disturb the frame.
     ///
-    /// What is accepted runs, at the latest when the loop is closed. One allocation and
-    /// three read-modify-writes; lock-free, unless the loop sleeps.
+    /// What is accepted runs on the loop's thread, at the latest when the loop is closed or that
+    /// thread ends. One allocation and four read-modify-writes; lock-free, unless the loop sleeps.
     ///
     /// # Errors
     /// [`Closed`], with the closure in it, once the loop is closed.

@@ -1,11 +1,12 @@
 //! Pools for code that others call: tasks and callbacks.
 
-use crate::object::destroy::in_destructor;
+use crate::object::destroy::{in_destructor, settle_scope};
 use crate::pool::backlog;
 use crate::pool::budget::Budget;
 use crate::pool::drain;
 use crate::pool::guard::{AutoreleasePool, named_scope};
 use crate::pool::local;
+use crate::pool::mail;
 use crate::unwind::{FirstPanic, resume_or_report};
 use pin_project_lite::pin_project;
 use std::fmt;
@@ -31,6 +32,10 @@ pin_project! {
 /// autoreleases is released at the next `.await` that really waits, or at the task's end.
 /// What must live longer, retain. With tokio it is `tokio::spawn(pooled(async { ... }))`;
 /// `examples/tasks` in the repository has whole programs, for tokio and rayon.
+///
+/// An executor may poll a task inside a destructor that waits for another. Even then, objects
+/// released by the poll and its pool are destroyed before the poll returns: each poll is a
+/// [`settle_scope`].
 ///
 /// # When not to use it
 /// On a thread that has a pool around its executor, and clears it often enough.
@@ -67,7 +72,7 @@ impl<F: Future> Future for Pooled<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        named_scope("poll", |_| self.project().future.poll(cx))
+        settle_scope(|| named_scope("poll", |_| self.project().future.poll(cx)))
     }
 }
 
@@ -87,9 +92,13 @@ impl<F: fmt::Debug> fmt::Debug for Pooled<F> {
 /// Closures that were posted to it do not run: see
 /// [`run_inbox`](crate::PoolManager::run_inbox).
 ///
+/// The host may make the callback inside a destructor, as a work-stealing runtime such as rayon
+/// does with jobs while another one waits. What `f` and its pool release is destroyed before the
+/// end even then: this is a [`settle_scope`].
+///
 /// # When not to use it
 /// Inside a loop of ours, or where a pool is open anyway:
-/// [`autoreleasepool`](crate::autoreleasepool()) is the same there.
+/// [`autoreleasepool`](crate::autoreleasepool()) is the same there, except inside a destructor.
 ///
 /// # Panics
 /// As `f`, and with the first panic of a destructor; everything is drained all the same.
@@ -107,7 +116,7 @@ impl<F: fmt::Debug> fmt::Debug for Pooled<F> {
 pub fn callback_scope<R>(f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
     let outermost = !in_destructor() && local::with(|l| l.is_some_and(|l| l.first.at_root()));
     let _root = outermost.then(|| DrainRoot);
-    named_scope("callback", f)
+    settle_scope(|| named_scope("callback", f))
 }
 
 /// Drains the root pool at its end.
@@ -118,11 +127,15 @@ impl Drop for DrainRoot {
         local::with(|local| {
             let Some(local) = local else { return };
             let mut panics = FirstPanic::default();
-            drain::drain(&local.first.root, None)
-                .panic
+            // Before the root pool, which destructors feed.
+            backlog::drain(&local.first, Budget::All)
                 .into_iter()
                 .for_each(|p| panics.note(p));
-            backlog::drain(&local.first, Budget::All)
+            mail::deliver_left(local)
+                .into_iter()
+                .for_each(|p| panics.note(p));
+            drain::drain(&local.first.root, None)
+                .panic
                 .into_iter()
                 .for_each(|p| panics.note(p));
             panics.into_first().into_iter().for_each(resume_or_report);

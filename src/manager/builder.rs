@@ -27,24 +27,27 @@ impl PoolManagerBuilder {
         self
     }
 
-    /// How many entries in a root pool are worth an event, and again at each
+    /// Sets how many entries in a root pool are worth an event, and again at each
     /// doubling. 10,000 unless set; 0 counts as 1.
+    /// [`PoolManager::set_root_watermark`] changes it later.
     pub fn root_watermark(mut self, entries: usize) -> Self {
-        self.0.root_watermark = entries.max(1);
+        self.0.root_watermark = entries;
         self
     }
 
-    /// What happens beyond the watermark. [`RootPolicy::Report`] unless set.
+    /// Sets what happens beyond the watermark. [`RootPolicy::Report`] unless set.
+    /// [`PoolManager::set_root_policy`] changes it later.
     pub fn root_policy(mut self, policy: RootPolicy) -> Self {
         self.0.root_policy = policy;
         self
     }
 
-    /// How many releases that drains [within a budget](crate::AutoreleasePool::drain_within)
-    /// have left are worth an event, and again at each doubling. 100,000 unless set; 0
-    /// counts as 1.
+    /// Sets how many releases that drains
+    /// [within a budget](crate::AutoreleasePool::drain_within) leave are worth an event if they
+    /// grow, and again at each doubling. 100,000 unless set; 0 counts as 1.
+    /// [`PoolManager::set_backlog_watermark`] changes it later.
     pub fn backlog_watermark(mut self, releases: usize) -> Self {
-        self.0.backlog_watermark = releases.max(1);
+        self.0.backlog_watermark = releases;
         self
     }
 

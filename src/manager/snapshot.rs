@@ -2,12 +2,14 @@
 
 use super::PoolManager;
 use crate::object::home;
+use crate::pool::local::{self, Local};
 use crate::pool::namespace::StackStats;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::{DEPARTED, Tally};
+use crate::thread::record::{DEPARTED, Record, Tally, current_key};
 use crate::thread::registry::REGISTRY;
 use std::fmt;
+use std::sync::Arc;
 
 /// The state of a manager and of the threads, by [`PoolManager::snapshot`].
 ///
@@ -20,8 +22,8 @@ pub struct Snapshot {
     pub threads: Vec<ThreadSnapshot>,
     /// What threads did that have ended.
     pub departed: Totals,
-    /// Releases and closures whose thread has ended, and what slots gave up; waiting or
-    /// being run.
+    /// Releases and closures whose thread has ended, and releases of what slots gave up; waiting or
+    /// being run. Those that the caller is in the middle of are not counted.
     pub orphans: usize,
     /// Values of [`HomeRef`](crate::HomeRef)s that outlived their home, and are kept for
     /// ever: in the whole process, since it began. They count as living objects.
@@ -42,6 +44,10 @@ pub struct ThreadSnapshot {
     pub root_entries: usize,
     /// Releases that drains of this manager's pools within a budget have left.
     pub backlog: usize,
+    /// Releases and closures that other threads have sent to this one, for pools of whichever
+    /// manager, and that have not run: in its inbox, or taken out of it. Those that the caller is
+    /// in the middle of are not counted.
+    pub inbox: usize,
     /// What the thread has done.
     pub totals: Totals,
 }
@@ -109,20 +115,34 @@ impl PoolManager {
     ///
     /// The calling thread's own figures are exact outside drains.
     pub fn snapshot(&self) -> Snapshot {
-        let threads = REGISTRY.all().into_iter().map(|record| {
+        self.snapshot_of(&REGISTRY.all())
+    }
+
+    pub(super) fn snapshot_of(&self, records: &[Arc<Record>]) -> Snapshot {
+        let threads = records.iter().map(|record| {
+            // First: what a message has autoreleased is seen in the root pool.
+            let mut inbox = record.waiting();
+            if current_key() == Some(record.key()) {
+                // Not those that have called this function.
+                let running = local::with(|local| local.map_or(0, Local::in_the_middle));
+                inbox = inbox.saturating_sub(running);
+            }
             let stats = self
                 .namespace()
                 .threads
                 .get(&record.key())
                 .map(|s| s.clone());
             let stats = stats.as_deref();
+            // Before the root pool, which its drain feeds.
+            let backlog = stats.map_or(0, StackStats::backlog);
             let open = stats.map_or(0, StackStats::open);
             ThreadSnapshot {
                 key: record.key(),
                 name: record.name().map(str::to_owned),
                 open_pools: open as usize,
                 root_entries: stats.map_or(0, StackStats::root_entries) as usize,
-                backlog: stats.map_or(0, StackStats::backlog) as usize,
+                backlog: backlog as usize,
+                inbox: inbox as usize,
                 totals: Totals::of(stats, &record.tally),
             }
         });
@@ -150,6 +170,7 @@ impl fmt::Display for Snapshot {
             "open",
             "root",
             "backlog",
+            "inbox",
             "pushed",
             "autoreleased",
             "released",
@@ -161,15 +182,20 @@ impl fmt::Display for Snapshot {
         }
         for thread in &self.threads {
             write!(f, "\n{:<24}", thread.label())?;
-            for figure in [thread.open_pools, thread.root_entries, thread.backlog] {
+            for figure in [
+                thread.open_pools,
+                thread.root_entries,
+                thread.backlog,
+                thread.inbox,
+            ] {
                 write!(f, " {figure:>12}")?;
             }
             write!(f, "{}", thread.totals)?;
         }
         write!(
             f,
-            "\n{:<24} {:>12} {:>12} {:>12}{}",
-            "(ended)", "", "", "", self.departed
+            "\n{:<24} {:>12} {:>12} {:>12} {:>12}{}",
+            "(ended)", "", "", "", "", self.departed
         )
     }
 }

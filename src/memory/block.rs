@@ -138,11 +138,12 @@ impl BlockAllocator {
         &self.0.0
     }
 
-    /// Memory for this layout, uninitialised: a block, or, if it is larger than 640 bytes or
-    /// aligned to more than 16, from the global allocator.
+    /// Allocates memory for this layout, uninitialised: a block, or, if it is larger than 640
+    /// bytes or aligned to more than 16, memory of the global allocator. A layout of size 0 gets
+    /// a dangling pointer with the layout's alignment: it takes no memory, and never fails.
     ///
-    /// Its address has the provenance of more than the block: [`dealloc`](Self::dealloc)
-    /// needs that.
+    /// The pointer has the provenance of more than the block: [`dealloc`](Self::dealloc)
+    /// needs that, so the memory goes back by `dealloc` and not as that of a collection.
     ///
     /// # Errors
     /// [`AllocError::OutOfMemory`] and [`AllocError::Capped`].
@@ -156,26 +157,26 @@ impl BlockAllocator {
         mine::alloc(mine::last_heap(inner), Some(inner), class, waste)
     }
 
-    /// Memory of the global allocator.
+    /// Allocates what no block is for: nothing at all, or memory of the global allocator.
     #[cold]
     fn large(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
-        self.inner().count_large(layout);
         if layout.size() == 0 {
-            // Aligned to more than a block is.
             let dangling = ptr::without_provenance_mut(layout.align());
             return Ok(NonNull::new(dangling).expect("a power of two"));
         }
-        // SAFETY: the layout has a size.
+        self.inner().count_large(layout);
+        // SAFETY: the layout has a size, by the test above.
         let memory = unsafe { alloc(layout) };
         NonNull::new(memory).ok_or(AllocError::OutOfMemory { layout })
     }
 
-    /// Gives memory back, on any thread.
+    /// Gives memory back, on any thread. A layout of size 0 has none: any pointer will do, and
+    /// nothing happens.
     ///
     /// # Safety
-    /// It came from [`alloc`](Self::alloc) of this allocator, by this layout, is given back
-    /// once, and by the very pointer, not by one to a part of the block only (as a reference
-    /// is).
+    /// If the layout has a size: the memory came from [`alloc`](Self::alloc) of this allocator,
+    /// by this layout, is given back once, and by the very pointer, not by one to a part of the
+    /// block only (as a reference is).
     #[inline]
     pub unsafe fn dealloc(&self, p: NonNull<u8>, layout: Layout) {
         match class_of(layout) {

@@ -95,6 +95,23 @@ unsafe fn look_at(block: NonNull<u8>, class: usize) {
     }
 }
 
+/// A collection comes back with a block, by a layout of the class. The block may be larger, as
+/// a collection that shrinks may stay in it.
+///
+/// # Safety
+/// If the checks are off: it is one, with the provenance of its chunk.
+#[cfg(feature = "allocator-api2")]
+#[inline(always)]
+pub(crate) unsafe fn came_back(block: NonNull<u8>, class: usize) {
+    if ON {
+        // SAFETY: by the caller's promise.
+        let chunk = unsafe { chunk_of(block, SIZES[class]) };
+        if chunk.class() < class {
+            was_another_size(block, chunk, SIZES[class]);
+        }
+    }
+}
+
 /// A block of the class is given back, by any thread.
 ///
 /// # Safety
@@ -113,16 +130,10 @@ pub(crate) unsafe fn given_back(block: NonNull<u8>, class: usize) {
 #[inline(never)]
 unsafe fn question(block: NonNull<u8>, class: usize) {
     let size = SIZES[class];
-    if !is_chunk(block.addr().get() & !(CHUNK - 1)) {
-        let thread = current_label();
-        fatal(&format!(
-            "{block:p}, freed as a block of {size} bytes by thread {thread}, is no block of any allocator"
-        ));
-    }
-    // SAFETY: it is in a chunk.
-    let chunk = unsafe { ChunkPtr::of(block) };
+    // SAFETY: by the caller's promise.
+    let chunk = unsafe { chunk_of(block, size) };
     if chunk.class() != class {
-        misused(block, chunk, &format!("was freed as one of {size} bytes"));
+        was_another_size(block, chunk, size);
     }
     let Some(index) = chunk.index_of(block) else {
         misused(block, chunk, "was freed, but is no beginning of a block");
@@ -132,6 +143,27 @@ unsafe fn question(block: NonNull<u8>, class: usize) {
     }
     // SAFETY: it was in use, so all of it is there.
     unsafe { block.add(LINKS).write_bytes(FREED, size - LINKS) };
+}
+
+/// Returns the chunk of what is freed as a block of this size.
+///
+/// # Safety
+/// If it is in a chunk, `block` has the provenance of that.
+#[inline(never)]
+unsafe fn chunk_of(block: NonNull<u8>, size: usize) -> ChunkPtr {
+    if !is_chunk(block.addr().get() & !(CHUNK - 1)) {
+        let thread = current_label();
+        fatal(&format!(
+            "{block:p}, freed as a block of {size} bytes by thread {thread}, is no block of any allocator"
+        ));
+    }
+    // SAFETY: it is in a chunk, as `is_chunk` has just said; the caller's promise.
+    unsafe { ChunkPtr::of(block) }
+}
+
+#[cold]
+fn was_another_size(block: NonNull<u8>, chunk: ChunkPtr, size: usize) -> ! {
+    misused(block, chunk, &format!("was freed as one of {size} bytes"))
 }
 
 #[cold]

@@ -65,6 +65,9 @@ pub(crate) struct Chunk {
 #[repr(C, align(64))]
 struct Seen {
     heap: NonNull<Heap>,
+    /// The chunk itself, with the provenance of all of it.
+    #[cfg(feature = "allocator-api2")]
+    at: ChunkPtr,
     /// Changes only while no block is in use.
     class: Cell<usize>,
     marks: Marks,
@@ -119,6 +122,8 @@ impl ChunkPtr {
         let chunk = NonNull::new(unsafe { alloc(LAYOUT) })?.cast::<Chunk>();
         let seen = Seen {
             heap,
+            #[cfg(feature = "allocator-api2")]
+            at: Self(chunk),
             class: Cell::new(0),
             marks: Marks::new(),
         };
@@ -165,6 +170,23 @@ impl ChunkPtr {
             unsafe { NonZero::new_unchecked(at.get() & !(CHUNK - 1)) }
         });
         Self(chunk.cast())
+    }
+
+    /// Returns this pointer as `new` made it. For a pointer whose own provenance is an exposed
+    /// one.
+    #[cfg(feature = "allocator-api2")]
+    #[inline(always)]
+    pub(crate) fn original(self) -> Self {
+        // SAFETY: the chunk is there, as for `deref`, and nothing writes this field after `new`.
+        // No reference to the header is made by the exposed provenance.
+        unsafe { (&raw const (*self.0.as_ptr()).seen.at).read() }
+    }
+
+    /// Returns the pointer to a block of this chunk, with the provenance of the chunk.
+    #[cfg(feature = "allocator-api2")]
+    #[inline(always)]
+    pub(crate) fn block_at(self, block: NonNull<u8>) -> NonNull<u8> {
+        self.0.cast().with_addr(block.addr())
     }
 
     fn block(self, i: usize) -> NonNull<Block> {

@@ -29,11 +29,12 @@ const BY_UNITS: [u8; LARGEST / ALIGN + 1] = {
     table
 };
 
-/// The index in [`SIZES`] of the smallest block for this layout; none if it is too large,
-/// or aligned to more than blocks are.
+/// Returns the index in [`SIZES`] of the smallest block for this layout; none if it has no size,
+/// is too large, or is aligned to more than blocks are.
 #[inline]
 pub(crate) const fn class_of(layout: Layout) -> Option<usize> {
-    if layout.size() > LARGEST || layout.align() > ALIGN {
+    // One comparison: 0 wraps around to the largest number.
+    if layout.size().wrapping_sub(1) >= LARGEST || layout.align() > ALIGN {
         return None;
     }
     Some(BY_UNITS[layout.size().div_ceil(ALIGN)] as usize)
@@ -45,7 +46,7 @@ mod tests {
 
     #[test]
     fn every_size_has_the_smallest_class_that_holds_it() {
-        for size in 0..=LARGEST {
+        for size in 1..=LARGEST {
             let layout = Layout::from_size_align(size, 1).unwrap();
             let class = class_of(layout).unwrap();
             assert!(SIZES[class] >= size);
@@ -54,8 +55,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_over_aligned_has_none() {
+    fn what_has_no_size_or_is_too_large_or_over_aligned_has_none() {
         let class = |size, align| class_of(Layout::from_size_align(size, align).unwrap());
+        assert_eq!(class(0, 1), None);
+        assert_eq!(class(1, 1), Some(0));
         assert_eq!(class(LARGEST + 1, 1), None);
         assert_eq!(class(16, 2 * ALIGN), None);
         assert_eq!(class(LARGEST, ALIGN), Some(SIZES.len() - 1));

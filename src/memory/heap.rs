@@ -171,7 +171,8 @@ pub(crate) struct Figures {
     pub(crate) waste: Counter,
     /// The same of blocks that the owner took back.
     pub(crate) waste_back: Counter,
-    /// The same of blocks that others sent home. Shared.
+    /// The same of blocks that others sent home; and, modulo 2^64, by how much less it is since
+    /// blocks were resized in place. Shared.
     pub(crate) waste_sent: Counter,
     /// Freed by other threads.
     pub(crate) remote: Counter,
@@ -345,6 +346,17 @@ impl Heap {
         // SAFETY: by the caller's promise.
         let bin = unsafe { self.bins.get_unchecked(class) };
         bin.taken_back.add(n as u64);
+    }
+
+    /// Counts a block that was resized where it is, by any thread: `before` bytes of it were
+    /// not needed, and now `after` are not.
+    #[cfg(feature = "allocator-api2")]
+    #[inline]
+    pub(crate) fn count_resize(&self, before: usize, after: usize) {
+        if before != after {
+            let less = (before as u64).wrapping_sub(after as u64);
+            self.figures.waste_sent.add_shared(less);
+        }
     }
 
     /// Writes down what was put in a chunk. By value, so that it is in registers until then.

@@ -378,7 +378,8 @@ impl StackAllocator {
     /// Gives memory back.
     ///
     /// # Safety
-    /// It came from `reserve_bytes`, as this pointer, and is not used any more.
+    /// It came from `reserve_bytes`, as this pointer (or the one that `own` gave for it), and
+    /// is not used any more.
     #[inline(always)]
     pub(super) unsafe fn free(&self, value: NonNull<u8>) {
         let offset = self.offset(value);
@@ -442,8 +443,28 @@ impl StackAllocator {
         true
     }
 
-    /// Whether it did not fit.
+    /// Returns the arena's own pointer to the memory of a collection, with the provenance of the
+    /// header before it, too. Only the address of `value` counts.
+    ///
+    /// # Safety
+    /// `value` has the address that `reserve_bytes` gave, and was not given back. If it is on the
+    /// heap, its provenance was exposed.
     #[cfg(feature = "allocator-api2")]
+    #[inline(always)]
+    pub(super) unsafe fn own(&self, value: NonNull<u8>) -> NonNull<u8> {
+        let offset = self.offset(value);
+        if offset < self.capacity {
+            // SAFETY: within the capacity.
+            unsafe { self.base.add(offset) }
+        } else {
+            // SAFETY: not in the arena, so it is on the heap; the caller's promise.
+            unsafe { self.overflow.own(value) }
+        }
+    }
+
+    /// Returns whether a value did not fit.
+    #[cfg(feature = "allocator-api2")]
+    #[inline]
     pub(super) fn is_on_heap(&self, value: NonNull<u8>) -> bool {
         self.offset(value) >= self.capacity
     }

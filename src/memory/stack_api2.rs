@@ -1,5 +1,6 @@
 //! Collections in an arena, by the crate `allocator-api2`.
 
+use super::exposed;
 use super::stack::StackAllocator;
 use super::stack_dump::Label;
 use allocator_api2::alloc::{AllocError, Allocator};
@@ -30,14 +31,18 @@ unsafe impl Allocator for &StackAllocator {
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
         let entry = self.reserve(layout, Label::new("a collection"));
         let value = entry.map_err(|_| AllocError)?.into_value();
+        if self.is_on_heap(value) {
+            exposed::expose(value);
+        }
         Ok(NonNull::slice_from_raw_parts(value, layout.size()))
     }
 
     #[inline]
     unsafe fn deallocate(&self, ptr: NonNull<u8>, layout: Layout) {
         if layout.size() != 0 {
-            // SAFETY: by the caller's promise it is from `allocate`.
-            unsafe { self.free(ptr) };
+            // SAFETY: by the caller's promise it is from `allocate`, has a size, and is not used
+            // any more.
+            unsafe { self.free(self.own(ptr)) };
         }
     }
 
@@ -78,16 +83,20 @@ unsafe impl Allocator for &StackAllocator {
         let stays = new.size() != 0 && is_aligned(ptr, new) && !self.is_on_heap(ptr);
         if stays {
             // SAFETY: by the caller's promise. If it is not the topmost one, it keeps its size.
-            unsafe { self.resize(ptr, old.size(), new.size()) };
-            return Ok(NonNull::slice_from_raw_parts(ptr, new.size()));
+            return Ok(unsafe {
+                self.resize(ptr, old.size(), new.size());
+                self.in_place(ptr, new)
+            });
         }
         // SAFETY: by the caller's promise.
         let moved = unsafe { self.resize_or_move(ptr, old, new) };
         moved.or_else(|error| {
             // Larger than need be is better than an error.
             let keeps = new.size() != 0 && is_aligned(ptr, new);
-            let kept = NonNull::slice_from_raw_parts(ptr, new.size());
-            keeps.then_some(kept).ok_or(error)
+            // SAFETY: it has not moved, and has a size, as the new one is not larger.
+            keeps
+                .then(|| unsafe { self.in_place(ptr, new) })
+                .ok_or(error)
         })
     }
 }
@@ -103,9 +112,11 @@ impl StackAllocator {
     ) -> Result<NonNull<[u8]>, AllocError> {
         let have_size = old.size() != 0 && new.size() != 0;
         if have_size && is_aligned(ptr, new) {
-            // SAFETY: by the caller's promise.
-            if unsafe { self.resize(ptr, old.size(), new.size()) } {
-                return Ok(NonNull::slice_from_raw_parts(ptr, new.size()));
+            // SAFETY: by the caller's promise, and both have a size.
+            unsafe {
+                if self.resize(ptr, old.size(), new.size()) {
+                    return Ok(self.in_place(ptr, new));
+                }
             }
         }
         let moved = self.allocate(new)?;
@@ -115,6 +126,17 @@ impl StackAllocator {
         // SAFETY: by the caller's promise.
         unsafe { self.deallocate(ptr, old) };
         Ok(moved)
+    }
+
+    /// Returns the memory that a collection keeps, as long as its new layout says: by the arena's
+    /// own pointer, as the collection's may end where the old layout does.
+    ///
+    /// # Safety
+    /// `ptr` is from `allocate`, has a size, and was not given back; there is room for the layout.
+    #[inline]
+    unsafe fn in_place(&self, ptr: NonNull<u8>, new: Layout) -> NonNull<[u8]> {
+        // SAFETY: by the caller's promise.
+        NonNull::slice_from_raw_parts(unsafe { self.own(ptr) }, new.size())
     }
 }
 

@@ -111,6 +111,28 @@ impl Overflow {
         layout.size()
     }
 
+    /// Returns the list's own pointer to a value of a collection. Only the address of `value`
+    /// counts.
+    ///
+    /// # Safety
+    /// `value` has the address that `push` gave, and was not removed. Its provenance was exposed.
+    #[cfg(feature = "allocator-api2")]
+    pub(super) unsafe fn own(&self, value: NonNull<u8>) -> NonNull<u8> {
+        let node = node_of(super::exposed::recover(value));
+        // SAFETY: the node is there, by the caller's promise. A copy: no reference to it is made
+        // by the exposed provenance.
+        let newer = unsafe { (&raw const (*node.as_ptr()).newer).read() };
+        let own = match newer.get() {
+            // SAFETY: what is in the list is there.
+            Some(newer) => unsafe { newer.as_ref() }.older.get(),
+            None => self.newest.get(),
+        };
+        debug_assert_eq!(own, Some(node));
+        let own = own.expect("what is in the list is found from its neighbour");
+        // SAFETY: where `push` has put the value.
+        unsafe { own.add(1).cast() }
+    }
+
     /// Gives back what was forgotten.
     pub(super) fn clear(&mut self) {
         while let Some(node) = self.newest.get() {

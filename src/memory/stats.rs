@@ -36,7 +36,8 @@ pub struct BlockStats {
     /// Heaps of threads that have ended, which wait for another.
     pub orphans: u64,
     /// Requests that were too large or aligned to more than blocks are, and went to the
-    /// global allocator; since the beginning.
+    /// global allocator; and those of collections that could not get a block to shrink into, and
+    /// shrank into memory of the global allocator. Since the beginning.
     pub large: u64,
     /// Bytes of those.
     pub large_bytes: u64,
@@ -60,8 +61,12 @@ impl Inner {
                 stats.live_blocks += live;
                 stats.live_bytes += live * *size as u64;
             }
-            let back = figures.waste_back.get() + figures.waste_sent.get();
-            stats.waste += figures.waste.get().saturating_sub(back);
+            // Modulo 2^64, as blocks that shrank have made `waste_sent` less. Blocks that come and
+            // go meanwhile may make the sum negative.
+            let back = figures.waste_back.get();
+            let back = back.wrapping_add(figures.waste_sent.get());
+            let waste = figures.waste.get().wrapping_sub(back) as i64;
+            stats.waste += waste.max(0) as u64;
             stats.chunk_bytes += figures.chunks.get() * CHUNK as u64;
             stats.unused_bytes += figures.unused.get() * CHUNK as u64;
             stats.remote_frees += figures.remote.get();

@@ -10,6 +10,13 @@
 //! dies node by node, and is freed from one end to the other, and an allocator that hands
 //! out latest first builds the next one just as straight.
 //!
+//! Code that some other code runs inside a destructor without knowing what that is, as a
+//! work-stealing runtime does with its jobs, is *isolated* by [`settle_scope`]: it finds the
+//! state of a thread that releases nothing, so that its own releases are outermost. What is
+//! queued beneath waits until it is done. That the thread is inside a destructor is still
+//! known, by [`in_destructor`] and [`Scope::serves_thread`]: what the whole thread has to do is
+//! no business of such code.
+//!
 //! A thread that is being torn down can still do all this: the state is a
 //! thread-local without a destructor.
 
@@ -48,6 +55,8 @@ struct Nest {
     /// Objects that are dead and wait for their destructor. Never borrowed while
     /// other code runs; empty, and without memory, when `base` is 0.
     pending: ManuallyDrop<UnsafeCell<Vec<Thin>>>,
+    /// How many [`Isolated`] there are on the stack.
+    isolated: Cell<usize>,
 }
 
 local! {
@@ -55,6 +64,7 @@ local! {
         base: Cell::new(0),
         mode: Cell::new(Mode::Depth),
         pending: ManuallyDrop::new(UnsafeCell::new(Vec::new())),
+        isolated: Cell::new(0),
     };
 }
 
@@ -132,7 +142,8 @@ impl Nest {
 /// A stretch of code that may destroy objects, as a drain: nested releases count
 /// their stack from its beginning.
 pub(crate) struct Scope {
-    /// Whether no other release or drain is going on below on this stack.
+    /// True if no other release or drain is going on below on this stack, or none since the
+    /// innermost [`settle_scope`]: then the queue is this scope's to run.
     pub(crate) outermost: bool,
     /// Whether destructors are to queue rather than run.
     pub(crate) deep: bool,
@@ -170,6 +181,15 @@ impl Scope {
             deep: false,
             before: None,
         }
+    }
+
+    /// Returns whether this is the place for what concerns the whole thread, such as the messages
+    /// of others: only if no destructor runs beneath, isolated or not.
+    // Out of line, as drains ask only if there is something to do.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn serves_thread(&self) -> bool {
+        self.outermost && NEST.with(|nest| nest.isolated.get() == 0)
     }
 
     /// The same, where what destructors release is to queue, however shallow it is; the
@@ -272,10 +292,108 @@ impl Drop for Scope {
     }
 }
 
-/// Whether a release or drain is going on on this thread.
+/// Returns whether a release or drain is going on on this thread, isolated or not.
 #[inline]
 pub(crate) fn in_destructor() -> bool {
-    NEST.with(|nest| nest.base.get() != 0)
+    NEST.with(|nest| nest.base.get() != 0 || nest.isolated.get() != 0)
+}
+
+/// The state of the releases and drains beneath, while it is hidden from the code above: see
+/// [`settle_scope`].
+struct Isolated {
+    base: usize,
+    mode: Mode,
+    pending: Vec<Thin>,
+}
+
+impl Isolated {
+    #[cold]
+    fn begin() -> Self {
+        NEST.with(|nest| {
+            nest.isolated.set(nest.isolated.get() + 1);
+            Self {
+                base: nest.base.replace(0),
+                mode: nest.mode.replace(Mode::Depth),
+                pending: nest.take(),
+            }
+        })
+    }
+}
+
+impl Drop for Isolated {
+    fn drop(&mut self) {
+        NEST.with(|nest| {
+            // Scopes above have ended, by a panic, too, and the outermost has run its queue.
+            debug_assert!(nest.base.get() == 0 && nest.is_empty());
+            nest.base.set(self.base);
+            nest.mode.set(self.mode);
+            let pending = std::mem::take(&mut self.pending);
+            // SAFETY: as in `push`; what is overwritten is empty.
+            unsafe { *nest.pending.get() = pending };
+            nest.isolated.set(nest.isolated.get() - 1);
+        });
+    }
+}
+
+/// Runs `f` as if outside any destructor: objects whose last references it drops are destroyed at
+/// once and are not queued.
+///
+/// Inside a destructor, a last release may queue: 32 KiB deep, in a run of the queue, or in a
+/// drain [within a budget](crate::AutoreleasePool::drain_within). The object is then destroyed
+/// when the outermost release or the drain gets to it. Code that waits for that destructor in the
+/// meantime, say for a channel whose sender it has dropped, waits for ever. A destructor can call
+/// [`settle`] before it waits. Code that does not know where it runs cannot: a job that a
+/// work-stealing runtime runs while another job waits, which may do so in a destructor. In such a
+/// scope the drop of a last reference is an outermost release of its own. The same goes for pools
+/// that are drained or closed in it.
+///
+/// [`callback_scope`](crate::callback_scope) and each poll of a [`pooled`](crate::pooled()) future
+/// are such scopes, and so are frames of a [`FrameLoop`](crate::FrameLoop).
+///
+/// The scope is still inside the destructor: closures that were posted to the thread, and what
+/// other threads have sent to it, wait until the destructor is done. What was queued before the
+/// scope stays in the queue; [`settle`] in the scope does not find it.
+///
+/// # When to use it
+/// Around a job for rayon or another runtime that steals work, if it drops its own objects and
+/// waits for what their destructors do; or around the call by which a destructor enters such a
+/// runtime (`rayon::join`, `rayon::scope`), for all jobs that the runtime may run meanwhile.
+///
+/// # When not to use it
+/// In the destructors of a structure that may be deep, around the release of its next part: each
+/// scope has its own 32 KiB, so nothing bounds the stack that such a structure takes, as with
+/// `Arc`.
+///
+/// # Threads
+/// Concerns the calling thread only. May be called at any time, even while the thread's
+/// thread-locals are torn down, and nests.
+///
+/// # Cost
+/// Outside destructors, one load and a branch. Inside one, some ten loads and stores; no
+/// allocation.
+///
+/// # Panics
+/// As `f`. A panic of a destructor comes out of the release in `f` that runs it.
+///
+/// ```
+/// use releasepool::{Ref, settle_scope};
+/// use std::sync::mpsc::channel;
+/// // May run inside anybody's destructor.
+/// fn job() {
+///     settle_scope(|| {
+///         let (sender, receiver) = channel::<()>();
+///         let sender = Ref::new(sender);
+///         drop(sender);
+///         assert!(receiver.recv().is_err(), "the sender is gone");
+///     });
+/// }
+/// job();
+/// ```
+#[inline]
+pub fn settle_scope<R>(f: impl FnOnce() -> R) -> R {
+    let nested = NEST.with(|nest| nest.base.get() != 0);
+    let _isolated = nested.then(Isolated::begin);
+    f()
 }
 
 #[cold]
@@ -293,7 +411,8 @@ fn settle_now() -> usize {
 /// Where 32 KiB of it are used since the outermost release, deeper releases queue until
 /// that one is done; and what an object that was in the queue releases may queue in its turn,
 /// wherever it does so. Code in such a place that must be sure that what it dropped is really
-/// gone calls this. Anywhere else it returns 0. The same goes for pools that are drained in such a
+/// gone calls this; code that cannot know where it runs should use a
+/// [`settle_scope`]. Anywhere else it returns 0. The same goes for pools that are drained in such a
 /// place: their entries are released, but destroyed later. Threads that destroy
 /// deep structures need about 64 KiB of stack more than their own code does.
 ///

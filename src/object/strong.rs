@@ -24,12 +24,14 @@ use std::ptr::NonNull;
 /// later.
 ///
 /// # Cost
-/// One word for sized types. 16 bytes before the value. `clone` and `drop` are
+/// One word for sized types. 16 bytes before the value, 24 for slices and `str`. `clone` and `drop` are
 /// one atomic read-modify-write each; the drop of the only reference of any kind is a load.
 ///
 /// # Panics
 /// No operation on counts panics. More than 2³¹ strong or 2³⁰ weak references at
-/// once abort the process.
+/// once abort the process. A destructor that panics unwinds as with `Arc`: if the value that is
+/// being dropped has another field whose destructor panics, too, the process aborts, as Rust does
+/// for any value. Objects that were queued, or that a pool holds, are destroyed all the same.
 ///
 /// ```
 /// use releasepool::Ref;

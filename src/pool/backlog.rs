@@ -4,9 +4,12 @@
 //! drains work at it, the end of the thread, and `shutdown`. Nested releases queue
 //! instead of recursing, so that they count; what of them is left when the budget is
 //! spent goes to the front.
+//!
+//! What other threads have sent, and orphans, are no part of a backlog: they stay messages, which
+//! count until they have run, and take turns with it. So does the work to get at them.
 
 use super::budget::{Budget, Drained, Meter};
-use super::drain::{Draining, WARN_AT, drain_asked};
+use super::drain::{Draining, ROUNDS, WARN_AT, drain_asked};
 use super::entries::Entries;
 use super::epoch;
 use super::handoff::PageChain;
@@ -15,41 +18,40 @@ use super::local::Local;
 use super::mail;
 use super::page::PageCache;
 use super::stack::{Barrier, Stack};
+use super::watch;
 use crate::event::{Event, EventKind};
 use crate::object::count::Released;
 use crate::object::destroy::{Scope, bury};
 use crate::object::header::{Thin, checked, header};
 use crate::object::home;
 use crate::sync::catch_unwind;
+use crate::thread::claimed::Next;
 use crate::thread::inbox::{Kind, Message};
-use crate::thread::orphans::ORPHANS;
+use crate::thread::orphans::{Claim, ORPHANS};
 use crate::thread::record::{current_label, tally_destroyed};
 use crate::unwind::{FirstPanic, Payload};
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 
-/// How many of the thread's own releases come for each orphan.
+/// How many of the thread's own releases come for each orphan, and of those that others have
+/// sent.
 const TURN: usize = 16;
+
+/// Items that a backlog has room for, whatever waits in it.
+const ITEMS: usize = 64;
 
 /// Something to be done later.
 enum Item {
-    /// Those of a pool of this thread's.
-    Own(Entries),
-    /// Those of a pool that another thread has handed over.
-    Foreign(Entries),
-    /// A single one, that another thread has sent.
-    One(Thin),
+    /// The entries of a pool.
+    Entries(Entries),
     /// Objects without a strong reference, whose destructors have not run.
     Dead(Vec<Thin>),
-    /// A single one, that has come home.
-    OneDead(Thin),
 }
 
 impl Item {
     fn len(&self) -> usize {
         match self {
-            Self::Own(entries) | Self::Foreign(entries) => entries.len(),
-            Self::One(_) | Self::OneDead(_) => 1,
+            Self::Entries(entries) => entries.len(),
             Self::Dead(objects) => objects.len(),
         }
     }
@@ -60,16 +62,16 @@ pub(crate) struct Backlog {
     /// Never borrowed while other code runs.
     items: UnsafeCell<VecDeque<Item>>,
     len: Cell<usize>,
-    /// The length at which the next event is due.
-    next_mark: Cell<usize>,
+    /// See [`super::watch::backlog`].
+    pub(super) next_mark: Cell<usize>,
 }
 
 impl Backlog {
-    pub(super) fn new(watermark: usize) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             items: UnsafeCell::new(VecDeque::new()),
             len: Cell::new(0),
-            next_mark: Cell::new(watermark),
+            next_mark: Cell::new(0),
         }
     }
 
@@ -91,32 +93,94 @@ impl Backlog {
 
     fn take_first(&self) -> Option<Item> {
         // SAFETY: as in `put_last`.
-        let item = unsafe { (*self.items.get()).pop_front() }?;
+        let items = unsafe { &mut *self.items.get() };
+        let item = items.pop_front()?;
         self.len.set(self.len.get() - item.len());
+        // A burst must not keep its memory for ever.
+        if items.capacity() > ITEMS && items.len() < items.capacity() / 4 {
+            items.shrink_to(items.capacity() / 2);
+        }
         Some(item)
     }
 
     /// Gives up what is left, by leaking it; returns how many that is.
-    pub(super) fn leak(&self, pages: &PageCache) -> usize {
+    fn leak(&self, pages: &PageCache) -> usize {
         let leaked = self.len();
         while let Some(item) = self.take_first() {
-            if let Item::Own(entries) | Item::Foreign(entries) = item {
+            if let Item::Entries(entries) = item {
                 entries.clear(pages);
             }
         }
         leaked
     }
 
-    /// Whether there is an entry for this object. Linear.
-    pub(crate) fn contains(&self, thin: Thin) -> bool {
+    /// Hands `f` the objects that wait, first those that go next, as long as it returns
+    /// `true`. `f` runs no foreign code.
+    fn look_through(&self, mut f: impl FnMut(Thin) -> bool) {
+        // SAFETY: as in `put_last`.
+        let items = unsafe { &*self.items.get() };
+        for item in items {
+            let goes_on = match item {
+                // SAFETY: `f` takes nothing out.
+                Item::Entries(entries) => unsafe { entries.newest_first().all(&mut f) },
+                Item::Dead(objects) => objects.iter().rev().all(|&thin| f(thin)),
+            };
+            if !goes_on {
+                break;
+            }
+        }
+    }
+
+    fn contains(&self, thin: Thin) -> bool {
         // SAFETY: as in `put_last`.
         let items = unsafe { &*self.items.get() };
         items.iter().any(|item| match item {
-            Item::Own(entries) | Item::Foreign(entries) => entries.contains(thin),
-            Item::One(one) => *one == thin,
-            Item::Dead(_) | Item::OneDead(_) => false,
+            Item::Entries(entries) => entries.contains(thin),
+            Item::Dead(_) => false,
         })
     }
+}
+
+/// Returns whether the backlog of this stack, or what budgeted drains have taken out of the inbox,
+/// has an entry for this object. Linear.
+pub(crate) fn contains(stack: &Stack, thin: Thin) -> bool {
+    let names = |message: &Message| match message.kind() {
+        Kind::Chain => PageChain::entries(message).contains(thin),
+        Kind::Release => mail::named(message) == thin,
+        Kind::Home | Kind::Dead | Kind::Call | Kind::Post | Kind::Batch => false,
+    };
+    stack.backlog.contains(thin) || !stack.local().claimed.none(names)
+}
+
+/// Hands `f` the objects that wait in the backlog of this stack, and in what budgeted drains have
+/// taken out of the inbox, as long as it returns `true`. `f` runs no foreign code.
+pub(super) fn look_through(stack: &Stack, f: &mut dyn FnMut(Thin) -> bool) {
+    let mut goes_on = true;
+    let mut look = |thin| {
+        goes_on = goes_on && f(thin);
+        goes_on
+    };
+    stack.backlog.look_through(&mut look);
+    stack.local().claimed.none(|message| match message.kind() {
+        // SAFETY: `look` takes nothing out.
+        Kind::Chain => !unsafe { PageChain::entries(message).newest_first() }.all(&mut look),
+        Kind::Release => !look(mail::named(message)),
+        Kind::Home | Kind::Dead => !look(message.as_raw().cast()),
+        Kind::Call | Kind::Post | Kind::Batch => false,
+    });
+}
+
+/// Gives up, by leaking it, what budgeted drains have left; returns how many that is.
+pub(super) fn leak(stack: &Stack) -> usize {
+    let local = stack.local();
+    let mut leaked = stack.backlog.leak(&local.pages);
+    // What is left of it in the inbox goes the way of all that comes late.
+    if let Some(record) = local.record() {
+        let claimed = local.claimed.leak();
+        record.releases.done(claimed);
+        leaked += claimed as usize;
+    }
+    leaked
 }
 
 /// Moves what is in a pool to the backlog, and works at that within the budget.
@@ -125,11 +189,13 @@ pub(crate) fn drain_pool(head: &Head, meter: Meter) -> (Drained, Option<Payload>
     // SAFETY: an open pool's stack is there.
     let stack = unsafe { &*head.stack.get() };
     head.unpin();
-    head.set_frugal(stack.takes_mail());
-    Work::new(stack, head, meter).run(true)
+    head.set_frugal(true);
+    let mut work = Work::new(stack, head, meter);
+    work.for_others = work.scope.serves_thread();
+    work.run(true)
 }
 
-/// Works at a backlog within the budget. Destructors feed the root pool. Gives the first
+/// Works at a backlog alone within the budget. Destructors feed the root pool. Returns the first
 /// panic.
 pub(crate) fn drain(stack: &Stack, budget: Budget) -> Option<Payload> {
     Work::new(stack, &stack.root, Meter::coarse(budget))
@@ -148,9 +214,12 @@ struct Work<'d> {
     for_others: bool,
     meter: Meter,
     panics: FirstPanic,
-    /// Whether it has taken the orphans that were there: those that come meanwhile are for
-    /// others, as they may come for ever.
-    has_orphans: bool,
+    /// How many releases other threads had sent when it began. Those that come meanwhile are for
+    /// later, as they may come for ever.
+    remote_left: u64,
+    /// The orphans that were there; as above.
+    orphans: Option<Claim>,
+    ran_orphans: bool,
     /// How often destructors have fed the pool.
     generation: u32,
 }
@@ -159,19 +228,22 @@ impl<'d> Work<'d> {
     fn new(stack: &'d Stack, head: &'d Head, meter: Meter) -> Self {
         let scope = Scope::enter_queueing();
         Self {
-            for_others: scope.outermost && stack.takes_mail(),
+            for_others: false,
+            remote_left: 0,
             stack,
             local: stack.local(),
             head,
             scope,
             meter,
             panics: FirstPanic::default(),
-            has_orphans: false,
+            orphans: None,
+            ran_orphans: false,
             generation: 0,
         }
     }
 
     fn run(mut self, collect: bool) -> (Drained, Option<Payload>) {
+        let mut orphans_left = 0;
         {
             let frame = Frame::new(true);
             let _current = Barrier::raise(self.stack, &frame, self.head);
@@ -183,25 +255,60 @@ impl<'d> Work<'d> {
                 if ORPHANS.has_deferred() {
                     epoch::advance();
                 }
-                take_mail(self.stack);
-            }
-            while !self.meter.is_spent() && self.turn() {
-                if collect {
-                    self.collect();
+                // With nothing left to spend, it would only be given back.
+                self.orphans = (!self.meter.is_spent()).then(|| ORPHANS.claim());
+                self.remote_left = self.local.remote_releases() as u64;
+                if let Some(record) = self.local.record() {
+                    self.local.claimed.take_in(record.releases.inbox());
                 }
             }
-            if self.scope.outermost && self.stack.stats.is_asked() {
+            let mut rounds = 0;
+            while !self.meter.is_spent() {
+                if self.turn() {
+                    if collect {
+                        self.collect();
+                    }
+                } else if rounds < ROUNDS && self.made_ready() {
+                    rounds += 1;
+                } else {
+                    break;
+                }
+            }
+            if self.stack.stats.is_asked() && self.scope.serves_thread() {
                 drain_asked(self.head, self.stack, None, &self.scope, &mut self.panics);
                 if collect {
                     self.collect();
                 }
             }
             self.keep_the_dead();
+            if self
+                .orphans
+                .take()
+                .is_some_and(|orphans| !orphans.is_empty())
+            {
+                orphans_left = ORPHANS.ready();
+            }
         }
-        let remaining = self.stack.backlog.len();
-        self.stack.stats.backlog_is(remaining);
-        self.watch(remaining);
+        self.stack.stats.backlog_is(self.stack.backlog.len());
+        let mut remaining = self.stack.backlog.len();
+        if self.for_others {
+            remaining += self.local.remote_releases() + orphans_left;
+        }
+        watch::backlog(self.stack, self.head);
         (self.meter.report(remaining), self.panics.into_first())
+    }
+
+    /// Takes out what slots have given up, if it has become ready now, and this drain has made
+    /// some such releases: what it released may have been in the way. Returns whether it has.
+    fn made_ready(&mut self) -> bool {
+        let Some(orphans) = &mut self.orphans else {
+            return false;
+        };
+        if !self.ran_orphans || !ORPHANS.has_deferred() || !epoch::advance_until_ready() {
+            return false;
+        }
+        *orphans = ORPHANS.claim();
+        true
     }
 
     /// Moves what is in the pool to the end of the backlog.
@@ -213,42 +320,97 @@ impl<'d> Work<'d> {
                 event.pool(self.head.name()).count(WARN_AT as usize).emit();
             }
             let entries = self.head.entries.take_all();
-            self.stack.backlog.put_last(Item::Own(entries));
+            self.stack.backlog.put_last(Item::Entries(entries));
         }
     }
 
-    /// Does something; whether there was anything to do.
+    /// Does something; returns whether there was anything to do.
     fn turn(&mut self) -> bool {
-        let orphan = self.for_others && self.orphan();
+        let orphan = self.orphan();
         let until = self.meter.released().saturating_add(TURN);
         let mut own = false;
-        while !self.meter.is_spent() && self.meter.released() < until {
+        while !self.is_done(until) {
             let Some(first) = self.stack.backlog.take_first() else {
                 break;
             };
             own = true;
             self.work_at(first, until);
         }
-        orphan || own
+        let until = self.meter.released().saturating_add(TURN);
+        let remote = self.for_others && self.remote(until);
+        orphan || own || remote
     }
 
+    fn is_done(&self, until: usize) -> bool {
+        self.meter.is_spent() || self.meter.released() >= until
+    }
+
+    /// Makes the releases of an orphaned message, as far as the budget goes.
     fn orphan(&mut self) -> bool {
-        let kept = self.local.kept_orphan();
-        let orphan = kept.or_else(|| {
-            let has_orphans = std::mem::replace(&mut self.has_orphans, true);
-            (!has_orphans).then(|| self.local.next_orphan()).flatten()
-        });
-        let Some(orphan) = orphan else {
+        let Some(mut orphans) = self.orphans.take() else {
             return false;
         };
-        ORPHANS.run_one(orphan, |orphan| match item(orphan) {
-            Item::One(thin) => self.release(thin, 1),
-            many => {
-                self.adopted(&many);
-                self.stack.backlog.put_last(many);
+        let until = self.meter.released().saturating_add(TURN);
+        let any = ORPHANS.run_part(&mut orphans, |message| self.message(message, until).1);
+        self.orphans = Some(orphans);
+        self.ran_orphans |= any;
+        any
+    }
+
+    /// Makes releases that other threads have sent here until `until` are made, or the budget is
+    /// spent. Returns whether there were any.
+    fn remote(&mut self, until: usize) -> bool {
+        let Some(record) = self.local.record() else {
+            return false;
+        };
+        let mut any = false;
+        while self.remote_left > 0 && !self.is_done(until) {
+            match self.local.claimed.next(record.releases.inbox()) {
+                Next::Run(message) => {
+                    let local = self.local;
+                    let (n, left) = local.in_the_middle_of(|| self.message(message, until));
+                    record.releases.done(n.into());
+                    self.remote_left = self.remote_left.saturating_sub(n.into());
+                    left.into_iter()
+                        .for_each(|m| self.local.claimed.put_back(m));
+                }
+                Next::Again => self.meter.step(),
+                Next::Nothing => break,
             }
-        });
-        true
+            any = true;
+        }
+        any
+    }
+
+    /// Makes the releases of a message until `until` are made, or the budget is spent. Returns
+    /// how many it made, and what is left of it.
+    fn message(&mut self, message: Message, until: usize) -> (u32, Option<Message>) {
+        match message.kind() {
+            Kind::Release => {
+                self.release(mail::reference(message), 1);
+                (1, None)
+            }
+            Kind::Home | Kind::Dead => {
+                self.dead(home::dead(message));
+                (1, None)
+            }
+            Kind::Chain => {
+                let entries = PageChain::entries(&message);
+                let mut made = 0;
+                while !self.is_done(until) && !entries.is_empty() {
+                    made += self.entry(entries);
+                }
+                message.lighten(made);
+                if !entries.is_empty() {
+                    return (made, Some(message));
+                }
+                // SAFETY: that is what the kind says.
+                let entries = unsafe { PageChain::take(message.into_raw()) };
+                entries.clear(&self.local.pages);
+                (made, None)
+            }
+            Kind::Call | Kind::Post | Kind::Batch => unreachable!("these are no releases"),
+        }
     }
 
     /// Works at one item until `until` releases are done, or the budget is spent; what is
@@ -256,45 +418,22 @@ impl<'d> Work<'d> {
     fn work_at(&mut self, mut item: Item, until: usize) {
         loop {
             match &mut item {
-                Item::Own(entries) => {
+                Item::Entries(entries) => {
                     let n = self.entry(entries);
                     self.stack.stats.released.add(u64::from(n));
                 }
-                Item::Foreign(entries) => {
-                    let n = self.entry(entries);
-                    self.done(n);
-                }
                 Item::Dead(objects) => objects.pop().into_iter().for_each(|o| self.dead(o)),
-                Item::One(thin) => {
-                    self.release(*thin, 1);
-                    return self.done(1);
-                }
-                Item::OneDead(thin) => return self.dead(*thin),
             }
             // At once: its pages would be lost if nobody came for more.
             if item.len() == 0 {
-                if let Item::Own(entries) | Item::Foreign(entries) = item {
+                if let Item::Entries(entries) = item {
                     entries.clear(&self.local.pages);
                 }
                 return;
             }
-            if self.meter.is_spent() || self.meter.released() >= until {
+            if self.is_done(until) {
                 return self.stack.backlog.put_first(item);
             }
-        }
-    }
-
-    /// Another thread's, which count here from now on if there is a bound.
-    fn adopted(&self, item: &Item) {
-        if let (Some(record), Item::Foreign(entries)) = (self.local.record(), item) {
-            record.adopt(entries.len() as u64);
-        }
-    }
-
-    /// `n` releases that other threads have sent are made.
-    fn done(&self, n: u32) {
-        if let Some(record) = self.local.record() {
-            record.done(u64::from(n));
         }
     }
 
@@ -380,34 +519,24 @@ impl<'d> Work<'d> {
             self.stack.backlog.put_first(Item::Dead(dead));
         }
     }
+}
 
-    fn watch(&self, len: usize) {
-        let backlog = &self.stack.backlog;
-        let watermark = self.stack.namespace.settings.backlog_watermark;
-        if len >= backlog.next_mark.get() {
-            backlog.next_mark.set(len.saturating_mul(2));
-            let event = Event::new(EventKind::BacklogWatermark, current_label());
-            event.pool(self.head.name()).count(len).emit();
-        } else if len < watermark / 2 {
-            backlog.next_mark.set(watermark);
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_of_items_leaves_no_memory_behind() {
+        let backlog = Backlog::new();
+        let capacity = || {
+            // SAFETY: nothing else runs meanwhile.
+            unsafe { (*backlog.items.get()).capacity() }
+        };
+        for _ in 0..100 * ITEMS {
+            backlog.put_last(Item::Dead(Vec::new()));
         }
-    }
-}
-
-/// Moves releases that were sent here to the end of the backlog.
-pub(crate) fn take_mail(stack: &Stack) {
-    mail::take(stack.local(), |_, release| {
-        stack.backlog.put_last(item(release));
-    });
-}
-
-/// A message that asks for releases, as what it is to a backlog.
-fn item(message: Message) -> Item {
-    match message.kind() {
-        // SAFETY: that is what the kind says.
-        Kind::Chain => Item::Foreign(unsafe { PageChain::take(message.into_raw()) }),
-        Kind::Home | Kind::Dead => Item::OneDead(home::dead(message)),
-        Kind::Release => Item::One(mail::reference(message)),
-        Kind::Call => unreachable!("a closure is no release"),
+        assert!(capacity() >= 100 * ITEMS);
+        while backlog.take_first().is_some() {}
+        assert!(capacity() <= 2 * ITEMS, "{}", capacity());
     }
 }

@@ -13,11 +13,12 @@ use std::time::Duration;
 pub enum Budget {
     /// Everything.
     All,
-    /// So many releases.
+    /// At most this many releases.
     Count(usize),
-    /// Releases until so much time has gone by, by the wall clock; at least one. The clock
-    /// is read after each destructor, and else after every sixteenth release: so the time is
-    /// exceeded by no more than the last destructor took.
+    /// Releases until this much time has gone by, by the wall clock; at least one. Exception: a
+    /// long inbox is reversed first, under the budget; a call may do only a part of that, and
+    /// release nothing. The clock is read after each destructor, and otherwise after every
+    /// sixteenth step, so the time is exceeded by no more than the last destructor took.
     Time(Duration),
 }
 
@@ -25,10 +26,12 @@ pub enum Budget {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Drained {
-    /// References released, and objects destroyed that others of them had the last
-    /// reference to.
+    /// References released, plus objects destroyed because a released object held their last
+    /// reference.
     pub released: usize,
-    /// What is left of that, in the thread's backlog for this manager.
+    /// Releases left: in the thread's backlog for this manager, in what other threads have sent to
+    /// this one, and, if this drain found more of them than its budget allowed, among the orphans.
+    /// Inside a destructor only the backlog counts.
     pub remaining: usize,
     /// How long it took.
     pub elapsed: Duration,
@@ -65,6 +68,8 @@ pub(crate) struct Meter {
     now: Duration,
     unread: u32,
     released: usize,
+    /// True once anything has been done, if only to get at releases.
+    begun: bool,
     slowest: Option<(&'static Class, Duration)>,
 }
 
@@ -78,6 +83,7 @@ impl Meter {
             now: start,
             unread: 0,
             released: 0,
+            begun: false,
             slowest: None,
         }
     }
@@ -96,7 +102,7 @@ impl Meter {
         match self.budget {
             Budget::All => false,
             Budget::Count(most) => self.released >= most,
-            Budget::Time(most) => self.released > 0 && self.now - self.start >= most,
+            Budget::Time(most) => self.begun && self.now - self.start >= most,
         }
     }
 
@@ -119,6 +125,14 @@ impl Meter {
     #[inline]
     pub(super) fn count(&mut self, n: usize) {
         self.released += n;
+        self.begun = true;
+    }
+
+    /// Something was done to get at releases.
+    #[inline]
+    pub(super) fn step(&mut self) {
+        self.begun = true;
+        self.quick();
     }
 
     /// No destructor is run for them.
@@ -191,7 +205,7 @@ mod tests {
             let meter = Meter {
                 start: s(100),
                 now: s(now),
-                released: 1,
+                begun: true,
                 ..Meter::new(Budget::Time(s(50)))
             };
             assert_eq!(meter.is_spent(), spent);

@@ -30,6 +30,9 @@ use std::ptr;
 /// Generations of destructors that feed their own drain, before it is said.
 pub(super) const WARN_AT: u32 = 1_000;
 
+/// Rounds in which a drain goes on with what slots give up while it releases.
+pub(super) const ROUNDS: u32 = 1_000;
+
 /// How a drain went.
 #[must_use]
 pub(crate) struct Outcome {
@@ -102,13 +105,14 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
                 run.go_on(payload, &mut panics);
             }
         }
-        if scope.outermost && ORPHANS.has_deferred() {
+        // What serves the thread is outermost, too, which is known already.
+        if scope.outermost && ORPHANS.has_deferred() && scope.serves_thread() {
             epoch::advance();
         }
-        if scope.outermost && mail && local.has_mail() {
+        if scope.outermost && mail && local.has_mail() && scope.serves_thread() {
             run.mail(local, &mut panics);
         }
-        if scope.outermost && stack.stats.is_asked() {
+        if scope.outermost && stack.stats.is_asked() && scope.serves_thread() {
             drain_asked(head, stack, limit, &scope, &mut panics);
             // If destructors feed it for ever: who closes the pool leaks what is in it.
             if run.cut.get().is_none() {
@@ -121,7 +125,7 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
     }
     if std::ptr::eq(head, &stack.root) {
         stack.stats.root_was_drained(head.entries.len());
-        stack.next_mark.set(stack.namespace.settings.root_watermark);
+        stack.next_mark.set(0);
     }
     Outcome {
         released: plain + released,
@@ -170,6 +174,7 @@ pub(super) fn drain_asked(
         if let Some(payload) = backlog::drain(stack, Budget::All) {
             panics.note(payload);
         }
+        mail::deliver_claimed(stack.local(), scope, panics);
         // The same, perhaps: then it is empty the second time.
         for pool in [&stack.root, head] {
             if !pool.entries.is_empty() {
@@ -184,7 +189,8 @@ pub(super) fn drain_asked(
         // current pool.
         scope.settle_all(panics);
         let pools_are_empty = stack.root.entries.is_empty() && head.entries.is_empty();
-        if cut || pools_are_empty && stack.backlog.len() == 0 {
+        let rest = stack.backlog.len() > 0 || stack.local().has_claimed();
+        if cut || pools_are_empty && !rest {
             break;
         }
     }
@@ -327,13 +333,23 @@ impl<'d> Run<'d> {
         self.scope.settle_all(panics);
     }
 
-    /// Releases what other threads have sent, and what that adds to the pool. Once:
-    /// who sends faster than we release must not hold us up for ever.
+    /// Releases what other threads have sent, and what that adds to the pool. Once: a thread
+    /// that sends faster than we release must not hold us up for ever. But what slots give up
+    /// in the course of it is released, too, as far as nobody holds the epoch: a list that is
+    /// linked by slots would otherwise lose one node in each drain.
     #[cold]
     #[inline(never)]
     fn mail(&self, local: &Local, panics: &mut FirstPanic) {
-        if self.cut.get().is_none() && mail::deliver(local, self.scope, panics) {
+        let mut any = self.cut.get().is_none() && mail::deliver(local, self.scope, panics);
+        for _ in 0..ROUNDS {
+            if !any {
+                break;
+            }
             self.new_entries(panics);
+            any = self.cut.get().is_none()
+                && ORPHANS.has_deferred()
+                && epoch::advance_until_ready()
+                && mail::deliver_orphans(self.scope, panics);
         }
     }
 

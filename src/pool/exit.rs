@@ -10,7 +10,6 @@ use crate::event::{Event, EventKind};
 use crate::object::destroy::Scope;
 use crate::object::header::header;
 use crate::sync::catch_unwind;
-use crate::thread::inbox;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
 use crate::unwind::{FirstPanic, Payload, report};
@@ -41,7 +40,7 @@ pub(crate) fn exit(record: &Arc<Record>) {
     };
     let mut inbox_open = true;
     loop {
-        if exit.empty_all() {
+        if exit.empty_all() || exit.run_posts() {
             continue;
         }
         if !inbox_open {
@@ -50,12 +49,7 @@ pub(crate) fn exit(record: &Arc<Record>) {
         inbox_open = false;
         exit.close_inbox();
     }
-    while let Some(call) = local.pop_posted() {
-        ORPHANS.adopt(call);
-    }
-    while let Some(orphan) = local.kept_orphan() {
-        ORPHANS.give_back(orphan);
-    }
+    while local.run_posted(|call| ORPHANS.adopt(call)).is_some() {}
     for stack in stacks(local) {
         exit.leak(&stack.root);
         stack.root.entries.clear(&local.pages);
@@ -90,7 +84,10 @@ impl Exit<'_> {
     /// Empties all root and token pools once. Whether there was anything: foreign code
     /// may then have filled others, even if no entry was released.
     fn empty_all(&mut self) -> bool {
-        let mut any = false;
+        let mut any = self.local.has_claimed();
+        if let Some(payload) = mail::deliver_left(self.local) {
+            report(payload);
+        }
         for stack in stacks(self.local) {
             while let Some(head) = stack.last_token() {
                 any = true;
@@ -115,6 +112,13 @@ impl Exit<'_> {
         any
     }
 
+    /// Runs the closures of loops that were made and dropped, or forgotten, by what this exit has
+    /// destroyed. Returns whether there were any.
+    fn run_posts(&mut self) -> bool {
+        self.drains += 1;
+        self.drains < LIMIT && self.local.run_posts_of_loops()
+    }
+
     /// Empties a pool; after too many drains, by leaking. Gives the first panic.
     fn empty(&mut self, head: &Head) -> Option<Payload> {
         if self.drains >= LIMIT {
@@ -137,7 +141,7 @@ impl Exit<'_> {
     /// Empties a backlog; after too many drains, by leaking. Destructors feed the root pool.
     fn empty_backlog(&mut self, stack: &Stack) {
         if self.drains >= LIMIT {
-            let leaked = stack.backlog.leak(&self.local.pages);
+            let leaked = backlog::leak(stack);
             let event = Event::new(EventKind::CutOff, self.record.label());
             return self.events.push(event.pool("backlog").count(leaked));
         }
@@ -166,25 +170,14 @@ impl Exit<'_> {
     }
 
     fn close_inbox(&self) {
+        self.local.close_posted();
         let mut panics = FirstPanic::default();
         {
             let scope = Scope::enter();
-            for message in self.record.inbox.close() {
-                match message.kind() {
-                    // After those that came before.
-                    inbox::Kind::Call => self.local.push_posted(message),
-                    inbox::Kind::Release
-                    | inbox::Kind::Chain
-                    | inbox::Kind::Dead
-                    | inbox::Kind::Home => {
-                        // What its destructor autoreleases must not end in a pool
-                        // that was forgotten.
-                        stacks(self.local).for_each(Stack::fall_back_to_root);
-                        let n = mail::admitted(&message);
-                        mail::run(message, &scope, &mut panics);
-                        self.record.done(n);
-                    }
-                }
+            for message in self.record.releases.inbox().close() {
+                // What its destructor autoreleases must not end in a pool that was forgotten.
+                stacks(self.local).for_each(Stack::fall_back_to_root);
+                mail::run_own(self.local, self.record, message, &scope, &mut panics);
             }
         }
         if let Some(payload) = panics.into_first() {

@@ -41,7 +41,8 @@ use std::sync::Arc;
 /// may be opened at any time, even while the thread's thread-locals are torn down.
 ///
 /// # Cost
-/// Opening and closing an empty pool: a few nanoseconds, no allocation. An entry:
+/// Opening and closing an empty pool: a few nanoseconds, no allocation. Closing one out of
+/// order: amortized constant time, plus a step for each scope and drain above it. An entry:
 /// one store; its release: one load if the pool has the only reference, else one
 /// read-modify-write. 2 KiB for every 254 entries, from a cache of the thread's, which
 /// keeps as many as were needed at once, up to 8 MiB, and gives back by and by what is not.
@@ -222,11 +223,11 @@ impl AutoreleasePool {
     /// [watermark](crate::PoolManagerBuilder::backlog_watermark), an [event](crate::event) says
     /// so.
     ///
-    /// What other threads have sent here goes to the end of the backlog, if this is a pool of
-    /// the process's own manager; those of others leave it to ordinary drains. Closing this pool
-    /// right afterwards releases no more of that; but an ordinary drain, or the end, of
-    /// another pool on this thread releases at once all that has been sent by then, unless a
-    /// loop holds it back for the end of its frame or command.
+    /// What other threads have sent here takes turns with the backlog, and so does what any thread
+    /// may release; taking it in is part of the budget, too. Closing this pool right afterwards
+    /// releases nothing that others have sent. An ordinary drain or close of another pool on this
+    /// thread releases what is still in the inbox, unless a loop holds it back for the end of its
+    /// frame or command, but not what this call took out of it.
     ///
     /// Inside a destructor, what destructors release is not part of the budget. On a thread
     /// whose thread-locals are torn down there is no later, and so no budget.
@@ -396,6 +397,11 @@ unsafe fn give_back(pool: NonNull<Head>) {
 /// Afterwards the pool is current that was so before, whatever `f` did with the
 /// guard.
 ///
+/// Inside a destructor, what the pool releases may be destroyed only after the end of this, as
+/// [`settle`](crate::settle) says. Jobs of a work-stealing runtime such as rayon, which may run
+/// inside a destructor that waits, take a [`callback_scope`](crate::callback_scope) or a
+/// [`settle_scope`](crate::settle_scope) instead, or around it.
+///
 /// # Panics
 /// As `f`, and as [`AutoreleasePool::drain`].
 ///
@@ -488,6 +494,9 @@ impl Drop for Left {
             stack.close_frame(&head.frame);
             if ended {
                 head.restore_frame();
+            } else {
+                // Its guard is elsewhere, and closes it later.
+                head.frame.leave_chain();
             }
         }
         if ended {

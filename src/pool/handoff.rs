@@ -35,8 +35,8 @@ use std::ptr::NonNull;
 /// The pool itself stays on its thread; it is neither `Send` nor `Sync`.
 ///
 /// # Cost
-/// An entry: one store. [`drain_on`](Self::drain_on): one allocation and one
-/// compare-and-swap, however many entries there are; their pages go with them.
+/// An entry: one store. [`drain_on`](Self::drain_on): one allocation and two
+/// read-modify-writes, however many entries there are; their pages go with them.
 ///
 /// ```
 /// use releasepool::{HandoffPool, Looper, Ref};
@@ -113,12 +113,11 @@ impl HandoffPool {
         }
         tally_handed_over(n as u64);
         let entries = mem::take(&mut self.entries);
-        let node = Node::new(Kind::Chain, to.key(), PageChain::run);
+        let node = Node::weighing(n as u64, Kind::Chain, to.key(), PageChain::run);
         let chain = boxed(PageChain { node, entries });
         // SAFETY: just made; `run` frees it; all entries are Send and Sync.
         let message = unsafe { Message::from_raw(chain.cast()) };
-        if let Err(back) = to.0.send(message) {
-            to.0.done(n as u64);
+        if let Err(back) = to.0.send_admitted(message) {
             ORPHANS.adopt(back);
         }
         n
@@ -198,13 +197,12 @@ impl PageChain {
         unsafe { unbox(node.cast::<Self>()) }.entries
     }
 
-    /// How many entries a message of the kind `Chain` has.
-    pub(super) fn count(message: &Message) -> usize {
+    /// The entries in a message of the kind `Chain`.
+    pub(super) fn entries(message: &Message) -> &Entries {
         debug_assert_eq!(message.kind(), Kind::Chain);
-        // SAFETY: that is what the kind says; the message is alive.
-        unsafe { message.as_raw().cast::<Self>().as_ref() }
-            .entries
-            .len()
+        // SAFETY: that is what the kind says; the message is alive, and `PageChain` is repr(C),
+        // head first.
+        unsafe { &message.as_raw().cast::<Self>().as_ref().entries }
     }
 
     /// # Safety

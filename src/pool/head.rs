@@ -14,10 +14,15 @@
 //!
 //! A scope's closure may put another pool in the place of its own, and close that: what is
 //! left is a barrier without a pool, until the scope ends.
+//!
+//! Closing costs amortized constant time for each pool, plus a step for each barrier above it.
+//! A frame that is removed from the chain is marked, so that nobody looks for it there again.
+//! A walk past frames that stay, as a barrier is below them, leaves in each where that barrier
+//! is; later walks skip them.
 
 use super::entries::Entries;
+use super::epoch::Participant;
 use super::stack::Stack;
-use crossbeam_epoch::Guard;
 use std::borrow::Cow;
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
@@ -25,6 +30,8 @@ use std::ptr;
 /// See the module. Frames of pools stand in their heads, those of drains on
 /// the machine's stack; both are there as long as they are in the chain.
 pub(crate) struct Frame {
+    /// The frame below. Null in the root's frame, and in the frame of an open pool that has
+    /// left the chain.
     pub(crate) prev: Cell<*const Frame>,
     /// The pool that is current while this is the topmost frame with one.
     pub(crate) pool: Cell<*const Head>,
@@ -46,11 +53,47 @@ impl Frame {
         let is_scope = || unsafe { self.pool.get().as_ref() }.is_some_and(Head::is_scope);
         self.barrier.get() || is_scope()
     }
+
+    /// Returns whether the frame, of an open pool other than the root or of a drain, is in the
+    /// chain.
+    pub(super) fn is_in_chain(&self) -> bool {
+        !self.prev.get().is_null()
+    }
+
+    /// Records that the frame has left the chain; returns the frame that was below it.
+    pub(super) fn leave_chain(&self) -> *const Self {
+        self.prev.replace(ptr::null())
+    }
+
+    /// Returns the head that the frame is part of; `None` for drains and for ended scopes. The
+    /// frame must be in the chain.
+    fn head(&self) -> Option<&Head> {
+        let pool = self.pool.get();
+        // SAFETY: pools of frames in a chain are open.
+        ptr::addr_eq(pool, self).then(|| unsafe { &*pool })
+    }
+
+    /// Returns the barrier that the frame was found to stand on; null if that is unknown. The
+    /// frame must be in the chain.
+    pub(super) fn next_barrier(&self) -> *const Self {
+        self.head()
+            .map_or(ptr::null(), |head| head.next_barrier.get())
+    }
+
+    /// Remembers the next barrier below a frame that is in the chain and no barrier itself.
+    pub(super) fn remember_barrier(&self, barrier: *const Self) {
+        debug_assert!(!self.is_barrier());
+        if let Some(head) = self.head() {
+            head.next_barrier.set(barrier);
+            // Without this, a pool that is closed as an empty one would keep it.
+            head.add_extra(TIDY);
+        }
+    }
 }
 
 /// The pool of a scope.
 const SCOPE: u8 = 1;
-/// It has a name, is pinned, or was drained within a budget.
+/// It has a name, is pinned, was drained within a budget, or knows its next barrier.
 const TIDY: u8 = 2;
 /// Its guard went before its scope.
 const ENDED: u8 = 4;
@@ -93,10 +136,14 @@ pub(crate) struct Head {
     frugal: Cell<bool>,
     /// Set and taken, never borrowed, while the pool is open.
     name: UnsafeCell<Option<Cow<'static, str>>>,
-    /// From the first load from a slot to the next drain. Set and taken, never
-    /// borrowed.
-    guard: UnsafeCell<Option<Guard>>,
+    /// The pool's part in the epoch, from its first load from a slot to its next drain. Set and
+    /// taken, never borrowed.
+    participant: Cell<Option<Box<Participant>>>,
     pinned: Cell<bool>,
+    /// A barrier below the pool, with no other in between, if a walk of the chain has found
+    /// it. All frames in between then name the same barrier. It remains in the chain as long as
+    /// this pool does, but may end being a barrier. Only in pools that are no barriers.
+    next_barrier: Cell<*const Frame>,
 }
 
 impl Head {
@@ -113,8 +160,9 @@ impl Head {
             extra: Cell::new(0),
             frugal: Cell::new(false),
             name: UnsafeCell::new(None),
-            guard: UnsafeCell::new(None),
+            participant: Cell::new(None),
             pinned: Cell::new(false),
+            next_barrier: Cell::new(ptr::null()),
         }
     }
 
@@ -197,6 +245,7 @@ impl Head {
         self.unpin();
         self.set_name(None);
         self.frugal.set(false);
+        self.next_barrier.set(ptr::null());
         self.extra.set(self.extra.get() & !TIDY);
     }
 
@@ -213,9 +262,9 @@ impl Head {
     fn pin_now(&self) {
         // SAFETY: an open pool's stack is there.
         let local = unsafe { &*self.stack.get() }.local();
-        let guard = local.epoch.pin(local, self.given_name());
-        // SAFETY: the thread's own, and nobody has borrowed it.
-        unsafe { *self.guard.get() = Some(guard) };
+        // SAFETY: as in `name`.
+        let name = unsafe { &*self.name.get() }.as_ref();
+        self.participant.set(Some(local.epoch.pin(name)));
         self.pinned.set(true);
         self.add_extra(TIDY);
     }
@@ -232,22 +281,17 @@ impl Head {
     #[inline(never)]
     fn unpin_now(&self) {
         self.pinned.set(false);
-        // SAFETY: the thread's own, and nobody has borrowed it.
-        let guard = unsafe { (*self.guard.get()).take() };
-        drop(guard);
-        // SAFETY: an open pool's stack is there.
-        let local = unsafe { &*self.stack.get() }.local();
-        local.epoch.unpinned(local);
-    }
-
-    fn given_name(&self) -> Option<&str> {
-        // SAFETY: as above; the name changes only when the pool is closed.
-        unsafe { &*self.name.get() }.as_deref()
+        if let Some(participant) = self.participant.take() {
+            // SAFETY: an open pool's stack is there.
+            let local = unsafe { &*self.stack.get() }.local();
+            local.epoch.unpin(participant);
+        }
     }
 
     /// The name that the pool was given, or one for its kind.
     pub(crate) fn name(&self) -> &str {
-        match self.given_name() {
+        // SAFETY: the thread's own; the name changes only when the pool is opened or closed.
+        match unsafe { &*self.name.get() }.as_deref() {
             Some(name) => name,
             None => match self.kind.get() {
                 Kind::Root => "root",

@@ -3,6 +3,7 @@
 use super::head::{Head, Kind};
 use super::local::{self, Local};
 use super::stack::Stack;
+use super::watch;
 use crate::event::{Event, EventKind};
 use crate::object::destroy::release;
 use crate::object::header::{Thin, header};
@@ -12,7 +13,8 @@ use crate::thread::record::current_label;
 /// Hands the reference to this thread's current pool, to be released when that
 /// is drained: *autorelease*. Without an open pool it goes to the thread's root
 /// pool, which [`PoolManager::drain_root`](crate::PoolManager::drain_root) and the
-/// thread's end drain; the first time, an [event](crate::event) says so.
+/// thread's end drain; an [event](crate::event::EventKind::NoPool) says so, once for each type
+/// and then at growing intervals.
 ///
 /// Returns no reference, as nobody knows when the current pool is drained: use
 /// [`AutoreleasePool::autorelease`](crate::AutoreleasePool::autorelease) if you need
@@ -68,21 +70,21 @@ pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&Local) -> &Stack) {
 #[inline(never)]
 fn push_root(stack: &Stack, root: &Head, thin: Thin) {
     // SAFETY: alive by the reference that we have.
-    let name = unsafe { header(thin) }.class.type_name();
+    let class = unsafe { header(thin) }.class;
     root.entries.push(thin, &stack.local().pages);
-    let len = root.entries.len();
-    stack.stats.root_has_grown(len);
+    stack.stats.root_has_grown(root.entries.len());
     // What a drain autoreleases into its own root pool goes with it.
     if root.draining.get() > 0 {
         return;
     }
-    if !stack.warned.replace(true) {
+    if let Some(times) = stack.strays.count(class, stack.namespace.id) {
         let event = Event::new(EventKind::NoPool, current_label());
-        event.pool("root").of_type(name).count(len).emit();
+        event
+            .pool("root")
+            .manager(stack.namespace.id, stack.namespace.name.as_deref())
+            .of_type(class.type_name())
+            .times(times as usize)
+            .emit();
     }
-    if len >= stack.next_mark.get() {
-        stack.next_mark.set(len.saturating_mul(2));
-        let event = Event::new(EventKind::RootWatermark, current_label());
-        event.pool("root").of_type(name).count(len).emit();
-    }
+    watch::root(stack);
 }

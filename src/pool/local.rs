@@ -12,14 +12,15 @@ use super::head::{Head, Kind};
 use super::namespace::Namespace;
 use super::page::PageCache;
 use super::stack::Stack;
-use crate::sync::{SMALL, boxed, local, unbox};
-use crate::thread::inbox::{Chain, Inbox, Message};
+use crate::sync::{SMALL, boxed, catch_unwind, local, unbox};
+use crate::thread::claimed::Claimed;
+use crate::thread::counted::CountedInbox;
+use crate::thread::inbox::{Inbox, Kind as Asks, Message, Queue};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{self, Record};
 use crate::unwind::report;
 use std::cell::{Cell, UnsafeCell};
-use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -40,28 +41,25 @@ pub(crate) struct Local {
     chunks: UnsafeCell<Vec<NonNull<Chunk>>>,
     /// `None` in blocks that were made detached.
     record: Option<Arc<Record>>,
-    /// The record's; without one, one that is looked at anyway. `record` keeps it there.
+    /// The record's, for releases; without one, one that is looked at anyway. `record` keeps it
+    /// there.
     inbox: *const Inbox,
-    /// [`DETACHED`] and [`HAS_ORPHANS`]: in one word, as each pool's end looks at it.
-    state: Cell<u8>,
+    /// The thread has exited, or had when the block was made.
+    detached: Cell<bool>,
     /// Set while the thread exits, which goes through the stacks one by one.
     pub(super) exiting: Cell<bool>,
     /// Guard pools that are open in a detached block.
     guards: Cell<usize>,
-    /// Orphans that a budgeted drain has taken and not got round to; `state` knows whether
-    /// there are any.
-    orphans: UnsafeCell<Chain>,
+    /// Remote releases that budgeted drains have taken out of the inbox and not made.
+    pub(super) claimed: Claimed,
     /// Whether drains leave alone what other threads have sent: the loop that is going
     /// on releases it within its budget.
     held: Cell<bool>,
-    /// Closures that were posted, oldest first.
-    posted: UnsafeCell<VecDeque<Message>>,
+    /// Messages of other threads that the thread is in the middle of running.
+    running: Cell<u64>,
+    /// Closures that were posted and have been collected, oldest first.
+    posted: Queue,
 }
-
-/// The thread has exited, or had when the block was made.
-const DETACHED: u8 = 1;
-/// `orphans` is not empty.
-const HAS_ORPHANS: u8 = 2;
 
 struct Here {
     /// Null before the first use, and after the thread's exit.
@@ -126,7 +124,7 @@ impl Local {
         let key = record.as_ref().map(|record| record.key());
         let inbox = record.as_ref().map_or_else(
             || ptr::from_ref(ORPHANS.releases()),
-            |record| ptr::from_ref(&*record.inbox),
+            |record| ptr::from_ref(record.releases.inbox()),
         );
         let local = boxed(Self {
             first: Stack::new(namespace),
@@ -136,13 +134,14 @@ impl Local {
             free: Cell::new(ptr::null()),
             chunks: UnsafeCell::new(Vec::new()),
             inbox,
-            state: Cell::new(if record.is_none() { DETACHED } else { 0 }),
+            detached: Cell::new(record.is_none()),
             exiting: Cell::new(false),
             record,
             guards: Cell::new(0),
-            orphans: UnsafeCell::new(Chain::EMPTY),
+            claimed: Claimed::new(),
             held: Cell::new(false),
-            posted: UnsafeCell::new(VecDeque::new()),
+            running: Cell::new(0),
+            posted: Queue::new(),
         });
         // SAFETY: just made.
         let this = unsafe { local.as_ref() };
@@ -227,23 +226,19 @@ impl Local {
     /// Whether closing a pool of `stack` is a moment to do more than that.
     #[inline]
     pub(crate) fn has_duties(&self, stack: &Stack) -> bool {
-        self.state.get() != 0 || self.has_new_mail() || stack.stats.is_asked()
+        self.detached.get() || self.has_mail() || stack.stats.is_asked()
     }
 
+    /// Returns whether an ordinary drain has something to release that other threads have sent.
     #[inline]
     pub(crate) fn has_mail(&self) -> bool {
-        self.has_new_mail() || self.has_kept_orphans() && !self.held.get()
-    }
-
-    #[inline]
-    fn has_new_mail(&self) -> bool {
         // SAFETY: `record` keeps it there, or it is a static.
         let is_there = unsafe { &*self.inbox }.has_mail() || ORPHANS.has_releases();
         is_there && !self.held.get()
     }
 
     fn is_detached(&self) -> bool {
-        self.state.get() & DETACHED != 0
+        self.detached.get()
     }
 
     /// The head of this index, if there is one.
@@ -351,19 +346,102 @@ impl Local {
         Some(unsafe { &*stack.as_ptr() })
     }
 
-    pub(crate) fn push_posted(&self, message: Message) {
-        // SAFETY: the thread's own; nothing else runs meanwhile.
-        unsafe { (*self.posted.get()).push_back(message) };
+    /// Takes out the closures that were posted, up to now.
+    pub(crate) fn collect_posted(&self) {
+        if let Some(record) = self.record() {
+            self.posted.append(record.calls.inbox().take());
+        }
     }
 
-    pub(crate) fn pop_posted(&self) -> Option<Message> {
-        // SAFETY: as in `push_posted`.
-        unsafe { (*self.posted.get()).pop_front() }
+    /// Has these closures, which count as sent, run before those that were posted up to now.
+    pub(crate) fn put_first(&self, closures: impl Iterator<Item = Message>) {
+        self.collect_posted();
+        let posted = Queue::new();
+        posted.append(std::iter::from_fn(|| self.posted.pop()));
+        self.posted.append(closures);
+        self.posted.append(std::iter::from_fn(|| posted.pop()));
     }
 
+    /// Takes out the last of the posted closures, too, and has others refused.
+    pub(super) fn close_posted(&self) {
+        if let Some(record) = self.record() {
+            self.posted.append(record.calls.inbox().close());
+        }
+    }
+
+    /// Hands the oldest closure that was collected to `run`; returns what that returns, if there
+    /// was one. `run` lets no panic out.
+    pub(crate) fn run_posted<R>(&self, run: impl FnOnce(Message) -> R) -> Option<R> {
+        let call = self.posted.pop()?;
+        let record = self.record()?;
+        Some(self.running(&record.calls, 1, || run(call)))
+    }
+
+    /// Runs the closures that loops have accepted, oldest first, and leaves the others. Panics are
+    /// reported. Returns whether there were any.
+    pub(crate) fn run_posts_of_loops(&self) -> bool {
+        let Some(record) = self.record() else {
+            return false;
+        };
+        self.collect_posted();
+        let mut any = false;
+        let others = Queue::new();
+        while let Some(call) = self.posted.pop() {
+            if call.kind() == Asks::Post {
+                any = true;
+                let run = || catch_unwind(|| call.run()).err();
+                self.running(&record.calls, 1, run)
+                    .into_iter()
+                    .for_each(report);
+            } else {
+                others.append(std::iter::once(call));
+            }
+        }
+        self.posted.append(std::iter::from_fn(|| others.pop()));
+        any
+    }
+
+    /// Calls `run`, which runs or hands on what weighs `weight` and was sent to `inbox`, one of
+    /// this thread's. It lets no panic out.
+    pub(super) fn running<R>(
+        &self,
+        inbox: &CountedInbox,
+        weight: u64,
+        run: impl FnOnce() -> R,
+    ) -> R {
+        let result = self.in_the_middle_of(run);
+        inbox.done(weight);
+        result
+    }
+
+    /// Calls `run`, which runs a message: of a pool that was handed over, one release at a time. It
+    /// lets no panic out.
+    pub(super) fn in_the_middle_of<R>(&self, run: impl FnOnce() -> R) -> R {
+        self.running.set(self.running.get() + 1);
+        let result = run();
+        self.running.set(self.running.get() - 1);
+        result
+    }
+
+    /// How many messages of other threads the thread is in the middle of running.
+    pub(crate) fn in_the_middle(&self) -> u64 {
+        self.running.get()
+    }
+
+    /// How many closures have been collected and not begun.
     pub(crate) fn posted(&self) -> usize {
-        // SAFETY: as in `push_posted`.
-        unsafe { (*self.posted.get()).len() }
+        self.posted.len()
+    }
+
+    /// Returns whether budgeted drains have taken out remote releases that they have not made.
+    pub(crate) fn has_claimed(&self) -> bool {
+        !self.claimed.is_empty()
+    }
+
+    /// How many releases, sent by other threads, this thread has not made.
+    pub(crate) fn remote_releases(&self) -> usize {
+        self.record()
+            .map_or(0, |record| record.releases.waiting() as usize)
     }
 
     /// Has drains leave mail alone until the guard goes.
@@ -372,31 +450,6 @@ impl Local {
             before: self.held.replace(true),
             held: &self.held,
         }
-    }
-
-    /// The next orphan for a drain that may stop at any time.
-    pub(crate) fn next_orphan(&self) -> Option<Message> {
-        if !self.has_kept_orphans() && ORPHANS.has_releases() {
-            // SAFETY: the thread's own; nothing else runs meanwhile.
-            unsafe { *self.orphans.get() = ORPHANS.take_releases() };
-        }
-        self.kept_orphan()
-    }
-
-    #[inline]
-    pub(crate) fn has_kept_orphans(&self) -> bool {
-        self.state.get() & HAS_ORPHANS != 0
-    }
-
-    /// One that such a drain has taken and not got round to.
-    pub(crate) fn kept_orphan(&self) -> Option<Message> {
-        // SAFETY: as in `next_orphan`.
-        let orphans = unsafe { &mut *self.orphans.get() };
-        let orphan = orphans.next();
-        let others = self.state.get() & !HAS_ORPHANS;
-        let has_more = if orphans.is_empty() { 0 } else { HAS_ORPHANS };
-        self.state.set(others | has_more);
-        orphan
     }
 
     /// What a drain may leave for later: nothing in a detached block, which goes away.
@@ -415,7 +468,7 @@ impl Local {
     pub(super) unsafe fn detach(local: NonNull<Self>, guards: usize) {
         // SAFETY: not freed yet.
         let this = unsafe { local.as_ref() };
-        this.state.set(this.state.get() | DETACHED);
+        this.detached.set(true);
         if guards == 0 {
             // SAFETY: nobody uses it any more.
             drop(unsafe { unbox(local) });

@@ -1,18 +1,18 @@
 //! What other threads release here.
 
-use super::handoff::PageChain;
 use super::local::{self, Local};
 use crate::object::destroy::{Scope, release};
 use crate::object::header::Thin;
 use crate::object::home::HomeRef;
 use crate::object::strong::Ref;
 use crate::sync::{boxed, unbox};
+use crate::thread::claimed::Next;
 use crate::thread::handle::ThreadHandle;
 use crate::thread::inbox::{Kind, Message, Node};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{Record, current_or_closed, tally_handed_over};
-use crate::unwind::FirstPanic;
+use crate::unwind::{FirstPanic, Payload};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -48,6 +48,13 @@ pub(super) fn reference(message: Message) -> Thin {
     unsafe { Release::take(message.into_raw()) }
 }
 
+/// The object whose reference a message of the kind [`Kind::Release`] has.
+pub(super) fn named(message: &Message) -> Thin {
+    debug_assert_eq!(message.kind(), Kind::Release);
+    // SAFETY: only `Release`s are of that kind; the message is alive.
+    unsafe { message.as_raw().cast::<Release>().as_ref() }.thin
+}
+
 /// A release for the orphans, of which the epoch lets go.
 ///
 /// # Safety
@@ -64,7 +71,7 @@ impl ThreadHandle {
     /// the last reference, the value is destroyed there.
     ///
     /// If the thread has ended, the next outermost drain of any thread releases
-    /// it. One allocation and one compare-and-swap; lock-free, unless the thread sleeps
+    /// it. One allocation and two read-modify-writes; lock-free, unless the thread sleeps
     /// in a loop and this is the message that wakes it.
     ///
     /// If the thread is a [bounded reclaimer](crate::Looper::reclaimer_bounded) that has
@@ -79,8 +86,7 @@ impl ThreadHandle {
         // SAFETY: just made; `run` frees it; the object is Send and Sync.
         let message = unsafe { Message::from_raw(message.cast()) };
         tally_handed_over(1);
-        if let Err(back) = self.0.send(message) {
-            self.0.done(1);
+        if let Err(back) = self.0.send_admitted(message) {
             ORPHANS.adopt(back);
         }
     }
@@ -124,45 +130,63 @@ fn home() -> Arc<Record> {
     current_or_closed()
 }
 
-/// Does what the inbox and the orphans ask for, as far as a drain may: releases
-/// are released, closures put aside for `run_inbox`. Whether there was a release.
+/// Releases what other threads have sent here, and the orphans. What budgeted drains have taken
+/// out is left to them, as the rest of the backlog. Returns whether there was anything.
 pub(crate) fn deliver(local: &Local, scope: &Scope, panics: &mut FirstPanic) -> bool {
     let mut any = false;
-    take(local, |record, release| {
-        any = true;
-        let n = admitted(&release);
-        run(release, scope, panics);
-        record.done(n);
-    });
-    while let Some(orphan) = local.kept_orphan() {
-        any = true;
-        ORPHANS.run_one(orphan, |orphan| run(orphan, scope, panics));
+    if let Some(record) = local.record() {
+        for message in record.releases.inbox().take() {
+            any = true;
+            run_own(local, record, message, scope, panics);
+        }
     }
     deliver_orphans(scope, panics) || any
 }
 
-/// Takes what is in the inbox: closures are put aside, releases handed to `release`.
-pub(super) fn take(local: &Local, mut release: impl FnMut(&Record, Message)) {
-    let Some(record) = local.record() else {
-        return;
-    };
-    for message in record.inbox.take() {
-        if message.kind() == Kind::Call {
-            local.push_posted(message);
-        } else {
-            release(record, message);
-        }
-    }
+/// Releases what other threads have sent here, the orphans, and what budgeted drains have taken out
+/// before. Returns whether there was anything.
+pub(crate) fn deliver_all(local: &Local, scope: &Scope, panics: &mut FirstPanic) -> bool {
+    let claimed = deliver_claimed(local, scope, panics);
+    deliver(local, scope, panics) || claimed
 }
 
-/// How many releases the sender of a message had to be [admitted](Record::admit) with.
-pub(super) fn admitted(message: &Message) -> u64 {
-    match message.kind() {
-        Kind::Release => 1,
-        Kind::Chain => PageChain::count(message) as u64,
-        // Sent whatever the bound: they have nowhere else to go.
-        Kind::Home | Kind::Dead | Kind::Call => 0,
+/// Makes the remote releases that budgeted drains have taken out and left. Returns the first panic.
+pub(crate) fn deliver_left(local: &Local) -> Option<Payload> {
+    if !local.has_claimed() {
+        return None;
     }
+    let mut panics = FirstPanic::default();
+    let scope = Scope::enter();
+    deliver_claimed(local, &scope, &mut panics);
+    drop(scope);
+    panics.into_first()
+}
+
+/// Makes those releases in the middle of a drain. Returns whether there were any.
+pub(super) fn deliver_claimed(local: &Local, scope: &Scope, panics: &mut FirstPanic) -> bool {
+    let Some(record) = local.record() else {
+        return false;
+    };
+    let mut any = false;
+    while local.has_claimed() {
+        if let Next::Run(message) = local.claimed.next(record.releases.inbox()) {
+            any = true;
+            run_own(local, record, message, scope, panics);
+        }
+    }
+    any
+}
+
+/// Runs a message that was sent to this thread.
+pub(super) fn run_own(
+    local: &Local,
+    record: &Record,
+    message: Message,
+    scope: &Scope,
+    panics: &mut FirstPanic,
+) {
+    let weight = message.weight();
+    local.running(&record.releases, weight, || run(message, scope, panics));
 }
 
 /// Delivers the orphans alone, which need no thread of their own.
@@ -170,7 +194,7 @@ pub(crate) fn deliver_orphans(scope: &Scope, panics: &mut FirstPanic) -> bool {
     ORPHANS.has_releases() && ORPHANS.run_releases(|message| run(message, scope, panics)) > 0
 }
 
-pub(crate) fn run(message: Message, scope: &Scope, panics: &mut FirstPanic) {
+fn run(message: Message, scope: &Scope, panics: &mut FirstPanic) {
     panics.guard(|| message.run());
     scope.settle_all(panics);
 }

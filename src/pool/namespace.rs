@@ -8,6 +8,9 @@ use dashmap::DashMap;
 use std::sync::Arc;
 
 /// What happens when a root pool has grown beyond its watermark.
+///
+/// Set by [`PoolManagerBuilder::root_policy`](crate::PoolManagerBuilder::root_policy) and
+/// [`PoolManager::set_root_policy`](crate::PoolManager::set_root_policy).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RootPolicy {
@@ -18,17 +21,13 @@ pub enum RootPolicy {
     DrainAtBoundary,
 }
 
-/// What can be set for a manager.
+/// What can be set when a manager is made.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) name: Option<String>,
-    /// Entries in a root pool that make it worth an event.
     pub(crate) root_watermark: usize,
     pub(crate) root_policy: RootPolicy,
-    /// Releases in a backlog that make it worth an event.
     pub(crate) backlog_watermark: usize,
-    /// Where pools get the memory of the objects that they make, if not from the process's
-    /// own allocator.
     pub(crate) memory: Option<BlockAllocator>,
 }
 
@@ -44,12 +43,73 @@ impl Default for Settings {
     }
 }
 
-/// See the module.
+/// Settings that may change at any time, read by all threads of the manager. A change orders
+/// nothing: each thread takes up the new value when it next looks.
+#[derive(Debug)]
+pub(crate) struct Watermarks {
+    /// Entries in a root pool that make it worth an event.
+    root: Counter,
+    /// 1 for [`RootPolicy::DrainAtBoundary`].
+    drains_root: Counter,
+    /// Releases in a backlog that make it worth an event.
+    backlog: Counter,
+}
+
+impl Watermarks {
+    fn new(settings: &Settings) -> Self {
+        let this = Self {
+            root: Counter::new(),
+            drains_root: Counter::new(),
+            backlog: Counter::new(),
+        };
+        this.set_root(settings.root_watermark);
+        this.set_root_policy(settings.root_policy);
+        this.set_backlog(settings.backlog_watermark);
+        this
+    }
+
+    pub(crate) fn root(&self) -> usize {
+        self.root.get() as usize
+    }
+
+    /// 0 counts as 1.
+    pub(crate) fn set_root(&self, entries: usize) {
+        self.root.set(entries.max(1) as u64);
+    }
+
+    pub(crate) fn root_policy(&self) -> RootPolicy {
+        match self.drains_root.get() {
+            0 => RootPolicy::Report,
+            _ => RootPolicy::DrainAtBoundary,
+        }
+    }
+
+    pub(crate) fn set_root_policy(&self, policy: RootPolicy) {
+        let drains = policy == RootPolicy::DrainAtBoundary;
+        self.drains_root.set(u64::from(drains));
+    }
+
+    pub(crate) fn backlog(&self) -> usize {
+        self.backlog.get() as usize
+    }
+
+    /// 0 counts as 1.
+    pub(crate) fn set_backlog(&self, releases: usize) {
+        self.backlog.set(releases.max(1) as u64);
+    }
+}
+
+/// State of a manager that its pools share.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     /// Never that of another manager.
     pub(crate) id: u64,
-    pub(crate) settings: Settings,
+    /// Name for dumps, reports and events.
+    pub(crate) name: Option<String>,
+    /// Where pools get the memory of the objects that they make, if not from the process's
+    /// own allocator.
+    pub(crate) memory: Option<BlockAllocator>,
+    pub(crate) watermarks: Watermarks,
     /// Set when the last handle of a manager is gone: stacks may be retired.
     pub(crate) abandoned: Counter,
     /// The threads that use this manager. No guard is held while user code runs.
@@ -178,7 +238,9 @@ impl Namespace {
         static NEXT: Counter = Counter::new();
         Self {
             id: NEXT.add_shared(1),
-            settings,
+            watermarks: Watermarks::new(&settings),
+            name: settings.name,
+            memory: settings.memory,
             abandoned: Counter::new(),
             threads: DashMap::new(),
             departed: StackStats::new(),

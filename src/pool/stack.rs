@@ -4,6 +4,7 @@ use super::backlog::Backlog;
 use super::head::{Frame, Head, Kind};
 use super::local::Local;
 use super::namespace::{Namespace, StackStats};
+use super::strays::Strays;
 use crate::memory::block::BlockAllocator;
 use crate::object::in_block::Source;
 use crate::thread::key::ThreadKey;
@@ -25,9 +26,10 @@ pub(crate) struct Stack {
     tokens: UnsafeCell<Vec<*const Head>>,
     /// What budgeted drains have left.
     pub(crate) backlog: Backlog,
-    /// Whether it has been said that something waits in the root pool.
-    pub(crate) warned: Cell<bool>,
-    /// The number of root entries at which the next event is due.
+    /// What went to the root pool as no pool was open.
+    pub(crate) strays: Strays,
+    /// The number of root entries below which no further event is due; 0 if none has been made
+    /// since the root pool was last drained.
     pub(crate) next_mark: Cell<usize>,
 }
 
@@ -35,15 +37,15 @@ impl Stack {
     pub(crate) fn new(namespace: Arc<Namespace>) -> Self {
         Self {
             local: Cell::new(ptr::null()),
-            next_mark: Cell::new(namespace.settings.root_watermark),
-            backlog: Backlog::new(namespace.settings.backlog_watermark),
-            memory: namespace.settings.memory.clone(),
+            next_mark: Cell::new(0),
+            backlog: Backlog::new(),
+            memory: namespace.memory.clone(),
             namespace,
             stats: Arc::new(StackStats::new()),
             current: Cell::new(ptr::null()),
             root: Head::new(u32::MAX, Kind::Root),
             tokens: UnsafeCell::new(Vec::new()),
-            warned: Cell::new(false),
+            strays: Strays::new(),
         }
     }
 
@@ -60,6 +62,7 @@ impl Stack {
 
     /// The statistics move to the manager when the thread leaves.
     pub(crate) fn retire(&self, key: ThreadKey) {
+        self.strays.tell_all(self.namespace.id);
         self.namespace.threads.remove(&key);
         self.namespace.departed.add_departed(&self.stats);
         self.namespace.changed.wake();
@@ -86,12 +89,6 @@ impl Stack {
         }
     }
 
-    /// Whether what other threads send here goes to this backlog, if it is not released at
-    /// once: that of the process's own manager, so that it is always found again.
-    pub(crate) fn takes_mail(&self) -> bool {
-        ptr::eq(self, &self.local().first)
-    }
-
     /// The pool that implicit releases go to.
     #[inline]
     pub(crate) fn current_pool(&self) -> &Head {
@@ -110,7 +107,8 @@ impl Stack {
 
     /// Makes the root pool current, whatever is still open: for a thread's end.
     pub(super) fn fall_back_to_root(&self) {
-        self.current.set(&self.root.frame);
+        let root = &self.root.frame;
+        remove(self.current.replace(root), root);
     }
 
     /// Whether no pool is open, but perhaps the root is being drained.
@@ -152,28 +150,37 @@ impl Stack {
         self.cut(frame, frame);
     }
 
-    /// Has what is left above `frame` stand on `rest`.
+    /// Removes the frames above `frame` as far as the next barrier, and puts `rest` in their
+    /// place: either `frame` itself or, to remove it too, the one below it.
     #[cold]
     fn cut(&self, frame: &Frame, rest: *const Frame) {
-        let mut above: *const Frame = ptr::null();
+        if !frame.is_in_chain() {
+            return;
+        }
+        let barrier = self.lowest_barrier_above(frame);
+        let top = barrier.map_or(&self.current, |barrier| &barrier.prev);
+        remove(top.replace(rest), frame);
+        if !ptr::eq(rest, frame) {
+            frame.leave_chain();
+        }
+    }
+
+    /// Returns the lowest barrier above `frame`, which is in the chain.
+    fn lowest_barrier_above(&self, frame: &Frame) -> Option<&Frame> {
+        let mut lowest = None;
         let mut at = self.current.get();
-        while !ptr::eq(at, frame) {
-            if at.is_null() {
-                return;
-            }
+        // SAFETY: `at` is in the chain, and not below `frame`.
+        while let Some(next) = unsafe { next_barrier(at, frame) } {
             // SAFETY: frames in the chain are there.
-            let here = unsafe { &*at };
-            if here.is_barrier() {
-                above = at;
+            let next = unsafe { &*next };
+            at = next;
+            // A scope that is about to end may have ceased to be one.
+            if next.is_barrier() {
+                lowest = Some(next);
+                at = next.prev.get();
             }
-            at = here.prev.get();
         }
-        if above.is_null() {
-            self.current.set(rest);
-        } else {
-            // SAFETY: as above.
-            unsafe { &*above }.prev.set(rest);
-        }
+        lowest
     }
 
     pub(crate) fn push_token(&self, head: &Head) {
@@ -214,6 +221,65 @@ impl Stack {
         self.stats.opened.get() == self.stats.closed() && self.is_topmost(&self.root.frame)
     }
 }
+
+/// Returns the first frame from `top` down that is a barrier, or was one when it was last
+/// looked for; `None` if `frame` is `top` or stands between the two. Remembers what it finds.
+///
+/// # Safety
+/// Both frames are in the chain, and `top` is not below `frame`.
+unsafe fn next_barrier(top: *const Frame, frame: &Frame) -> Option<*const Frame> {
+    let mut at = top;
+    let barrier = loop {
+        if ptr::eq(at, frame) {
+            return None;
+        }
+        count_step();
+        // SAFETY: in the chain, as it is not below `frame`.
+        let here = unsafe { &*at };
+        if here.is_barrier() {
+            break at;
+        }
+        let known = here.next_barrier();
+        if !known.is_null() {
+            // All frames above a barrier that is known know the same one.
+            if ptr::eq(known, frame) || ptr::eq(known, frame.next_barrier()) {
+                return None;
+            }
+            break known;
+        }
+        at = here.prev.get();
+    };
+    // The frames from `top` to there stay.
+    at = top;
+    while !ptr::eq(at, barrier) {
+        count_step();
+        // SAFETY: as above.
+        let here = unsafe { &*at };
+        if !here.next_barrier().is_null() {
+            break;
+        }
+        here.remember_barrier(barrier);
+        at = here.prev.get();
+    }
+    Some(barrier)
+}
+
+/// Marks the frames from `top` down to `end`, without that one, as removed from the chain.
+fn remove(top: *const Frame, end: &Frame) {
+    let mut at = top;
+    while !ptr::eq(at, end) {
+        count_step();
+        // SAFETY: it was in the chain until now, and no frame goes before it is removed.
+        at = unsafe { &*at }.leave_chain();
+    }
+}
+
+/// Counts a frame that a walk has visited, in the crate's own tests.
+#[cfg(not(test))]
+fn count_step() {}
+
+#[cfg(test)]
+use super::chain_tests::count_step;
 
 /// A frame of a drain: in the chain as long as this lives.
 pub(crate) struct Barrier<'s> {

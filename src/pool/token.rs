@@ -156,6 +156,9 @@ pub(super) fn close(stack: &Stack, head: &Head) {
     stack.pop_token();
     stack.close_frame(&head.frame);
     head.entries.clear(&stack.local().pages);
+    if !head.is_plain() {
+        head.tidy_up();
+    }
     let generation = head.generation.get();
     // A head whose generations are used up is never used again.
     if let Some(next) = generation.checked_add(1) {

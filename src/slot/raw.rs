@@ -2,7 +2,7 @@
 
 use crate::object::header::{checked, header};
 use crate::object::strong::Ref;
-use crate::pool::epoch::{retire, with_guard};
+use crate::pool::epoch::{pinned_while, retire, with_guard};
 use crate::pool::guard::AutoreleasePool;
 use crate::pool::pool_ref::PoolRef;
 use crate::sync::FreeWitness;
@@ -147,7 +147,7 @@ impl<T: Send + Sync> Raw<T> {
     pub(super) fn rcu(&self, mut f: impl FnMut(Option<&T>) -> Option<Ref<T>>) -> Option<Ref<T>> {
         // Pinned all the time: what was read is not freed, so no other object comes
         // to stand at its address before the exchange.
-        with_guard(|_| {
+        pinned_while("rcu", || {
             loop {
                 // Acquire: as in `load`. Model: slot_rcu.
                 let now = self.at.load(Ordering::Acquire);

@@ -39,8 +39,8 @@ pub(crate) mod thread {
         loom::thread::Builder::new().name(name.to_owned()).spawn(f)
     }
 
-    pub(crate) fn current_id() -> ThreadId {
-        loom::thread::current().id()
+    pub(crate) fn current_id() -> Option<ThreadId> {
+        Some(loom::thread::current().id())
     }
 
     pub(crate) fn current_name() -> Option<Box<str>> {

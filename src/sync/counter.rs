@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A figure for people: written by one thread (or, by [`Counter::add_shared`],
-/// by several), read by any. Nothing waits by it, and no decision that memory safety
-/// rests on is ever taken by it, so it is a plain atomic in loom builds too, where
-/// it would only multiply the executions. It orders nothing.
+/// A figure or a hint: written by one thread (or, by [`Counter::add_shared`], by several), read by
+/// any. Code may decide by it when to do something (advance the epoch, warn, keep to a cap, free
+/// an abandoned manager's stack); never whether memory may be used or freed by another thread. It
+/// orders nothing, so it is a plain atomic in loom builds too, where it would only multiply the
+/// executions.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -38,6 +39,12 @@ impl Counter {
     /// The opposite of [`Counter::add_shared`].
     pub(crate) fn subtract_shared(&self, n: u64) -> u64 {
         self.0.fetch_sub(n, Ordering::Relaxed)
+    }
+
+    /// Sets it to `n` if it is `before`; returns whether it was.
+    pub(crate) fn replace_if(&self, before: u64, n: u64) -> bool {
+        let relaxed = Ordering::Relaxed;
+        self.0.compare_exchange(before, n, relaxed, relaxed).is_ok()
     }
 
     /// Raises it to `n`, if it is less; for counters that several threads write.

@@ -21,13 +21,37 @@ pub(crate) mod thread {
         std::thread::Builder::new().name(name.to_owned()).spawn(f)
     }
 
-    pub(crate) fn current_id() -> ThreadId {
-        std::thread::current().id()
+    /// The id of the calling thread; `None` when its thread-locals are torn down so far that
+    /// std does not know it any more, in the destructor of a pthread key.
+    pub(crate) fn current_id() -> Option<ThreadId> {
+        super::current().map(|thread| thread.id())
     }
 
+    /// The name of the calling thread, as far as std knows it.
     pub(crate) fn current_name() -> Option<Box<str>> {
-        std::thread::current().name().map(Box::from)
+        super::current()?.name().map(Box::from)
     }
+}
+
+local! {
+    /// Returns whether std does not know the calling thread any more, or may not do so from here on.
+    static FORGOTTEN: Cell<bool> = Cell::new(false);
+}
+
+/// The calling thread, if std still knows it.
+///
+/// `std::thread::current` panics in destructors of pthread keys that run after std's own key's,
+/// and nothing says beforehand that it will. There a panic would abort the process; so it is
+/// caught, once for each such thread. The panic hook sees it.
+fn current() -> Option<std::thread::Thread> {
+    if FORGOTTEN.get() {
+        return None;
+    }
+    let current = catch_unwind(std::thread::current);
+    if current.is_err() {
+        FORGOTTEN.set(true);
+    }
+    current.ok()
 }
 
 /// `static NAME: T = EXPR;` with a constant expression, one for the process.
@@ -109,6 +133,7 @@ impl Drop for Exit {
     fn drop(&mut self) {
         if let Some(exit) = self.0.take() {
             exit();
+            late_exit::disarm();
         }
     }
 }
@@ -117,10 +142,106 @@ std::thread_local! {
     static EXIT: Exit = const { Exit(Cell::new(None)) };
 }
 
-/// Has `exit` called when the calling thread's thread-locals are torn down.
-/// Returns whether it will be: not when that teardown is already past us.
+/// Has `exit` called when the calling thread's thread-locals are torn down, or later in its
+/// end; perhaps several times.
+/// Returns whether it will be: not when all of that is already past us.
 pub(crate) fn at_thread_exit(exit: fn()) -> bool {
-    EXIT.try_with(|e| e.0.set(Some(exit))).is_ok()
+    let by_std = EXIT.try_with(|e| e.0.set(Some(exit))).is_ok();
+    let by_key = late_exit::arm(exit);
+    by_std || by_key
+}
+
+/// The second net for a thread's exit: a pthread key.
+///
+/// Destructors of pthread keys run after those of std's thread-locals, at least on glibc and
+/// Apple's systems. If one of them is the first to use the crate on its thread, std accepts the
+/// destructor of [`EXIT`], and never runs it. A key whose value is set then is still noticed:
+/// there are up to four rounds (`PTHREAD_DESTRUCTOR_ITERATIONS`) in which the destructors of
+/// keys with a value run, and a value that is set in one round is found in that round or the
+/// next.
+///
+/// What remains open is a first use in the last round, by a key that is older than ours, on a
+/// thread that std still knows: its exit is not noticed.
+#[cfg(unix)]
+mod late_exit {
+    use super::{EXIT, FORGOTTEN};
+    use std::cell::Cell;
+    use std::ffi::c_void;
+    use std::ptr;
+    use std::sync::OnceLock;
+
+    /// True if the system runs the destructors of std's thread-locals before those of keys.
+    /// Elsewhere std uses a key itself, and the order of keys is not specified.
+    const STD_COMES_FIRST: bool = cfg!(all(
+        not(miri),
+        any(
+            all(target_os = "linux", target_env = "gnu"),
+            target_vendor = "apple"
+        )
+    ));
+
+    struct Late {
+        exit: Cell<Option<fn()>>,
+        /// True once a round has been left to std's thread-locals.
+        waited: Cell<bool>,
+    }
+
+    local! {
+        static LATE: Late = Late {
+            exit: Cell::new(None),
+            waited: Cell::new(false),
+        };
+    }
+
+    /// The process's key; `None` if there is none to be had.
+    fn key() -> Option<libc::pthread_key_t> {
+        static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+        *KEY.get_or_init(|| {
+            let mut key = 0;
+            // SAFETY: `key` may be written, and `run` is a destructor that takes any value.
+            let made = unsafe { libc::pthread_key_create(&raw mut key, Some(run)) };
+            (made == 0).then_some(key)
+        })
+    }
+
+    fn set(value: *const c_void) -> bool {
+        // SAFETY: the key has been created, and is never deleted; the value is not followed.
+        key().is_some_and(|key| unsafe { libc::pthread_setspecific(key, value) } == 0)
+    }
+
+    /// Has `exit` called in the destructor of the calling thread's value of the key. Returns
+    /// whether that could be arranged.
+    pub(super) fn arm(exit: fn()) -> bool {
+        LATE.with(|late| late.exit.set(Some(exit)));
+        set(ptr::without_provenance(1))
+    }
+
+    /// The thread has exited: there is nothing left for the key's destructor.
+    pub(super) fn disarm() {
+        set(ptr::null());
+    }
+
+    unsafe extern "C" fn run(_: *mut c_void) {
+        let std_is_pending = !STD_COMES_FIRST && EXIT.try_with(|e| e.0.get().is_some()) == Ok(true);
+        if std_is_pending && LATE.with(|late| !late.waited.replace(true)) {
+            set(ptr::without_provenance(1));
+            return;
+        }
+        // std's key may have had its turn, or has it next.
+        FORGOTTEN.set(true);
+        if let Some(exit) = LATE.with(|late| late.exit.take()) {
+            exit();
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod late_exit {
+    pub(super) fn arm(_exit: fn()) -> bool {
+        false
+    }
+
+    pub(super) fn disarm() {}
 }
 
 /// Time since the first call of this function.

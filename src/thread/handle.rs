@@ -3,6 +3,7 @@
 use super::inbox::{Kind, Message, Node, Sent};
 use super::key::ThreadKey;
 use super::record::Record;
+use crate::event::{Event, EventKind};
 use crate::sync::{boxed, unbox};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -79,7 +80,7 @@ impl ThreadHandle {
     /// Whether the thread still takes messages. It may end right after the
     /// answer.
     pub fn is_alive(&self) -> bool {
-        !self.0.inbox.is_closed()
+        !self.0.is_closed()
     }
 
     /// Sends a closure to the thread. It runs there when the thread asks for it
@@ -87,7 +88,7 @@ impl ThreadHandle {
     /// [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper) of that thread), in
     /// the order of the posts of each sender; never inside a drain.
     ///
-    /// One allocation and one compare-and-swap; lock-free, unless the thread sleeps in a
+    /// One allocation and two read-modify-writes; lock-free, unless the thread sleeps in a
     /// loop and this is the message that wakes it. A closure that was
     /// accepted by a thread that then ended without asking is not lost: it waits
     /// with the orphans for [`quiesce`](crate::PoolManager::quiesce) or
@@ -96,28 +97,67 @@ impl ThreadHandle {
     /// # Errors
     /// [`Closed`], with the closure in it, once the thread has ended.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        if self.post_unrung(f)? == Sent::Ring {
-            self.0.bell.ring();
-        }
+        self.post_quietly(Kind::Call, f)?.finish();
         Ok(())
     }
 
-    /// The same, but leaves it to the caller to ring.
-    pub(crate) fn post_unrung<F: FnOnce() + Send + 'static>(
+    /// Sends a closure as a message of `kind`, `Call` or `Post`. The caller has to
+    /// [finish](Posted::finish) that where foreign code may run.
+    pub(crate) fn post_quietly<F: FnOnce() + Send + 'static>(
         &self,
+        kind: Kind,
         f: F,
-    ) -> Result<Sent, Closed<F>> {
+    ) -> Result<Posted<'_>, Closed<F>> {
         // So that the sender cannot become the successor of a thread that it has
         // sent to, and can itself run what is orphaned.
         drop(super::record::current());
-        let node = Node::new(Kind::Call, self.key(), Call::<F>::run);
+        let (waiting, message) = self.announced(kind, f);
+        let sent = self.0.calls.push(message).map_err(|back| {
+            // SAFETY: the same message, still ours.
+            Closed(unsafe { Call::<F>::take(back.into_raw()) })
+        })?;
+        let record = &*self.0;
+        Ok(Posted {
+            record,
+            sent,
+            waiting,
+        })
+    }
+
+    /// A closure as a message to this thread, counted as sent; and how many waited before.
+    pub(crate) fn announced<F: FnOnce() + Send + 'static>(
+        &self,
+        kind: Kind,
+        f: F,
+    ) -> (u64, Message) {
+        let node = Node::new(kind, self.key(), Call::<F>::run);
         let call = boxed(Call { node, f });
         // SAFETY: just made; `run` frees it; the closure is Send.
         let message = unsafe { Message::from_raw(call.cast()) };
-        self.0.inbox.push(message).map_err(|back| {
-            // SAFETY: the same message, still ours.
-            Closed(unsafe { Call::<F>::take(back.into_raw()) })
-        })
+        (self.0.calls.announce(1), message)
+    }
+}
+
+/// A closure has been sent.
+#[must_use]
+pub(crate) struct Posted<'r> {
+    record: &'r Record,
+    sent: Sent,
+    /// How many waited before.
+    waiting: u64,
+}
+
+impl Posted<'_> {
+    /// Wakes the thread if it sleeps, and reports it if too many closures wait for it. Both may run
+    /// foreign code.
+    pub(crate) fn finish(self) {
+        if self.sent == Sent::Ring {
+            self.record.bell.ring();
+        }
+        if self.record.posts_are_worth_an_event(self.waiting + 1) {
+            let event = Event::new(EventKind::PostsWatermark, self.record.label());
+            event.count(self.waiting as usize + 1).emit();
+        }
     }
 }
 

@@ -34,6 +34,10 @@ pub(crate) enum Kind {
     Home,
     /// Run a closure: only where the thread asks for it.
     Call,
+    /// Run a closure that a loop has accepted: on no other thread than the target.
+    Post,
+    /// Orphaned releases that are pushed as one message: taken apart by the orphans alone.
+    Batch,
 }
 
 /// The head of every message; what it carries follows it in the same
@@ -42,26 +46,43 @@ pub(crate) enum Kind {
 pub(crate) struct Node {
     next: Cell<*mut Node>,
     pub(crate) kind: Kind,
+    /// How many releases, or closures, the message still stands for.
+    weight: Cell<u32>,
     pub(crate) target: ThreadKey,
     /// Does what is asked for, and frees the message; also if that panics.
     run: unsafe fn(NonNull<Node>),
 }
 
 impl Node {
+    /// The head of a message that stands for one release or closure.
     pub(crate) fn new(kind: Kind, target: ThreadKey, run: unsafe fn(NonNull<Node>)) -> Self {
-        let next = Cell::new(ptr::null_mut());
+        Self::weighing(1, kind, target, run)
+    }
+
+    /// The head of a message that stands for `weight` releases.
+    pub(crate) fn weighing(
+        weight: u64,
+        kind: Kind,
+        target: ThreadKey,
+        run: unsafe fn(NonNull<Node>),
+    ) -> Self {
         Self {
-            next,
+            next: Cell::new(ptr::null_mut()),
             kind,
+            weight: Cell::new(u32::try_from(weight).unwrap_or(u32::MAX)),
             target,
             run,
         }
     }
 }
 
+// loom's atomics are not in it; a message of one reference fits 48 bytes of malloc's.
+const _: () = assert!(size_of::<Node>() <= 32);
+
 /// One message, owned. Dropping it leaks what it carries: run it or send it on.
 #[derive(Debug)]
 #[must_use]
+#[repr(transparent)]
 pub(crate) struct Message(NonNull<Node>);
 
 // SAFETY: a message is only ever made of what may be sent (`Ref<T>` with
@@ -99,6 +120,17 @@ impl Message {
         self.node().target
     }
 
+    /// How many releases, or closures, the message still stands for.
+    pub(crate) fn weight(&self) -> u64 {
+        self.node().weight.get().into()
+    }
+
+    /// Notes that `n` of its releases have been made.
+    pub(crate) fn lighten(&self, n: u32) {
+        let weight = &self.node().weight;
+        weight.set(weight.get().saturating_sub(n));
+    }
+
     pub(crate) fn run(self) {
         let run = self.node().run;
         // SAFETY: we own the message and give it up.
@@ -106,16 +138,43 @@ impl Message {
     }
 }
 
-/// Messages that were taken out, oldest first unless they were taken in no order.
+/// Messages that were taken out, owned. Oldest first, unless said otherwise. Dropping a chain
+/// leaks them.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Chain(*mut Node);
+
+// SAFETY: as for the messages in it.
+unsafe impl Send for Chain {}
 
 impl Chain {
     pub(crate) const EMPTY: Self = Self(ptr::null_mut());
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_null()
+    }
+
+    /// Puts a message in front.
+    pub(crate) fn push_front(&mut self, message: Message) {
+        message.node().next.set(self.0);
+        self.0 = message.0.as_ptr();
+    }
+
+    /// The messages, which stay.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Message> {
+        // A `Message` is the address of its node, so a reference to one can be had from
+        // wherever that address stands.
+        let mut at: *const *mut Node = &raw const self.0;
+        std::iter::from_fn(move || {
+            // SAFETY: the chain is borrowed, so its links stay as they are; `Message` is
+            // `repr(transparent)` over a non-null pointer, and null was ruled out.
+            unsafe {
+                let node = NonNull::new(*at)?;
+                let message = &*at.cast::<Message>();
+                at = node.as_ref().next.as_ptr().cast_const();
+                Some(message)
+            }
+        })
     }
 
     /// Turns the newest-first chain of an inbox around.
@@ -142,6 +201,55 @@ impl Iterator for Chain {
         // SAFETY: the chain owns its messages.
         self.0 = unsafe { node.as_ref() }.next.get();
         Some(Message(node))
+    }
+}
+
+/// Messages that were taken out and wait for their turn, oldest first. Linked through the
+/// messages themselves, so a burst leaves no memory behind. Dropping a queue leaks them.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    first: Cell<*mut Node>,
+    last: Cell<*mut Node>,
+    len: Cell<usize>,
+}
+
+impl Queue {
+    pub(crate) const fn new() -> Self {
+        Self {
+            first: Cell::new(ptr::null_mut()),
+            last: Cell::new(ptr::null_mut()),
+            len: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len.get()
+    }
+
+    /// Puts messages behind what is there.
+    pub(crate) fn append(&self, messages: impl Iterator<Item = Message>) {
+        for message in messages {
+            let node = message.0.as_ptr();
+            message.node().next.set(ptr::null_mut());
+            match NonNull::new(self.last.replace(node)) {
+                None => self.first.set(node),
+                // SAFETY: the queue owns its messages.
+                Some(last) => unsafe { last.as_ref() }.next.set(node),
+            }
+            self.len.set(self.len.get() + 1);
+        }
+    }
+
+    pub(crate) fn pop(&self) -> Option<Message> {
+        let first = NonNull::new(self.first.get())?;
+        // SAFETY: the queue owns its messages.
+        let next = unsafe { first.as_ref() }.next.get();
+        self.first.set(next);
+        if next.is_null() {
+            self.last.set(ptr::null_mut());
+        }
+        self.len.set(self.len.get() - 1);
+        Some(Message(first))
     }
 }
 
@@ -234,8 +342,9 @@ impl Inbox {
         unsafe { Chain::reversed(head) }
     }
 
-    /// The same in no order, whatever the number: for inboxes that are never closed.
-    pub(crate) fn take_unordered(&self) -> Chain {
+    /// Takes what is there, newest first, at the same cost for any number of messages. On an
+    /// inbox that is ever closed, only its owner may call this, as `take`.
+    pub(crate) fn take_newest_first(&self) -> Chain {
         if !self.has_mail() {
             return Chain::EMPTY;
         }

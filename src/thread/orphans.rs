@@ -1,36 +1,92 @@
-//! Messages whose thread has gone.
+//! Messages whose thread has ended, and what slots have given up.
 //!
-//! Releases are run by the next outermost drain of any thread; closures only by
-//! `quiesce` and `shutdown`, which ask for it, and never on the thread that took
-//! over the slot of the one they were meant for.
+//! Any outermost drain runs the releases. Only `quiesce` and `shutdown` run the closures, and
+//! never on the thread that took over the registry slot of the one they were sent to.
+//!
+//! 1. A message counts as *outstanding* from before it is pushed until after it has run, on
+//!    whichever thread and in however many parts: nobody who reads zero can have missed one.
+//! 2. Whoever runs orphans takes all of them out, as a pop would be ABA, and gives back what it
+//!    does not run. So no thread keeps any to itself.
+//! 3. References that slots have given up are *retired*: outstanding, but not ready to be
+//!    released. They are sealed into batches, and each batch becomes ready as one message.
 
-use super::inbox::{Chain, Inbox, Kind, Message};
+use super::inbox::{Chain, Inbox, Kind, Message, Node};
 use super::key::ThreadKey;
-use super::record::current_key;
+use super::record::own_key;
+use super::sighting::Sighting;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Counter, const_fn, global, local};
+use crate::sync::{Counter, boxed, const_fn, global, local, unbox};
 use std::cell::Cell;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+/// Batches that wait for the epoch at a time. Two keep it busy, as it takes two steps for each;
+/// more would only cost memory.
+const IN_FLIGHT: u64 = 2;
 
 pub(crate) struct Orphans {
     releases: Inbox,
     calls: Inbox,
-    /// Announced or adopted, and not yet done with.
+    retired: Inbox,
+    /// Releases and closures by rule 1.
     outstanding: AtomicUsize,
-    /// Announced, and not yet adopted: a hint that the epoch is worth getting on.
+    /// Releases that any drain may make now.
+    ready: Counter,
+    /// References that are retired; too low or high by those that are just being retired.
     deferred: Counter,
+    /// How many of them are not in a batch yet.
+    unsealed: Counter,
+    /// Batches that are on their way.
+    in_flight: Counter,
+    /// Goes on while releases are seen to wait for a drain.
+    waiting: Sighting,
 }
 
-/// A message that is counted already.
+/// References that become ready together.
 #[must_use]
-pub(crate) struct Announced(Message);
+pub(crate) struct Sealed {
+    batch: Message,
+    len: u64,
+}
+
+/// The body of a message of `Kind::Batch`.
+#[repr(C)]
+struct Batch {
+    node: Node,
+    chains: Vec<Chain>,
+}
+
+impl Batch {
+    fn boxed(chains: Vec<Chain>) -> Message {
+        let node = Node::new(Kind::Batch, ThreadKey::NOBODY, Self::run);
+        // SAFETY: just made; `chains` frees it; all that is in it may be sent.
+        unsafe { Message::from_raw(boxed(Self { node, chains }).cast()) }
+    }
+
+    fn chains(message: Message) -> Vec<Chain> {
+        debug_assert_eq!(message.kind(), Kind::Batch);
+        // SAFETY: only `boxed` makes messages of that kind; `Batch` is repr(C), head first.
+        unsafe { unbox(message.into_raw().cast::<Self>()) }.chains
+    }
+
+    unsafe fn run(_: NonNull<Node>) {
+        unreachable!("batches are taken apart")
+    }
+}
 
 global! {
     pub(crate) static ORPHANS: Orphans = Orphans::new();
 }
 
 local! {
-    /// Those that this thread is in the middle of.
+    /// Releases and closures among the orphans that this thread is in the middle of.
     static HERE: Cell<usize> = Cell::new(0);
+}
+
+local! {
+    /// Orphaned closures that this thread has taken out and not begun. In a thread-local, so that
+    /// a closure that quiesces runs those that were taken together with it.
+    static CALLS: Cell<Chain> = Cell::new(Chain::EMPTY);
 }
 
 impl Orphans {
@@ -39,121 +95,266 @@ impl Orphans {
             Self {
                 releases: Inbox::new(),
                 calls: Inbox::new(),
+                retired: Inbox::new(),
                 outstanding: AtomicUsize::new(0),
+                ready: Counter::new(),
                 deferred: Counter::new(),
+                unsealed: Counter::new(),
+                in_flight: Counter::new(),
+                waiting: Sighting::new(),
             }
         }
     }
 
+    /// Takes over a message whose thread has ended.
     pub(crate) fn adopt(&self, message: Message) {
         // Relaxed: counted before it can be taken, by the Release of the push and
         // the Acquire of the take. Model: orphans_quiesce.
-        self.outstanding.fetch_add(1, Ordering::Relaxed);
+        let weight = message.weight();
+        self.outstanding
+            .fetch_add(weight as usize, Ordering::Relaxed);
+        if !matches!(message.kind(), Kind::Call | Kind::Post) {
+            self.ready.add_shared(weight);
+        }
         self.put(message);
     }
 
-    /// `message` will come when the epoch lets it. From now on it is counted.
-    pub(crate) fn announce(&self, message: Message) -> Announced {
+    /// Takes over the release of what a slot has given up, to be made when the epoch allows.
+    /// Returns how many were waiting already.
+    pub(crate) fn retire(&self, release: Message) -> u64 {
         // Relaxed: as in `adopt`.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
-        self.deferred.add_shared(1);
-        Announced(message)
+        self.unsealed.add_shared(1);
+        let before = self.deferred.add_shared(1);
+        Self::push(&self.retired, release);
+        before
     }
 
-    pub(crate) fn adopt_announced(&self, Announced(message): Announced) {
-        self.deferred.subtract_shared(1);
-        self.put(message);
+    /// Puts what is retired into a batch, for the caller to defer until all who are pinned now
+    /// are so no more. `None` if there is nothing, or enough is on its way.
+    pub(crate) fn seal(&self) -> Option<Sealed> {
+        if !self.retired.has_mail() || self.in_flight.get() >= IN_FLIGHT {
+            return None;
+        }
+        // Before they are taken, so that `has_deferred` sees them in one place or the other.
+        self.in_flight.add_shared(1);
+        // One that is counted and not pushed yet makes this figure too large, and that of the next
+        // batch too small.
+        let len = self.unsealed.take();
+        let chain = self.retired.take_newest_first();
+        if chain.is_empty() {
+            self.unsealed.add_shared(len);
+            self.in_flight.subtract_shared(1);
+            return None;
+        }
+        let batch = Batch::boxed(vec![chain]);
+        Some(Sealed { batch, len })
     }
 
-    /// Whether anything was announced that has not come yet.
+    /// Makes a batch ready. Runs no foreign code: the epoch calls it in the middle of anything.
+    pub(crate) fn adopt_sealed(&self, sealed: Sealed) {
+        self.in_flight.subtract_shared(1);
+        self.deferred.subtract_shared(sealed.len);
+        self.ready.add_shared(sealed.len);
+        Self::push(&self.releases, sealed.batch);
+    }
+
+    /// Returns whether anything is retired and not ready.
+    // Not by the counts, which are off while somebody is between counting and pushing.
     #[inline]
     pub(crate) fn has_deferred(&self) -> bool {
-        self.deferred.get() != 0
+        self.retired.has_mail() || self.in_flight.get() != 0
     }
 
     fn put(&self, message: Message) {
         let to = match message.kind() {
             Kind::Release | Kind::Chain | Kind::Dead => &self.releases,
-            Kind::Call => &self.calls,
-            // Whoever gets these has pools, and its exit runs what its inbox has.
+            Kind::Call | Kind::Post => &self.calls,
+            // A thread that gets these has pools, and its exit runs what its inbox has.
             Kind::Home => unreachable!("what belongs to one thread is no orphan"),
+            Kind::Batch => unreachable!("batches are taken apart"),
         };
-        // Nobody sleeps by it.
+        Self::push(to, message);
+    }
+
+    fn push(to: &Inbox, message: Message) {
+        // No thread sleeps by it.
         let Ok(_) = to.push(message) else {
             unreachable!("the orphans are never closed")
         };
     }
 
-    /// Whether a drain should look here. One read of a line that hardly changes.
+    /// Returns whether a drain should look here. One read of a line that hardly changes.
     #[inline]
     pub(crate) fn has_releases(&self) -> bool {
         self.releases.has_mail()
     }
 
-    /// What releases come by.
+    /// How many releases any drain may make now.
+    pub(crate) fn ready(&self) -> usize {
+        // It goes below zero for a moment if a batch is taken while it is being counted.
+        usize::try_from(self.ready.get() as i64).unwrap_or(0)
+    }
+
+    /// The inbox of orphaned releases.
     pub(crate) fn releases(&self) -> &Inbox {
         &self.releases
     }
 
-    /// Hands every orphaned release to `run`.
-    pub(crate) fn run_releases(&self, run: impl FnMut(Message)) -> usize {
-        self.run(&self.releases, |_| false, run)
+    /// Looks at `now` whether releases wait. Returns for how long, once, if they were first seen
+    /// to do so `long` ago or earlier, and no drain has looked here since.
+    pub(crate) fn waiting_longer_than(&self, long: Duration, now: Duration) -> Option<Duration> {
+        if !self.has_releases() {
+            self.waiting.end();
+        } else if !self.waiting.goes_on() {
+            self.waiting.begin();
+        }
+        self.waiting.longer_than(long, now)
     }
 
-    /// Hands every orphaned closure to `run`, but for those that were meant for
-    /// the thread whose slot the caller has, perhaps only since the last of them ran.
-    pub(crate) fn run_calls(&self, run: impl FnMut(Message)) -> usize {
-        let is_successor = |of: ThreadKey| current_key().is_some_and(|me| me.index() == of.index());
-        self.run(&self.calls, is_successor, run)
+    /// Takes out the orphaned releases, at the same cost for any number of them.
+    pub(crate) fn claim(&self) -> Claim {
+        self.claimed(self.releases.take_newest_first())
     }
 
-    fn run(
-        &self,
-        from: &Inbox,
-        is_for_others: impl Fn(ThreadKey) -> bool,
-        mut run: impl FnMut(Message),
-    ) -> usize {
+    fn claimed(&self, chain: Chain) -> Claim {
+        self.waiting.end();
+        let others = Vec::new();
+        Claim { chain, others }
+    }
+
+    /// Hands every orphaned release that is there to `run`; returns how many.
+    pub(crate) fn run_releases(&self, mut run: impl FnMut(Message)) -> usize {
+        let mut claim = self.claimed(self.releases.take());
         let mut ran = 0;
-        for message in from.take() {
-            if is_for_others(message.target()) {
-                self.put(message);
-                continue;
-            }
-            self.run_one(message, &mut run);
+        while let Some(message) = claim.next() {
+            let weight = message.weight();
+            self.run_one(weight, || run(message));
+            self.ready.subtract_shared(weight);
             ran += 1;
         }
         ran
     }
 
-    /// Hands an orphan to `run` that was taken out.
-    pub(crate) fn run_one(&self, message: Message, run: impl FnOnce(Message)) {
-        HERE.with(|here| here.set(here.get() + 1));
-        run(message);
-        HERE.with(|here| here.set(here.get() - 1));
+    /// Hands every orphaned closure to `run`, but for those that were sent to a thread whose
+    /// registry slot the caller has taken over, even if it has ended since. Returns how many.
+    pub(crate) fn run_calls(&self, mut run: impl FnMut(Message)) -> usize {
+        let mut ran = 0;
+        let mut taken = false;
+        loop {
+            let next = CALLS.with(|calls| {
+                let mut chain = calls.replace(Chain::EMPTY);
+                if chain.is_empty() && !std::mem::replace(&mut taken, true) {
+                    chain = self.calls.take();
+                }
+                let next = chain.next();
+                calls.set(chain);
+                next
+            });
+            let Some(call) = next else {
+                return ran;
+            };
+            // Asked each time, as the one before may have been the thread's first use.
+            let target = call.target();
+            if own_key().is_some_and(|me| me.index() == target.index() && me != target) {
+                self.put(call);
+                continue;
+            }
+            self.run_one(1, || run(call));
+            ran += 1;
+        }
+    }
+
+    /// Calls `run`, which runs an orphan to its end.
+    fn run_one(&self, weight: u64, run: impl FnOnce()) {
+        here(run);
+        self.done(weight);
+    }
+
+    fn done(&self, n: u64) {
         // Release: pairs with the Acquire of `outstanding`, so that who sees
         // none left sees what was done. Model: orphans_quiesce.
-        self.outstanding.fetch_sub(1, Ordering::Release);
+        self.outstanding.fetch_sub(n as usize, Ordering::Release);
     }
 
-    /// Takes all orphaned releases out, to be given to [`Orphans::run_one`] or
-    /// [`Orphans::give_back`] one by one.
-    pub(crate) fn take_releases(&self) -> Chain {
-        self.releases.take_unordered()
+    /// Hands the next release of `claim` to `part`, which makes as many of its releases as it
+    /// likes and returns what is left of it. Returns whether there was one.
+    pub(crate) fn run_part(
+        &self,
+        claim: &mut Claim,
+        part: impl FnOnce(Message) -> Option<Message>,
+    ) -> bool {
+        let Some(message) = claim.next() else {
+            return false;
+        };
+        let before = message.weight();
+        let mut left = None;
+        here(|| left = part(message));
+        let after = left.as_ref().map_or(0, Message::weight);
+        self.ready.subtract_shared(before - after);
+        self.done(before - after);
+        if let Some(message) = left {
+            claim.chain.push_front(message);
+        }
+        true
     }
 
-    /// Takes back what was taken out.
-    pub(crate) fn give_back(&self, message: Message) {
-        self.put(message);
-    }
-
-    /// Orphans that are waiting or being run just now; not those that called this
-    /// function.
+    /// Orphans that wait or are being run, but for those that the caller is in the middle of.
     pub(crate) fn outstanding(&self) -> usize {
         self.all() - HERE.with(Cell::get)
     }
 
     fn all(&self) -> usize {
-        // Acquire: pairs with the Release in `run`. Model: orphans_quiesce.
+        // Acquire: pairs with the Release in `run_one`. Model: orphans_quiesce.
         self.outstanding.load(Ordering::Acquire)
+    }
+}
+
+/// Calls `run`, which runs an orphan. Of a pool that was handed over, one release is going on at a
+/// time; the others wait for it.
+fn here(run: impl FnOnce()) {
+    HERE.with(|here| here.set(here.get() + 1));
+    run();
+    HERE.with(|here| here.set(here.get() - 1));
+}
+
+/// Orphaned releases that the calling thread has taken out. Dropping it gives back what has not
+/// run.
+#[must_use]
+pub(crate) struct Claim {
+    chain: Chain,
+    others: Vec<Chain>,
+}
+
+impl Claim {
+    fn next(&mut self) -> Option<Message> {
+        loop {
+            match self.chain.next() {
+                Some(message) if message.kind() == Kind::Batch => {
+                    let rest = std::mem::replace(&mut self.chain, Chain::EMPTY);
+                    self.others.push(rest);
+                    self.others.extend(Batch::chains(message));
+                }
+                Some(message) => return Some(message),
+                None => self.chain = self.others.pop()?,
+            }
+        }
+    }
+
+    /// Returns whether nothing is left to run.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chain.is_empty() && self.others.iter().all(Chain::is_empty)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if !self.is_empty() {
+            // As one message, whatever the number.
+            let mut chains = std::mem::take(&mut self.others);
+            chains.push(std::mem::replace(&mut self.chain, Chain::EMPTY));
+            chains.retain(|chain| !chain.is_empty());
+            Orphans::push(&ORPHANS.releases, Batch::boxed(chains));
+        }
     }
 }

@@ -1,13 +1,12 @@
 //! What others may know of a thread, and the way to one's own record.
 
 use super::bell::Bell;
-use super::inbox::{Inbox, Message, Sent};
+use super::counted::CountedInbox;
+use super::inbox::{Chain, Message, Sent};
 use super::key::ThreadKey;
-use super::pinned::Pinned;
 use super::registry::REGISTRY;
 use crate::sync::thread::{ThreadId, current_id, current_name};
 use crate::sync::{Counter, at_thread_exit, lazy, local};
-use crossbeam_utils::CachePadded;
 use dashmap::DashMap;
 use std::cell::Cell;
 use std::ptr;
@@ -17,20 +16,25 @@ use std::sync::Arc;
 /// it; its inbox is closed when the thread ends.
 pub(crate) struct Record {
     key: ThreadKey,
-    id: ThreadId,
+    /// `None` if std does not know the thread any more: see [`current_id`].
+    id: Option<ThreadId>,
     name: Option<Box<str>>,
-    /// On a cache line of its own: others write it.
-    pub(crate) inbox: CachePadded<Inbox>,
+    /// What others have sent to be released here, and objects that have come home.
+    pub(crate) releases: CountedInbox,
+    /// Closures that were posted. Apart from the releases, so that those who run closures do not
+    /// have to look for them among a million releases.
+    pub(crate) calls: CountedInbox,
     /// How to wake it, if it sleeps in a loop.
     pub(crate) bell: Bell,
     /// How many releases that were sent may wait to be made.
     bound: Option<u64>,
-    /// How many do, if there is a bound.
-    waiting: CachePadded<Counter>,
     pub(crate) tally: Tally,
-    /// Whether the thread holds the epoch up.
-    pub(crate) pinned: Pinned,
+    /// The number of posted closures at which the next event is due; 0 stands for the first.
+    posts_mark: Counter,
 }
+
+/// Posted closures that wait for a thread and are worth an event.
+const POSTS_WATERMARK: u64 = 10_000;
 
 /// What a thread has done; written by that thread alone.
 #[derive(Debug, Default)]
@@ -46,13 +50,21 @@ impl Record {
             key,
             id: current_id(),
             name: current_name(),
-            inbox: CachePadded::new(Inbox::new()),
+            releases: CountedInbox::new(),
+            calls: CountedInbox::new(),
             bell: Bell::new(),
             bound: None,
-            waiting: CachePadded::new(Counter::new()),
             tally: Tally::default(),
-            pinned: Pinned::default(),
+            posts_mark: Counter::new(),
         }
+    }
+
+    /// A record of a thread that takes no messages.
+    fn closed(key: ThreadKey) -> Self {
+        let record = Self::new(key);
+        let none = [&record.calls, &record.releases].map(|inbox| inbox.inbox().close());
+        debug_assert!(none.iter().all(Chain::is_empty));
+        record
     }
 
     pub(crate) fn key(&self) -> ThreadKey {
@@ -63,46 +75,85 @@ impl Record {
         self.name.as_deref()
     }
 
-    /// Sends the thread a message, and wakes it if it sleeps; or gives it back if the
-    /// thread has gone.
+    /// Returns whether nothing can be sent to the thread any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.calls.inbox().is_closed()
+    }
+
+    /// Returns whether it is to be reported that `n` posted closures wait: beyond the watermark, and
+    /// again at each doubling.
+    pub(super) fn posts_are_worth_an_event(&self, n: u64) -> bool {
+        if n < POSTS_WATERMARK {
+            if n < POSTS_WATERMARK / 2 && self.posts_mark.get() != 0 {
+                self.posts_mark.set(0);
+            }
+            return false;
+        }
+        let mark = self.posts_mark.get();
+        n >= mark && self.posts_mark.replace_if(mark, n.saturating_mul(2))
+    }
+
+    /// Sends the thread something to release, and wakes it if it sleeps; or gives it back if the
+    /// thread has ended.
     pub(crate) fn send(&self, message: Message) -> Result<(), Message> {
-        if self.inbox.push(message)? == Sent::Ring {
+        self.releases.announce(message.weight());
+        self.send_admitted(message)
+    }
+
+    /// Sends what was [admitted](Self::admit) by its weight.
+    pub(crate) fn send_admitted(&self, message: Message) -> Result<(), Message> {
+        if self.releases.push(message)? == Sent::Ring {
             self.bell.ring();
         }
         Ok(())
     }
 
-    /// Whether `n` more releases may be sent, which then count as waiting until
-    /// [`done`](Self::done): if fewer than the bound wait. If not, the caller is to
-    /// release by itself.
+    /// Returns whether `n` more releases may be sent; then they count as waiting. If the bound is
+    /// reached, the caller is to release by itself.
     pub(crate) fn admit(&self, n: u64) -> bool {
-        let Some(bound) = self.bound else {
-            return true;
-        };
-        if self.waiting.add_shared(n) < bound {
-            return true;
+        let waiting = self.releases.announce(n);
+        let admitted = self.bound.is_none_or(|bound| waiting < bound);
+        if !admitted {
+            self.releases.retract(n);
         }
-        self.waiting.subtract_shared(n);
-        false
+        admitted
     }
 
-    /// `n` more wait, whether there is room or not.
-    pub(crate) fn adopt(&self, n: u64) {
-        if self.bound.is_some() {
-            self.waiting.add_shared(n);
-        }
+    /// How many messages have been sent here and have run here so far, by their weight: if that does
+    /// not change, nothing has come or run.
+    pub(crate) fn moved(&self) -> u64 {
+        self.releases.moved().wrapping_add(self.calls.moved())
     }
 
-    /// How many wait, if there is a bound.
+    /// How many releases and closures have been sent here and have not run.
     pub(crate) fn waiting(&self) -> u64 {
-        self.waiting.get()
+        self.releases.waiting() + self.calls.waiting()
     }
 
-    /// `n` releases that were admitted have been made, or have found the thread gone.
-    pub(crate) fn done(&self, n: u64) {
-        if self.bound.is_some() {
-            self.waiting.subtract_shared(n);
+    /// How many releases wait, if there is a bound.
+    pub(crate) fn waiting_of_bound(&self) -> u64 {
+        self.bound.map_or(0, |_| self.releases.waiting())
+    }
+
+    /// Has the next message wake the thread; releases only if it can make them where it is. Not if
+    /// one is there already, or the thread takes none any more; returns whether it will.
+    pub(crate) fn arm(&self, for_releases: bool) -> bool {
+        // Another loop of the thread, which this one is inside of or was, may have done it.
+        self.disarm();
+        if !self.calls.inbox().arm() {
+            return false;
         }
+        let armed = !for_releases || self.releases.inbox().arm();
+        if !armed {
+            self.calls.inbox().disarm();
+        }
+        armed
+    }
+
+    /// The thread is awake: messages need not wake it any more.
+    pub(crate) fn disarm(&self) {
+        self.calls.inbox().disarm();
+        self.releases.inbox().disarm();
     }
 
     /// Name and key, for messages.
@@ -144,8 +195,8 @@ struct Current {
     gone: Cell<bool>,
     /// What keeps `record` alive; boxed by hand.
     owner: Cell<*mut Arc<Record>>,
-    /// What the rooms above want done at exit: first, and last.
-    hooks: [Cell<Option<Hook>>; 2],
+    /// What the rooms above want done at exit, in this order: that of loops, of pools, of memory.
+    hooks: [Cell<Option<Hook>>; 3],
     /// Stays after the exit, as long as the thread can run anything.
     key: Cell<ThreadKey>,
 }
@@ -155,13 +206,14 @@ local! {
         record: Cell::new(ptr::null()),
         gone: Cell::new(false),
         owner: Cell::new(ptr::null_mut()),
-        hooks: [const { Cell::new(None) }; 2],
+        hooks: [const { Cell::new(None) }; 3],
         key: Cell::new(ThreadKey::NOBODY),
     };
 }
 
 /// The calling thread's record; entered into the registry at the first call.
-/// `None` once the thread has exited.
+/// `None` once the thread has exited, or if the first call comes after all that could notice
+/// its exit.
 pub(crate) fn current() -> Option<Arc<Record>> {
     CURRENT.with(|c| {
         if c.record.get().is_null() {
@@ -169,6 +221,9 @@ pub(crate) fn current() -> Option<Arc<Record>> {
                 return None;
             }
             enter(c, None);
+            if c.gone.get() {
+                return None;
+            }
         }
         // SAFETY: set by `enter`; freed by `depart`, which takes `record` away.
         Some(unsafe { &*c.owner.get() }.clone())
@@ -192,10 +247,16 @@ pub(crate) fn current_key() -> Option<ThreadKey> {
     })
 }
 
-/// Whether `key` is the calling thread's; after its exit, too.
+/// Returns whether `key` is the calling thread's; after its exit, too.
 #[inline]
 pub(crate) fn is_mine(key: ThreadKey) -> bool {
     CURRENT.with(|c| c.key.get() == key)
+}
+
+/// The calling thread's key, if it has ever been entered; after its exit, too.
+pub(crate) fn own_key() -> Option<ThreadKey> {
+    let key = CURRENT.with(|c| c.key.get());
+    (key != ThreadKey::NOBODY).then_some(key)
 }
 
 /// The calling thread's record; after its exit, one by the same key that takes no
@@ -208,30 +269,37 @@ pub(crate) fn current_or_closed() -> Arc<Record> {
             ThreadKey::NOBODY,
             "a thread is entered before it exits"
         );
-        let record = Record::new(key);
-        let none = record.inbox.close().next();
-        debug_assert!(none.is_none());
-        Arc::new(record)
+        Arc::new(Record::closed(key))
     })
 }
 
 /// Name and key of the calling thread, for messages.
 pub(crate) fn current_label() -> String {
-    let key = current_key().map_or_else(|| "without a key".to_owned(), |key| key.to_string());
-    match current_name() {
-        Some(name) => format!("{name} ({key})"),
-        None => key,
-    }
+    CURRENT.with(|c| {
+        // SAFETY: kept alive by `owner`.
+        if let Some(record) = unsafe { c.record.get().as_ref() } {
+            return record.label();
+        }
+        match current_name() {
+            Some(name) => format!("{name} (without a key)"),
+            None => "without a key".to_owned(),
+        }
+    })
+}
+
+/// Has `hook` called when this thread exits, before those that are set by the functions below.
+pub(crate) fn set_first_exit_hook(hook: Hook) {
+    CURRENT.with(|c| c.hooks[0].set(Some(hook)));
 }
 
 /// Has `hook` called when this thread exits, before its record is retired.
 pub(crate) fn set_exit_hook(hook: Hook) {
-    CURRENT.with(|c| c.hooks[0].set(Some(hook)));
+    CURRENT.with(|c| c.hooks[1].set(Some(hook)));
 }
 
-/// The same, after that one.
+/// Has `hook` called when this thread exits, after all others.
 pub(crate) fn set_last_exit_hook(hook: Hook) {
-    CURRENT.with(|c| c.hooks[1].set(Some(hook)));
+    CURRENT.with(|c| c.hooks[2].set(Some(hook)));
 }
 
 /// Enters the calling thread, if it has not been, with a bound to the releases that
@@ -250,14 +318,27 @@ fn enter(c: &Current, bound: Option<u64>) {
         bound,
         ..Record::new(key)
     };
+    let Some(id) = current_id() else {
+        return enter_closed(c);
+    };
     let record = REGISTRY.claim(|key| Arc::new(make(key)));
-    BY_ID.insert(record.id, record.key);
+    BY_ID.insert(id, record.key);
     c.key.set(record.key);
     // `record` last: who finds it takes it for granted that `owner` is there.
     let at = Arc::as_ptr(&record);
     c.owner.set(Box::into_raw(Box::new(record)));
     c.record.set(at);
     at_thread_exit(super::exit::thread_exit);
+}
+
+/// Gives the calling thread a key, and has it exit at once: for a first use so late in a
+/// thread's end that its exit might not be noticed. Nobody can send it anything, or wait for it.
+#[cold]
+fn enter_closed(c: &Current) {
+    let record = REGISTRY.claim(|key| Arc::new(Record::closed(key)));
+    c.key.set(record.key);
+    c.gone.set(true);
+    REGISTRY.leave(record.key);
 }
 
 /// What `thread_exit` does first: the record, if there is one.
@@ -282,7 +363,9 @@ pub(super) fn next_hook() -> Option<Hook> {
 
 /// The last step of a thread's exit: nothing finds it any more.
 pub(super) fn depart(record: &Record) {
-    BY_ID.remove(&record.id);
+    if let Some(id) = record.id {
+        BY_ID.remove(&id);
+    }
     DEPARTED.created.add_shared(record.tally.created.take());
     DEPARTED.destroyed.add_shared(record.tally.destroyed.take());
     DEPARTED

@@ -6,6 +6,12 @@
 //! wait-free: announce yourself, look, leave. A leaving thread does not wait for
 //! readers; it is the *next* thread that takes a slot only while nobody reads
 //! it, and then drops the record that the last one left there.
+//!
+//! Free slots are in a list (Treiber's stack), so that a thread that enters looks at no
+//! others: it takes the newest free slot, or has the table grow if there is none. The head of
+//! the list is one word, with a tag that each push increments: so a pop that was overtaken by
+//! others, and finds the slot that it saw back on top, fails and looks again (the ABA problem).
+//! It would go wrong only if exactly 2^32 threads left in between.
 
 use super::key::ThreadKey;
 use super::record::Record;
@@ -34,12 +40,28 @@ struct Slot {
     /// phase `LIVE`.
     record: UnsafeCell<Option<Arc<Record>>>,
     witness: Witness,
+    /// The next free slot, as in the head of the list; means nothing unless this one is in
+    /// the list.
+    next: AtomicU64,
 }
 
 pub(crate) struct Registry {
     buckets: [AtomicPtr<Slot>; BUCKETS],
     /// Slots ever handed out.
     len: AtomicUsize,
+    /// The list of free slots: a tag, and the index of the newest plus 1, or 0 if there is
+    /// none.
+    free: AtomicU64,
+}
+
+const INDEX: u64 = (1 << 32) - 1;
+const TAG: u64 = 1 << 32;
+
+/// A slot that its thread has claimed.
+struct Claimed<'r> {
+    index: usize,
+    slot: &'r Slot,
+    state: u64,
 }
 
 // SAFETY: slots are shared by the protocol above; what they hold, `Arc<Record>`,
@@ -73,6 +95,7 @@ impl Registry {
         Self {
             buckets: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             len: AtomicUsize::new(0),
+            free: AtomicU64::new(0),
         }
     }
 
@@ -89,12 +112,13 @@ impl Registry {
         Some(unsafe { &*slots.add(place) })
     }
 
-    /// Hands out one more slot, with the bucket that it is in.
+    /// Hands out one more slot, with the bucket that it is in: to the caller alone, as it is
+    /// not in the list of free slots.
     ///
     /// # Panics
     /// When more threads live at once than the table can hold (two thousand
     /// million).
-    fn grow(&self) {
+    fn grow(&self) -> usize {
         // Relaxed: the index only says where to look; buckets and slots
         // synchronise by themselves.
         let index = self.len.fetch_add(1, Ordering::Relaxed);
@@ -104,7 +128,7 @@ impl Registry {
             "too many threads at once for the registry"
         );
         if !self.buckets[bucket].load(Ordering::Relaxed).is_null() {
-            return;
+            return index;
         }
         let slots = new_bucket(bucket);
         // Release: pairs with the Acquire in `slot`. Model: registry_iterate.
@@ -118,11 +142,12 @@ impl Registry {
             // SAFETY: nobody else has seen it.
             unsafe { free_bucket(slots, bucket) };
         }
+        index
     }
 
     /// Enters a thread; `make` is given its key.
     pub(crate) fn claim(&self, make: impl FnOnce(ThreadKey) -> Arc<Record>) -> Arc<Record> {
-        let (index, slot, state) = self.claim_slot();
+        let Claimed { index, slot, state } = self.claim_slot();
         let record = make(ThreadKey::new(index as u32, generation(state)));
         slot.witness.write();
         // SAFETY: in phase CLAIMING, claimed with no reader there, the record is
@@ -136,43 +161,111 @@ impl Registry {
         record
     }
 
-    fn claim_slot(&self) -> (usize, &Slot, u64) {
-        loop {
-            let len = self.len.load(Ordering::Relaxed);
-            for index in 0..len {
-                let Some(slot) = self.slot(index) else {
-                    continue;
-                };
-                // Relaxed: the exchange decides.
-                let state = slot.state.load(Ordering::Relaxed);
-                let last = generation(state) == u32::MAX;
-                if state & (PHASE | READERS) != FREE || last {
-                    continue;
-                }
-                let claimed = state + GENERATION + CLAIMING;
-                // Acquire: pairs with the Release of the last reader's leaving (and
-                // of the claimant before us), so that replacing the record comes
-                // after their use of it. Model: registry_lookup_reuse.
-                if slot
-                    .state
-                    .compare_exchange(state, claimed, Ordering::Acquire, Ordering::Relaxed)
-                    .is_ok()
-                {
-                    return (index, slot, claimed);
-                }
+    /// Claims the newest free slot that nobody reads, or a new one.
+    fn claim_slot(&self) -> Claimed<'_> {
+        // No memory is allocated unless a free slot is being read.
+        let mut being_read = Vec::new();
+        let claimed = loop {
+            let Some(index) = self.pop_free() else {
+                let index = self.grow();
+                break self.try_claim(index).expect("nobody else knows a new slot");
+            };
+            match self.try_claim(index) {
+                Some(claimed) => break claimed,
+                None => being_read.push(index),
             }
-            self.grow();
+        };
+        for index in being_read {
+            self.push_free(index);
+        }
+        claimed
+    }
+
+    /// Claims a slot that is not in the list, and that no thread has; `None` if it is being
+    /// read.
+    fn try_claim(&self, index: usize) -> Option<Claimed<'_>> {
+        let slot = self.slot(index)?;
+        // Relaxed: the exchange decides.
+        let state = slot.state.load(Ordering::Relaxed);
+        debug_assert_eq!(state & PHASE, FREE);
+        if state & READERS != 0 {
+            return None;
+        }
+        let claimed = state + GENERATION + CLAIMING;
+        // Acquire: pairs with the Release of the last reader's leaving (and
+        // of the claimant before us), so that replacing the record comes
+        // after their use of it. Model: registry_lookup_reuse.
+        slot.state
+            .compare_exchange(state, claimed, Ordering::Acquire, Ordering::Relaxed)
+            .ok()?;
+        Some(Claimed {
+            index,
+            slot,
+            state: claimed,
+        })
+    }
+
+    /// Puts a free slot, which is not in the list, on top of it.
+    fn push_free(&self, index: usize) {
+        let slot = self.slot(index).expect("a slot stays where it is");
+        // Relaxed: the exchange fails if it is no longer so.
+        let mut head = self.free.load(Ordering::Relaxed);
+        loop {
+            // Relaxed: published by the exchange.
+            slot.next.store(head & INDEX, Ordering::Relaxed);
+            let new = (head & !INDEX).wrapping_add(TAG) | (index as u64 + 1);
+            // Release: pairs with the Acquire in `pop_free`, so that `next` is seen, and that
+            // the slot is free. Model: registry_free_list.
+            match self
+                .free
+                .compare_exchange(head, new, Ordering::Release, Ordering::Relaxed)
+            {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// Takes the newest free slot off the list.
+    fn pop_free(&self) -> Option<usize> {
+        loop {
+            // Acquire: pairs with the Release in `push_free`; pops in between continue its
+            // release sequence. Model: registry_free_list.
+            let head = self.free.load(Ordering::Acquire);
+            let index = ((head & INDEX) as usize).checked_sub(1)?;
+            let slot = self.slot(index)?;
+            // Relaxed: what was pushed with the tag in `head` is seen; if it has changed
+            // since, so has the tag.
+            let next = slot.next.load(Ordering::Relaxed);
+            // Relaxed: publishes nothing; the tag stays.
+            if self
+                .free
+                .compare_exchange(
+                    head,
+                    head & !INDEX | next,
+                    Ordering::Relaxed,
+                    Ordering::Relaxed,
+                )
+                .is_ok()
+            {
+                return Some(index);
+            }
         }
     }
 
     /// The thread of this key has left. Its record stays where it is until the
     /// slot's next thread comes.
     pub(crate) fn leave(&self, key: ThreadKey) {
-        let slot = self.slot(key.index() as usize);
+        let index = key.index() as usize;
+        let slot = self.slot(index);
         let slot = slot.expect("a thread leaves the slot that it claimed");
         // Relaxed: the leaving thread has not touched the record's place since it
         // published it, and this stays in that publication's release sequence.
         slot.state.fetch_sub(LIVE, Ordering::Relaxed);
+        // A slot whose generations are used up is never used again.
+        if key.generation() != u32::MAX {
+            self.push_free(index);
+        }
     }
 
     /// The record of a living thread. Wait-free.
@@ -193,6 +286,13 @@ impl Registry {
         // Model: registry_lookup_reuse.
         slot.state.fetch_sub(READER, Ordering::Release);
         found
+    }
+
+    /// How many slots there are.
+    #[cfg(all(loom, feature = "loom"))]
+    pub(crate) fn slots(&self) -> usize {
+        // Relaxed: for models that have joined all threads.
+        self.len.load(Ordering::Relaxed)
     }
 
     /// The records of all threads that live just now, by slot.
@@ -226,6 +326,7 @@ fn new_bucket(bucket: usize) -> *mut Slot {
             state: AtomicU64::new(FREE),
             record: UnsafeCell::new(None),
             witness: Witness::new(),
+            next: AtomicU64::new(0),
         };
         // SAFETY: within the fresh allocation.
         unsafe { slots.add(i).write(slot) };
@@ -240,6 +341,7 @@ unsafe fn free_bucket(slots: *mut Slot, bucket: usize) {
         // SAFETY: by the caller's promise.
         let slot = unsafe { &mut *slots.add(i) };
         slot.state.freed();
+        slot.next.freed();
         // SAFETY: as above; each slot once.
         unsafe { ptr::drop_in_place(slot) };
     }
@@ -264,6 +366,7 @@ impl Drop for Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sync::thread::spawn;
 
     #[test]
     fn slots_are_located_without_gaps() {
@@ -312,6 +415,90 @@ mod tests {
         }
         state.fetch_sub(3 * READER, Ordering::Relaxed);
         assert_eq!(claim(), ThreadKey::new(0, 2));
+    }
+
+    /// Slots ever handed out.
+    fn len(registry: &Registry) -> usize {
+        registry.len.load(Ordering::Relaxed)
+    }
+
+    /// The free slots, newest first.
+    fn free(registry: &Registry) -> Vec<usize> {
+        let mut at = registry.free.load(Ordering::Relaxed) & INDEX;
+        std::iter::from_fn(|| {
+            let index = (at as usize).checked_sub(1)?;
+            at = registry.slot(index).unwrap().next.load(Ordering::Relaxed);
+            Some(index)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn free_slots_are_taken_newest_first_and_none_is_lost() {
+        let registry = Registry::new();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();
+        let keys: Vec<_> = (0..6).map(|_| claim()).collect();
+        assert_eq!((len(&registry), free(&registry)), (6, vec![]));
+        for at in [3, 0, 5] {
+            registry.leave(keys[at]);
+        }
+        assert_eq!(free(&registry), [5, 0, 3]);
+        // One that is being read stays in the list.
+        let state = &registry.slot(5).unwrap().state;
+        state.fetch_add(READER, Ordering::Relaxed);
+        assert_eq!([claim().index(), claim().index()], [0, 3]);
+        assert_eq!(free(&registry), [5]);
+        assert_eq!(claim().index(), 6, "there is no other");
+        assert_eq!(free(&registry), [5]);
+        state.fetch_sub(READER, Ordering::Relaxed);
+        assert_eq!(claim().index(), 5);
+        assert_eq!((len(&registry), free(&registry)), (7, vec![]));
+    }
+
+    #[test]
+    fn every_push_has_another_tag() {
+        let registry = Registry::new();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();
+        let mut heads = std::collections::HashSet::new();
+        for _ in 0..100 {
+            registry.leave(claim());
+            assert!(heads.insert(registry.free.load(Ordering::Relaxed)));
+        }
+        // The last tag is followed by the first.
+        let index = registry.free.load(Ordering::Relaxed) & INDEX;
+        registry.free.store(!INDEX | index, Ordering::Relaxed);
+        registry.leave(claim());
+        assert_eq!(registry.free.load(Ordering::Relaxed), 1);
+        assert_eq!(claim().index(), 0);
+        assert_eq!((len(&registry), free(&registry)), (1, vec![]));
+    }
+
+    #[test]
+    fn threads_that_come_and_go_at_once_share_few_slots() {
+        const THREADS: usize = 4;
+        const ROUNDS: usize = if cfg!(miri) { 50 } else { 20_000 };
+        let registry = Arc::new(Registry::new());
+        let come_and_go = |registry: Arc<Registry>| {
+            for _ in 0..ROUNDS {
+                let key = registry.claim(|key| Arc::new(Record::new(key))).key();
+                assert_eq!(registry.get(key).map(|record| record.key()), Some(key));
+                registry.leave(key);
+                registry.get(key);
+            }
+        };
+        let threads = [(); THREADS].map(|()| {
+            let registry = registry.clone();
+            spawn("comes and goes", move || come_and_go(registry)).unwrap()
+        });
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+        // A slot that has been left, and is not in the list yet, may cost one more; so may one
+        // that another thread reads.
+        assert!(len(&registry) <= 3 * THREADS, "{}", len(&registry));
+        let mut free = free(&registry);
+        free.sort_unstable();
+        assert!(free.into_iter().eq(0..len(&registry)), "none is lost");
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn live(blocks: &BlockAllocator) -> (u64, u64, u64) {
 #[test]
 fn every_size_gets_the_smallest_block_that_holds_it() {
     let blocks = BlockAllocator::new();
-    let mut smallest = 0;
+    let mut smallest = 1;
     for size in SIZES {
         let all = smallest..=size;
         for asked in all.step_by(if cfg!(miri) { 40 } else { 1 }) {
@@ -120,7 +120,7 @@ fn what_is_large_or_over_aligned_is_counted_and_no_block() {
         .step_by(if cfg!(miri) { 4 } else { 1 })
         .map(|shift| 1 << shift)
     {
-        for size in [0, 1, 24, 640, 641, if cfg!(miri) { 642 } else { 70_000 }] {
+        for size in [1, 24, 640, 641, if cfg!(miri) { 642 } else { 70_000 }] {
             held.push(Filled::new(&blocks, layout(size, align), align as u8));
             if size > 640 || align > 16 {
                 large += 1;
@@ -134,6 +134,19 @@ fn what_is_large_or_over_aligned_is_counted_and_no_block() {
     held.into_iter().for_each(|memory| memory.free(&blocks));
     let stats = blocks.stats();
     assert_eq!((stats.live_blocks, stats.large), (0, large));
+}
+
+#[test]
+fn what_has_no_size_takes_no_memory() {
+    let blocks = BlockAllocator::builder().hard_cap(0).build();
+    for align in (0..=12).map(|shift| 1 << shift) {
+        let nothing = Filled::new(&blocks, layout(0, align), 1);
+        assert!(nothing.at.addr().get() >= align, "dangling, and not null");
+        nothing.free(&blocks);
+        // SAFETY: any pointer will do.
+        unsafe { blocks.dealloc(NonNull::dangling(), layout(0, align)) };
+    }
+    assert_eq!(blocks.stats(), Default::default(), "and is not counted");
 }
 
 #[test]

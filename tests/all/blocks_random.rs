@@ -51,7 +51,7 @@ fn cases(cases: u32) -> ProptestConfig {
 /// What the model thinks of memory of this layout: whether it is a block, and how large.
 fn block_of(size: usize, shift: u32) -> Option<u64> {
     let block = SIZES.iter().find(|block| **block >= size)?;
-    (shift <= 4).then_some(*block as u64)
+    (size > 0 && shift <= 4).then_some(*block as u64)
 }
 
 #[derive(Default)]
@@ -89,7 +89,7 @@ fn run<'p>(
                 ));
                 model.blocks = model.blocks.wrapping_add(u64::from(block.is_some()));
                 model.bytes = model.bytes.wrapping_add(block.unwrap_or(0));
-                model.large += u64::from(block.is_none());
+                model.large += u64::from(size > 0 && block.is_none());
             }
             Op::Free(n) if !own.is_empty() => free(own.swap_remove(n % own.len())),
             Op::Share(n) if !own.is_empty() => {

@@ -163,10 +163,14 @@ fn of_what_is_told() {
         _ => None,
     };
     let _: fn(Option<Hook>) -> Option<Hook> = event::set_hook;
-    let _: Hook = |_: &Event| ();
+    let _: Hook = Box::new(|_: &Event| ());
+    let told = String::new();
+    let _: Hook = Box::new(move |e: &Event| assert_ne!(e.to_string(), told));
     let _ = |e: Event| -> (EventKind, String, Option<String>, usize) {
         let _: Option<&'static str> = e.type_name;
         let _: Option<String> = e.message;
+        let _: (Vec<(&'static str, usize)>, usize, usize) = (e.types, e.sampled, e.occurrences);
+        let _: Option<String> = e.manager;
         (e.kind, e.thread, e.pool, e.count)
     };
 }

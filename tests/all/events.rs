@@ -1,9 +1,15 @@
-//! Where events go.
+//! Where events go, and how often.
 
 use crate::support::{child, panic_of};
 use releasepool::event::{self, Event, EventKind};
-use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
+use releasepool::{
+    AutoreleasePool, FrameConfig, FrameLoop, HomeRef, PoolManager, Ref, autorelease,
+};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+use std::time::Duration;
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
@@ -28,7 +34,7 @@ fn events_go_to_standard_error_one_line_each() {
         "{}",
         child.stderr
     );
-    assert!(lines[1].contains("1 guard pools open"), "{}", child.stderr);
+    assert!(lines[1].contains("1 guard pool open"), "{}", child.stderr);
     assert_eq!(lines.len(), 2, "{}", child.stderr);
 }
 
@@ -44,18 +50,24 @@ fn hook_is_set_replaced_and_taken_away() {
     fn second(_: &Event) {
         SECOND.fetch_add(1, Ordering::Relaxed);
         // It may set another from within.
-        assert!(event::set_hook(Some(first)).is_some());
+        assert!(event::set_hook(Some(Box::new(first))).is_some());
     }
     let stray = || PoolManager::new().autorelease(Ref::new(0));
     let child = child!(|| {
-        assert!(event::set_hook(Some(first)).is_none());
+        assert!(event::set_hook(Some(Box::new(first))).is_none());
         stray();
-        let before = event::set_hook(Some(second)).unwrap();
-        assert!(std::ptr::fn_addr_eq(before, first as event::Hook));
+        let before = event::set_hook(Some(Box::new(second))).unwrap();
         stray();
         stray();
         assert_eq!(FIRST.load(Ordering::Relaxed), 2);
         assert_eq!(SECOND.load(Ordering::Relaxed), 1);
+        assert!(event::set_hook(Some(before)).is_some());
+        stray();
+        assert_eq!(
+            FIRST.load(Ordering::Relaxed),
+            3,
+            "what came back is as good"
+        );
         assert!(event::set_hook(None).is_some());
         assert!(event::set_hook(None).is_none());
         eprintln!("by default from here");
@@ -68,6 +80,333 @@ fn hook_is_set_replaced_and_taken_away() {
         cfg!(feature = "tracing") || after.contains("releasepool: "),
         "{after}"
     );
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn hook_may_capture_and_is_dropped_by_who_takes_it_away() {
+    let child = child!(|| {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let inner = told.clone();
+        event::set_hook(Some(Box::new(move |event| {
+            inner.lock().unwrap().push(event.type_name.unwrap());
+        })));
+        struct Captured;
+        autorelease(Ref::new(Captured));
+        assert_eq!(Arc::strong_count(&told), 2);
+        assert!(told.lock().unwrap()[0].ends_with("Captured"));
+        drop(event::set_hook(None));
+        assert_eq!(Arc::strong_count(&told), 1);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn hook_may_cause_events_and_set_hooks() {
+    let child = child!(|| {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let inner = told.clone();
+        let last = told.clone();
+        struct Outer;
+        struct Inner;
+        struct Last;
+        let last = move |event: &Event| last.lock().unwrap().push(event.type_name.unwrap());
+        let last = Mutex::new(Some(last));
+        event::set_hook(Some(Box::new(move |event| {
+            inner.lock().unwrap().push(event.type_name.unwrap());
+            autorelease(Ref::new(Inner));
+            if let Some(last) = last.lock().unwrap().take() {
+                drop(event::set_hook(Some(Box::new(last))));
+            }
+        })));
+        autorelease(Ref::new(Outer));
+        autorelease(Ref::new(Last));
+        let told = told.lock().unwrap();
+        let names: Vec<_> = told.iter().map(|name| name.rsplit("::").next()).collect();
+        assert_eq!(names, [Some("Outer"), Some("Inner"), Some("Last")]);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn hook_that_is_taken_away_while_a_thread_runs_it_goes_on_and_its_panics_are_swallowed() {
+    struct Loud(Arc<AtomicU32>);
+    impl Drop for Loud {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            panic!("on purpose, by the destructor");
+        }
+    }
+    let child = child!(|| {
+        let (step, dropped) = (Barrier::new(2), Arc::new(AtomicU32::new(0)));
+        let step = Arc::new(step);
+        let (inner, loud) = (step.clone(), Loud(dropped.clone()));
+        event::set_hook(Some(Box::new(move |_| {
+            inner.wait(); // runs
+            inner.wait(); // has been taken away
+            assert_eq!(loud.0.load(Ordering::Relaxed), 0);
+            panic!("on purpose, by the hook");
+        })));
+        let runner = thread::spawn(|| {
+            struct Slow;
+            autorelease(Ref::new(Slow));
+            PoolManager::global().drain_root()
+        });
+        step.wait();
+        drop(event::set_hook(None));
+        assert_eq!(
+            dropped.load(Ordering::Relaxed),
+            0,
+            "the other thread has it"
+        );
+        step.wait();
+        assert_eq!(runner.join().unwrap(), 1, "no panic got out");
+        assert_eq!(dropped.load(Ordering::Relaxed), 1);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn hook_that_comes_back_while_a_thread_runs_it_can_be_set_again() {
+    let child = child!(|| {
+        let step = Arc::new(Barrier::new(2));
+        let calls = Arc::new(AtomicU32::new(0));
+        let (inner, counter) = (step.clone(), calls.clone());
+        event::set_hook(Some(Box::new(move |_| {
+            if counter.fetch_add(1, Ordering::Relaxed) == 0 {
+                inner.wait(); // runs
+                inner.wait(); // has been set again
+            }
+        })));
+        let stray = || PoolManager::new().autorelease(Ref::new(0));
+        let runner = thread::spawn(stray);
+        step.wait();
+        let running = event::set_hook(None).unwrap();
+        event::set_hook(Some(running));
+        stray();
+        step.wait();
+        runner.join().unwrap();
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
+        drop(event::set_hook(None));
+        assert_eq!(Arc::strong_count(&calls), 1);
+    });
+    child.assert_success();
+}
+
+/// Runs `f` in a process of its own with a hook that keeps all events, and returns those.
+fn all_events(f: impl FnOnce()) -> Vec<Event> {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let inner = told.clone();
+    event::set_hook(Some(Box::new(move |event: &Event| {
+        inner.lock().unwrap().push(event.clone());
+    })));
+    f();
+    drop(event::set_hook(None));
+    let told = told.lock().unwrap();
+    told.clone()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn short_threads_without_a_pool_are_reported_at_growing_intervals() {
+    let child = child!(|| {
+        struct Stray;
+        struct Another;
+        let told = all_events(|| {
+            for n in 0..2_000 {
+                let thread = thread::spawn(move || {
+                    autorelease(Ref::new(Stray));
+                    if n == 1_500 {
+                        autorelease(Ref::new(Another));
+                    }
+                });
+                thread.join().unwrap();
+            }
+        });
+        let [once, ten, hundred, thousand, another] = &told[..] else {
+            panic!("{} events", told.len())
+        };
+        assert!(another.type_name.unwrap().ends_with("Another"));
+        let counts = [once, ten, hundred, thousand].map(|event| {
+            assert_eq!(event.kind, EventKind::NoPool);
+            assert!(event.type_name.unwrap().ends_with("Stray"));
+            assert_eq!(event.count, event.occurrences);
+            event.count
+        });
+        assert_eq!(counts, [1, 10, 100, 1_000]);
+        assert!(!once.to_string().contains("so far"), "{once}");
+        assert!(
+            thousand.to_string().contains("(1,000 times so far)"),
+            "{thousand}"
+        );
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn one_thread_without_a_pool_is_reported_at_growing_intervals_for_each_type_and_manager() {
+    let child = child!(|| {
+        let managers = [
+            PoolManager::new(),
+            PoolManager::builder().name("named").build(),
+        ];
+        let told = all_events(|| {
+            for _ in 0..150 {
+                for manager in &managers {
+                    manager.autorelease(Ref::new(1u8));
+                    manager.autorelease(Ref::new(1u16));
+                    manager.drain_root();
+                }
+            }
+        });
+        let counts_of = |of: &str, named: Option<&str>| {
+            let named = |event: &&Event| event.manager.as_deref() == named;
+            let of = told.iter().filter(|event| event.type_name == Some(of));
+            of.filter(named)
+                .map(|event| event.count)
+                .collect::<Vec<_>>()
+        };
+        for named in [None, Some("named")] {
+            for of in ["u8", "u16"] {
+                assert_eq!(counts_of(of, named), [1, 10, 100]);
+            }
+        }
+        assert_eq!(told.len(), 12);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_threads_count_and_have_not_told_is_told_when_they_end_or_count_others() {
+    let child = child!(|| {
+        let told = all_events(|| {
+            // 1 is told at once, and 8 when the thread ends, without an event.
+            let nine = || (0..9).for_each(|_| autorelease(Ref::new(1u8)));
+            thread::spawn(nine).join().unwrap();
+            autorelease(Ref::new(1u8));
+            let nine_of_many_types = move || {
+                nine();
+                macro_rules! others {
+                    ($($t:ty)*) => { $(autorelease(Ref::new(<$t>::default()));)* }
+                }
+                others!(u16 u32 u64 u128 usize i8 i16 i32 i64 i128);
+                nine();
+            };
+            thread::spawn(nine_of_many_types).join().unwrap();
+            (0..72).for_each(|_| autorelease(Ref::new(1u8)));
+        });
+        let bytes = told.iter().filter(|event| event.type_name == Some("u8"));
+        let counts: Vec<_> = bytes.map(|event| event.count).collect();
+        // So far 9 + 18 by others, and 10 of the 73 that this thread has made.
+        assert_eq!(counts, [1, 10]);
+        autorelease(Ref::new(1u8));
+        let told = all_events(|| (0..30).for_each(|_| autorelease(Ref::new(1u8))));
+        let counts: Vec<_> = told.iter().map(|event| event.count).collect();
+        assert_eq!(counts, [127], "9 + 18 + 100 of this thread's");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn other_events_are_reported_at_growing_intervals_too_and_each_cause_for_itself() {
+    struct Bomb(&'static str);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("{}", self.0);
+        }
+    }
+    let child = child!(|| {
+        std::panic::set_hook(Box::new(|_| ()));
+        let counts = |told: &[Event], kind| {
+            let of_kind = told.iter().filter(|event| event.kind == kind);
+            of_kind.map(|event| event.occurrences).collect::<Vec<_>>()
+        };
+        // The first panic of each drain is resumed, the other reported.
+        let bombs = |message| {
+            let pool = AutoreleasePool::new();
+            pool.create(Bomb(message));
+            pool.create(Bomb(message));
+            assert_eq!(panic_of(|| drop(pool)), message);
+        };
+        let told = all_events(|| {
+            (0..20).for_each(|_| bombs("one"));
+            (0..20).for_each(|_| bombs("another"));
+            thread::spawn(move || bombs("one")).join().unwrap();
+        });
+        assert_eq!(counts(&told, EventKind::Panic), [1, 10, 1, 10, 1]);
+
+        let forgetful = |name: &str| {
+            let thread = thread::Builder::new().name(name.to_owned());
+            let forget = || std::mem::forget(AutoreleasePool::new());
+            thread.spawn(forget).unwrap().join().unwrap();
+        };
+        let told = all_events(|| {
+            (0..20).for_each(|_| forgetful("one"));
+            (0..5).for_each(|_| forgetful("another"));
+        });
+        assert_eq!(counts(&told, EventKind::OpenAtExit), [1, 10, 1]);
+
+        let gone = || {
+            struct Homely(#[expect(dead_code)] Rc<u8>);
+            let made = thread::spawn(|| HomeRef::new(Homely(Rc::new(0))));
+            drop(made.join().unwrap());
+        };
+        let told = all_events(|| (0..20).for_each(|_| gone()));
+        assert_eq!(counts(&told, EventKind::HomeGone), [1, 10]);
+        assert_eq!(told[1].count, 10);
+
+        let dropped = || {
+            let frames = FrameLoop::new(FrameConfig::default());
+            let proxy = frames.proxy();
+            proxy.post_after(Duration::from_secs(3_600), || ()).unwrap();
+            drop(frames);
+        };
+        let told = all_events(|| (0..20).for_each(|_| dropped()));
+        assert_eq!(counts(&told, EventKind::PostsDropped), [1, 10]);
+        assert_eq!(told[1].count, 1, "the posts of the 10th");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn endless_drains_are_reported_at_growing_intervals() {
+    struct Phoenix(u32);
+    impl Drop for Phoenix {
+        fn drop(&mut self) {
+            if self.0 > 0 {
+                autorelease(Ref::new(Phoenix(self.0 - 1)));
+            }
+        }
+    }
+    let child = child!(|| {
+        let told = all_events(|| {
+            let mut pool = AutoreleasePool::named("ashes");
+            for _ in 0..20 {
+                pool.create(Phoenix(1_100));
+                pool.drain();
+            }
+        });
+        let counts: Vec<_> = told.iter().map(|event| event.occurrences).collect();
+        assert_eq!(counts, [1, 10]);
+        assert!(told.iter().all(|event| event.count == 1_000));
+        let message = told[1].to_string();
+        for words in [
+            "pool \"ashes\"",
+            "1,000 generations",
+            "Phoenix",
+            "(10 times so far)",
+        ] {
+            assert!(message.contains(words), "{message}");
+        }
+    });
+    child.assert_success();
 }
 
 #[test]

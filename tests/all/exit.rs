@@ -1,6 +1,8 @@
 //! The end of a thread, as far as its pools are concerned.
 
-use crate::support::{Log, child, events_of, fresh, fresh_to_the_end, on_drop, wait_until};
+use crate::support::{
+    Log, child, events_of, fresh, fresh_to_the_end, named_to_the_end, on_drop, wait_until,
+};
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, PoolManager, Ref, ThreadHandle, autorelease};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +15,11 @@ fn global() -> &'static PoolManager {
 
 /// Runs `f` on a thread to its very end; gives the events of that thread.
 fn events_of_a_thread(f: impl FnOnce() + Send + 'static) -> Vec<Event> {
-    events_of(fresh_to_the_end(move || {
+    events_of_thread_named("fresh", f)
+}
+
+fn events_of_thread_named(name: &str, f: impl FnOnce() + Send + 'static) -> Vec<Event> {
+    events_of(named_to_the_end(name, move || {
         f();
         thread::current().id()
     }))
@@ -287,7 +293,7 @@ fn thread_ends_with_endless_regeneration_through_its_own_inbox_and_hands_it_on()
 fn thread_ends_with_a_leaked_guard_pool_which_stays_leaked() {
     let log = Log::new();
     let inner_log = log.clone();
-    let events = events_of_a_thread(move || {
+    let events = events_of_thread_named("forgets two guards", move || {
         let pool = AutoreleasePool::new();
         pool.create(inner_log.probe(0));
         std::mem::forget(pool);
@@ -308,7 +314,7 @@ fn thread_ends_with_a_leaked_guard_pool_which_stays_leaked() {
 fn thread_ends_with_a_leaked_guard_pool_and_the_pools_around_it_are_released() {
     let log = Log::new();
     let inner_log = log.clone();
-    let events = events_of_a_thread(move || {
+    let events = events_of_thread_named("forgets a guard", move || {
         autorelease(Ref::new(inner_log.probe(0)));
         let _token = global().push();
         autorelease(Ref::new(inner_log.probe(1)));

@@ -54,6 +54,11 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
+/// How many bytes are allocated, on all threads.
+pub fn bytes() -> isize {
+    BYTES.load(Ordering::Relaxed)
+}
+
 /// How often `f` allocates.
 pub fn allocations(f: impl FnOnce()) -> usize {
     let before = MADE.get();
@@ -212,7 +217,7 @@ fn busy() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_thread_that_has_ended_leaves_nothing() {
     let child = child!(|| {
-        event::set_hook(Some(|_| ()));
+        event::set_hook(Some(Box::new(|_| ())));
         let left = left_over(200, || thread::spawn(busy).join().unwrap());
         assert!(left < 4_096, "{left} bytes after 200 threads");
     });
@@ -223,7 +228,7 @@ fn a_thread_that_has_ended_leaves_nothing() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_thread_that_ends_with_entries_in_its_root_pool_leaves_nothing() {
     let child = child!(|| {
-        event::set_hook(Some(|_| ()));
+        event::set_hook(Some(Box::new(|_| ())));
         let left = left_over(200, || {
             thread::spawn(|| autorelease(Ref::new(0))).join().unwrap();
         });
@@ -267,7 +272,7 @@ fn a_guard_that_goes_after_its_threads_exit_leaves_nothing() {
         static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
     }
     let child = child!(|| {
-        event::set_hook(Some(|_| ()));
+        event::set_hook(Some(Box::new(|_| ())));
         let left = left_over(200, || {
             let thread = thread::spawn(|| {
                 KEPT.set(None);
@@ -302,7 +307,7 @@ fn a_guard_that_panics_after_its_threads_exit_leaves_nothing() {
     }
     let child = child!(|| {
         std::panic::set_hook(Box::new(|_| ()));
-        event::set_hook(Some(|_| ()));
+        event::set_hook(Some(Box::new(|_| ())));
         let left = left_over(200, || {
             let thread = thread::spawn(|| {
                 KEPT.set(None);
@@ -324,17 +329,21 @@ fn a_guard_that_the_event_hook_closes_at_thread_exit_leaves_nothing() {
         static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
     }
     let child = child!(|| {
-        event::set_hook(Some(|event| {
+        event::set_hook(Some(Box::new(|event| {
             if event.kind == event::EventKind::OpenAtExit {
                 drop(KEPT.take());
             }
-        }));
+        })));
+        let mut nth = 0;
         let left = left_over(200, || {
-            let thread = thread::spawn(|| {
+            // Each with a name of its own, as the event comes once for each name.
+            nth += 1;
+            let thread = thread::Builder::new().name(format!("{nth:03}"));
+            let thread = thread.spawn(|| {
                 KEPT.set(None);
                 KEPT.set(Some(AutoreleasePool::new()));
             });
-            thread.join().unwrap();
+            thread.unwrap().join().unwrap();
         });
         assert!(left < 4_096, "{left} bytes after 200 threads");
     });
@@ -345,7 +354,7 @@ fn a_guard_that_the_event_hook_closes_at_thread_exit_leaves_nothing() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn managers_that_come_and_go_on_one_thread_leave_nothing() {
     let child = child!(|| {
-        event::set_hook(Some(|_| ()));
+        event::set_hook(Some(Box::new(|_| ())));
         let left = left_over(500, || {
             let manager = PoolManager::builder().name("one of many").build();
             manager.autorelease(Ref::new(0));
@@ -472,7 +481,7 @@ fn destructors_that_panic_leave_nothing() {
     }
     let child = child!(|| {
         std::panic::set_hook(Box::new(|_| ()));
-        event::set_hook(Some(|_| ()));
+        event::set_hook(Some(Box::new(|_| ())));
         let before = PoolManager::global().snapshot().live_objects();
         let left = left_over(20, || {
             // Alone, with a weak reference, as slices, and a slice half made.
@@ -503,7 +512,7 @@ fn destructors_that_panic_leave_nothing() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn no_object_is_alive_after_all_of_this() {
     let child = child!(|| {
-        event::set_hook(Some(|_| ()));
+        event::set_hook(Some(Box::new(|_| ())));
         let manager = PoolManager::global();
         assert_eq!(manager.snapshot().live_objects(), 0);
         let kept = Ref::new(0);
@@ -551,7 +560,7 @@ fn no_object_is_alive_after_all_of_this() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn threads_come_and_go_and_memory_is_flat() {
     let child = child!(|| {
-        event::set_hook(Some(|_| ()));
+        event::set_hook(Some(Box::new(|_| ())));
         let threads = |n: usize| {
             for _ in 0..n / 2 {
                 let pair = [

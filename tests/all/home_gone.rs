@@ -1,6 +1,6 @@
 //! `HomeRef` when the home has ended, or is just ending; and the figures.
 
-use crate::home::homely;
+use crate::home::{Homely, homely};
 use crate::support::{Log, child, events, fresh, fresh_to_the_end, listen, on_drop, react};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool};
@@ -19,10 +19,11 @@ fn me() -> ThreadId {
 
 #[test]
 fn the_home_has_ended_and_the_value_is_kept() {
+    struct Kept(#[expect(dead_code)] Homely);
     let log = Log::new();
     let inner = log.clone();
     let (object, home) = fresh_to_the_end(move || {
-        let object = HomeRef::new(homely(&inner, 1));
+        let object = HomeRef::new(Kept(homely(&inner, 1)));
         // Its home has a slot that others may get.
         let home = object.home();
         assert_eq!(global().thread(home).unwrap().name(), Some("fresh"));
@@ -39,10 +40,10 @@ fn the_home_has_ended_and_the_value_is_kept() {
             panic!("one event")
         };
         assert_eq!(event.home.as_deref(), Some(&*format!("fresh ({home})")));
-        assert!(event.type_name.unwrap().ends_with("Homely"), "{event:?}");
+        assert!(event.type_name.unwrap().ends_with("Kept"), "{event:?}");
         assert!(event.thread.starts_with("fresh ("), "the one that drops");
         let sentence = event.to_string();
-        let (of, home) = (event.type_name.unwrap(), format!("thread fresh ({home}),"));
+        let (of, home) = (event.type_name.unwrap(), format!("thread fresh ({home})"));
         assert!(sentence.contains(of) && sentence.contains(&home), "{event}");
         autoreleasepool(|pool| _ = pool.create(0));
     });
@@ -119,7 +120,7 @@ fn figures_of_objects_that_live_are_on_their_way_have_died_and_are_kept() {
         drop(anywhere);
         assert_eq!(live(), 0);
         drop(fresh_to_the_end(|| HomeRef::new(Rc::new(1))));
-        drop(fresh_to_the_end(|| HomeRef::new(Rc::new(2))));
+        drop(fresh_to_the_end(|| HomeRef::new(Rc::new("2"))));
         let snapshot = global().snapshot();
         assert_eq!((snapshot.kept, snapshot.live_objects()), (2, 2));
         assert_eq!(snapshot.departed.handed_over, 1, "nothing else was sent");
@@ -172,7 +173,12 @@ fn objects_of_two_threads_that_end_at_once() {
 #[test]
 fn the_event_hook_may_use_the_crate() {
     static KEPT: AtomicUsize = AtomicUsize::new(0);
-    let objects = fresh_to_the_end(|| [1, 2].map(|n| HomeRef::new(Rc::new(n))));
+    struct One(#[expect(dead_code)] Rc<u8>);
+    struct Two(#[expect(dead_code)] Rc<u8>);
+    let objects = fresh_to_the_end(|| {
+        let n = Rc::new(0);
+        (HomeRef::new(One(n.clone())), HomeRef::new(Two(n)))
+    });
     fresh(|| {
         react(|event| {
             if event.kind == EventKind::HomeGone {

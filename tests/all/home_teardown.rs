@@ -1,7 +1,7 @@
 //! `HomeRef` while the thread-locals of its home are torn down: before the crate's own
 //! exit from the thread, and after it.
 
-use crate::home::homely;
+use crate::home::{Homely, homely};
 use crate::support::{Log, events_of, fresh_to_the_end, listen, on_drop};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, HomeRef, PoolManager};
@@ -85,12 +85,14 @@ fn dropped_at_home_after_the_crates_exit() {
 
 #[test]
 fn made_after_the_crates_exit() {
+    struct Before(#[expect(dead_code)] Homely);
+    struct After(#[expect(dead_code)] Homely);
     let log = Log::new();
     let inner = log.clone();
     let (send, receive) = mpsc::channel();
     let id = home(move || {
         late(|| ());
-        let before = HomeRef::new(homely(&inner, 0));
+        let before = HomeRef::new(Before(homely(&inner, 0)));
         late(move || {
             assert!(gone());
             let after = HomeRef::new(homely(&inner, 1));
@@ -100,7 +102,7 @@ fn made_after_the_crates_exit() {
             assert_eq!(inner.ids(), [1]);
             // These go on a journey from which there is no way back.
             send.send((
-                HomeRef::new(homely(&inner, 2)),
+                HomeRef::new(After(homely(&inner, 2))),
                 HomeRef::new_or_anywhere(inner.probe(3)),
                 before,
             ))
@@ -147,11 +149,12 @@ fn first_use_of_the_crate_in_a_teardown() {
 
 #[test]
 fn sent_home_by_another_after_the_crates_exit() {
+    struct Late(#[expect(dead_code)] Homely);
     let log = Log::new();
     let inner = log.clone();
     let id = home(move || {
         late(|| ());
-        let one = HomeRef::new(homely(&inner, 1));
+        let one = HomeRef::new(Late(homely(&inner, 1)));
         let two = HomeRef::new(homely(&inner, 2));
         let kept = two.clone();
         late(move || {

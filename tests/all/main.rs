@@ -4,6 +4,8 @@
 mod support;
 
 mod aborts;
+#[cfg(feature = "allocator-api2")]
+mod api2_boxes;
 mod blocks;
 #[cfg(feature = "allocator-api2")]
 mod blocks_api2;
@@ -31,8 +33,11 @@ mod heap_foreign;
 mod home;
 mod home_gone;
 mod home_teardown;
+#[cfg(unix)]
+mod key_teardown;
 mod likeness;
 mod loopers;
+mod loops_left;
 mod mail;
 mod managers;
 mod markers;
@@ -52,10 +57,13 @@ mod random_programs;
 mod random_threads;
 mod reclaimers;
 mod reentrancy;
+mod remote;
 mod roots;
+mod settle_scopes;
 mod shutdown;
 mod shutdown_deep;
 mod slots;
+mod slots_epoch;
 mod stack;
 #[cfg(feature = "allocator-api2")]
 mod stack_api2;

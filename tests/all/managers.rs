@@ -258,8 +258,9 @@ fn snapshot_shows_each_thread() {
             .skip(2)
             .map(|figure| figure.parse().unwrap())
             .collect();
-        // Open, root, backlog, pushed, autoreleased, released, created, destroyed, handed over.
-        assert_eq!(figures, [2, 0, 0, 2, 0, 0, 1, 0, 0], "{shown}");
+        // Open, root, backlog, inbox, pushed, autoreleased, released, created, destroyed, handed
+        // over.
+        assert_eq!(figures, [2, 0, 0, 0, 2, 0, 0, 1, 0, 0], "{shown}");
         assert!(
             shown.contains(&format!("fresh ({me})")) && shown.contains("(ended)"),
             "{shown}"

@@ -1,6 +1,6 @@
 //! Several pools on one thread: which is current, and who drains what.
 
-use crate::support::{Log, fresh, on_drop, panic_of};
+use crate::support::{Log, Probe, fresh, on_drop, panic_of};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
@@ -379,6 +379,68 @@ fn thousands_of_pools_may_be_open_at_once() {
         }
         assert!(log.ids().into_iter().eq((0..N as u32).rev()));
         assert_eq!(open_pools(), 0);
+    });
+}
+
+/// Enough for minutes, if closing a pool took time for each one that is open.
+const CROWD: usize = if cfg!(miri) { 50 } else { 100_000 };
+
+#[test]
+fn a_hundred_thousand_pools_may_be_closed_in_any_order() {
+    fresh(|| {
+        // Kept below the others all the time, and walked by nobody.
+        let below: Vec<_> = (0..CROWD).map(|_| AutoreleasePool::new()).collect();
+        for step in [1, 2, 7, CROWD / 2 - 1, CROWD - 1] {
+            let mut pools: Vec<_> = (0..CROWD).map(|_| Some(AutoreleasePool::new())).collect();
+            for first in 0..step.min(CROWD) {
+                pools[first..]
+                    .iter_mut()
+                    .step_by(step)
+                    .for_each(|pool| *pool = None);
+            }
+        }
+        autorelease(Ref::new(0));
+        assert_eq!(below.last().unwrap().len(), 1);
+        drop(below);
+        assert_eq!(open_pools(), 0);
+    });
+}
+
+#[test]
+fn objects_that_own_pools_die_in_either_order_below_and_above_others() {
+    const OWNERS: usize = CROWD / 5;
+    struct Owner {
+        pool: AutoreleasePool,
+        _probe: Probe,
+    }
+    fresh(|| {
+        let log = Log::new();
+        let mut drained = AutoreleasePool::new();
+        let below: Vec<_> = (0..CROWD).map(|_| AutoreleasePool::new()).collect();
+        let owner = |id| Owner {
+            pool: AutoreleasePool::new(),
+            _probe: log.probe(id as u32),
+        };
+        for oldest_first in [false, true] {
+            let mut owners: Vec<_> = (0..OWNERS).map(owner).collect();
+            if oldest_first {
+                owners.reverse();
+            }
+            for owner in owners {
+                owner.pool.create(());
+                drained.create(owner);
+            }
+            // A scope's pools stay, whatever is closed below it.
+            autoreleasepool(|scope| {
+                let above: Vec<_> = (0..OWNERS).map(|_| AutoreleasePool::new()).collect();
+                assert_eq!(drained.drain(), OWNERS);
+                autorelease(Ref::new(0));
+                assert_eq!((above[OWNERS - 1].len(), scope.len()), (1, 0));
+            });
+            autorelease(Ref::new(0));
+        }
+        assert_eq!((below[CROWD - 1].len(), log.count()), (2, 2 * OWNERS));
+        assert!(log.ids()[..OWNERS].iter().rev().eq(&log.ids()[OWNERS..]));
     });
 }
 

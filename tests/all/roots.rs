@@ -2,7 +2,9 @@
 
 use crate::support::{Log, child, events, fresh, on_drop, react};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, PoolManager, Ref, RootPolicy, autorelease, autoreleasepool};
+use releasepool::{
+    AutoreleasePool, Budget, PoolManager, Ref, RootPolicy, autorelease, autoreleasepool,
+};
 
 fn root_entries(manager: &PoolManager) -> usize {
     let me = manager.current_thread().unwrap().key();
@@ -26,39 +28,48 @@ fn implicit_autorelease_without_a_pool_waits_in_the_root_pool_counted() {
 }
 
 #[test]
-fn implicit_autorelease_without_a_pool_warns_once_per_thread_with_the_type() {
+fn implicit_autorelease_without_a_pool_warns_once_with_the_type() {
     struct Stray;
-    for _ in 0..2 {
-        fresh(|| {
-            autorelease(Ref::new(Stray));
-            autorelease(Ref::new(Stray));
-            PoolManager::global().drain_root();
-            autorelease(Ref::new(Stray));
-            let [event] = &events(EventKind::NoPool)[..] else {
-                panic!("one warning")
-            };
-            assert!(event.type_name.unwrap().ends_with("Stray"));
-            assert!(event.thread.starts_with("fresh (#"), "{}", event.thread);
-            assert!(event.to_string().contains("Stray"), "{event}");
-        });
-    }
+    fresh(|| {
+        autorelease(Ref::new(Stray));
+        autorelease(Ref::new(Stray));
+        PoolManager::global().drain_root();
+        autorelease(Ref::new(Stray));
+        let [event] = &events(EventKind::NoPool)[..] else {
+            panic!("one warning")
+        };
+        assert!(event.type_name.unwrap().ends_with("Stray"));
+        assert!(event.thread.starts_with("fresh (#"), "{}", event.thread);
+        assert!(event.to_string().contains("Stray"), "{event}");
+        assert_eq!((event.count, event.occurrences), (1, 1));
+    });
+    fresh(|| {
+        autorelease(Ref::new(Stray));
+        assert_eq!(
+            events(EventKind::NoPool).len(),
+            0,
+            "another thread has warned"
+        );
+    });
 }
 
 #[test]
 fn implicit_autorelease_without_a_pool_warns_once_per_manager() {
+    struct Stray;
     fresh(|| {
-        autorelease(Ref::new(0));
-        PoolManager::new().autorelease(Ref::new(0));
+        autorelease(Ref::new(Stray));
+        PoolManager::new().autorelease(Ref::new(Stray));
         assert_eq!(events(EventKind::NoPool).len(), 2);
     });
 }
 
 #[test]
 fn implicit_autorelease_with_a_pool_open_does_not_warn() {
+    struct Stray;
     fresh(|| {
-        autoreleasepool(|_| autorelease(Ref::new(0)));
+        autoreleasepool(|_| autorelease(Ref::new(Stray)));
         let token = PoolManager::global().push();
-        autorelease(Ref::new(0));
+        autorelease(Ref::new(Stray));
         PoolManager::global().pop(token).unwrap();
         assert_eq!(events(EventKind::NoPool).len(), 0);
     });
@@ -84,12 +95,13 @@ fn destructor_autoreleases_in_the_drain_of_the_root_without_a_warning_of_its_own
 
 #[test]
 fn what_is_sent_here_autoreleases_in_a_drain_of_the_empty_root_without_a_warning() {
+    struct Stray(#[expect(dead_code)] crate::support::Probe);
     fresh(|| {
         let log = Log::new();
         let inner_log = log.clone();
         let me = PoolManager::global().current_thread().unwrap();
         me.release(Ref::new(on_drop(move || {
-            autorelease(Ref::new(inner_log.probe(0)));
+            autorelease(Ref::new(Stray(inner_log.probe(0))));
         })));
         PoolManager::global().drain_root();
         assert_eq!(log.ids(), [0]);
@@ -202,6 +214,130 @@ fn watermark_of_zero_counts_as_one() {
 }
 
 #[test]
+fn watermark_event_names_pool_length_and_types() {
+    fresh(|| {
+        let manager = PoolManager::builder()
+            .name("callbacks")
+            .root_watermark(10_000)
+            .build();
+        for n in 0..10_000u32 {
+            match n % 10 {
+                0 => manager.autorelease(Ref::new(n)),
+                _ => manager.autorelease(Ref::new(String::new())),
+            }
+        }
+        let [event] = &events(EventKind::RootWatermark)[..] else {
+            panic!("one event")
+        };
+        assert_eq!(event.manager.as_deref(), Some("callbacks"));
+        assert_eq!(event.pool.as_deref(), Some("root"));
+        assert_eq!((event.count, event.sampled), (10_000, 4_096), "the newest");
+        assert_eq!(event.type_name, Some("alloc::string::String"));
+        assert_eq!(
+            event.types,
+            [("alloc::string::String", 3_687), ("u32", 409)]
+        );
+        let sentence = event.to_string();
+        for words in [
+            "thread fresh (#",
+            "pool \"root\" of manager \"callbacks\": 10,000 entries wait, ",
+            "most of 4,096 of them alloc::string::String (3,687), u32 (409);",
+        ] {
+            assert!(sentence.contains(words), "{sentence}");
+        }
+    });
+}
+
+#[test]
+fn watermark_event_names_no_more_than_eight_types() {
+    fresh(|| {
+        let manager = PoolManager::builder().root_watermark(23).build();
+        macro_rules! of_types {
+            ($($t:ty)*) => { $(manager.autorelease(Ref::new(<$t>::default()));)* }
+        }
+        of_types!(u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 usize);
+        of_types!(u16 u32 u64 u128 i8 i16 i32 i64);
+        of_types!(u64 u64 i64 u128);
+        let [event] = &events(EventKind::RootWatermark)[..] else {
+            panic!("one event")
+        };
+        assert_eq!(event.types.len(), 8);
+        assert_eq!(event.types[0], ("u64", 4));
+        assert!(event.types[1..3].contains(&("i64", 3)), "{event:?}");
+        assert!(event.to_string().contains("23 entries wait"), "{event}");
+    });
+}
+
+#[test]
+fn watermark_is_set_at_any_time_by_any_thread() {
+    fresh(|| {
+        let manager = PoolManager::new();
+        (0..20).for_each(|_| manager.autorelease(Ref::new(0)));
+        let marks = || {
+            let events = events(EventKind::RootWatermark);
+            events.iter().map(|event| event.count).collect::<Vec<_>>()
+        };
+        let other = manager.clone();
+        fresh(move || other.set_root_watermark(10));
+        assert_eq!(marks(), [], "not before the next autorelease");
+        manager.autorelease(Ref::new(0));
+        assert_eq!(marks(), [21]);
+        manager.set_root_watermark(100);
+        (0..79).for_each(|_| manager.autorelease(Ref::new(0)));
+        assert_eq!(marks(), [21, 100], "not at 42");
+        manager.drain_root();
+        manager.set_root_watermark(0);
+        manager.autorelease(Ref::new(0));
+        assert_eq!(marks(), [21, 100, 1], "0 counts as 1");
+        let shown = format!("{manager:?}");
+        assert!(shown.contains("root_watermark: 1,"), "{shown}");
+    });
+}
+
+#[test]
+fn policy_is_set_at_any_time() {
+    fresh(|| {
+        let manager = PoolManager::new();
+        manager.set_root_watermark(2);
+        (0..2).for_each(|_| manager.autorelease(Ref::new(0)));
+        assert_eq!(manager.boundary(), 0);
+        let other = manager.clone();
+        fresh(move || other.set_root_policy(RootPolicy::DrainAtBoundary));
+        assert_eq!(manager.boundary(), 2);
+        (0..2).for_each(|_| manager.autorelease(Ref::new(0)));
+        manager.set_root_policy(RootPolicy::Report);
+        assert_eq!(manager.boundary(), 0);
+        assert_eq!(manager.drain_root(), 2);
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn watermarks_of_the_global_manager_can_be_set() {
+    // Alone, as it changes what other tests use.
+    let child = child!(|| {
+        let global = PoolManager::global();
+        fresh(|| {
+            autorelease(Ref::new(0));
+            global.set_root_watermark(3);
+            global.set_root_policy(RootPolicy::DrainAtBoundary);
+            (0..2).for_each(|_| autorelease(Ref::new(0)));
+            assert_eq!(events(EventKind::RootWatermark).len(), 1);
+            assert_eq!(events(EventKind::RootWatermark)[0].manager, None);
+            assert_eq!(global.boundary(), 3);
+            global.set_backlog_watermark(1);
+            let mut pool = AutoreleasePool::new();
+            for _ in 0..2 {
+                pool.create(0);
+                pool.drain_within(Budget::Count(0));
+            }
+            assert_eq!(events(EventKind::BacklogWatermark).len(), 1);
+        });
+    });
+    child.assert_success();
+}
+
+#[test]
 fn event_hook_may_use_pools_and_drain_the_root_that_it_is_told_of() {
     fresh(|| {
         react(|event| {
@@ -213,8 +349,9 @@ fn event_hook_may_use_pools_and_drain_the_root_that_it_is_told_of() {
             assert_eq!(PoolManager::global().drain_root(), 1);
             autorelease(Ref::new(1));
         });
-        autorelease(Ref::new(2));
-        assert_eq!(events(EventKind::NoPool).len(), 1);
+        struct Stray;
+        autorelease(Ref::new(Stray));
+        assert!(!events(EventKind::NoPool).is_empty());
         assert_eq!(PoolManager::global().drain_root(), 1);
     });
 }

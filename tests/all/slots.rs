@@ -335,7 +335,9 @@ fn a_thread_that_holds_the_epoch_for_long_is_reported_once() {
     static TOLD: Mutex<Vec<Event>> = Mutex::new(Vec::new());
     let told = || TOLD.lock().unwrap();
     let child = child!(|| {
-        event::set_hook(Some(|event| TOLD.lock().unwrap().push(event.clone())));
+        event::set_hook(Some(Box::new(|event| {
+            TOLD.lock().unwrap().push(event.clone())
+        })));
         let slot = Slot::new(Ref::new(1));
         // This thread has drained in time.
         let brief = AutoreleasePool::named("brief");

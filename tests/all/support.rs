@@ -2,7 +2,7 @@
 //! thread, and child processes.
 
 use releasepool::PoolManager;
-use releasepool::event::{self, Event, EventKind, Hook};
+use releasepool::event::{self, Event, EventKind};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -90,8 +90,17 @@ pub fn fresh<R: Send>(f: impl FnOnce() -> R + Send) -> R {
 /// As [`fresh`], but waits for the thread's thread-locals, too: a scoped thread counts
 /// as finished before they are torn down.
 pub fn fresh_to_the_end<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
+    named_to_the_end("fresh", f)
+}
+
+/// As [`fresh_to_the_end`], on a thread of this name: some events are reported for the first
+/// thread of a name only.
+pub fn named_to_the_end<R: Send + 'static>(
+    name: &str,
+    f: impl FnOnce() -> R + Send + 'static,
+) -> R {
     listen();
-    let thread = thread::Builder::new().name("fresh".into()).spawn(f);
+    let thread = thread::Builder::new().name(name.into()).spawn(f);
     thread
         .unwrap()
         .join()
@@ -142,8 +151,11 @@ pub fn message_of(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "(no message)".into())
 }
 
+/// What a test does with the events of a thread.
+pub type Reaction = fn(&Event);
+
 static EVENTS: Mutex<Vec<(ThreadId, Event)>> = Mutex::new(Vec::new());
-static REACTIONS: Mutex<Vec<(ThreadId, Hook)>> = Mutex::new(Vec::new());
+static REACTIONS: Mutex<Vec<(ThreadId, Reaction)>> = Mutex::new(Vec::new());
 
 fn hook(event: &Event) {
     let me = thread::current().id();
@@ -157,15 +169,18 @@ fn hook(event: &Event) {
 
 /// From now on events are kept, by thread. There is one hook in the process: tests
 /// share this one and look at the events of their own threads only.
+///
+/// Events with the same cause are reported once, then at growing intervals, for the whole process:
+/// a test that waits for one uses types, or threads with names, of its own.
 pub fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        event::set_hook(Some(hook));
+        event::set_hook(Some(Box::new(hook)));
     });
 }
 
 /// [`listen`], and have `reaction` called by the events of this thread.
-pub fn react(reaction: Hook) {
+pub fn react(reaction: Reaction) {
     listen();
     REACTIONS
         .lock()

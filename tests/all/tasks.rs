@@ -32,14 +32,15 @@ fn pause() -> impl Future<Output = ()> {
 
 #[test]
 fn each_poll_has_a_pool_of_its_own() {
+    struct Stray(#[expect(dead_code)] crate::support::Probe);
     fresh(|| {
         let log = Log::new();
         let mut task = pin!(pooled(async {
-            autorelease(Ref::new(log.probe(0)));
+            autorelease(Ref::new(Stray(log.probe(0))));
             assert_eq!(log.count(), 0);
             pause().await;
             assert_eq!(log.ids(), [0], "released at the await");
-            autorelease(Ref::new(log.probe(1)));
+            autorelease(Ref::new(Stray(log.probe(1))));
             7
         }));
         assert_eq!(poll(task.as_mut()), Poll::Pending);

@@ -84,7 +84,8 @@ pub const MODELS: &[Model] = &[
         &["ran", "given back"],
         call_exit,
     )
-    .plain(&["given back"]),
+    // Unbounded: 697,475 executions.
+    .bounded(4),
     Model::new(
         "looper_post_shutdown",
         "a post while the looper shuts down: it has run when that returns, or comes back",

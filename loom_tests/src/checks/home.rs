@@ -30,7 +30,9 @@ pub const MODELS: &[Model] = &[
         "two others send an object each while the home leaves",
         &["both kept", "kept and died", "both died"],
         two_objects,
-    ),
+    )
+    // Unbounded: 931,950 executions.
+    .bounded(3),
 ];
 
 fn against_exit(make: fn(Probe) -> HomeRef<Probe>) -> String {

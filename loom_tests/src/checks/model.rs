@@ -79,7 +79,7 @@ pub fn child(name: &str, mode: &str, weakened: &str) -> ExitCode {
         return ExitCode::from(2);
     };
     // What is worth knowing in a program is not worth a line in each execution.
-    releasepool::event::set_hook(Some(|_| ()));
+    releasepool::event::set_hook(Some(Box::new(|_| ())));
     model::set_mode(mode);
     model::record_sites();
     if weakened != "-" {

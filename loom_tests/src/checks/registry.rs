@@ -22,14 +22,22 @@ pub const MODELS: &[Model] = &[
         "two threads enter at once, and one leaves",
         &["same slot", "other slot"],
         claim_race,
-    ),
+    )
+    .plain(&["other slot"]),
+    Model::new(
+        "registry_free_list",
+        "free slots are taken and given back by two threads: none is lost, none is had twice",
+        &["2 slots", "3 slots"],
+        free_list,
+    )
+    // Retries of the exchanges multiply; unbounded takes longer than all others together.
+    .bounded(6),
     Model::new(
         "registry_iterate",
         "iteration while one thread leaves and another enters",
         &["old", "new", "old, new", "neither"],
         iterate,
     )
-    .plain(&["old", "new", "neither"])
     // A scan of relaxed loads; unbounded takes an hour in rmw mode.
     .bounded(3),
 ];
@@ -91,6 +99,37 @@ fn claim_race() -> String {
         "other slot"
     }
     .to_owned()
+}
+
+fn free_list() -> String {
+    let registry = Arc::new(Registry::default());
+    let (bottom, top) = (registry.claim(), registry.claim());
+    registry.leave(bottom);
+    // Takes the newest slot, perhaps one that this thread has just put on another.
+    let other = {
+        let registry = registry.clone();
+        spawn(move || {
+            registry.leave(top);
+            registry.claim()
+        })
+    };
+    // While that thread pops, the top is popped, the next as well, and the top comes back.
+    let (one, two) = (registry.claim(), registry.claim());
+    assert_ne!(slot(one), slot(two));
+    registry.leave(one);
+    let other = other.join().unwrap();
+    assert_ne!(slot(other), slot(two));
+    assert_eq!(registry.get(two), Some(two));
+    assert_eq!(registry.get(other), Some(other));
+    registry.leave(two);
+    registry.leave(other);
+    // All slots are free: as many claims make no other.
+    let slots = registry.slots();
+    let mut again: Vec<_> = (0..slots).map(|_| slot(registry.claim())).collect();
+    again.sort();
+    assert!(again.into_iter().eq(0..slots as u32), "a slot was lost");
+    assert_eq!(registry.slots(), slots);
+    format!("{slots} slots")
 }
 
 fn iterate() -> String {

@@ -31,6 +31,14 @@ pub const MODELS: &[Model] = &[
         "shutdown asks another thread for its backlog, which has no pool: it sees what that did",
         &["done in time", "done later", "asked too late"],
         shutdown_backlog,
+    )
+    // Unbounded: 2,113,769 executions.
+    .bounded(5),
+    Model::new(
+        "shutdown_inbox",
+        "shutdown while another thread runs what was sent to it: it sees what that did",
+        &["run in time", "still waiting"],
+        shutdown_inbox,
     ),
 ];
 
@@ -52,6 +60,20 @@ fn shutdown_waits() -> String {
     let done = waiter.join().unwrap();
     take_deaths();
     if done { "closed in time" } else { "still open" }.to_owned()
+}
+
+fn shutdown_inbox() -> String {
+    let seen = Seen::new();
+    // The thread is known to the manager from here on: loom does not see DashMap's locks.
+    drop(AutoreleasePool::new());
+    let me = PoolManager::global().current_thread().unwrap();
+    me.release(Ref::new((Probe::new(), Watched(seen.clone()))));
+    let waiter = spawn(move || shut_down(&seen));
+    // No pool, whose end would order the two as well.
+    PoolManager::global().run_inbox();
+    let done = waiter.join().unwrap();
+    take_deaths();
+    if done { "run in time" } else { "still waiting" }.to_owned()
 }
 
 fn shutdown_root() -> String {

@@ -5,9 +5,19 @@
 //! rayon's threads never end and belong to nobody's loop, so what a job autoreleases
 //! without a pool of its own would wait for ever. A pool around the job releases it when
 //! the job is done; jobs that a job waits for nest.
+//!
+//! A job that waits, in `rayon::join` say, runs others meanwhile. If it waits inside a
+//! destructor, so do they, and last references that they drop may queue until that destructor
+//! is done. A job that waits for what it has dropped would wait for ever. So jobs run in a
+//! `callback_scope` or `settle_scope`, in which nothing of that kind queues;
+//! `tests/stolen.rs` shows both, and the destructor that isolates the jobs itself.
 
 use rayon::prelude::*;
-use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, autorelease, autoreleasepool};
+use releasepool::{
+    AutoreleasePool, Budget, PoolManager, PoolRef, Ref, autorelease, autoreleasepool,
+    callback_scope, settle_scope,
+};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 const JOBS: u64 = 20_000;
@@ -28,9 +38,28 @@ fn weigh(tree: &Tree) -> u64 {
     tree.weight + tree.children.iter().map(|child| weigh(child)).sum::<u64>()
 }
 
+/// Waits in its destructor for two jobs; rayon may run any others there meanwhile.
+struct Waits(u64);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        rayon::join(|| drop_and_wait(self.0), || drop_and_wait(self.0 + 1));
+    }
+}
+
+/// A job that waits until an object that it has dropped is destroyed.
+fn drop_and_wait(n: u64) {
+    settle_scope(|| {
+        let (sender, receiver) = channel();
+        sender.send(n).expect("the receiver is here");
+        drop(Ref::new(sender));
+        assert!(receiver.iter().eq([n]), "and then it ends");
+    });
+}
+
 fn main() {
     let job = |n: u64| {
-        autoreleasepool(|pool| {
+        callback_scope(|pool| {
             let tree = tree(pool, n % 5, n);
             autorelease(Ref::new(format!("temporary of job {n}")));
             // Two jobs of their own, perhaps on other threads: what they get is counted.
@@ -38,6 +67,10 @@ fn main() {
                 || autoreleasepool(|_| weigh(&tree)),
                 || autoreleasepool(|pool| *pool.create(n)),
             );
+            // What this releases in its turn waits for the end of the drain.
+            let mut budgeted = AutoreleasePool::new();
+            budgeted.create(Waits(n));
+            budgeted.drain_within(Budget::All);
             a + b
         })
     };

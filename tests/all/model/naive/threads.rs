@@ -106,16 +106,11 @@ impl Naive {
 
     pub(super) fn shutdown(&mut self, manager: usize) -> Run {
         let root = self.here().roots[manager];
-        let (mut released, mut first) = self.drain(root);
-        if first.is_some() {
+        let mut first = self.try_quiesce();
+        let (mut released, panic) = self.drain(root);
+        if panic.is_some() {
             // It got out of `drain_root`, so nobody knows how many there were.
             released = 0;
-        }
-        let panic = self.try_quiesce();
-        self.keep_first(panic, &mut first);
-        let (more, panic) = self.drain(root);
-        if panic.is_none() {
-            released += more;
         }
         self.keep_first(panic, &mut first);
         let me = self.me;
@@ -127,7 +122,9 @@ impl Naive {
             }
             thread.asked[manager] |= at != me;
             let root = thread.roots[manager];
-            let holds = !self.pools[root].entries.is_empty() || self.open_pools(at, manager) > 0;
+            let has_mail = !thread.inbox.is_empty() || !thread.posted.is_empty();
+            let has_entries = !self.pools[root].entries.is_empty();
+            let holds = has_mail || has_entries || self.open_pools(at, manager) > 0;
             holders += usize::from(holds);
         }
         let orphans = self.orphans.len() + self.orphaned_calls.len();

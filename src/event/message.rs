@@ -1,0 +1,295 @@
+//! Events as sentences: what happened, to what, on which thread, what to do about it.
+
+use super::{Event, EventKind};
+use std::fmt;
+
+/// Types that a message names.
+const NAMED: usize = 3;
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pool = Pool(self);
+        let of = self.type_name.unwrap_or("an unknown type");
+        let (thread, types, again) = (&self.thread, Types(self), Again(self.occurrences));
+        let counted = |one, many| Counted(self.count, one, many);
+        let is_one = self.count == 1;
+        match self.kind {
+            EventKind::NoPool => write!(
+                f,
+                "thread {thread}: {of} autoreleased without a pool{again}; the root pool keeps it \
+                 until drain_root or the thread's end: open a pool around this code"
+            ),
+            EventKind::RootWatermark => write!(
+                f,
+                "thread {thread}, {pool}: {} {}{types}; open a pool around the code that \
+                 autoreleases them, or call drain_root",
+                counted("entry", "entries"),
+                if is_one { "waits" } else { "wait" },
+            ),
+            EventKind::EndlessDrain => {
+                write!(
+                    f,
+                    "thread {thread}, {pool}: destructors have autoreleased into the drain that \
+                     runs them for {}",
+                    counted("generation", "generations"),
+                )?;
+                if self.type_name.is_some() {
+                    write!(f, ", the latest a {of}")?;
+                }
+                write!(f, "{again}; the drain ends when they no longer do so")
+            }
+            EventKind::CutOff => {
+                write!(
+                    f,
+                    "thread {thread} ended while destructors went on autoreleasing into {pool}"
+                )?;
+                if self.type_name.is_some() {
+                    write!(f, ", the latest a {of}")?;
+                }
+                write!(
+                    f,
+                    "; {} {} leaked{again}: a destructor must not autorelease without end",
+                    counted("entry", "entries"),
+                    if is_one { "is" } else { "are" },
+                )
+            }
+            EventKind::Panic => write!(
+                f,
+                "thread {thread}: a destructor or closure panicked where the panic cannot be \
+                 resumed{again}: {}",
+                self.message.as_deref().unwrap_or("(no message)")
+            ),
+            EventKind::OpenAtExit => write!(
+                f,
+                "thread {thread} ended with {} open{again}; the entries of a forgotten pool are \
+                 leaked: drop pools before the thread ends",
+                counted("guard pool", "guard pools"),
+            ),
+            EventKind::BacklogWatermark => write!(
+                f,
+                "thread {thread}, {pool}: {} {} in the backlog and the inbox{types}; drains leave \
+                 ever more: give drain_within a larger budget, or autorelease less",
+                counted("release", "releases"),
+                if is_one { "waits" } else { "wait" },
+            ),
+            EventKind::EpochHeld => write!(
+                f,
+                "thread {thread}, {pool}: the pool has loaded from a slot and has not been drained \
+                 for {:?}{again}; nothing that slots gave up meanwhile can be released: drain or \
+                 drop the pool",
+                self.age.unwrap_or_default()
+            ),
+            EventKind::HomeGone => write!(
+                f,
+                "thread {thread} dropped the last reference to a {of}, which only thread {} may \
+                 destroy, and that has ended{again}; the value is kept for ever: drop it earlier, \
+                 or make it with new_or_anywhere",
+                self.home.as_deref().unwrap_or("an unknown one")
+            ),
+            EventKind::PostsDropped => write!(
+                f,
+                "thread {thread} closed its loop while {} {} not due; {} dropped and never \
+                 run{again}: cancel delayed posts, or close the loop later",
+                counted("delayed post", "delayed posts"),
+                if is_one { "was" } else { "were" },
+                if is_one { "it was" } else { "they were" },
+            ),
+            EventKind::PostsWatermark => write!(
+                f,
+                "thread {thread}: {} {} to be run; call run_inbox there more often, or post less",
+                counted("posted closure", "posted closures"),
+                if is_one { "waits" } else { "wait" },
+            ),
+            EventKind::OrphansWaiting => write!(
+                f,
+                "thread {thread}: {} that any thread may make {} waited for {:?}{again}, as no \
+                 thread drains a pool: open and close pools on some thread, or call quiesce",
+                counted("release", "releases"),
+                if is_one { "has" } else { "have" },
+                self.age.unwrap_or_default()
+            ),
+        }
+    }
+}
+
+/// `pool "ui" of manager "physics"`.
+struct Pool<'e>(&'e Event);
+
+impl fmt::Display for Pool<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pool {:?}", self.0.pool.as_deref().unwrap_or("unnamed"))?;
+        match &self.0.manager {
+            Some(manager) => write!(f, " of manager {manager:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `, most of them String (9,000), i32 (700)`.
+struct Types<'e>(&'e Event);
+
+impl fmt::Display for Types<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Event {
+            types,
+            sampled,
+            count,
+            ..
+        } = self.0;
+        for (nth, (name, n)) in types.iter().take(NAMED).enumerate() {
+            match nth {
+                0 if sampled < count => write!(f, ", most of {} of them ", Grouped(*sampled))?,
+                0 if types.len() == 1 && *count == 1 => return write!(f, ", a {name}"),
+                0 if types.len() == 1 => return write!(f, ", all of them {name}"),
+                0 => f.write_str(", most of them ")?,
+                _ => f.write_str(", ")?,
+            }
+            write!(f, "{name} ({})", Grouped(*n))?;
+        }
+        Ok(())
+    }
+}
+
+/// ` (10 times so far)`, unless it is the first.
+struct Again(usize);
+
+impl fmt::Display for Again {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 | 1 => Ok(()),
+            n => write!(f, " ({} times so far)", Grouped(n)),
+        }
+    }
+}
+
+/// `1 entry`, `2 entries`.
+struct Counted(usize, &'static str, &'static str);
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = if self.0 == 1 { self.1 } else { self.2 };
+        write!(f, "{} {noun}", Grouped(self.0))
+    }
+}
+
+/// `1,234,567`.
+struct Grouped(usize);
+
+impl fmt::Display for Grouped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (at, digit) in digits.char_indices() {
+            if at > 0 && (digits.len() - at) % 3 == 0 {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn event(kind: EventKind) -> Event {
+        Event::new(kind, "main (#0.1)".to_owned())
+    }
+
+    fn starts(event: &Event, start: &str) {
+        let message = event.to_string();
+        assert!(message.starts_with(start), "{message}");
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        let grouped = [0, 999, 1_000, 12_345, 1_234_567].map(|n| Grouped(n).to_string());
+        assert_eq!(grouped, ["0", "999", "1,000", "12,345", "1,234,567"]);
+    }
+
+    #[test]
+    fn pool_its_length_and_its_types_are_named() {
+        let types = vec![("String", 9_000), ("i32", 700), ("u8", 200), ("u16", 100)];
+        let root = event(EventKind::RootWatermark).pool("root").count(10_000);
+        starts(
+            &root.clone().types(types.clone(), 10_000),
+            "thread main (#0.1), pool \"root\": 10,000 entries wait, most of them String (9,000), \
+             i32 (700), u8 (200); ",
+        );
+        starts(
+            &root.clone().types(types, 4_096).manager(1, Some("physics")),
+            "thread main (#0.1), pool \"root\" of manager \"physics\": 10,000 entries wait, most \
+             of 4,096 of them String (9,000)",
+        );
+        starts(
+            &root.clone().types(vec![("String", 10_000)], 10_000),
+            "thread main (#0.1), pool \"root\": 10,000 entries wait, all of them String; ",
+        );
+        starts(
+            &root.count(1).types(vec![("String", 1)], 1),
+            "thread main (#0.1), pool \"root\": 1 entry waits, a String; ",
+        );
+        let backlog = event(EventKind::BacklogWatermark).pool("ui");
+        starts(
+            &backlog.clone().count(2_000),
+            "thread main (#0.1), pool \"ui\": 2,000 releases wait in the backlog and the inbox; ",
+        );
+        starts(
+            &backlog.count(1),
+            "thread main (#0.1), pool \"ui\": 1 release waits in the backlog and the inbox; ",
+        );
+    }
+
+    #[test]
+    fn singular_is_used_where_it_is_one() {
+        let said = |kind, count, words: &str| {
+            let message = event(kind).pool("p").of_type("T").count(count).to_string();
+            assert!(message.contains(words), "{message}");
+        };
+        said(EventKind::OpenAtExit, 1, "ended with 1 guard pool open;");
+        said(EventKind::OpenAtExit, 2, "ended with 2 guard pools open;");
+        said(EventKind::CutOff, 1, "; 1 entry is leaked:");
+        said(EventKind::CutOff, 2, "; 2 entries are leaked:");
+        said(
+            EventKind::PostsDropped,
+            1,
+            "while 1 delayed post was not due; it was dropped and",
+        );
+        said(
+            EventKind::PostsDropped,
+            2,
+            "while 2 delayed posts were not due; they were dropped and",
+        );
+        said(
+            EventKind::EndlessDrain,
+            1_000,
+            "for 1,000 generations, the latest a T;",
+        );
+    }
+
+    #[test]
+    fn what_happened_before_is_counted() {
+        let panic = event(EventKind::Panic).times(100);
+        let message = Event {
+            message: Some("bomb".to_owned()),
+            ..panic
+        };
+        assert!(message.to_string().ends_with(" (100 times so far): bomb"));
+        let kinds = [
+            EventKind::NoPool,
+            EventKind::EndlessDrain,
+            EventKind::CutOff,
+            EventKind::OpenAtExit,
+            EventKind::EpochHeld,
+            EventKind::HomeGone,
+            EventKind::PostsDropped,
+        ];
+        for kind in kinds {
+            let once = event(kind).age(Duration::from_secs(1));
+            assert!(!once.to_string().contains("so far"), "{once}");
+            let message = once.times(1_000).to_string();
+            assert!(message.contains(" (1,000 times so far)"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! What threads send to each other counts until it has run, whoever asks.
+//!
+//! Most of this is in processes of its own, as what others hold is the whole process's.
+
+use crate::shutdown::{Crew, LONG};
+use crate::support::{Log, child, events, fresh, fresh_to_the_end, on_drop, wait_until};
+use crate::teardown::push_work;
+use releasepool::event::EventKind;
+use releasepool::{AutoreleasePool, Budget, HandoffPool, Looper, PoolManager, Ref, ThreadHandle};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_millis(5);
+
+fn global() -> &'static PoolManager {
+    PoolManager::global()
+}
+
+fn me() -> ThreadHandle {
+    global().current_thread().unwrap()
+}
+
+/// A worker, and its handle.
+fn worker() -> (Crew, ThreadHandle) {
+    let worker = Crew::new("worker");
+    let (tell, told) = channel();
+    worker.run(move || tell.send(me()).unwrap());
+    (worker, told.recv().unwrap())
+}
+
+/// A shutdown that finds that the worker holds so many messages, and releases in its backlog.
+fn held_by_the_worker(messages: usize, backlog: usize) {
+    for manager in [global(), &PoolManager::new()] {
+        let report = manager.shutdown(SOON).unwrap_err();
+        let [holder] = &report.holders[..] else {
+            panic!("one holder: {report}")
+        };
+        assert_eq!(holder.name.as_deref(), Some("worker"));
+        assert_eq!(
+            (holder.inbox, holder.backlog),
+            (messages, backlog),
+            "{report}"
+        );
+        let shown = report.to_string();
+        let say = match messages {
+            1 => "holds 1 release or closure to run".to_owned(),
+            n => format!("holds {n} releases and closures to run"),
+        };
+        assert!(shown.contains(&say), "{shown}");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_waits_for_what_was_sent_to_a_thread_that_lives() {
+    child!(|| {
+        let log = Log::new();
+        let (worker, handle) = worker();
+        handle.release(Ref::new(log.probe(0)));
+        let mut pool = HandoffPool::new();
+        pool.create(log.probe(1));
+        pool.create(log.probe(2));
+        pool.drain_on(&handle);
+        held_by_the_worker(3, 0);
+        assert_eq!(log.count(), 0);
+        worker.run(|| drop(AutoreleasePool::new()));
+        global().shutdown(SOON).unwrap();
+        assert_eq!(log.count(), 3);
+        worker.dismiss();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_waits_for_closures_that_were_posted() {
+    child!(|| {
+        let (worker, handle) = worker();
+        handle.post(|| ()).unwrap();
+        held_by_the_worker(1, 0);
+        worker.run(|| _ = global().run_inbox());
+        global().shutdown(SOON).unwrap();
+        worker.dismiss();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_waits_for_what_a_budgeted_drain_has_left_and_asks_for_it() {
+    child!(|| {
+        let log = Log::new();
+        let (worker, handle) = worker();
+        for id in 0..10 {
+            handle.release(Ref::new(log.probe(id)));
+        }
+        worker.run(|| {
+            let drained = AutoreleasePool::new().drain_within(Budget::Count(4));
+            assert_eq!((drained.released, drained.remaining), (4, 6));
+        });
+        held_by_the_worker(6, 0);
+        assert_eq!(log.count(), 4);
+        // It was asked.
+        worker.run(|| drop(AutoreleasePool::new()));
+        global().shutdown(SOON).unwrap();
+        assert_eq!(log.ids(), Vec::from_iter(0..10));
+        worker.dismiss();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_the_caller_is_in_the_middle_of_is_not_held() {
+    child!(|| {
+        for shut_down in [
+            || global().shutdown(Duration::MAX).is_ok(),
+            || global().quiesce(Duration::MAX),
+        ] {
+            me().post(move || assert!(shut_down())).unwrap();
+            assert_eq!(global().run_inbox(), 1);
+        }
+        // But closures that are posted to the caller are, and nobody else runs them.
+        me().post(|| ()).unwrap();
+        let report = global().shutdown(Duration::MAX).unwrap_err();
+        assert_eq!(report.holders[0].inbox, 1, "{report}");
+        assert_eq!(global().run_inbox(), 1);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_asks_threads_that_come_later_and_again() {
+    child!(|| {
+        let log = Log::new();
+        let (idle, handle) = worker();
+        handle.release(Ref::new(log.probe(0)));
+        let waiting = thread::spawn(|| global().shutdown(LONG));
+        // It has looked, asked and gone to sleep, or does so soon.
+        thread::sleep(Duration::from_millis(20));
+        let (late, _) = worker();
+        for id in 1..4 {
+            let inner = log.clone();
+            late.run(move || releasepool::autorelease(Ref::new(inner.probe(id))));
+            wait_until(|| {
+                late.run(|| drop(AutoreleasePool::new()));
+                log.count() == id as usize
+            });
+        }
+        idle.run(|| drop(AutoreleasePool::new()));
+        waiting.join().unwrap().unwrap();
+        assert_eq!(log.ids(), [1, 2, 3, 0]);
+        idle.dismiss();
+        late.dismiss();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_drain_within_a_budget_keeps_no_orphans_to_itself() {
+    child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(me);
+        for id in 0..1_000 {
+            gone.release(Ref::new(log.probe(id)));
+        }
+        let mut pool = AutoreleasePool::new();
+        let drained = pool.drain_within(Budget::Count(10));
+        assert_eq!((drained.released, drained.remaining), (10, 990));
+        // Several drains that leave some, and others that come meanwhile.
+        gone.release(Ref::new(log.probe(1_000)));
+        let drained = pool.drain_within(Budget::Count(10));
+        assert_eq!((drained.released, drained.remaining), (10, 981));
+        fresh(|| drop(AutoreleasePool::new()));
+        assert_eq!((log.count(), global().snapshot().orphans), (1_001, 0));
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_waits_is_taken_in_under_the_budget() {
+    child!(|| {
+        let log = Log::new();
+        for id in 0..100 {
+            me().release(Ref::new(log.probe(id)));
+        }
+        let mut pool = AutoreleasePool::new();
+        let drained = pool.drain_within(Budget::Time(Duration::ZERO));
+        assert_eq!((drained.released, drained.remaining), (0, 100), "too many");
+        let drains = (1..).find(|_| {
+            let drained = pool.drain_within(Budget::Time(Duration::ZERO));
+            drained.remaining == 0
+        });
+        assert!(drains > Some(100), "{drains:?}");
+        assert_eq!(log.ids(), Vec::from_iter(0..100), "oldest first");
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn queues_give_their_memory_back() {
+    const MANY: usize = 200_000;
+    const KEPT: isize = 64 * 1024;
+    let ways: [fn(&ThreadHandle); 3] = [
+        |me| {
+            (0..MANY).for_each(|_| me.release(Ref::new(0)));
+            drop(AutoreleasePool::new());
+        },
+        |me| {
+            (0..MANY).for_each(|_| me.release(Ref::new(0)));
+            while AutoreleasePool::new()
+                .drain_within(Budget::Count(MANY / 10))
+                .remaining
+                > 0
+            {}
+        },
+        |me| {
+            (0..MANY).for_each(|_| me.post(|| ()).unwrap());
+            assert_eq!(global().run_inbox(), MANY);
+        },
+    ];
+    child!(|| {
+        for way in ways {
+            let me = me();
+            let _ = AutoreleasePool::new().create(0);
+            let before = crate::heap::bytes();
+            way(&me);
+            let kept = crate::heap::bytes() - before;
+            assert!(kept < KEPT, "{kept} bytes");
+        }
+        // A looper, which is not asked for it.
+        let looper = Looper::spawn("looper").unwrap();
+        looper.call(|| ()).unwrap();
+        let before = crate::heap::bytes();
+        looper.call(|| thread::sleep(SOON)).unwrap();
+        (0..MANY).for_each(|_| looper.thread().release(Ref::new(0)));
+        (0..MANY).for_each(|_| looper.post(|| ()).unwrap());
+        wait_until(|| crate::heap::bytes() - before < KEPT);
+        looper.shutdown().unwrap();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn closures_that_pile_up_are_reported() {
+    child!(|| {
+        crate::support::listen();
+        for _ in 0..25_000 {
+            me().post(|| ()).unwrap();
+        }
+        // By the sender, as the thread may have no loop.
+        let all = events(EventKind::PostsWatermark);
+        let counts: Vec<_> = all.iter().map(|event| event.count).collect();
+        assert_eq!(counts, [10_000, 20_000]);
+        assert!(all[1].to_string().contains("20,000 posted closures wait"));
+        assert_eq!(global().run_inbox(), 25_000);
+        // It begins anew.
+        for _ in 0..10_000 {
+            me().post(|| ()).unwrap();
+        }
+        assert_eq!(events(EventKind::PostsWatermark).len(), 3);
+        global().run_inbox();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_successor_runs_no_closures_of_its_predecessor_while_it_is_torn_down() {
+    child!(|| {
+        let log = Log::new();
+        let inner = log.clone();
+        let predecessor = fresh_to_the_end(move || {
+            me().post(move || inner.note(0)).unwrap();
+            me().key()
+        });
+        let inner = log.clone();
+        let successor = fresh_to_the_end(move || {
+            // Torn down after the crate's own thread-locals, or before.
+            push_work(move || {
+                global().quiesce(Duration::ZERO);
+                inner.note(1);
+            });
+            me().key()
+        });
+        let index =
+            |key: releasepool::ThreadKey| key.to_string().split('.').next().unwrap().to_owned();
+        assert_eq!(
+            index(predecessor),
+            index(successor),
+            "they had the same slot"
+        );
+        assert_eq!(log.ids(), [1], "not on the successor");
+        // On a thread that has never had that slot.
+        let _slot = me();
+        let _two = fresh(|| fresh(|| global().quiesce(SOON)));
+        assert!(log.ids().len() <= 2);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_orphaned_destructor_that_quiesces_does_not_hang() {
+    child!(|| {
+        let gone = fresh_to_the_end(me);
+        for _ in 0..3 {
+            gone.release(Ref::new(on_drop(|| _ = global().quiesce(SOON))));
+        }
+        drop(AutoreleasePool::new());
+        assert!(global().quiesce(LONG));
+    })
+    .assert_success();
+}
+
+/// A release that sends the next one to the same thread.
+struct Again(ThreadHandle, u32);
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        // Not for ever, so that a failure is seen.
+        if self.1 > 0 {
+            self.0.release(Ref::new(Again(self.0.clone(), self.1 - 1)));
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_is_sent_during_a_drain_within_a_budget_is_for_later() {
+    child!(|| {
+        me().release(Ref::new(Again(me(), 1_000)));
+        for _ in 0..3 {
+            let drained = AutoreleasePool::new().drain_within(Budget::All);
+            assert_eq!((drained.released, drained.remaining), (1, 1));
+        }
+        let drained = PoolManager::new().pool().drain_within(Budget::All);
+        assert_eq!((drained.released, drained.remaining), (1, 1));
+    })
+    .assert_success();
+}
+
+#[test]
+fn run_inbox_releases_what_a_budgeted_drain_has_left_of_what_was_sent() {
+    fresh(|| {
+        let log = Log::new();
+        for id in 0..10 {
+            me().release(Ref::new(log.probe(id)));
+        }
+        AutoreleasePool::new().drain_within(Budget::Count(1));
+        let inner = log.clone();
+        me().post(move || inner.note(10)).unwrap();
+        assert_eq!(global().run_inbox(), 1);
+        assert_eq!(log.ids(), Vec::from_iter(0..11));
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn drains_that_have_nothing_to_spend_take_no_memory() {
+    child!(|| {
+        let gone = fresh_to_the_end(me);
+        gone.release(Ref::new(0));
+        let mut pool = AutoreleasePool::new();
+        let mut drain = || {
+            for _ in 0..1_000 {
+                pool.drain_within(Budget::Count(0));
+            }
+        };
+        drain();
+        let before = crate::heap::bytes();
+        drain();
+        assert!(crate::heap::bytes() - before < 1_000);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_rest_of_a_pool_that_was_handed_over_counts_while_one_is_released() {
+    child!(|| {
+        let mut pool = HandoffPool::new();
+        for _ in 0..10 {
+            pool.create(0);
+        }
+        let (tell, told) = channel();
+        pool.create(on_drop(move || {
+            let report = global().shutdown(Duration::ZERO).unwrap_err();
+            tell.send(report.holders[0].inbox).unwrap();
+        }));
+        pool.drain_on(&me());
+        drop(AutoreleasePool::new());
+        assert_eq!(told.recv().unwrap(), 10);
+        global().shutdown(SOON).unwrap();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_misses_nothing_that_a_closing_pool_sends_elsewhere() {
+    child!(|| {
+        let log = Log::new();
+        let (idle, handle) = worker();
+        let (busy, _) = worker();
+        for round in 1..2_000 {
+            let (handle, inner) = (handle.clone(), log.clone());
+            let (opened, wait) = channel();
+            let order = move || {
+                let pool = AutoreleasePool::new();
+                pool.create(on_drop(move || handle.release(Ref::new(inner.probe(0)))));
+                opened.send(()).unwrap();
+                drop(pool);
+            };
+            busy.begin(order);
+            wait.recv().unwrap();
+            // The pool was open before this, and what it held goes to a thread that is idle.
+            let done = global().shutdown(Duration::ZERO);
+            assert!(done.is_err(), "round {round}: {done:?}");
+            busy.finish();
+            idle.run(|| drop(AutoreleasePool::new()));
+            assert_eq!(log.count(), round);
+        }
+        busy.dismiss();
+        idle.dismiss();
+    })
+    .assert_success();
+}

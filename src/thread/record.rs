@@ -273,16 +273,18 @@ pub(crate) fn current_or_closed() -> Arc<Record> {
     })
 }
 
-/// Name and key of the calling thread, for messages.
+/// Name and key of the calling thread, for messages. After its exit the key is still its own, so
+/// that events of two such threads are told apart.
 pub(crate) fn current_label() -> String {
     CURRENT.with(|c| {
         // SAFETY: kept alive by `owner`.
         if let Some(record) = unsafe { c.record.get().as_ref() } {
             return record.label();
         }
+        let key = own_key().map_or_else(|| "without a key".to_owned(), |key| key.to_string());
         match current_name() {
-            Some(name) => format!("{name} (without a key)"),
-            None => "without a key".to_owned(),
+            Some(name) => format!("{name} ({key})"),
+            None => key,
         }
     })
 }

@@ -5,6 +5,8 @@ use releasepool::event::{self, Event, EventKind};
 use releasepool::{
     AutoreleasePool, FrameConfig, FrameLoop, HomeRef, PoolManager, Ref, autorelease,
 };
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
@@ -480,6 +482,51 @@ fn events_go_to_tracing_where_that_is_on() {
         for word in ["kind: NoPool", "Stray", "autoreleased without a pool"] {
             assert!(told.contains(word), "{told}");
         }
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn threads_that_have_ended_are_told_apart() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("bomb");
+        }
+    }
+    /// Of its two panics the first is resumed, the other reported.
+    struct Late(Option<AutoreleasePool>);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let pool = self.0.take();
+            assert_eq!(panic_of(|| drop(pool)), "bomb");
+        }
+    }
+    thread_local!(static LATE: RefCell<Late> = const { RefCell::new(Late(None)) });
+    let child = child!(|| {
+        std::panic::set_hook(Box::new(|_| ()));
+        let told = all_events(|| {
+            for _ in 0..3 {
+                // Made before anything of the crate's, so it goes when that is gone.
+                let late = || {
+                    LATE.with(|late| {
+                        let pool = AutoreleasePool::new();
+                        pool.create(Bomb);
+                        pool.create(Bomb);
+                        late.borrow_mut().0 = Some(pool);
+                    });
+                };
+                thread::spawn(late).join().unwrap();
+            }
+        });
+        let panics = told.iter().filter(|event| event.kind == EventKind::Panic);
+        let threads: HashSet<_> = panics.map(|event| event.thread.clone()).collect();
+        assert_eq!(threads.len(), 3, "{threads:?}");
+        assert!(
+            threads.iter().all(|name| name.starts_with('#')),
+            "{threads:?}"
+        );
     });
     child.assert_success();
 }

@@ -2,8 +2,8 @@
 
 use crate::support::{events, fresh, panic_of};
 use releasepool::event::EventKind;
-use releasepool::{FrameConfig, FrameLoop, Ref};
-use std::ops::ControlFlow::Break;
+use releasepool::{FrameConfig, FrameLoop, PoolManager, Ref};
+use std::ops::ControlFlow::{Break, Continue};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Wake, Waker};
@@ -218,4 +218,40 @@ fn loop_inside_another_leaves_it_its_wakes() {
         last.proxy().post(|| ()).unwrap();
         assert_eq!(rings.take(), 0);
     });
+}
+
+#[test]
+fn loop_sleeps_though_one_inside_of_it_has_asked_to_be_rung() {
+    fresh(|| {
+        let mut outer = quick();
+        outer.set_wake_hook(|| ());
+        let mut looping = on_demand();
+        let proxy = looping.proxy();
+        let other = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(30));
+            proxy.request_frame();
+        });
+        let mut frames = 0;
+        let opened = opened();
+        looping.run(|_| {
+            frames += 1;
+            if frames == 2 {
+                return Break(());
+            }
+            // At its end it asks for the next message to be told to the host.
+            outer.tick(|_| ());
+            Continue(())
+        });
+        other.join().unwrap();
+        // A loop that does not sleep looks what there is to release, over and over.
+        let rounds = self::opened() - opened;
+        assert!(rounds < 20, "{rounds} pools opened while nothing happened");
+    });
+}
+
+/// Pools that this thread has opened so far.
+fn opened() -> u64 {
+    let manager = PoolManager::global();
+    let me = manager.current_thread().unwrap().key();
+    manager.snapshot().thread(me).unwrap().totals.pools_pushed
 }

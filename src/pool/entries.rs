@@ -2,8 +2,8 @@
 
 use super::page::{Page, PageCache};
 use crate::object::header::{Header, Thin};
-use crate::sync::prefetch;
-use std::cell::Cell;
+use crate::sync::cell::Cell;
+use crate::sync::{const_fn, prefetch};
 use std::ptr;
 
 /// How many entries before its turn an object's header is fetched from memory.
@@ -32,12 +32,14 @@ impl Default for Entries {
 }
 
 impl Entries {
-    pub(crate) const fn new() -> Self {
-        Self {
-            top: Cell::new(ptr::null_mut()),
-            start: Cell::new(ptr::null_mut()),
-            end: Cell::new(ptr::null_mut()),
-            page: Cell::new(ptr::null_mut()),
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                top: Cell::new(ptr::null_mut()),
+                start: Cell::new(ptr::null_mut()),
+                end: Cell::new(ptr::null_mut()),
+                page: Cell::new(ptr::null_mut()),
+            }
         }
     }
 

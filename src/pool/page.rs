@@ -4,8 +4,8 @@
 //! wait in the thread's cache.
 
 use crate::object::header::Thin;
-use crate::sync::{SMALL, Witness, boxed, unbox};
-use std::cell::Cell;
+use crate::sync::cell::Cell;
+use crate::sync::{SMALL, Witness, boxed, const_fn, unbox};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
@@ -77,13 +77,15 @@ pub(crate) struct PageCache {
 }
 
 impl PageCache {
-    pub(crate) const fn new() -> Self {
-        Self {
-            first: Cell::new(ptr::null_mut()),
-            len: Cell::new(0),
-            most: Cell::new(FEW),
-            least: Cell::new(0),
-            put: Cell::new(0),
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                first: Cell::new(ptr::null_mut()),
+                len: Cell::new(0),
+                most: Cell::new(FEW),
+                least: Cell::new(0),
+                put: Cell::new(0),
+            }
         }
     }
 

@@ -24,6 +24,7 @@ use std::time::Duration;
 pub(crate) use loom::alloc::{alloc, dealloc};
 
 pub(crate) mod atomic;
+pub(crate) mod cell;
 pub(crate) mod settings;
 
 pub(crate) use atomic::FreeWitness;

@@ -16,8 +16,8 @@
 
 use super::key::ThreadKey;
 use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::cell::Cell;
 use crate::sync::const_fn;
-use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
 /// What a message asks for, which decides when it may be run.
@@ -76,13 +76,13 @@ impl Node {
     }
 }
 
-// loom's atomics are not in it; a message of one reference fits 48 bytes of malloc's.
+// loom's cells are larger; a message of one reference fits 48 bytes of malloc's.
+#[cfg(not(loom))]
 const _: () = assert!(size_of::<Node>() <= 32);
 
 /// One message, owned. Dropping it leaks what it carries: run it or send it on.
 #[derive(Debug)]
 #[must_use]
-#[repr(transparent)]
 pub(crate) struct Message(NonNull<Node>);
 
 // SAFETY: a message is only ever made of what may be sent (`Ref<T>` with
@@ -160,21 +160,18 @@ impl Chain {
         self.0 = message.0.as_ptr();
     }
 
-    /// The messages, which stay.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Message> {
-        // A `Message` is the address of its node, so a reference to one can be had from
-        // wherever that address stands.
-        let mut at: *const *mut Node = &raw const self.0;
-        std::iter::from_fn(move || {
-            // SAFETY: the chain is borrowed, so its links stay as they are; `Message` is
-            // `repr(transparent)` over a non-null pointer, and null was ruled out.
-            unsafe {
-                let node = NonNull::new(*at)?;
-                let message = &*at.cast::<Message>();
-                at = node.as_ref().next.as_ptr().cast_const();
-                Some(message)
+    /// Returns whether `f` holds for one of the messages, which stay.
+    pub(crate) fn any(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
+        let mut at = self.0;
+        while let Some(node) = NonNull::new(at) {
+            // Lent, and not dropped: it is the chain's.
+            let message = Message(node);
+            if f(&message) {
+                return true;
             }
-        })
+            at = message.node().next.get();
+        }
+        false
     }
 
     /// Turns the newest-first chain of an inbox around.
@@ -214,11 +211,13 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) const fn new() -> Self {
-        Self {
-            first: Cell::new(ptr::null_mut()),
-            last: Cell::new(ptr::null_mut()),
-            len: Cell::new(0),
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                first: Cell::new(ptr::null_mut()),
+                last: Cell::new(ptr::null_mut()),
+                len: Cell::new(0),
+            }
         }
     }
 

@@ -17,7 +17,7 @@
 use super::key::ThreadKey;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::const_fn;
+use crate::sync::{Witness, const_fn};
 use std::ptr::{self, NonNull};
 
 /// What a message asks for, which decides when it may be run.
@@ -51,6 +51,9 @@ pub(crate) struct Node {
     pub(crate) target: ThreadKey,
     /// Does what is asked for, and frees the message; also if that panics.
     run: unsafe fn(NonNull<Node>),
+    /// Stands for all that the message carries, in models: written when it is complete, and by
+    /// whoever takes it. No size.
+    body: Witness,
 }
 
 impl Node {
@@ -72,6 +75,7 @@ impl Node {
             weight: Cell::new(u32::try_from(weight).unwrap_or(u32::MAX)),
             target,
             run,
+            body: Witness::new(),
         }
     }
 }
@@ -96,10 +100,13 @@ impl Message {
     /// carries may be sent to another thread; or else the message is of `Kind::Home`,
     /// and its target runs all that its inbox takes in.
     pub(crate) unsafe fn from_raw(node: NonNull<Node>) -> Self {
-        Self(node)
+        let message = Self(node);
+        message.node().body.write();
+        message
     }
 
     pub(crate) fn into_raw(self) -> NonNull<Node> {
+        self.node().body.write();
         self.0
     }
 
@@ -109,10 +116,12 @@ impl Message {
     }
 
     pub(crate) fn as_raw(&self) -> NonNull<Node> {
+        self.node().body.read();
         self.0
     }
 
     pub(crate) fn kind(&self) -> Kind {
+        self.node().body.read();
         self.node().kind
     }
 
@@ -132,6 +141,7 @@ impl Message {
     }
 
     pub(crate) fn run(self) {
+        self.node().body.write();
         let run = self.node().run;
         // SAFETY: we own the message and give it up.
         unsafe { run(self.0) }

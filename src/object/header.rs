@@ -269,7 +269,10 @@ pub(crate) fn allocate_slice<T>(len: usize, class: &'static Class) -> NonNull<[T
     let plan = plan_of_slice::<T>(len).expect("a slice fits the address space");
     let thin = allocate(plan, class, Count::unique());
     // SAFETY: the plan has a word for the length before the header.
-    unsafe { length(thin).write(len) };
+    unsafe {
+        length(thin).write(len);
+        changed(thin);
+    }
     NonNull::slice_from_raw_parts(thin.cast(), len)
 }
 

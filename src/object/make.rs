@@ -115,7 +115,10 @@ impl<T> Drop for Filling<T> {
         let _memory = Memory(self.slice.cast());
         let filled = ptr::slice_from_raw_parts_mut(self.slice.cast::<T>().as_ptr(), self.filled);
         // SAFETY: these have been written, and nobody else has them.
-        unsafe { ptr::drop_in_place(filled) };
+        unsafe {
+            changed(self.slice.cast());
+            ptr::drop_in_place(filled);
+        }
     }
 }
 

@@ -22,6 +22,8 @@ step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir 
 step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir target/downstream-loom \
     --all-targets --features models --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
 
+step ci/cells.sh
+
 # Only the door to atomics and threads may name them.
 if grep -rnE 'std::sync::atomic|std::thread|loom::' src --include='*.rs' |
     grep -vE '^src/(sync\.rs|sync/|compile_fail_tests)|^[^:]+:[0-9]+:\s*//'; then

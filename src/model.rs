@@ -10,6 +10,9 @@
 //!   an object still lives.
 //!
 //! Run it in both [`Mode`]s: see [`set_mode`].
+//!
+//! Functions that are `const` elsewhere, such as [`HandoffPool::new`](crate::HandoffPool::new), are
+//! not here: loom's cells and atomics belong to an execution.
 
 use crate::object::home::{KEPT, Kept};
 use crate::sync::settings;
@@ -77,6 +80,7 @@ pub fn load_unpinned<'p, T: Send + Sync>(
 pub mod parts {
     use crate::frame;
     use crate::sync::atomic::{AtomicU64, Ordering};
+    use crate::sync::cell;
     use crate::sync::{FreeWitness, Witness, boxed, unbox};
     use crate::thread::bell::Bell;
     use crate::thread::inbox::{self, Chain, Kind, Message, Node, Sent};
@@ -207,6 +211,31 @@ pub mod parts {
     impl Default for Registry {
         fn default() -> Self {
             Self(registry::Registry::new())
+        }
+    }
+
+    /// One of the crate's cells, for canaries: every thread may use it.
+    #[derive(Debug)]
+    pub struct Cell(cell::Cell<u32>);
+
+    // SAFETY: loom runs one thread at a time, and fails if two uses are not ordered.
+    unsafe impl Sync for Cell {}
+
+    impl Default for Cell {
+        fn default() -> Self {
+            Self(cell::Cell::new(0))
+        }
+    }
+
+    impl Cell {
+        /// Reads it.
+        pub fn get(&self) -> u32 {
+            self.0.get()
+        }
+
+        /// Writes it.
+        pub fn set(&self, n: u32) {
+            self.0.set(n);
         }
     }
 

@@ -3,9 +3,9 @@
 use super::port::{Port, Task, work};
 use crate::pool::budget::Budget;
 use crate::pool::local::{self, Local};
+use crate::sync::cell::RefCell;
 use crate::sync::local;
 use crate::thread::record::{Record, set_first_exit_hook};
-use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Weak};
 

@@ -12,9 +12,9 @@
 use super::checks::{self, Marks};
 use super::class::SIZES;
 use super::heap::Heap;
-use crate::sync::{SMALL, Witness, alloc, dealloc};
+use crate::sync::cell::Cell;
+use crate::sync::{SMALL, Witness, alloc, const_fn, dealloc};
 use std::alloc::Layout;
-use std::cell::Cell;
 use std::num::NonZero;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
@@ -425,10 +425,12 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    pub(crate) const fn new() -> Self {
-        Self {
-            first: Cell::new(None),
-            len: Cell::new(0),
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                first: Cell::new(None),
+                len: Cell::new(0),
+            }
         }
     }
 

@@ -17,10 +17,10 @@ use super::class::SIZES;
 use super::error::AllocError;
 use super::returns::{Pending, Returns};
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::cell::Cell;
 use crate::sync::{Counter, FreeWitness, SMALL, Witness, boxed, prefetch, unbox};
 use crate::thread::key::ThreadKey;
 use crossbeam_utils::CachePadded;
-use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 

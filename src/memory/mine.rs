@@ -11,10 +11,10 @@ use super::chunk::ChunkPtr;
 use super::error::AllocError;
 use super::heap::Heap;
 use super::outgoing::{Outgoing, send_one};
+use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{boxed, lazy, local, unbox};
 use crate::thread::key::ThreadKey;
 use crate::thread::record::{self, Record};
-use std::cell::{Cell, UnsafeCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -106,33 +106,42 @@ fn exit(_record: &Arc<Record>) {
 
 impl Heaps {
     fn find(&self, allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
-        // SAFETY: the thread's own; nothing else runs meanwhile.
-        let others = unsafe { &mut *self.others.get() };
         // SAFETY: this thread's heaps are there.
         let is = |heap: &NonNull<Heap>| Arc::ptr_eq(&unsafe { heap.as_ref() }.allocator, allocator);
-        let at = others.iter().position(is)?;
-        // Few are used at a time: those move to the front.
-        others.swap(0, at);
-        Some(others[0])
+        self.others.with_mut(|others| {
+            // SAFETY: the thread's own; nothing else runs meanwhile.
+            let others = unsafe { &mut *others };
+            let at = others.iter().position(is)?;
+            // Few are used at a time: those move to the front.
+            others.swap(0, at);
+            Some(others[0])
+        })
     }
 
     fn remove(&self, heap: &Heap) {
-        // SAFETY: as in `find`.
-        let others = unsafe { &mut *self.others.get() };
         MINE.with(|mine| mine.last.set(ptr::null()));
-        others.retain(|other| !ptr::eq(other.as_ptr(), heap));
+        self.others.with_mut(|others| {
+            // SAFETY: as in `find`.
+            unsafe { &mut *others }.retain(|other| !ptr::eq(other.as_ptr(), heap));
+        });
     }
 
     /// Gives up the heaps whose allocators have closed on other threads.
     fn prune(&self) {
-        // SAFETY: as in `find`.
-        let others = || unsafe { &mut *self.others.get() };
         // SAFETY: this thread's heaps are there.
         let closed = |heap: &NonNull<Heap>| unsafe { heap.as_ref() }.returns.is_closed();
-        while let Some(at) = others().iter().position(closed) {
+        let take_closed = || {
+            self.others.with_mut(|others| {
+                // SAFETY: as in `find`.
+                let others = unsafe { &mut *others };
+                let at = others.iter().position(closed)?;
+                Some(others.swap_remove(at))
+            })
+        };
+        while let Some(heap) = take_closed() {
             MINE.with(|mine| mine.last.set(ptr::null()));
             // SAFETY: it was this thread's.
-            unsafe { Heap::give_up(others().swap_remove(at)) };
+            unsafe { Heap::give_up(heap) };
         }
     }
 
@@ -146,7 +155,8 @@ impl Heaps {
             MINE.with(|mine| mine.process.set(heap.as_ptr()));
         } else {
             // SAFETY: as in `find`.
-            unsafe { (*self.others.get()).push(heap) };
+            self.others
+                .with_mut(|others| unsafe { (*others).push(heap) });
         }
         heap
     }
@@ -316,7 +326,7 @@ pub(crate) fn idle() {
     heaps.prune();
     let process = NonNull::new(MINE.with(|mine| mine.process.get()).cast_mut());
     // SAFETY: the thread's own; nothing else runs meanwhile.
-    let others = unsafe { &*heaps.others.get() };
+    let others = heaps.others.with(|others| unsafe { &*others });
     for heap in process.iter().chain(others) {
         // SAFETY: the calling thread's own.
         unsafe { heap.as_ref() }.idle();

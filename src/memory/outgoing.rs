@@ -5,7 +5,7 @@ use super::chunk::{Block, set_next};
 use super::heap::Heap;
 use super::returns::Sent;
 use crate::sync::SMALL;
-use std::cell::Cell;
+use crate::sync::cell::Cell;
 use std::ptr::{self, NonNull};
 
 /// Blocks in a batch, at most.

@@ -10,8 +10,9 @@
 //! [`inbox`](crate::thread::inbox).
 
 use super::chunk::{Block, next_batch, set_next_batch};
-use crate::sync::FreeWitness;
 use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::cell::Cell;
+use crate::sync::{FreeWitness, const_fn};
 use std::ptr::{self, NonNull};
 
 const IDLE: usize = 1;
@@ -187,16 +188,18 @@ impl Drop for Returns {
 
 /// Batches in their turn, and their blocks: what an owner has taken and not yet got round to.
 pub(crate) struct Pending {
-    block: std::cell::Cell<*mut Block>,
+    block: Cell<*mut Block>,
     /// After the batch that `block` is in.
-    batch: std::cell::Cell<*mut Block>,
+    batch: Cell<*mut Block>,
 }
 
 impl Pending {
-    pub(crate) const fn new() -> Self {
-        Self {
-            block: std::cell::Cell::new(ptr::null_mut()),
-            batch: std::cell::Cell::new(ptr::null_mut()),
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                block: Cell::new(ptr::null_mut()),
+                batch: Cell::new(ptr::null_mut()),
+            }
         }
     }
 

@@ -19,9 +19,9 @@ use super::stack_box::StackBox;
 use super::stack_dump::{Label, Place, Seen, StackDump};
 use super::stack_entry::{Entry, Filling};
 use super::stack_overflow::Overflow;
-use crate::sync::{alloc, dealloc};
+use crate::sync::cell::Cell;
+use crate::sync::{alloc, const_fn, dealloc};
 use std::alloc::Layout;
-use std::cell::Cell;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
@@ -121,18 +121,20 @@ impl UnwindSafe for StackAllocator {}
 impl RefUnwindSafe for StackAllocator {}
 
 impl StackAllocator {
-    /// An arena of no capacity and without memory: everything goes to the heap until the
-    /// first [`reset`](Self::reset) gives it what was needed.
-    pub const fn new() -> Self {
-        Self {
-            base: NonNull::<Aligned>::dangling().cast(),
-            capacity: 0,
-            used: Cell::new(0),
-            last: Cell::new(NONE),
-            holes: Cell::new(0),
-            peak: Cell::new(0),
-            record: 0,
-            overflow: Overflow::new(),
+    const_fn! {
+        /// An arena of no capacity and without memory: everything goes to the heap until the
+        /// first [`reset`](Self::reset) gives it what was needed.
+        pub fn new() -> Self {
+            Self {
+                base: NonNull::<Aligned>::dangling().cast(),
+                capacity: 0,
+                used: Cell::new(0),
+                last: Cell::new(NONE),
+                holes: Cell::new(0),
+                peak: Cell::new(0),
+                record: 0,
+                overflow: Overflow::new(),
+            }
         }
     }
 

@@ -3,9 +3,9 @@
 
 use super::error::AllocError;
 use super::stack_dump::{Label, Place, Seen};
-use crate::sync::{alloc, dealloc};
+use crate::sync::cell::Cell;
+use crate::sync::{alloc, const_fn, dealloc};
 use std::alloc::Layout;
-use std::cell::Cell;
 use std::ptr::NonNull;
 
 /// Stands right before the value.
@@ -36,10 +36,12 @@ pub(super) struct Overflow {
 }
 
 impl Overflow {
-    pub(super) const fn new() -> Self {
-        Self {
-            newest: Cell::new(None),
-            bytes: Cell::new(0),
+    const_fn! {
+        pub(super) fn new() -> Self {
+            Self {
+                newest: Cell::new(None),
+                bytes: Cell::new(0),
+            }
         }
     }
 

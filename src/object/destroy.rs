@@ -21,10 +21,10 @@
 //! thread-local without a destructor.
 
 use super::header::{Thin, checked, header};
+use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{SMALL, local, stack_address};
 use crate::thread::record::tally_destroyed;
 use crate::unwind::{FirstPanic, Payload, resume_or_report};
-use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
 
 /// Stack, in bytes, that nested destructors may use before they queue.
@@ -71,22 +71,23 @@ local! {
 impl Nest {
     fn push(&self, thin: Thin) {
         // SAFETY: the thread's own, and `push` runs no foreign code.
-        unsafe { (*self.pending.get()).push(thin) };
+        self.pending.with_mut(|all| unsafe { (*all).push(thin) });
     }
 
     fn pop(&self) -> Option<Thin> {
         // SAFETY: as in `push`.
-        unsafe { (*self.pending.get()).pop() }
+        self.pending.with_mut(|all| unsafe { (*all).pop() })
     }
 
     fn take(&self) -> Vec<Thin> {
         // SAFETY: as in `push`.
-        unsafe { std::mem::take(&mut *self.pending.get()) }
+        self.pending
+            .with_mut(|all| unsafe { std::mem::take(&mut *all) })
     }
 
     fn is_empty(&self) -> bool {
         // SAFETY: as in `push`.
-        unsafe { (*self.pending.get()).is_empty() }
+        self.pending.with(|all| unsafe { (*all).is_empty() })
     }
 
     fn is_deep(&self, here: usize) -> bool {
@@ -112,14 +113,14 @@ impl Nest {
         }
         // SAFETY: as in `push`; dropping an empty vector runs no foreign code. The
         // thread-local has no destructor that would free its buffer.
-        unsafe { *self.pending.get() = Vec::new() };
+        self.pending.with_mut(|all| unsafe { *all = Vec::new() });
         (died, panics.into_first())
     }
 
     /// Whether a release is to queue that `base` says is deep.
     fn is_to_queue(&self) -> bool {
         // SAFETY: as in `push`.
-        let waiting = unsafe { (*self.pending.get()).len() };
+        let waiting = self.pending.with(|all| unsafe { (*all).len() });
         let really_deep = || stack_address().abs_diff(self.base.get() ^ FAR) >= LIMIT;
         self.mode.get() != Mode::Run || waiting < MANY || really_deep()
     }
@@ -329,7 +330,7 @@ impl Drop for Isolated {
             nest.mode.set(self.mode);
             let pending = std::mem::take(&mut self.pending);
             // SAFETY: as in `push`; what is overwritten is empty.
-            unsafe { *nest.pending.get() = pending };
+            nest.pending.with_mut(|all| unsafe { *all = pending });
             nest.isolated.set(nest.isolated.get() - 1);
         });
     }

@@ -2,7 +2,7 @@
 
 use super::count::Count;
 use super::destroy::release_weak;
-use super::header::{SliceClass, allocate_sized, allocate_slice, checked, header};
+use super::header::{SliceClass, allocate_sized, allocate_slice, changed, checked, header};
 use super::strong::Ref;
 use crate::thread::record::tally_destroyed;
 use std::ptr::{self, NonNull};
@@ -12,6 +12,17 @@ fn count<T: ?Sized>(this: &Ref<T>) -> &Count {
     &unsafe { header(Ref::thin(this)) }.count
 }
 
+/// # Safety
+/// Nobody else can reach the object.
+#[inline(always)]
+unsafe fn value_mut<T: ?Sized>(this: &mut Ref<T>) -> &mut T {
+    // SAFETY: alive by `this`, which is borrowed; the rest is the caller's promise.
+    unsafe {
+        changed(Ref::thin(this));
+        Ref::payload(this).as_mut()
+    }
+}
+
 /// Gives up a weak reference at the end, also of a panic.
 struct Shell<T: ?Sized + 'static>(NonNull<T>);
 
@@ -19,6 +30,19 @@ impl<T: ?Sized> Drop for Shell<T> {
     fn drop(&mut self) {
         // SAFETY: the reference that `Count::take_value` gave us.
         unsafe { release_weak(self.0.cast()) };
+    }
+}
+
+impl<T> Shell<T> {
+    /// # Safety
+    /// The value is the caller's, and is moved out once.
+    #[inline(always)]
+    unsafe fn take_value(&self) -> T {
+        // SAFETY: by the caller's promise; the memory is there by our reference.
+        unsafe {
+            changed(self.0.cast());
+            self.0.read()
+        }
     }
 }
 
@@ -35,7 +59,7 @@ impl<T> Ref<T> {
         tally_destroyed(1);
         let shell = Shell(Ref::into_payload(this));
         // SAFETY: `take_value` made the value ours; it is moved out once.
-        Ok(unsafe { shell.0.read() })
+        Ok(unsafe { shell.take_value() })
     }
 
     /// The value, if this is the last strong reference; else the reference is
@@ -60,7 +84,7 @@ impl<T> Ref<T> {
         }
         let shell = Shell(payload);
         // SAFETY: ours was the last reference; the value is moved out once.
-        Some(unsafe { shell.0.read() })
+        Some(unsafe { shell.take_value() })
     }
 
     /// The value, cloned if there are other references.
@@ -79,7 +103,7 @@ impl<T: ?Sized> Ref<T> {
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         if count(this).is_sole() {
             // SAFETY: nobody else can reach the object, and `this` is borrowed.
-            Some(unsafe { Ref::payload(this).as_mut() })
+            Some(unsafe { value_mut(this) })
         } else {
             None
         }
@@ -150,7 +174,7 @@ impl<T: ?Sized + Renew> Ref<T> {
             *this = T::renew(this);
         }
         // SAFETY: nobody else can reach the object, and `this` is borrowed.
-        unsafe { Ref::payload(this).as_mut() }
+        unsafe { value_mut(this) }
     }
 
     /// Only weak references besides `this`, whose value `Count::take_value` has
@@ -165,7 +189,11 @@ impl<T: ?Sized + Renew> Ref<T> {
         let (from, to) = (old.cast::<u8>(), new.cast::<u8>());
         // SAFETY: both are of this size, and do not overlap; the old value is not
         // used again.
-        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.as_ptr(), size) };
+        unsafe {
+            changed(from);
+            changed(to);
+            ptr::copy_nonoverlapping(from.as_ptr(), to.as_ptr(), size);
+        }
         // SAFETY: a new object with its value, and our reference.
         let new = unsafe { Ref::adopt(new) };
         std::mem::forget(std::mem::replace(this, new));

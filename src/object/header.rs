@@ -10,7 +10,7 @@
 //! payload names any object: pools, inboxes and C hold just that.
 
 use super::count::{Count, Misuse};
-use crate::sync::{alloc, dealloc};
+use crate::sync::{Witness, alloc, dealloc};
 use crate::thread::record::tally_created;
 use std::alloc::Layout;
 use std::mem::needs_drop;
@@ -24,6 +24,8 @@ pub(crate) type Thin = NonNull<u8>;
 pub(crate) struct Header {
     pub(crate) count: Count,
     pub(crate) class: &'static Class,
+    /// Stands for the payload, in models: written with it, read by whoever looks at it. No size.
+    payload: Witness,
 }
 
 // loom's atomics are larger than what they stand for.
@@ -78,6 +80,48 @@ impl Class {
 pub(crate) unsafe fn header<'a>(thin: Thin) -> &'a Header {
     // SAFETY: the header is right before the payload, in the same allocation.
     unsafe { thin.cast::<Header>().sub(1).as_ref() }
+}
+
+impl Header {
+    /// Just before the memory is given back.
+    #[inline(always)]
+    pub(super) fn freed(&mut self) {
+        self.count.freed();
+        self.payload.write();
+    }
+}
+
+/// Writes the value of a new object.
+///
+/// # Safety
+/// `payload` is memory for a `T` behind a header, and the caller's alone.
+#[inline(always)]
+pub(super) unsafe fn put<T>(payload: NonNull<T>, value: T) {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        payload.write(value);
+        changed(payload.cast());
+    }
+}
+
+/// Tells the model checker that the calling thread changes the payload, or takes it away.
+///
+/// # Safety
+/// As [`header`].
+#[inline(always)]
+pub(super) unsafe fn changed(thin: Thin) {
+    // SAFETY: by the caller's promise.
+    unsafe { header(thin) }.payload.write();
+}
+
+/// Tells the model checker that the calling thread looks at the payload.
+///
+/// # Safety
+/// As [`header`].
+#[inline(always)]
+pub(crate) unsafe fn looked_at(thin: Thin) {
+    // SAFETY: by the caller's promise.
+    unsafe { header(thin) }.payload.read();
 }
 
 /// Ends the process: the counts are off, and going on would be a use after free.
@@ -186,9 +230,14 @@ pub(super) unsafe fn set_up(
 ) -> Thin {
     // SAFETY: the offset lies within the allocation.
     let thin = unsafe { base.add(plan.payload) };
+    let header = Header {
+        count,
+        class,
+        payload: Witness::new(),
+    };
     // SAFETY: the payload's offset leaves room for a header before it, and is a
     // multiple of the header's alignment.
-    unsafe { thin.cast::<Header>().sub(1).write(Header { count, class }) };
+    unsafe { thin.cast::<Header>().sub(1).write(header) };
     tally_created(1);
     thin
 }
@@ -198,9 +247,7 @@ pub(super) unsafe fn set_up(
 #[inline]
 unsafe fn deallocate(thin: Thin, plan: Plan) {
     // SAFETY: ours alone by the caller's promise.
-    unsafe { thin.cast::<Header>().sub(1).as_mut() }
-        .count
-        .freed();
+    unsafe { thin.cast::<Header>().sub(1).as_mut() }.freed();
     // SAFETY: the base of the allocation.
     unsafe { dealloc(thin.sub(plan.payload).as_ptr(), plan.layout) };
 }
@@ -222,7 +269,10 @@ pub(crate) fn allocate_slice<T>(len: usize, class: &'static Class) -> NonNull<[T
     let plan = plan_of_slice::<T>(len).expect("a slice fits the address space");
     let thin = allocate(plan, class, Count::unique());
     // SAFETY: the plan has a word for the length before the header.
-    unsafe { length(thin).write(len) };
+    unsafe {
+        length(thin).write(len);
+        changed(thin);
+    }
     NonNull::slice_from_raw_parts(thin.cast(), len)
 }
 
@@ -287,15 +337,19 @@ impl<T> SizedClass<T> {
             // SAFETY: the object is there.
             unsafe { header(thin) }.count.bury_sole();
             // SAFETY: by the caller's promise.
-            unsafe { ptr::drop_in_place(thin.cast::<T>().as_ptr()) };
+            unsafe { Self::drop_value(thin) };
         }
     }
 
     /// # Safety
     /// See [`Class::drop_value`].
-    unsafe fn drop_value(thin: Thin) {
+    #[inline(always)]
+    pub(super) unsafe fn drop_value(thin: Thin) {
         // SAFETY: by the caller's promise.
-        unsafe { ptr::drop_in_place(thin.cast::<T>().as_ptr()) };
+        unsafe {
+            changed(thin);
+            ptr::drop_in_place(thin.cast::<T>().as_ptr());
+        }
     }
 
     /// # Safety
@@ -351,7 +405,10 @@ impl<T> SliceClass<T> {
         let len = unsafe { length(thin).read() };
         let slice = ptr::slice_from_raw_parts_mut(thin.cast::<T>().as_ptr(), len);
         // SAFETY: by the caller's promise.
-        unsafe { ptr::drop_in_place(slice) };
+        unsafe {
+            changed(thin);
+            ptr::drop_in_place(slice);
+        }
     }
 
     /// # Safety

@@ -16,13 +16,13 @@
 
 use super::count::Count;
 use super::destroy;
-use super::header::{Class, SizedClass, Thin, allocate_named, checked, header};
+use super::header::{Class, SizedClass, Thin, allocate_named, checked, header, looked_at, put};
 use crate::event::{Event, EventKind};
+use crate::sync::cell::Cell;
 use crate::sync::{Counter, const_fn, global};
 use crate::thread::inbox::{Inbox, Kind, Message, Node};
 use crate::thread::key::ThreadKey;
 use crate::thread::record::{Record, current_label, is_mine, tally_handed_over};
-use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -143,7 +143,7 @@ impl<T> HomeRef<T> {
         let home = Cell::new(Some(home));
         let front = Front { node, home };
         // SAFETY: fresh memory for it.
-        unsafe { ptr.write(Homed { front, value }) };
+        unsafe { put(ptr, Homed { front, value }) };
         let invariant = PhantomData;
         Self { ptr, invariant }
     }
@@ -167,7 +167,10 @@ impl<T> HomeRef<T> {
             return None;
         }
         // SAFETY: alive by `self`; and here the value may be seen.
-        Some(unsafe { &self.ptr.as_ref().value })
+        Some(unsafe {
+            looked_at(self.thin());
+            &self.ptr.as_ref().value
+        })
     }
 
     /// Whether the calling thread is the home.

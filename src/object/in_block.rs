@@ -4,7 +4,9 @@
 //! the block's heap, which the block finds by itself.
 
 use super::count::Count;
-use super::header::{Class, Header, PlainBlock, Plan, SizedClass, Thin, header, plan_of, set_up};
+use super::header::{
+    Class, Header, PlainBlock, Plan, SizedClass, Thin, header, plan_of, put, set_up,
+};
 use super::strong::Ref;
 use crate::memory::block::BlockAllocator;
 use crate::memory::class::{SIZES, class_of};
@@ -58,7 +60,7 @@ impl<T: 'static> BlockClass<T> {
             // SAFETY: the object is there.
             unsafe { header(thin) }.count.bury_sole();
             // SAFETY: by the caller's promise.
-            unsafe { ptr::drop_in_place(thin.cast::<T>().as_ptr()) };
+            unsafe { SizedClass::<T>::drop_value(thin) };
         }
     }
 
@@ -69,7 +71,7 @@ impl<T: 'static> BlockClass<T> {
         let size = Self::SIZE.expect("made from a block");
         // SAFETY: ours alone by the caller's promise.
         unsafe {
-            thin.cast::<Header>().sub(1).as_mut().count.freed();
+            thin.cast::<Header>().sub(1).as_mut().freed();
             mine::free(thin.sub(Self::PLAN.payload), size, Self::WASTE);
         }
     }
@@ -109,7 +111,7 @@ impl Alike<'_> {
             if !self.blocks.is_ours(head.cast()) {
                 return false;
             }
-            head.as_mut().count.freed();
+            head.as_mut().freed();
             self.blocks.free(head.cast());
         }
         true
@@ -166,7 +168,7 @@ impl<T> Ref<T> {
             let class = BlockClass::<T>::CLASS;
             let thin = set_up(block, BlockClass::<T>::PLAN, class, Count::unique());
             let payload = thin.cast::<T>();
-            payload.write(value);
+            put(payload, value);
             Ok(Self::adopt(payload))
         }
     }

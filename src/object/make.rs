@@ -1,7 +1,9 @@
 //! The ways to make a `Ref`.
 
 use super::count::Count;
-use super::header::{Class, SliceClass, Thin, allocate_sized, allocate_slice, free, header};
+use super::header::{
+    Class, SliceClass, Thin, allocate_sized, allocate_slice, changed, free, header, put,
+};
 use super::strong::Ref;
 use super::weak::Weak;
 use crate::thread::record::tally_destroyed;
@@ -22,7 +24,7 @@ impl<T> Ref<T> {
     pub fn new(value: T) -> Self {
         let payload = allocate_sized::<T>(Count::unique());
         // SAFETY: fresh memory for a `T`.
-        unsafe { payload.write(value) };
+        unsafe { put(payload, value) };
         // SAFETY: a new object, with its value and one reference.
         unsafe { Self::adopt(payload) }
     }
@@ -52,7 +54,7 @@ impl<T> Ref<T> {
         let unmade = Unmade(unsafe { Weak::adopt(payload) });
         let value = f(&unmade.0);
         // SAFETY: memory for a `T`; nobody reads it before `made`.
-        unsafe { payload.write(value) };
+        unsafe { put(payload, value) };
         // It becomes the strong reference.
         std::mem::forget(unmade);
         // SAFETY: the memory is there.
@@ -85,7 +87,10 @@ impl<T> Filling<T> {
     fn push(&mut self, value: T) {
         assert!(self.filled < self.slice.len());
         // SAFETY: within the slice.
-        unsafe { self.slice.cast::<T>().add(self.filled).write(value) };
+        unsafe {
+            changed(self.slice.cast());
+            self.slice.cast::<T>().add(self.filled).write(value);
+        }
         self.filled += 1;
     }
 
@@ -110,7 +115,10 @@ impl<T> Drop for Filling<T> {
         let _memory = Memory(self.slice.cast());
         let filled = ptr::slice_from_raw_parts_mut(self.slice.cast::<T>().as_ptr(), self.filled);
         // SAFETY: these have been written, and nobody else has them.
-        unsafe { ptr::drop_in_place(filled) };
+        unsafe {
+            changed(self.slice.cast());
+            ptr::drop_in_place(filled);
+        }
     }
 }
 
@@ -121,7 +129,10 @@ impl<T> Drop for Filling<T> {
 unsafe fn copied<T>(values: &[T], class: &'static Class) -> NonNull<[T]> {
     let slice = allocate_slice::<T>(values.len(), class);
     // SAFETY: fresh memory of that length.
-    unsafe { ptr::copy_nonoverlapping(values.as_ptr(), slice.cast().as_ptr(), values.len()) };
+    unsafe {
+        changed(slice.cast());
+        ptr::copy_nonoverlapping(values.as_ptr(), slice.cast().as_ptr(), values.len());
+    }
     slice
 }
 

@@ -1,7 +1,7 @@
 //! `Ref`: a counted reference that keeps its object alive.
 
 use super::destroy;
-use super::header::{Thin, checked, header};
+use super::header::{Thin, checked, header, looked_at};
 use super::weak::Weak;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -199,6 +199,9 @@ impl<T: ?Sized> std::ops::Deref for Ref<T> {
     #[inline]
     fn deref(&self) -> &T {
         // SAFETY: alive by `self`.
-        unsafe { self.ptr.as_ref() }
+        unsafe {
+            looked_at(Self::thin(self));
+            self.ptr.as_ref()
+        }
     }
 }

@@ -25,12 +25,12 @@ use crate::object::destroy::{Scope, bury};
 use crate::object::header::{Thin, checked, header};
 use crate::object::home;
 use crate::sync::catch_unwind;
+use crate::sync::cell::{Cell, UnsafeCell};
 use crate::thread::claimed::Next;
 use crate::thread::inbox::{Kind, Message};
 use crate::thread::orphans::{Claim, ORPHANS};
 use crate::thread::record::{current_label, tally_destroyed};
 use crate::unwind::{FirstPanic, Payload};
-use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 
 /// How many of the thread's own releases come for each orphan, and of those that others have
@@ -82,25 +82,29 @@ impl Backlog {
     fn put_last(&self, item: Item) {
         self.len.set(self.len.get() + item.len());
         // SAFETY: the thread's own; nothing else runs meanwhile.
-        unsafe { (*self.items.get()).push_back(item) };
+        self.items
+            .with_mut(|items| unsafe { (*items).push_back(item) });
     }
 
     fn put_first(&self, item: Item) {
         self.len.set(self.len.get() + item.len());
         // SAFETY: as in `put_last`.
-        unsafe { (*self.items.get()).push_front(item) };
+        self.items
+            .with_mut(|items| unsafe { (*items).push_front(item) });
     }
 
     fn take_first(&self) -> Option<Item> {
-        // SAFETY: as in `put_last`.
-        let items = unsafe { &mut *self.items.get() };
-        let item = items.pop_front()?;
-        self.len.set(self.len.get() - item.len());
-        // A burst must not keep its memory for ever.
-        if items.capacity() > ITEMS && items.len() < items.capacity() / 4 {
-            items.shrink_to(items.capacity() / 2);
-        }
-        Some(item)
+        self.items.with_mut(|items| {
+            // SAFETY: as in `put_last`.
+            let items = unsafe { &mut *items };
+            let item = items.pop_front()?;
+            self.len.set(self.len.get() - item.len());
+            // A burst must not keep its memory for ever.
+            if items.capacity() > ITEMS && items.len() < items.capacity() / 4 {
+                items.shrink_to(items.capacity() / 2);
+            }
+            Some(item)
+        })
     }
 
     /// Gives up what is left, by leaking it; returns how many that is.
@@ -117,27 +121,29 @@ impl Backlog {
     /// Hands `f` the objects that wait, first those that go next, as long as it returns
     /// `true`. `f` runs no foreign code.
     fn look_through(&self, mut f: impl FnMut(Thin) -> bool) {
-        // SAFETY: as in `put_last`.
-        let items = unsafe { &*self.items.get() };
-        for item in items {
-            let goes_on = match item {
-                // SAFETY: `f` takes nothing out.
-                Item::Entries(entries) => unsafe { entries.newest_first().all(&mut f) },
-                Item::Dead(objects) => objects.iter().rev().all(|&thin| f(thin)),
-            };
-            if !goes_on {
-                break;
+        self.items.with(|items| {
+            // SAFETY: as in `put_last`.
+            for item in unsafe { &*items } {
+                let goes_on = match item {
+                    // SAFETY: `f` takes nothing out.
+                    Item::Entries(entries) => unsafe { entries.newest_first().all(&mut f) },
+                    Item::Dead(objects) => objects.iter().rev().all(|&thin| f(thin)),
+                };
+                if !goes_on {
+                    break;
+                }
             }
-        }
+        });
     }
 
     fn contains(&self, thin: Thin) -> bool {
-        // SAFETY: as in `put_last`.
-        let items = unsafe { &*self.items.get() };
-        items.iter().any(|item| match item {
+        let names = |item: &Item| match item {
             Item::Entries(entries) => entries.contains(thin),
             Item::Dead(_) => false,
-        })
+        };
+        // SAFETY: as in `put_last`.
+        self.items
+            .with(|items| unsafe { &*items }.iter().any(names))
     }
 }
 
@@ -530,7 +536,7 @@ mod tests {
         let backlog = Backlog::new();
         let capacity = || {
             // SAFETY: nothing else runs meanwhile.
-            unsafe { (*backlog.items.get()).capacity() }
+            backlog.items.with(|items| unsafe { (*items).capacity() })
         };
         for _ in 0..100 * ITEMS {
             backlog.put_last(Item::Dead(Vec::new()));

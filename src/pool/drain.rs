@@ -20,10 +20,10 @@ use crate::object::destroy::Scope;
 use crate::object::header::{Class, PlainBlock, Thin, checked, header};
 use crate::object::in_block::Alike;
 use crate::sync::catch_unwind;
+use crate::sync::cell::{Cell, RefCell};
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{current_label, tally_destroyed};
 use crate::unwind::{FirstPanic, Payload, report, resume_or_report};
-use std::cell::{Cell, RefCell};
 use std::mem::MaybeUninit;
 use std::ptr;
 

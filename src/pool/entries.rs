@@ -2,8 +2,8 @@
 
 use super::page::{Page, PageCache};
 use crate::object::header::{Header, Thin};
-use crate::sync::prefetch;
-use std::cell::Cell;
+use crate::sync::cell::Cell;
+use crate::sync::{const_fn, prefetch};
 use std::ptr;
 
 /// How many entries before its turn an object's header is fetched from memory.
@@ -32,12 +32,14 @@ impl Default for Entries {
 }
 
 impl Entries {
-    pub(crate) const fn new() -> Self {
-        Self {
-            top: Cell::new(ptr::null_mut()),
-            start: Cell::new(ptr::null_mut()),
-            end: Cell::new(ptr::null_mut()),
-            page: Cell::new(ptr::null_mut()),
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                top: Cell::new(ptr::null_mut()),
+                start: Cell::new(ptr::null_mut()),
+                end: Cell::new(ptr::null_mut()),
+                page: Cell::new(ptr::null_mut()),
+            }
         }
     }
 
@@ -69,7 +71,7 @@ impl Entries {
             return 0;
         }
         // SAFETY: the page is ours, and `top` points into it.
-        unsafe { (*page).below + self.top.get().offset_from(self.start.get()) as usize }
+        unsafe { (*page).below.get() + self.top.get().offset_from(self.start.get()) as usize }
     }
 
     /// Adds an entry: one strong reference is taken over.
@@ -103,8 +105,8 @@ impl Entries {
             // SAFETY: a page, and nobody's yet.
             unsafe {
                 if self.top.get() == self.end.get() {
-                    (*page).prev = self.page.get();
-                    (*page).below = self.len();
+                    (*page).prev.set(self.page.get());
+                    (*page).below.set(self.len());
                     self.turn_to(page, Page::start(page));
                 } else {
                     pages.put(page);
@@ -155,7 +157,7 @@ impl Entries {
         }
         // SAFETY: the pages are ours; those below are full.
         unsafe {
-            let prev = (*page).prev;
+            let prev = (*page).prev.get();
             if prev.is_null() {
                 return false;
             }
@@ -236,7 +238,7 @@ impl Entries {
         while !page.is_null() {
             // SAFETY: our own pages, given up.
             unsafe {
-                let prev = (*page).prev;
+                let prev = (*page).prev.get();
                 pages.put(page);
                 page = prev;
             }
@@ -260,12 +262,13 @@ impl Entries {
             // `top` is written.
             unsafe {
                 if top == Page::start(page) {
-                    page = (*page).prev;
+                    page = (*page).prev.get();
                     if page.is_null() {
                         return None;
                     }
                     top = Page::end(page);
                 }
+                Page::look(page);
                 top = top.sub(1);
                 Some(*top)
             }

@@ -17,7 +17,8 @@ use super::local::{self, Local};
 use super::mail;
 use crate::event::{Event, EventKind};
 use crate::object::header::Thin;
-use crate::sync::{Counter, elapsed, lazy};
+use crate::sync::cell::Cell;
+use crate::sync::{Counter, const_fn, elapsed, lazy};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{self, current_label};
@@ -25,7 +26,6 @@ use crate::thread::registry::REGISTRY;
 use crate::thread::sighting::Sighting;
 use crossbeam_epoch::{Collector, Guard, LocalHandle};
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -159,11 +159,13 @@ pub(crate) struct Epoch {
 }
 
 impl Epoch {
-    pub(crate) const fn new() -> Self {
-        Self {
-            spare: Cell::new(None),
-            spares: Cell::new(0),
-            pinned: Cell::new(0),
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                spare: Cell::new(None),
+                spares: Cell::new(0),
+                pinned: Cell::new(0),
+            }
         }
     }
 

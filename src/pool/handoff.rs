@@ -7,7 +7,7 @@ use super::page::PageCache;
 use super::pool_ref::PoolRef;
 use crate::object::in_block::Source;
 use crate::object::strong::Ref;
-use crate::sync::{boxed, unbox};
+use crate::sync::{boxed, const_fn, unbox};
 use crate::thread::handle::ThreadHandle;
 use crate::thread::inbox::{Kind, Message, Node};
 use crate::thread::orphans::ORPHANS;
@@ -64,11 +64,13 @@ pub struct HandoffPool {
 }
 
 impl HandoffPool {
-    /// An empty pool. Allocates nothing.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            entries: Entries::new(),
+    const_fn! {
+        /// An empty pool. Allocates nothing.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                entries: Entries::new(),
+            }
         }
     }
 

@@ -23,8 +23,9 @@
 use super::entries::Entries;
 use super::epoch::Participant;
 use super::stack::Stack;
+use crate::sync::cell::{Cell, UnsafeCell};
+use crate::sync::const_fn;
 use std::borrow::Cow;
-use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
 /// See the module. Frames of pools stand in their heads, those of drains on
@@ -40,11 +41,13 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    pub(crate) const fn new(barrier: bool) -> Self {
-        Self {
-            prev: Cell::new(ptr::null()),
-            pool: Cell::new(ptr::null()),
-            barrier: Cell::new(barrier),
+    const_fn! {
+        pub(crate) fn new(barrier: bool) -> Self {
+            Self {
+                prev: Cell::new(ptr::null()),
+                pool: Cell::new(ptr::null()),
+                barrier: Cell::new(barrier),
+            }
         }
     }
 
@@ -147,29 +150,31 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    pub(crate) const fn new(index: u32, kind: Kind) -> Self {
-        Self {
-            frame: Frame::new(false),
-            entries: Entries::new(),
-            stack: Cell::new(ptr::null()),
-            kind: Cell::new(kind),
-            draining: Cell::new(0),
-            generation: Cell::new(0),
-            index,
-            next_free: Cell::new(ptr::null()),
-            extra: Cell::new(0),
-            frugal: Cell::new(false),
-            name: UnsafeCell::new(None),
-            participant: Cell::new(None),
-            pinned: Cell::new(false),
-            next_barrier: Cell::new(ptr::null()),
+    const_fn! {
+        pub(crate) fn new(index: u32, kind: Kind) -> Self {
+            Self {
+                frame: Frame::new(false),
+                entries: Entries::new(),
+                stack: Cell::new(ptr::null()),
+                kind: Cell::new(kind),
+                draining: Cell::new(0),
+                generation: Cell::new(0),
+                index,
+                next_free: Cell::new(ptr::null()),
+                extra: Cell::new(0),
+                frugal: Cell::new(false),
+                name: UnsafeCell::new(None),
+                participant: Cell::new(None),
+                pinned: Cell::new(false),
+                next_barrier: Cell::new(ptr::null()),
+            }
         }
     }
 
     pub(crate) fn set_name(&self, name: Option<Cow<'static, str>>) {
         // SAFETY: the thread's own, and nobody has borrowed it: `name` is only
         // called on open pools, this on one that is being opened or closed.
-        unsafe { *self.name.get() = name };
+        self.name.with_mut(|place| unsafe { *place = name });
         self.add_extra(TIDY);
     }
 
@@ -263,7 +268,7 @@ impl Head {
         // SAFETY: an open pool's stack is there.
         let local = unsafe { &*self.stack.get() }.local();
         // SAFETY: as in `name`.
-        let name = unsafe { &*self.name.get() }.as_ref();
+        let name = self.name.with(|name| unsafe { &*name }).as_ref();
         self.participant.set(Some(local.epoch.pin(name)));
         self.pinned.set(true);
         self.add_extra(TIDY);
@@ -291,7 +296,7 @@ impl Head {
     /// The name that the pool was given, or one for its kind.
     pub(crate) fn name(&self) -> &str {
         // SAFETY: the thread's own; the name changes only when the pool is opened or closed.
-        match unsafe { &*self.name.get() }.as_deref() {
+        match self.name.with(|name| unsafe { &*name }).as_deref() {
             Some(name) => name,
             None => match self.kind.get() {
                 Kind::Root => "root",

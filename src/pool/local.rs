@@ -12,6 +12,7 @@ use super::head::{Head, Kind};
 use super::namespace::Namespace;
 use super::page::PageCache;
 use super::stack::Stack;
+use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{SMALL, boxed, catch_unwind, local, unbox};
 use crate::thread::claimed::Claimed;
 use crate::thread::counted::CountedInbox;
@@ -20,7 +21,6 @@ use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{self, Record};
 use crate::unwind::report;
-use std::cell::{Cell, UnsafeCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -189,13 +189,14 @@ impl Local {
     #[inline(never)]
     fn grow(&self) -> *const Head {
         // SAFETY: the thread's own; nothing else runs meanwhile.
-        let chunks = unsafe { &mut *self.chunks.get() };
-        let first = chunks.len() * CHUNK;
+        let first = self.chunks.with(|chunks| unsafe { (*chunks).len() }) * CHUNK;
         let chunk = boxed(std::array::from_fn(|i| {
             let index = u32::try_from(first + i).expect("fewer pools than that fit the memory");
             Head::new(index, Kind::Free)
         }));
-        chunks.push(chunk);
+        // SAFETY: as above.
+        self.chunks
+            .with_mut(|chunks| unsafe { (*chunks).push(chunk) });
         // SAFETY: just made; heads are only ever shared.
         let heads: &Chunk = unsafe { chunk.as_ref() };
         // There was none free, so these are all.
@@ -244,8 +245,11 @@ impl Local {
     /// The head of this index, if there is one.
     pub(crate) fn head(&self, index: u32) -> Option<&Head> {
         let index = index as usize;
-        // SAFETY: the thread's own; nothing else runs meanwhile.
-        let chunk = unsafe { (&*self.chunks.get()).get(index / CHUNK).copied() }?;
+        let nth = |chunks: *const Vec<NonNull<Chunk>>| {
+            // SAFETY: the thread's own; nothing else runs meanwhile.
+            unsafe { &*chunks }.get(index / CHUNK).copied()
+        };
+        let chunk = self.chunks.with(nth)?;
         // SAFETY: heads live as long as the block.
         Some(&unsafe { chunk.as_ref() }[index % CHUNK])
     }
@@ -262,16 +266,18 @@ impl Local {
         if Arc::ptr_eq(&self.first.namespace, namespace) {
             return Some(&self.first);
         }
-        // SAFETY: the thread's own; nothing else runs meanwhile.
-        let others = unsafe { &mut *self.others.get() };
         // SAFETY: stacks in the list are there.
         let stack = |at: &NonNull<Stack>| unsafe { &*at.as_ptr() };
-        let at = others
-            .iter()
-            .position(|other| Arc::ptr_eq(&stack(other).namespace, namespace))?;
-        // A thread uses few managers at a time: those move to the front.
-        others.swap(0, at);
-        Some(stack(&others[0]))
+        self.others.with_mut(|others| {
+            // SAFETY: the thread's own; nothing else runs meanwhile.
+            let others = unsafe { &mut *others };
+            let at = others
+                .iter()
+                .position(|other| Arc::ptr_eq(&stack(other).namespace, namespace))?;
+            // A thread uses few managers at a time: those move to the front.
+            others.swap(0, at);
+            Some(stack(&others[0]))
+        })
     }
 
     /// The stack of a manager.
@@ -288,7 +294,8 @@ impl Local {
         // SAFETY: just made.
         unsafe { stack.as_ref() }.settle_in(self.first.block(), self.key());
         // SAFETY: the thread's own; nothing else runs meanwhile.
-        unsafe { (*self.others.get()).push(stack) };
+        self.others
+            .with_mut(|others| unsafe { (*others).push(stack) });
         // Only now, as this runs foreign code, which may come back here.
         self.prune();
         // SAFETY: it stays until `prune` or the block's end, which both see to it
@@ -325,14 +332,17 @@ impl Local {
         if self.exiting.get() {
             return None;
         }
-        // SAFETY: the thread's own; nothing else runs meanwhile.
-        let others = unsafe { &mut *self.others.get() };
-        let at = others.iter().position(|stack| {
+        let is_abandoned = |stack: &NonNull<Stack>| {
             // SAFETY: stacks in the list are there.
             let stack = unsafe { stack.as_ref() };
             stack.namespace.abandoned.get() != 0 && stack.is_idle()
-        })?;
-        Some(others.swap_remove(at))
+        };
+        self.others.with_mut(|others| {
+            // SAFETY: the thread's own; nothing else runs meanwhile.
+            let others = unsafe { &mut *others };
+            let at = others.iter().position(is_abandoned)?;
+            Some(others.swap_remove(at))
+        })
     }
 
     /// All stacks, by number.
@@ -340,8 +350,11 @@ impl Local {
         if n == 0 {
             return Some(&self.first);
         }
-        // SAFETY: the thread's own; nothing else runs meanwhile.
-        let stack = unsafe { (&*self.others.get()).get(n - 1).copied() }?;
+        let nth = |others: *const Vec<NonNull<Stack>>| {
+            // SAFETY: the thread's own; nothing else runs meanwhile.
+            unsafe { &*others }.get(n - 1).copied()
+        };
+        let stack = self.others.with(nth)?;
         // SAFETY: stacks in the list are there.
         Some(unsafe { &*stack.as_ptr() })
     }

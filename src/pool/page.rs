@@ -4,8 +4,8 @@
 //! wait in the thread's cache.
 
 use crate::object::header::Thin;
-use crate::sync::{SMALL, Witness, boxed, unbox};
-use std::cell::Cell;
+use crate::sync::cell::Cell;
+use crate::sync::{SMALL, Witness, boxed, const_fn, unbox};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
@@ -24,9 +24,10 @@ const GIVEN_BACK: usize = if SMALL { 2 } else { 64 };
 
 pub(crate) struct Page {
     /// The page below, full; null in the first.
-    pub(crate) prev: *mut Page,
+    pub(crate) prev: Cell<*mut Page>,
     /// How many entries are in the pages below.
-    pub(crate) below: usize,
+    pub(crate) below: Cell<usize>,
+    /// Stands for the entries, in models.
     witness: Witness,
     entries: [MaybeUninit<Thin>; ENTRIES],
 }
@@ -61,6 +62,16 @@ impl Page {
         // SAFETY: by the caller's promise.
         unsafe { (*page).witness.write() };
     }
+
+    /// Tells the model checker that this thread reads entries of the page.
+    ///
+    /// # Safety
+    /// `page` is a page.
+    #[inline]
+    pub(crate) unsafe fn look(page: *mut Page) {
+        // SAFETY: by the caller's promise.
+        unsafe { (*page).witness.read() };
+    }
 }
 
 /// A thread's empty pages: as many as it has needed at once, of late. A pool that is filled and
@@ -77,13 +88,15 @@ pub(crate) struct PageCache {
 }
 
 impl PageCache {
-    pub(crate) const fn new() -> Self {
-        Self {
-            first: Cell::new(ptr::null_mut()),
-            len: Cell::new(0),
-            most: Cell::new(FEW),
-            least: Cell::new(0),
-            put: Cell::new(0),
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                first: Cell::new(ptr::null_mut()),
+                len: Cell::new(0),
+                most: Cell::new(FEW),
+                least: Cell::new(0),
+                put: Cell::new(0),
+            }
         }
     }
 
@@ -105,7 +118,7 @@ impl PageCache {
     fn pop(&self) -> Option<*mut Page> {
         let page = NonNull::new(self.first.get())?.as_ptr();
         // SAFETY: pages in the cache are ours.
-        self.first.set(unsafe { (*page).prev });
+        self.first.set(unsafe { (*page).prev.get() });
         self.len.set(self.len.get() - 1);
         Some(page)
     }
@@ -124,7 +137,7 @@ impl PageCache {
             return unsafe { free(page) };
         }
         // SAFETY: by the caller's promise.
-        unsafe { (*page).prev = self.first.get() };
+        unsafe { (*page).prev.set(self.first.get()) };
         self.first.set(page);
         self.len.set(self.len.get() + 1);
     }
@@ -149,7 +162,10 @@ impl PageCache {
 /// A page that nobody uses.
 unsafe fn free(page: *mut Page) {
     // SAFETY: by the caller's promise; made by `new_page`.
-    let _page = unsafe { unbox(NonNull::new_unchecked(page)) };
+    unsafe {
+        Page::touch(page);
+        let _page = unbox(NonNull::new_unchecked(page));
+    }
 }
 
 impl Drop for PageCache {
@@ -164,8 +180,8 @@ impl Drop for PageCache {
 #[cold]
 fn new_page() -> *mut Page {
     boxed(Page {
-        prev: ptr::null_mut(),
-        below: 0,
+        prev: Cell::new(ptr::null_mut()),
+        below: Cell::new(0),
         witness: Witness::new(),
         entries: [const { MaybeUninit::uninit() }; ENTRIES],
     })
@@ -182,13 +198,13 @@ mod tests {
         for _ in 0..n {
             let page = cache.get();
             // SAFETY: just made.
-            unsafe { (*page).prev = top };
+            unsafe { (*page).prev.set(top) };
             top = page;
         }
         while !top.is_null() {
             // SAFETY: our pages, from `get`, each put back once.
             unsafe {
-                let prev = (*top).prev;
+                let prev = (*top).prev.get();
                 cache.put(top);
                 top = prev;
             }

@@ -1,7 +1,7 @@
 //! `PoolRef`: what a pool lends.
 
 use crate::object::count::Misuse;
-use crate::object::header::{Thin, checked, header};
+use crate::object::header::{Thin, checked, header, looked_at};
 use crate::object::strong::Ref;
 use crate::object::unsizing::{Handle, coerced, sealed};
 use crate::object::weak::Weak;
@@ -64,7 +64,10 @@ impl<'pool, T: ?Sized> PoolRef<'pool, T> {
     #[inline]
     pub fn get(this: Self) -> &'pool T {
         // SAFETY: alive for `'pool`.
-        unsafe { this.ptr.as_ref() }
+        unsafe {
+            looked_at(this.thin());
+            this.ptr.as_ref()
+        }
     }
 
     /// A counted reference, which outlives the pool: *retain*. One relaxed

@@ -7,8 +7,8 @@ use super::namespace::{Namespace, StackStats};
 use super::strays::Strays;
 use crate::memory::block::BlockAllocator;
 use crate::object::in_block::Source;
+use crate::sync::cell::{Cell, UnsafeCell};
 use crate::thread::key::ThreadKey;
-use std::cell::{Cell, UnsafeCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -185,23 +185,25 @@ impl Stack {
 
     pub(crate) fn push_token(&self, head: &Head) {
         // SAFETY: the thread's own; nothing else runs meanwhile.
-        unsafe { (*self.tokens.get()).push(head) };
+        self.tokens
+            .with_mut(|tokens| unsafe { (*tokens).push(head) });
     }
 
     pub(crate) fn last_token(&self) -> Option<&Head> {
         // SAFETY: as in `push_token`; token pools in the list are open.
-        unsafe { (*self.tokens.get()).last().map(|head| &**head) }
+        self.tokens
+            .with(|tokens| unsafe { (*tokens).last().map(|head| &**head) })
     }
 
     pub(crate) fn pop_token(&self) {
         // SAFETY: as in `push_token`.
-        unsafe { (*self.tokens.get()).pop() };
+        self.tokens.with_mut(|tokens| unsafe { (*tokens).pop() });
     }
 
     /// Whether this token pool, or one above it, is being drained.
     pub(crate) fn token_is_draining(&self, head: &Head) -> bool {
         // SAFETY: as in `last_token`.
-        let tokens = unsafe { &*self.tokens.get() };
+        let tokens = self.tokens.with(|tokens| unsafe { &*tokens });
         let from_the_top = tokens.iter().rev();
         for &token in from_the_top {
             // SAFETY: as in `last_token`.

@@ -5,7 +5,7 @@
 
 use crate::event;
 use crate::object::header::Class;
-use std::cell::Cell;
+use crate::sync::cell::Cell;
 use std::ptr;
 
 /// Types that a thread counts at a time. Those that come beyond take the place of others, which
@@ -30,9 +30,9 @@ pub(crate) struct Strays {
 }
 
 impl Strays {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            types: [const { Cell::new(None) }; TYPES],
+            types: std::array::from_fn(|_| Cell::new(None)),
             place: Cell::new(0),
         }
     }

@@ -1,6 +1,6 @@
 //! What both kinds of slots are: a pointer that owns a reference, or null.
 
-use crate::object::header::{checked, header};
+use crate::object::header::{checked, header, looked_at};
 use crate::object::strong::Ref;
 use crate::pool::epoch::{pinned_while, retire, with_guard};
 use crate::pool::guard::AutoreleasePool;
@@ -152,7 +152,10 @@ impl<T: Send + Sync> Raw<T> {
                 // Acquire: as in `load`. Model: slot_rcu.
                 let now = self.at.load(Ordering::Acquire);
                 // SAFETY: as in `load_full`.
-                let new = f(NonNull::new(now).map(|now| unsafe { now.as_ref() }));
+                let new = f(NonNull::new(now).map(|now| unsafe {
+                    looked_at(now.cast());
+                    now.as_ref()
+                }));
                 match self.exchange(now, new) {
                     Ok(before) => return before,
                     Err(new) => drop(new),

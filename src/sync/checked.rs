@@ -8,6 +8,10 @@
 //! * loom does not see raw frees. [`FreeWitness::freed`] makes giving back an
 //!   atomic's memory a checked write, and [`Witness`] does the same for memory
 //!   without an atomic in it.
+//! * loom switches threads only at its own operations, so a plain write on the wrong side of the
+//!   exchange that publishes it is never seen half done. All cells are loom's (see [`cell`]), and a
+//!   [`Witness`] stands for what is written through raw pointers. `ci/cells.sh` finds what is
+//!   neither.
 //! * `compare_exchange_weak` never fails by itself. [`Mode::Rmw`] makes the
 //!   first one of each execution fail.
 //! * A leak of a plain `Box` is not seen: what the crate allocates by hand goes
@@ -24,6 +28,7 @@ use std::time::Duration;
 pub(crate) use loom::alloc::{alloc, dealloc};
 
 pub(crate) mod atomic;
+pub(crate) mod cell;
 pub(crate) mod settings;
 
 pub(crate) use atomic::FreeWitness;

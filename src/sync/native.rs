@@ -7,6 +7,8 @@ use std::time::Duration;
 
 pub(crate) use std::alloc::{alloc, dealloc};
 
+pub(crate) mod cell;
+
 pub(crate) mod atomic {
     pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 }

@@ -5,7 +5,8 @@
 //! too. Nothing more is taken out until all of it has run, so nothing is overtaken.
 
 use super::inbox::{Chain, Inbox, Message};
-use std::cell::Cell;
+use crate::sync::cell::Cell;
+use crate::sync::const_fn;
 
 /// Remote releases that a thread has taken out of its inbox. Owner only; dropping it leaks the
 /// messages.
@@ -26,10 +27,12 @@ pub(crate) enum Next {
 }
 
 impl Claimed {
-    pub(crate) const fn new() -> Self {
-        Self {
-            newest_first: Cell::new(Chain::EMPTY),
-            oldest_first: Cell::new(Chain::EMPTY),
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                newest_first: Cell::new(Chain::EMPTY),
+                oldest_first: Cell::new(Chain::EMPTY),
+            }
         }
     }
 
@@ -83,7 +86,7 @@ impl Claimed {
 
     /// Returns whether `f` holds for none of the messages.
     pub(crate) fn none(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
-        self.look(|chain| !chain.iter().any(&mut f))
+        self.look(|chain| !chain.any(&mut f))
     }
 
     fn look(&self, mut f: impl FnMut(&Chain) -> bool) -> bool {

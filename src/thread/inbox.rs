@@ -16,8 +16,8 @@
 
 use super::key::ThreadKey;
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::const_fn;
-use std::cell::Cell;
+use crate::sync::cell::Cell;
+use crate::sync::{Witness, const_fn};
 use std::ptr::{self, NonNull};
 
 /// What a message asks for, which decides when it may be run.
@@ -51,6 +51,9 @@ pub(crate) struct Node {
     pub(crate) target: ThreadKey,
     /// Does what is asked for, and frees the message; also if that panics.
     run: unsafe fn(NonNull<Node>),
+    /// Stands for all that the message carries, in models: written when it is complete, and by
+    /// whoever takes it. No size.
+    body: Witness,
 }
 
 impl Node {
@@ -72,17 +75,18 @@ impl Node {
             weight: Cell::new(u32::try_from(weight).unwrap_or(u32::MAX)),
             target,
             run,
+            body: Witness::new(),
         }
     }
 }
 
-// loom's atomics are not in it; a message of one reference fits 48 bytes of malloc's.
+// loom's cells are larger; a message of one reference fits 48 bytes of malloc's.
+#[cfg(not(loom))]
 const _: () = assert!(size_of::<Node>() <= 32);
 
 /// One message, owned. Dropping it leaks what it carries: run it or send it on.
 #[derive(Debug)]
 #[must_use]
-#[repr(transparent)]
 pub(crate) struct Message(NonNull<Node>);
 
 // SAFETY: a message is only ever made of what may be sent (`Ref<T>` with
@@ -96,10 +100,13 @@ impl Message {
     /// carries may be sent to another thread; or else the message is of `Kind::Home`,
     /// and its target runs all that its inbox takes in.
     pub(crate) unsafe fn from_raw(node: NonNull<Node>) -> Self {
-        Self(node)
+        let message = Self(node);
+        message.node().body.write();
+        message
     }
 
     pub(crate) fn into_raw(self) -> NonNull<Node> {
+        self.node().body.write();
         self.0
     }
 
@@ -109,10 +116,12 @@ impl Message {
     }
 
     pub(crate) fn as_raw(&self) -> NonNull<Node> {
+        self.node().body.read();
         self.0
     }
 
     pub(crate) fn kind(&self) -> Kind {
+        self.node().body.read();
         self.node().kind
     }
 
@@ -132,6 +141,7 @@ impl Message {
     }
 
     pub(crate) fn run(self) {
+        self.node().body.write();
         let run = self.node().run;
         // SAFETY: we own the message and give it up.
         unsafe { run(self.0) }
@@ -160,21 +170,18 @@ impl Chain {
         self.0 = message.0.as_ptr();
     }
 
-    /// The messages, which stay.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Message> {
-        // A `Message` is the address of its node, so a reference to one can be had from
-        // wherever that address stands.
-        let mut at: *const *mut Node = &raw const self.0;
-        std::iter::from_fn(move || {
-            // SAFETY: the chain is borrowed, so its links stay as they are; `Message` is
-            // `repr(transparent)` over a non-null pointer, and null was ruled out.
-            unsafe {
-                let node = NonNull::new(*at)?;
-                let message = &*at.cast::<Message>();
-                at = node.as_ref().next.as_ptr().cast_const();
-                Some(message)
+    /// Returns whether `f` holds for one of the messages, which stay.
+    pub(crate) fn any(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
+        let mut at = self.0;
+        while let Some(node) = NonNull::new(at) {
+            // Lent, and not dropped: it is the chain's.
+            let message = Message(node);
+            if f(&message) {
+                return true;
             }
-        })
+            at = message.node().next.get();
+        }
+        false
     }
 
     /// Turns the newest-first chain of an inbox around.
@@ -214,11 +221,13 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) const fn new() -> Self {
-        Self {
-            first: Cell::new(ptr::null_mut()),
-            last: Cell::new(ptr::null_mut()),
-            len: Cell::new(0),
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                first: Cell::new(ptr::null_mut()),
+                last: Cell::new(ptr::null_mut()),
+                len: Cell::new(0),
+            }
         }
     }
 

@@ -15,8 +15,8 @@ use super::key::ThreadKey;
 use super::record::own_key;
 use super::sighting::Sighting;
 use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::cell::Cell;
 use crate::sync::{Counter, boxed, const_fn, global, local, unbox};
-use std::cell::Cell;
 use std::ptr::NonNull;
 use std::time::Duration;
 

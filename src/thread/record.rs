@@ -5,10 +5,10 @@ use super::counted::CountedInbox;
 use super::inbox::{Chain, Message, Sent};
 use super::key::ThreadKey;
 use super::registry::REGISTRY;
+use crate::sync::cell::Cell;
 use crate::sync::thread::{ThreadId, current_id, current_name};
 use crate::sync::{Counter, at_thread_exit, lazy, local};
 use dashmap::DashMap;
-use std::cell::Cell;
 use std::ptr;
 use std::sync::Arc;
 
@@ -206,7 +206,7 @@ local! {
         record: Cell::new(ptr::null()),
         gone: Cell::new(false),
         owner: Cell::new(ptr::null_mut()),
-        hooks: [const { Cell::new(None) }; 3],
+        hooks: [Cell::new(None), Cell::new(None), Cell::new(None)],
         key: Cell::new(ThreadKey::NOBODY),
     };
 }

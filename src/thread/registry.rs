@@ -16,9 +16,9 @@
 use super::key::ThreadKey;
 use super::record::Record;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{FreeWitness, SMALL, Witness, alloc, dealloc, lazy};
+use crate::sync::cell::UnsafeCell;
+use crate::sync::{FreeWitness, SMALL, alloc, dealloc, lazy};
 use std::alloc::Layout;
-use std::cell::UnsafeCell;
 use std::ptr;
 use std::sync::Arc;
 
@@ -39,7 +39,6 @@ struct Slot {
     /// Written by the claimant in phase `CLAIMING`; read by announced readers in
     /// phase `LIVE`.
     record: UnsafeCell<Option<Arc<Record>>>,
-    witness: Witness,
     /// The next free slot, as in the head of the list; means nothing unless this one is in
     /// the list.
     next: AtomicU64,
@@ -149,10 +148,12 @@ impl Registry {
     pub(crate) fn claim(&self, make: impl FnOnce(ThreadKey) -> Arc<Record>) -> Arc<Record> {
         let Claimed { index, slot, state } = self.claim_slot();
         let record = make(ThreadKey::new(index as u32, generation(state)));
-        slot.witness.write();
+        let new = record.clone();
         // SAFETY: in phase CLAIMING, claimed with no reader there, the record is
         // ours alone.
-        let old = unsafe { (*slot.record.get()).replace(record.clone()) };
+        let old = slot
+            .record
+            .with_mut(|place| unsafe { (*place).replace(new) });
         // Release: pairs with the Acquire of a reader's announcement, so that it
         // sees the record. An addition, as readers come and go meanwhile.
         // Model: registry_iterate.
@@ -275,10 +276,9 @@ impl Registry {
         // Model: registry_iterate.
         let state = slot.state.fetch_add(READER, Ordering::Acquire);
         let found = if state & PHASE == LIVE && generation(state) == key.generation() {
-            slot.witness.read();
             // SAFETY: LIVE at our announcement: the record was published, and
             // nobody replaces it before we have left.
-            unsafe { (*slot.record.get()).clone() }
+            slot.record.with(|record| unsafe { (*record).clone() })
         } else {
             None
         };
@@ -325,7 +325,6 @@ fn new_bucket(bucket: usize) -> *mut Slot {
         let slot = Slot {
             state: AtomicU64::new(FREE),
             record: UnsafeCell::new(None),
-            witness: Witness::new(),
             next: AtomicU64::new(0),
         };
         // SAFETY: within the fresh allocation.

@@ -3,8 +3,9 @@
 use super::model::Model;
 use super::probe::{Probe, spawn};
 use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, Ordering};
 use releasepool::Ref;
-use releasepool::model::parts::Atomic;
+use releasepool::model::parts::{Atomic, Cell};
 
 pub const MODELS: &[Model] = &[
     Model {
@@ -42,6 +43,15 @@ pub const MODELS: &[Model] = &[
             "a destructor that races a use is seen",
             &[],
             probe,
+        )
+    },
+    Model {
+        must_fail: Some("Causality violation"),
+        ..Model::new(
+            "canary_late_write",
+            "a cell that is written after the store that publishes it is seen",
+            &[],
+            late_write,
         )
     },
 ];
@@ -85,5 +95,22 @@ fn probe() -> String {
     });
     probe.change();
     user.join().unwrap();
+    String::new()
+}
+
+fn late_write() -> String {
+    let shared = Arc::new((Cell::default(), AtomicBool::new(false)));
+    let writer = {
+        let shared = shared.clone();
+        spawn(move || {
+            shared.1.store(true, Ordering::Release);
+            // No thread switch is possible in between, so the value is never missing.
+            shared.0.set(1);
+        })
+    };
+    if shared.1.load(Ordering::Acquire) {
+        assert_eq!(shared.0.get(), 1);
+    }
+    writer.join().unwrap();
     String::new()
 }

@@ -127,11 +127,7 @@ impl PoolManager {
                 let running = local::with(|local| local.map_or(0, Local::in_the_middle));
                 inbox = inbox.saturating_sub(running);
             }
-            let stats = self
-                .namespace()
-                .threads
-                .get(&record.key())
-                .map(|s| s.clone());
+            let stats = self.namespace().threads.get(&record.key());
             let stats = stats.as_deref();
             // Before the root pool, which its drain feeds.
             let backlog = stats.map_or(0, StackStats::backlog);

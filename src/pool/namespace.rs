@@ -2,9 +2,8 @@
 
 use crate::memory::block::BlockAllocator;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Counter, Sleeper, lazy};
+use crate::sync::{Counter, Map, Sleeper, lazy};
 use crate::thread::key::ThreadKey;
-use dashmap::DashMap;
 use std::sync::Arc;
 
 /// What happens when a root pool has grown beyond its watermark.
@@ -112,8 +111,8 @@ pub(crate) struct Namespace {
     pub(crate) watermarks: Watermarks,
     /// Set when the last handle of a manager is gone: stacks may be retired.
     pub(crate) abandoned: Counter,
-    /// The threads that use this manager. No guard is held while user code runs.
-    pub(crate) threads: DashMap<ThreadKey, Arc<StackStats>>,
+    /// The threads that use this manager.
+    pub(crate) threads: Map<ThreadKey, Arc<StackStats>>,
     /// What threads that have ended did.
     pub(crate) departed: StackStats,
     /// Woken when a thread has done what `shutdown` asked for.
@@ -206,8 +205,9 @@ impl StackStats {
 
     /// Asks the thread to drain its root pool and its backlog.
     pub(crate) fn ask(&self) {
-        // Relaxed: what the answer is worth, `root_entries` says.
-        self.asked.store(1, Ordering::Relaxed);
+        // Relaxed: what the answer is worth, `root_entries` says. A swap, as loom has no order
+        // between stores of two threads that ask.
+        self.asked.swap(1, Ordering::Relaxed);
     }
 
     #[inline]
@@ -242,7 +242,7 @@ impl Namespace {
             name: settings.name,
             memory: settings.memory,
             abandoned: Counter::new(),
-            threads: DashMap::new(),
+            threads: Map::new(),
             departed: StackStats::new(),
             changed: Sleeper::default(),
         }

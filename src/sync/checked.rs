@@ -24,9 +24,11 @@ use std::time::Duration;
 pub(crate) use loom::alloc::{alloc, dealloc};
 
 pub(crate) mod atomic;
+mod map;
 pub(crate) mod settings;
 
 pub(crate) use atomic::FreeWitness;
+pub(crate) use map::Map;
 
 pub(crate) mod thread {
     pub(crate) use loom::thread::{JoinHandle, ThreadId, yield_now};

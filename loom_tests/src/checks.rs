@@ -26,6 +26,7 @@ mod shutdown;
 mod shutdown_exit;
 mod slot;
 mod slot_reuse;
+mod snapshot;
 mod weaken;
 
 use model::Model;
@@ -47,6 +48,7 @@ fn all() -> Vec<&'static Model> {
         frame::MODELS,
         slot::MODELS,
         slot_reuse::MODELS,
+        snapshot::MODELS,
         handoff::MODELS,
         later::MODELS,
         orphans::MODELS,

@@ -4,6 +4,7 @@ use crate::memory::block::BlockAllocator;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Counter, Map, Sleeper, lazy};
 use crate::thread::key::ThreadKey;
+use crate::thread::record::figures_stay;
 use std::sync::Arc;
 
 /// What happens when a root pool has grown beyond its watermark.
@@ -135,6 +136,8 @@ pub(crate) struct StackStats {
     backlog: AtomicU64,
     /// 1 by `shutdown`: please drain your root pool. Cleared by the thread.
     asked: AtomicU64,
+    /// 1 once what the thread did has been added to what ended threads did.
+    departed: Counter,
 }
 
 impl StackStats {
@@ -146,6 +149,7 @@ impl StackStats {
             root: AtomicU64::new(0),
             backlog: AtomicU64::new(0),
             asked: AtomicU64::new(0),
+            departed: Counter::new(),
         }
     }
 
@@ -220,12 +224,21 @@ impl StackStats {
         self.asked.store(0, Ordering::Relaxed);
     }
 
-    /// Adds what a thread did that has ended.
+    /// Adds what a thread did that has ended, which does not count for the thread any more.
     pub(crate) fn add_departed(&self, thread: &Self) {
+        let _moving = figures_stay();
         self.opened.add_shared(thread.opened.get());
-        // Relaxed: a figure for people.
-        self.closed.fetch_add(thread.closed(), Ordering::Relaxed);
         self.released.add_shared(thread.released.get());
+        thread.departed.set(1);
+    }
+
+    /// Pools opened and entries released, unless they count as those of ended threads. To be
+    /// called while [figures stay](figures_stay).
+    pub(crate) fn done(&self) -> (u64, u64) {
+        match self.departed.get() {
+            0 => (self.opened.get(), self.released.get()),
+            _ => (0, 0),
+        }
     }
 }
 

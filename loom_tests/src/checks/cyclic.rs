@@ -9,7 +9,11 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "cyclic_last",
         "an upgrade while new_cyclic makes the value and its reference is dropped: who is last?",
-        &["upgraded, died on 0", "upgraded, died on 1", "not there, died on 0"],
+        &[
+            "upgraded, died on 0",
+            "upgraded, died on 1",
+            "not there, died on 0",
+        ],
         cyclic_last,
     ),
     Model::new(

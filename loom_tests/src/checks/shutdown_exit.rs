@@ -17,7 +17,7 @@ pub const MODELS: &[Model] = &[
         || against_exit(fill_pools),
     )
     // Unbounded: 305,268 executions in the plain mode alone.
-    .bounded(4),
+    .bounded(3),
     Model::new(
         "shutdown_exit_backlog",
         "the same with a backlog, and with releases that a budgeted drain has taken out",
@@ -25,7 +25,7 @@ pub const MODELS: &[Model] = &[
         || against_exit(fill_backlog),
     )
     // Unbounded: 311,237 executions in the plain mode alone.
-    .bounded(4),
+    .bounded(3),
     Model::new(
         "shutdown_exit_inbox",
         "the same with a release and a closure in its inbox; the closure becomes an orphan",
@@ -40,7 +40,7 @@ pub const MODELS: &[Model] = &[
         || against_exit(fill_inbox),
     )
     // Unbounded: 124,106 executions in the plain mode alone.
-    .bounded(4),
+    .bounded(3),
     Model::new(
         "shutdown_twice",
         "two threads shut down at once, each with an entry in its root pool",
@@ -94,16 +94,18 @@ fn against_exit(fill: fn(&[Arc<Seen>])) -> String {
     let seen = vec![Seen::new(), Seen::new()];
     fill(&seen);
     let leaver = PoolManager::global().current_thread().unwrap().key();
-    let waiter = spawn(move || match PoolManager::global().shutdown(Duration::ZERO) {
-        Ok(_) => {
-            assert!(seen.iter().all(|seen| seen.get()), "done too early");
-            "done".to_owned()
-        }
-        Err(report) => {
-            assert!(report.holders.iter().all(|thread| thread.key == leaver));
-            what_is_held(&report)
-        }
-    });
+    let waiter = spawn(
+        move || match PoolManager::global().shutdown(Duration::ZERO) {
+            Ok(_) => {
+                assert!(seen.iter().all(|seen| seen.get()), "done too early");
+                "done".to_owned()
+            }
+            Err(report) => {
+                assert!(report.holders.iter().all(|thread| thread.key == leaver));
+                what_is_held(&report)
+            }
+        },
+    );
     model::thread_exit();
     let outcome = waiter.join().unwrap();
     assert!(PoolManager::global().shutdown(Duration::ZERO).is_ok());

@@ -7,20 +7,26 @@
 
 mod canary;
 mod count;
+mod cyclic;
 mod drain;
 mod exit;
 mod frame;
 mod handoff;
 mod home;
 mod inbox;
+mod later;
 mod manager;
 mod memory;
 mod model;
+mod orphans;
 mod probe;
 mod registry;
 mod run;
 mod shutdown;
+mod shutdown_exit;
 mod slot;
+mod slot_reuse;
+mod snapshot;
 mod weaken;
 
 use model::Model;
@@ -30,6 +36,7 @@ fn all() -> Vec<&'static Model> {
     [
         canary::MODELS,
         count::MODELS,
+        cyclic::MODELS,
         drain::MODELS,
         inbox::MODELS,
         registry::MODELS,
@@ -37,9 +44,14 @@ fn all() -> Vec<&'static Model> {
         home::MODELS,
         manager::MODELS,
         shutdown::MODELS,
+        shutdown_exit::MODELS,
         frame::MODELS,
         slot::MODELS,
+        slot_reuse::MODELS,
+        snapshot::MODELS,
         handoff::MODELS,
+        later::MODELS,
+        orphans::MODELS,
         memory::MODELS,
     ]
     .into_iter()

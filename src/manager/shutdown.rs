@@ -290,10 +290,10 @@ impl PoolManager {
 
     /// The threads that use this manager, but for one.
     fn others(&self, me: Option<ThreadKey>) -> Vec<Arc<StackStats>> {
-        let entries = self.namespace().threads.iter();
-        entries
-            .filter(|entry| Some(*entry.key()) != me)
-            .map(|entry| entry.value().clone())
+        let threads = self.namespace().threads.all().into_iter();
+        threads
+            .filter(|(key, _)| Some(*key) != me)
+            .map(|(_, stats)| stats)
             .collect()
     }
 }

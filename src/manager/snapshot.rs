@@ -6,7 +6,7 @@ use crate::pool::local::{self, Local};
 use crate::pool::namespace::StackStats;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::{DEPARTED, Record, Tally, current_key};
+use crate::thread::record::{DEPARTED, Record, Tally, current_key, figures_stay};
 use crate::thread::registry::REGISTRY;
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,10 @@ use std::sync::Arc;
 /// The state of a manager and of the threads, by [`PoolManager::snapshot`].
 ///
 /// Figures of other threads are read while they go on, so they need not fit
-/// together to the last digit. [`fmt::Display`] gives a table.
+/// together to the last digit: a pool that is closed meanwhile may count as open beside one that is
+/// opened after it, and entries of a root pool that is drained meanwhile count twice as
+/// autoreleased. What a thread has done counts once, either as its own or, when it has ended, with
+/// that of the ended ones. [`fmt::Display`] gives a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Snapshot {
@@ -74,19 +77,22 @@ pub struct Totals {
 }
 
 impl Totals {
-    fn of(stats: Option<&StackStats>, tally: &Tally) -> Self {
-        // Destroyed before created: an object made in between must not look
-        // destroyed but never made.
-        let destroyed = tally.destroyed.get();
-        let released = stats.map_or(0, |s| s.released.get());
+    /// What is to be read first: what others destroyed must not look as if it had never been made.
+    fn first(tally: &Tally) -> Self {
         Self {
-            pools_pushed: stats.map_or(0, |s| s.opened.get()),
-            autoreleased: released + stats.map_or(0, StackStats::root_entries),
-            released,
-            created: tally.created.get(),
-            destroyed,
-            handed_over: tally.handed_over.get(),
+            destroyed: tally.destroyed.get(),
+            ..Self::default()
         }
+    }
+
+    /// Reads the rest, with `waiting` entries in the root pool.
+    fn complete(&mut self, tally: &Tally, stats: Option<&StackStats>, waiting: usize) {
+        let (opened, released) = stats.map_or((0, 0), StackStats::done);
+        self.pools_pushed = opened;
+        self.released = released;
+        self.autoreleased = released + waiting as u64;
+        self.created = tally.created.get();
+        self.handed_over = tally.handed_over.get();
     }
 }
 
@@ -119,41 +125,57 @@ impl PoolManager {
     }
 
     pub(super) fn snapshot_of(&self, records: &[Arc<Record>]) -> Snapshot {
-        let threads = records.iter().map(|record| {
-            // First: what a message has autoreleased is seen in the root pool.
-            let mut inbox = record.waiting();
-            if current_key() == Some(record.key()) {
-                // Not those that have called this function.
-                let running = local::with(|local| local.map_or(0, Local::in_the_middle));
-                inbox = inbox.saturating_sub(running);
+        let held = records.iter().map(|record| self.held_by(record));
+        let (mut threads, stats): (Vec<_>, Vec<_>) = held.unzip();
+        // Last: who sees that a thread holds nothing any more sees the orphans that it
+        // left.
+        let orphans = ORPHANS.outstanding();
+        let ended = &self.namespace().departed;
+        let mut departed;
+        {
+            let _moving = figures_stay();
+            for (thread, record) in threads.iter_mut().zip(records) {
+                thread.totals = Totals::first(&record.tally);
             }
-            let stats = self
-                .namespace()
-                .threads
-                .get(&record.key())
-                .map(|s| s.clone());
-            let stats = stats.as_deref();
-            // Before the root pool, which its drain feeds.
-            let backlog = stats.map_or(0, StackStats::backlog);
-            let open = stats.map_or(0, StackStats::open);
-            ThreadSnapshot {
-                key: record.key(),
-                name: record.name().map(str::to_owned),
-                open_pools: open as usize,
-                root_entries: stats.map_or(0, StackStats::root_entries) as usize,
-                backlog: backlog as usize,
-                inbox: inbox as usize,
-                totals: Totals::of(stats, &record.tally),
+            departed = Totals::first(&DEPARTED);
+            for ((thread, record), stats) in threads.iter_mut().zip(records).zip(&stats) {
+                let (totals, waiting) = (&mut thread.totals, thread.root_entries);
+                totals.complete(&record.tally, stats.as_deref(), waiting);
             }
-        });
+            departed.complete(&DEPARTED, Some(ended), 0);
+        }
         Snapshot {
-            threads: threads.collect(),
-            departed: Totals::of(Some(&self.namespace().departed), &DEPARTED),
-            // Last: who sees that a thread holds nothing any more sees the orphans that it
-            // left.
-            orphans: ORPHANS.outstanding(),
+            threads,
+            departed,
+            orphans,
             kept: home::kept(),
         }
+    }
+
+    /// What a thread holds; its totals are still to be read.
+    fn held_by(&self, record: &Record) -> (ThreadSnapshot, Option<Arc<StackStats>>) {
+        // First: what a message has autoreleased is seen in the root pool.
+        let mut inbox = record.waiting();
+        if current_key() == Some(record.key()) {
+            // Not those that have called this function.
+            let running = local::with(|local| local.map_or(0, Local::in_the_middle));
+            inbox = inbox.saturating_sub(running);
+        }
+        let stats = self.namespace().threads.get(&record.key());
+        let figure = |f: fn(&StackStats) -> u64| stats.as_deref().map_or(0, f) as usize;
+        // Before the root pool, which its drain feeds.
+        let backlog = figure(StackStats::backlog);
+        let open_pools = figure(StackStats::open);
+        let held = ThreadSnapshot {
+            key: record.key(),
+            name: record.name().map(str::to_owned),
+            open_pools,
+            root_entries: figure(StackStats::root_entries),
+            backlog,
+            inbox: inbox as usize,
+            totals: Totals::default(),
+        };
+        (held, stats)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::memory::block::BlockAllocator;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Counter, Sleeper, lazy};
+use crate::sync::{Counter, Map, Sleeper, lazy};
 use crate::thread::key::ThreadKey;
-use dashmap::DashMap;
+use crate::thread::record::figures_stay;
 use std::sync::Arc;
 
 /// What happens when a root pool has grown beyond its watermark.
@@ -112,8 +112,8 @@ pub(crate) struct Namespace {
     pub(crate) watermarks: Watermarks,
     /// Set when the last handle of a manager is gone: stacks may be retired.
     pub(crate) abandoned: Counter,
-    /// The threads that use this manager. No guard is held while user code runs.
-    pub(crate) threads: DashMap<ThreadKey, Arc<StackStats>>,
+    /// The threads that use this manager.
+    pub(crate) threads: Map<ThreadKey, Arc<StackStats>>,
     /// What threads that have ended did.
     pub(crate) departed: StackStats,
     /// Woken when a thread has done what `shutdown` asked for.
@@ -136,6 +136,8 @@ pub(crate) struct StackStats {
     backlog: AtomicU64,
     /// 1 by `shutdown`: please drain your root pool. Cleared by the thread.
     asked: AtomicU64,
+    /// 1 once what the thread did has been added to what ended threads did.
+    departed: Counter,
 }
 
 impl StackStats {
@@ -147,6 +149,7 @@ impl StackStats {
             root: AtomicU64::new(0),
             backlog: AtomicU64::new(0),
             asked: AtomicU64::new(0),
+            departed: Counter::new(),
         }
     }
 
@@ -206,8 +209,9 @@ impl StackStats {
 
     /// Asks the thread to drain its root pool and its backlog.
     pub(crate) fn ask(&self) {
-        // Relaxed: what the answer is worth, `root_entries` says.
-        self.asked.store(1, Ordering::Relaxed);
+        // Relaxed: what the answer is worth, `root_entries` says. A swap, as loom has no order
+        // between stores of two threads that ask.
+        self.asked.swap(1, Ordering::Relaxed);
     }
 
     #[inline]
@@ -220,12 +224,21 @@ impl StackStats {
         self.asked.store(0, Ordering::Relaxed);
     }
 
-    /// Adds what a thread did that has ended.
+    /// Adds what a thread did that has ended, which does not count for the thread any more.
     pub(crate) fn add_departed(&self, thread: &Self) {
+        let _moving = figures_stay();
         self.opened.add_shared(thread.opened.get());
-        // Relaxed: a figure for people.
-        self.closed.fetch_add(thread.closed(), Ordering::Relaxed);
         self.released.add_shared(thread.released.get());
+        thread.departed.set(1);
+    }
+
+    /// Pools opened and entries released, unless they count as those of ended threads. To be
+    /// called while [figures stay](figures_stay).
+    pub(crate) fn done(&self) -> (u64, u64) {
+        match self.departed.get() {
+            0 => (self.opened.get(), self.released.get()),
+            _ => (0, 0),
+        }
     }
 }
 
@@ -242,7 +255,7 @@ impl Namespace {
             name: settings.name,
             memory: settings.memory,
             abandoned: Counter::new(),
-            threads: DashMap::new(),
+            threads: Map::new(),
             departed: StackStats::new(),
             changed: Sleeper::default(),
         }

@@ -63,8 +63,8 @@ impl Stack {
     /// The statistics move to the manager when the thread leaves.
     pub(crate) fn retire(&self, key: ThreadKey) {
         self.strays.tell_all(self.namespace.id);
-        self.namespace.threads.remove(&key);
         self.namespace.departed.add_departed(&self.stats);
+        self.namespace.threads.remove(&key);
         self.namespace.changed.wake();
     }
 

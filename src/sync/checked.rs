@@ -29,9 +29,11 @@ pub(crate) use loom::alloc::{alloc, dealloc};
 
 pub(crate) mod atomic;
 pub(crate) mod cell;
+mod map;
 pub(crate) mod settings;
 
 pub(crate) use atomic::FreeWitness;
+pub(crate) use map::Map;
 
 pub(crate) mod thread {
     pub(crate) use loom::thread::{JoinHandle, ThreadId, yield_now};

@@ -1,7 +1,9 @@
 //! The standard library, as it is.
 
+use dashmap::DashMap;
 use std::any::Any;
 use std::cell::Cell;
+use std::hash::Hash;
 use std::ops::DerefMut;
 use std::time::Duration;
 
@@ -283,6 +285,35 @@ impl<T> Lock<T> {
 
     pub(crate) fn lock(&self) -> impl DerefMut<Target = T> + '_ {
         self.0.lock()
+    }
+}
+
+/// A map that threads share, for slow paths: what comes before a change is seen by whoever finds
+/// it. No lock is held while other code runs.
+#[derive(Debug)]
+pub(crate) struct Map<K: Eq + Hash, V>(DashMap<K, V>);
+
+impl<K: Eq + Hash + Copy, V: Clone> Map<K, V> {
+    pub(crate) fn new() -> Self {
+        Self(DashMap::new())
+    }
+
+    pub(crate) fn insert(&self, key: K, value: V) {
+        self.0.insert(key, value);
+    }
+
+    pub(crate) fn remove(&self, key: &K) {
+        self.0.remove(key);
+    }
+
+    pub(crate) fn get(&self, key: &K) -> Option<V> {
+        self.0.get(key).map(|entry| entry.clone())
+    }
+
+    /// What is there, in no order that matters. What comes or goes meanwhile may be missing.
+    pub(crate) fn all(&self) -> Vec<(K, V)> {
+        let entries = self.0.iter();
+        entries.map(|e| (*e.key(), e.value().clone())).collect()
     }
 }
 

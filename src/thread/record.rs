@@ -10,7 +10,7 @@ use crate::sync::thread::{ThreadId, current_id, current_name};
 use crate::sync::{Counter, at_thread_exit, lazy, local};
 use dashmap::DashMap;
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One incarnation of a thread. It lives as long as somebody has a handle to
 /// it; its inbox is closed when the thread ends.
@@ -177,6 +177,16 @@ pub(crate) static DEPARTED: Tally = Tally {
     destroyed: Counter::new(),
     handed_over: Counter::new(),
 };
+
+/// Held while the figures of a thread that ends are added to those of the ended, and while figures
+/// are summed up: so they count once. std's lock even in loom builds: nothing yields while it is
+/// held.
+static MOVING: Mutex<()> = Mutex::new(());
+
+/// Has figures stay where they are. No foreign code may run meanwhile, and nothing that yields.
+pub(crate) fn figures_stay() -> MutexGuard<'static, ()> {
+    MOVING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The record of the thread that std knows by `id`, if it lives.
 pub(crate) fn by_id(id: ThreadId) -> Option<Arc<Record>> {
@@ -368,11 +378,14 @@ pub(super) fn depart(record: &Record) {
     if let Some(id) = record.id {
         BY_ID.remove(&id);
     }
-    DEPARTED.created.add_shared(record.tally.created.take());
-    DEPARTED.destroyed.add_shared(record.tally.destroyed.take());
-    DEPARTED
-        .handed_over
-        .add_shared(record.tally.handed_over.take());
+    {
+        let _moving = figures_stay();
+        DEPARTED.created.add_shared(record.tally.created.take());
+        DEPARTED.destroyed.add_shared(record.tally.destroyed.take());
+        DEPARTED
+            .handed_over
+            .add_shared(record.tally.handed_over.take());
+    }
     CURRENT.with(|c| {
         c.record.set(ptr::null());
         c.gone.set(true);

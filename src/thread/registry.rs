@@ -260,9 +260,9 @@ impl Registry {
         let index = key.index() as usize;
         let slot = self.slot(index);
         let slot = slot.expect("a thread leaves the slot that it claimed");
-        // Relaxed: the leaving thread has not touched the record's place since it
-        // published it, and this stays in that publication's release sequence.
-        slot.state.fetch_sub(LIVE, Ordering::Relaxed);
+        // Release: pairs with the Acquire in `all`, so that whoever does not find the thread any
+        // more sees what it did before. Model: shutdown_exit_pools.
+        slot.state.fetch_sub(LIVE, Ordering::Release);
         // A slot whose generations are used up is never used again.
         if key.generation() != u32::MAX {
             self.push_free(index);
@@ -295,12 +295,12 @@ impl Registry {
         self.len.load(Ordering::Relaxed)
     }
 
-    /// The records of all threads that live just now, by slot.
+    /// The records of all threads that live just now, by slot. What the others did is seen.
     pub(crate) fn all(&self) -> Vec<Arc<Record>> {
         let len = self.len.load(Ordering::Relaxed);
         let live = (0..len).filter_map(|index| {
-            // Relaxed: a hint; `get` checks it.
-            let state = self.slot(index)?.state.load(Ordering::Relaxed);
+            // Acquire: pairs with the Release in `leave`. Model: shutdown_exit_pools.
+            let state = self.slot(index)?.state.load(Ordering::Acquire);
             if state & PHASE != LIVE {
                 return None;
             }

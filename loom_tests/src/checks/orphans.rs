@@ -1,0 +1,148 @@
+//! Orphans in every state, and what a thread had taken out before it ended: each dies once, and
+//! before `quiesce` says that nothing is left.
+
+use super::model::Model;
+use super::probe::{Probe, Seen, Watched, me, spawn, take_deaths};
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, Slot, ThreadHandle, model};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "exit_claimed",
+        "a thread with a backlog and releases taken out ends while another sends, and drains",
+        &["by the leaver", "by a drain of the sender"],
+        exit_claimed,
+    ),
+    Model::new(
+        "orphans_given_back",
+        "a budgeted drain makes one of two orphaned releases, while another thread quiesces",
+        &["quiet", "not yet"],
+        orphans_given_back,
+    )
+    .bounded(6),
+    Model::new(
+        "orphans_two_claims",
+        "two budgeted drains claim orphans at once, and give the rest back",
+        &["1 and 0", "1 and 1", "0 and 1"],
+        orphans_two_claims,
+    )
+    .bounded(6),
+    Model::new(
+        "orphans_retired",
+        "a slot gives an object up, and it becomes an orphan, while another thread quiesces",
+        &["quiet, dead", "quiet before", "not yet"],
+        orphans_retired,
+    )
+    // The collector's atomics count, too; with 2 more than 25 s in the plain mode.
+    .bounded(1),
+];
+
+/// A thread that has ended, as senders see it; its slot in the registry is taken.
+fn gone() -> ThreadHandle {
+    let gone = spawn(|| PoolManager::global().current_thread().unwrap());
+    let gone = gone.join().unwrap();
+    drop(AutoreleasePool::new());
+    gone
+}
+
+fn exit_claimed() -> String {
+    let manager = PoolManager::global();
+    let this = manager.current_thread().unwrap();
+    let mut pool = AutoreleasePool::new();
+    for _ in 0..2 {
+        pool.create(Probe::new());
+        this.release(Ref::new(Probe::new()));
+    }
+    // One of its own and one that was sent, of each two.
+    let drained = pool.drain_within(Budget::Count(2));
+    assert_eq!((drained.released, drained.remaining), (2, 2));
+    drop(pool);
+    assert_eq!(take_deaths(), [me(); 2]);
+    let sent = Ref::new((Probe::new(), Watched(Seen::new())));
+    let sender = spawn(move || {
+        this.release(sent);
+        drop(AutoreleasePool::new());
+        me()
+    });
+    model::thread_exit();
+    let sender = sender.join().unwrap();
+    let mut deaths = take_deaths();
+    assert!(manager.quiesce(Duration::ZERO));
+    assert_eq!(take_deaths(), [], "the sender has made what it orphaned");
+    assert_eq!(deaths.len(), 3);
+    deaths.retain(|thread| *thread != me());
+    match &deaths[..] {
+        [] => "by the leaver",
+        [thread] if *thread == sender => "by a drain of the sender",
+        other => panic!("died elsewhere: {other:?}"),
+    }
+    .to_owned()
+}
+
+/// Two orphaned releases.
+fn two_orphans() -> [Arc<Seen>; 2] {
+    let gone = gone();
+    [(); 2].map(|()| {
+        let seen = Seen::new();
+        gone.release(Ref::new((Probe::new(), Watched(seen.clone()))));
+        seen
+    })
+}
+
+fn orphans_given_back() -> String {
+    let seen = two_orphans();
+    let other = spawn(move || {
+        let quiet = PoolManager::global().quiesce(Duration::ZERO);
+        if quiet {
+            assert!(seen.iter().all(|seen| seen.get()), "quiet too early");
+        }
+        quiet
+    });
+    AutoreleasePool::new().drain_within(Budget::Count(1));
+    let quiet = other.join().unwrap();
+    assert!(PoolManager::global().quiesce(Duration::ZERO));
+    assert_eq!(take_deaths().len(), 2);
+    if quiet { "quiet" } else { "not yet" }.to_owned()
+}
+
+fn orphans_two_claims() -> String {
+    two_orphans();
+    let one = |pool: &mut AutoreleasePool| pool.drain_within(Budget::Count(1)).released;
+    let other = spawn(move || one(&mut AutoreleasePool::new()));
+    let here = one(&mut AutoreleasePool::new());
+    let there = other.join().unwrap();
+    assert_eq!(take_deaths().len(), here + there);
+    assert!(PoolManager::global().quiesce(Duration::ZERO));
+    assert_eq!(take_deaths().len(), 2 - here - there);
+    format!("{here} and {there}")
+}
+
+fn orphans_retired() -> String {
+    let seen = Seen::new();
+    let slot = Slot::new(Ref::new((Probe::new(), Some(Watched(seen.clone())))));
+    let order = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let given_up = order.clone();
+    let other = spawn(move || {
+        let before = !given_up.load(std::sync::atomic::Ordering::Relaxed);
+        let quiet = PoolManager::global().quiesce(Duration::ZERO);
+        if quiet && !before {
+            assert!(seen.get(), "quiet too early");
+        }
+        (quiet, before)
+    });
+    slot.store(Ref::new((Probe::new(), None)));
+    order.store(true, std::sync::atomic::Ordering::Relaxed);
+    PoolManager::global().quiesce(Duration::ZERO);
+    let (quiet, before) = other.join().unwrap();
+    drop(slot);
+    let done = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
+    assert!(done, "something holds the epoch");
+    assert_eq!(take_deaths().len(), 2);
+    match (quiet, before) {
+        (true, false) => "quiet, dead",
+        (true, true) => "quiet before",
+        (false, _) => "not yet",
+    }
+    .to_owned()
+}

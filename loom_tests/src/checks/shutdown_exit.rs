@@ -1,0 +1,186 @@
+//! `shutdown` against the end of a thread, and against another `shutdown`.
+//!
+//! The main thread is the one that ends.
+
+use super::model::Model;
+use super::probe::{Probe, Seen, Watched, me, spawn, take_deaths};
+
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, ShutdownReport, autorelease, model};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "shutdown_exit_pools",
+        "a thread ends that has a token pool and root entries: shutdown is done only after them",
+        &["1 pool", "1 pool, 1 root", "1 root", "done"],
+        || against_exit(fill_pools),
+    )
+    // Unbounded: 305,268 executions in the plain mode alone.
+    .bounded(3),
+    Model::new(
+        "shutdown_exit_backlog",
+        "the same with a backlog, and with releases that a budgeted drain has taken out",
+        &["1 backlog", "1 backlog, 1 inbox", "1 inbox", "done"],
+        || against_exit(fill_backlog),
+    )
+    // Unbounded: 311,237 executions in the plain mode alone.
+    .bounded(3),
+    Model::new(
+        "shutdown_exit_inbox",
+        "the same with a release and a closure in its inbox; the closure becomes an orphan",
+        &[
+            "1 inbox",
+            "1 inbox, 1 orphans",
+            "1 orphans",
+            "2 inbox",
+            "2 inbox, 1 orphans",
+            "done",
+        ],
+        || against_exit(fill_inbox),
+    )
+    // Unbounded: 124,106 executions in the plain mode alone.
+    .bounded(3),
+    Model::new(
+        "shutdown_twice",
+        "two threads shut down at once, each with an entry in its root pool",
+        &["both", "one", "none"],
+        shutdown_twice,
+    )
+    // Each loads what the other stores, and finds it stale.
+    .plain(&["both", "one"])
+    // With 3: 87,947 executions in the rmw mode.
+    .bounded(2),
+    Model::new(
+        "shutdown_asked_twice",
+        "two threads shut down at once and ask a third, which drains",
+        &["one", "none"],
+        shutdown_asked_twice,
+    )
+    // Three threads look at each other; with 2 more than 25 s in the plain mode.
+    .bounded(1),
+];
+
+/// One that is dead when `Seen` says so.
+fn watched(seen: &[Arc<Seen>], n: usize) -> (Probe, Watched) {
+    (Probe::new(), Watched(seen[n].clone()))
+}
+
+fn fill_pools(seen: &[Arc<Seen>]) {
+    autorelease(Ref::new(watched(seen, 0)));
+    let _never_popped = PoolManager::global().push();
+    autorelease(Ref::new(watched(seen, 1)));
+}
+
+fn fill_backlog(seen: &[Arc<Seen>]) {
+    let this = PoolManager::global().current_thread().unwrap();
+    this.release(Ref::new(watched(seen, 0)));
+    let mut pool = AutoreleasePool::new();
+    pool.create(watched(seen, 1));
+    let drained = pool.drain_within(Budget::Count(0));
+    assert_eq!(drained.remaining, 2);
+}
+
+fn fill_inbox(seen: &[Arc<Seen>]) {
+    drop(AutoreleasePool::new());
+    let this = PoolManager::global().current_thread().unwrap();
+    this.release(Ref::new(watched(seen, 0)));
+    let object = watched(seen, 1);
+    this.post(move || drop(object)).unwrap();
+}
+
+/// The two objects of `fill` die once each, and before `shutdown` says that all is released.
+fn against_exit(fill: fn(&[Arc<Seen>])) -> String {
+    let seen = vec![Seen::new(), Seen::new()];
+    fill(&seen);
+    let leaver = PoolManager::global().current_thread().unwrap().key();
+    let waiter = spawn(
+        move || match PoolManager::global().shutdown(Duration::ZERO) {
+            Ok(_) => {
+                assert!(seen.iter().all(|seen| seen.get()), "done too early");
+                "done".to_owned()
+            }
+            Err(report) => {
+                assert!(report.holders.iter().all(|thread| thread.key == leaver));
+                what_is_held(&report)
+            }
+        },
+    );
+    model::thread_exit();
+    let outcome = waiter.join().unwrap();
+    assert!(PoolManager::global().shutdown(Duration::ZERO).is_ok());
+    assert_eq!(take_deaths().len(), 2);
+    outcome
+}
+
+/// What the report names; it names something, and no more than there was.
+fn what_is_held(report: &ShutdownReport) -> String {
+    let mut held = Vec::new();
+    for thread in &report.holders {
+        let figures = [
+            (thread.open_pools, "pool"),
+            (thread.root_entries, "root"),
+            (thread.backlog, "backlog"),
+            (thread.inbox, "inbox"),
+        ];
+        for (n, what) in figures {
+            assert!(n <= 2, "{n} in the {what}");
+            if n > 0 {
+                held.push(format!("{n} {what}"));
+            }
+        }
+    }
+    if report.orphans > 0 {
+        held.push(format!("{} orphans", report.orphans));
+    }
+    assert!(!held.is_empty(), "refused, and nothing is held");
+    held.join(", ")
+}
+
+/// Whether a shutdown has come to its end; then what it waited for is seen.
+fn shut_down(seen: &[Arc<Seen>]) -> bool {
+    let done = PoolManager::global().shutdown(Duration::ZERO).is_ok();
+    if done {
+        assert!(seen.iter().all(|seen| seen.get()), "done too early");
+    }
+    done
+}
+
+fn both_or_none(one: bool, two: bool) -> String {
+    ["none", "one", "both"][usize::from(one) + usize::from(two)].to_owned()
+}
+
+fn shutdown_twice() -> String {
+    let seen = vec![Seen::new(), Seen::new()];
+    autorelease(Ref::new(watched(&seen, 0)));
+    let (go, wait) = loom::sync::mpsc::channel();
+    let other = {
+        let seen = seen.clone();
+        spawn(move || {
+            autorelease(Ref::new(watched(&seen, 1)));
+            go.send(()).unwrap();
+            shut_down(&seen)
+        })
+    };
+    wait.recv().unwrap();
+    let one = shut_down(&seen);
+    let two = other.join().unwrap();
+    assert_eq!(take_deaths().len(), 2);
+    both_or_none(one, two)
+}
+
+fn shutdown_asked_twice() -> String {
+    let seen = vec![Seen::new()];
+    autorelease(Ref::new(watched(&seen, 0)));
+    let waiters = [(); 2].map(|()| {
+        let seen = seen.clone();
+        spawn(move || shut_down(&seen))
+    });
+    drop(AutoreleasePool::new());
+    let [one, two] = waiters.map(|waiter| waiter.join().unwrap());
+    // Either has asked by now: whose flag was not answered yet is answered here.
+    drop(AutoreleasePool::new());
+    assert_eq!(PoolManager::global().drain_root(), 0, "asked in vain");
+    assert_eq!(take_deaths(), [me()]);
+    both_or_none(one, two)
+}

@@ -1,0 +1,104 @@
+//! Figures that one thread reads while another changes them: none that never was.
+
+use super::model::Model;
+use super::probe::{Probe, spawn, take_deaths};
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, Snapshot, autorelease, model};
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "snapshot_pools",
+        "a snapshot while a thread opens, drains and closes pools, and leaves a backlog",
+        &[
+            "1 open, 0 left",
+            "1 open, 1 left",
+            "2 open, 0 left",
+            "2 open, 1 left",
+        ],
+        snapshot_pools,
+    )
+    // A stale count of closed pools goes with the newest count of opened ones.
+    .plain(&[
+        "1 open, 0 left",
+        "1 open, 1 left",
+        "2 open, 0 left",
+        "2 open, 1 left",
+        "3 open, 0 left",
+        "3 open, 1 left",
+    ]),
+    Model::new(
+        "snapshot_exit",
+        "a snapshot while a thread ends that has made objects and destroyed some: all count once",
+        &["alive", "ended"],
+        snapshot_exit,
+    ),
+];
+
+/// What holds of every row, whenever it is read.
+fn check(snapshot: &Snapshot) {
+    for thread in &snapshot.threads {
+        let totals = &thread.totals;
+        // Or it has ended meanwhile, and its totals are with those of the ended ones.
+        let has_ended = totals.pools_pushed == 0;
+        assert!(
+            has_ended || thread.open_pools as u64 <= totals.pools_pushed,
+            "{thread:?}"
+        );
+        assert!(totals.released <= totals.autoreleased, "{thread:?}");
+        assert!(totals.created < 100 && totals.destroyed < 100, "{thread:?}");
+        assert!(
+            thread.backlog <= 2 && thread.root_entries <= 2,
+            "{thread:?}"
+        );
+        assert!(thread.inbox == 0, "{thread:?}");
+    }
+}
+
+fn snapshot_pools() -> String {
+    let manager = PoolManager::global();
+    let key = manager.current_thread().unwrap().key();
+    let outer = AutoreleasePool::new();
+    let reader = spawn(move || {
+        let snapshot = PoolManager::global().snapshot();
+        check(&snapshot);
+        let thread = snapshot.thread(key).unwrap().clone();
+        assert!(
+            thread.open_pools >= 1,
+            "the outer pool is open all the time"
+        );
+        assert!(snapshot.live_objects() <= 2, "{snapshot}");
+        (thread.open_pools, thread.backlog)
+    });
+    let mut pool = AutoreleasePool::new();
+    pool.create(Probe::new());
+    pool.create(Probe::new());
+    assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 1);
+    drop(pool);
+    manager.drain_backlog(Budget::All);
+    let (open, backlog) = reader.join().unwrap();
+    drop(outer);
+    assert_eq!(take_deaths().len(), 2);
+    format!("{open} open, {backlog} left")
+}
+
+fn snapshot_exit() -> String {
+    let manager = PoolManager::global();
+    let key = manager.current_thread().unwrap().key();
+    let kept = [Ref::new(Probe::new()), Ref::new(Probe::new())];
+    autorelease(Ref::new(Probe::new()));
+    assert_eq!(manager.drain_root(), 1);
+    let reader = spawn(move || {
+        let snapshot = PoolManager::global().snapshot();
+        check(&snapshot);
+        // Nothing is made or destroyed meanwhile.
+        assert_eq!(snapshot.live_objects(), 2, "{snapshot}");
+        let totals = snapshot.threads.iter().map(|thread| thread.totals);
+        let released: u64 = totals.chain([snapshot.departed]).map(|t| t.released).sum();
+        assert_eq!(released, 1, "{snapshot}");
+        snapshot.thread(key).is_some()
+    });
+    model::thread_exit();
+    let alive = reader.join().unwrap();
+    drop(kept);
+    assert_eq!(take_deaths().len(), 3);
+    if alive { "alive" } else { "ended" }.to_owned()
+}

@@ -17,6 +17,7 @@ use crate::thread::key::ThreadKey;
 use crate::thread::orphans::{ORPHANS, Orphans};
 use crate::thread::record::DEPARTED;
 
+pub use crate::sync::time::{let_time_pass, now};
 pub use settings::{Mode, Site, record_sites, set_mode, sites, weaken};
 
 /// What a thread's end does: drains its root and token pools, closes its inbox,
@@ -75,10 +76,8 @@ pub fn load_unpinned<'p, T: Send + Sync>(
 /// The small queues and tables beneath the public types, on their own: models of
 /// them stay small enough to be checked without bounds.
 pub mod parts {
-    use crate::frame;
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::{FreeWitness, Witness, boxed, unbox};
-    use crate::thread::bell::Bell;
     use crate::thread::inbox::{self, Chain, Kind, Message, Node, Sent};
     use crate::thread::key::ThreadKey;
     use crate::thread::record::Record;
@@ -86,8 +85,8 @@ pub mod parts {
     use std::ptr::NonNull;
     use std::sync::Arc;
 
-    /// An inbox for numbers, with its bell; loom watches each number.
-    pub struct Inbox(inbox::Inbox, Bell);
+    /// An inbox for numbers; loom watches each number.
+    pub struct Inbox(inbox::Inbox);
 
     #[repr(C)]
     struct Number {
@@ -113,19 +112,13 @@ pub mod parts {
 
     impl Default for Inbox {
         fn default() -> Self {
-            Self(inbox::Inbox::new(), Bell::new())
+            Self(inbox::Inbox::new())
         }
     }
 
     impl Inbox {
-        /// Sends a number; whether it was accepted.
-        pub fn push(&self, number: u32) -> bool {
-            self.push_and_ring(number).is_some()
-        }
-
-        /// Sends a number, and rings if that is asked for: whether it was. `None` if the
-        /// number was refused.
-        pub fn push_and_ring(&self, number: u32) -> Option<bool> {
+        /// Sends a number. Returns whether the owner is to be rung for it; `None` if it was refused.
+        pub fn push(&self, number: u32) -> Option<bool> {
             let node = Node::new(Kind::Release, ThreadKey::new(0, 0), run);
             let witness = Witness::new();
             let message = boxed(Number {
@@ -136,13 +129,7 @@ pub mod parts {
             // SAFETY: just made, and numbers may be sent.
             let message = unsafe { Message::from_raw(message.cast()) };
             match self.0.push(message) {
-                Ok(sent) => {
-                    let ring = sent == Sent::Ring;
-                    if ring {
-                        self.1.ring();
-                    }
-                    Some(ring)
-                }
+                Ok(sent) => Some(sent == Sent::Ring),
                 Err(back) => {
                     // SAFETY: the same message.
                     drop(unsafe { unbox(back.into_raw().cast::<Number>()) });
@@ -151,19 +138,9 @@ pub mod parts {
             }
         }
 
-        /// For the owner: has the next push ring, if there is nothing.
+        /// For the owner: has the next push ring, if there is nothing. Returns whether it will.
         pub fn arm(&self) -> bool {
             self.0.arm()
-        }
-
-        /// For the owner: sleeps until there may be something; whether it did.
-        pub fn sleep(&self) -> bool {
-            let armed = self.0.arm();
-            if armed {
-                self.1.sleep(None);
-                self.0.disarm();
-            }
-            armed
         }
 
         /// Takes what is there.
@@ -174,30 +151,6 @@ pub mod parts {
         /// Closes the inbox and takes what is there.
         pub fn close(&self) -> Vec<u32> {
             read(self.0.close())
-        }
-    }
-
-    /// The gate of a loop.
-    #[derive(Debug)]
-    pub struct Gate(frame::Gate);
-
-    impl Default for Gate {
-        fn default() -> Self {
-            Self(frame::Gate::new())
-        }
-    }
-
-    impl Gate {
-        /// Runs `f` inside, if it is open.
-        pub fn pass<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
-            let _inside = self.0.enter()?;
-            Some(f())
-        }
-
-        /// Shuts it, and waits until nobody is inside.
-        pub fn close(&self) {
-            self.0.shut();
-            self.0.wait_until_empty();
         }
     }
 

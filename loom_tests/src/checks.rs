@@ -21,6 +21,7 @@ mod registry;
 mod run;
 mod shutdown;
 mod slot;
+mod wait;
 mod weaken;
 
 use model::Model;
@@ -38,6 +39,7 @@ fn all() -> Vec<&'static Model> {
         manager::MODELS,
         shutdown::MODELS,
         frame::MODELS,
+        wait::MODELS,
         slot::MODELS,
         handoff::MODELS,
         memory::MODELS,

@@ -11,11 +11,12 @@
 //!
 //! Run it in both [`Mode`]s: see [`set_mode`].
 
+use crate::object::header;
 use crate::object::home::{KEPT, Kept};
 use crate::sync::settings;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::{ORPHANS, Orphans};
-use crate::thread::record::DEPARTED;
+use crate::thread::record::{DEPARTED, tally_destroyed};
 
 pub use crate::sync::time::{let_time_pass, now};
 pub use settings::{Mode, Site, record_sites, set_mode, sites, weaken};
@@ -29,7 +30,6 @@ pub fn thread_exit() {
 /// To be called at the start of each execution.
 pub fn begin() {
     settings::begin_execution();
-    crate::event::forget_all();
     // A constant in fact, made here as loom's statics are: by who comes first, which
     // would order what it did before with what all others do after.
     let _orphans: &Orphans = &ORPHANS;
@@ -56,21 +56,17 @@ pub fn end() {
 /// Frees what [`HomeRef`](crate::HomeRef)s have left behind whose home was gone, as [`end`]
 /// takes it for alive, and loom for a leak. No destructor runs. How many there were.
 pub fn free_kept() -> usize {
-    KEPT.free()
+    let free = |object| {
+        tally_destroyed(1);
+        // SAFETY: dead, and nobody has a reference of any kind.
+        unsafe { header::free(object) };
+    };
+    KEPT.take().map(free).count()
 }
 
 /// Index of the slot in the registry: the same for a thread and its successor.
 pub fn slot(key: ThreadKey) -> u32 {
     key.index()
-}
-
-/// `slot.load(pool)` with the pin left out, which a model must find out.
-#[doc(hidden)]
-pub fn load_unpinned<'p, T: Send + Sync>(
-    slot: &crate::Slot<T>,
-    pool: &'p crate::AutoreleasePool,
-) -> crate::PoolRef<'p, T> {
-    slot.load_unpinned(pool)
 }
 
 /// The small queues and tables beneath the public types, on their own: models of
@@ -209,11 +205,6 @@ pub mod parts {
         /// Looks a key up: the key in the record that was found.
         pub fn get(&self, key: ThreadKey) -> Option<ThreadKey> {
             self.0.get(key).map(|record| record.key())
-        }
-
-        /// How many slots there are.
-        pub fn slots(&self) -> usize {
-            self.0.slots()
         }
 
         /// The keys in all records.

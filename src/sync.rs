@@ -23,7 +23,7 @@ mod counter;
 mod parker;
 mod sleeper;
 pub(crate) use bits::Bits;
-pub(crate) use counter::Counter;
+pub(crate) use counter::{Counter, Numbers, Setting};
 pub(crate) use parker::Parker;
 pub(crate) use sleeper::Sleeper;
 

@@ -80,7 +80,7 @@ impl Totals {
         let destroyed = tally.destroyed.get();
         let released = stats.map_or(0, |s| s.released.get());
         Self {
-            pools_pushed: stats.map_or(0, |s| s.opened.get()),
+            pools_pushed: stats.map_or(0, StackStats::opened),
             autoreleased: released + stats.map_or(0, StackStats::root_entries),
             released,
             created: tally.created.get(),

@@ -73,6 +73,9 @@ macro_rules! const_fn {
 }
 pub(crate) use const_fn;
 
+/// Atomics are larger than what they stand for.
+pub(crate) const CHECKED: bool = true;
+
 /// Models have no room for large tables, and every bucket and page boundary
 /// should be crossed.
 pub(crate) const SMALL: bool = true;

@@ -89,6 +89,9 @@ macro_rules! const_fn {
 }
 pub(crate) use const_fn;
 
+/// Whether atomics are those of the model checker.
+pub(crate) const CHECKED: bool = false;
+
 /// Whether tables start small, so that rare paths are common: in the crate's
 /// own tests.
 pub(crate) const SMALL: bool = cfg!(test);

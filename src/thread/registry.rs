@@ -259,9 +259,9 @@ impl Registry {
         let index = key.index() as usize;
         let slot = self.slot(index);
         let slot = slot.expect("a thread leaves the slot that it claimed");
-        // Relaxed: the leaving thread has not touched the record's place since it
-        // published it, and this stays in that publication's release sequence.
-        slot.state.fetch_sub(LIVE, Ordering::Relaxed);
+        // Release: pairs with the Acquire in `all` and `get`, so that whoever does not find the
+        // thread any more sees what it did to its end. Model: shutdown_exit.
+        slot.state.fetch_sub(LIVE, Ordering::Release);
         // A slot whose generations are used up is never used again.
         if key.generation() != u32::MAX {
             self.push_free(index);
@@ -288,19 +288,14 @@ impl Registry {
         found
     }
 
-    /// How many slots there are.
-    #[cfg(all(loom, feature = "loom"))]
-    pub(crate) fn slots(&self) -> usize {
-        // Relaxed: for models that have joined all threads.
-        self.len.load(Ordering::Relaxed)
-    }
-
-    /// The records of all threads that live just now, by slot.
+    /// The records of all threads that live just now, by slot. What threads did that have left is
+    /// seen.
     pub(crate) fn all(&self) -> Vec<Arc<Record>> {
         let len = self.len.load(Ordering::Relaxed);
         let live = (0..len).filter_map(|index| {
-            // Relaxed: a hint; `get` checks it.
-            let state = self.slot(index)?.state.load(Ordering::Relaxed);
+            // If it says that the thread lives, `get` checks it.
+            // Acquire: pairs with the Release in `leave`. Model: shutdown_exit.
+            let state = self.slot(index)?.state.load(Ordering::Acquire);
             if state & PHASE != LIVE {
                 return None;
             }

@@ -13,27 +13,28 @@ pub const MODELS: &[Model] = &[
         arm_close,
     ),
     Model::new(
-    "inbox_push_take_close",
-    "two senders; the owner takes, then closes: all is received or refused",
-    &[
+        "inbox_push_take_close",
+        "two senders; the owner takes, then closes: all is received or refused",
+        &[
+            "refused 1, refused 2",
+            "refused 1, closed on 2",
+            "refused 1, took 2",
+            "closed on 1, refused 2",
+            "closed on 1, closed on 2",
+            "closed on 1, took 2",
+            "took 1, refused 2",
+            "took 1, closed on 2",
+            "took 1, took 2",
+        ],
+        push_take_close,
+    )
+    .plain(&[
         "refused 1, refused 2",
         "refused 1, closed on 2",
-        "refused 1, took 2",
         "closed on 1, refused 2",
         "closed on 1, closed on 2",
-        "closed on 1, took 2",
-        "took 1, refused 2",
-        "took 1, closed on 2",
-        "took 1, took 2",
-    ],
-    push_take_close,
-)
-.plain(&[
-    "refused 1, refused 2",
-    "refused 1, closed on 2",
-    "closed on 1, refused 2",
-    "closed on 1, closed on 2",
-])];
+    ]),
+];
 
 fn arm_close() -> String {
     let inbox = Arc::new(Inbox::default());

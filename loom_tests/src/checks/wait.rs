@@ -25,6 +25,15 @@ pub const MODELS: &[Model] = &[
         "shutdown with a long limit is woken by what it asked for, or by the thread's exit",
         &["when asked", "by its exit"],
         shutdown_woken,
+    )
+    .plain(&["by its exit"])
+    // Two locks, and the whole of an exit; unbounded takes many minutes.
+    .bounded(3),
+    Model::new(
+        "shutdown_exit",
+        "shutdown of a manager while a thread that does not use it exits: it sees what that did",
+        &["gone", "still there"],
+        shutdown_exit,
     ),
     Model::new(
         "shutdown_limit",
@@ -91,13 +100,12 @@ impl Door {
 }
 
 fn shutdown_woken() -> String {
-    let seen = Seen::new();
-    let watched = Watched(seen.clone());
     let entered = Door::new();
     let other = {
         let entered = entered.clone();
         spawn(move || {
-            let seen = watched.0.clone();
+            let seen = Seen::new();
+            let watched = Watched(seen.clone());
             autorelease(Ref::new((Probe::new(), watched)));
             entered.open();
             drop(AutoreleasePool::new());
@@ -107,10 +115,28 @@ fn shutdown_woken() -> String {
     };
     entered.wait();
     PoolManager::global().shutdown(LONG).unwrap();
-    assert!(seen.get(), "done too early");
+    // That it is seen what the exit did is by DashMap's lock, which loom does not know.
+    assert_eq!(take_deaths().len(), 1, "done too early");
     let asked = other.join().unwrap();
-    take_deaths();
     if asked { "when asked" } else { "by its exit" }.to_owned()
+}
+
+fn shutdown_exit() -> String {
+    let seen = Seen::new();
+    drop(AutoreleasePool::new());
+    let this = PoolManager::global().current_thread().unwrap();
+    this.release(Ref::new((Probe::new(), Watched(seen.clone()))));
+    let waiter = spawn(move || {
+        let done = PoolManager::new().shutdown(Duration::ZERO).is_ok();
+        if done {
+            assert!(seen.get(), "done too early");
+        }
+        done
+    });
+    releasepool::model::thread_exit();
+    let done = waiter.join().unwrap();
+    take_deaths();
+    if done { "gone" } else { "still there" }.to_owned()
 }
 
 fn shutdown_limit() -> String {
@@ -169,7 +195,11 @@ fn delayed_due() -> String {
     // The first frame comes unasked.
     frames.tick(|_| ());
     let proxy = frames.proxy();
-    let poster = spawn(move || proxy.post_after(delay, || assert_eq!(now(), 5 * MS)).map(drop));
+    let poster = spawn(move || {
+        proxy
+            .post_after(delay, || assert_eq!(now(), 5 * MS))
+            .map(drop)
+    });
     frames.run(|_| ControlFlow::Break(()));
     assert_eq!(now(), delay);
     poster.join().unwrap().unwrap();

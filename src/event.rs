@@ -28,9 +28,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-#[cfg(all(loom, feature = "loom"))]
-pub(crate) use limit::forget_all;
-
 /// What an [`Event`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -67,8 +67,6 @@ mod tasks;
 pub use agenda::PostId;
 pub use config::FrameConfig;
 pub use frame_loop::{Frame, FrameLoop};
-#[cfg(all(loom, feature = "loom"))]
-pub(crate) use gate::Gate;
 pub use looper::Looper;
 pub use proxy::{FrameProxy, LooperProxy};
 pub use report::FrameReport;

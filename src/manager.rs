@@ -67,7 +67,7 @@ struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.namespace.abandoned.set(1);
+        self.namespace.abandon();
     }
 }
 

@@ -14,12 +14,14 @@
 //! Functions that are `const` elsewhere, such as [`HandoffPool::new`](crate::HandoffPool::new), are
 //! not here: loom's cells and atomics belong to an execution.
 
+use crate::object::header;
 use crate::object::home::{KEPT, Kept};
 use crate::sync::settings;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::{ORPHANS, Orphans};
-use crate::thread::record::DEPARTED;
+use crate::thread::record::{DEPARTED, tally_destroyed};
 
+pub use crate::sync::time::{let_time_pass, now};
 pub use settings::{Mode, Site, record_sites, set_mode, sites, weaken};
 
 /// What a thread's end does: drains its root and token pools, closes its inbox,
@@ -31,7 +33,6 @@ pub fn thread_exit() {
 /// To be called at the start of each execution.
 pub fn begin() {
     settings::begin_execution();
-    crate::event::forget_all();
     // A constant in fact, made here as loom's statics are: by who comes first, which
     // would order what it did before with what all others do after.
     let _orphans: &Orphans = &ORPHANS;
@@ -58,7 +59,12 @@ pub fn end() {
 /// Frees what [`HomeRef`](crate::HomeRef)s have left behind whose home was gone, as [`end`]
 /// takes it for alive, and loom for a leak. No destructor runs. How many there were.
 pub fn free_kept() -> usize {
-    KEPT.free()
+    let free = |object| {
+        tally_destroyed(1);
+        // SAFETY: dead, and nobody has a reference of any kind.
+        unsafe { header::free(object) };
+    };
+    KEPT.take().map(free).count()
 }
 
 /// Index of the slot in the registry: the same for a thread and its successor.
@@ -66,23 +72,12 @@ pub fn slot(key: ThreadKey) -> u32 {
     key.index()
 }
 
-/// `slot.load(pool)` with the pin left out, which a model must find out.
-#[doc(hidden)]
-pub fn load_unpinned<'p, T: Send + Sync>(
-    slot: &crate::Slot<T>,
-    pool: &'p crate::AutoreleasePool,
-) -> crate::PoolRef<'p, T> {
-    slot.load_unpinned(pool)
-}
-
 /// The small queues and tables beneath the public types, on their own: models of
 /// them stay small enough to be checked without bounds.
 pub mod parts {
-    use crate::frame;
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::cell;
     use crate::sync::{FreeWitness, Witness, boxed, unbox};
-    use crate::thread::bell::Bell;
     use crate::thread::inbox::{self, Chain, Kind, Message, Node, Sent};
     use crate::thread::key::ThreadKey;
     use crate::thread::record::Record;
@@ -90,8 +85,8 @@ pub mod parts {
     use std::ptr::NonNull;
     use std::sync::Arc;
 
-    /// An inbox for numbers, with its bell; loom watches each number.
-    pub struct Inbox(inbox::Inbox, Bell);
+    /// An inbox for numbers; loom watches each number.
+    pub struct Inbox(inbox::Inbox);
 
     #[repr(C)]
     struct Number {
@@ -117,19 +112,13 @@ pub mod parts {
 
     impl Default for Inbox {
         fn default() -> Self {
-            Self(inbox::Inbox::new(), Bell::new())
+            Self(inbox::Inbox::new())
         }
     }
 
     impl Inbox {
-        /// Sends a number; whether it was accepted.
-        pub fn push(&self, number: u32) -> bool {
-            self.push_and_ring(number).is_some()
-        }
-
-        /// Sends a number, and rings if that is asked for: whether it was. `None` if the
-        /// number was refused.
-        pub fn push_and_ring(&self, number: u32) -> Option<bool> {
+        /// Sends a number. Returns whether the owner is to be rung for it; `None` if it was refused.
+        pub fn push(&self, number: u32) -> Option<bool> {
             let node = Node::new(Kind::Release, ThreadKey::new(0, 0), run);
             let witness = Witness::new();
             let message = boxed(Number {
@@ -140,13 +129,7 @@ pub mod parts {
             // SAFETY: just made, and numbers may be sent.
             let message = unsafe { Message::from_raw(message.cast()) };
             match self.0.push(message) {
-                Ok(sent) => {
-                    let ring = sent == Sent::Ring;
-                    if ring {
-                        self.1.ring();
-                    }
-                    Some(ring)
-                }
+                Ok(sent) => Some(sent == Sent::Ring),
                 Err(back) => {
                     // SAFETY: the same message.
                     drop(unsafe { unbox(back.into_raw().cast::<Number>()) });
@@ -155,19 +138,9 @@ pub mod parts {
             }
         }
 
-        /// For the owner: has the next push ring, if there is nothing.
+        /// For the owner: has the next push ring, if there is nothing. Returns whether it will.
         pub fn arm(&self) -> bool {
             self.0.arm()
-        }
-
-        /// For the owner: sleeps until there may be something; whether it did.
-        pub fn sleep(&self) -> bool {
-            let armed = self.0.arm();
-            if armed {
-                self.1.sleep(None);
-                self.0.disarm();
-            }
-            armed
         }
 
         /// Takes what is there.
@@ -178,30 +151,6 @@ pub mod parts {
         /// Closes the inbox and takes what is there.
         pub fn close(&self) -> Vec<u32> {
             read(self.0.close())
-        }
-    }
-
-    /// The gate of a loop.
-    #[derive(Debug)]
-    pub struct Gate(frame::Gate);
-
-    impl Default for Gate {
-        fn default() -> Self {
-            Self(frame::Gate::new())
-        }
-    }
-
-    impl Gate {
-        /// Runs `f` inside, if it is open.
-        pub fn pass<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
-            let _inside = self.0.enter()?;
-            Some(f())
-        }
-
-        /// Shuts it, and waits until nobody is inside.
-        pub fn close(&self) {
-            self.0.shut();
-            self.0.wait_until_empty();
         }
     }
 
@@ -285,11 +234,6 @@ pub mod parts {
         /// Looks a key up: the key in the record that was found.
         pub fn get(&self, key: ThreadKey) -> Option<ThreadKey> {
             self.0.get(key).map(|record| record.key())
-        }
-
-        /// How many slots there are.
-        pub fn slots(&self) -> usize {
-            self.0.slots()
         }
 
         /// The keys in all records.

@@ -81,11 +81,6 @@ impl<T: Send + Sync> Slot<T> {
         held(self.0.load(pool))
     }
 
-    #[cfg(all(loom, feature = "loom"))]
-    pub(crate) fn load_unpinned<'p>(&self, pool: &'p AutoreleasePool) -> PoolRef<'p, T> {
-        held(self.0.load_unpinned(pool))
-    }
-
     /// A counted reference to what the slot holds. One read-modify-write, and the
     /// epoch pinned for that time.
     pub fn load_full(&self) -> Ref<T> {

@@ -20,8 +20,12 @@ pub(crate) use checked::*;
 
 mod bits;
 mod counter;
+mod parker;
+mod sleeper;
 pub(crate) use bits::Bits;
-pub(crate) use counter::Counter;
+pub(crate) use counter::{Counter, Numbers, Setting};
+pub(crate) use parker::Parker;
+pub(crate) use sleeper::Sleeper;
 
 use std::alloc::Layout;
 use std::ptr::NonNull;

@@ -27,6 +27,7 @@ mod shutdown_exit;
 mod slot;
 mod slot_reuse;
 mod snapshot;
+mod wait;
 mod weaken;
 
 use model::Model;
@@ -46,6 +47,7 @@ fn all() -> Vec<&'static Model> {
         shutdown::MODELS,
         shutdown_exit::MODELS,
         frame::MODELS,
+        wait::MODELS,
         slot::MODELS,
         slot_reuse::MODELS,
         snapshot::MODELS,

@@ -3,10 +3,12 @@
 //! A table of fixed size, so that no memory is allocated under its lock: the global allocator is
 //! foreign code, which may cause events itself. A cause is known by a hash of 64 bits.
 
+use crate::sync::{CHECKED, global};
 use std::sync::{Mutex, PoisonError};
 
-/// A cause is looked for in one set only, and displaces another there.
-const SETS: usize = 256;
+/// A cause is looked for in one set only, and displaces another there. Models have fewer: each
+/// execution makes a table, on a small stack.
+const SETS: usize = if CHECKED { 4 } else { 256 };
 const WAYS: usize = 4;
 
 #[derive(Clone, Copy)]
@@ -20,13 +22,15 @@ struct Entry {
     used: u64,
 }
 
-struct Limiter {
+pub(crate) struct Limiter {
     sets: [[Entry; WAYS]; SETS],
     now: u64,
 }
 
-// std's lock even in loom builds: no model yields while it is held.
-static LIMITER: Mutex<Limiter> = Mutex::new(Limiter::new());
+global! {
+    /// std's lock even in loom builds: no model yields while it is held.
+    static LIMITER: Mutex<Limiter> = Mutex::new(Limiter::new());
+}
 
 /// Counts `times` more. Returns how many there are if that is to be reported.
 pub(super) fn admit(cause: u64, times: u64) -> Option<u64> {
@@ -36,12 +40,6 @@ pub(super) fn admit(cause: u64, times: u64) -> Option<u64> {
 /// Counts `times` more.
 pub(super) fn add(cause: u64, times: u64) {
     with(|limiter| _ = limiter.add(cause, times));
-}
-
-/// Forgets all counts: executions of a model must not differ by them.
-#[cfg(all(loom, feature = "loom"))]
-pub(crate) fn forget_all() {
-    with(|limiter| *limiter = Limiter::new());
 }
 
 fn with<R>(f: impl FnOnce(&mut Limiter) -> R) -> R {

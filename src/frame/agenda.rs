@@ -1,6 +1,6 @@
 //! What a loop is to do later.
 
-use crate::sync::{Counter, elapsed};
+use crate::sync::{Numbers, elapsed};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ impl PostId {
 
 pub(super) type Delayed = Box<dyn FnOnce() + Send>;
 
-static NEXT: Counter = Counter::new();
+/// Taken under the lock of an agenda, so later ones there have greater numbers.
+static NEXT: Numbers = Numbers::new();
 
 /// Behind a lock. Whoever changes what the loop looks at before it sleeps rings the
 /// loop's bell afterwards.
@@ -43,7 +44,7 @@ impl Agenda {
     pub(super) fn insert(&mut self, delay: Duration, post: Delayed) -> (PostId, bool) {
         let id = PostId {
             due: elapsed().saturating_add(delay),
-            serial: NEXT.add_shared(1),
+            serial: NEXT.next(),
         };
         self.delayed.insert(id.key(), post);
         let first = self.delayed.keys().next() == Some(&id.key());
@@ -58,7 +59,7 @@ impl Agenda {
     pub(super) fn horizon(&self) -> Horizon {
         Horizon {
             now: elapsed(),
-            serial: NEXT.get(),
+            serial: NEXT.next(),
         }
     }
 

@@ -13,19 +13,19 @@ const POSTER: usize = 2;
 
 /// The number of posters in the middle, and whether it is closed.
 #[derive(Debug)]
-pub(crate) struct Gate(AtomicUsize);
+pub(super) struct Gate(AtomicUsize);
 
 /// A poster is in the middle; no foreign code runs meanwhile.
 #[must_use]
-pub(crate) struct Inside<'g>(&'g Gate);
+pub(super) struct Inside<'g>(&'g Gate);
 
 impl Gate {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(AtomicUsize::new(0))
     }
 
     /// `None` if it is closed.
-    pub(crate) fn enter(&self) -> Option<Inside<'_>> {
+    pub(super) fn enter(&self) -> Option<Inside<'_>> {
         let mut state = self.0.load(Ordering::Relaxed);
         loop {
             // Nobody enters once it is closed, so closing waits only for those who are
@@ -47,21 +47,21 @@ impl Gate {
     }
 
     /// From now on nobody enters. Idempotent.
-    pub(crate) fn shut(&self) {
+    pub(super) fn shut(&self) {
         // Relaxed: who shuts it for another thread rings that thread's bell.
         self.0.fetch_or(CLOSED, Ordering::Relaxed);
     }
 
     /// Whether it has been shut; if it was by another thread just now, that may be
     /// missed.
-    pub(crate) fn is_shut(&self) -> bool {
+    pub(super) fn is_shut(&self) -> bool {
         self.0.load(Ordering::Relaxed) & CLOSED != 0
     }
 
     /// Waits, after [`shut`](Self::shut), until nobody is in the middle any more. What
     /// they have posted can be seen then. They have a few instructions to go.
-    pub(crate) fn wait_until_empty(&self) {
-        // Acquire: pairs with the Release of each leaving. Model: gate_close.
+    pub(super) fn wait_until_empty(&self) {
+        // Acquire: pairs with the Release of each leaving. Model: frame_post_close.
         while self.0.load(Ordering::Acquire) != CLOSED {
             yield_now();
         }
@@ -71,7 +71,7 @@ impl Gate {
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
         // Release: pairs with the Acquire of `wait_until_empty`, so that what was
-        // posted is seen. Model: gate_close.
+        // posted is seen. Model: frame_post_close.
         self.0.0.fetch_sub(POSTER, Ordering::Release);
     }
 }

@@ -7,6 +7,7 @@ use crate::pool::budget::Budget;
 use crate::pool::local::{self, Local};
 use crate::pool::namespace::StackStats;
 use crate::pool::{backlog, epoch, mail};
+use crate::sync::elapsed;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::current_key;
@@ -14,9 +15,12 @@ use crate::thread::registry::REGISTRY;
 use crate::unwind::{FirstPanic, resume_or_report};
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long to sleep at most before looking again.
+/// How long to sleep at most before looking again. A thread that has done what it was asked for, or
+/// has given up its pools, wakes the sleeper. What happens without a wake is found after a nap, as a
+/// wake would cost those who do it more than it is worth: pools are closed, messages run, orphans
+/// run on other threads, the epoch is advanced.
 const NAP: Duration = Duration::from_millis(2);
 
 /// Looks at threads that hold nothing, but go on sending each other messages.
@@ -119,19 +123,21 @@ impl PoolManager {
     /// # Panics
     /// With the first panic of a closure or destructor, at the end.
     pub fn quiesce(&self, deadline: Duration) -> bool {
-        let start = Instant::now();
+        let start = elapsed();
         let mut panics = FirstPanic::default();
+        let changed = &self.namespace().changed;
         let done = loop {
+            let seen = changed.ticket();
             let ran = run_deferred(&mut panics);
             let left = ORPHANS.outstanding();
-            if left == 0 || start.elapsed() >= deadline {
+            if left == 0 || elapsed().saturating_sub(start) >= deadline {
                 break left == 0;
             }
             if !ran {
                 if is_held_here() {
                     break false;
                 }
-                self.namespace().changed.sleep(NAP);
+                changed.sleep(seen, NAP);
             }
         };
         if let Some(payload) = panics.into_first() {
@@ -160,10 +166,12 @@ impl PoolManager {
     /// # Panics
     /// With the first panic of a closure or destructor, at the end.
     pub fn shutdown(&self, deadline: Duration) -> Result<ShutdownReport, ShutdownReport> {
-        let start = Instant::now();
+        let start = elapsed();
         let mut panics = FirstPanic::default();
         let mut released = 0;
+        let changed = &self.namespace().changed;
         let report = loop {
+            let seen = changed.ticket();
             let mut ran = run_deferred(&mut panics);
             let before = released;
             panics.guard(|| released += self.drain_root());
@@ -175,7 +183,7 @@ impl PoolManager {
             }
             let (holders, orphans, settled) = self.look();
             let done = settled && holders.is_empty() && orphans == 0;
-            let elapsed = start.elapsed();
+            let elapsed = elapsed().saturating_sub(start);
             // While it waits here, the calling thread closes nothing.
             let is_mine = holders.iter().all(|t| Some(t.key) == me);
             let can_go_on = ran || !settled || has_own_release();
@@ -191,7 +199,7 @@ impl PoolManager {
                 break if done { Ok(report) } else { Err(report) };
             }
             if !can_go_on {
-                self.namespace().changed.sleep(NAP);
+                changed.sleep(seen, NAP);
             }
         };
         if let Some(payload) = panics.into_first() {

@@ -5,7 +5,7 @@ use super::class::SIZES;
 use super::error::AllocError;
 use super::heap::Heap;
 use super::stats::BlockStats;
-use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::sync::{Counter, FreeWitness, catch_unwind};
 use crate::unwind::report;
 use std::alloc::Layout;
@@ -42,10 +42,11 @@ pub(crate) struct Inner {
     /// Belongs to the handle: this lives on until the last block is home, and what the hook
     /// has captured must not be dropped in the middle of somebody's free.
     on_soft_cap: Option<Weak<SoftCapHook>>,
-    chunks: Counter,
+    /// Chunks that there are, or that are just being made.
+    chunks: AtomicU64,
     peak_chunks: Counter,
     /// Not 0 while there is more than the soft cap, and that has been said.
-    said: Counter,
+    said: AtomicU64,
     /// Requests that were handed to the global allocator, and their bytes.
     pub(super) large: Counter,
     pub(super) large_bytes: Counter,
@@ -58,9 +59,9 @@ impl Inner {
             soft_cap: settings.soft_cap,
             hard_cap: settings.hard_cap,
             on_soft_cap: settings.on_soft_cap.as_ref().map(Arc::downgrade),
-            chunks: Counter::new(),
+            chunks: AtomicU64::new(0),
             peak_chunks: Counter::new(),
-            said: Counter::new(),
+            said: AtomicU64::new(0),
             large: Counter::new(),
             large_bytes: Counter::new(),
         }
@@ -115,16 +116,18 @@ impl Inner {
         class: usize,
         make: impl FnOnce() -> Option<ChunkPtr>,
     ) -> Result<ChunkPtr, AllocError> {
-        let held = (self.chunks.add_shared(1) as usize + 1) * CHUNK;
+        // Relaxed: counted before it is made, and until after it has gone, so there are never more
+        // than this says. It orders nothing.
+        let held = (self.chunks.fetch_add(1, Ordering::Relaxed) as usize + 1) * CHUNK;
         if let Some(cap) = self.hard_cap {
             if held > cap {
-                self.chunks.subtract_shared(1);
+                self.chunks.fetch_sub(1, Ordering::Relaxed);
                 let held = held - CHUNK;
                 return Err(AllocError::Capped { cap, held });
             }
         }
         let Some(chunk) = make() else {
-            self.chunks.subtract_shared(1);
+            self.chunks.fetch_sub(1, Ordering::Relaxed);
             let layout = Layout::from_size_align(SIZES[class], super::class::ALIGN);
             let layout = layout.expect("as all blocks are");
             return Err(AllocError::OutOfMemory { layout });
@@ -152,7 +155,7 @@ impl Inner {
                 // SAFETY: adopted.
                 unsafe { Heap::give_up(at) };
             } else {
-                heap.figures.trim_asked.set(1);
+                heap.ask_to_trim();
             }
         }
         chunks * CHUNK
@@ -166,9 +169,11 @@ impl Inner {
 
     /// A chunk went back to the system.
     pub(crate) fn gave_back(&self) {
-        let left = self.chunks.subtract_shared(1) as usize - 1;
+        // Relaxed: as in `admit`.
+        let left = self.chunks.fetch_sub(1, Ordering::Relaxed) as usize - 1;
         if self.soft_cap.is_some_and(|cap| left * CHUNK <= cap) {
-            self.said.set(0);
+            // Relaxed: the hook is called once more or less, by how the threads come.
+            self.said.store(0, Ordering::Relaxed);
         }
     }
 
@@ -178,7 +183,9 @@ impl Inner {
         let Some(cap) = self.soft_cap else {
             return;
         };
-        if self.chunks.get() as usize * CHUNK <= cap || self.said.add_shared(1) != 0 {
+        // Relaxed: as in `admit` and `gave_back`.
+        let held = self.chunks.load(Ordering::Relaxed) as usize * CHUNK;
+        if held <= cap || self.said.swap(1, Ordering::Relaxed) != 0 {
             return;
         }
         if let Some(hook) = self.on_soft_cap.as_ref().and_then(Weak::upgrade) {
@@ -231,5 +238,7 @@ impl Drop for Handle {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.heaps.freed();
+        self.chunks.freed();
+        self.said.freed();
     }
 }

@@ -163,9 +163,9 @@ impl<'h> TakingBack<'h> {
 }
 
 /// Written by the owner, but where it says so; read by all.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Figures {
-    pub(crate) chunks: Counter,
+    pub(crate) chunks: AtomicU64,
     pub(crate) unused: Counter,
     /// Bytes by which blocks that were handed out are larger than what was asked for.
     pub(crate) waste: Counter,
@@ -179,7 +179,28 @@ pub(crate) struct Figures {
     /// On the way home. Shared.
     pub(crate) inbox: Counter,
     /// Not 0: the owner is to give back what it does not need. Shared.
-    pub(crate) trim_asked: Counter,
+    trim_asked: AtomicU64,
+}
+
+impl Figures {
+    fn new() -> Self {
+        Self {
+            chunks: AtomicU64::new(0),
+            unused: Counter::new(),
+            waste: Counter::new(),
+            waste_back: Counter::new(),
+            waste_sent: Counter::new(),
+            remote: Counter::new(),
+            inbox: Counter::new(),
+            trim_asked: AtomicU64::new(0),
+        }
+    }
+
+    /// Chunks of the heap: for its owner, or for people.
+    pub(super) fn chunks(&self) -> u64 {
+        // Relaxed: the owner's own; the next owner sees it as it sees all of the heap.
+        self.chunks.load(Ordering::Relaxed)
+    }
 }
 
 fn word(key: ThreadKey) -> u64 {
@@ -203,7 +224,7 @@ impl Heap {
             pending: Pending::new(),
             witness: Witness::new(),
             made: Witness::new(),
-            figures: Figures::default(),
+            figures: Figures::new(),
             at: Cell::new(ptr::null_mut()),
             next: Cell::new(ptr::null()),
             allocator,
@@ -390,7 +411,7 @@ impl Heap {
         if self.has_mail() {
             self.sort(SORTED);
         }
-        if self.figures.trim_asked.get() != 0 {
+        if self.is_asked_to_trim() {
             self.trim();
         }
         let bin = &self.bins[class];
@@ -436,12 +457,29 @@ impl Heap {
                 let at = NonNull::new(self.at.get()).expect("set by `make`");
                 let new = || ChunkPtr::new(at);
                 let chunk = self.allocator.admit(class, new)?;
-                self.figures.chunks.add(1);
+                self.set_chunks(self.figures.chunks() + 1);
                 chunk
             }
         };
         chunk.assign(class);
         Ok(chunk)
+    }
+
+    /// For the owner.
+    fn set_chunks(&self, n: u64) {
+        // Relaxed: as in `Figures::chunks`.
+        self.figures.chunks.store(n, Ordering::Relaxed);
+    }
+
+    /// Has the owner give back what it does not need, whenever it sees this.
+    pub(crate) fn ask_to_trim(&self) {
+        // Relaxed: it says nothing of any memory.
+        self.figures.trim_asked.store(1, Ordering::Relaxed);
+    }
+
+    fn is_asked_to_trim(&self) -> bool {
+        // Relaxed: as in `ask_to_trim`.
+        self.figures.trim_asked.load(Ordering::Relaxed) != 0
     }
 
     pub(crate) fn has_mail(&self) -> bool {
@@ -493,9 +531,7 @@ impl Heap {
             unsafe { chunk.delete() };
             self.allocator.gave_back();
         }
-        self.figures
-            .chunks
-            .set(self.figures.chunks.get() - n as u64);
+        self.set_chunks(self.figures.chunks() - n as u64);
         self.figures.unused.set(self.unused.len() as u64);
         self.least_unused
             .set(self.least_unused.get().min(self.unused.len()));
@@ -504,7 +540,8 @@ impl Heap {
 
     /// For the owner: gives back all that is not needed just now. How many chunks.
     pub(crate) fn trim(&self) -> usize {
-        self.figures.trim_asked.take();
+        // Relaxed: as in `ask_to_trim`.
+        self.figures.trim_asked.store(0, Ordering::Relaxed);
         self.sort(usize::MAX);
         self.empty_bins();
         self.give_back(usize::MAX, 0)
@@ -516,7 +553,7 @@ impl Heap {
         if self.has_mail() {
             self.sort(SORTED);
         }
-        if self.figures.trim_asked.get() != 0 {
+        if self.is_asked_to_trim() {
             self.trim();
         }
         let window = self.window.get() + 1;
@@ -555,7 +592,7 @@ impl Heap {
                 let closed = this.returns.is_closed();
                 if closed {
                     this.trim();
-                    if this.figures.chunks.get() == 0 {
+                    if this.figures.chunks() == 0 {
                         break;
                     }
                 }
@@ -573,6 +610,8 @@ impl Heap {
 impl Drop for Heap {
     fn drop(&mut self) {
         self.owner.freed();
+        self.figures.chunks.freed();
+        self.figures.trim_asked.freed();
         self.witness.write();
         self.made.write();
     }

@@ -67,7 +67,7 @@ impl Inner {
             let back = back.wrapping_add(figures.waste_sent.get());
             let waste = figures.waste.get().wrapping_sub(back) as i64;
             stats.waste += waste.max(0) as u64;
-            stats.chunk_bytes += figures.chunks.get() * CHUNK as u64;
+            stats.chunk_bytes += figures.chunks() * CHUNK as u64;
             stats.unused_bytes += figures.unused.get() * CHUNK as u64;
             stats.remote_frees += figures.remote.get();
             stats.inbox += figures.inbox.get();

@@ -10,7 +10,7 @@
 //! payload names any object: pools, inboxes and C hold just that.
 
 use super::count::{Count, Misuse};
-use crate::sync::{Witness, alloc, dealloc};
+use crate::sync::{CHECKED, Witness, alloc, dealloc};
 use crate::thread::record::tally_created;
 use std::alloc::Layout;
 use std::mem::needs_drop;
@@ -28,9 +28,8 @@ pub(crate) struct Header {
     payload: Witness,
 }
 
-// loom's atomics are larger than what they stand for.
-#[cfg(not(loom))]
-const _: () = assert!(size_of::<Header>() == 16);
+// The model checker's atomics are larger than what they stand for.
+const _: () = assert!(CHECKED || size_of::<Header>() == 16);
 
 /// What there is to know about all objects of one type from one allocator.
 pub(crate) struct Class {

@@ -330,16 +330,10 @@ impl Kept {
         event.home(home.label()).of_type(name).emit();
     }
 
-    /// Frees the memory, without running destructors: for models, which must not leak.
-    /// How many there were.
-    #[cfg(all(loom, feature = "loom"))]
-    pub(crate) fn free(&self) -> usize {
-        let free = |object: Message| {
-            crate::thread::record::tally_destroyed(1);
-            // SAFETY: dead, and nobody has a reference of any kind.
-            unsafe { super::header::free(dead(object)) };
-        };
-        self.objects.take().map(free).count()
+    /// Takes out what has been kept: dead objects, whose memory nobody frees.
+    #[allow(dead_code, reason = "for models, which must not leak")]
+    pub(crate) fn take(&self) -> impl Iterator<Item = Thin> {
+        self.objects.take().map(dead)
     }
 }
 

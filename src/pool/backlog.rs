@@ -527,7 +527,7 @@ impl<'d> Work<'d> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

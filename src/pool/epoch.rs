@@ -17,8 +17,9 @@ use super::local::{self, Local};
 use super::mail;
 use crate::event::{Event, EventKind};
 use crate::object::header::Thin;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, const_fn, elapsed, lazy};
+use crate::sync::{const_fn, elapsed, lazy};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{self, current_label};
@@ -47,16 +48,16 @@ const SPARE: usize = 8;
 pub(crate) struct Shared {
     collector: Collector,
     /// When to look again what holds the epoch; milliseconds.
-    next_look: Counter,
+    next_look: AtomicU64,
     /// When the last attempt was made to advance; milliseconds.
-    advanced: Counter,
+    advanced: AtomicU64,
 }
 
 lazy! {
     static SHARED: Shared = Shared {
         collector: Collector::new(),
-        next_look: Counter::new(),
-        advanced: Counter::new(),
+        next_look: AtomicU64::new(0),
+        advanced: AtomicU64::new(0),
     };
 }
 
@@ -298,7 +299,9 @@ pub(crate) unsafe fn retire(thin: Thin) {
     let release = unsafe { mail::orphaned_release(thin) };
     let waiting = ORPHANS.retire(release);
     // A thread that stores now and then is to find the pool that holds the epoch, too.
-    let rarely = || elapsed().as_millis() as u64 >= SHARED.advanced.get() + RARELY;
+    // Relaxed: when to do what may be done at any time.
+    let advanced = || SHARED.advanced.load(Ordering::Relaxed);
+    let rarely = || elapsed().as_millis() as u64 >= advanced() + RARELY;
     if waiting % EVERY == 0 || waiting.is_power_of_two() && rarely() {
         advance();
     }
@@ -318,9 +321,12 @@ pub(crate) fn advance() {
         guard.flush();
     });
     let now = elapsed();
-    SHARED.advanced.set(now.as_millis() as u64);
-    if now.as_millis() as u64 >= SHARED.next_look.get() {
-        SHARED.next_look.set((now + LONG / 4).as_millis() as u64);
+    let at = now.as_millis() as u64;
+    // Relaxed: as in `retire`.
+    SHARED.advanced.store(at, Ordering::Relaxed);
+    if at >= SHARED.next_look.load(Ordering::Relaxed) {
+        let next = (now + LONG / 4).as_millis() as u64;
+        SHARED.next_look.store(next, Ordering::Relaxed);
         look(now);
     }
 }

@@ -180,7 +180,7 @@ impl Local {
         head.kind.set(kind);
         head.stack.set(stack);
         stack.push_frame(&head.frame);
-        stack.stats.opened.add(1);
+        stack.stats.count_opened();
         NonNull::from(head)
     }
 
@@ -335,7 +335,7 @@ impl Local {
         let is_abandoned = |stack: &NonNull<Stack>| {
             // SAFETY: stacks in the list are there.
             let stack = unsafe { stack.as_ref() };
-            stack.namespace.abandoned.get() != 0 && stack.is_idle()
+            stack.namespace.is_abandoned() && stack.is_idle()
         };
         self.others.with_mut(|others| {
             // SAFETY: the thread's own; nothing else runs meanwhile.

@@ -2,7 +2,7 @@
 
 use crate::memory::block::BlockAllocator;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Counter, Map, Sleeper, lazy};
+use crate::sync::{Counter, Map, Numbers, Setting, Sleeper, lazy};
 use crate::thread::key::ThreadKey;
 use crate::thread::record::figures_stay;
 use std::sync::Arc;
@@ -48,19 +48,19 @@ impl Default for Settings {
 #[derive(Debug)]
 pub(crate) struct Watermarks {
     /// Entries in a root pool that make it worth an event.
-    root: Counter,
+    root: Setting,
     /// 1 for [`RootPolicy::DrainAtBoundary`].
-    drains_root: Counter,
+    drains_root: Setting,
     /// Releases in a backlog that make it worth an event.
-    backlog: Counter,
+    backlog: Setting,
 }
 
 impl Watermarks {
     fn new(settings: &Settings) -> Self {
         let this = Self {
-            root: Counter::new(),
-            drains_root: Counter::new(),
-            backlog: Counter::new(),
+            root: Setting::new(0),
+            drains_root: Setting::new(0),
+            backlog: Setting::new(0),
         };
         this.set_root(settings.root_watermark);
         this.set_root_policy(settings.root_policy);
@@ -110,8 +110,8 @@ pub(crate) struct Namespace {
     /// own allocator.
     pub(crate) memory: Option<BlockAllocator>,
     pub(crate) watermarks: Watermarks,
-    /// Set when the last handle of a manager is gone: stacks may be retired.
-    pub(crate) abandoned: Counter,
+    /// 1 when the last handle of a manager is gone: stacks may be retired.
+    abandoned: AtomicU64,
     /// The threads that use this manager.
     pub(crate) threads: Map<ThreadKey, Arc<StackStats>>,
     /// What threads that have ended did.
@@ -125,7 +125,7 @@ pub(crate) struct Namespace {
 #[derive(Debug)]
 pub(crate) struct StackStats {
     /// Pools opened, the root not counted.
-    pub(crate) opened: Counter,
+    opened: AtomicU64,
     /// Pools closed; those that were forgotten never are.
     closed: AtomicU64,
     /// Entries that have been released.
@@ -143,7 +143,7 @@ pub(crate) struct StackStats {
 impl StackStats {
     pub(crate) fn new() -> Self {
         Self {
-            opened: Counter::new(),
+            opened: AtomicU64::new(0),
             closed: AtomicU64::new(0),
             released: Counter::new(),
             root: AtomicU64::new(0),
@@ -151,6 +151,20 @@ impl StackStats {
             asked: AtomicU64::new(0),
             departed: Counter::new(),
         }
+    }
+
+    #[inline]
+    pub(crate) fn count_opened(&self) {
+        // Relaxed: whoever sees that a pool was closed later sees this, too, by the Release in
+        // `count_closed`.
+        self.opened.store(self.opened() + 1, Ordering::Relaxed);
+    }
+
+    /// Pools opened so far.
+    #[inline]
+    pub(crate) fn opened(&self) -> u64 {
+        // Relaxed: the thread's own, or a figure for people; else as in `open`.
+        self.opened.load(Ordering::Relaxed)
     }
 
     #[inline]
@@ -172,7 +186,7 @@ impl StackStats {
         // Acquire: pairs with the Release in `count_closed`, so that who finds none
         // open sees what was done in them. Model: shutdown_waits.
         let closed = self.closed.load(Ordering::Acquire);
-        self.opened.get().saturating_sub(closed)
+        self.opened().saturating_sub(closed)
     }
 
     /// The root pool has more entries than before.
@@ -209,8 +223,8 @@ impl StackStats {
 
     /// Asks the thread to drain its root pool and its backlog.
     pub(crate) fn ask(&self) {
-        // Relaxed: what the answer is worth, `root_entries` says. A swap, as loom has no order
-        // between stores of two threads that ask.
+        // Relaxed: what the answer is worth, `root_entries` says. A swap, as the models make loads
+        // as read-modify-writes, and loom has no order of those and stores.
         self.asked.swap(1, Ordering::Relaxed);
     }
 
@@ -221,13 +235,24 @@ impl StackStats {
 
     /// The thread is about to do what it was asked for.
     pub(crate) fn answer(&self) {
-        self.asked.store(0, Ordering::Relaxed);
+        // Relaxed: as in `ask`; the answer is told by a lock.
+        self.asked.swap(0, Ordering::Relaxed);
+    }
+
+    /// Returns whether it was asked for anything since it last answered; asks are answered by this.
+    /// For a thread that ends, once the manager does not list it any more.
+    pub(crate) fn was_asked(&self) -> bool {
+        // Relaxed: whoever has found the thread listed asked before it was taken off the list,
+        // which the lock of that orders. A swap, as that lock is no operation in models, where
+        // only a read-modify-write reads the newest value then. Model: shutdown_woken.
+        self.asked.swap(0, Ordering::Relaxed) != 0
     }
 
     /// Adds what a thread did that has ended, which does not count for the thread any more.
     pub(crate) fn add_departed(&self, thread: &Self) {
         let _moving = figures_stay();
-        self.opened.add_shared(thread.opened.get());
+        // Relaxed: figures for people.
+        self.opened.fetch_add(thread.opened(), Ordering::Relaxed);
         self.released.add_shared(thread.released.get());
         thread.departed.set(1);
     }
@@ -236,7 +261,7 @@ impl StackStats {
     /// called while [figures stay](figures_stay).
     pub(crate) fn done(&self) -> (u64, u64) {
         match self.departed.get() {
-            0 => (self.opened.get(), self.released.get()),
+            0 => (self.opened(), self.released.get()),
             _ => (0, 0),
         }
     }
@@ -248,17 +273,29 @@ lazy! {
 
 impl Namespace {
     pub(crate) fn new(settings: Settings) -> Self {
-        static NEXT: Counter = Counter::new();
+        static NEXT: Numbers = Numbers::new();
         Self {
-            id: NEXT.add_shared(1),
+            id: NEXT.next(),
             watermarks: Watermarks::new(&settings),
             name: settings.name,
             memory: settings.memory,
-            abandoned: Counter::new(),
+            abandoned: AtomicU64::new(0),
             threads: Map::new(),
             departed: StackStats::new(),
             changed: Sleeper::default(),
         }
+    }
+
+    /// The last handle is gone.
+    pub(crate) fn abandon(&self) {
+        // Relaxed: each thread gives up what is its own, whenever it sees this.
+        self.abandoned.store(1, Ordering::Relaxed);
+    }
+
+    /// Returns whether no handle is left: threads may give up what they have for this manager.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        // Relaxed: as in `abandon`.
+        self.abandoned.load(Ordering::Relaxed) != 0
     }
 
     /// That of the process's own manager, made by the first use.

@@ -188,7 +188,7 @@ fn new_page() -> *mut Page {
     .as_ptr()
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -65,7 +65,10 @@ impl Stack {
         self.strays.tell_all(self.namespace.id);
         self.namespace.departed.add_departed(&self.stats);
         self.namespace.threads.remove(&key);
-        self.namespace.changed.wake();
+        // Whoever waits for what is here has asked.
+        if self.stats.was_asked() {
+            self.namespace.changed.wake();
+        }
     }
 
     /// The block, by the pointer that may free it.
@@ -220,7 +223,7 @@ impl Stack {
     /// Whether nothing is open here, current or not, and nothing is going on: a drain
     /// has its barrier on top.
     pub(crate) fn is_idle(&self) -> bool {
-        self.stats.opened.get() == self.stats.closed() && self.is_topmost(&self.root.frame)
+        self.stats.opened() == self.stats.closed() && self.is_topmost(&self.root.frame)
     }
 }
 

@@ -75,13 +75,6 @@ impl<T: Send + Sync> Raw<T> {
         Some(unsafe { PoolRef::lend(at) })
     }
 
-    /// A load with the pin left out, for the model that shows that this is found out.
-    #[cfg(all(loom, feature = "loom"))]
-    pub(super) fn load_unpinned<'p>(&self, _: &'p AutoreleasePool) -> Option<PoolRef<'p, T>> {
-        // SAFETY: none; the caller is a model that must fail.
-        unsafe { self.lend() }
-    }
-
     pub(super) fn load_full(&self) -> Option<Ref<T>> {
         with_guard(|_| {
             // Acquire: as in `load`. Model: slot_load_full.

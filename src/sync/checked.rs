@@ -14,6 +14,8 @@
 //!   neither.
 //! * `compare_exchange_weak` never fails by itself. [`Mode::Rmw`] makes the
 //!   first one of each execution fail.
+//! * Its waits with a limit never end by that, and a clock would make each execution another one:
+//!   [`time`] stands still, or passes only when nothing else can happen.
 //! * A leak of a plain `Box` is not seen: what the crate allocates by hand goes
 //!   through loom's allocator, which counts.
 //!
@@ -30,10 +32,13 @@ pub(crate) use loom::alloc::{alloc, dealloc};
 pub(crate) mod atomic;
 pub(crate) mod cell;
 mod map;
+mod monitor;
 pub(crate) mod settings;
+pub(crate) mod time;
 
 pub(crate) use atomic::FreeWitness;
 pub(crate) use map::Map;
+pub(crate) use monitor::Monitor;
 
 pub(crate) mod thread {
     pub(crate) use loom::thread::{JoinHandle, ThreadId, yield_now};
@@ -75,6 +80,9 @@ macro_rules! const_fn {
 }
 pub(crate) use const_fn;
 
+/// Atomics are larger than what they stand for.
+pub(crate) const CHECKED: bool = true;
+
 /// Models have no room for large tables, and every bucket and page boundary
 /// should be crossed.
 pub(crate) const SMALL: bool = true;
@@ -111,20 +119,9 @@ pub(crate) fn at_thread_exit(_exit: fn()) -> bool {
     true
 }
 
-/// No time passes in a model: it would be another one at each execution.
+/// See [`time`].
 pub(crate) fn elapsed() -> Duration {
-    Duration::ZERO
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Sleeper;
-
-impl Sleeper {
-    pub(crate) fn sleep(&self, _limit: Duration) {
-        loom::thread::yield_now();
-    }
-
-    pub(crate) fn wake(&self) {}
+    time::now()
 }
 
 pub(crate) struct Lock<T>(loom::sync::Mutex<T>);
@@ -136,6 +133,7 @@ impl<T> Lock<T> {
 
     #[track_caller]
     pub(crate) fn lock(&self) -> impl DerefMut<Target = T> + '_ {
+        time::step();
         self.0.lock().expect("a model that panics has failed")
     }
 }
@@ -143,49 +141,5 @@ impl<T> Lock<T> {
 impl<T: Default> Default for Lock<T> {
     fn default() -> Self {
         Self::new(T::default())
-    }
-}
-
-/// A wake that is lost is a deadlock, which loom reports; but not in a sleep with a
-/// limit, which is a mere yield, as no time passes.
-#[derive(Debug)]
-pub(crate) struct Parker {
-    woken: loom::sync::Mutex<bool>,
-    changed: loom::sync::Condvar,
-}
-
-impl Default for Parker {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Parker {
-    pub(crate) fn new() -> Self {
-        Self {
-            woken: loom::sync::Mutex::new(false),
-            changed: loom::sync::Condvar::new(),
-        }
-    }
-
-    #[track_caller]
-    pub(crate) fn park(&self, limit: Option<Duration>) {
-        const FAILED: &str = "a model that panics has failed";
-        let mut woken = self.woken.lock().expect(FAILED);
-        if limit.is_some() && !*woken {
-            drop(woken);
-            loom::thread::yield_now();
-            return;
-        }
-        while !*woken {
-            woken = self.changed.wait(woken).expect(FAILED);
-        }
-        *woken = false;
-    }
-
-    #[track_caller]
-    pub(crate) fn unpark(&self) {
-        *self.woken.lock().expect("a model that panics has failed") = true;
-        self.changed.notify_one();
     }
 }

@@ -93,6 +93,9 @@ macro_rules! const_fn {
 }
 pub(crate) use const_fn;
 
+/// Whether atomics are those of the model checker.
+pub(crate) const CHECKED: bool = false;
+
 /// Whether tables start small, so that rare paths are common: in the crate's
 /// own tests.
 pub(crate) const SMALL: bool = cfg!(test);
@@ -254,22 +257,43 @@ pub(crate) fn elapsed() -> Duration {
     START.get_or_init(std::time::Instant::now).elapsed()
 }
 
-/// Somewhere to sleep until something changes.
-#[derive(Debug, Default)]
-pub(crate) struct Sleeper {
-    lock: parking_lot::Mutex<()>,
+/// What the lock of a [`Monitor`] hands out.
+pub(crate) type Locked<'m, T> = parking_lot::MutexGuard<'m, T>;
+
+/// A lock, and a place to wait for a change of what it protects.
+#[derive(Debug)]
+pub(crate) struct Monitor<T> {
+    value: parking_lot::Mutex<T>,
     changed: parking_lot::Condvar,
 }
 
-impl Sleeper {
-    /// Sleeps for at most `limit`, or until [`Sleeper::wake`]. A wake that
-    /// comes just before is missed: callers pass a short limit and look again.
-    pub(crate) fn sleep(&self, limit: Duration) {
-        let mut guard = self.lock.lock();
-        self.changed.wait_for(&mut guard, limit);
+impl<T> Monitor<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self {
+            value: parking_lot::Mutex::new(value),
+            changed: parking_lot::Condvar::new(),
+        }
     }
 
-    pub(crate) fn wake(&self) {
+    pub(crate) fn lock(&self) -> Locked<'_, T> {
+        self.value.lock()
+    }
+
+    /// Waits until it is notified, or for at most `limit`; may end without either.
+    pub(crate) fn wait<'m>(
+        &'m self,
+        mut locked: Locked<'m, T>,
+        limit: Option<Duration>,
+    ) -> Locked<'m, T> {
+        match limit {
+            None => self.changed.wait(&mut locked),
+            Some(limit) => _ = self.changed.wait_for(&mut locked, limit),
+        }
+        locked
+    }
+
+    /// Ends all waits.
+    pub(crate) fn notify(&self) {
         self.changed.notify_all();
     }
 }
@@ -314,41 +338,5 @@ impl<K: Eq + Hash + Copy, V: Clone> Map<K, V> {
     pub(crate) fn all(&self) -> Vec<(K, V)> {
         let entries = self.0.iter();
         entries.map(|e| (*e.key(), e.value().clone())).collect()
-    }
-}
-
-/// Where one thread sleeps until others wake it. A wake that comes before the sleep
-/// is kept: then the next sleep ends at once.
-#[derive(Debug, Default)]
-pub(crate) struct Parker {
-    woken: parking_lot::Mutex<bool>,
-    changed: parking_lot::Condvar,
-}
-
-impl Parker {
-    pub(crate) const fn new() -> Self {
-        Self {
-            woken: parking_lot::Mutex::new(false),
-            changed: parking_lot::Condvar::new(),
-        }
-    }
-
-    /// Sleeps until [`Parker::unpark`], or for at most `limit`.
-    pub(crate) fn park(&self, limit: Option<Duration>) {
-        let mut woken = self.woken.lock();
-        match limit {
-            None => self.changed.wait_while(&mut woken, |woken| !*woken),
-            Some(limit) => {
-                let _ = self
-                    .changed
-                    .wait_while_for(&mut woken, |woken| !*woken, limit);
-            }
-        }
-        *woken = false;
-    }
-
-    pub(crate) fn unpark(&self) {
-        *self.woken.lock() = true;
-        self.changed.notify_one();
     }
 }

@@ -14,7 +14,7 @@ use super::inbox::{Chain, Inbox, Kind, Message, Node};
 use super::key::ThreadKey;
 use super::record::own_key;
 use super::sighting::Sighting;
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
 use crate::sync::{Counter, boxed, const_fn, global, local, unbox};
 use std::ptr::NonNull;
@@ -33,11 +33,11 @@ pub(crate) struct Orphans {
     /// Releases that any drain may make now.
     ready: Counter,
     /// References that are retired; too low or high by those that are just being retired.
-    deferred: Counter,
+    deferred: AtomicU64,
     /// How many of them are not in a batch yet.
-    unsealed: Counter,
+    unsealed: AtomicU64,
     /// Batches that are on their way.
-    in_flight: Counter,
+    in_flight: AtomicU64,
     /// Goes on while releases are seen to wait for a drain.
     waiting: Sighting,
 }
@@ -98,9 +98,9 @@ impl Orphans {
                 retired: Inbox::new(),
                 outstanding: AtomicUsize::new(0),
                 ready: Counter::new(),
-                deferred: Counter::new(),
-                unsealed: Counter::new(),
-                in_flight: Counter::new(),
+                deferred: AtomicU64::new(0),
+                unsealed: AtomicU64::new(0),
+                in_flight: AtomicU64::new(0),
                 waiting: Sighting::new(),
             }
         }
@@ -124,8 +124,9 @@ impl Orphans {
     pub(crate) fn retire(&self, release: Message) -> u64 {
         // Relaxed: as in `adopt`.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
-        self.unsealed.add_shared(1);
-        let before = self.deferred.add_shared(1);
+        // Relaxed: sums, of which nothing is read but themselves.
+        self.unsealed.fetch_add(1, Ordering::Relaxed);
+        let before = self.deferred.fetch_add(1, Ordering::Relaxed);
         Self::push(&self.retired, release);
         before
     }
@@ -133,18 +134,22 @@ impl Orphans {
     /// Puts what is retired into a batch, for the caller to defer until all who are pinned now
     /// are so no more. `None` if there is nothing, or enough is on its way.
     pub(crate) fn seal(&self) -> Option<Sealed> {
-        if !self.retired.has_mail() || self.in_flight.get() >= IN_FLIGHT {
+        // Relaxed: the batches are passed on by the epoch and the inbox; too old a value costs a
+        // batch more or less.
+        if !self.retired.has_mail() || self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
             return None;
         }
         // Before they are taken, so that `has_deferred` sees them in one place or the other.
-        self.in_flight.add_shared(1);
+        // Relaxed: whoever misses both looks again after the next drain or nap.
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
         // One that is counted and not pushed yet makes this figure too large, and that of the next
         // batch too small.
-        let len = self.unsealed.take();
+        // Relaxed: as in `retire`.
+        let len = self.unsealed.swap(0, Ordering::Relaxed);
         let chain = self.retired.take_newest_first();
         if chain.is_empty() {
-            self.unsealed.add_shared(len);
-            self.in_flight.subtract_shared(1);
+            self.unsealed.fetch_add(len, Ordering::Relaxed);
+            self.in_flight.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
         let batch = Batch::boxed(vec![chain]);
@@ -153,8 +158,9 @@ impl Orphans {
 
     /// Makes a batch ready. Runs no foreign code: the epoch calls it in the middle of anything.
     pub(crate) fn adopt_sealed(&self, sealed: Sealed) {
-        self.in_flight.subtract_shared(1);
-        self.deferred.subtract_shared(sealed.len);
+        // Relaxed: as in `retire` and `seal`.
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.deferred.fetch_sub(sealed.len, Ordering::Relaxed);
         self.ready.add_shared(sealed.len);
         Self::push(&self.releases, sealed.batch);
     }
@@ -163,7 +169,8 @@ impl Orphans {
     // Not by the counts, which are off while somebody is between counting and pushing.
     #[inline]
     pub(crate) fn has_deferred(&self) -> bool {
-        self.retired.has_mail() || self.in_flight.get() != 0
+        // Relaxed: as in `seal`.
+        self.retired.has_mail() || self.in_flight.load(Ordering::Relaxed) != 0
     }
 
     fn put(&self, message: Message) {

@@ -260,8 +260,8 @@ impl Registry {
         let index = key.index() as usize;
         let slot = self.slot(index);
         let slot = slot.expect("a thread leaves the slot that it claimed");
-        // Release: pairs with the Acquire in `all`, so that whoever does not find the thread any
-        // more sees what it did before. Model: shutdown_exit_pools.
+        // Release: pairs with the Acquire in `all` and `get`, so that whoever does not find the
+        // thread any more sees what it did to its end. Model: shutdown_exit.
         slot.state.fetch_sub(LIVE, Ordering::Release);
         // A slot whose generations are used up is never used again.
         if key.generation() != u32::MAX {
@@ -288,18 +288,13 @@ impl Registry {
         found
     }
 
-    /// How many slots there are.
-    #[cfg(all(loom, feature = "loom"))]
-    pub(crate) fn slots(&self) -> usize {
-        // Relaxed: for models that have joined all threads.
-        self.len.load(Ordering::Relaxed)
-    }
-
-    /// The records of all threads that live just now, by slot. What the others did is seen.
+    /// The records of all threads that live just now, by slot. What threads did that have left is
+    /// seen.
     pub(crate) fn all(&self) -> Vec<Arc<Record>> {
         let len = self.len.load(Ordering::Relaxed);
         let live = (0..len).filter_map(|index| {
-            // Acquire: pairs with the Release in `leave`. Model: shutdown_exit_pools.
+            // If it says that the thread lives, `get` checks it.
+            // Acquire: pairs with the Release in `leave`. Model: shutdown_exit.
             let state = self.slot(index)?.state.load(Ordering::Acquire);
             if state & PHASE != LIVE {
                 return None;

@@ -19,6 +19,8 @@ pub struct Model {
     pub outcomes: &'static [&'static str],
     /// The outcomes in [`Mode::Plain`], where loom may see less.
     pub plain_outcomes: Option<&'static [&'static str]>,
+    /// True if waits end by their limit when nothing else can happen.
+    pub time_passes: bool,
     /// For canaries: part of the message that loom must fail with.
     pub must_fail: Option<&'static str>,
     /// One execution; gives its outcome.
@@ -38,6 +40,7 @@ impl Model {
             bound: None,
             outcomes,
             plain_outcomes: None,
+            time_passes: false,
             must_fail: None,
             body,
         }
@@ -47,6 +50,13 @@ impl Model {
     /// hides what another does between it and the thread's next operation.
     pub const fn plain(mut self, outcomes: &'static [&'static str]) -> Self {
         self.plain_outcomes = Some(outcomes);
+        self
+    }
+
+    /// Has time pass: for models that are about limits. In the others it stands still, so that a
+    /// wake that is lost is a deadlock.
+    pub const fn timed(mut self) -> Self {
+        self.time_passes = true;
         self
     }
 
@@ -81,6 +91,7 @@ pub fn child(name: &str, mode: &str, weakened: &str) -> ExitCode {
     // What is worth knowing in a program is not worth a line in each execution.
     releasepool::event::set_hook(Some(Box::new(|_| ())));
     model::set_mode(mode);
+    model::let_time_pass(model.time_passes);
     model::record_sites();
     if weakened != "-" {
         model::weaken(Some(parse_weakened(weakened)));

@@ -6,9 +6,7 @@
 use super::model::Model;
 use super::probe::{Probe, died_on, me, spawn, take_deaths};
 use loom::sync::Arc;
-use releasepool::{
-    AutoreleasePool, OptionSlot, PoolManager, PoolRef, Ref, Slot, autoreleasepool, model,
-};
+use releasepool::{AutoreleasePool, OptionSlot, PoolManager, PoolRef, Ref, Slot, autoreleasepool};
 use std::time::Duration;
 
 // One preemption more, and they run for many minutes: the collector's atomics count, too.
@@ -123,7 +121,11 @@ fn no_pin() -> String {
     let shared = slot.clone();
     let reader = spawn(move || {
         let pool = AutoreleasePool::new();
-        model::load_unpinned(&shared, &pool).look();
+        let lent: *const Probe = &raw const *shared.load(&pool);
+        // Ends the pin.
+        drop(pool);
+        // SAFETY: there is none; this is the mistake that is to be found out.
+        unsafe { &*lent }.look();
     });
     slot.store(Ref::new(Probe::new()));
     PoolManager::global().quiesce(Duration::ZERO);

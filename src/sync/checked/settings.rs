@@ -43,6 +43,7 @@ pub fn set_mode(mode: Mode) {
 /// To be called at the start of every execution.
 pub fn begin_execution() {
     SPURIOUS.store(rmw_mode(), Ordering::Relaxed);
+    super::time::begin_execution();
 }
 
 /// Weakens one ordering, or none.
@@ -73,6 +74,7 @@ pub(super) fn spurious() -> bool {
 
 /// The ordering to use at `at`, for `written` in the source.
 pub(super) fn ordering(at: &Location<'_>, part: &'static str, written: Ordering) -> Ordering {
+    super::time::step();
     if RECORDING.load(Ordering::Relaxed) {
         let site = Site {
             file: at.file().to_owned(),

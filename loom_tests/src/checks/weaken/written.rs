@@ -57,8 +57,8 @@ pub fn all() -> Vec<Written> {
     found
 }
 
-/// Statistics are plain atomics in loom builds too, so no model can tell whether
-/// they order anything: they must not mean to.
+/// Statistics, settings and numbers are plain atomics in loom builds too, so no model can tell
+/// whether they order anything: they must not mean to.
 pub fn counters_are_relaxed() -> bool {
     let path = root().join("src/sync/counter.rs");
     let text = std::fs::read_to_string(path).expect("src/sync/counter.rs can be read");

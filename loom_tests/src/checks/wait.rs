@@ -1,0 +1,239 @@
+//! Waits with a limit: they end by their wake, or when nothing else can happen.
+
+use super::model::Model;
+use super::probe::{Probe, Seen, Watched, spawn, take_deaths};
+use loom::sync::{Arc, Condvar, Mutex};
+use releasepool::model::now;
+use releasepool::{AutoreleasePool, FrameConfig, FrameLoop, PoolManager, Ref, autorelease};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(3_600);
+
+pub const MODELS: &[Model] = &[
+    Model {
+        must_fail: Some("deadlock"),
+        ..Model::new(
+            "canary_lost_wake",
+            "a wait with a limit that nothing ends, while time stands still",
+            &[],
+            never_woken,
+        )
+    },
+    Model::new(
+        "shutdown_woken",
+        "shutdown with a long limit is woken by what it asked for, or by the thread's exit",
+        &["when asked", "by its exit"],
+        shutdown_woken,
+    )
+    .plain(&["by its exit"])
+    // Two locks, and the whole of an exit; unbounded takes many minutes.
+    .bounded(3),
+    Model::new(
+        "shutdown_exit",
+        "shutdown of a manager while a thread that does not use it exits: it sees what that did",
+        &["gone", "still there"],
+        shutdown_exit,
+    ),
+    Model::new(
+        "shutdown_limit",
+        "shutdown gives up at its limit while another thread keeps a pool open",
+        &["gave up, then done"],
+        shutdown_limit,
+    )
+    .timed()
+    // Each nap is a dozen turns of all threads.
+    .bounded(2),
+    Model::new(
+        "frame_pacing",
+        "a post does not make a paced loop's frame come early",
+        &["in the first frame", "in the second frame"],
+        pacing,
+    )
+    .plain(&["in the second frame"])
+    .timed(),
+    Model::new(
+        "frame_delayed_due",
+        "a loop on demand sleeps until a delayed post of another thread is due",
+        &["at its time"],
+        delayed_due,
+    )
+    .timed(),
+    Model::new(
+        "call_left_in_destructor",
+        "a call to a loop that is dropped inside a destructor, and leaves it to the thread",
+        &["refused", "given back after a nap"],
+        call_left,
+    )
+    .timed(),
+];
+
+fn never_woken() -> String {
+    let pool = AutoreleasePool::new();
+    let waiter = spawn(|| PoolManager::global().shutdown(LONG).is_ok());
+    // It waits for the pool.
+    waiter.join().unwrap();
+    drop(pool);
+    String::new()
+}
+
+/// What one thread waits for and another one opens.
+#[derive(Clone)]
+struct Door(Arc<(Mutex<bool>, Condvar)>);
+
+impl Door {
+    fn new() -> Self {
+        Self(Arc::new((Mutex::new(false), Condvar::new())))
+    }
+
+    fn open(&self) {
+        *self.0.0.lock().unwrap() = true;
+        self.0.1.notify_all();
+    }
+
+    fn wait(&self) {
+        let mut open = self.0.0.lock().unwrap();
+        while !*open {
+            open = self.0.1.wait(open).unwrap();
+        }
+    }
+}
+
+fn shutdown_woken() -> String {
+    let entered = Door::new();
+    let other = {
+        let entered = entered.clone();
+        spawn(move || {
+            let seen = Seen::new();
+            let watched = Watched(seen.clone());
+            autorelease(Ref::new((Probe::new(), watched)));
+            entered.open();
+            drop(AutoreleasePool::new());
+            // Asked: the root pool was drained together with the other.
+            seen.get()
+        })
+    };
+    entered.wait();
+    PoolManager::global().shutdown(LONG).unwrap();
+    // That it is seen what the exit did is by DashMap's lock, which loom does not know.
+    assert_eq!(take_deaths().len(), 1, "done too early");
+    let asked = other.join().unwrap();
+    if asked { "when asked" } else { "by its exit" }.to_owned()
+}
+
+fn shutdown_exit() -> String {
+    let seen = Seen::new();
+    drop(AutoreleasePool::new());
+    let this = PoolManager::global().current_thread().unwrap();
+    this.release(Ref::new((Probe::new(), Watched(seen.clone()))));
+    let waiter = spawn(move || {
+        let done = PoolManager::new().shutdown(Duration::ZERO).is_ok();
+        if done {
+            assert!(seen.get(), "done too early");
+        }
+        done
+    });
+    releasepool::model::thread_exit();
+    let done = waiter.join().unwrap();
+    take_deaths();
+    if done { "gone" } else { "still there" }.to_owned()
+}
+
+fn shutdown_limit() -> String {
+    let (opened, close) = (Door::new(), Door::new());
+    let other = {
+        let (opened, close) = (opened.clone(), close.clone());
+        spawn(move || {
+            let pool = AutoreleasePool::new();
+            opened.open();
+            close.wait();
+            drop(pool);
+        })
+    };
+    opened.wait();
+    let manager = PoolManager::global();
+    let limit = Duration::from_millis(3);
+    let report = manager.shutdown(limit).unwrap_err();
+    assert_eq!(report.holders.len(), 1);
+    // Naps of 2 ms.
+    assert_eq!(now(), Duration::from_millis(4));
+    close.open();
+    manager.shutdown(LONG).unwrap();
+    other.join().unwrap();
+    "gave up, then done".to_owned()
+}
+
+fn pacing() -> String {
+    let frame_time = Duration::from_millis(16);
+    let mut frames = FrameLoop::new(FrameConfig::new().frame_time(frame_time));
+    let proxy = frames.proxy();
+    let poster = spawn(move || proxy.post(|| ()).unwrap());
+    let mut began = Vec::new();
+    let mut ran_in = Vec::new();
+    frames.run(|frame| {
+        began.push(now());
+        ran_in.push(frame.last_report().map_or(0, |report| report.closures));
+        if began.len() == 3 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    poster.join().unwrap();
+    assert_eq!(began, [0, 1, 2].map(|n| frame_time * n));
+    match ran_in[..] {
+        [0, 1, 0] => "in the first frame",
+        [0, 0, 1] => "in the second frame",
+        ref other => panic!("{other:?}"),
+    }
+    .to_owned()
+}
+
+fn delayed_due() -> String {
+    let delay = Duration::from_millis(5);
+    let mut frames = FrameLoop::new(FrameConfig::new().on_demand().unlimited());
+    // The first frame comes unasked.
+    frames.tick(|_| ());
+    let proxy = frames.proxy();
+    let poster = spawn(move || {
+        proxy
+            .post_after(delay, || assert_eq!(now(), 5 * MS))
+            .map(drop)
+    });
+    frames.run(|_| ControlFlow::Break(()));
+    assert_eq!(now(), delay);
+    poster.join().unwrap().unwrap();
+    "at its time".to_owned()
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Drops a loop inside a destructor.
+struct Owner(Option<FrameLoop>);
+
+// SAFETY: of the models, this one alone makes it, and drops it on the thread that made it.
+unsafe impl Send for Owner {}
+// SAFETY: as above.
+unsafe impl Sync for Owner {}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        drop(self.0.take());
+    }
+}
+
+fn call_left() -> String {
+    let frames = FrameLoop::new(FrameConfig::new().unlimited());
+    let proxy = frames.proxy();
+    let caller = spawn(move || proxy.call(|| ()).is_ok());
+    drop(Ref::new(Owner(Some(frames))));
+    // The call may stand in the inbox, which nobody runs meanwhile.
+    assert!(!caller.join().unwrap());
+    PoolManager::global().run_inbox();
+    if now().is_zero() {
+        "refused"
+    } else {
+        "given back after a nap"
+    }
+    .to_owned()
+}

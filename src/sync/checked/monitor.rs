@@ -1,0 +1,62 @@
+//! A lock with a place to wait, on loom's.
+
+use super::time;
+use loom::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What the lock hands out.
+pub(crate) type Locked<'m, T> = MutexGuard<'m, T>;
+
+/// A lock, and a place to wait for a change of what it protects.
+#[derive(Debug)]
+pub(crate) struct Monitor<T> {
+    value: Mutex<T>,
+    changed: Condvar,
+    /// For the waits that [`time`] may end. Not an operation for loom: whoever notifies has
+    /// changed the value under the lock, as whoever waits has looked at it.
+    notified: AtomicU64,
+}
+
+const FAILED: &str = "a model that panics has failed";
+
+impl<T> Monitor<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self {
+            value: Mutex::new(value),
+            changed: Condvar::new(),
+            notified: AtomicU64::new(0),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn lock(&self) -> Locked<'_, T> {
+        time::step();
+        self.value.lock().expect(FAILED)
+    }
+
+    /// Waits until it is notified; for `limit` at most, if there is one and time passes.
+    #[track_caller]
+    pub(crate) fn wait<'m>(
+        &'m self,
+        locked: Locked<'m, T>,
+        limit: Option<Duration>,
+    ) -> Locked<'m, T> {
+        let Some(limit) = limit.filter(|_| time::passes()) else {
+            return self.changed.wait(locked).expect(FAILED);
+        };
+        let notified = || self.notified.load(Ordering::Relaxed);
+        let before = notified();
+        drop(locked);
+        time::wait(limit, || notified() != before);
+        self.lock()
+    }
+
+    /// Ends all waits.
+    #[track_caller]
+    pub(crate) fn notify(&self) {
+        time::step();
+        self.notified.fetch_add(1, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+}

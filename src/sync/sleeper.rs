@@ -1,0 +1,73 @@
+//! Where threads sleep until something changes that they have looked at.
+
+use super::{Monitor, elapsed};
+use std::time::Duration;
+
+/// Where threads sleep until something changes that they have looked at. Takes no part in
+/// publishing what has changed: that is done before the wake, and looked at after the sleep.
+#[derive(Debug)]
+pub(crate) struct Sleeper(Monitor<u64>);
+
+/// The wakes that came before a look.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub(crate) struct Ticket(u64);
+
+impl Default for Sleeper {
+    fn default() -> Self {
+        Self(Monitor::new(0))
+    }
+}
+
+impl Sleeper {
+    /// To be taken before the look: no wake after it is missed.
+    #[track_caller]
+    pub(crate) fn ticket(&self) -> Ticket {
+        Ticket(*self.0.lock())
+    }
+
+    /// Sleeps until a wake that comes after `seen` was taken, or for at most `limit`.
+    #[track_caller]
+    pub(crate) fn sleep(&self, seen: Ticket, limit: Duration) {
+        let until = elapsed().saturating_add(limit);
+        let mut wakes = self.0.lock();
+        while *wakes == seen.0 {
+            let left = until.saturating_sub(elapsed());
+            if left.is_zero() {
+                break;
+            }
+            wakes = self.0.wait(wakes, Some(left));
+        }
+    }
+
+    /// Ends all sleeps.
+    #[track_caller]
+    pub(crate) fn wake(&self) {
+        let mut wakes = self.0.lock();
+        *wakes = wakes.wrapping_add(1);
+        drop(wakes);
+        self.0.notify();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wake_after_the_ticket_is_not_missed() {
+        let sleeper = Sleeper::default();
+        let seen = sleeper.ticket();
+        sleeper.wake();
+        sleeper.sleep(seen, Duration::MAX);
+    }
+
+    #[test]
+    fn a_wake_before_the_ticket_does_not_count() {
+        let sleeper = Sleeper::default();
+        sleeper.wake();
+        let before = elapsed();
+        sleeper.sleep(sleeper.ticket(), Duration::from_millis(1));
+        assert!(elapsed() - before >= Duration::from_millis(1));
+    }
+}

@@ -12,6 +12,7 @@ mod drain;
 mod exit;
 mod frame;
 mod handoff;
+mod heaps;
 mod home;
 mod inbox;
 mod later;
@@ -55,6 +56,7 @@ fn all() -> Vec<&'static Model> {
         later::MODELS,
         orphans::MODELS,
         memory::MODELS,
+        heaps::MODELS,
     ]
     .into_iter()
     .flatten()

@@ -22,12 +22,38 @@ pub const MODELS: &[Model] = &[
     )
     .bounded(6),
     Model::new(
+        "orphans_last_drained",
+        "a drain makes the only orphaned release, while another thread quiesces",
+        &["quiet", "not yet"],
+        || last_orphan(|pool| drop(pool)),
+    )
+    .bounded(6),
+    Model::new(
+        "orphans_last_part",
+        "the same by a drain within a budget",
+        &["quiet", "not yet"],
+        || {
+            last_orphan(|mut pool| {
+                pool.drain_within(Budget::Count(1));
+            })
+        },
+    )
+    .bounded(6),
+    Model::new(
         "orphans_two_claims",
         "two budgeted drains claim orphans at once, and give the rest back",
         &["1 and 0", "1 and 1", "0 and 1"],
         orphans_two_claims,
     )
     .bounded(6),
+    Model::new(
+        "orphans_looked_at",
+        "the destructor of an orphan looks how many there are, while its sender has just sent it",
+        &["by the sender", "by the other"],
+        orphans_looked_at,
+    )
+    // Unbounded: 76,852 executions in the plain mode alone.
+    .bounded(3),
     Model::new(
         "orphans_retired",
         "a slot gives an object up, and it becomes an orphan, while another thread quiesces",
@@ -106,6 +132,26 @@ fn orphans_given_back() -> String {
     if quiet { "quiet" } else { "not yet" }.to_owned()
 }
 
+fn last_orphan(drain: fn(AutoreleasePool)) -> String {
+    let gone = gone();
+    let seen = Seen::new();
+    gone.release(Ref::new((Probe::new(), Watched(seen.clone()))));
+    let other = spawn(move || {
+        let quiet = PoolManager::global().quiesce(Duration::ZERO);
+        if quiet {
+            assert!(seen.get(), "quiet too early");
+        }
+        quiet
+    });
+    // So that loom lets the other go first, too.
+    loom::thread::yield_now();
+    drain(AutoreleasePool::new());
+    let quiet = other.join().unwrap();
+    assert!(PoolManager::global().quiesce(Duration::ZERO));
+    assert_eq!(take_deaths().len(), 1);
+    if quiet { "quiet" } else { "not yet" }.to_owned()
+}
+
 fn orphans_two_claims() -> String {
     two_orphans();
     let one = |pool: &mut AutoreleasePool| pool.drain_within(Budget::Count(1)).released;
@@ -116,6 +162,37 @@ fn orphans_two_claims() -> String {
     assert!(PoolManager::global().quiesce(Duration::ZERO));
     assert_eq!(take_deaths().len(), 2 - here - there);
     format!("{here} and {there}")
+}
+
+/// Looks, while it is being destroyed as an orphan, how many others there are.
+struct Looks(Probe);
+
+impl Drop for Looks {
+    fn drop(&mut self) {
+        // That it is one itself has been counted before it could be taken.
+        assert_eq!(PoolManager::global().snapshot().orphans, 0);
+        self.0.look();
+    }
+}
+
+fn orphans_looked_at() -> String {
+    let gone = gone();
+    let r = Ref::new(Looks(Probe::new()));
+    let sender = spawn(move || {
+        gone.release(r);
+        drop(AutoreleasePool::new());
+        me()
+    });
+    // So that loom lets the sender go first, too.
+    loom::thread::yield_now();
+    drop(AutoreleasePool::new());
+    let sender = sender.join().unwrap();
+    match take_deaths()[..] {
+        [thread] if thread == sender => "by the sender",
+        [thread] if thread == me() => "by the other",
+        ref other => panic!("died on {other:?}"),
+    }
+    .to_owned()
 }
 
 fn orphans_retired() -> String {

@@ -42,6 +42,39 @@ pub const MODELS: &[Model] = &[
     // Unbounded: 124,106 executions in the plain mode alone.
     .bounded(3),
     Model::new(
+        "shutdown_exit_unpooled",
+        "the same of a thread that never had a pool: both become orphans",
+        &[
+            "1 inbox",
+            "1 inbox, 1 orphans",
+            "1 inbox, 2 orphans",
+            "1 orphans",
+            "2 inbox",
+            "2 inbox, 1 orphans",
+            "2 inbox, 2 orphans",
+            "2 orphans",
+            "done",
+        ],
+        || against_exit(fill_unpooled),
+    )
+    // As above.
+    .bounded(3),
+    Model::new(
+        "shutdown_exit_feeds",
+        "the same with releases that feed the root pool: one left by a budgeted drain, one sent",
+        &[
+            "1 backlog, 1 inbox",
+            "1 inbox",
+            "1 root",
+            "1 root, 1 backlog, 1 inbox",
+            "1 root, 1 inbox",
+            "done",
+        ],
+        || against_exit(fill_feeding),
+    )
+    // As above.
+    .bounded(2),
+    Model::new(
         "shutdown_twice",
         "two threads shut down at once, each with an entry in its root pool",
         &["both", "one", "none"],
@@ -83,6 +116,32 @@ fn fill_backlog(seen: &[Arc<Seen>]) {
 
 fn fill_inbox(seen: &[Arc<Seen>]) {
     drop(AutoreleasePool::new());
+    let this = PoolManager::global().current_thread().unwrap();
+    this.release(Ref::new(watched(seen, 0)));
+    let object = watched(seen, 1);
+    this.post(move || drop(object)).unwrap();
+}
+
+/// Autoreleases what it holds when it dies.
+struct Feeds(Option<Ref<(Probe, Watched)>>);
+
+impl Drop for Feeds {
+    fn drop(&mut self) {
+        autorelease(self.0.take().unwrap());
+    }
+}
+
+fn fill_feeding(seen: &[Arc<Seen>]) {
+    let feeds = |n| Feeds(Some(Ref::new(watched(seen, n))));
+    let mut pool = AutoreleasePool::new();
+    pool.create(feeds(0));
+    pool.drain_within(Budget::Count(0));
+    drop(pool);
+    let this = PoolManager::global().current_thread().unwrap();
+    this.release(Ref::new(feeds(1)));
+}
+
+fn fill_unpooled(seen: &[Arc<Seen>]) {
     let this = PoolManager::global().current_thread().unwrap();
     this.release(Ref::new(watched(seen, 0)));
     let object = watched(seen, 1);

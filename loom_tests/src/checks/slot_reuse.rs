@@ -60,6 +60,8 @@ fn swap_drain() -> String {
             loaded.0 == 0
         })
     });
+    // So that loom lets the reader go first, too, without a preemption.
+    loom::thread::yield_now();
     let before = slot.swap(Ref::new((1, Probe::new())));
     before.1.look();
     assert_eq!(before.0, 0);
@@ -81,6 +83,8 @@ fn take_drain() -> String {
             loaded.inspect(|loaded| loaded.look()).is_some()
         })
     });
+    // So that loom lets the reader go first, too, without a preemption.
+    loom::thread::yield_now();
     let before = slot.take();
     before.unwrap().look();
     PoolManager::global().quiesce(Duration::ZERO);

@@ -102,7 +102,7 @@ pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
         std::io::stderr(),
         "releasepool: {name} at {thin:p} {what} (thread {thread}); aborting"
     );
-    std::process::abort();
+    crate::sync::abort(what)
 }
 
 /// Unwraps what a count operation said, or aborts.
@@ -188,7 +188,10 @@ pub(super) unsafe fn set_up(
     let thin = unsafe { base.add(plan.payload) };
     // SAFETY: the payload's offset leaves room for a header before it, and is a
     // multiple of the header's alignment.
-    unsafe { thin.cast::<Header>().sub(1).write(Header { count, class }) };
+    let header = unsafe { thin.cast::<Header>().sub(1) };
+    // SAFETY: as above.
+    unsafe { header.write(Header { count, class }) };
+    crate::sync::born(header.cast(), class.type_name);
     tally_created(1);
     thin
 }

@@ -126,7 +126,7 @@ impl Builder {
     /// [`point`](super::point)s, at which the running thread yields; in [`Mode::Rmw`] for the
     /// `compare_exchange_weak` that fails, too. Around these switches, which do not count as
     /// preemptions, loom explores executions with at most
-    /// [`preemption_bound`](Self::preemption_bound) preemptions (the default is 0), and stops after
+    /// [`preemption_bound`](Self::preemption_bound) preemptions (the default is 1), and stops after
     /// [`executions_per_seed`](Self::executions_per_seed). The same seed always explores the same
     /// executions.
     ///

@@ -49,7 +49,7 @@ impl Check<'_> {
         let builder = self.builder;
         let (bound, limit) = match builder.seeds {
             Some(_) => (
-                Some(builder.preemption_bound.unwrap_or(0)),
+                Some(builder.preemption_bound.unwrap_or(1)),
                 Some(builder.executions_per_seed),
             ),
             None => (builder.preemption_bound, None),
@@ -69,7 +69,7 @@ impl Check<'_> {
                 "sampled: {} seeds, each up to {} executions with {}",
                 seeds.end.saturating_sub(seeds.start),
                 self.builder.executions_per_seed,
-                bounded(plan.preemption_bound.unwrap_or(0))
+                plan.preemption_bound.map_or_else(String::new, bounded)
             ),
             None => plan
                 .preemption_bound

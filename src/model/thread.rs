@@ -61,5 +61,5 @@ pub fn thread_exit() {
 /// own if you check a model with seeds. Without seeds it does nothing.
 #[track_caller]
 pub fn point() {
-    crate::sync::settings::point();
+    crate::sync::settings::user_point(std::panic::Location::caller());
 }

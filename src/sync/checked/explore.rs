@@ -128,7 +128,10 @@ fn start(builder: loom::model::Builder, logs: bool, stop_at: usize, body: Body) 
             let default = EnvFilter::new("loom=info");
             let filter = EnvFilter::try_from_env("LOOM_LOG").unwrap_or(default);
             let subscriber = tracing_subscriber::fmt().with_env_filter(filter);
-            let subscriber = subscriber.with_test_writer().without_time();
+            let subscriber = subscriber
+                .with_test_writer()
+                .without_time()
+                .with_ansi(false);
             subscriber.finish().set_default()
         });
         EXPLORING.set(Some(sender));

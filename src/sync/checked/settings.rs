@@ -81,12 +81,20 @@ loom::thread_local! {
     static NUMBER: String = format!("{:?}", loom::thread::current().id());
 }
 
+/// A place in a user's code at which a seed may switch threads.
+pub(crate) fn user_point(at: &Location<'_>) {
+    point();
+    if LOGGING.load(Ordering::Relaxed) {
+        log(at, "point");
+    }
+}
+
 #[cold]
-fn log(at: &Location<'_>, part: &str, order: Ordering) {
+fn log(at: &Location<'_>, what: &str) {
     // Destructors of thread-locals have no number any more.
     let thread = NUMBER.try_with(Clone::clone);
     let thread = thread.unwrap_or_else(|_| "ThreadId(ended)".to_owned());
-    println!("{thread}: {part} {order:?} at {at}");
+    println!("{thread}: {what} at {at}");
 }
 
 /// The ordering to use at `at`, for `written` in the source; called before each operation.
@@ -96,7 +104,7 @@ pub(super) fn ordering(at: &Location<'_>, part: &'static str, written: Ordering)
     if part != "failure" {
         point();
         if LOGGING.load(Ordering::Relaxed) {
-            log(at, part, written);
+            log(at, &format!("{part} {written:?}"));
         }
     }
     if RECORDING.load(Ordering::Relaxed) {

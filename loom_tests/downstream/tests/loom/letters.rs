@@ -4,7 +4,7 @@ use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref};
 
 type Put = fn(&Mailbox<u32>, Ref<u32>) -> Option<Ref<u32>>;
 
-fn hand_over(put: Put) -> &'static str {
+pub(crate) fn hand_over(put: Put) -> &'static str {
     let mailbox = Ref::new(Mailbox::new());
     let sender = mailbox.clone();
     let worker = model::spawn(move || {

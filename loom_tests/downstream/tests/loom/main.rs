@@ -4,5 +4,6 @@
 #[cfg(not(loom))]
 compile_error!("loom is off, so nothing would be checked: give --cfg=loom, and unset RUSTFLAGS");
 
+mod failures;
 mod letters;
 mod slot;

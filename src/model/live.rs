@@ -86,15 +86,15 @@ fn holders(calls: usize) -> String {
     };
     line(
         ORPHANS.deferred(),
-        "retired by slots and not released: call `PoolManager::quiesce` after the joins until it returns true",
+        "retired by slots and not released: call `model::quiesce` after the joins, when no pool is open",
     );
     line(
         ORPHANS.ready(),
-        "releases sent to a thread that had ended: drain a pool after the joins, or call `PoolManager::quiesce`",
+        "releases sent to a thread that had ended: drain a pool after the joins, or call `model::quiesce`",
     );
     line(
         calls,
-        "closures posted to a thread that ended without running them: call `PoolManager::run_inbox` on that thread after the joins, or `PoolManager::quiesce`",
+        "closures posted to a thread that ended without running them: call `PoolManager::run_inbox` on that thread after the joins, or `PoolManager::quiesce` elsewhere",
     );
     let snapshot = PoolManager::global().snapshot();
     line(

@@ -74,7 +74,7 @@ fn what_is_left_at_the_end_is_named() {
         std::mem::forget(letter);
         "forgotten"
     });
-    left("2 retired by slots and not released: call `PoolManager::quiesce`").check(|| {
+    left("2 retired by slots and not released: call `model::quiesce`").check(|| {
         let slot = Slot::new(Ref::new(1));
         slot.store(Ref::new(2));
         "retired"

@@ -270,7 +270,10 @@ impl fmt::Display for Report {
 /// How a model failed. [`fmt::Display`] gives the message, and the command that runs the failing
 /// interleaving again.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct Failure(pub(super) Box<Details>);
+
+#[derive(Clone, Debug)]
+pub(super) struct Details {
     pub(super) model: String,
     pub(super) message: String,
     pub(super) execution: Option<usize>,
@@ -282,28 +285,28 @@ pub struct Failure {
 impl Failure {
     /// Message of the panic or of the check that failed.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// Number of the execution that failed, from 1; `None` if no single execution did.
     pub fn execution(&self) -> Option<usize> {
-        self.execution
+        self.0.execution
     }
 
     /// File with the failing interleaving, for [`Builder::replay`].
     pub fn file(&self) -> Option<&Path> {
-        self.file.as_deref()
+        self.0.file.as_deref()
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "model {} failed, {}", self.model, self.when)?;
-        if let Some(execution) = self.execution {
+        write!(f, "model {} failed, {}", self.0.model, self.0.when)?;
+        if let Some(execution) = self.0.execution {
             write!(f, ", execution {execution}")?;
         }
-        write!(f, ":\n{}", self.message)?;
-        if let Some(command) = &self.command {
+        write!(f, ":\n{}", self.0.message)?;
+        if let Some(command) = &self.0.command {
             write!(f, "\nto run this interleaving alone:\n  {command}")?;
         }
         Ok(())

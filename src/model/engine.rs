@@ -1,6 +1,6 @@
 //! Checks a model as its [`Builder`] says.
 
-use super::builder::{Builder, Failure, Report};
+use super::builder::{Builder, Details, Failure, Report};
 use super::replay::{self, Run};
 use super::{Mode, begin, end};
 use crate::sync::explore::{Body, Failed, Plan};
@@ -129,9 +129,9 @@ impl Check<'_> {
                 match self.one(&run, &mut in_mode) {
                     Ok(executions) => report.executions += executions,
                     Err(failure) => match &builder.must_fail {
-                        Some(text) if failure.message.contains(text) => {
-                            report.executions += failure.execution.unwrap_or(0);
-                            report.extent = format!("failed as it must, {}", failure.when);
+                        Some(text) if failure.0.message.contains(text) => {
+                            report.executions += failure.0.execution.unwrap_or(0);
+                            report.extent = format!("failed as it must, {}", failure.0.when);
                             return Ok(report);
                         }
                         _ => return Err(failure),
@@ -186,14 +186,14 @@ impl Check<'_> {
     }
 
     fn failure(&self, when: String, message: String) -> Failure {
-        Failure {
+        Failure(Box::new(Details {
             model: self.name.clone(),
             message,
             execution: None,
             when,
             file: None,
             command: None,
-        }
+        }))
     }
 
     fn when(run: &Run) -> String {
@@ -221,7 +221,7 @@ impl Check<'_> {
     /// Says how `run` failed, and writes the interleaving to a file.
     fn failed(&self, run: &Run, failed: Failed) -> Failure {
         let mut failure = self.failure(Self::when(run), explained(failed.message));
-        failure.execution = Some(failed.execution);
+        failure.0.execution = Some(failed.execution);
         // A failure that is expected is not looked into.
         if self.builder.must_fail.is_some() || !self.builder.writes_file {
             return failure;
@@ -235,10 +235,10 @@ impl Check<'_> {
             && run.complete(&file).is_ok();
         if written {
             let with = self.builder.replay_with.as_deref();
-            failure.command = Some(replay::command(&file, with));
-            failure.file = Some(file);
+            failure.0.command = Some(replay::command(&file, with));
+            failure.0.file = Some(file);
         } else {
-            failure.message += "\n(a second run did not get here: the model depends on more than its interleaving)";
+            failure.0.message += "\n(a second run did not get here: the model depends on more than its interleaving)";
         }
         failure
     }
@@ -282,11 +282,11 @@ impl Check<'_> {
             }
             Err(failed) => {
                 let mut failure = self.failure(Self::when(&run), explained(failed.message));
-                failure.execution = Some(failed.execution);
+                failure.0.execution = Some(failed.execution);
                 failure
             }
         };
-        failure.when = format!("replay of {}, {}", file.display(), failure.when);
+        failure.0.when = format!("replay of {}, {}", file.display(), failure.0.when);
         Err(failure)
     }
 }

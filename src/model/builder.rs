@@ -106,7 +106,8 @@ impl Builder {
         self
     }
 
-    /// Asserts that all executions in `mode` have exactly these outcomes.
+    /// Asserts that all executions in `mode` have exactly these outcomes; not with
+    /// [`seeds`](Self::seeds), whose switches reach outcomes of other modes.
     pub fn outcomes_in(mut self, mode: Mode, outcomes: &[&str]) -> Self {
         self.outcomes_in.insert(mode, set(outcomes));
         self

@@ -100,10 +100,13 @@ impl Check<'_> {
         settings::set_seed(run.seed);
     }
 
-    /// The outcomes that executions in `mode` may have, if that is known.
-    fn allowed(&self, mode: Mode) -> Option<&BTreeSet<String>> {
+    /// The outcomes that executions of `run` may have, if that is known.
+    fn allowed(&self, run: &Run) -> Option<&BTreeSet<String>> {
         let builder = self.builder;
-        builder.outcomes_in.get(&mode).or(builder.outcomes.as_ref())
+        let in_mode = builder.outcomes_in.get(&run.mode);
+        // What loom does not reach in a mode, a seed's switches may.
+        let in_mode = in_mode.filter(|_| run.seed.is_none());
+        in_mode.or(builder.outcomes.as_ref())
     }
 
     fn all(&self) -> Result<Report, Failure> {
@@ -163,7 +166,7 @@ impl Check<'_> {
     fn one(&self, run: &Run, outcomes: &mut BTreeSet<String>) -> Result<usize, Failure> {
         self.prepare(run);
         let reached = Reached::default();
-        let (result, allowed) = (self.plan().run(self.body(&reached)), self.allowed(run.mode));
+        let (result, allowed) = (self.plan().run(self.body(&reached)), self.allowed(run));
         let executions = match result {
             Ok(executions) => executions,
             Err(failed) => return Err(self.failed(run, failed)),
@@ -271,7 +274,7 @@ impl Check<'_> {
                 report.executions = executions;
                 report.extent = format!("replay of {}", file.display());
                 report.outcomes = reached.into_keys().collect();
-                let allowed = self.allowed(run.mode);
+                let allowed = self.allowed(&run);
                 if allowed.is_none_or(|allowed| report.outcomes.is_subset(allowed)) {
                     return Ok(report);
                 }

@@ -143,7 +143,8 @@ pub fn child(name: &str, mode: &str, how: &How) -> ExitCode {
         return ExitCode::from(2);
     };
     let mut builder = model.builder().mode(mode);
-    if mode == Mode::Plain && model.plain_outcomes.is_some() {
+    let is_sample = matches!(how, How::Sample(_));
+    if mode == Mode::Plain && model.plain_outcomes.is_some() && !is_sample {
         builder = builder.any_outcome();
     }
     model::record_sites();

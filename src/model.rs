@@ -1,63 +1,80 @@
-//! For model checking: this crate's models, and yours.
-//!
-//! Only there with `--cfg loom`, `--cfg crossbeam_loom` and the feature `loom`; then everything in the crate
-//! runs on loom's atomics, cells, threads and thread-locals. A model
-//!
-//! * starts its threads by `loom::thread`, and calls [`thread_exit`] at the end of
-//!   each, as loom runs the destructors of thread-locals only after a `join` has
-//!   returned;
-//! * calls [`begin`] first, and [`end`] last, which exits the main thread, and fails if
-//!   an object still lives.
-//!
-//! Run it in both [`Mode`]s: see [`set_mode`].
-//!
-//! Functions that are `const` elsewhere, such as [`HandoffPool::new`](crate::HandoffPool::new), are
-//! not here: loom's cells and atomics belong to an execution.
+//! Model checks your own code on top of this crate, with [loom](https://docs.rs/loom).
+#![doc = include_str!("../docs/CHECKING.md")]
 
+mod builder;
+#[cfg(all(loom, feature = "loom"))]
+mod engine;
+#[cfg(all(loom, feature = "loom"))]
+mod live;
+mod mode;
+#[cfg(all(loom, feature = "loom"))]
+mod replay;
+mod thread;
+
+pub use builder::{Builder, Failure, Report, check};
+pub use mode::Mode;
+pub use thread::{JoinHandle, point, spawn, thread_exit};
+
+// For the crate's own models.
+#[cfg(all(loom, feature = "loom"))]
+#[doc(hidden)]
+pub use crate::sync::settings::{Site, record_sites, sites, weaken};
+#[cfg(all(loom, feature = "loom"))]
+#[doc(hidden)]
+pub use crate::sync::time::now;
+
+use crate::PoolManager;
 use crate::object::header;
-use crate::object::home::{KEPT, Kept};
-use crate::sync::settings;
+use crate::object::home::KEPT;
 use crate::thread::key::ThreadKey;
-use crate::thread::orphans::{ORPHANS, Orphans};
-use crate::thread::record::{DEPARTED, tally_destroyed};
+use crate::thread::record::tally_destroyed;
+use std::time::Duration;
 
-pub use crate::sync::time::{let_time_pass, now};
-pub use settings::{Mode, Site, record_sites, set_mode, sites, weaken};
-
-/// What a thread's end does: drains its root and token pools, closes its inbox,
-/// hands on the rest. To be called at the end of each of a model's threads.
-pub fn thread_exit() {
-    crate::thread::exit::thread_exit();
+/// Sets how loads are made from now on, in the whole process.
+///
+/// For code that calls loom itself, with [`begin`] and [`end`]; [`Builder`] does it for you.
+pub fn set_mode(mode: Mode) {
+    crate::sync::settings::set_mode(mode);
 }
 
-/// To be called at the start of each execution.
+/// Starts an execution of a model; to be called first.
+///
+/// For code that calls loom itself; [`Builder`] does it for you.
 pub fn begin() {
-    settings::begin_execution();
-    // A constant in fact, made here as loom's statics are: by who comes first, which
-    // would order what it did before with what all others do after.
-    let _orphans: &Orphans = &ORPHANS;
-    let _kept: &Kept = &KEPT;
-    DEPARTED.created.take();
-    DEPARTED.destroyed.take();
-    DEPARTED.handed_over.take();
+    live::begin();
 }
 
-/// To be called at the end of each execution, by the main thread, after all others
-/// have been joined. Exits the main thread.
+/// Ends an execution of a model; to be called last, by the main thread, after all others have been
+/// joined.
+///
+/// Exits the main thread. For code that calls loom itself; [`Builder`] does it for you.
 ///
 /// # Panics
-/// If a counted object still lives.
+/// If a counted object is alive, or a posted closure has not run. The message names the types, how
+/// many objects of each there are, and what may hold them.
 pub fn end() {
     thread_exit();
-    let (created, destroyed) = (DEPARTED.created.get(), DEPARTED.destroyed.get());
-    assert_eq!(
-        created, destroyed,
-        "objects still live (or died twice) at the end"
-    );
+    live::assert_none();
 }
 
-/// Frees what [`HomeRef`](crate::HomeRef)s have left behind whose home was gone, as [`end`]
-/// takes it for alive, and loom for a leak. No destructor runs. How many there were.
+/// Releases what slots have given up; to be called after the joins, when no pool is open.
+///
+/// A slot defers the release of what it gives up until no thread can be reading it, so an object
+/// that was stored over is alive until then.
+///
+/// # Panics
+/// If something keeps the release from happening, such as a pool that has loaded from a slot and is
+/// open.
+pub fn quiesce() {
+    // Each advances the epoch by a step or two.
+    let released = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
+    assert!(released, "a thread still reads from a slot: drop its pools");
+}
+
+/// Frees the values of [`HomeRef`](crate::HomeRef)s that outlived their home; returns how many.
+///
+/// Such values are kept for ever, which [`end`] takes for objects that are alive, and loom for a
+/// leak. Call this at the end of a model that makes them on purpose. No destructor runs.
 pub fn free_kept() -> usize {
     let free = |object| {
         tally_destroyed(1);
@@ -67,13 +84,16 @@ pub fn free_kept() -> usize {
     KEPT.take().map(free).count()
 }
 
-/// Index of the slot in the registry: the same for a thread and its successor.
+/// Returns the index of the thread's slot in the registry, which its successor may have too.
+#[doc(hidden)]
 pub fn slot(key: ThreadKey) -> u32 {
     key.index()
 }
 
 /// The small queues and tables beneath the public types, on their own: models of
 /// them stay small enough to be checked without bounds.
+#[cfg(all(loom, feature = "loom"))]
+#[doc(hidden)]
 pub mod parts {
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::cell;

@@ -31,7 +31,7 @@ mod snapshot;
 mod wait;
 mod weaken;
 
-use model::Model;
+use model::{How, Model};
 use std::process::ExitCode;
 
 fn all() -> Vec<&'static Model> {
@@ -68,7 +68,10 @@ pub fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--").collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
-        ["--child", name, mode, weakened] => model::child(name, mode, weakened),
+        ["--child", name, mode, ref how @ ..] => match How::from_args(how) {
+            Some(how) => model::child(name, mode, &how),
+            None => usage(),
+        },
         ["--list"] => {
             for model in all() {
                 println!("{:<28} {}", model.name, model.about);
@@ -77,11 +80,22 @@ pub fn main() -> ExitCode {
         }
         ["--weaken"] => weaken::weaken_all(""),
         ["--weaken", filter] => weaken::weaken_all(filter),
-        [] => run::run_all(""),
-        [filter] if !filter.starts_with('-') => run::run_all(filter),
-        _ => {
-            eprintln!("usage: cargo loom [NAME] | --list | --weaken [FILE]");
-            ExitCode::from(2)
-        }
+        ["--replay", file] => model::replay(file),
+        ["--seed", _] => sample("", &args),
+        [filter, "--seed", _] => sample(filter, &args[1..]),
+        [] => run::run_all("", &How::Explore),
+        [filter] if !filter.starts_with('-') => run::run_all(filter, &How::Explore),
+        _ => usage(),
     }
+}
+
+fn sample(filter: &str, args: &[&str]) -> ExitCode {
+    How::from_args(args).map_or_else(usage, |how| run::run_all(filter, &how))
+}
+
+fn usage() -> ExitCode {
+    eprintln!(
+        "usage: cargo loom [NAME] [--seed N | --seed FROM..TO] | --list | --replay FILE | --weaken [FILE]"
+    );
+    ExitCode::from(2)
 }

@@ -4,6 +4,9 @@
 //! prints a row for each. `cargo loom NAME` runs those whose name contains NAME,
 //! `cargo loom -- --list` lists them, `cargo loom -- --weaken` tests the models
 //! themselves: it weakens one ordering after the other and expects a failure.
+//! `cargo loom -- --replay FILE` runs a failing interleaving alone, with a log; the failure names
+//! the file. `cargo loom NAME -- --seed 0..100` samples interleavings, which proves nothing, for
+//! models that do not finish.
 
 #[cfg(not(all(loom, crossbeam_loom)))]
 compile_error!(

@@ -181,7 +181,7 @@ fn misused(block: NonNull<u8>, chunk: ChunkPtr, what: &str) -> ! {
 fn fatal(message: &str) -> ! {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "releasepool: {message}; aborting");
-    std::process::abort();
+    crate::sync::abort(message)
 }
 
 #[cfg(releasepool_asan)]

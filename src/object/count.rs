@@ -313,6 +313,8 @@ impl Count {
     /// Just before the memory is given back.
     #[inline]
     pub(crate) fn freed(&mut self) {
+        // The count is what a header begins with.
+        crate::sync::buried(std::ptr::NonNull::from(&mut *self).cast());
         self.0.freed();
     }
 }

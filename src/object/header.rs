@@ -145,7 +145,7 @@ pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
         std::io::stderr(),
         "releasepool: {name} at {thin:p} {what} (thread {thread}); aborting"
     );
-    std::process::abort();
+    crate::sync::abort(what)
 }
 
 /// Unwraps what a count operation said, or aborts.
@@ -236,7 +236,10 @@ pub(super) unsafe fn set_up(
     };
     // SAFETY: the payload's offset leaves room for a header before it, and is a
     // multiple of the header's alignment.
-    unsafe { thin.cast::<Header>().sub(1).write(header) };
+    let place = unsafe { thin.cast::<Header>().sub(1) };
+    // SAFETY: as above.
+    unsafe { place.write(header) };
+    crate::sync::born(place.cast(), class.type_name);
     tally_created(1);
     thin
 }

@@ -31,16 +31,21 @@ pub(crate) use loom::alloc::{alloc, dealloc};
 
 pub(crate) mod atomic;
 pub(crate) mod cell;
+pub(crate) mod explore;
+mod ledger;
 mod map;
 mod monitor;
+mod seed;
 pub(crate) mod settings;
 pub(crate) mod time;
 
 pub(crate) use atomic::FreeWitness;
+pub(crate) use ledger::{born, buried, living, nothing_lives};
 pub(crate) use map::Map;
 pub(crate) use monitor::Monitor;
 
 pub(crate) mod thread {
+    use super::explore::coroutine;
     pub(crate) use loom::thread::{JoinHandle, ThreadId, yield_now};
     pub(crate) use std::thread::{Result, panicking};
 
@@ -48,7 +53,13 @@ pub(crate) mod thread {
         name: &str,
         f: impl FnOnce() + Send + 'static,
     ) -> std::io::Result<JoinHandle<()>> {
+        let f = || coroutine(f);
         loom::thread::Builder::new().name(name.to_owned()).spawn(f)
+    }
+
+    #[track_caller]
+    pub(crate) fn spawn_in_model<R: 'static>(f: impl FnOnce() -> R + 'static) -> JoinHandle<R> {
+        loom::thread::spawn(|| coroutine(f))
     }
 
     pub(crate) fn current_id() -> Option<ThreadId> {
@@ -113,6 +124,12 @@ pub(crate) fn catch_unwind<R>(f: impl FnOnce() -> R) -> Result<R, Box<dyn Any + 
     Ok(f())
 }
 
+/// Fails the model, because of what `why` says; outside a model, ends the process.
+pub(crate) fn abort(why: &str) -> ! {
+    explore::fail(why);
+    std::process::abort()
+}
+
 /// loom runs thread-local destructors after `join` has returned, so models call
 /// the thread exit themselves.
 pub(crate) fn at_thread_exit(_exit: fn()) -> bool {
@@ -133,6 +150,7 @@ impl<T> Lock<T> {
 
     #[track_caller]
     pub(crate) fn lock(&self) -> impl DerefMut<Target = T> + '_ {
+        explore::halt();
         time::step();
         self.0.lock().expect("a model that panics has failed")
     }

@@ -116,6 +116,19 @@ impl Witness {
     pub(crate) fn read(&self) {}
 }
 
+/// Ends the process, because of what `_why` says.
+pub(crate) fn abort(_why: &str) -> ! {
+    std::process::abort()
+}
+
+/// Tells the model checker of an object by its header; nothing here.
+#[inline(always)]
+pub(crate) fn born(_: std::ptr::NonNull<u8>, _: fn() -> &'static str) {}
+
+/// Tells the model checker that an object is about to be freed; nothing here.
+#[inline(always)]
+pub(crate) fn buried(_: std::ptr::NonNull<u8>) {}
+
 /// Tells the model checker that this atomic's memory is about to be given
 /// back; nothing here.
 pub(crate) trait FreeWitness {

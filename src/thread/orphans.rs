@@ -203,6 +203,19 @@ impl Orphans {
         usize::try_from(self.ready.get() as i64).unwrap_or(0)
     }
 
+    /// How many references slots have given up that are not ready.
+    #[cfg(all(loom, feature = "loom"))]
+    pub(crate) fn deferred(&self) -> usize {
+        // Relaxed: for the end of a model, when all threads have been joined.
+        usize::try_from(self.deferred.load(Ordering::Relaxed) as i64).unwrap_or(0)
+    }
+
+    /// How many closures wait, if nobody adds or runs any.
+    #[cfg(all(loom, feature = "loom"))]
+    pub(crate) fn waiting_calls(&self) -> usize {
+        self.all().saturating_sub(self.deferred() + self.ready())
+    }
+
     /// The inbox of orphaned releases.
     pub(crate) fn releases(&self) -> &Inbox {
         &self.releases

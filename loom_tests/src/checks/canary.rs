@@ -4,8 +4,8 @@ use super::model::Model;
 use super::probe::{Probe, spawn};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
-use releasepool::Ref;
 use releasepool::model::parts::{Atomic, Cell};
+use releasepool::{PoolManager, Ref, Slot};
 
 pub const MODELS: &[Model] = &[
     Model {
@@ -28,12 +28,39 @@ pub const MODELS: &[Model] = &[
         )
     },
     Model {
-        must_fail: Some("still live"),
+        must_fail: Some("1 x u32, strong references: 1"),
         ..Model::new(
             "canary_leak",
-            "an object that is leaked is missed",
+            "an object that is leaked is missed, by its type",
             &[],
             leak,
+        )
+    },
+    Model {
+        must_fail: Some("2 retired by slots and not released"),
+        ..Model::new(
+            "canary_leak_retired",
+            "what slots have given up is named as such",
+            &[],
+            leak_retired,
+        )
+    },
+    Model {
+        must_fail: Some("1 entries in the root pool of a thread (#0.1)"),
+        ..Model::new(
+            "canary_leak_root",
+            "a thread that has not exited is named, and what is in its root pool",
+            &[],
+            leak_root,
+        )
+    },
+    Model {
+        must_fail: Some("1 closures posted to a thread that ended"),
+        ..Model::new(
+            "canary_leak_post",
+            "a closure that nobody runs is missed",
+            &[],
+            leak_post,
         )
     },
     Model {
@@ -82,7 +109,27 @@ fn free() -> String {
 }
 
 fn leak() -> String {
-    std::mem::forget(Ref::new(()));
+    std::mem::forget(Ref::new(7_u32));
+    String::new()
+}
+
+fn leak_retired() -> String {
+    let slot = Slot::new(Ref::new(1));
+    slot.store(Ref::new(2));
+    drop(slot);
+    String::new()
+}
+
+fn leak_root() -> String {
+    // Does not exit.
+    let thread = loom::thread::spawn(|| releasepool::autorelease(Ref::new(7_u32)));
+    thread.join().unwrap();
+    String::new()
+}
+
+fn leak_post() -> String {
+    let me = PoolManager::global().current_thread().unwrap();
+    assert!(me.post(|| ()).is_ok());
     String::new()
 }
 

@@ -131,7 +131,7 @@ fn post_close() -> String {
     let accepted = posters.map(|p| p.join().unwrap());
     // What was accepted too late would be run by this.
     releasepool::PoolManager::global().run_inbox();
-    assert_eq!(*ran(), [], "something came after the close");
+    assert!(ran().is_empty(), "something came after the close");
     assert!(take_ran_on().iter().all(|thread| *thread == me()));
     before.sort();
     match (accepted, &before[..]) {

@@ -1,10 +1,10 @@
 //! What a model is, and how one is checked.
 
-use releasepool::model::{self, Mode, Site};
-use std::collections::BTreeSet;
+use super::probe::take_deaths;
+use releasepool::model::{self, Builder, Failure, Mode, Report, Site};
+use std::ops::Range;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// One model. Its threads end with `model::thread_exit`; the main one is ended by
@@ -66,82 +66,148 @@ impl Model {
     }
 }
 
-pub const MODES: [(&str, Mode); 2] = [("plain", Mode::Plain), ("rmw", Mode::Rmw)];
+pub const MODES: [&str; 2] = ["plain", "rmw"];
 
-static EXECUTIONS: AtomicUsize = AtomicUsize::new(0);
-static OUTCOMES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// What a check does beside exploring every interleaving.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum How {
+    Explore,
+    /// Weakens an ordering: `file:line:column:part=Ordering`.
+    Weaken(String),
+    /// Samples by these seeds.
+    Sample(Range<u64>),
+}
 
-fn outcomes() -> BTreeSet<String> {
-    OUTCOMES
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone()
+impl How {
+    /// Words for the command line of a child.
+    pub fn args(&self) -> Vec<String> {
+        match self {
+            Self::Explore => Vec::new(),
+            Self::Weaken(what) => vec!["--weakened".to_owned(), what.clone()],
+            Self::Sample(seeds) => {
+                vec![
+                    "--seed".to_owned(),
+                    format!("{}..{}", seeds.start, seeds.end),
+                ]
+            }
+        }
+    }
+
+    pub fn from_args(args: &[&str]) -> Option<Self> {
+        Some(match args {
+            [] => Self::Explore,
+            ["--weakened", what] => Self::Weaken((*what).to_owned()),
+            ["--seed", seeds] => {
+                let seed = |text: &str| text.parse::<u64>().ok();
+                Self::Sample(match seeds.split_once("..") {
+                    Some((from, to)) => seed(from)?..seed(to)?,
+                    None => seed(seeds)?..seed(seeds)?.checked_add(1)?,
+                })
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl Model {
+    fn builder(&self) -> Builder {
+        let mut builder = Builder::new()
+            .name(self.name)
+            .outcomes(self.outcomes)
+            .replay_with("cargo loom --replay");
+        if let Some(bound) = self.bound {
+            builder = builder.preemption_bound(bound);
+        }
+        if let Some(plain) = self.plain_outcomes {
+            builder = builder.outcomes_in(Mode::Plain, plain);
+        }
+        if self.time_passes {
+            builder = builder.let_time_pass();
+        }
+        if let Some(message) = self.must_fail {
+            builder = builder.must_fail(message);
+        }
+        builder
+    }
+
+    fn run(&self, builder: &Builder) -> Result<Report, Failure> {
+        // What is worth knowing in a program is not worth a line in each execution.
+        releasepool::event::set_hook(Some(Box::new(|_| ())));
+        let body = self.body;
+        builder.run(move || {
+            // What an execution that failed has left.
+            take_deaths();
+            body()
+        })
+    }
+}
+
+fn find(name: &str) -> Option<&'static Model> {
+    let found = super::all().into_iter().find(|m| m.name == name);
+    if found.is_none() {
+        eprintln!("no model {name}");
+    }
+    found
 }
 
 /// Checks one model in this process, and prints what the parent wants to know.
-pub fn child(name: &str, mode: &str, weakened: &str) -> ExitCode {
-    let Some(model) = super::all().into_iter().find(|m| m.name == name) else {
-        eprintln!("no model {name}");
+pub fn child(name: &str, mode: &str, how: &How) -> ExitCode {
+    let (Some(model), Some(mode)) = (find(name), Mode::from_name(mode)) else {
         return ExitCode::from(2);
     };
-    let Some((_, mode)) = MODES.into_iter().find(|(n, _)| *n == mode) else {
-        eprintln!("no mode {mode}");
-        return ExitCode::from(2);
-    };
-    // What is worth knowing in a program is not worth a line in each execution.
-    releasepool::event::set_hook(Some(Box::new(|_| ())));
-    model::set_mode(mode);
-    model::let_time_pass(model.time_passes);
+    let mut builder = model.builder().mode(mode);
+    let is_sample = matches!(how, How::Sample(_));
+    if mode == Mode::Plain && model.plain_outcomes.is_some() && !is_sample {
+        builder = builder.any_outcome();
+    }
     model::record_sites();
-    if weakened != "-" {
-        model::weaken(Some(parse_weakened(weakened)));
+    match how {
+        How::Explore => {}
+        How::Weaken(what) => {
+            model::weaken(Some(parse_weakened(what)));
+            builder = builder.without_file();
+        }
+        How::Sample(seeds) => builder = builder.seeds(seeds.clone()),
     }
     let start = Instant::now();
-    // A failing model may end in an abort: loom's own clean-up panics.
-    let default_hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        print_checked(start);
-        default_hook(info);
-    }));
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = model.bound;
-    builder.max_branches = 50_000;
-    let checked = std::panic::catch_unwind(|| {
-        builder.check(|| {
-            EXECUTIONS.fetch_add(1, Ordering::Relaxed);
-            model::begin();
-            let outcome = (model.body)();
-            model::end();
-            let mut outcomes = OUTCOMES.lock().unwrap_or_else(PoisonError::into_inner);
-            outcomes.insert(outcome);
-        });
-    });
-    print_checked(start);
+    let result = model.run(&builder);
+    let executions = match &result {
+        Ok(report) => report.executions,
+        Err(failure) => failure.execution().unwrap_or(1),
+    };
+    println!("checked {executions} {:.3}", start.elapsed().as_secs_f64());
     for (site, ordering) in model::sites() {
         println!("site {} {ordering:?}", format_site(&site));
     }
-    if checked.is_err() {
-        return ExitCode::FAILURE;
+    match result {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
     }
-    if model.must_fail.is_some() {
-        eprintln!("this model must fail, and passed: no other result counts");
-        return ExitCode::SUCCESS;
-    }
-    let wanted = match (mode, model.plain_outcomes) {
-        (Mode::Plain, Some(plain)) => plain,
-        _ => model.outcomes,
-    };
-    let wanted: BTreeSet<String> = wanted.iter().map(|s| (*s).to_owned()).collect();
-    if outcomes() != wanted {
-        eprintln!("outcomes reached: {:#?}\nwanted: {wanted:#?}", outcomes());
-        return ExitCode::FAILURE;
-    }
-    ExitCode::SUCCESS
 }
 
-fn print_checked(start: Instant) {
-    let executions = EXECUTIONS.load(Ordering::Relaxed);
-    println!("checked {executions} {:.3}", start.elapsed().as_secs_f64());
+/// Runs the one interleaving in `file`, with a log.
+pub fn replay(file: &str) -> ExitCode {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let Some(name) = text.lines().find_map(|line| line.strip_prefix("name=")) else {
+        eprintln!("{file} is not the interleaving of a model");
+        return ExitCode::from(2);
+    };
+    let Some(model) = find(name) else {
+        return ExitCode::from(2);
+    };
+    match model.run(&model.builder().replay(file)) {
+        Ok(report) => {
+            println!("{report}");
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// `file:line:column:part`, the file from the root of the package.

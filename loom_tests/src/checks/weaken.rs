@@ -7,7 +7,7 @@
 mod justified;
 mod written;
 
-use super::model::{MODES, Model};
+use super::model::{How, MODES, Model};
 use super::run::{Report, check, in_parallel};
 use justified::Justified;
 use std::collections::{BTreeMap, BTreeSet};
@@ -202,14 +202,12 @@ fn row(at: &Written, part: &str, from: &str, to: &str, verdict: &str) {
 /// early; `None` if one fails.
 fn baselines() -> Option<Vec<Baseline>> {
     let models = super::all().into_iter().filter(|m| m.must_fail.is_none());
-    let jobs: Vec<Job> = models
-        .flat_map(|m| MODES.map(|(mode, _)| (m, mode)))
-        .collect();
+    let jobs: Vec<Job> = models.flat_map(|m| MODES.map(|mode| (m, mode))).collect();
     let (mut done, count) = (0, jobs.len());
     let mut baselines = Vec::new();
     in_parallel(
         jobs,
-        |(m, mode)| check(m, mode, "-"),
+        |(m, mode)| check(m, mode, &How::Explore),
         |job, report| {
             done += 1;
             progress(done, count, "checks as they are");
@@ -252,7 +250,7 @@ fn unseen(written: &[Written], baselines: &[Baseline]) -> Vec<String> {
 /// those that the source names are tried first.
 fn kill(mutant: &Mutant<'_>, baselines: &[Baseline]) -> Option<(Job, u64)> {
     let site = mutant.site();
-    let weakened = format!("{site}={}", mutant.to);
+    let weakened = How::Weaken(format!("{site}={}", mutant.to));
     let named = |b: &&Baseline| mutant.at.models.iter().any(|name| name == b.job.0.name);
     let first = reaching(baselines, &site).filter(named);
     let then = reaching(baselines, &site).filter(|b| !named(b));

@@ -1,5 +1,6 @@
 //! loom's atomics behind [`settings`](super::settings).
 
+use super::explore::Halt;
 use super::settings::{ordering, rmw_mode, spurious};
 use std::panic::Location;
 
@@ -23,6 +24,7 @@ macro_rules! operations {
         #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
         pub(crate) fn store(&self, value: $t, order: Ordering) {
+            let _halt = Halt;
             self.0
                 .store(value, ordering(Location::caller(), "store", order));
         }
@@ -30,6 +32,7 @@ macro_rules! operations {
         #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
         pub(crate) fn swap(&self, value: $t, order: Ordering) -> $t {
+            let _halt = Halt;
             self.0
                 .swap(value, ordering(Location::caller(), "rmw", order))
         }
@@ -43,6 +46,7 @@ macro_rules! operations {
             success: Ordering,
             failure: Ordering,
         ) -> Result<$t, $t> {
+            let _halt = Halt;
             let at = Location::caller();
             let success = ordering(at, "rmw", success);
             self.0
@@ -81,6 +85,7 @@ macro_rules! integer {
 
             #[track_caller]
             pub(crate) fn load(&self, order: Ordering) -> $t {
+                let _halt = Halt;
                 let order = ordering(Location::caller(), "load", order);
                 if rmw_mode() {
                     self.0.fetch_add(0, as_rmw(order))
@@ -91,12 +96,14 @@ macro_rules! integer {
 
             #[track_caller]
             pub(crate) fn fetch_add(&self, value: $t, order: Ordering) -> $t {
+                let _halt = Halt;
                 self.0
                     .fetch_add(value, ordering(Location::caller(), "rmw", order))
             }
 
             #[track_caller]
             pub(crate) fn fetch_sub(&self, value: $t, order: Ordering) -> $t {
+                let _halt = Halt;
                 self.0
                     .fetch_sub(value, ordering(Location::caller(), "rmw", order))
             }
@@ -104,6 +111,7 @@ macro_rules! integer {
             #[allow(dead_code, reason = "not every atomic needs it")]
             #[track_caller]
             pub(crate) fn fetch_or(&self, value: $t, order: Ordering) -> $t {
+                let _halt = Halt;
                 self.0
                     .fetch_or(value, ordering(Location::caller(), "rmw", order))
             }
@@ -139,6 +147,7 @@ impl<T> AtomicPtr<T> {
 
     #[track_caller]
     pub(crate) fn load(&self, order: Ordering) -> *mut T {
+        let _halt = Halt;
         let order = ordering(Location::caller(), "load", order);
         if rmw_mode() {
             // An exchange that puts back what it may find here: nothing ever

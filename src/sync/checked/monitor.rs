@@ -1,6 +1,6 @@
 //! A lock with a place to wait, on loom's.
 
-use super::time;
+use super::{explore, time};
 use loom::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -31,6 +31,7 @@ impl<T> Monitor<T> {
 
     #[track_caller]
     pub(crate) fn lock(&self) -> Locked<'_, T> {
+        explore::halt();
         time::step();
         self.value.lock().expect(FAILED)
     }
@@ -55,6 +56,7 @@ impl<T> Monitor<T> {
     /// Ends all waits.
     #[track_caller]
     pub(crate) fn notify(&self) {
+        explore::halt();
         time::step();
         self.notified.fetch_add(1, Ordering::Relaxed);
         self.changed.notify_all();

@@ -1,22 +1,18 @@
 //! What the models may set from outside, and what they may ask.
 
+use super::seed;
+use crate::model::Mode;
 use std::collections::BTreeMap;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// How loads are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// As loads: may read stale values.
-    Plain,
-    /// As read-modify-writes: interleave with every other access. The first
-    /// `compare_exchange_weak` of an execution fails.
-    Rmw,
-}
+pub(crate) use seed::{point, set_seed};
 
 static MODE: AtomicU8 = AtomicU8::new(0);
-static SPURIOUS: AtomicBool = AtomicBool::new(false);
+/// The number of the next `compare_exchange_weak` that fails, counted down; 0 for none.
+static SPURIOUS: AtomicU64 = AtomicU64::new(0);
+static LOGGING: AtomicBool = AtomicBool::new(false);
 static RECORDING: AtomicBool = AtomicBool::new(false);
 static SITES: LazyLock<Mutex<BTreeMap<Site, Ordering>>> = LazyLock::new(Mutex::default);
 static WEAKENED: LazyLock<Mutex<Option<(Site, Ordering)>>> = LazyLock::new(Mutex::default);
@@ -40,10 +36,17 @@ pub fn set_mode(mode: Mode) {
     MODE.store(mode as u8, Ordering::Relaxed);
 }
 
-/// To be called at the start of every execution.
-pub fn begin_execution() {
-    SPURIOUS.store(rmw_mode(), Ordering::Relaxed);
+/// Resets what is counted in an execution.
+pub(crate) fn begin_execution() {
+    let before = seed::begin();
+    let spurious = if rmw_mode() { 1 + before } else { 0 };
+    SPURIOUS.store(spurious, Ordering::Relaxed);
     super::time::begin_execution();
+}
+
+/// Sets whether operations are printed from now on.
+pub(crate) fn set_logging(on: bool) {
+    LOGGING.store(on, Ordering::Relaxed);
 }
 
 /// Weakens one ordering, or none.
@@ -67,14 +70,45 @@ pub(super) fn rmw_mode() -> bool {
     MODE.load(Ordering::Relaxed) == Mode::Rmw as u8
 }
 
-/// Whether this weak exchange is the one that fails.
+/// Returns whether this weak exchange is the one that fails.
 pub(super) fn spurious() -> bool {
-    SPURIOUS.swap(false, Ordering::Relaxed)
+    let left = SPURIOUS.load(Ordering::Relaxed);
+    SPURIOUS.store(left.saturating_sub(1), Ordering::Relaxed);
+    left == 1
 }
 
-/// The ordering to use at `at`, for `written` in the source.
+loom::thread_local! {
+    /// Number of a thread, as loom counts them, for the log.
+    static NUMBER: String = format!("{:?}", loom::thread::current().id());
+}
+
+/// A place in a user's code at which a seed may switch threads.
+pub(crate) fn user_point(at: &Location<'_>) {
+    point();
+    if LOGGING.load(Ordering::Relaxed) {
+        log(at, "point");
+    }
+}
+
+#[cold]
+fn log(at: &Location<'_>, what: &str) {
+    // Destructors of thread-locals have no number any more.
+    let thread = NUMBER.try_with(Clone::clone);
+    let thread = thread.unwrap_or_else(|_| "ThreadId(ended)".to_owned());
+    println!("{thread}: {what} at {at}");
+}
+
+/// The ordering to use at `at`, for `written` in the source; called before each operation.
 pub(super) fn ordering(at: &Location<'_>, part: &'static str, written: Ordering) -> Ordering {
+    super::explore::halt();
     super::time::step();
+    // An exchange asks twice.
+    if part != "failure" {
+        point();
+        if LOGGING.load(Ordering::Relaxed) {
+            log(at, &format!("{part} {written:?}"));
+        }
+    }
     if RECORDING.load(Ordering::Relaxed) {
         let site = Site {
             file: at.file().to_owned(),
@@ -98,4 +132,9 @@ pub(super) fn ordering(at: &Location<'_>, part: &'static str, written: Ordering)
         }
     }
     written
+}
+
+/// Returns the name of the calling thread of the operating system.
+pub(crate) fn os_thread_name() -> Option<String> {
+    std::thread::current().name().map(str::to_owned)
 }

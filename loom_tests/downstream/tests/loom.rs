@@ -1,8 +1,0 @@
-//! Models of the mailbox: loom runs every interleaving of each, with releasepool's own
-//! code beneath. The command stands in docs/CHECKING.md.
-
-#[cfg(not(loom))]
-compile_error!("loom is off, so nothing would be checked: give --cfg=loom, and unset RUSTFLAGS");
-
-#[cfg(loom)]
-mod models;

@@ -1,0 +1,329 @@
+//! What a user says about a model, and what comes of checking it.
+
+use super::Mode;
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt;
+use std::ops::Range;
+use std::panic::Location;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Describes how to check a model.
+///
+/// ```rust,ignore
+/// Builder::new()
+///     .preemption_bound(3)
+///     .outcomes(&["taken", "not yet"])
+///     .check(|| hand_over(Mailbox::put));
+/// ```
+///
+/// Without further calls a model is checked in both [modes](Mode), in every interleaving that loom
+/// knows, and may have any outcome.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Builder {
+    pub(super) name: Option<String>,
+    pub(super) modes: Vec<Mode>,
+    pub(super) preemption_bound: Option<usize>,
+    pub(super) max_branches: usize,
+    pub(super) time_passes: bool,
+    pub(super) outcomes: Option<BTreeSet<String>>,
+    pub(super) outcomes_in: BTreeMap<Mode, BTreeSet<String>>,
+    pub(super) must_fail: Option<String>,
+    pub(super) seeds: Option<Range<u64>>,
+    pub(super) executions_per_seed: usize,
+    pub(super) replay: Option<PathBuf>,
+    pub(super) replay_with: Option<String>,
+    pub(super) writes_file: bool,
+}
+
+fn set(outcomes: &[&str]) -> BTreeSet<String> {
+    outcomes.iter().map(|&outcome| outcome.to_owned()).collect()
+}
+
+impl Builder {
+    /// Returns a builder for a check of both modes without bounds.
+    pub fn new() -> Self {
+        Self {
+            name: None,
+            modes: Mode::ALL.to_vec(),
+            preemption_bound: None,
+            max_branches: 50_000,
+            time_passes: false,
+            outcomes: None,
+            outcomes_in: BTreeMap::new(),
+            must_fail: None,
+            seeds: None,
+            executions_per_seed: 1_000,
+            replay: None,
+            replay_with: None,
+            writes_file: true,
+        }
+    }
+
+    /// Lets waits with a limit end by it, such as those of
+    /// [`shutdown`](crate::PoolManager::shutdown); only when no thread can do anything else.
+    ///
+    /// Without this call time stands still in a model: a wait ends by its wake alone, so a wake that
+    /// is lost is a deadlock, which fails the model.
+    pub fn let_time_pass(mut self) -> Self {
+        self.time_passes = true;
+        self
+    }
+
+    /// Names the model in messages and in the file of a failing interleaving.
+    ///
+    /// The default is the name of the calling thread, which is the name of the test, or the place
+    /// of the call of [`check`](Self::check). Name the models of a test that checks several.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Checks the model in this mode only.
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.modes = vec![mode];
+        self
+    }
+
+    /// Explores only executions with at most `n` preemptions.
+    ///
+    /// A preemption is a switch to another thread where the running thread could have gone on. The
+    /// number of executions grows exponentially with `n`; most mistakes need one or two. Say beside
+    /// the model that it is bounded.
+    ///
+    /// # Panics
+    /// If `n` is above 255, which is loom's limit.
+    pub fn preemption_bound(mut self, n: usize) -> Self {
+        assert!(n <= 255, "loom counts at most 255 preemptions");
+        self.preemption_bound = Some(n);
+        self
+    }
+
+    /// Allows this many scheduling points and loads in one execution; the default is 50,000.
+    ///
+    /// An execution that needs more fails the model: it is likely to spin.
+    pub fn max_branches(mut self, n: usize) -> Self {
+        self.max_branches = n;
+        self
+    }
+
+    /// Asserts that all executions, in all modes together, have exactly these outcomes.
+    ///
+    /// A model that no longer interleaves fails by this. Where the outcomes of an execution are
+    /// [given for its mode](Self::outcomes_in), these count.
+    pub fn outcomes(mut self, outcomes: &[&str]) -> Self {
+        self.outcomes = Some(set(outcomes));
+        self
+    }
+
+    /// Asserts that all executions in `mode` have exactly these outcomes; not with
+    /// [`seeds`](Self::seeds), whose switches reach outcomes of other modes.
+    pub fn outcomes_in(mut self, mode: Mode, outcomes: &[&str]) -> Self {
+        self.outcomes_in.insert(mode, set(outcomes));
+        self
+    }
+
+    /// Asserts that the model fails, in one of its modes, with a message that contains `message`.
+    ///
+    /// For mistakes that are made on purpose: a model proves nothing if it cannot fail.
+    pub fn must_fail(mut self, message: impl Into<String>) -> Self {
+        self.must_fail = Some(message.into());
+        self
+    }
+
+    /// Samples the interleavings instead of exploring all of them, for models that do not finish.
+    ///
+    /// Each seed stands for a pseudo-random choice of atomic operations of this crate, and of
+    /// [`point`](super::point)s, at which the running thread yields; in [`Mode::Rmw`] for the
+    /// `compare_exchange_weak` that fails, too. Around these switches, which do not count as
+    /// preemptions, loom explores executions with at most
+    /// [`preemption_bound`](Self::preemption_bound) preemptions (the default is 1), and stops after
+    /// [`executions_per_seed`](Self::executions_per_seed). The same seed always explores the same
+    /// executions.
+    ///
+    /// A model that passes has been sampled; nothing is proved. Outcomes that are not reached are
+    /// not an error then.
+    pub fn seeds(mut self, seeds: Range<u64>) -> Self {
+        self.seeds = Some(seeds);
+        self
+    }
+
+    /// Stops the exploration of a seed after `n` executions; the default is 1,000.
+    ///
+    /// # Panics
+    /// If `n` is zero.
+    pub fn executions_per_seed(mut self, n: usize) -> Self {
+        assert_ne!(n, 0, "a seed needs at least one execution");
+        self.executions_per_seed = n;
+        self
+    }
+
+    /// Runs only the interleaving that was written to `file` when the model failed, with a log.
+    ///
+    /// The environment variable `RELEASEPOOL_MODEL_REPLAY` does the same without a change of the
+    /// program; then models of another name are skipped. Each atomic operation of this crate is
+    /// printed with its thread and place. loom prints thread switches, or what `LOOM_LOG` asks for,
+    /// and tracks locations as with `LOOM_LOCATION`.
+    pub fn replay(mut self, file: impl Into<PathBuf>) -> Self {
+        self.replay = Some(file.into());
+        self
+    }
+
+    /// Replaces the command that a failure tells to run, but for the name of the file.
+    #[doc(hidden)]
+    pub fn replay_with(mut self, command: impl Into<String>) -> Self {
+        self.replay_with = Some(command.into());
+        self
+    }
+
+    /// Takes back what [`outcomes`](Self::outcomes) said.
+    #[doc(hidden)]
+    pub fn any_outcome(mut self) -> Self {
+        self.outcomes = None;
+        self
+    }
+
+    /// Does not look for the failing interleaving, which takes as long again.
+    #[doc(hidden)]
+    pub fn without_file(mut self) -> Self {
+        self.writes_file = false;
+        self
+    }
+
+    /// Checks the model `f`, which returns its outcome.
+    ///
+    /// Every execution begins with [`begin`](super::begin) and ends with [`end`](super::end). The
+    /// model must be deterministic: what it does may depend only on the order of its threads' steps
+    /// and on what loads return. Models of a process are checked one at a time. Any panic in `f`
+    /// fails the model, even one that `f` would catch.
+    ///
+    /// # Panics
+    /// With the [`Failure`] if the model fails.
+    #[track_caller]
+    pub fn check<F, R>(&self, f: F)
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Into<String>,
+    {
+        match self.run(f) {
+            Ok(report) => println!("{report}"),
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+
+    /// Checks the model as [`check`](Self::check) does, and returns what comes of it.
+    ///
+    /// # Errors
+    /// If the model fails. The threads of the failed execution stay as they are, which leaks their
+    /// memory: loom cannot clean up after a failure.
+    #[track_caller]
+    pub fn run<F, R>(&self, f: F) -> Result<Report, Failure>
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Into<String>,
+    {
+        let at = Location::caller();
+        super::engine::run(self, at, Arc::new(move || f().into()))
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Checks the model `f` in both modes and every interleaving, and asserts that `outcomes` are all
+/// the outcomes that it has.
+///
+/// Short for [`Builder::new`], [`outcomes`](Builder::outcomes) and [`check`](Builder::check).
+///
+/// # Panics
+/// With the [`Failure`] if the model fails.
+#[track_caller]
+pub fn check<F, R>(outcomes: &[&str], f: F)
+where
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Into<String>,
+{
+    Builder::new().outcomes(outcomes).check(f);
+}
+
+/// What a check that passed has done. [`fmt::Display`] gives a line.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// Name of the model.
+    pub name: String,
+    /// Executions in all modes and of all seeds.
+    pub executions: usize,
+    /// Outcomes that were reached.
+    pub outcomes: BTreeSet<String>,
+    /// What the result covers: `every interleaving`, `at most 2 preemptions`, `sampled: ...`.
+    pub extent: String,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            executions,
+            outcomes,
+            extent,
+        } = self;
+        write!(
+            f,
+            "model {name}: {executions} executions, {extent}; outcomes {outcomes:?}"
+        )
+    }
+}
+
+/// How a model failed. [`fmt::Display`] gives the message, and the command that runs the failing
+/// interleaving again.
+#[derive(Clone, Debug)]
+pub struct Failure(pub(super) Box<Details>);
+
+#[derive(Clone, Debug)]
+pub(super) struct Details {
+    pub(super) model: String,
+    pub(super) message: String,
+    pub(super) execution: Option<usize>,
+    pub(super) when: String,
+    pub(super) file: Option<PathBuf>,
+    pub(super) command: Option<String>,
+}
+
+impl Failure {
+    /// Message of the panic or of the check that failed.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Number of the execution that failed, from 1; `None` if no single execution did.
+    pub fn execution(&self) -> Option<usize> {
+        self.0.execution
+    }
+
+    /// File with the failing interleaving, for [`Builder::replay`].
+    pub fn file(&self) -> Option<&Path> {
+        self.0.file.as_deref()
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "model {} failed, {}", self.0.model, self.0.when)?;
+        if let Some(execution) = self.0.execution {
+            write!(f, ", execution {execution}")?;
+        }
+        write!(f, ":\n{}", self.0.message)?;
+        if let Some(command) = &self.0.command {
+            write!(f, "\nto run this interleaving alone:\n  {command}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for Failure {}

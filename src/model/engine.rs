@@ -1,0 +1,309 @@
+//! Checks a model as its [`Builder`] says.
+
+use super::builder::{Builder, Details, Failure, Report};
+use super::replay::{self, Run};
+use super::{Mode, begin, end};
+use crate::sync::explore::{Body, Failed, Plan};
+use crate::sync::{settings, time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::Location;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One execution of a model; returns its outcome.
+pub(super) type Model = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// Modes and seeds are settings of the process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Outcomes, and the number of the first execution that had each.
+type Reached = Arc<Mutex<BTreeMap<String, usize>>>;
+
+pub(super) fn run(builder: &Builder, at: &Location<'_>, model: Model) -> Result<Report, Failure> {
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let name = builder.name.clone().or_else(replay::test_name);
+    let check = Check {
+        builder,
+        name: name.unwrap_or_else(|| at.to_string()),
+        model,
+    };
+    let from_variable = std::env::var_os(replay::VARIABLE).map(PathBuf::from);
+    let result = match (&builder.replay, from_variable) {
+        (Some(file), _) => check.replay(file, false),
+        (None, Some(file)) => check.replay(&file, true),
+        (None, None) => check.all(),
+    };
+    settings::set_seed(None);
+    settings::set_mode(Mode::Plain);
+    time::let_time_pass(false);
+    result
+}
+
+struct Check<'b> {
+    builder: &'b Builder,
+    name: String,
+    model: Model,
+}
+
+impl Check<'_> {
+    fn plan(&self) -> Plan {
+        let builder = self.builder;
+        let (bound, limit) = match builder.seeds {
+            Some(_) => (
+                Some(builder.preemption_bound.unwrap_or(1)),
+                Some(builder.executions_per_seed),
+            ),
+            None => (builder.preemption_bound, None),
+        };
+        Plan {
+            preemption_bound: bound,
+            max_branches: builder.max_branches,
+            limit,
+        }
+    }
+
+    fn extent(&self) -> String {
+        let bounded = |n| format!("at most {n} preemptions");
+        let plan = self.plan();
+        match &self.builder.seeds {
+            Some(seeds) => format!(
+                "sampled: {} seeds, each up to {} executions with {}",
+                seeds.end.saturating_sub(seeds.start),
+                self.builder.executions_per_seed,
+                plan.preemption_bound.map_or_else(String::new, bounded)
+            ),
+            None => plan
+                .preemption_bound
+                .map_or_else(|| "every interleaving".to_owned(), bounded),
+        }
+    }
+
+    fn body(&self, reached: &Reached) -> Body {
+        let model = self.model.clone();
+        let reached = reached.clone();
+        let count = Mutex::new(0);
+        Arc::new(move || {
+            let execution = {
+                let mut count = count.lock().unwrap_or_else(PoisonError::into_inner);
+                *count += 1;
+                *count
+            };
+            begin();
+            let outcome = model();
+            end();
+            let mut reached = reached.lock().unwrap_or_else(PoisonError::into_inner);
+            reached.entry(outcome).or_insert(execution);
+        })
+    }
+
+    fn prepare(&self, run: &Run) {
+        settings::set_mode(run.mode);
+        settings::set_seed(run.seed);
+        time::let_time_pass(self.builder.time_passes);
+    }
+
+    /// The outcomes that executions of `run` may have, if that is known.
+    fn allowed(&self, run: &Run) -> Option<&BTreeSet<String>> {
+        let builder = self.builder;
+        let in_mode = builder.outcomes_in.get(&run.mode);
+        // What loom does not reach in a mode, a seed's switches may.
+        let in_mode = in_mode.filter(|_| run.seed.is_none());
+        in_mode.or(builder.outcomes.as_ref())
+    }
+
+    fn all(&self) -> Result<Report, Failure> {
+        let builder = self.builder;
+        let mut report = Report {
+            name: self.name.clone(),
+            executions: 0,
+            outcomes: BTreeSet::new(),
+            extent: self.extent(),
+        };
+        for &mode in &builder.modes {
+            let seeds: Vec<_> = match builder.seeds.clone() {
+                Some(seeds) => seeds.map(Some).collect(),
+                None => vec![None],
+            };
+            let mut in_mode = BTreeSet::new();
+            for seed in seeds {
+                let run = Run {
+                    name: self.name.clone(),
+                    mode,
+                    seed,
+                };
+                match self.one(&run, &mut in_mode) {
+                    Ok(executions) => report.executions += executions,
+                    Err(failure) => match &builder.must_fail {
+                        Some(text) if failure.0.message.contains(text) => {
+                            report.executions += failure.0.execution.unwrap_or(0);
+                            report.extent = format!("failed as it must, {}", failure.0.when);
+                            return Ok(report);
+                        }
+                        _ => return Err(failure),
+                    },
+                }
+            }
+            if let (Some(wanted), None, None) = (
+                builder.outcomes_in.get(&mode),
+                &builder.seeds,
+                &builder.must_fail,
+            ) {
+                self.compare(&in_mode, wanted, &format!("mode {mode}"))?;
+            }
+            report.outcomes.append(&mut in_mode);
+        }
+        if let Some(text) = &builder.must_fail {
+            return Err(self.failure(
+                "in all modes".to_owned(),
+                format!("it passed, but had to fail with {text:?}"),
+            ));
+        }
+        if let (Some(wanted), None) = (&builder.outcomes, &builder.seeds) {
+            self.compare(&report.outcomes, wanted, "in all modes")?;
+        }
+        Ok(report)
+    }
+
+    /// One mode and seed; returns the number of executions.
+    fn one(&self, run: &Run, outcomes: &mut BTreeSet<String>) -> Result<usize, Failure> {
+        self.prepare(run);
+        let reached = Reached::default();
+        let (result, allowed) = (self.plan().run(self.body(&reached)), self.allowed(run));
+        let executions = match result {
+            Ok(executions) => executions,
+            Err(failed) => return Err(self.failed(run, failed)),
+        };
+        let reached = std::mem::take(&mut *reached.lock().unwrap_or_else(PoisonError::into_inner));
+        let strange = reached
+            .iter()
+            .filter(|(outcome, _)| allowed.is_some_and(|allowed| !allowed.contains(*outcome)))
+            .min_by_key(|(_, first)| **first);
+        if let Some((_, &execution)) = strange {
+            let names: Vec<_> = reached.keys().collect();
+            let message = format!(
+                "an outcome that is not expected; reached: {names:?}, expected: {:?}",
+                allowed.into_iter().flatten().collect::<Vec<_>>()
+            );
+            return Err(self.failed(run, Failed { message, execution }));
+        }
+        outcomes.extend(reached.into_keys());
+        Ok(executions)
+    }
+
+    fn failure(&self, when: String, message: String) -> Failure {
+        Failure(Box::new(Details {
+            model: self.name.clone(),
+            message,
+            execution: None,
+            when,
+            file: None,
+            command: None,
+        }))
+    }
+
+    fn when(run: &Run) -> String {
+        match run.seed {
+            Some(seed) => format!("mode {}, seed {seed}", run.mode),
+            None => format!("mode {}", run.mode),
+        }
+    }
+
+    fn compare(
+        &self,
+        reached: &BTreeSet<String>,
+        wanted: &BTreeSet<String>,
+        when: &str,
+    ) -> Result<(), Failure> {
+        if reached == wanted {
+            return Ok(());
+        }
+        let message = format!(
+            "outcomes that were expected are not reached; reached: {reached:?}, expected: {wanted:?}"
+        );
+        Err(self.failure(when.to_owned(), message))
+    }
+
+    /// Says how `run` failed, and writes the interleaving to a file.
+    fn failed(&self, run: &Run, failed: Failed) -> Failure {
+        let mut failure = self.failure(Self::when(run), explained(failed.message));
+        failure.0.execution = Some(failed.execution);
+        // A failure that is expected is not looked into.
+        if self.builder.must_fail.is_some() || !self.builder.writes_file {
+            return failure;
+        }
+        let file = run.file();
+        // loom would begin with a path that is there.
+        let _ = std::fs::remove_file(&file);
+        self.prepare(run);
+        let body = self.body(&Reached::default());
+        let written = self.plan().write_path(failed.execution, file.clone(), body)
+            && run.complete(&file).is_ok();
+        if written {
+            let with = self.builder.replay_with.as_deref();
+            failure.0.command = Some(replay::command(&file, with));
+            failure.0.file = Some(file);
+        } else {
+            failure.0.message += "\n(a second run did not get here: the model depends on more than its interleaving)";
+        }
+        failure
+    }
+
+    /// Runs the interleaving in `file`.
+    fn replay(&self, file: &Path, skip_others: bool) -> Result<Report, Failure> {
+        let complain = |message| self.failure("replay".to_owned(), message);
+        let (run, path) = Run::read(file).map_err(complain)?;
+        let mut report = Report {
+            name: self.name.clone(),
+            executions: 0,
+            outcomes: BTreeSet::new(),
+            extent: format!("skipped: another model, {}, is replayed", run.name),
+        };
+        if skip_others && run.name != self.name {
+            return Ok(report);
+        }
+        // loom writes to the file that it reads.
+        let copy = file.with_extension("replay");
+        std::fs::write(&copy, path).map_err(|e| complain(e.to_string()))?;
+        self.prepare(&run);
+        settings::set_logging(true);
+        let reached = Reached::default();
+        let result = self.plan().replay(&copy, self.body(&reached));
+        settings::set_logging(false);
+        let _ = std::fs::remove_file(&copy);
+        let reached = std::mem::take(&mut *reached.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut failure = match result {
+            Ok(executions) => {
+                report.executions = executions;
+                report.extent = format!("replay of {}", file.display());
+                report.outcomes = reached.into_keys().collect();
+                let allowed = self.allowed(&run);
+                if allowed.is_none_or(|allowed| report.outcomes.is_subset(allowed)) {
+                    return Ok(report);
+                }
+                self.failure(
+                    Self::when(&run),
+                    format!("an outcome that is not expected: {:?}", report.outcomes),
+                )
+            }
+            Err(failed) => {
+                let mut failure = self.failure(Self::when(&run), explained(failed.message));
+                failure.0.execution = Some(failed.execution);
+                failure
+            }
+        };
+        failure.0.when = format!("replay of {}, {}", file.display(), failure.0.when);
+        Err(failure)
+    }
+}
+
+/// Adds to messages of loom what they are likely to mean here.
+fn explained(message: String) -> String {
+    let more = if message.starts_with("Allocation leaked") {
+        "memory of this crate is left, but no counted object: a closure or release was sent to a thread that did not end with `model::thread_exit`, or a weak reference was forgotten"
+    } else if message.starts_with("deadlock") {
+        "every thread waits for another: a wake-up was lost, or is missing"
+    } else {
+        return message;
+    };
+    format!("{message}\n({more})")
+}

@@ -1,0 +1,65 @@
+//! Threads of a model.
+
+use crate::sync::thread::JoinHandle as Inner;
+use std::fmt;
+
+/// Starts a thread of a model.
+///
+/// The thread ends with [`thread_exit`], so that what it leaves in its root pool and inbox is
+/// released before [`JoinHandle::join`] returns, as it is for a thread of the operating system.
+/// loom allows five threads in a model, including the main thread.
+///
+/// # Panics
+/// Outside a model.
+#[track_caller]
+pub fn spawn<F, R>(f: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    JoinHandle(crate::sync::thread::spawn_in_model(move || {
+        let result = f();
+        thread_exit();
+        result
+    }))
+}
+
+/// Waits for a thread that [`spawn`] started.
+pub struct JoinHandle<R>(Inner<R>);
+
+impl<R> JoinHandle<R> {
+    /// Waits until the thread has ended, and returns its result.
+    ///
+    /// A panic in any thread fails the model, so there is no error to return.
+    #[track_caller]
+    pub fn join(self) -> R {
+        match self.0.join() {
+            Ok(result) => result,
+            Err(payload) => std::panic::resume_unwind(payload),
+        }
+    }
+}
+
+impl<R> fmt::Debug for JoinHandle<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
+    }
+}
+
+/// Ends the calling thread's use of the crate, as the end of a thread of the operating system does.
+///
+/// Drains the thread's root and token pools, closes its inbox and hands over what is left. loom
+/// runs the destructors of thread-locals only after `join` has returned, so a thread of a model
+/// must call this at its end. [`spawn`] and [`end`](super::end) do.
+pub fn thread_exit() {
+    crate::thread::exit::thread_exit();
+}
+
+/// Marks a place at which a [seed](super::Builder::seeds) may switch threads.
+///
+/// Every atomic operation of this crate is such a place. Call this before atomic operations of your
+/// own if you check a model with seeds. Without seeds it does nothing.
+#[track_caller]
+pub fn point() {
+    crate::sync::settings::user_point(std::panic::Location::caller());
+}

@@ -1,0 +1,227 @@
+//! loom's exploration of a model, on a thread of its own.
+//!
+//! loom cannot clean up after a failure: the threads of the model are coroutines, and unwinding
+//! them touches loom from outside a model, which aborts the process. So a panic on an exploring
+//! thread is reported from the panic hook, and the thread then parks for ever, at the next place
+//! where it can: in the operation that has panicked, in the next operation that a destructor makes,
+//! or where the coroutine began. Not in the hook itself, which holds a lock of std. So the failure
+//! is an ordinary value to the caller.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Once};
+use std::time::Duration;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// One execution of a model.
+pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
+
+/// What to explore.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) preemption_bound: Option<usize>,
+    pub(crate) max_branches: usize,
+    /// Number of executions after which to stop.
+    pub(crate) limit: Option<usize>,
+}
+
+/// The execution, from 1, in which a thread panicked.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) message: String,
+    pub(crate) execution: usize,
+}
+
+enum Event {
+    Done,
+    Failed(String),
+    /// The execution whose path was asked for is about to run.
+    Reached,
+}
+
+std::thread_local! {
+    /// Where an exploring thread reports its panic.
+    static EXPLORING: RefCell<Option<Sender<Event>>> = const { RefCell::new(None) };
+    /// Whether the exploring thread is to do nothing more.
+    static STOPPED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sends `event` if the calling thread explores a model.
+fn stop_with(event: impl FnOnce() -> Event) {
+    if let Ok(Some(sender)) = EXPLORING.try_with(|e| e.try_borrow_mut().ok()?.take()) {
+        STOPPED.set(true);
+        // The caller may have stopped listening.
+        let _ = sender.send(event());
+    }
+}
+
+/// Parks the calling thread for ever if it explores a model that has failed.
+pub(crate) fn halt() {
+    while STOPPED.get() {
+        std::thread::park();
+    }
+}
+
+/// Parks for ever when a panic of loom unwinds through an operation.
+pub(super) struct Halt;
+
+impl Drop for Halt {
+    fn drop(&mut self) {
+        halt();
+    }
+}
+
+/// Reports a failure that would end the process; returns outside a model.
+pub(crate) fn fail(message: &str) {
+    stop_with(|| Event::Failed(message.to_owned()));
+    halt();
+}
+
+/// Runs what a thread of a model does; parks for ever if that panics.
+pub(super) fn coroutine<R>(f: impl FnOnce() -> R) -> R {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(result) => result,
+        Err(payload) => {
+            halt();
+            // Somebody else runs this model.
+            std::panic::resume_unwind(payload)
+        }
+    }
+}
+
+fn install_hook() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            before(info);
+            stop_with(|| {
+                let payload = info.payload();
+                let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
+                let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+                let text = text.unwrap_or_else(|| "a panic without a text".to_owned());
+                let at = info.location().map(|at| format!("\n  at {at}"));
+                Event::Failed(text.trim().to_owned() + &at.unwrap_or_default())
+            });
+        }));
+    });
+}
+
+struct Exploration {
+    events: Receiver<Event>,
+    executions: Arc<AtomicUsize>,
+}
+
+/// Starts an exploration; it parks before execution `stop_at`.
+fn start(builder: loom::model::Builder, logs: bool, stop_at: usize, body: Body) -> Exploration {
+    install_hook();
+    let (sender, events) = channel();
+    let executions = Arc::new(AtomicUsize::new(0));
+    let count = executions.clone();
+    let name = std::thread::current().name().map(str::to_owned);
+    let explore = move || {
+        let _logs = logs.then(|| {
+            let default = EnvFilter::new("loom=info");
+            let filter = EnvFilter::try_from_env("LOOM_LOG").unwrap_or(default);
+            let subscriber = tracing_subscriber::fmt().with_env_filter(filter);
+            let subscriber = subscriber
+                .with_test_writer()
+                .without_time()
+                .with_ansi(false);
+            subscriber.finish().set_default()
+        });
+        EXPLORING.set(Some(sender));
+        builder.check(move || {
+            if count.fetch_add(1, Ordering::Relaxed) + 1 == stop_at {
+                stop_with(|| Event::Reached);
+                halt();
+            }
+            coroutine(|| body());
+        });
+        stop_with(|| Event::Done);
+    };
+    std::thread::Builder::new()
+        .name(name.unwrap_or_else(|| "model".to_owned()))
+        .spawn(explore)
+        .expect("a thread can be started");
+    Exploration { events, executions }
+}
+
+impl Plan {
+    fn builder(&self) -> loom::model::Builder {
+        // These read variables that make loom stop early and pass.
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = self.preemption_bound;
+        builder.max_branches = self.max_branches;
+        builder.max_duration = None;
+        builder.checkpoint_file = None;
+        // loom looks at this limit only where it would write a checkpoint.
+        builder.max_permutations = self.limit.map(|limit| limit + 1);
+        builder.checkpoint_interval = if self.limit.is_some() { 1 } else { usize::MAX };
+        builder
+    }
+
+    /// Runs the executions of `body`; returns how many there were.
+    pub(crate) fn run(&self, body: Body) -> Result<usize, Failed> {
+        let logs = std::env::var_os("LOOM_LOG").is_some();
+        start(self.builder(), logs, usize::MAX, body).finish()
+    }
+
+    /// Runs the one execution whose path is in `file`, with logs.
+    pub(crate) fn replay(&self, file: &Path, body: Body) -> Result<usize, Failed> {
+        let mut builder = Self {
+            limit: Some(1),
+            ..self.clone()
+        }
+        .builder();
+        builder.checkpoint_file = Some(file.to_owned());
+        builder.location = true;
+        builder.log = true;
+        start(builder, true, usize::MAX, body).finish()
+    }
+
+    /// Writes the path of execution `n` to `file`: runs all executions before it again, on another
+    /// thread. Returns whether that worked. It does not if the model depends on anything but its
+    /// interleaving.
+    pub(crate) fn write_path(&self, n: usize, file: PathBuf, body: Body) -> bool {
+        // A model that waits for a lock that the failed execution holds.
+        const STUCK: Duration = Duration::from_secs(10);
+        let mut builder = self.builder();
+        builder.max_permutations = None;
+        builder.checkpoint_file = Some(file);
+        // Written before execution `n` and no other.
+        builder.checkpoint_interval = n;
+        let exploration = start(builder, false, n, body);
+        let mut before = 0;
+        loop {
+            match exploration.events.recv_timeout(STUCK) {
+                Ok(event) => return matches!(event, Event::Reached),
+                Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = exploration.executions.load(Ordering::Relaxed);
+                    if now == before {
+                        return false;
+                    }
+                    before = now;
+                }
+            }
+        }
+    }
+}
+
+impl Exploration {
+    fn finish(self) -> Result<usize, Failed> {
+        let event = self.events.recv();
+        let execution = self.executions.load(Ordering::Relaxed);
+        let message = match event {
+            Ok(Event::Done) => return Ok(execution),
+            Ok(Event::Failed(message)) => message,
+            Ok(Event::Reached) | Err(_) => "the exploring thread ended early".to_owned(),
+        };
+        Err(Failed { message, execution })
+    }
+}

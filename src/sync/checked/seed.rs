@@ -1,0 +1,60 @@
+//! Thread switches at pseudo-random operations.
+//!
+//! loom explores exhaustively, depth first, so a model that does not finish never sees executions
+//! that differ early. With a seed, threads yield before operations that depend on the seed and on
+//! how many operations came before in the execution. That is a function of the path, so loom's
+//! replay of a path is not disturbed. A yield is a switch that loom does not count as a preemption,
+//! and it removes executions rather than adding any, so a failure that is found is a real one.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+static SEEDED: AtomicBool = AtomicBool::new(false);
+static SEED: AtomicU64 = AtomicU64::new(0);
+/// Operations so far in this execution.
+static OPERATIONS: AtomicU64 = AtomicU64::new(0);
+
+/// Weak exchanges among which the seed chooses the one that fails.
+const EXCHANGES: u64 = 4;
+
+/// Sets the seed from now on; `None` for no switches.
+pub(crate) fn set_seed(seed: Option<u64>) {
+    SEEDED.store(seed.is_some(), Ordering::Relaxed);
+    SEED.store(seed.unwrap_or(0), Ordering::Relaxed);
+}
+
+/// Starts an execution; returns how many weak exchanges succeed before one fails.
+pub(super) fn begin() -> u64 {
+    OPERATIONS.store(0, Ordering::Relaxed);
+    if SEEDED.load(Ordering::Relaxed) {
+        random(u64::MAX) % EXCHANGES
+    } else {
+        0
+    }
+}
+
+/// The number at `n` in the seed's sequence (SplitMix64).
+fn random(n: u64) -> u64 {
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+    let seed = SEED.load(Ordering::Relaxed);
+    mix(mix(seed.wrapping_add(1)).wrapping_add(n.wrapping_mul(STEP)))
+}
+
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// A place at which the seed may switch threads.
+pub(crate) fn point() {
+    if !SEEDED.load(Ordering::Relaxed) {
+        return;
+    }
+    let n = OPERATIONS.load(Ordering::Relaxed);
+    OPERATIONS.store(n + 1, Ordering::Relaxed);
+    // One operation in 2, 4, 8 or 16: mistakes need few switches or many.
+    let rarity = 1 << (1 + SEED.load(Ordering::Relaxed) % 4);
+    if random(n) % rarity == 0 {
+        loom::thread::yield_now();
+    }
+}

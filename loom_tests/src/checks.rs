@@ -6,6 +6,7 @@
 //! * the others: models, by what they are about
 
 mod canary;
+mod caps;
 mod count;
 mod drain;
 mod exit;
@@ -43,6 +44,7 @@ fn all() -> Vec<&'static Model> {
         slot::MODELS,
         handoff::MODELS,
         memory::MODELS,
+        caps::MODELS,
     ]
     .into_iter()
     .flatten()

@@ -35,7 +35,9 @@ pub const MODELS: &[Model] = &[
         "shutdown of a manager while a thread that does not use it exits: it sees what that did",
         &["gone", "still there"],
         shutdown_exit,
-    ),
+    )
+    // The whole of an exit. Unbounded: 61,464 executions.
+    .bounded(4),
     Model::new(
         "shutdown_exit_post",
         "shutdown while a thread exits that has not run a closure: it runs it, or says that it waits",

@@ -4,6 +4,7 @@
 //! * [`allocator`]: what its heaps have in common
 //! * [`mine`]: the heaps of a thread; [`outgoing`]: what it frees of others'
 //! * [`heap`]: one thread's blocks; [`returns`]: how those come home that others free
+//! * [`figures`]: what others may know of a heap
 //! * [`chunk`]: where blocks are cut from; [`class`]: how large they are
 //! * [`checks`]: how misuse is found
 //! * [`stack`]: `StackAllocator`, memory that is given back in the reverse order
@@ -25,6 +26,7 @@ pub(crate) mod class;
 pub(crate) mod error;
 #[cfg(feature = "allocator-api2")]
 mod exposed;
+pub(crate) mod figures;
 pub(crate) mod heap;
 pub(crate) mod mine;
 pub(crate) mod outgoing;

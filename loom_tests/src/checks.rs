@@ -6,6 +6,7 @@
 //! * the others: models, by what they are about
 
 mod canary;
+mod caps;
 mod count;
 mod cyclic;
 mod drain;
@@ -57,6 +58,7 @@ fn all() -> Vec<&'static Model> {
         orphans::MODELS,
         memory::MODELS,
         heaps::MODELS,
+        caps::MODELS,
     ]
     .into_iter()
     .flatten()

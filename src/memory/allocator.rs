@@ -155,7 +155,7 @@ impl Inner {
                 // SAFETY: adopted.
                 unsafe { Heap::give_up(at) };
             } else {
-                heap.ask_to_trim();
+                heap.figures.ask_to_trim();
             }
         }
         chunks * CHUNK

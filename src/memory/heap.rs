@@ -15,6 +15,7 @@ use super::checks;
 use super::chunk::{Block, ChunkPtr, Chunks, Putting, State, next};
 use super::class::SIZES;
 use super::error::AllocError;
+use super::figures::Figures;
 use super::returns::{Pending, Returns};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::cell::Cell;
@@ -159,47 +160,6 @@ impl<'h> TakingBack<'h> {
             self.heap
                 .count_back(self.class, self.n, self.n * self.waste)
         };
-    }
-}
-
-/// Written by the owner, but where it says so; read by all.
-#[derive(Debug)]
-pub(crate) struct Figures {
-    pub(crate) chunks: AtomicU64,
-    pub(crate) unused: Counter,
-    /// Bytes by which blocks that were handed out are larger than what was asked for.
-    pub(crate) waste: Counter,
-    /// The same of blocks that the owner took back.
-    pub(crate) waste_back: Counter,
-    /// The same of blocks that others sent home; and, modulo 2^64, by how much less it is since
-    /// blocks were resized in place. Shared.
-    pub(crate) waste_sent: Counter,
-    /// Freed by other threads.
-    pub(crate) remote: Counter,
-    /// On the way home. Shared.
-    pub(crate) inbox: Counter,
-    /// Not 0: the owner is to give back what it does not need. Shared.
-    trim_asked: AtomicU64,
-}
-
-impl Figures {
-    fn new() -> Self {
-        Self {
-            chunks: AtomicU64::new(0),
-            unused: Counter::new(),
-            waste: Counter::new(),
-            waste_back: Counter::new(),
-            waste_sent: Counter::new(),
-            remote: Counter::new(),
-            inbox: Counter::new(),
-            trim_asked: AtomicU64::new(0),
-        }
-    }
-
-    /// Chunks of the heap: for its owner, or for people.
-    pub(super) fn chunks(&self) -> u64 {
-        // Relaxed: the owner's own; the next owner sees it as it sees all of the heap.
-        self.chunks.load(Ordering::Relaxed)
     }
 }
 
@@ -411,7 +371,7 @@ impl Heap {
         if self.has_mail() {
             self.sort(SORTED);
         }
-        if self.is_asked_to_trim() {
+        if self.figures.is_asked_to_trim() {
             self.trim();
         }
         let bin = &self.bins[class];
@@ -457,29 +417,12 @@ impl Heap {
                 let at = NonNull::new(self.at.get()).expect("set by `make`");
                 let new = || ChunkPtr::new(at);
                 let chunk = self.allocator.admit(class, new)?;
-                self.set_chunks(self.figures.chunks() + 1);
+                self.figures.set_chunks(self.figures.chunks() + 1);
                 chunk
             }
         };
         chunk.assign(class);
         Ok(chunk)
-    }
-
-    /// For the owner.
-    fn set_chunks(&self, n: u64) {
-        // Relaxed: as in `Figures::chunks`.
-        self.figures.chunks.store(n, Ordering::Relaxed);
-    }
-
-    /// Has the owner give back what it does not need, whenever it sees this.
-    pub(crate) fn ask_to_trim(&self) {
-        // Relaxed: it says nothing of any memory.
-        self.figures.trim_asked.store(1, Ordering::Relaxed);
-    }
-
-    fn is_asked_to_trim(&self) -> bool {
-        // Relaxed: as in `ask_to_trim`.
-        self.figures.trim_asked.load(Ordering::Relaxed) != 0
     }
 
     pub(crate) fn has_mail(&self) -> bool {
@@ -531,7 +474,7 @@ impl Heap {
             unsafe { chunk.delete() };
             self.allocator.gave_back();
         }
-        self.set_chunks(self.figures.chunks() - n as u64);
+        self.figures.set_chunks(self.figures.chunks() - n as u64);
         self.figures.unused.set(self.unused.len() as u64);
         self.least_unused
             .set(self.least_unused.get().min(self.unused.len()));
@@ -540,8 +483,7 @@ impl Heap {
 
     /// For the owner: gives back all that is not needed just now. How many chunks.
     pub(crate) fn trim(&self) -> usize {
-        // Relaxed: as in `ask_to_trim`.
-        self.figures.trim_asked.store(0, Ordering::Relaxed);
+        self.figures.trims();
         self.sort(usize::MAX);
         self.empty_bins();
         self.give_back(usize::MAX, 0)
@@ -553,7 +495,7 @@ impl Heap {
         if self.has_mail() {
             self.sort(SORTED);
         }
-        if self.is_asked_to_trim() {
+        if self.figures.is_asked_to_trim() {
             self.trim();
         }
         let window = self.window.get() + 1;
@@ -610,8 +552,7 @@ impl Heap {
 impl Drop for Heap {
     fn drop(&mut self) {
         self.owner.freed();
-        self.figures.chunks.freed();
-        self.figures.trim_asked.freed();
+        self.figures.freed();
         self.witness.write();
         self.made.write();
     }

@@ -6,6 +6,7 @@ use loom::sync::{Arc, Condvar, Mutex};
 use releasepool::model::now;
 use releasepool::{AutoreleasePool, FrameConfig, FrameLoop, PoolManager, Ref, autorelease};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(3_600);
@@ -34,7 +35,17 @@ pub const MODELS: &[Model] = &[
         "shutdown of a manager while a thread that does not use it exits: it sees what that did",
         &["gone", "still there"],
         shutdown_exit,
-    ),
+    )
+    // The whole of an exit. Unbounded: 61,464 executions.
+    .bounded(4),
+    Model::new(
+        "shutdown_exit_post",
+        "shutdown while a thread exits that has not run a closure: it runs it, or says that it waits",
+        &["run", "still there"],
+        shutdown_exit_post,
+    )
+    // The whole of an exit, and the calling thread enters the registry.
+    .bounded(3),
     Model::new(
         "shutdown_limit",
         "shutdown gives up at its limit while another thread keeps a pool open",
@@ -59,6 +70,12 @@ pub const MODELS: &[Model] = &[
         delayed_due,
     )
     .timed(),
+    Model::new(
+        "posts_left_in_destructor",
+        "a post to a loop that is dropped inside a destructor: accepted, it runs at the thread's end",
+        &["ran", "given back"],
+        posts_left,
+    ),
     Model::new(
         "call_left_in_destructor",
         "a call to a loop that is dropped inside a destructor, and leaves it to the thread",
@@ -137,6 +154,24 @@ fn shutdown_exit() -> String {
     let done = waiter.join().unwrap();
     take_deaths();
     if done { "gone" } else { "still there" }.to_owned()
+}
+
+fn shutdown_exit_post() -> String {
+    let seen = Seen::new();
+    let watched = Watched(seen.clone());
+    let this = PoolManager::global().current_thread().unwrap();
+    this.post(move || drop(watched)).unwrap();
+    let waiter = spawn(move || {
+        let done = PoolManager::new().shutdown(Duration::ZERO).is_ok();
+        if done {
+            assert!(seen.get(), "done too early");
+        }
+        done
+    });
+    releasepool::model::thread_exit();
+    let done = waiter.join().unwrap();
+    assert!(PoolManager::global().quiesce(Duration::ZERO));
+    if done { "run" } else { "still there" }.to_owned()
 }
 
 fn shutdown_limit() -> String {
@@ -220,6 +255,19 @@ impl Drop for Owner {
     fn drop(&mut self) {
         drop(self.0.take());
     }
+}
+
+fn posts_left() -> String {
+    static RAN: AtomicBool = AtomicBool::new(false);
+    RAN.store(false, Ordering::Relaxed);
+    let frames = FrameLoop::new(FrameConfig::new().unlimited());
+    let proxy = frames.proxy();
+    let poster = spawn(move || proxy.post(|| RAN.store(true, Ordering::Relaxed)).is_ok());
+    drop(Ref::new(Owner(Some(frames))));
+    releasepool::model::thread_exit();
+    let ran = RAN.load(Ordering::Relaxed);
+    assert_eq!(ran, poster.join().unwrap());
+    if ran { "ran" } else { "given back" }.to_owned()
 }
 
 fn call_left() -> String {

@@ -1,0 +1,130 @@
+//! What is decided by counts: caps of memory, and who gives back what is not needed.
+
+use super::model::Model;
+use super::probe::spawn;
+use releasepool::BlockAllocator;
+use std::alloc::Layout;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "caps_hard",
+        "two threads allocate under a hard cap of one chunk: there is never a second one",
+        &["both from one chunk", "one refused"],
+        hard,
+    )
+    .plain(&["one refused"]),
+    Model::new(
+        "caps_soft",
+        "two threads go beyond a soft cap: one of them is told, and again after there was less",
+        &["told once, then again"],
+        soft,
+    )
+    // Two heaps are made, and one is given up. Unbounded: 295,402 executions.
+    .bounded(2),
+    Model::new(
+        "caps_trim",
+        "a thread asks another one to trim, which does so when it next needs a chunk",
+        &["trimmed", "not asked yet"],
+        trim,
+    ),
+];
+
+const LAYOUT: Layout = Layout::new::<[u64; 4]>();
+/// Of another class.
+const LARGER: Layout = Layout::new::<[u64; 8]>();
+
+/// One that its thread leaves to another.
+struct Block(NonNull<u8>);
+
+// SAFETY: nobody else has it.
+unsafe impl Send for Block {}
+
+fn free(blocks: &BlockAllocator, block: Block, layout: Layout) {
+    // SAFETY: allocated with this layout, and used no more.
+    unsafe { blocks.dealloc(block.0, layout) };
+}
+
+fn alloc(blocks: &BlockAllocator, layout: Layout) -> Option<Block> {
+    blocks.alloc(layout).ok().map(Block)
+}
+
+/// The size of a chunk.
+fn chunk() -> u64 {
+    let blocks = BlockAllocator::new();
+    let block = alloc(&blocks, LAYOUT).unwrap();
+    let chunk = blocks.stats().chunk_bytes;
+    free(&blocks, block, LAYOUT);
+    chunk
+}
+
+fn hard() -> String {
+    let cap = chunk();
+    let blocks = BlockAllocator::builder().hard_cap(cap as usize).build();
+    let other = {
+        let blocks = blocks.clone();
+        spawn(move || alloc(&blocks, LAYOUT))
+    };
+    let mine = alloc(&blocks, LAYOUT);
+    let theirs = other.join().unwrap();
+    assert_eq!(blocks.stats().peak_chunk_bytes, cap);
+    let both = [mine, theirs].into_iter().flatten();
+    let n = both.map(|block| free(&blocks, block, LAYOUT)).count();
+    match n {
+        2 => "both from one chunk",
+        1 => "one refused",
+        n => panic!("{n} allocated"),
+    }
+    .to_owned()
+}
+
+fn soft() -> String {
+    let told = Arc::new(AtomicUsize::new(0));
+    let count = told.clone();
+    let told = || told.load(Ordering::Relaxed);
+    let blocks = BlockAllocator::builder()
+        .soft_cap(0, move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+        })
+        .build();
+    let other = {
+        let blocks = blocks.clone();
+        spawn(move || alloc(&blocks, LAYOUT).unwrap())
+    };
+    let mine = alloc(&blocks, LAYOUT).unwrap();
+    let theirs = other.join().unwrap();
+    assert_eq!(told(), 1);
+    free(&blocks, mine, LAYOUT);
+    free(&blocks, theirs, LAYOUT);
+    blocks.trim();
+    assert_eq!(blocks.stats().chunk_bytes, 0);
+    let block = alloc(&blocks, LAYOUT).unwrap();
+    assert_eq!(told(), 2);
+    free(&blocks, block, LAYOUT);
+    "told once, then again".to_owned()
+}
+
+fn trim() -> String {
+    let chunk = chunk();
+    let blocks = BlockAllocator::new();
+    // One more than a chunk of these builds has.
+    let held = [(); 4].map(|()| alloc(&blocks, LAYOUT).unwrap());
+    held.into_iter()
+        .for_each(|block| free(&blocks, block, LAYOUT));
+    let other = {
+        let blocks = blocks.clone();
+        spawn(move || _ = blocks.trim())
+    };
+    let block = alloc(&blocks, LARGER).unwrap();
+    let chunks = blocks.stats().chunk_bytes / chunk;
+    other.join().unwrap();
+    free(&blocks, block, LARGER);
+    match chunks {
+        1 => "trimmed",
+        2 => "not asked yet",
+        n => panic!("{n} chunks"),
+    }
+    .to_owned()
+}

@@ -77,20 +77,9 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// What is to be read first: what others destroyed must not look as if it had never been made.
-    fn first(tally: &Tally) -> Self {
-        Self {
-            destroyed: tally.destroyed.get(),
-            ..Self::default()
-        }
-    }
-
-    /// Reads the rest, with `waiting` entries in the root pool.
-    fn complete(&mut self, tally: &Tally, stats: Option<&StackStats>, waiting: usize) {
-        let (opened, released) = stats.map_or((0, 0), StackStats::done);
-        self.pools_pushed = opened;
-        self.released = released;
-        self.autoreleased = released + waiting as u64;
+    /// Reads what concerns objects; `destroyed` has been read for all threads before: what others
+    /// destroyed must not look as if it had never been made.
+    fn read_objects(&mut self, tally: &Tally) {
         self.created = tally.created.get();
         self.handed_over = tally.handed_over.get();
     }
@@ -133,16 +122,28 @@ impl PoolManager {
         let ended = &self.namespace().departed;
         let mut departed;
         {
+            // No operation that models see may be made while this is held.
             let _moving = figures_stay();
             for (thread, record) in threads.iter_mut().zip(records) {
-                thread.totals = Totals::first(&record.tally);
+                thread.totals.destroyed = record.tally.destroyed.get();
             }
-            departed = Totals::first(&DEPARTED);
+            departed = Totals {
+                pools_pushed: ended.opened.get(),
+                released: ended.released.get(),
+                autoreleased: ended.released.get(),
+                destroyed: DEPARTED.destroyed.get(),
+                ..Totals::default()
+            };
             for ((thread, record), stats) in threads.iter_mut().zip(records).zip(&stats) {
-                let (totals, waiting) = (&mut thread.totals, thread.root_entries);
-                totals.complete(&record.tally, stats.as_deref(), waiting);
+                let totals = &mut thread.totals;
+                match stats {
+                    Some(stats) if !stats.has_departed() => totals.released = stats.released.get(),
+                    _ => totals.pools_pushed = 0,
+                }
+                totals.autoreleased = totals.released + thread.root_entries as u64;
+                totals.read_objects(&record.tally);
             }
-            departed.complete(&DEPARTED, Some(ended), 0);
+            departed.read_objects(&DEPARTED);
         }
         Snapshot {
             threads,
@@ -173,7 +174,10 @@ impl PoolManager {
             root_entries: figure(StackStats::root_entries),
             backlog,
             inbox: inbox as usize,
-            totals: Totals::default(),
+            totals: Totals {
+                pools_pushed: figure(StackStats::opened) as u64,
+                ..Totals::default()
+            },
         };
         (held, stats)
     }

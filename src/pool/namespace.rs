@@ -115,7 +115,7 @@ pub(crate) struct Namespace {
     /// The threads that use this manager.
     pub(crate) threads: Map<ThreadKey, Arc<StackStats>>,
     /// What threads that have ended did.
-    pub(crate) departed: StackStats,
+    pub(crate) departed: Departed,
     /// Woken when a thread has done what `shutdown` asked for.
     pub(crate) changed: Sleeper,
 }
@@ -248,22 +248,28 @@ impl StackStats {
         self.asked.swap(0, Ordering::Relaxed) != 0
     }
 
+    /// Returns whether what the thread did counts as that of ended threads. To be called while
+    /// [figures stay](figures_stay).
+    pub(crate) fn has_departed(&self) -> bool {
+        self.departed.get() != 0
+    }
+}
+
+/// What threads that have ended did with the pools of one manager.
+#[derive(Debug, Default)]
+pub(crate) struct Departed {
+    pub(crate) opened: Counter,
+    pub(crate) released: Counter,
+}
+
+impl Departed {
     /// Adds what a thread did that has ended, which does not count for the thread any more.
-    pub(crate) fn add_departed(&self, thread: &Self) {
+    pub(crate) fn add(&self, thread: &StackStats) {
+        let opened = thread.opened();
         let _moving = figures_stay();
-        // Relaxed: figures for people.
-        self.opened.fetch_add(thread.opened(), Ordering::Relaxed);
+        self.opened.add_shared(opened);
         self.released.add_shared(thread.released.get());
         thread.departed.set(1);
-    }
-
-    /// Pools opened and entries released, unless they count as those of ended threads. To be
-    /// called while [figures stay](figures_stay).
-    pub(crate) fn done(&self) -> (u64, u64) {
-        match self.departed.get() {
-            0 => (self.opened(), self.released.get()),
-            _ => (0, 0),
-        }
     }
 }
 
@@ -281,7 +287,7 @@ impl Namespace {
             memory: settings.memory,
             abandoned: AtomicU64::new(0),
             threads: Map::new(),
-            departed: StackStats::new(),
+            departed: Departed::default(),
             changed: Sleeper::default(),
         }
     }

@@ -63,7 +63,7 @@ impl Stack {
     /// The statistics move to the manager when the thread leaves.
     pub(crate) fn retire(&self, key: ThreadKey) {
         self.strays.tell_all(self.namespace.id);
-        self.namespace.departed.add_departed(&self.stats);
+        self.namespace.departed.add(&self.stats);
         self.namespace.threads.remove(&key);
         // Whoever waits for what is here has asked.
         if self.stats.was_asked() {

@@ -41,7 +41,8 @@ pub struct ThreadSnapshot {
     pub key: ThreadKey,
     /// The thread's name.
     pub name: Option<String>,
-    /// Pools of this manager that are open, forgotten ones with them.
+    /// Pools of this manager that are open, forgotten ones with them. While another thread opens
+    /// and closes some, a snapshot may count too many of its pools, never too few.
     pub open_pools: usize,
     /// Entries that wait in this manager's root pool.
     pub root_entries: usize,

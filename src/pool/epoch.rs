@@ -17,9 +17,8 @@ use super::local::{self, Local};
 use super::mail;
 use crate::event::{Event, EventKind};
 use crate::object::header::Thin;
-use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::{const_fn, elapsed, lazy};
+use crate::sync::{Counter, const_fn, elapsed, lazy};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{self, current_label};
@@ -48,16 +47,16 @@ const SPARE: usize = 8;
 pub(crate) struct Shared {
     collector: Collector,
     /// When to look again what holds the epoch; milliseconds.
-    next_look: AtomicU64,
+    next_look: Counter,
     /// When the last attempt was made to advance; milliseconds.
-    advanced: AtomicU64,
+    advanced: Counter,
 }
 
 lazy! {
     static SHARED: Shared = Shared {
         collector: Collector::new(),
-        next_look: AtomicU64::new(0),
-        advanced: AtomicU64::new(0),
+        next_look: Counter::new(),
+        advanced: Counter::new(),
     };
 }
 
@@ -299,9 +298,7 @@ pub(crate) unsafe fn retire(thin: Thin) {
     let release = unsafe { mail::orphaned_release(thin) };
     let waiting = ORPHANS.retire(release);
     // A thread that stores now and then is to find the pool that holds the epoch, too.
-    // Relaxed: when to do what may be done at any time.
-    let advanced = || SHARED.advanced.load(Ordering::Relaxed);
-    let rarely = || elapsed().as_millis() as u64 >= advanced() + RARELY;
+    let rarely = || elapsed().as_millis() as u64 >= SHARED.advanced.get() + RARELY;
     if waiting % EVERY == 0 || waiting.is_power_of_two() && rarely() {
         advance();
     }
@@ -322,11 +319,9 @@ pub(crate) fn advance() {
     });
     let now = elapsed();
     let at = now.as_millis() as u64;
-    // Relaxed: as in `retire`.
-    SHARED.advanced.store(at, Ordering::Relaxed);
-    if at >= SHARED.next_look.load(Ordering::Relaxed) {
-        let next = (now + LONG / 4).as_millis() as u64;
-        SHARED.next_look.store(next, Ordering::Relaxed);
+    SHARED.advanced.set(at);
+    if at >= SHARED.next_look.get() {
+        SHARED.next_look.set((now + LONG / 4).as_millis() as u64);
         look(now);
     }
 }

@@ -1,14 +1,12 @@
 //! How long something has gone on, where whoever begins it must not read a clock.
 
-use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::const_fn;
+use crate::sync::Counter;
 use std::time::Duration;
 
 /// Whether something goes on, and since when others have seen that it does. Begun and ended by
-/// one thread at a time, looked at by any. Orders nothing: all accesses are relaxed, as who looks
-/// reads nothing else by what it sees.
+/// one thread at a time, looked at by any.
 #[derive(Debug)]
-pub(crate) struct Sighting(AtomicU64);
+pub(crate) struct Sighting(Counter);
 
 const NONE: u64 = 0;
 const UNSEEN: u64 = 1;
@@ -17,48 +15,41 @@ const UNSEEN: u64 = 1;
 const TOLD: u64 = 1 << 63;
 
 impl Sighting {
-    const_fn! {
-        pub(crate) fn new() -> Self {
-            Self(AtomicU64::new(NONE))
-        }
+    pub(crate) const fn new() -> Self {
+        Self(Counter::new())
     }
 
     #[inline]
     pub(crate) fn begin(&self) {
-        self.0.store(UNSEEN, Ordering::Relaxed);
+        self.0.set(UNSEEN);
     }
 
     #[inline]
     pub(crate) fn end(&self) {
-        self.0.store(NONE, Ordering::Relaxed);
+        self.0.set(NONE);
     }
 
     #[inline]
     pub(crate) fn goes_on(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != NONE
+        self.0.get() != NONE
     }
 
     /// Looks at `now` whether it goes on. Returns for how long, once, if it was first seen
     /// `long` ago or earlier.
     pub(crate) fn longer_than(&self, long: Duration, now: Duration) -> Option<Duration> {
-        let seen = self.0.load(Ordering::Relaxed);
+        let seen = self.0.get();
         if seen == NONE || seen & TOLD != 0 {
             return None;
         }
         let stamp = now.as_millis() as u64 + 2;
         if seen == UNSEEN {
             // If it has ended, or begun anew, that stands.
-            self.replace_if(seen, stamp);
+            self.0.replace_if(seen, stamp);
             return None;
         }
         let age = Duration::from_millis(stamp.saturating_sub(seen));
-        let told = age >= long && self.replace_if(seen, seen | TOLD);
+        let told = age >= long && self.0.replace_if(seen, seen | TOLD);
         told.then_some(age)
-    }
-
-    fn replace_if(&self, before: u64, n: u64) -> bool {
-        let relaxed = Ordering::Relaxed;
-        self.0.compare_exchange(before, n, relaxed, relaxed).is_ok()
     }
 }
 

@@ -27,7 +27,6 @@ pub const MODELS: &[Model] = &[
         &["when asked", "by its exit"],
         shutdown_woken,
     )
-    .plain(&["by its exit"])
     // Two locks, and the whole of an exit; unbounded takes many minutes.
     .bounded(3),
     Model::new(

@@ -3,6 +3,7 @@
 //! * [`model`]: what a model is, and how one is checked
 //! * [`run`]: all of them, in processes of their own
 //! * [`weaken`]: the test of the models: orderings weakened one by one
+//! * [`order`]: the test of models and tests: statements misplaced one by one
 //! * the others: models, by what they are about
 
 mod canary;
@@ -16,6 +17,7 @@ mod inbox;
 mod manager;
 mod memory;
 mod model;
+mod order;
 mod probe;
 mod registry;
 mod run;
@@ -59,12 +61,15 @@ pub fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
+        ["--weaken", "--order", ref wanted @ ..] => order::order(wanted),
         ["--weaken"] => weaken::weaken_all(""),
         ["--weaken", filter] => weaken::weaken_all(filter),
         [] => run::run_all(""),
         [filter] if !filter.starts_with('-') => run::run_all(filter),
         _ => {
-            eprintln!("usage: cargo loom [NAME] | --list | --weaken [FILE]");
+            eprintln!(
+                "usage: cargo loom [NAME] | --list | --weaken [FILE] | --weaken --order [FILE...]"
+            );
             ExitCode::from(2)
         }
     }

@@ -1,0 +1,117 @@
+//! Who notices a mutant.
+
+use super::baseline::{Baseline, Check, Known};
+use super::build::Built;
+use super::program::Program;
+use crate::checks::run::in_parallel;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+/// Mutants that are known to be bugs. They are examined whatever else is: if one is not
+/// noticed, no other result counts.
+const CANARIES: &[&str] = &[];
+
+/// Checks that take longer, in seconds, come after all others.
+const SLOW: f64 = 2.0;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Model(String),
+    Test(String),
+    /// By none of so many that reach it.
+    Survived(usize),
+}
+
+/// The numbers of the canaries.
+pub fn canaries(program: &Program) -> Result<BTreeSet<usize>, String> {
+    let number = |name: &&str| {
+        let found = program
+            .numbers()
+            .find(|&number| program.name(number) == *name);
+        found.ok_or_else(|| format!("this canary is no mutant any more: {name}"))
+    };
+    CANARIES.iter().map(number).collect()
+}
+
+/// Who notices each mutant that compiles.
+pub fn all(
+    program: &Program,
+    built: &Built,
+    baseline: &Baseline,
+    chosen: &BTreeSet<usize>,
+    canaries: &BTreeSet<usize>,
+) -> Result<BTreeMap<usize, Verdict>, String> {
+    let jobs: BTreeSet<usize> = canaries.union(chosen).copied().collect();
+    let jobs: Vec<usize> = jobs
+        .into_iter()
+        .filter(|&number| program.compiles(number))
+        .collect();
+    let (count, mut verdicts) = (jobs.len(), BTreeMap::new());
+    // By function, who has noticed others of its mutants.
+    let successful = Mutex::new(BTreeMap::<String, BTreeSet<String>>::new());
+    in_parallel(
+        jobs,
+        |&number| {
+            let function = format!("{} {}", program.file(number), program.function(number));
+            let first = || successful.lock().expect("no panic in here");
+            let before = first().get(&function).cloned().unwrap_or_default();
+            let verdict = examine(number, program, built, baseline, &before);
+            if let Verdict::Model(name) | Verdict::Test(name) = &verdict {
+                first().entry(function).or_default().insert(name.clone());
+            }
+            verdict
+        },
+        |number, verdict| {
+            let by = match &verdict {
+                Verdict::Model(by) | Verdict::Test(by) => format!("noticed by {by}"),
+                Verdict::Survived(n) => format!("SURVIVED {n} checks"),
+            };
+            println!("{}: {by}", program.name(number));
+            verdicts.insert(number, verdict);
+            crate::checks::weaken::progress(verdicts.len(), count, "mutants");
+        },
+    );
+    let is_missed = |&number: &usize| {
+        !program.compiles(number) || matches!(verdicts[&number], Verdict::Survived(_))
+    };
+    if let Some(missed) = canaries.iter().copied().find(is_missed) {
+        let name = program.name(missed);
+        return Err(format!(
+            "this canary was not noticed, so no other result counts: {name}"
+        ));
+    }
+    Ok(verdicts)
+}
+
+/// Runs the checks that reach a mutant until one notices: the models before the tests, those that
+/// were `successful` before the others, the quick ones first, the slow ones last.
+fn examine(
+    number: usize,
+    program: &Program,
+    built: &Built,
+    baseline: &Baseline,
+    successful: &BTreeSet<String>,
+) -> Verdict {
+    let mut checks: Vec<&Known> = baseline.reaching(program.block(number)).collect();
+    checks.sort_by(|a, b| {
+        let key = |known: &Known| {
+            let was_successful = successful.contains(&known.check.name());
+            let is_slow = known.seconds > SLOW && !was_successful;
+            (is_slow, known.check.is_test(), !was_successful)
+        };
+        key(a).cmp(&key(b)).then(a.seconds.total_cmp(&b.seconds))
+    });
+    let mutant = number.to_string();
+    let env = [("RELEASEPOOL_ORDER_MUTANT", &*mutant)];
+    let fails = |known: &Known| !known.check.run(built, &env, known.limit()).passed;
+    let noticing = checks.iter().find(|known| match known.check {
+        Check::Model(..) => fails(known),
+        // Twice: it is not to fail by chance.
+        Check::Test { .. } => fails(known) && fails(known),
+    });
+    match noticing.map(|known| &known.check) {
+        Some(check @ Check::Model(..)) => Verdict::Model(check.name()),
+        Some(check @ Check::Test { .. }) => Verdict::Test(check.name()),
+        None => Verdict::Survived(checks.len()),
+    }
+}

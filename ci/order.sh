@@ -6,9 +6,10 @@
 #   ci/order.sh FILE...      those of files whose path contains FILE
 #   ci/order.sh changed      those of files that have changed since the report was made
 #   ci/order.sh commit [N]   those of functions that the last commit changed, at most N (40)
-#   ci/order.sh list [FILE]  prints them
+#   ci/order.sh quick [FILE...]  the same, by models and tests that take a moment: a first look
+#   ci/order.sh list [FILE...]   prints them
 #
-# All but the last two keep the report, loom_tests/order/report.txt: a line for each file.
+# The first three keep the report, loom_tests/order/report.txt: a line for each file.
 . "$(dirname "$0")/lib.sh"
 
 unset RUSTFLAGS

@@ -17,6 +17,7 @@ mod inbox;
 mod manager;
 mod memory;
 mod model;
+#[cfg(feature = "order")]
 mod order;
 mod probe;
 mod registry;
@@ -61,6 +62,7 @@ pub fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
+        #[cfg(feature = "order")]
         ["--weaken", "--order", ref wanted @ ..] => order::order(wanted),
         ["--weaken"] => weaken::weaken_all(""),
         ["--weaken", filter] => weaken::weaken_all(filter),

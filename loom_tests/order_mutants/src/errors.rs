@@ -26,11 +26,9 @@ impl Diagnostic {
         if message["level"] != "error" {
             return None;
         }
+        // Not those of the help below it: "there is one of this name elsewhere".
         let mut spans = Vec::new();
         add_spans(message, &mut spans);
-        for child in message["children"].as_array().into_iter().flatten() {
-            add_spans(child, &mut spans);
-        }
         Some(Self {
             message: message["rendered"].as_str().unwrap_or_default().to_owned(),
             spans,
@@ -69,8 +67,8 @@ pub fn executables(messages: &str) -> Vec<String> {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Culprits {
     pub mutants: BTreeSet<usize>,
-    /// Lists that cannot be switched at all.
-    pub blocks: BTreeSet<usize>,
+    /// Lists that cannot be switched at all, and why.
+    pub blocks: BTreeMap<usize, String>,
     /// Errors that no mutant has to do with.
     pub others: Vec<String>,
 }
@@ -112,7 +110,7 @@ pub fn culprits(errors: &[Diagnostic], places: &BTreeMap<String, Vec<Place>>) ->
                     ..
                 }),
             ) => {
-                found.blocks.insert(*block);
+                found.blocks.insert(*block, error.message.clone());
             }
             (0, _) if error.spans.is_empty() => {} // "aborting due to ..."
             (0, _) => found.others.push(error.message.clone()),
@@ -180,13 +178,13 @@ mod tests {
     #[test]
     fn what_names_no_mutant_is_of_the_innermost_list_or_of_nothing() {
         let of_list = look(&[error(&[(42..44, true)])]);
-        assert_eq!(of_list.blocks, BTreeSet::from([2]));
+        assert_eq!(of_list.blocks.keys().collect::<Vec<_>>(), [&2]);
         assert_eq!(look(&[error(&[(200..201, true)])]).others, ["no"]);
     }
 
     #[test]
     fn messages_of_cargo_are_read() {
-        let line = r#"{"reason":"compiler-message","message":{"level":"error","rendered":"no","spans":[{"file_name":"src/a.rs","byte_start":3,"byte_end":5,"is_primary":true,"expansion":null}],"children":[]}}"#;
+        let line = r#"{"reason":"compiler-message","message":{"level":"error","rendered":"no","spans":[{"file_name":"src/a.rs","byte_start":3,"byte_end":5,"is_primary":true,"expansion":null}],"children":[{"spans":[{"file_name":"src/b.rs","byte_start":0,"byte_end":1,"is_primary":true}]}]}}"#;
         let read = Diagnostic::all(&format!("{line}\n{{\"reason\":\"build-finished\"}}"));
         assert_eq!(read.len(), 1);
         assert_eq!(read[0].spans, [("src/a.rs".to_owned(), 3..5, true)]);

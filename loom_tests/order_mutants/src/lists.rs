@@ -221,6 +221,7 @@ pub fn lists(file: &syn::File, source: &str, operations: &Operations) -> (Vec<Li
             source,
             operations,
             found: Vec::new(),
+            diverges: false,
         };
         if is_opaque {
             visit::visit_block(&mut blocks, function.body);
@@ -237,6 +238,8 @@ struct Blocks<'f> {
     source: &'f str,
     operations: &'f Operations,
     found: Vec<List>,
+    /// Whether the next block is that of a `let ... else`.
+    diverges: bool,
 }
 
 impl Blocks<'_> {
@@ -294,12 +297,19 @@ impl Blocks<'_> {
 impl<'ast> Visit<'ast> for Blocks<'_> {
     fn visit_block(&mut self, block: &'ast syn::Block) {
         let last = block.stmts.len().saturating_sub(1);
-        let units: Vec<_> = block
+        let mut units: Vec<_> = block
             .stmts
             .iter()
             .enumerate()
             .map(|(i, statement)| self.unit(statement, i == last))
             .collect();
+        if std::mem::take(&mut self.diverges) {
+            // It must not get to its end.
+            units
+                .last_mut()
+                .into_iter()
+                .for_each(|unit| unit.is_fixed = true);
+        }
         let braces = block.brace_token.span;
         self.found.push(List {
             function: self.function.path(),
@@ -308,6 +318,15 @@ impl<'ast> Visit<'ast> for Blocks<'_> {
             units,
         });
         visit::visit_block(self, block);
+    }
+
+    fn visit_local(&mut self, local: &'ast syn::Local) {
+        let Some(init) = &local.init else { return };
+        self.visit_expr(&init.expr);
+        if let Some((_, otherwise)) = &init.diverge {
+            self.diverges = true;
+            self.visit_expr(otherwise);
+        }
     }
 
     /// Functions in it are looked at by themselves, and constants cannot be switched.

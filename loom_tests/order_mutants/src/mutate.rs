@@ -193,6 +193,22 @@ mod tests {
     }
 
     #[test]
+    fn what_must_not_get_to_its_end_does_not() {
+        let source = "fn f(x: &A) { let Some(y) = x.lock() else { a(); b(); return }; }";
+        let file = syn::parse_file(source).unwrap();
+        let operations = Operations::of([&file].into_iter());
+        let (lists, _) = lists(&file, source, &operations);
+        let names: Vec<_> = mutants(&lists[1])
+            .into_iter()
+            .map(|mutant| mutant.what)
+            .collect();
+        assert_eq!(
+            names,
+            ["swap: a(); <-> b();", "delete: a();", "delete: b();"]
+        );
+    }
+
+    #[test]
     fn what_is_alike_is_no_mutant() {
         assert_eq!(
             names("self.x.lock(); self.x.lock();"),

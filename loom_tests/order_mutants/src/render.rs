@@ -52,7 +52,7 @@ pub fn rendered(source: &str, lists: &[Switched<'_>]) -> (String, Vec<Place>) {
         text.push_str(&source[from..at]);
         from = at;
         if begins {
-            starts.push(text.len());
+            starts.push(text.len() - 1);
             let (first, last) = (list.mutants[0].0, list.mutants[list.mutants.len() - 1].0);
             let block = list.block;
             let _ = write!(
@@ -75,8 +75,9 @@ pub fn rendered(source: &str, lists: &[Switched<'_>]) -> (String, Vec<Place>) {
             text.push('\n');
         }
         text.push_str("_ => ::core::unreachable!() } ");
+        // With the braces around it, as above.
         places.push(Place {
-            range: starts.pop().unwrap_or(0)..text.len(),
+            range: starts.pop().unwrap_or(0)..text.len() + 1,
             what: What::Block(list.block),
         });
     }
@@ -124,7 +125,11 @@ mod tests {
             let place = places.iter().find(|place| place.what == what).unwrap();
             assert_eq!(text[place.range.clone()], format!("{{\n{}}}", mutant.text));
         }
-        // The inner list stands in the outer one.
+        // Lists have their braces, and the inner one stands in the outer one.
+        for place in places.iter().filter(|p| matches!(p.what, What::Block(_))) {
+            let text = &text[place.range.clone()];
+            assert!(text.starts_with('{') && text.ends_with('}'), "{text}");
+        }
         let block = |n| places.iter().find(|p| p.what == What::Block(n)).unwrap();
         assert!(block(0).range.start < block(1).range.start);
         assert!(block(1).range.end < block(0).range.end);

@@ -77,7 +77,7 @@ fn examine(args: &[&str]) -> Result<bool, String> {
         .filter(|&&n| program.compiles(n))
         .count();
     println!("{left} compile");
-    let baseline = baseline::Baseline::of(&program, &built)?;
+    let baseline = baseline::Baseline::of(&program, &built, wanted.is_quick())?;
     let mut verdicts = verdict::all(&program, &built, &baseline, &chosen.mutants, &canaries)?;
     verdicts.retain(|number, _| chosen.mutants.contains(number));
     let outcome = report::Outcome::new(&program, &chosen, &verdicts, &justified::Justified::read());

@@ -36,6 +36,7 @@ const LOOM: Way = Way {
         "build",
         "--release",
         "--manifest-path=loom_tests/Cargo.toml",
+        "--no-default-features",
     ],
 };
 
@@ -103,9 +104,12 @@ fn check(program: &mut Program, way: Way) -> Result<Option<usize>, String> {
     for mutant in mutants {
         program.drop_mutant(mutant);
     }
-    for block in blocks {
+    for (block, why) in blocks {
         let n = program.drop_block(block);
-        println!("a list with {n} mutants cannot be switched");
+        println!(
+            "a list of {} with {n} mutants cannot be switched: {why}",
+            program.place(block)
+        );
         dropped += n;
     }
     if dropped == 0 {

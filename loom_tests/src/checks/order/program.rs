@@ -142,6 +142,12 @@ impl Program {
         &self.lists[self.block(number)].list.function
     }
 
+    /// The file and function of a list.
+    pub fn place(&self, block: usize) -> String {
+        let InFile { source, list } = &self.lists[block];
+        format!("{} {}", self.sources[*source].path, list.function)
+    }
+
     /// The lines of the function that it is in.
     pub fn lines(&self, number: usize) -> Range<usize> {
         self.lists[self.block(number)].list.lines.clone()

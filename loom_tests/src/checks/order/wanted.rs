@@ -14,6 +14,8 @@ pub enum Wanted {
     Changed,
     /// Of functions that the last commit changed; at most so many.
     Commit(usize),
+    /// As the first, but only by checks that take a moment, and nothing is kept.
+    Quick(Vec<String>),
     /// As the first, but they are only printed.
     List(Vec<String>),
 }
@@ -35,10 +37,11 @@ impl Wanted {
                 Ok(most) => Ok(Self::Commit(most)),
                 Err(_) => Err(format!("not a number of mutants: {most}")),
             },
+            ["quick", files @ ..] => Ok(Self::Quick(owned(files))),
             ["list", files @ ..] => Ok(Self::List(owned(files))),
             files => match files.iter().find(|file| file.starts_with('-')) {
                 Some(option) => Err(format!(
-                    "no option {option}; usage: cargo weaken -- --order [FILE...] | changed | commit [N] | list [FILE...]"
+                    "no option {option}; usage: cargo weaken -- --order [FILE...] | changed | commit [N] | quick [FILE...] | list [FILE...]"
                 )),
                 None => Ok(Self::Files(owned(files))),
             },
@@ -49,13 +52,17 @@ impl Wanted {
         matches!(self, Self::List(_))
     }
 
+    pub fn is_quick(&self) -> bool {
+        matches!(self, Self::Quick(_))
+    }
+
     pub fn is_of_whole_files(&self) -> bool {
         matches!(self, Self::Files(_) | Self::Changed)
     }
 
     pub fn choose(&self, program: &Program) -> Result<Chosen, String> {
         let files: BTreeSet<String> = match self {
-            Self::Files(parts) | Self::List(parts) => {
+            Self::Files(parts) | Self::Quick(parts) | Self::List(parts) => {
                 let all = || program.files().map(str::to_owned);
                 let one = |part: &String| {
                     let found: Vec<_> = all().filter(|file| file.contains(part)).collect();

@@ -221,7 +221,7 @@ pub fn lists(file: &syn::File, source: &str, operations: &Operations) -> (Vec<Li
             source,
             operations,
             found: Vec::new(),
-            diverges: false,
+            keeps_last: false,
         };
         if is_opaque {
             visit::visit_block(&mut blocks, function.body);
@@ -238,8 +238,8 @@ struct Blocks<'f> {
     source: &'f str,
     operations: &'f Operations,
     found: Vec<List>,
-    /// Whether the next block is that of a `let ... else`.
-    diverges: bool,
+    /// Whether the last statement of the next block stays where it is.
+    keeps_last: bool,
 }
 
 impl Blocks<'_> {
@@ -303,8 +303,7 @@ impl<'ast> Visit<'ast> for Blocks<'_> {
             .enumerate()
             .map(|(i, statement)| self.unit(statement, i == last))
             .collect();
-        if std::mem::take(&mut self.diverges) {
-            // It must not get to its end.
+        if std::mem::take(&mut self.keeps_last) {
             units
                 .last_mut()
                 .into_iter()
@@ -324,9 +323,26 @@ impl<'ast> Visit<'ast> for Blocks<'_> {
         let Some(init) = &local.init else { return };
         self.visit_expr(&init.expr);
         if let Some((_, otherwise)) = &init.diverge {
-            self.diverges = true;
+            // It must not get to its end.
+            self.keeps_last = true;
             self.visit_expr(otherwise);
         }
+    }
+
+    /// The only statement of an `if` is deleted with the `if`.
+    fn visit_expr_if(&mut self, expr: &'ast syn::ExprIf) {
+        self.visit_expr(&expr.cond);
+        self.keeps_last = expr.else_branch.is_none() && expr.then_branch.stmts.len() == 1;
+        self.visit_block(&expr.then_branch);
+        if let Some((_, otherwise)) = &expr.else_branch {
+            self.visit_expr(otherwise);
+        }
+    }
+
+    /// The same with that of an `unsafe` block.
+    fn visit_expr_unsafe(&mut self, expr: &'ast syn::ExprUnsafe) {
+        self.keeps_last = expr.block.stmts.len() == 1;
+        self.visit_block(&expr.block);
     }
 
     /// Functions in it are looked at by themselves, and constants cannot be switched.

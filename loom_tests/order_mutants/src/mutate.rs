@@ -209,6 +209,16 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_that_is_all_of_an_if_is_deleted_once() {
+        let source = "fn f(x: &A) { if x.lock() { a(); } if b() { c(); d(); } }";
+        let file = syn::parse_file(source).unwrap();
+        let operations = Operations::of([&file].into_iter());
+        let (lists, _) = lists(&file, source, &operations);
+        let counts: Vec<_> = lists.iter().map(|list| mutants(list).len()).collect();
+        assert_eq!(counts, [3, 0, 3]);
+    }
+
+    #[test]
     fn what_is_alike_is_no_mutant() {
         assert_eq!(
             names("self.x.lock(); self.x.lock();"),

@@ -23,15 +23,20 @@ impl Check {
                 let args = ["--child", model.name, mode, "-"];
                 run(&built.models, &args, env, limit)
             }
-            Self::Test { program, name } => {
-                let args = ["--exact", name, "--test-threads=1"];
-                run(&built.tests[*program], &args, env, limit)
-            }
+            Self::Test { program, name } => run_tests(built, *program, &[name], env, limit),
         }
     }
 
     pub fn is_test(&self) -> bool {
         matches!(self, Self::Test { .. })
+    }
+
+    /// The name of a test.
+    pub fn test(&self) -> Option<&str> {
+        match self {
+            Self::Model(..) => None,
+            Self::Test { name, .. } => Some(name),
+        }
     }
 
     pub fn name(&self) -> String {
@@ -40,6 +45,18 @@ impl Check {
             Self::Test { name, .. } => format!("test {name}"),
         }
     }
+}
+
+/// Runs these tests, one after the other.
+pub fn run_tests(
+    built: &Built,
+    program: usize,
+    names: &[&str],
+    env: &[(&str, &str)],
+    limit: Duration,
+) -> Ended {
+    let args = [&["--exact", "--test-threads=1"], names].concat();
+    run(&built.tests[program], &args, env, limit)
 }
 
 /// A check, and what is known of it.
@@ -53,8 +70,13 @@ pub struct Known {
 impl Known {
     /// The time that it may take with a mutant on.
     pub fn limit(&self) -> Duration {
-        Duration::from_secs_f64(5.0 * self.seconds + 10.0)
+        limit(self.seconds)
     }
+}
+
+/// The time that what takes `seconds` may take with a mutant on.
+pub fn limit(seconds: f64) -> Duration {
+    Duration::from_secs_f64(5.0 * seconds + 10.0)
 }
 
 pub struct Baseline(Vec<Known>);

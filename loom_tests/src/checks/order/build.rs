@@ -62,6 +62,7 @@ const NATIVE: Way = Way {
 /// Writes the copy and builds it, both ways. What the compiler complains about is taken out,
 /// until it does not.
 pub fn build(program: &mut Program) -> Result<Built, String> {
+    program.recall_invalid();
     loop {
         let mut dropped = 0;
         for way in [NATIVE, LOOM] {
@@ -73,6 +74,7 @@ pub fn build(program: &mut Program) -> Result<Built, String> {
             break;
         }
     }
+    program.note_invalid();
     let models = executables(&cargo(LOOM, LOOM.build)?.messages);
     let tests = executables(&cargo(NATIVE, NATIVE.build)?.messages);
     match (models.as_slice(), tests.len()) {

@@ -4,6 +4,7 @@ use crate::checks::weaken::written::{root, sources};
 use releasepool_order_mutants::render::{Place, Switched};
 use releasepool_order_mutants::{List, Mutant, Operations, SWITCH, lists, mutants, rendered};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -179,6 +180,37 @@ impl Program {
         of_block.map(|mutant| mutant.compiles = false).count()
     }
 
+    /// Leaves out what did not compile when the source was last examined as it is now.
+    pub fn recall_invalid(&mut self) {
+        let text = std::fs::read_to_string(invalid()).unwrap_or_default();
+        let mut lines = text.lines();
+        if lines.next() != Some(&*self.content()) {
+            return;
+        }
+        let names: BTreeSet<&str> = lines.collect();
+        for mutant in &mut self.mutants {
+            mutant.compiles = !names.contains(&*mutant.name);
+        }
+    }
+
+    /// Keeps for the next time what does not compile.
+    pub fn note_invalid(&self) {
+        let dropped = self.mutants.iter().filter(|mutant| !mutant.compiles);
+        let lines = std::iter::once(self.content()).chain(dropped.map(|m| m.name.clone()));
+        let text: String = lines.map(|line| line + "\n").collect();
+        // It is only to be quicker.
+        let _ = std::fs::write(invalid(), text);
+    }
+
+    /// What the source is.
+    fn content(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        for source in &self.sources {
+            (&source.path, &source.text).hash(&mut hasher);
+        }
+        format!("{:016x}", hasher.finish())
+    }
+
     /// Writes the copy. Files that are as they should be stay untouched, so that cargo knows.
     /// Returns where the mutants stand, by the path of their file.
     pub fn write(&self) -> Result<BTreeMap<String, Vec<Place>>, String> {
@@ -251,6 +283,10 @@ fn syn_file(path: &str, text: &str) -> Result<releasepool_order_mutants::File, S
 /// The folder of the copy and what is built of it.
 pub fn folder() -> PathBuf {
     root().join("target/order")
+}
+
+fn invalid() -> PathBuf {
+    folder().join("invalid.txt")
 }
 
 /// The copy.

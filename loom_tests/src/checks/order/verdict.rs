@@ -1,6 +1,6 @@
 //! Who notices a mutant.
 
-use super::baseline::{Baseline, Check, Known};
+use super::baseline::{Baseline, Check, Known, limit, run_tests};
 use super::build::Built;
 use super::program::Program;
 use crate::checks::run::in_parallel;
@@ -13,6 +13,9 @@ const CANARIES: &[&str] = &[];
 
 /// Checks that take longer, in seconds, come after all others.
 const SLOW: f64 = 2.0;
+
+/// Tests that are run in one process at most. If all pass, that is quicker.
+const TOGETHER: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -104,14 +107,50 @@ fn examine(
     let mutant = number.to_string();
     let env = [("RELEASEPOOL_ORDER_MUTANT", &*mutant)];
     let fails = |known: &Known| !known.check.run(built, &env, known.limit()).passed;
-    let noticing = checks.iter().find(|known| match known.check {
+    let notices = |known: &Known| match known.check {
         Check::Model(..) => fails(known),
         // Twice: it is not to fail by chance.
         Check::Test { .. } => fails(known) && fails(known),
-    });
-    match noticing.map(|known| &known.check) {
-        Some(check @ Check::Model(..)) => Verdict::Model(check.name()),
-        Some(check @ Check::Test { .. }) => Verdict::Test(check.name()),
-        None => Verdict::Survived(checks.len()),
+    };
+    let mut rest = &checks[..];
+    while let Some(first) = rest.first() {
+        let (now, then) = rest.split_at(together(rest));
+        rest = then;
+        if now.len() > 1 && pass_together(now, built, &env) {
+            continue;
+        }
+        if let Some(known) = now.iter().find(|known| notices(known)) {
+            let name = known.check.name();
+            return match first.check {
+                Check::Model(..) => Verdict::Model(name),
+                Check::Test { .. } => Verdict::Test(name),
+            };
+        }
     }
+    Verdict::Survived(checks.len())
+}
+
+/// How many checks at the beginning are run in one process: quick tests of one program.
+fn together(checks: &[&Known]) -> usize {
+    let Check::Test { program, .. } = checks[0].check else {
+        return 1;
+    };
+    let mut seconds = 0.0;
+    let fits = |known: &&&Known| {
+        seconds += known.seconds;
+        matches!(known.check, Check::Test { program: p, .. } if p == program) && seconds < SLOW
+    };
+    checks.iter().take(TOGETHER).take_while(fits).count().max(1)
+}
+
+fn pass_together(tests: &[&Known], built: &Built, env: &[(&str, &str)]) -> bool {
+    let Check::Test { program, .. } = tests[0].check else {
+        return false;
+    };
+    let names: Vec<&str> = tests
+        .iter()
+        .filter_map(|known| known.check.test())
+        .collect();
+    let seconds = tests.iter().map(|known| known.seconds).sum();
+    run_tests(built, program, &names, env, limit(seconds)).passed
 }

@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_names_two_mutants_waits() {
         let two = error(&[(12..14, true), (22..24, false)]);
-        assert_eq!(look(&[two.clone()]), mutants(&[2]));
+        assert_eq!(look(std::slice::from_ref(&two)), mutants(&[2]));
         assert_eq!(look(&[two, error(&[(12..14, true)])]), mutants(&[1]));
     }
 

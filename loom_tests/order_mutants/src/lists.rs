@@ -152,8 +152,11 @@ pub struct Unit {
     pub synchronizes: bool,
     /// Whether it is the expression that the list evaluates to.
     pub is_value: bool,
-    /// Whether it may be moved and deleted: an assertion for debug builds may not, nor an item.
+    /// Whether it stays where it is: an assertion for debug builds, an item, a value that is
+    /// only named.
     pub is_fixed: bool,
+    /// Whether it binds a reference or a literal: it may stand wherever it compiles.
+    pub is_name: bool,
     /// Whether it only names something: no call, macro, assignment or jump is in it.
     pub is_quiet: bool,
     /// If it is a `match` or an `if` that looks at an operation: what is before that, the
@@ -264,7 +267,13 @@ impl Blocks<'_> {
         Unit {
             synchronizes: self.synchronizes(statement),
             is_value: value && is_last,
-            is_fixed: is_assertion || matches!(statement, syn::Stmt::Item(_)),
+            is_fixed: is_assertion
+                || matches!(
+                    statement,
+                    syn::Stmt::Item(_)
+                        | syn::Stmt::Expr(syn::Expr::Path(_) | syn::Expr::Lit(_), None)
+                ),
+            is_name: text::is_name(statement),
             is_quiet: text::is_quiet(statement),
             split: self.split(statement, &text),
             text,

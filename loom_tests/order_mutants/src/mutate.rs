@@ -23,7 +23,8 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
     };
     for pair in movable.windows(2) {
         let (a, b) = (pair[0], pair[1]);
-        if units[a].is_quiet && units[b].is_quiet {
+        let (first, second) = (&units[a], &units[b]);
+        if first.is_quiet && second.is_quiet || first.is_name || second.is_name {
             continue;
         }
         let mut order: Vec<usize> = (0..units.len()).collect();
@@ -36,7 +37,10 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
         found.add(what, in_order(units, order));
     }
     for &across in movable.iter().filter(|&&i| units[i].synchronizes) {
-        for &moved in movable.iter().filter(|&&i| i != across) {
+        for &moved in movable
+            .iter()
+            .filter(|&&i| i != across && !units[i].is_name)
+        {
             let side = if moved < across { "after" } else { "before" };
             let mut order: Vec<usize> = (0..units.len()).filter(|&i| i != moved).collect();
             let at = order.iter().position(|&i| i == across).unwrap_or(0);
@@ -53,7 +57,7 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
         let Some([before, operation, after]) = &units[across].split else {
             continue;
         };
-        for &moved in movable.iter().filter(|&&i| i < across) {
+        for &moved in movable.iter().filter(|&&i| i < across && !units[i].is_name) {
             let mut text = in_order(units, (0..across).filter(|&i| i != moved));
             let _ = write!(
                 text,
@@ -225,8 +229,12 @@ mod tests {
             ["delete: self.x.lock();"]
         );
         assert_eq!(
-            names("let a = &self.a; let b = &self.b; self.x.lock();")[0],
-            "swap: let b = &self.b; <-> self.x.lock();"
+            names("let a = self.a; let b = self.b; self.x.lock();")[0],
+            "swap: let b = self.b; <-> self.x.lock();"
+        );
+        assert_eq!(
+            names("let a = &self.a; self.x.lock(); a"),
+            ["delete: let a = &self.a;", "delete: self.x.lock();"]
         );
     }
 

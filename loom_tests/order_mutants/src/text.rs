@@ -94,6 +94,28 @@ pub fn is_quiet(statement: &syn::Stmt) -> bool {
     !loud.0
 }
 
+/// Returns whether a statement binds a reference to a place, or a literal: `let x = &self.x;`.
+pub fn is_name(statement: &syn::Stmt) -> bool {
+    fn is_place(expr: &syn::Expr) -> bool {
+        match expr {
+            syn::Expr::Path(_) | syn::Expr::Lit(_) => true,
+            syn::Expr::Field(of) => is_place(&of.base),
+            syn::Expr::Unary(of) => is_place(&of.expr),
+            syn::Expr::Paren(of) => is_place(&of.expr),
+            syn::Expr::Reference(of) => is_place(&of.expr),
+            _ => false,
+        }
+    }
+    let syn::Stmt::Local(local) = statement else {
+        return false;
+    };
+    match local.init.as_ref().map(|init| &*init.expr) {
+        Some(syn::Expr::Lit(_)) => true,
+        Some(expr @ syn::Expr::Reference(_)) => is_place(expr),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +125,20 @@ mod tests {
         assert_eq!(short("let x: u8 =\n    1; // why: so"), "let x:u8 = 1;");
         let long = short(&"abc ".repeat(30));
         assert!(long.len() <= CUT + 2 && long.ends_with(".."), "{long}");
+    }
+
+    #[test]
+    fn names_are_references_and_literals() {
+        for (text, is) in [
+            ("let x = &self.a.b;", true),
+            ("let x = &*self.0;", true),
+            ("let mut n = 0;", true),
+            ("let x = y;", false),
+            ("let x = &f();", false),
+            ("x = &y;", false),
+        ] {
+            assert_eq!(is_name(&syn::parse_str(text).unwrap()), is, "{text}");
+        }
     }
 
     #[test]

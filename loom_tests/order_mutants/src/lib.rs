@@ -11,7 +11,10 @@
 //! * [`text`]: how mutants are named
 //! * [`render`]: the file with all its mutants in it
 //! * [`errors`]: which mutants the compiler complains about
+//! * [`diff`]: which lines a commit has changed
+//! * [`tokens`]: calls, found without types
 
+pub mod diff;
 pub mod errors;
 pub mod lists;
 pub mod mutate;
@@ -20,6 +23,7 @@ pub mod render;
 pub mod text;
 pub mod tokens;
 
+pub use diff::changed_lines;
 pub use errors::{Culprits, Diagnostic, culprits, executables};
 pub use lists::{List, Skipped, lists};
 pub use mutate::{Mutant, mutants};

@@ -268,11 +268,8 @@ impl Blocks<'_> {
             synchronizes: self.synchronizes(statement),
             is_value: value && is_last,
             is_fixed: is_assertion
-                || matches!(
-                    statement,
-                    syn::Stmt::Item(_)
-                        | syn::Stmt::Expr(syn::Expr::Path(_) | syn::Expr::Lit(_), None)
-                ),
+                || matches!(statement, syn::Stmt::Item(_))
+                || text::is_named_value(statement),
             is_name: text::is_name(statement),
             is_quiet: text::is_quiet(statement),
             split: self.split(statement, &text),

@@ -96,22 +96,45 @@ pub fn is_quiet(statement: &syn::Stmt) -> bool {
 
 /// Returns whether a statement binds a reference to a place, or a literal: `let x = &self.x;`.
 pub fn is_name(statement: &syn::Stmt) -> bool {
-    fn is_place(expr: &syn::Expr) -> bool {
-        match expr {
-            syn::Expr::Path(_) | syn::Expr::Lit(_) => true,
-            syn::Expr::Field(of) => is_place(&of.base),
-            syn::Expr::Unary(of) => is_place(&of.expr),
-            syn::Expr::Paren(of) => is_place(&of.expr),
-            syn::Expr::Reference(of) => is_place(&of.expr),
-            _ => false,
-        }
-    }
     let syn::Stmt::Local(local) = statement else {
         return false;
     };
     match local.init.as_ref().map(|init| &*init.expr) {
         Some(syn::Expr::Lit(_)) => true,
         Some(expr @ syn::Expr::Reference(_)) => is_place(expr),
+        _ => false,
+    }
+}
+
+/// Returns whether a statement is a value that is only named: `x`, `true`, `Ok(())`, `Some(x)`.
+pub fn is_named_value(statement: &syn::Stmt) -> bool {
+    let syn::Stmt::Expr(expr, None) = statement else {
+        return false;
+    };
+    match expr {
+        syn::Expr::Path(_) | syn::Expr::Lit(_) => true,
+        syn::Expr::Call(call) => {
+            let is_constructor = match &*call.func {
+                syn::Expr::Path(path) => {
+                    let last = path.path.segments.last().map(|last| last.ident.to_string());
+                    last.is_some_and(|name| name.starts_with(char::is_uppercase))
+                }
+                _ => false,
+            };
+            is_constructor && call.args.iter().all(is_place)
+        }
+        _ => false,
+    }
+}
+
+fn is_place(expr: &syn::Expr) -> bool {
+    match expr {
+        syn::Expr::Path(_) | syn::Expr::Lit(_) => true,
+        syn::Expr::Field(of) => is_place(&of.base),
+        syn::Expr::Unary(of) => is_place(&of.expr),
+        syn::Expr::Paren(of) => is_place(&of.expr),
+        syn::Expr::Reference(of) => is_place(&of.expr),
+        syn::Expr::Tuple(of) => of.elems.iter().all(is_place),
         _ => false,
     }
 }
@@ -138,6 +161,21 @@ mod tests {
             ("x = &y;", false),
         ] {
             assert_eq!(is_name(&syn::parse_str(text).unwrap()), is, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_only_named() {
+        for (text, is) in [
+            ("x", true),
+            ("Ok(())", true),
+            ("Some(x)", true),
+            ("Some(f(x))", false),
+            ("f(x)", false),
+            ("x.y()", false),
+        ] {
+            let statement = syn::Stmt::Expr(syn::parse_str(text).unwrap(), None);
+            assert_eq!(is_named_value(&statement), is, "{text}");
         }
     }
 

@@ -125,7 +125,8 @@ impl Baseline {
                     return;
                 }
                 if !ended.passed {
-                    failed.push(check.name());
+                    failed.push(check);
+                    return;
                 }
                 known.push(Known {
                     check,
@@ -134,8 +135,13 @@ impl Baseline {
                 });
             },
         );
-        if !failed.is_empty() {
-            return Err(format!("fails with no mutant on: {}", failed.join("; ")));
+        let is_model = |check: &&Check| !check.is_test();
+        if let Some(model) = failed.iter().find(is_model) {
+            return Err(format!("{} fails with no mutant on", model.name()));
+        }
+        // The copy needs more stack, and is slower: there are tests that notice this.
+        for test in &failed {
+            println!("left out, as it fails with no mutant on: {}", test.name());
         }
         Ok(Self(known))
     }

@@ -2,6 +2,7 @@
 
 use super::program::{Program, git};
 use super::report;
+use releasepool_order_mutants::changed_lines;
 use std::collections::BTreeSet;
 
 /// How many mutants of a commit are examined unless it is said.
@@ -115,24 +116,4 @@ fn in_commit(program: &Program, most: usize) -> Result<Chosen, String> {
         .map(|&n| program.file(n).to_owned())
         .collect();
     Ok(Chosen { files, mutants })
-}
-
-/// The lines that a diff without context changes, by file, as they are now. Where lines have
-/// gone, the one that is there now.
-fn changed_lines(diff: &str) -> Vec<(String, std::ops::Range<usize>)> {
-    let (mut file, mut changed) = (String::new(), Vec::new());
-    for line in diff.lines() {
-        if let Some(path) = line.strip_prefix("+++ b/") {
-            file = path.to_owned();
-        } else if let Some(rest) = line.strip_prefix("@@ ") {
-            let now = rest.split(' ').find_map(|part| part.strip_prefix('+'));
-            let (start, len) = match now.and_then(|now| now.split_once(',')) {
-                Some((start, len)) => (start, len.parse().unwrap_or(1)),
-                None => (now.unwrap_or("0"), 1_usize),
-            };
-            let start: usize = start.parse().unwrap_or(0);
-            changed.push((file.clone(), start..start + len.max(1)));
-        }
-    }
-    changed
 }

@@ -157,6 +157,8 @@ pub struct Unit {
     pub is_fixed: bool,
     /// Whether it binds a reference or a literal: it may stand wherever it compiles.
     pub is_name: bool,
+    /// Whether nothing after it runs: what is moved behind it is deleted.
+    pub is_jump: bool,
     /// Whether it only names something: no call, macro, assignment or jump is in it.
     pub is_quiet: bool,
     /// If it is a `match` or an `if` that looks at an operation: what is before that, the
@@ -271,6 +273,13 @@ impl Blocks<'_> {
                 || matches!(statement, syn::Stmt::Item(_))
                 || text::is_named_value(statement),
             is_name: text::is_name(statement),
+            is_jump: matches!(
+                statement,
+                syn::Stmt::Expr(
+                    syn::Expr::Return(_) | syn::Expr::Break(_) | syn::Expr::Continue(_),
+                    _
+                )
+            ),
             is_quiet: text::is_quiet(statement),
             split: self.split(statement, &text),
             text,

@@ -24,7 +24,7 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
     for pair in movable.windows(2) {
         let (a, b) = (pair[0], pair[1]);
         let (first, second) = (&units[a], &units[b]);
-        if first.is_quiet && second.is_quiet || first.is_name || second.is_name {
+        if first.is_quiet && second.is_quiet || stays(first) || stays(second) {
             continue;
         }
         let mut order: Vec<usize> = (0..units.len()).collect();
@@ -39,7 +39,7 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
     for &across in movable.iter().filter(|&&i| units[i].synchronizes) {
         for &moved in movable
             .iter()
-            .filter(|&&i| i != across && !units[i].is_name)
+            .filter(|&&i| i != across && !stays(&units[i]))
         {
             let side = if moved < across { "after" } else { "before" };
             let mut order: Vec<usize> = (0..units.len()).filter(|&i| i != moved).collect();
@@ -57,7 +57,7 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
         let Some([before, operation, after]) = &units[across].split else {
             continue;
         };
-        for &moved in movable.iter().filter(|&&i| i < across && !units[i].is_name) {
+        for &moved in movable.iter().filter(|&&i| i < across && !stays(&units[i])) {
             let mut text = in_order(units, (0..across).filter(|&i| i != moved));
             let _ = write!(
                 text,
@@ -79,6 +79,11 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
         found.add(what, in_order(units, rest));
     }
     found.mutants
+}
+
+/// Whether moving it changes nothing, or is the same as deleting others.
+fn stays(unit: &Unit) -> bool {
+    unit.is_name || unit.is_jump
 }
 
 struct Found {
@@ -220,6 +225,19 @@ mod tests {
         let (lists, _) = lists(&file, source, &operations);
         let counts: Vec<_> = lists.iter().map(|list| mutants(list).len()).collect();
         assert_eq!(counts, [3, 0, 3]);
+    }
+
+    #[test]
+    fn nothing_moves_behind_a_jump() {
+        assert_eq!(
+            names("a(); self.x.lock(); return;"),
+            [
+                "swap: a(); <-> self.x.lock();",
+                "delete: a();",
+                "delete: self.x.lock();",
+                "delete: return;",
+            ]
+        );
     }
 
     #[test]

@@ -3,13 +3,15 @@
 . "$(dirname "$0")/lib.sh"
 
 step cargo fmt --all --check
-step cargo fmt --manifest-path loom_tests/Cargo.toml --check
+step cargo fmt --manifest-path loom_tests/Cargo.toml --all --check
 step cargo fmt --manifest-path fuzz/Cargo.toml --check
 step cargo fmt --manifest-path loom_tests/downstream/Cargo.toml --check
 step cargo clippy --workspace --all-targets -- -D warnings
 step cargo clippy --workspace --all-targets --features allocator-api2,checks,tracing -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml --target-dir target/loom \
     --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
+step cargo clippy --manifest-path loom_tests/Cargo.toml -p releasepool-order-mutants \
+    --target-dir target/order/tool --all-targets -- -D warnings
 # Build libFuzzer and snmalloc.
 if command -v c++ >/dev/null; then
     step cargo clippy --manifest-path fuzz/Cargo.toml -- -D warnings

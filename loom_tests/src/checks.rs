@@ -3,6 +3,7 @@
 //! * [`model`]: what a model is, and how one is checked
 //! * [`run`]: all of them, in processes of their own
 //! * [`weaken`]: the test of the models: orderings weakened one by one
+//! * [`order`]: the test of models and tests: statements misplaced one by one
 //! * the others: models, by what they are about
 
 mod canary;
@@ -20,6 +21,8 @@ mod later;
 mod manager;
 mod memory;
 mod model;
+#[cfg(feature = "order")]
+mod order;
 mod orphans;
 mod probe;
 mod registry;
@@ -80,6 +83,8 @@ pub fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
+        #[cfg(feature = "order")]
+        ["--weaken", "--order", ref wanted @ ..] => order::order(wanted),
         ["--weaken"] => weaken::weaken_all(""),
         ["--weaken", filter] => weaken::weaken_all(filter),
         ["--replay", file] => model::replay(file),
@@ -97,7 +102,7 @@ fn sample(filter: &str, args: &[&str]) -> ExitCode {
 
 fn usage() -> ExitCode {
     eprintln!(
-        "usage: cargo loom [NAME] [--seed N | --seed FROM..TO] | --list | --replay FILE | --weaken [FILE]"
+        "usage: cargo loom [NAME] [--seed N | --seed FROM..TO] | --list | --replay FILE | --weaken [FILE] | --weaken --order [FILE...]"
     );
     ExitCode::from(2)
 }

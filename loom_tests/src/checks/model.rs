@@ -72,6 +72,8 @@ pub const MODES: [&str; 2] = ["plain", "rmw"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum How {
     Explore,
+    /// The same; a failing interleaving is not looked for again, to be written to a file.
+    Brief,
     /// Weakens an ordering: `file:line:column:part=Ordering`.
     Weaken(String),
     /// Samples by these seeds.
@@ -83,6 +85,7 @@ impl How {
     pub fn args(&self) -> Vec<String> {
         match self {
             Self::Explore => Vec::new(),
+            Self::Brief => vec!["--brief".to_owned()],
             Self::Weaken(what) => vec!["--weakened".to_owned(), what.clone()],
             Self::Sample(seeds) => {
                 vec![
@@ -96,6 +99,7 @@ impl How {
     pub fn from_args(args: &[&str]) -> Option<Self> {
         Some(match args {
             [] => Self::Explore,
+            ["--brief"] => Self::Brief,
             ["--weakened", what] => Self::Weaken((*what).to_owned()),
             ["--seed", seeds] => {
                 let seed = |text: &str| text.parse::<u64>().ok();
@@ -163,6 +167,7 @@ pub fn child(name: &str, mode: &str, how: &How) -> ExitCode {
     model::record_sites();
     match how {
         How::Explore => {}
+        How::Brief => builder = builder.without_file(),
         How::Weaken(what) => {
             model::weaken(Some(parse_weakened(what)));
             builder = builder.without_file();

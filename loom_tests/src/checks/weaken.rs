@@ -5,7 +5,7 @@
 //! * [`justified`]: orderings that may survive, each with its reason
 
 mod justified;
-mod written;
+pub mod written;
 
 use super::model::{How, MODES, Model};
 use super::run::{Report, check, in_parallel};
@@ -179,7 +179,7 @@ fn mutants_of(at: &Written) -> impl Iterator<Item = Mutant<'_>> {
 }
 
 /// For those who look on.
-fn progress(done: usize, of: usize, what: &str) {
+pub fn progress(done: usize, of: usize, what: &str) {
     if std::io::stderr().is_terminal() {
         let end = if done == of { "\n" } else { "" };
         eprint!("\r{done} of {of} {what}{end}");

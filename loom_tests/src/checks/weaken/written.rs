@@ -69,7 +69,8 @@ pub fn counters_are_relaxed() -> bool {
             .all(|w| w.orderings.iter().all(|o| o == "Relaxed"))
 }
 
-fn sources() -> Vec<String> {
+/// The files of `src/`, but for the door to loom itself and what only models use.
+pub fn sources() -> Vec<String> {
     let mut files = Vec::new();
     let mut folders = vec!["src".to_owned()];
     while let Some(folder) = folders.pop() {

@@ -1,0 +1,271 @@
+//! The mutants of a list of statements.
+
+use crate::lists::{List, Unit};
+use crate::text::{normal, short};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mutant {
+    /// What was done: `swap: A <-> B`, `move: A after B`, `delete: A`.
+    pub what: String,
+    /// The statements instead of those of the list.
+    pub text: String,
+}
+
+/// All mutants of `list` that differ from it, and from each other.
+pub fn mutants(list: &List) -> Vec<Mutant> {
+    let units = &list.units;
+    let movable: Vec<usize> = (0..units.len()).filter(|&i| !units[i].is_fixed).collect();
+    let mut found = Found {
+        seen: BTreeSet::from([normal(&in_order(units, 0..units.len()))]),
+        mutants: Vec::new(),
+    };
+    for pair in movable.windows(2) {
+        let (a, b) = (pair[0], pair[1]);
+        let (first, second) = (&units[a], &units[b]);
+        if first.is_quiet && second.is_quiet || stays(first) || stays(second) {
+            continue;
+        }
+        let mut order: Vec<usize> = (0..units.len()).collect();
+        order.swap(a, b);
+        let what = format!(
+            "swap: {} <-> {}",
+            short(&units[a].text),
+            short(&units[b].text)
+        );
+        found.add(what, in_order(units, order));
+    }
+    for &across in movable.iter().filter(|&&i| units[i].synchronizes) {
+        for &moved in movable
+            .iter()
+            .filter(|&&i| i != across && !stays(&units[i]))
+            .filter(|&&i| i > across || !units[across].is_jump)
+        {
+            let side = if moved < across { "after" } else { "before" };
+            let mut order: Vec<usize> = (0..units.len()).filter(|&i| i != moved).collect();
+            let at = order.iter().position(|&i| i == across).unwrap_or(0);
+            order.insert(at + usize::from(moved < across), moved);
+            let [this, that] = [moved, across].map(|i| short(&units[i].text));
+            found.add(
+                format!("move: {this} {side} {that}"),
+                in_order(units, order),
+            );
+        }
+    }
+    // Between an operation and what is done by its result.
+    for &across in &movable {
+        let Some([before, operation, after]) = &units[across].split else {
+            continue;
+        };
+        for &moved in movable.iter().filter(|&&i| i < across && !stays(&units[i])) {
+            let mut text = in_order(units, (0..across).filter(|&i| i != moved));
+            let _ = write!(
+                text,
+                "let order_operation = {operation};\n{}\n{before} order_operation {after}\n",
+                units[moved].text
+            );
+            text += &in_order(units, across + 1..units.len());
+            let what = format!(
+                "move: {} between {} and what follows from it",
+                short(&units[moved].text),
+                short(operation)
+            );
+            found.add(what, text);
+        }
+    }
+    for &deleted in &movable {
+        let what = format!("delete: {}", short(&units[deleted].text));
+        let rest = (0..units.len()).filter(|&i| i != deleted);
+        found.add(what, in_order(units, rest));
+    }
+    found.mutants
+}
+
+/// Whether moving it changes nothing, or is the same as deleting others.
+fn stays(unit: &Unit) -> bool {
+    unit.is_name || unit.is_jump
+}
+
+struct Found {
+    seen: BTreeSet<String>,
+    mutants: Vec<Mutant>,
+}
+
+impl Found {
+    fn add(&mut self, what: String, text: String) {
+        if self.seen.insert(normal(&text)) {
+            self.mutants.push(Mutant { what, text });
+        }
+    }
+}
+
+/// The statements in another order. The value of the list stays its value, wherever it is computed.
+fn in_order(units: &[Unit], order: impl IntoIterator<Item = usize>) -> String {
+    let order: Vec<usize> = order.into_iter().collect();
+    let mut text = String::new();
+    let mut value_is_before = false;
+    for (place, &i) in order.iter().enumerate() {
+        let unit = &units[i];
+        if unit.is_value && place + 1 < order.len() {
+            value_is_before = true;
+            let _ = writeln!(text, "let order_value = {};", unit.text);
+        } else {
+            text.push_str(&unit.text);
+            text.push('\n');
+        }
+    }
+    if value_is_before {
+        text.push_str("order_value\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lists::lists;
+    use crate::operations::Operations;
+
+    fn of(body: &str) -> Vec<Mutant> {
+        let source = format!("impl A {{ fn f(&self) {{ {body} }} }}");
+        let file = syn::parse_file(&source).unwrap();
+        let operations = Operations::of([&file].into_iter());
+        let (lists, skipped) = lists(&file, &source, &operations);
+        assert_eq!(skipped, []);
+        lists.first().map_or(Vec::new(), mutants)
+    }
+
+    fn texts(body: &str) -> Vec<String> {
+        let all = of(body).into_iter();
+        all.map(|mutant| mutant.text.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect()
+    }
+
+    fn names(body: &str) -> Vec<String> {
+        of(body).into_iter().map(|mutant| mutant.what).collect()
+    }
+
+    #[test]
+    fn neighbours_are_swapped_and_statements_deleted() {
+        assert_eq!(
+            texts("a(); self.x.lock();"),
+            ["self.x.lock(); a();", "self.x.lock();", "a();"]
+        );
+    }
+
+    #[test]
+    fn statements_are_moved_across_operations_and_no_further() {
+        assert_eq!(
+            names("a(); b(); self.x.lock(); c(); d();"),
+            [
+                "swap: a(); <-> b();",
+                "swap: b(); <-> self.x.lock();",
+                "swap: self.x.lock(); <-> c();",
+                "swap: c(); <-> d();",
+                "move: a(); after self.x.lock();",
+                "move: d(); before self.x.lock();",
+                "delete: a();",
+                "delete: b();",
+                "delete: self.x.lock();",
+                "delete: c();",
+                "delete: d();",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_value_stays_the_value() {
+        assert_eq!(
+            texts("a(); self.x.swap(1, Ordering::AcqRel)"),
+            [
+                "let order_value = self.x.swap(1, Ordering::AcqRel); a(); order_value",
+                "self.x.swap(1, Ordering::AcqRel)",
+                "a();",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_statement_comes_between_an_operation_and_its_arms() {
+        let body = "link(); match self.x.swap(1, Ordering::AcqRel) { 1 => b(), _ => c() }";
+        let between = "let order_operation = self.x.swap(1, Ordering::AcqRel); link(); \
+                       match order_operation { 1 => b(), _ => c() }";
+        assert!(texts(body).iter().any(|text| text == between));
+    }
+
+    #[test]
+    fn assertions_of_debug_builds_stay() {
+        assert_eq!(
+            texts("debug_assert!(true); self.x.lock();"),
+            ["debug_assert!(true);"]
+        );
+    }
+
+    #[test]
+    fn what_must_not_get_to_its_end_does_not() {
+        let source = "fn f(x: &A) { let Some(y) = x.lock() else { a(); b(); return }; }";
+        let file = syn::parse_file(source).unwrap();
+        let operations = Operations::of([&file].into_iter());
+        let (lists, _) = lists(&file, source, &operations);
+        let names: Vec<_> = mutants(&lists[1])
+            .into_iter()
+            .map(|mutant| mutant.what)
+            .collect();
+        assert_eq!(
+            names,
+            ["swap: a(); <-> b();", "delete: a();", "delete: b();"]
+        );
+    }
+
+    #[test]
+    fn a_statement_that_is_all_of_an_if_is_deleted_once() {
+        let source = "fn f(x: &A) { if x.lock() { a(); } if b() { c(); d(); } }";
+        let file = syn::parse_file(source).unwrap();
+        let operations = Operations::of([&file].into_iter());
+        let (lists, _) = lists(&file, source, &operations);
+        let counts: Vec<_> = lists.iter().map(|list| mutants(list).len()).collect();
+        assert_eq!(counts, [3, 0, 3]);
+    }
+
+    #[test]
+    fn nothing_moves_behind_a_jump() {
+        assert_eq!(
+            names("a(); self.x.lock(); return;"),
+            [
+                "swap: a(); <-> self.x.lock();",
+                "delete: a();",
+                "delete: self.x.lock();",
+                "delete: return;",
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_moves_behind_a_jump_that_synchronizes() {
+        let moved = |name: &&String| name.starts_with("move");
+        let names = names("a(); b(); return self.x.lock();");
+        assert_eq!(names.iter().filter(moved).count(), 0, "{names:?}");
+    }
+
+    #[test]
+    fn what_is_alike_is_no_mutant() {
+        assert_eq!(
+            names("self.x.lock(); self.x.lock();"),
+            ["delete: self.x.lock();"]
+        );
+        assert_eq!(
+            names("let a = self.a; let b = self.b; self.x.lock();")[0],
+            "swap: let b = self.b; <-> self.x.lock();"
+        );
+        assert_eq!(
+            names("let a = &self.a; self.x.lock(); a"),
+            ["delete: let a = &self.a;", "delete: self.x.lock();"]
+        );
+    }
+
+    #[test]
+    fn functions_that_do_not_synchronize_have_none() {
+        assert_eq!(names("a(); b();"), Vec::<String>::new());
+    }
+}

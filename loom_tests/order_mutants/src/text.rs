@@ -1,0 +1,198 @@
+//! What statements look like, for names and to see which are worth moving.
+
+use syn::visit::{self, Visit};
+
+/// How much of a statement stands in a name.
+const CUT: usize = 60;
+
+/// A statement in a name: on one line, without `: `, which ends a name.
+pub fn short(text: &str) -> String {
+    let code: Vec<&str> = text.lines().map(without_comment).collect();
+    let words: Vec<&str> = code
+        .iter()
+        .flat_map(|line| line.split_whitespace())
+        .collect();
+    let line = words.join(" ").replace(": ", ":");
+    if line.chars().count() <= CUT {
+        return line;
+    }
+    let mut cut: String = line.chars().take(CUT).collect();
+    cut.truncate(cut.trim_end().len());
+    cut + ".."
+}
+
+fn without_comment(line: &str) -> &str {
+    match line.find("//") {
+        Some(at) if !line[..at].contains('"') => &line[..at],
+        _ => line,
+    }
+}
+
+/// Statements that are the same but for white space and comments have the same normal form.
+pub fn normal(text: &str) -> String {
+    let code = text.lines().map(without_comment);
+    code.flat_map(|line| line.chars().filter(|c| !c.is_whitespace()))
+        .collect()
+}
+
+/// Methods that only look at what the thread has.
+const LOOKS: &[&str] = &[
+    "len",
+    "is_null",
+    "is_empty",
+    "as_ptr",
+    "as_ref",
+    "cast",
+    "addr",
+    "is_some",
+    "is_none",
+    "cast_mut",
+    "cast_const",
+    "get",
+    "index",
+    "key",
+    "checked_sub",
+    "saturating_sub",
+];
+
+/// Returns whether a statement only names something: a `let` without calls (but for those that
+/// only look), macros, blocks or jumps.
+pub fn is_quiet(statement: &syn::Stmt) -> bool {
+    let syn::Stmt::Local(local) = statement else {
+        return false;
+    };
+    struct Loud(bool);
+    impl<'ast> Visit<'ast> for Loud {
+        fn visit_expr(&mut self, expr: &'ast syn::Expr) {
+            match expr {
+                syn::Expr::MethodCall(call) => {
+                    self.0 |= !LOOKS.contains(&call.method.to_string().as_str());
+                }
+                syn::Expr::Path(_)
+                | syn::Expr::Field(_)
+                | syn::Expr::Lit(_)
+                | syn::Expr::Reference(_)
+                | syn::Expr::RawAddr(_)
+                | syn::Expr::Cast(_)
+                | syn::Expr::Tuple(_)
+                | syn::Expr::Paren(_)
+                | syn::Expr::Index(_)
+                | syn::Expr::Unary(_)
+                | syn::Expr::Unsafe(_)
+                | syn::Expr::Struct(_)
+                | syn::Expr::Block(_)
+                | syn::Expr::Binary(_) => {}
+                // Constructors: `Vec::new()`.
+                syn::Expr::Call(call) if call.args.is_empty() => {}
+                _ => self.0 = true,
+            }
+            visit::visit_expr(self, expr);
+        }
+    }
+    let mut loud = Loud(false);
+    loud.visit_local(local);
+    !loud.0
+}
+
+/// Returns whether a statement binds a reference to a place, or a literal: `let x = &self.x;`.
+pub fn is_name(statement: &syn::Stmt) -> bool {
+    let syn::Stmt::Local(local) = statement else {
+        return false;
+    };
+    match local.init.as_ref().map(|init| &*init.expr) {
+        Some(syn::Expr::Lit(_)) => true,
+        Some(expr @ syn::Expr::Reference(_)) => is_place(expr),
+        _ => false,
+    }
+}
+
+/// Returns whether a statement is a value that is only named: `x`, `true`, `Ok(())`, `Some(x)`.
+pub fn is_named_value(statement: &syn::Stmt) -> bool {
+    let syn::Stmt::Expr(expr, None) = statement else {
+        return false;
+    };
+    match expr {
+        syn::Expr::Path(_) | syn::Expr::Lit(_) => true,
+        syn::Expr::Call(call) => {
+            let is_constructor = match &*call.func {
+                syn::Expr::Path(path) => {
+                    let last = path.path.segments.last().map(|last| last.ident.to_string());
+                    last.is_some_and(|name| name.starts_with(char::is_uppercase))
+                }
+                _ => false,
+            };
+            is_constructor && call.args.iter().all(is_place)
+        }
+        _ => false,
+    }
+}
+
+fn is_place(expr: &syn::Expr) -> bool {
+    match expr {
+        syn::Expr::Path(_) | syn::Expr::Lit(_) => true,
+        syn::Expr::Field(of) => is_place(&of.base),
+        syn::Expr::Unary(of) => is_place(&of.expr),
+        syn::Expr::Paren(of) => is_place(&of.expr),
+        syn::Expr::Reference(of) => is_place(&of.expr),
+        syn::Expr::Tuple(of) => of.elems.iter().all(is_place),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_no_colon_and_a_bounded_length() {
+        assert_eq!(short("let x: u8 =\n    1; // why: so"), "let x:u8 = 1;");
+        let long = short(&"abc ".repeat(30));
+        assert!(long.len() <= CUT + 2 && long.ends_with(".."), "{long}");
+    }
+
+    #[test]
+    fn names_are_references_and_literals() {
+        for (text, is) in [
+            ("let x = &self.a.b;", true),
+            ("let x = &*self.0;", true),
+            ("let mut n = 0;", true),
+            ("let x = y;", false),
+            ("let x = &f();", false),
+            ("x = &y;", false),
+        ] {
+            assert_eq!(is_name(&syn::parse_str(text).unwrap()), is, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_only_named() {
+        for (text, is) in [
+            ("x", true),
+            ("Ok(())", true),
+            ("Some(x)", true),
+            ("Some(f(x))", false),
+            ("f(x)", false),
+            ("x.y()", false),
+        ] {
+            let statement = syn::Stmt::Expr(syn::parse_str(text).unwrap(), None);
+            assert_eq!(is_named_value(&statement), is, "{text}");
+        }
+    }
+
+    #[test]
+    fn quiet_statements_call_nothing() {
+        for (text, quiet) in [
+            ("let x = &self.a.b;", true),
+            ("let n = list.len() + 1;", true),
+            ("let x = unsafe { &*p };", true),
+            ("let x = f(1);", false),
+            ("let Some(x) = y else { return };", false),
+            ("let x = y?;", false),
+            ("f();", false),
+            ("a = b;", false),
+        ] {
+            let statement = syn::parse_str(text).unwrap();
+            assert_eq!(is_quiet(&statement), quiet, "{text}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Who notices a mutant.
+
+use super::baseline::{Baseline, Check, Known, limit, run_tests};
+use super::build::Built;
+use super::program::Program;
+use crate::checks::run::in_parallel;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+/// Mutants that are known to be bugs. They are examined whatever else is: if one is not
+/// noticed, no other result counts.
+const CANARIES: &[&str] = &[
+    // A message that is found without its link.
+    "src/thread/inbox.rs Inbox::push swap: message.node().next.set(next); <-> match self.head.compare_exchange_weak( head, message.0.as_pt..",
+    // A message that is released before it counts.
+    "src/thread/orphans.rs Orphans::adopt delete: self.outstanding .fetch_add(weight as usize, Ordering::Relax..",
+];
+
+/// Checks that take longer, in seconds, come after all others.
+const SLOW: f64 = 2.0;
+
+/// Tests that are run in one process at most. If all pass, that is quicker.
+const TOGETHER: usize = 40;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Model(String),
+    Test(String),
+    /// By none of so many that reach it.
+    Survived(usize),
+}
+
+/// The numbers of the canaries.
+pub fn canaries(program: &Program) -> Result<BTreeSet<usize>, String> {
+    let number = |name: &&str| {
+        let found = program
+            .numbers()
+            .find(|&number| program.name(number) == *name);
+        found.ok_or_else(|| format!("this canary is no mutant any more: {name}"))
+    };
+    CANARIES.iter().map(number).collect()
+}
+
+/// Who notices each mutant that compiles.
+pub fn all(
+    program: &Program,
+    built: &Built,
+    baseline: &Baseline,
+    chosen: &BTreeSet<usize>,
+    canaries: &BTreeSet<usize>,
+) -> Result<BTreeMap<usize, Verdict>, String> {
+    let jobs: BTreeSet<usize> = canaries.union(chosen).copied().collect();
+    let jobs: Vec<usize> = jobs
+        .into_iter()
+        .filter(|&number| program.compiles(number))
+        .collect();
+    let (count, mut verdicts) = (jobs.len(), BTreeMap::new());
+    // By function, who has noticed others of its mutants.
+    let successful = Mutex::new(BTreeMap::<String, BTreeSet<String>>::new());
+    in_parallel(
+        jobs,
+        |&number| {
+            let function = format!("{} {}", program.file(number), program.function(number));
+            let first = || successful.lock().expect("no panic in here");
+            let before = first().get(&function).cloned().unwrap_or_default();
+            let verdict = examine(number, program, built, baseline, &before);
+            if let Verdict::Model(name) | Verdict::Test(name) = &verdict {
+                first().entry(function).or_default().insert(name.clone());
+            }
+            verdict
+        },
+        |number, verdict| {
+            let by = match &verdict {
+                Verdict::Model(by) | Verdict::Test(by) => format!("noticed by {by}"),
+                Verdict::Survived(n) => format!("SURVIVED {n} checks"),
+            };
+            println!("{}: {by}", program.name(number));
+            verdicts.insert(number, verdict);
+            crate::checks::weaken::progress(verdicts.len(), count, "mutants");
+        },
+    );
+    let is_missed = |&number: &usize| {
+        !program.compiles(number) || matches!(verdicts[&number], Verdict::Survived(_))
+    };
+    if let Some(missed) = canaries.iter().copied().find(is_missed) {
+        let name = program.name(missed);
+        return Err(format!(
+            "this canary was not noticed, so no other result counts: {name}"
+        ));
+    }
+    Ok(verdicts)
+}
+
+/// Runs the checks that reach a mutant until one notices: the models before the tests, those that
+/// were `successful` before the others, the quick ones first, the slow ones last.
+fn examine(
+    number: usize,
+    program: &Program,
+    built: &Built,
+    baseline: &Baseline,
+    successful: &BTreeSet<String>,
+) -> Verdict {
+    let mut checks: Vec<&Known> = baseline.reaching(program.block(number)).collect();
+    checks.sort_by(|a, b| {
+        let key = |known: &Known| {
+            let was_successful = successful.contains(&known.check.name());
+            let is_slow = known.seconds > SLOW && !was_successful;
+            (is_slow, known.check.is_test(), !was_successful)
+        };
+        key(a).cmp(&key(b)).then(a.seconds.total_cmp(&b.seconds))
+    });
+    let mutant = number.to_string();
+    let env = [("RELEASEPOOL_ORDER_MUTANT", &*mutant)];
+    let fails = |known: &Known| !known.check.run(built, &env, known.limit()).passed;
+    let notices = |known: &Known| match known.check {
+        Check::Model(..) => fails(known),
+        // Twice: it is not to fail by chance.
+        Check::Test { .. } => fails(known) && fails(known),
+    };
+    let mut rest = &checks[..];
+    while let Some(first) = rest.first() {
+        let (now, then) = rest.split_at(together(rest));
+        rest = then;
+        if now.len() > 1 && pass_together(now, built, &env) {
+            continue;
+        }
+        if let Some(known) = now.iter().find(|known| notices(known)) {
+            let name = known.check.name();
+            return match first.check {
+                Check::Model(..) => Verdict::Model(name),
+                Check::Test { .. } => Verdict::Test(name),
+            };
+        }
+    }
+    Verdict::Survived(checks.len())
+}
+
+/// How many checks at the beginning are run in one process: quick tests of one program.
+fn together(checks: &[&Known]) -> usize {
+    let Check::Test { program, .. } = checks[0].check else {
+        return 1;
+    };
+    let mut seconds = 0.0;
+    let fits = |known: &&&Known| {
+        seconds += known.seconds;
+        matches!(known.check, Check::Test { program: p, .. } if p == program) && seconds < SLOW
+    };
+    checks.iter().take(TOGETHER).take_while(fits).count().max(1)
+}
+
+fn pass_together(tests: &[&Known], built: &Built, env: &[(&str, &str)]) -> bool {
+    let Check::Test { program, .. } = tests[0].check else {
+        return false;
+    };
+    let names: Vec<&str> = tests
+        .iter()
+        .filter_map(|known| known.check.test())
+        .collect();
+    let seconds = tests.iter().map(|known| known.seconds).sum();
+    run_tests(built, program, &names, env, limit(seconds)).passed
+}

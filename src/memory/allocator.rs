@@ -121,19 +121,24 @@ impl Inner {
         let held = (self.chunks.fetch_add(1, Ordering::Relaxed) as usize + 1) * CHUNK;
         if let Some(cap) = self.hard_cap {
             if held > cap {
-                self.chunks.fetch_sub(1, Ordering::Relaxed);
+                self.count_one_less();
                 let held = held - CHUNK;
                 return Err(AllocError::Capped { cap, held });
             }
         }
         let Some(chunk) = make() else {
-            self.chunks.fetch_sub(1, Ordering::Relaxed);
+            self.count_one_less();
             let layout = Layout::from_size_align(SIZES[class], super::class::ALIGN);
             let layout = layout.expect("as all blocks are");
             return Err(AllocError::OutOfMemory { layout });
         };
         self.peak_chunks.raise_shared((held / CHUNK) as u64);
         Ok(chunk)
+    }
+
+    fn count_one_less(&self) {
+        // Relaxed: as in `admit`.
+        self.chunks.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(crate) fn peak_chunk_bytes(&self) -> u64 {

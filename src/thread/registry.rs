@@ -272,8 +272,8 @@ impl Registry {
     /// The record of a living thread. Wait-free.
     pub(crate) fn get(&self, key: ThreadKey) -> Option<Arc<Record>> {
         let slot = self.slot(key.index() as usize)?;
-        // Acquire: pairs with the Release of the publication in `claim`.
-        // Model: registry_iterate.
+        // Acquire: pairs with the Release of the publication in `claim`, and with that in `leave`.
+        // Model: shutdown_exit.
         let state = slot.state.fetch_add(READER, Ordering::Acquire);
         let found = if state & PHASE == LIVE && generation(state) == key.generation() {
             // SAFETY: LIVE at our announcement: the record was published, and

@@ -29,7 +29,7 @@ pub const MODELS: &[Model] = &[
         "later_cancel_close",
         "a delayed post is cancelled while its loop closes: one of the two drops it",
         &["cancelled", "dropped"],
-        || cancel_against(NEVER, |frames| drop(frames)),
+        || cancel_against(NEVER, drop),
     ),
     Model::new(
         "later_cancel_run",

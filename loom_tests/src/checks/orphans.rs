@@ -25,7 +25,7 @@ pub const MODELS: &[Model] = &[
         "orphans_last_drained",
         "a drain makes the only orphaned release, while another thread quiesces",
         &["quiet", "not yet"],
-        || last_orphan(|pool| drop(pool)),
+        || last_orphan(drop),
     )
     .bounded(6),
     Model::new(

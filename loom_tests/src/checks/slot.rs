@@ -122,13 +122,18 @@ fn no_pin() -> String {
     let reader = spawn(move || {
         let pool = AutoreleasePool::new();
         let lent: *const Probe = &raw const *shared.load(&pool);
-        // Ends the pin.
+        // Ends the pin; the writer's turn, without a preemption.
         drop(pool);
+        loom::thread::yield_now();
         // SAFETY: there is none; this is the mistake that is to be found out.
         unsafe { &*lent }.look();
     });
+    loom::thread::yield_now();
     slot.store(Ref::new(Probe::new()));
-    PoolManager::global().quiesce(Duration::ZERO);
+    // To the end of what was stored over, if nothing is pinned.
+    for _ in 0..4 {
+        PoolManager::global().quiesce(Duration::ZERO);
+    }
     reader.join().unwrap();
     drop(slot);
     settle();

@@ -98,6 +98,7 @@ pub mod parts {
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::cell;
     use crate::sync::{FreeWitness, Witness, boxed, unbox};
+    use crate::thread::counted::CountedInbox;
     use crate::thread::inbox::{self, Chain, Kind, Message, Node, Sent};
     use crate::thread::key::ThreadKey;
     use crate::thread::record::Record;
@@ -130,32 +131,76 @@ pub mod parts {
         chain.map(take).collect()
     }
 
+    fn message(number: u32) -> Message {
+        let node = Node::new(Kind::Release, ThreadKey::new(0, 0), run);
+        let witness = Witness::new();
+        let message = boxed(Number {
+            node,
+            number,
+            witness,
+        });
+        // SAFETY: just made, and numbers may be sent.
+        unsafe { Message::from_raw(message.cast()) }
+    }
+
+    fn rings(sent: Result<Sent, Message>) -> Option<bool> {
+        match sent {
+            Ok(sent) => Some(sent == Sent::Ring),
+            Err(back) => {
+                // SAFETY: all messages here are numbers.
+                drop(unsafe { unbox(back.into_raw().cast::<Number>()) });
+                None
+            }
+        }
+    }
+
     impl Default for Inbox {
         fn default() -> Self {
             Self(inbox::Inbox::new())
         }
     }
 
+    /// The same, with the counts of what was sent and of what has run.
+    pub struct Counted(CountedInbox);
+
+    impl Default for Counted {
+        fn default() -> Self {
+            Self(CountedInbox::new())
+        }
+    }
+
+    impl Counted {
+        /// Counts a number as sent, and sends it. Returns whether it was accepted.
+        pub fn push(&self, number: u32) -> bool {
+            self.0.announce(1);
+            rings(self.0.push(message(number))).is_some()
+        }
+
+        /// Takes what is there.
+        pub fn take(&self) -> Vec<u32> {
+            read(self.0.inbox().take())
+        }
+
+        /// Closes the inbox and takes what is there.
+        pub fn close(&self) -> Vec<u32> {
+            read(self.0.inbox().close())
+        }
+
+        /// For the owner: counts a number as run.
+        pub fn done(&self) {
+            self.0.done(1);
+        }
+
+        /// Returns how many were sent and have not run.
+        pub fn waiting(&self) -> u64 {
+            self.0.waiting()
+        }
+    }
+
     impl Inbox {
         /// Sends a number. Returns whether the owner is to be rung for it; `None` if it was refused.
         pub fn push(&self, number: u32) -> Option<bool> {
-            let node = Node::new(Kind::Release, ThreadKey::new(0, 0), run);
-            let witness = Witness::new();
-            let message = boxed(Number {
-                node,
-                number,
-                witness,
-            });
-            // SAFETY: just made, and numbers may be sent.
-            let message = unsafe { Message::from_raw(message.cast()) };
-            match self.0.push(message) {
-                Ok(sent) => Some(sent == Sent::Ring),
-                Err(back) => {
-                    // SAFETY: the same message.
-                    drop(unsafe { unbox(back.into_raw().cast::<Number>()) });
-                    None
-                }
-            }
+            rings(self.0.push(message(number)))
         }
 
         /// For the owner: has the next push ring, if there is nothing. Returns whether it will.

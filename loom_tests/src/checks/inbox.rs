@@ -3,7 +3,7 @@
 use super::model::Model;
 use super::probe::spawn;
 use loom::sync::Arc;
-use releasepool::model::parts::Inbox;
+use releasepool::model::parts::{Counted, Inbox};
 
 pub const MODELS: &[Model] = &[
     Model::new(
@@ -11,6 +11,30 @@ pub const MODELS: &[Model] = &[
         "a sender; the owner arms its inbox, then closes it: received or refused, rung or not",
         &["refused", "received", "received, rung"],
         arm_close,
+    ),
+    Model::new(
+        "inbox_counted",
+        "two senders; the owner runs what there is, then closes: what has not run is counted, and no more",
+        &[
+            "0 of 0 were taken before the close",
+            "0 of 1 were taken before the close",
+            "0 of 2 were taken before the close",
+            "1 of 1 were taken before the close",
+            "1 of 2 were taken before the close",
+            "2 of 2 were taken before the close",
+        ],
+        counted,
+    )
+    .plain(&[
+        "0 of 0 were taken before the close",
+        "0 of 1 were taken before the close",
+        "0 of 2 were taken before the close",
+    ]),
+    Model::new(
+        "inbox_never_empty",
+        "one always waits: whoever asks meanwhile is never told that none does",
+        &["1 wait", "2 wait", "3 wait"],
+        never_empty,
     ),
     Model::new(
         "inbox_push_take_close",
@@ -79,4 +103,40 @@ fn push_take_close() -> String {
         }
     };
     format!("{}, {}", fate(1), fate(2))
+}
+
+fn counted() -> String {
+    let inbox = Arc::new(Counted::default());
+    let sender = {
+        let inbox = inbox.clone();
+        spawn(move || [1, 2].map(|number| inbox.push(number)))
+    };
+    let run = |numbers: Vec<u32>| numbers.iter().map(|_| inbox.done()).count();
+    let taken = run(inbox.take());
+    let closed = inbox.close();
+    assert!(
+        inbox.waiting() >= closed.len() as u64,
+        "what has not run waits"
+    );
+    let ran = taken + run(closed);
+    let accepted = sender.join().unwrap();
+    let accepted = accepted.iter().filter(|accepted| **accepted).count();
+    assert_eq!(ran, accepted);
+    assert_eq!(inbox.waiting(), 0, "what was refused does not wait");
+    format!("{taken} of {accepted} were taken before the close")
+}
+
+fn never_empty() -> String {
+    let inbox = Arc::new(Counted::default());
+    assert!(inbox.push(1));
+    let shared = inbox.clone();
+    let asker = spawn(move || shared.waiting());
+    assert!(inbox.push(2));
+    assert!(inbox.push(3));
+    inbox.done();
+    inbox.done();
+    let waiting = asker.join().unwrap();
+    assert_ne!(waiting, 0, "one waits all the time");
+    assert_eq!(inbox.close().len(), 3);
+    format!("{waiting} wait")
 }

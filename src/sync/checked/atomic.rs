@@ -25,8 +25,13 @@ macro_rules! operations {
         #[track_caller]
         pub(crate) fn store(&self, value: $t, order: Ordering) {
             let _halt = Halt;
-            self.0
-                .store(value, ordering(Location::caller(), "store", order));
+            let order = ordering(Location::caller(), "store", order);
+            if rmw_mode() {
+                // A plain store has no order with the read-modify-writes that loads are.
+                self.0.swap(value, order);
+            } else {
+                self.0.store(value, order);
+            }
         }
 
         #[allow(dead_code, reason = "not every atomic needs it")]

@@ -9,8 +9,8 @@ use std::fmt;
 pub enum Mode {
     /// Loads are plain loads and may read stale values.
     Plain,
-    /// Loads are read-modify-writes: they read the newest value and interleave with every other
-    /// access. The first `compare_exchange_weak` of an execution fails.
+    /// Loads are read-modify-writes, and stores are exchanges: they see the newest value and
+    /// interleave with every other access. The first `compare_exchange_weak` of an execution fails.
     Rmw,
 }
 

@@ -223,8 +223,8 @@ impl StackStats {
 
     /// Asks the thread to drain its root pool and its backlog.
     pub(crate) fn ask(&self) {
-        // Relaxed: what the answer is worth, `root_entries` says. A swap, as the models make loads
-        // as read-modify-writes, and loom has no order of those and stores.
+        // Relaxed: what the answer is worth, `root_entries` says. A swap, as loom does not
+        // order two threads' stores to one atomic.
         self.asked.swap(1, Ordering::Relaxed);
     }
 
@@ -243,8 +243,7 @@ impl StackStats {
     /// For a thread that ends, once the manager does not list it any more.
     pub(crate) fn was_asked(&self) -> bool {
         // Relaxed: whoever has found the thread listed asked before it was taken off the list,
-        // which the lock of that orders. A swap, as that lock is no operation in models, where
-        // only a read-modify-write reads the newest value then. Model: shutdown_woken.
+        // which the lock of that orders. Model: shutdown_woken.
         self.asked.swap(0, Ordering::Relaxed) != 0
     }
 

@@ -4,7 +4,8 @@
 //!   another thread's: `load; store | load` is explored in one order only
 //!   (tokio-rs/loom #166, #392). In [`Mode::Rmw`] every load is made as a
 //!   read-modify-write, which loom does interleave with everything. Such a load
-//!   reads the newest value, so the plain mode is needed too, for staleness.
+//!   reads the newest value, so the plain mode is needed too, for staleness. A
+//!   plain store could get lost between such loads, so it is an exchange there.
 //! * loom does not see raw frees. [`FreeWitness::freed`] makes giving back an
 //!   atomic's memory a checked write, and [`Witness`] does the same for memory
 //!   without an atomic in it.

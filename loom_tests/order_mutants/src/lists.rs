@@ -148,18 +148,18 @@ impl<'ast> Visit<'ast> for Functions<'ast> {
 pub struct Unit {
     /// As it is written.
     pub text: String,
-    /// Whether it synchronizes with other threads.
+    /// True if it synchronizes with other threads.
     pub synchronizes: bool,
-    /// Whether it is the expression that the list evaluates to.
+    /// True if it is the expression that the list evaluates to.
     pub is_value: bool,
-    /// Whether it stays where it is: an assertion for debug builds, an item, a value that is
+    /// True if it stays where it is: an assertion for debug builds, an item, a value that is
     /// only named.
     pub is_fixed: bool,
-    /// Whether it binds a reference or a literal: it may stand wherever it compiles.
+    /// True if it binds a reference or a literal: it may stand wherever it compiles.
     pub is_name: bool,
-    /// Whether nothing after it runs: what is moved behind it is deleted.
+    /// True if nothing after it runs: what is moved behind it is deleted.
     pub is_jump: bool,
-    /// Whether it only names something: no call, macro, assignment or jump is in it.
+    /// True if it only names something: no call, macro, assignment or jump is in it.
     pub is_quiet: bool,
     /// If it is a `match` or an `if` that looks at an operation: what is before that, the
     /// operation, and what is after it.
@@ -243,7 +243,7 @@ struct Blocks<'f> {
     source: &'f str,
     operations: &'f Operations,
     found: Vec<List>,
-    /// Whether the last statement of the next block stays where it is.
+    /// True if the last statement of the next block stays where it is.
     keeps_last: bool,
 }
 
@@ -354,7 +354,7 @@ impl<'ast> Visit<'ast> for Blocks<'_> {
         }
     }
 
-    /// The same with that of an `unsafe` block.
+    /// A block of one `unsafe` statement keeps it, too.
     fn visit_expr_unsafe(&mut self, expr: &'ast syn::ExprUnsafe) {
         self.keeps_last = expr.block.stmts.len() == 1;
         self.visit_block(&expr.block);

@@ -82,7 +82,7 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
     found.mutants
 }
 
-/// Whether moving it changes nothing, or is the same as deleting others.
+/// Returns whether moving it changes nothing, or is the same as deleting others.
 fn stays(unit: &Unit) -> bool {
     unit.is_name || unit.is_jump
 }

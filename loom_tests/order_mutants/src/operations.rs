@@ -50,7 +50,7 @@ const COMMON: &[&str] = &[
     "count", "put", "leave", "close", "begin", "end", "done", "key", "name", "build", "finish",
 ];
 
-/// See the module.
+/// The names of functions that synchronize, and the types that they may be called on.
 #[derive(Default)]
 pub struct Operations {
     /// By the name of a function that contains an operation: the types that it belongs to; an

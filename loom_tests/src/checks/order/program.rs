@@ -42,7 +42,7 @@ struct Numbered {
     block: usize,
     mutant: Mutant,
     name: String,
-    /// Whether it is to be in the copy.
+    /// True if it is to be in the copy.
     is_in: bool,
     compiles: bool,
 }
@@ -171,7 +171,7 @@ impl Program {
         self.mutants[number - 1].compiles = false;
     }
 
-    /// The same with all mutants of a list.
+    /// Drops all mutants of a list; returns how many.
     pub fn drop_block(&mut self, block: usize) -> usize {
         let of_block = self
             .mutants

@@ -46,9 +46,8 @@ impl Figures {
 
     /// For the owner.
     pub(super) fn set_chunks(&self, n: u64) {
-        // Relaxed: as in `chunks`. A swap, as the models make loads as read-modify-writes, and loom
-        // has no order of those and stores.
-        self.chunks.swap(n, Ordering::Relaxed);
+        // Relaxed: as in `chunks`.
+        self.chunks.store(n, Ordering::Relaxed);
     }
 
     /// Has the owner give back what it does not need, whenever it sees this.

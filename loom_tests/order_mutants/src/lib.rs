@@ -25,7 +25,7 @@ pub mod tokens;
 
 pub use diff::changed_lines;
 pub use errors::{Culprits, Diagnostic, culprits, executables};
-pub use lists::{List, Skipped, lists};
+pub use lists::{Breadth, List, Skipped, lists};
 pub use mutate::{Mutant, mutants};
 pub use operations::Operations;
 pub use render::{Place, rendered};

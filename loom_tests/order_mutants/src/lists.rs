@@ -153,7 +153,7 @@ pub struct Unit {
     /// True if it is the expression that the list evaluates to.
     pub is_value: bool,
     /// True if it stays where it is: an assertion for debug builds, an item, a value that is
-    /// only named.
+    /// only named, a note for models alone.
     pub is_fixed: bool,
     /// True if it binds a reference or a literal: it may stand wherever it compiles.
     pub is_name: bool,
@@ -185,8 +185,22 @@ pub struct Skipped {
     pub reason: &'static str,
 }
 
+/// Which functions are mutated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breadth {
+    /// Those that an operation stands in.
+    Operations,
+    /// Those that call such a function, too.
+    Callers,
+}
+
 /// The lists of statements of a file, outer ones before those in them.
-pub fn lists(file: &syn::File, source: &str, operations: &Operations) -> (Vec<List>, Vec<Skipped>) {
+pub fn lists(
+    file: &syn::File,
+    source: &str,
+    operations: &Operations,
+    breadth: Breadth,
+) -> (Vec<List>, Vec<Skipped>) {
     let mut found = Functions {
         of: None,
         found: Vec::new(),
@@ -203,7 +217,11 @@ pub fn lists(file: &syn::File, source: &str, operations: &Operations) -> (Vec<Li
     let mut lists = Vec::new();
     for function in &found.found {
         let tokens = function.body.to_token_stream();
-        if !operations.are_in(tokens, function.of.as_deref()) {
+        let is_mutated = match breadth {
+            Breadth::Operations => operations.stand_in(tokens),
+            Breadth::Callers => operations.are_in(tokens, function.of.as_deref()),
+        };
+        if !is_mutated {
             continue;
         }
         let mut skip = |reason| {
@@ -271,7 +289,8 @@ impl Blocks<'_> {
             is_value: value && is_last,
             is_fixed: is_assertion
                 || matches!(statement, syn::Stmt::Item(_))
-                || text::is_named_value(statement),
+                || text::is_named_value(statement)
+                || text::is_for_models(statement),
             is_name: text::is_name(statement),
             is_jump: matches!(
                 statement,

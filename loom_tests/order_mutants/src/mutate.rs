@@ -124,14 +124,14 @@ fn in_order(units: &[Unit], order: impl IntoIterator<Item = usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lists::lists;
+    use crate::lists::{Breadth, lists};
     use crate::operations::Operations;
 
     fn of(body: &str) -> Vec<Mutant> {
         let source = format!("impl A {{ fn f(&self) {{ {body} }} }}");
         let file = syn::parse_file(&source).unwrap();
         let operations = Operations::of([&file].into_iter());
-        let (lists, skipped) = lists(&file, &source, &operations);
+        let (lists, skipped) = lists(&file, &source, &operations, Breadth::Operations);
         assert_eq!(skipped, []);
         lists.first().map_or(Vec::new(), mutants)
     }
@@ -207,7 +207,7 @@ mod tests {
         let source = "fn f(x: &A) { let Some(y) = x.lock() else { a(); b(); return }; }";
         let file = syn::parse_file(source).unwrap();
         let operations = Operations::of([&file].into_iter());
-        let (lists, _) = lists(&file, source, &operations);
+        let (lists, _) = lists(&file, source, &operations, Breadth::Operations);
         let names: Vec<_> = mutants(&lists[1])
             .into_iter()
             .map(|mutant| mutant.what)
@@ -223,7 +223,7 @@ mod tests {
         let source = "fn f(x: &A) { if x.lock() { a(); } if b() { c(); d(); } }";
         let file = syn::parse_file(source).unwrap();
         let operations = Operations::of([&file].into_iter());
-        let (lists, _) = lists(&file, source, &operations);
+        let (lists, _) = lists(&file, source, &operations, Breadth::Operations);
         let counts: Vec<_> = lists.iter().map(|list| mutants(list).len()).collect();
         assert_eq!(counts, [3, 0, 3]);
     }

@@ -94,6 +94,11 @@ impl Operations {
         calls(&tokens).any(|call| is_operation(&call) || self.contains_one(&call, this))
     }
 
+    /// Returns whether there is an operation itself in `tokens`.
+    pub fn stand_in(&self, tokens: TokenStream) -> bool {
+        calls(&flat(tokens)).any(|call| is_operation(&call))
+    }
+
     fn contains_one(&self, call: &Call<'_>, this: Option<&str>) -> bool {
         let Some(owners) = self.functions.get(call.name) else {
             return false;

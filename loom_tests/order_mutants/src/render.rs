@@ -88,7 +88,7 @@ pub fn rendered(source: &str, lists: &[Switched<'_>]) -> (String, Vec<Place>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lists::lists;
+    use crate::lists::{Breadth, lists};
     use crate::mutate::mutants;
     use crate::operations::Operations;
 
@@ -98,7 +98,7 @@ mod tests {
             "fn f(x: &A) -> u8 { a(); if x.swap(1, Ordering::AcqRel) == 2 { b(); c(); } 3 }";
         let file = syn::parse_file(source).unwrap();
         let operations = Operations::of([&file].into_iter());
-        let (lists, _) = lists(&file, source, &operations);
+        let (lists, _) = lists(&file, source, &operations, Breadth::Operations);
         let made: Vec<_> = lists.iter().map(mutants).collect();
         let mut number = 0;
         let switched: Vec<_> = lists

@@ -127,6 +127,48 @@ pub fn is_named_value(statement: &syn::Stmt) -> bool {
     }
 }
 
+/// Methods that do nothing but in models.
+const FOR_MODELS: &[&str] = &["freed", "looked_at", "changed", "born", "buried"];
+
+/// Returns whether a statement is only there for models: a note of what happens to a plain place.
+pub fn is_for_models(statement: &syn::Stmt) -> bool {
+    let syn::Stmt::Expr(expr, _) = statement else {
+        return false;
+    };
+    is_note(expr)
+}
+
+fn is_note(expr: &syn::Expr) -> bool {
+    match expr {
+        syn::Expr::MethodCall(call) => {
+            let method = call.method.to_string();
+            let is_witness = || match &*call.receiver {
+                syn::Expr::Field(of) => {
+                    matches!(&of.member, syn::Member::Named(name) if name == "witness" || name == "body")
+                }
+                _ => false,
+            };
+            call.args.is_empty()
+                && (FOR_MODELS.contains(&&*method)
+                    || (method == "write" || method == "read") && is_witness())
+        }
+        syn::Expr::Call(call) => match &*call.func {
+            syn::Expr::Path(path) => {
+                let last = path.path.segments.last().map(|last| last.ident.to_string());
+                last.is_some_and(|name| {
+                    name.starts_with("witness_") || FOR_MODELS.contains(&&*name)
+                })
+            }
+            _ => false,
+        },
+        syn::Expr::Unsafe(of) => match &of.block.stmts[..] {
+            [syn::Stmt::Expr(expr, _)] => is_note(expr),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 fn is_place(expr: &syn::Expr) -> bool {
     match expr {
         syn::Expr::Path(_) | syn::Expr::Lit(_) => true,
@@ -176,6 +218,24 @@ mod tests {
         ] {
             let statement = syn::Stmt::Expr(syn::parse_str(text).unwrap(), None);
             assert_eq!(is_named_value(&statement), is, "{text}");
+        }
+    }
+
+    #[test]
+    fn notes_for_models() {
+        for (text, is) in [
+            ("self.node().body.write();", true),
+            ("unsafe { (*page).witness.read() };", true),
+            ("unsafe { head.as_mut().freed() };", true),
+            ("unsafe { changed(thin) };", true),
+            ("unsafe { witness_write(block) };", true),
+            ("self.stats.changed(1);", false),
+            ("payload.write(value);", false),
+            ("self.body.write(1);", false),
+            ("lock.write();", false),
+        ] {
+            let statement = syn::parse_str(text).unwrap();
+            assert_eq!(is_for_models(&statement), is, "{text}");
         }
     }
 

@@ -23,6 +23,7 @@ mod report;
 mod verdict;
 mod wanted;
 
+use releasepool_order_mutants::Breadth;
 use std::process::ExitCode;
 
 /// `cargo weaken -- --order ...`; without arguments, all files.
@@ -39,8 +40,12 @@ pub fn order(args: &[&str]) -> ExitCode {
 
 /// Returns whether all is well.
 fn examine(args: &[&str]) -> Result<bool, String> {
+    let (breadth, args) = match args {
+        ["wide", args @ ..] => (Breadth::Callers, args),
+        args => (Breadth::Operations, args),
+    };
     let wanted = wanted::Wanted::parse(args)?;
-    let mut program = program::Program::read()?;
+    let mut program = program::Program::read(breadth)?;
     let chosen = wanted.choose(&program)?;
     if wanted.only_lists() {
         for &number in &chosen.mutants {
@@ -82,7 +87,7 @@ fn examine(args: &[&str]) -> Result<bool, String> {
     verdicts.retain(|number, _| chosen.mutants.contains(number));
     let outcome = report::Outcome::new(&program, &chosen, &verdicts, &justified::Justified::read());
     outcome.print();
-    if wanted.is_of_whole_files() {
+    if wanted.is_of_whole_files() && breadth == Breadth::Operations {
         outcome.keep()?;
     }
     Ok(outcome.is_good())

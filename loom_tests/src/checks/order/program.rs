@@ -2,7 +2,9 @@
 
 use crate::checks::weaken::written::{root, sources};
 use releasepool_order_mutants::render::{Place, Switched};
-use releasepool_order_mutants::{List, Mutant, Operations, SWITCH, lists, mutants, rendered};
+use releasepool_order_mutants::{
+    Breadth, List, Mutant, Operations, SWITCH, lists, mutants, rendered,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -56,7 +58,7 @@ pub struct Skipped {
 
 impl Program {
     /// The mutants of all of `src/`, but for the door to loom and what only models use.
-    pub fn read() -> Result<Self, String> {
+    pub fn read(breadth: Breadth) -> Result<Self, String> {
         let mut paths: Vec<String> = sources();
         // Tests, whose `mod` item says so.
         let is_test =
@@ -79,7 +81,7 @@ impl Program {
         };
         for (source, file) in files.iter().enumerate() {
             let Source { path, text } = &program.sources[source];
-            let (lists, skipped) = lists(file, text, &operations);
+            let (lists, skipped) = lists(file, text, &operations, breadth);
             program.skipped.extend(skipped.into_iter().map(|s| Skipped {
                 file: path.clone(),
                 function: s.function,

@@ -42,7 +42,7 @@ impl Wanted {
             ["list", files @ ..] => Ok(Self::List(owned(files))),
             files => match files.iter().find(|file| file.starts_with('-')) {
                 Some(option) => Err(format!(
-                    "no option {option}; usage: cargo weaken -- --order [FILE...] | changed | commit [N] | quick [FILE...] | list [FILE...]"
+                    "no option {option}; usage: cargo weaken -- --order [wide] [FILE...] | changed | commit [N] | quick [FILE...] | list [FILE...]"
                 )),
                 None => Ok(Self::Files(owned(files))),
             },

@@ -79,7 +79,7 @@ pub fn sources() -> Vec<String> {
             let entry = entry.expect("src/ can be read");
             let name = entry.file_name().into_string().expect("names are ASCII");
             let path = format!("{folder}/{name}");
-            let skipped = ["src/sync", "src/sync.rs", "src/model.rs"];
+            let skipped = ["src/sync", "src/sync.rs", "src/model", "src/model.rs"];
             if skipped.contains(&path.as_str()) {
                 continue;
             }

@@ -260,11 +260,11 @@ impl FrameLoop {
         }
         if let Some(frame_time) = self.config.frame_time {
             // Not armed: what comes now is for the frame anyway.
-            loop {
+            let left = || {
                 let left = frame_time.saturating_sub(elapsed().saturating_sub(began));
-                if left.is_zero() {
-                    break;
-                }
+                (!left.is_zero()).then_some(left)
+            };
+            while let Some(left) = left() {
                 self.port.thread.0.bell.sleep(Some(left));
             }
         }

@@ -224,11 +224,7 @@ impl Looper {
 
 /// The life of a looper's thread.
 fn serve(port: &Port) {
-    loop {
-        port.sleep();
-        if port.gate.is_shut() {
-            break;
-        }
+    while port.sleep() {
         work("looper", SLICE, || {
             port.round(command);
         });

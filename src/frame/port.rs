@@ -78,11 +78,9 @@ impl Port {
         let Some(inside) = self.gate.enter() else {
             return Err(Closed(f));
         };
-        if !self.thread.is_alive() {
-            return Err(Closed(f));
-        }
         let post = Box::new(f);
         let (id, first) = self.agenda.lock().insert(delay, post);
+        // Before the bell is rung, as its hook is foreign code.
         drop(inside);
         if first {
             self.ring();
@@ -134,38 +132,35 @@ impl Port {
 
 /// For the loop, on its thread.
 impl Port {
-    fn has_posted(&self) -> bool {
-        local::with(|local| local.is_some_and(|local| local.posted() > 0))
-    }
-
-    /// Sleeps until there is mail, something is due or asked for, or it is shut; not at
-    /// all if drains have left something.
-    pub(super) fn sleep(&self) {
-        let record = &*self.thread.0;
-        while !self.has_posted() && !has_backlog() && record.arm(!in_destructor()) {
+    /// Sleeps until there is a message, something is due or asked for, or it is shut; not at
+    /// all if drains have left something. Returns whether it is still open.
+    pub(super) fn sleep(&self) -> bool {
+        // Messages that come when it is awake may wake it once more, in vain.
+        while self.arm_inboxes() {
             // In this order: whoever changes one of these after we have looked rings
             // after that, so the sleep below ends at once.
-            let (pressing, due) = {
+            let due = {
                 let agenda = self.agenda.lock();
-                (agenda.is_pressing(), agenda.next_due())
+                if agenda.is_pressing() || self.gate.is_shut() {
+                    break;
+                }
+                agenda.next_due()
             };
-            let awake = pressing || self.gate.is_shut();
-            if !awake {
-                record.bell.sleep(due);
-            }
-            record.disarm();
-            if awake {
-                break;
-            }
+            self.thread.0.bell.sleep(due);
         }
+        !self.gate.is_shut()
+    }
+
+    /// Has the next message ring, unless there is something to do already; returns whether it will.
+    fn arm_inboxes(&self) -> bool {
+        let is_idle = local::with(|local| local.is_none_or(is_idle));
+        is_idle && self.thread.0.arm(!in_destructor())
     }
 
     /// Has the next push ring; rings at once if there is something to do already. For
     /// loops that wait in a foreign event loop.
     pub(super) fn arm(&self) {
-        let armed = !self.has_posted() && !has_backlog() && self.thread.0.arm(!in_destructor());
-        let pressing = self.agenda.lock().is_pressing();
-        if !armed || pressing {
+        if !self.arm_inboxes() || self.agenda.lock().is_pressing() {
             self.ring();
         }
     }
@@ -183,11 +178,10 @@ impl Port {
         self.agenda.lock().granted();
     }
 
-    /// Whether a frame has something to do but to make releases, which go to the backlog.
+    /// Returns whether a frame has something to do but to make releases, which go to the backlog.
     pub(super) fn needs_frame(&self) -> bool {
-        collect();
         // A loop whose thread ends cannot sleep any more.
-        self.has_posted() || self.agenda.lock().is_pressing() || !self.thread.is_alive()
+        collected() > 0 || self.agenda.lock().is_pressing() || !self.thread.is_alive()
     }
 
     /// Runs the closures that are here and due at its beginning, each by `each`. Panics
@@ -195,14 +189,10 @@ impl Port {
     pub(super) fn round(&self, each: impl Fn(Task)) -> Round {
         let mut round = Round::default();
         // Never in the middle of somebody's release; they wait.
-        if !in_destructor() {
-            collect();
-            self.run_closures(&mut round, each);
+        if in_destructor() {
+            return round;
         }
-        round
-    }
-
-    fn run_closures(&self, round: &mut Round, each: impl Fn(Task)) {
+        let here = collected();
         let mut run = |task| {
             round.closures += 1;
             if let Err(payload) = catch_unwind(|| each(task)) {
@@ -210,22 +200,20 @@ impl Port {
                 report(payload);
             }
         };
+        self.pop_due().for_each(|f| run(Task::Delayed(f)));
         local::with(|local| {
-            let here = local.map_or(0, Local::posted);
-            let horizon = self.agenda.lock().horizon();
-            loop {
-                let due = self.agenda.lock().pop_due(horizon);
-                let Some(due) = due else { break };
-                run(Task::Delayed(due));
-            }
-            let Some(local) = local else { return };
-            for _ in 0..here {
-                // Fewer, if one of them has run the inbox.
-                if local.run_posted(|call| run(Task::Sent(call))).is_none() {
-                    break;
-                }
-            }
+            // Fewer, if one of them has run the inbox.
+            let next = || local?.run_posted(|call| run(Task::Sent(call)));
+            std::iter::from_fn(next).take(here).for_each(drop);
         });
+        round
+    }
+
+    /// Takes out the delayed posts that are due now, in order; each when it is asked for, so that
+    /// an earlier one can cancel it.
+    fn pop_due(&self) -> impl Iterator<Item = Delayed> + '_ {
+        let horizon = self.agenda.lock().horizon();
+        std::iter::from_fn(move || self.agenda.lock().pop_due(horizon))
     }
 
     /// Refuses posts from now on, runs those that were accepted and are due, and drops
@@ -256,39 +244,29 @@ impl Port {
     /// Leaves what is due to the thread, for whoever runs its closures next, before those that were
     /// posted.
     fn leave_to_the_thread(&self) {
-        let horizon = self.agenda.lock().horizon();
-        let due = std::iter::from_fn(|| self.agenda.lock().pop_due(horizon));
-        local::with(|local| match local {
-            Some(local) => local.put_first(due.map(|f| self.thread.announced(Kind::Post, f).1)),
-            // The thread has exited: nothing else is going to run here.
-            None => due.for_each(|f| {
-                if let Err(payload) = catch_unwind(f) {
-                    report(payload);
-                }
-            }),
-        });
+        let message = |f| self.thread.announced(Kind::Post, f).1;
+        // A thread that has exited has no loop with anything that is due.
+        local::with(|local| local.map(|local| local.put_first(self.pop_due().map(message))));
     }
 }
 
-/// Whether drains have left something that the next one goes on with.
-fn has_backlog() -> bool {
-    local::with(|local| {
-        local.is_some_and(|local| {
-            // Drains inside a destructor leave alone what others have sent.
-            let for_others = || local.has_claimed() || ORPHANS.has_releases();
-            local.first.backlog.len() > 0 || !in_destructor() && for_others()
-        })
-    })
+/// Returns whether nothing waits that was taken out, or that drains have left to the next one.
+fn is_idle(local: &Local) -> bool {
+    // Drains inside a destructor leave alone what others have sent.
+    let for_others = || local.has_claimed() || ORPHANS.has_releases();
+    let has_backlog = local.first.backlog.len() > 0 || !in_destructor() && for_others();
+    local.posted() == 0 && !has_backlog
 }
 
-/// Takes out the closures that were posted. Releases stay where they are: they come after the
-/// closures, and within a budget.
-fn collect() {
+/// Takes out the closures that were posted; returns how many are out. Releases stay where they are:
+/// they come after the closures, and within a budget.
+fn collected() -> usize {
     local::with(|local| {
-        if let Some(local) = local {
+        local.map_or(0, |local| {
             local.collect_posted();
-        }
-    });
+            local.posted()
+        })
+    })
 }
 
 /// A pool around `f` that is then drained within a budget, and the backlog with it.

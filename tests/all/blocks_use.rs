@@ -3,6 +3,7 @@
 use crate::blocks::CHUNK;
 #[cfg(target_os = "linux")]
 use crate::support::resident;
+use crate::support::wait_until;
 use releasepool::{BlockAllocator, BlockStats, FrameConfig, FrameLoop, Looper, PoolManager, Ref};
 use std::sync::mpsc;
 use std::thread;
@@ -105,6 +106,20 @@ fn loopers_give_back_after_commands() {
         looper.call(|| ()).unwrap();
     }
     assert!(blocks.stats().chunk_bytes <= 2 * CHUNK);
+    looper.shutdown().unwrap();
+}
+
+#[test]
+fn looper_that_sleeps_keeps_no_blocks_of_others() {
+    let blocks = BlockAllocator::new();
+    let looper = Looper::spawn("sends home").unwrap();
+    let object = Ref::new_in(1, &blocks);
+    assert_ne!(blocks.stats().chunk_bytes, 0);
+    looper.post(move || drop(object)).unwrap();
+    wait_until(|| {
+        blocks.trim();
+        blocks.stats().chunk_bytes == 0
+    });
     looper.shutdown().unwrap();
 }
 

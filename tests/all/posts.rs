@@ -99,18 +99,19 @@ fn closing_drops_delayed_posts_that_are_not_due_and_says_so() {
         post(HOUR * 2, 3);
         post(Duration::ZERO, 0);
         proxy.post(noting(&log, 1)).unwrap();
-        let bad = on_drop(|| panic!("dropped"));
-        proxy.post_after(HOUR * 3, move || drop(bad)).unwrap();
+        for message in ["dropped", "dropped, too"] {
+            let bad = on_drop(move || panic!("{message}"));
+            proxy.post_after(HOUR, move || drop(bad)).unwrap();
+        }
         drop(frames);
         assert_eq!(log.ids(), [0, 1, 2, 3]);
         let dropped = events(EventKind::PostsDropped);
         assert_eq!(dropped.len(), 1);
-        assert_eq!(dropped[0].count, 3);
-        assert!(dropped[0].to_string().contains("3 delayed posts"));
-        assert_eq!(
-            events(EventKind::Panic)[0].message.as_deref(),
-            Some("dropped")
-        );
+        assert_eq!(dropped[0].count, 4);
+        assert!(dropped[0].to_string().contains("4 delayed posts"));
+        let panics = events(EventKind::Panic);
+        let messages: Vec<_> = panics.iter().map(|e| e.message.as_deref()).collect();
+        assert_eq!(messages, [Some("dropped"), Some("dropped, too")]);
         assert!(!proxy.cancel(late));
     });
 }

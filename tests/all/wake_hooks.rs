@@ -2,7 +2,8 @@
 
 use crate::support::{events, fresh, panic_of};
 use releasepool::event::EventKind;
-use releasepool::{FrameConfig, FrameLoop, PoolManager, Ref};
+use releasepool::{FrameConfig, FrameLoop, FrameProxy, PoolManager, Ref};
+use std::cell::RefCell;
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -158,6 +159,29 @@ fn loop_is_closed_whatever_its_hook_s_destructor_does() {
         assert_eq!(ran.load(Ordering::Relaxed), 1);
         assert_eq!(events(EventKind::Panic).len(), 1);
     });
+}
+
+thread_local! {
+    /// A loop that its own wake hook drops.
+    static DROPPED: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn hook_may_close_the_loop_that_is_posted_to() {
+    let posts: [fn(&FrameProxy); 2] = [
+        |proxy| proxy.post(|| ()).unwrap(),
+        |proxy| drop(proxy.post_after(Duration::from_secs(3_600), || ()).unwrap()),
+    ];
+    for post in posts {
+        fresh(move || {
+            let mut frames = quick();
+            frames.set_wake_hook(|| DROPPED.with_borrow_mut(|frames| drop(frames.take())));
+            let proxy = frames.proxy();
+            DROPPED.set(Some(frames));
+            post(&proxy);
+            assert!(proxy.is_closed());
+        });
+    }
 }
 
 #[test]

@@ -125,19 +125,17 @@ impl PoolManager {
     pub fn quiesce(&self, deadline: Duration) -> bool {
         let start = elapsed();
         let mut panics = FirstPanic::default();
-        let changed = &self.namespace().changed;
         let done = loop {
-            let seen = changed.ticket();
             let ran = run_deferred(&mut panics);
             let left = ORPHANS.outstanding();
-            if left == 0 || elapsed().saturating_sub(start) >= deadline {
+            let is_over = || elapsed().saturating_sub(start) >= deadline;
+            if left == 0 || is_over() || !ran && is_held_here() {
                 break left == 0;
             }
             if !ran {
-                if is_held_here() {
-                    break false;
-                }
-                changed.sleep(seen, NAP);
+                // Nobody wakes it for what it waits for.
+                let changed = &self.namespace().changed;
+                changed.sleep(changed.ticket(), NAP);
             }
         };
         if let Some(payload) = panics.into_first() {

@@ -25,7 +25,7 @@ pub const MODELS: &[Model] = &[
         "orphans_last_drained",
         "a drain makes the only orphaned release, while another thread quiesces",
         &["quiet", "not yet"],
-        || last_orphan(drop),
+        || last_orphan(Duration::ZERO, drop),
     )
     .bounded(6),
     Model::new(
@@ -33,12 +33,19 @@ pub const MODELS: &[Model] = &[
         "the same by a drain within a budget",
         &["quiet", "not yet"],
         || {
-            last_orphan(|mut pool| {
+            last_orphan(Duration::ZERO, |mut pool| {
                 pool.drain_within(Budget::Count(1));
             })
         },
     )
     .bounded(6),
+    Model::new(
+        "orphans_waited_for",
+        "a drain makes the only orphaned release, while another thread waits until it is made",
+        &["quiet"],
+        || last_orphan(HOUR, drop),
+    )
+    .timed(),
     Model::new(
         "orphans_two_claims",
         "two budgeted drains claim orphans at once, and give the rest back",
@@ -132,12 +139,14 @@ fn orphans_given_back() -> String {
     if quiet { "quiet" } else { "not yet" }.to_owned()
 }
 
-fn last_orphan(drain: fn(AutoreleasePool)) -> String {
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn last_orphan(wait: Duration, drain: fn(AutoreleasePool)) -> String {
     let gone = gone();
     let seen = Seen::new();
     gone.release(Ref::new((Probe::new(), Watched(seen.clone()))));
     let other = spawn(move || {
-        let quiet = PoolManager::global().quiesce(Duration::ZERO);
+        let quiet = PoolManager::global().quiesce(wait);
         if quiet {
             assert!(seen.get(), "quiet too early");
         }

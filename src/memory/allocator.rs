@@ -119,21 +119,22 @@ impl Inner {
         // Relaxed: counted before it is made, and until after it has gone, so there are never more
         // than this says. It orders nothing.
         let held = (self.chunks.fetch_add(1, Ordering::Relaxed) as usize + 1) * CHUNK;
-        if let Some(cap) = self.hard_cap {
-            if held > cap {
-                self.count_one_less();
-                let held = held - CHUNK;
-                return Err(AllocError::Capped { cap, held });
-            }
-        }
-        let Some(chunk) = make() else {
-            self.count_one_less();
-            let layout = Layout::from_size_align(SIZES[class], super::class::ALIGN);
-            let layout = layout.expect("as all blocks are");
-            return Err(AllocError::OutOfMemory { layout });
+        let chunk = match self.hard_cap {
+            Some(cap) if held > cap => Err(AllocError::Capped {
+                cap,
+                held: held - CHUNK,
+            }),
+            _ => make().ok_or_else(|| {
+                let layout = Layout::from_size_align(SIZES[class], super::class::ALIGN);
+                let layout = layout.expect("as all blocks are");
+                AllocError::OutOfMemory { layout }
+            }),
         };
-        self.peak_chunks.raise_shared((held / CHUNK) as u64);
-        Ok(chunk)
+        match chunk {
+            Ok(_) => self.peak_chunks.raise_shared((held / CHUNK) as u64),
+            Err(_) => self.count_one_less(),
+        }
+        chunk
     }
 
     fn count_one_less(&self) {

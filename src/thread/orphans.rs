@@ -32,10 +32,11 @@ pub(crate) struct Orphans {
     outstanding: AtomicUsize,
     /// Releases that any drain may make now.
     ready: Counter,
-    /// References that are retired; too low or high by those that are just being retired.
-    deferred: AtomicU64,
-    /// How many of them are not in a batch yet.
+    /// References that are retired and in no batch yet; too low or high by those that are just
+    /// being retired.
     unsealed: AtomicU64,
+    /// References in batches that are on their way.
+    sealed: AtomicU64,
     /// Batches that are on their way.
     in_flight: AtomicU64,
     /// Goes on while releases are seen to wait for a drain.
@@ -98,8 +99,8 @@ impl Orphans {
                 retired: Inbox::new(),
                 outstanding: AtomicUsize::new(0),
                 ready: Counter::new(),
-                deferred: AtomicU64::new(0),
                 unsealed: AtomicU64::new(0),
+                sealed: AtomicU64::new(0),
                 in_flight: AtomicU64::new(0),
                 waiting: Sighting::new(),
             }
@@ -125,10 +126,9 @@ impl Orphans {
         // Relaxed: as in `adopt`.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
         // Relaxed: sums, of which nothing is read but themselves.
-        self.unsealed.fetch_add(1, Ordering::Relaxed);
-        let before = self.deferred.fetch_add(1, Ordering::Relaxed);
+        let before = self.unsealed.fetch_add(1, Ordering::Relaxed);
         Self::push(&self.retired, release);
-        before
+        before + self.sealed.load(Ordering::Relaxed)
     }
 
     /// Puts what is retired into a batch, for the caller to defer until all who are pinned now
@@ -152,6 +152,8 @@ impl Orphans {
             self.in_flight.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
+        // Relaxed: as in `retire`.
+        self.sealed.fetch_add(len, Ordering::Relaxed);
         let batch = Batch::boxed(vec![chain]);
         Some(Sealed { batch, len })
     }
@@ -160,7 +162,7 @@ impl Orphans {
     pub(crate) fn adopt_sealed(&self, sealed: Sealed) {
         // Relaxed: as in `retire` and `seal`.
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.deferred.fetch_sub(sealed.len, Ordering::Relaxed);
+        self.sealed.fetch_sub(sealed.len, Ordering::Relaxed);
         self.ready.add_shared(sealed.len);
         Self::push(&self.releases, sealed.batch);
     }
@@ -207,7 +209,11 @@ impl Orphans {
     #[cfg(all(loom, feature = "loom"))]
     pub(crate) fn deferred(&self) -> usize {
         // Relaxed: for the end of a model, when all threads have been joined.
-        usize::try_from(self.deferred.load(Ordering::Relaxed) as i64).unwrap_or(0)
+        let counts = [&self.unsealed, &self.sealed];
+        counts
+            .map(|n| n.load(Ordering::Relaxed))
+            .iter()
+            .sum::<u64>() as usize
     }
 
     /// How many closures wait, if nobody adds or runs any.

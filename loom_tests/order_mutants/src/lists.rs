@@ -157,6 +157,8 @@ pub struct Unit {
     pub is_fixed: bool,
     /// True if it binds a reference or a literal: it may stand wherever it compiles.
     pub is_name: bool,
+    /// The name of a value that it computes of local variables alone.
+    pub computed: Option<String>,
     /// True if nothing after it runs: what is moved behind it is deleted.
     pub is_jump: bool,
     /// True if it only names something: no call, macro, assignment or jump is in it.
@@ -292,6 +294,7 @@ impl Blocks<'_> {
                 || text::is_named_value(statement)
                 || text::is_for_models(statement),
             is_name: text::is_name(statement),
+            computed: text::computed(statement),
             is_jump: matches!(
                 statement,
                 syn::Stmt::Expr(

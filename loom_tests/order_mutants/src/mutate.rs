@@ -1,7 +1,7 @@
 //! The mutants of a list of statements.
 
 use crate::lists::{List, Unit};
-use crate::text::{normal, short};
+use crate::text::{mentions, normal, short};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -26,7 +26,8 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
     for pair in movable.windows(2).filter(|_| synchronizes) {
         let (a, b) = (pair[0], pair[1]);
         let (first, second) = (&units[a], &units[b]);
-        if first.is_quiet && second.is_quiet || stays(first) || stays(second) {
+        let is_same = first.is_quiet && second.is_quiet || commute(&units[a..=b]);
+        if is_same || stays(first) || stays(second) {
             continue;
         }
         let mut order: Vec<usize> = (0..units.len()).collect();
@@ -43,6 +44,7 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
             .iter()
             .filter(|&&i| i != across && !stays(&units[i]))
             .filter(|&&i| i > across || !units[across].is_jump)
+            .filter(|&&i| !commute(&units[i.min(across)..=i.max(across)]))
         {
             let side = if moved < across { "after" } else { "before" };
             let mut order: Vec<usize> = (0..units.len()).filter(|&i| i != moved).collect();
@@ -87,6 +89,22 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
 /// Returns whether moving it changes nothing, or is the same as deleting others.
 fn stays(unit: &Unit) -> bool {
     unit.is_name || unit.is_jump
+}
+
+/// Returns whether the first or last of these statements is computed of local variables alone, and
+/// none of the others mentions it.
+fn commute(units: &[Unit]) -> bool {
+    let not_in = |name: &str, rest: &[Unit]| rest.iter().all(|unit| !mentions(&unit.text, name));
+    match units {
+        [first, rest @ ..] if first.computed.is_some() => {
+            first.computed.iter().all(|name| not_in(name, rest))
+        }
+        [rest @ .., last] => last
+            .computed
+            .as_ref()
+            .is_some_and(|name| not_in(name, rest)),
+        [] => false,
+    }
 }
 
 struct Found {
@@ -214,10 +232,7 @@ mod tests {
             .into_iter()
             .map(|mutant| mutant.what)
             .collect();
-        assert_eq!(
-            names,
-            ["delete: a();", "delete: b();"]
-        );
+        assert_eq!(names, ["delete: a();", "delete: b();"]);
     }
 
     #[test]
@@ -264,6 +279,22 @@ mod tests {
             names("let a = &self.a; self.x.lock(); a"),
             ["delete: let a = &self.a;", "delete: self.x.lock();"]
         );
+    }
+
+    #[test]
+    fn what_is_computed_of_local_variables_stays() {
+        assert_eq!(
+            names("self.x.lock(); let a = b + 1; f(a);"),
+            [
+                "swap: let a = b + 1; <-> f(a);",
+                "move: f(a); before self.x.lock();",
+                "delete: self.x.lock();",
+                "delete: let a = b + 1;",
+                "delete: f(a);",
+            ]
+        );
+        let used = names("self.x.store(b, Ordering::Release); let b = b + 1; f(b);");
+        assert!(used[0].starts_with("swap: self.x.store"), "{used:?}");
     }
 
     #[test]

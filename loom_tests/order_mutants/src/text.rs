@@ -94,6 +94,37 @@ pub fn is_quiet(statement: &syn::Stmt) -> bool {
     !loud.0
 }
 
+/// The name that a statement binds to a value which only depends on other local variables and
+/// constants: `let n = len * SIZE;`. Nothing that does not mention it can tell where it stands.
+pub fn computed(statement: &syn::Stmt) -> Option<String> {
+    let syn::Stmt::Local(local) = statement else {
+        return None;
+    };
+    let syn::Pat::Ident(name) = &local.pat else {
+        return None;
+    };
+    let init = local.init.as_ref().filter(|init| init.diverge.is_none())?;
+    is_computed(&init.expr).then(|| name.ident.to_string())
+}
+
+fn is_computed(expr: &syn::Expr) -> bool {
+    match expr {
+        syn::Expr::Lit(_) => true,
+        syn::Expr::Path(of) => !of.path.is_ident("self"),
+        syn::Expr::Binary(of) => is_computed(&of.left) && is_computed(&of.right),
+        syn::Expr::Unary(of) => !matches!(of.op, syn::UnOp::Deref(_)) && is_computed(&of.expr),
+        syn::Expr::Paren(of) => is_computed(&of.expr),
+        syn::Expr::Cast(of) => is_computed(&of.expr),
+        _ => false,
+    }
+}
+
+/// Returns whether a word stands in a text.
+pub fn mentions(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.split(|c| !is_part(c)).any(|part| part == word)
+}
+
 /// Returns whether a statement binds a reference to a place, or a literal: `let x = &self.x;`.
 pub fn is_name(statement: &syn::Stmt) -> bool {
     let syn::Stmt::Local(local) = statement else {
@@ -144,7 +175,7 @@ fn is_note(expr: &syn::Expr) -> bool {
             let method = call.method.to_string();
             let is_witness = || match &*call.receiver {
                 syn::Expr::Field(of) => {
-                    matches!(&of.member, syn::Member::Named(name) if name == "witness" || name == "body")
+                    matches!(&of.member, syn::Member::Named(name) if name == "witness" || name == "body" || name == "made")
                 }
                 _ => false,
             };
@@ -204,6 +235,23 @@ mod tests {
         ] {
             assert_eq!(is_name(&syn::parse_str(text).unwrap()), is, "{text}");
         }
+    }
+
+    #[test]
+    fn what_depends_on_local_variables_alone() {
+        for (text, name) in [
+            ("let n = len * SIZE;", Some("n")),
+            ("let held = held - CHUNK;", Some("held")),
+            ("let n = self.len;", None),
+            ("let n = *len;", None),
+            ("let n = len();", None),
+            ("let (a, b) = c;", None),
+            ("n = len;", None),
+        ] {
+            let found = computed(&syn::parse_str(text).unwrap());
+            assert_eq!(found.as_deref(), name, "{text}");
+        }
+        assert!(mentions("f(held)", "held") && !mentions("f(withheld)", "held"));
     }
 
     #[test]

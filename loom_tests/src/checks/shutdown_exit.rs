@@ -5,7 +5,9 @@
 use super::model::Model;
 use super::probe::{Probe, Seen, Watched, me, spawn, take_deaths};
 
-use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, ShutdownReport, autorelease, model};
+use releasepool::{
+    AutoreleasePool, Budget, PoolManager, Ref, ShutdownReport, ThreadHandle, autorelease, model,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,6 +76,14 @@ pub const MODELS: &[Model] = &[
     )
     // As above.
     .bounded(2),
+    Model::new(
+        "shutdown_sent_back",
+        "a destructor on another thread sends the one that shuts down something to release",
+        &["1 inbox", "1 inbox, 1 inbox", "done"],
+        shutdown_sent_back,
+    )
+    // Unbounded: more than 25 s in the plain mode.
+    .bounded(4),
     Model::new(
         "shutdown_twice",
         "two threads shut down at once, each with an entry in its root pool",
@@ -168,6 +178,43 @@ fn against_exit(fill: fn(&[Arc<Seen>])) -> String {
     let outcome = waiter.join().unwrap();
     assert!(PoolManager::global().shutdown(Duration::ZERO).is_ok());
     assert_eq!(take_deaths().len(), 2);
+    outcome
+}
+
+/// Sends what it holds to a thread when it dies.
+struct Sends(ThreadHandle, Option<Ref<(Probe, Watched)>>);
+
+impl Drop for Sends {
+    fn drop(&mut self) {
+        self.0.release(self.1.take().unwrap());
+    }
+}
+
+/// The thread that shuts down looks at its own inbox before it looks at the other's, which then is
+/// empty already.
+fn shutdown_sent_back() -> String {
+    let manager = PoolManager::global();
+    let this = manager.current_thread().unwrap();
+    let seen = vec![Seen::new()];
+    let object = Ref::new(Sends(this, Some(Ref::new(watched(&seen, 0)))));
+    let (go, wait) = loom::sync::mpsc::channel();
+    let other = spawn(move || {
+        let this = PoolManager::global().current_thread().unwrap();
+        this.release(object);
+        go.send(()).unwrap();
+        PoolManager::global().run_inbox();
+    });
+    wait.recv().unwrap();
+    let outcome = match manager.shutdown(Duration::ZERO) {
+        Ok(_) => {
+            assert!(seen[0].get(), "done too early");
+            "done".to_owned()
+        }
+        Err(report) => what_is_held(&report),
+    };
+    other.join().unwrap();
+    assert!(manager.shutdown(Duration::ZERO).is_ok());
+    assert_eq!(take_deaths().len(), 1);
     outcome
 }
 

@@ -62,9 +62,13 @@ fn posts_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
 fn posts_of_a_loop_that_was_dropped_in_a_destructor_run_before_the_thread_ends() {
     let log = Log::new();
     let (inner, orphaned) = (log.clone(), log.clone());
+    listen();
     let home = named_to_the_end("drops its loop and ends", move || {
         let frames = new_loop();
         post_all(&frames.proxy(), &inner);
+        // It has a pool, as in a frame: nothing is said of it.
+        let autoreleases = || autorelease(Ref::new(()));
+        frames.proxy().post(autoreleases).unwrap();
         // This one was not accepted by a loop.
         let handle = frames.proxy().thread().clone();
         handle.post(move || orphaned.note(100)).unwrap();
@@ -73,6 +77,8 @@ fn posts_of_a_loop_that_was_dropped_in_a_destructor_run_before_the_thread_ends()
     });
     assert_eq!(sorted(&log), [0, 1, 2, 3]);
     assert_eq!(log.threads(), [home; 4]);
+    let kinds: Vec<_> = events_of(home).iter().map(|e| e.kind).collect();
+    assert_eq!(kinds, [EventKind::PostsDropped]);
     quiesce_until(|| log.count() == 5);
     assert_ne!(log.threads()[4], home);
 }

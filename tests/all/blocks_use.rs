@@ -3,7 +3,7 @@
 use crate::blocks::CHUNK;
 #[cfg(target_os = "linux")]
 use crate::support::resident;
-use crate::support::wait_until;
+use crate::support::{fresh_to_the_end, wait_until};
 use releasepool::{BlockAllocator, BlockStats, FrameConfig, FrameLoop, Looper, PoolManager, Ref};
 use std::sync::mpsc;
 use std::thread;
@@ -107,6 +107,21 @@ fn loopers_give_back_after_commands() {
     }
     assert!(blocks.stats().chunk_bytes <= 2 * CHUNK);
     looper.shutdown().unwrap();
+}
+
+#[test]
+fn thread_that_has_ended_keeps_no_chunk_of_each_size() {
+    let blocks = BlockAllocator::new();
+    let theirs = blocks.clone();
+    fresh_to_the_end(move || {
+        drop(Ref::new_in([0_u8; 8], &theirs));
+        drop(Ref::new_in([0_u8; 64], &theirs));
+        drop(Ref::new_in([0_u8; 128], &theirs));
+        drop(Ref::new_in([0_u8; 256], &theirs));
+        drop(Ref::new_in([0_u8; 512], &theirs));
+        assert_eq!(theirs.stats().chunk_bytes, 5 * CHUNK);
+    });
+    assert!(blocks.stats().chunk_bytes <= 2 * CHUNK);
 }
 
 #[test]

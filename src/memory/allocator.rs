@@ -92,22 +92,32 @@ impl Inner {
             .find(|heap| unsafe { heap.as_ref() }.returns.adopt());
         idle.unwrap_or_else(|| {
             let heap = Heap::make(self.clone());
-            let mut head = self.heaps.load(Ordering::Relaxed);
-            loop {
-                // SAFETY: nobody else has seen it.
-                unsafe { heap.as_ref() }.next.set(head);
-                // Release: pairs with the Acquire in `heaps`. Model: memory_adoption.
-                match self.heaps.compare_exchange_weak(
-                    head,
-                    heap.as_ptr(),
-                    Ordering::Release,
-                    Ordering::Relaxed,
-                ) {
-                    Ok(_) => return heap,
-                    Err(now) => head = now,
-                }
-            }
+            // SAFETY: just made, and nobody else has seen it.
+            unsafe { self.enlist(heap) };
+            heap
         })
+    }
+
+    /// Puts a heap in the list.
+    ///
+    /// # Safety
+    /// It is in no list, and the caller has exclusive access to it.
+    unsafe fn enlist(&self, heap: NonNull<Heap>) {
+        let mut head = self.heaps.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: exclusive access, see above.
+            unsafe { heap.as_ref() }.next.set(head);
+            // Release: pairs with the Acquire in `heaps`. Model: memory_adoption.
+            match self.heaps.compare_exchange_weak(
+                head,
+                heap.as_ptr(),
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
     }
 
     /// Makes a chunk, if there may be one more.
@@ -186,12 +196,10 @@ impl Inner {
     /// Says so if there is more than the soft cap: once, until there is less again. Foreign
     /// code, which may use all heaps. Only for who has a handle.
     pub(crate) fn watch(&self) {
-        let Some(cap) = self.soft_cap else {
-            return;
-        };
         // Relaxed: as in `admit` and `gave_back`.
-        let held = self.chunks.load(Ordering::Relaxed) as usize * CHUNK;
-        if held <= cap || self.said.swap(1, Ordering::Relaxed) != 0 {
+        let held = || self.chunks.load(Ordering::Relaxed) as usize * CHUNK;
+        let is_exceeded = self.soft_cap.is_some_and(|cap| held() > cap);
+        if !is_exceeded || self.said.swap(1, Ordering::Relaxed) != 0 {
             return;
         }
         if let Some(hook) = self.on_soft_cap.as_ref().and_then(Weak::upgrade) {

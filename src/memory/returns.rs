@@ -101,10 +101,7 @@ impl Returns {
     /// For the owner: takes all batches, linked by [`next_batch`], the last first.
     pub(crate) fn take(&self) -> *mut Block {
         let mut head = self.head.load(Ordering::Relaxed);
-        loop {
-            if batches(head).is_null() {
-                return ptr::null_mut();
-            }
+        while !batches(head).is_null() {
             // Acquire: pairs with the Release of `push`. Model: memory_remote_free.
             match self.head.compare_exchange_weak(
                 head,
@@ -116,6 +113,7 @@ impl Returns {
                 Err(now) => head = now,
             }
         }
+        ptr::null_mut()
     }
 
     /// For the owner: gives the heap up, if that is possible: not if the allocator has

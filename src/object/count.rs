@@ -67,6 +67,53 @@ fn but_weak(word: u64) -> u64 {
     word & !WEAKS
 }
 
+/// What a retain comes to that found `old`.
+#[inline(always)]
+fn retained(old: u64) -> Result<(), Misuse> {
+    if CHECKS && strong(old) == 0 {
+        return Err(Misuse::RetainedDead);
+    }
+    // The sum, so that the compiler needs the sign alone.
+    if (old.wrapping_add(STRONG) as i64) < 0 {
+        return Err(Misuse::TooManyStrong);
+    }
+    Ok(())
+}
+
+/// Returns whether the release that found `old` may have been the last.
+#[inline(always)]
+fn released(old: u64) -> Result<bool, Misuse> {
+    if CHECKS && strong(old) == 0 {
+        return Err(Misuse::ReleasedDead);
+    }
+    Ok((old.wrapping_add(STRONG.wrapping_neg()) as i64) < 0)
+}
+
+/// What a release of `n` strong references comes to that found `old`.
+#[inline(always)]
+fn released_many(old: u64, n: u32) -> Result<Released, Misuse> {
+    if CHECKS && strong(old) < n {
+        return Err(Misuse::ReleasedDead);
+    }
+    if but_weak(old) == held_by(n) {
+        Ok(Released::Last)
+    } else {
+        Ok(Released::Alive)
+    }
+}
+
+/// Returns whether an object with this word is alive.
+#[inline(always)]
+fn can_be_upgraded(word: u64) -> Result<bool, Misuse> {
+    if strong(word) == 0 || word & HELD == 0 {
+        Ok(false)
+    } else if strong(word) >= MAX_STRONG {
+        Err(Misuse::TooManyStrong)
+    } else {
+        Ok(true)
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Count(AtomicU64);
@@ -115,15 +162,7 @@ impl Count {
     pub(crate) fn retain(&self) -> Result<(), Misuse> {
         // Relaxed: who retains has a reference, and gives others the new one by
         // means that synchronise.
-        let old = self.0.fetch_add(STRONG, Ordering::Relaxed);
-        if CHECKS && strong(old) == 0 {
-            return Err(Misuse::RetainedDead);
-        }
-        // The sum, so that the compiler needs the sign alone.
-        if (old.wrapping_add(STRONG) as i64) < 0 {
-            return Err(Misuse::TooManyStrong);
-        }
-        Ok(())
+        retained(self.0.fetch_add(STRONG, Ordering::Relaxed))
     }
 
     /// Gives up one strong reference. If this says so, the caller has to ask
@@ -137,19 +176,15 @@ impl Count {
         // An addition, as the compiler does not see the sign of a difference.
         // Release: pairs with the Acquire in `bury` and `is_all`, so that all uses of
         // the value come before its destructor. Model: retain_release_last.
-        let old = self.0.fetch_add(STRONG.wrapping_neg(), Ordering::Release);
-        if CHECKS && strong(old) == 0 {
-            return Err(Misuse::ReleasedDead);
-        }
-        Ok((old.wrapping_add(STRONG.wrapping_neg()) as i64) < 0)
+        released(self.0.fetch_add(STRONG.wrapping_neg(), Ordering::Release))
     }
 
     /// After `release` has said that it may be: whether that was the last reference, and the
     /// caller destroys the value.
     #[inline]
     pub(crate) fn was_last(&self) -> bool {
-        // Relaxed: nobody but who made the last release finds the word so; what others did
-        // before is acquired by `bury`.
+        // Relaxed: only the thread that made the last release can observe this value; `bury`
+        // acquires what others did before.
         let word = self.0.load(Ordering::Relaxed);
         // None; or one, if it was the only one of any kind: that is not counted down.
         let but_one = word.wrapping_add(STRONG) & !STRONG;
@@ -174,14 +209,7 @@ impl Count {
         // Release: as in `release`. The result of this operation alone decides.
         // Model: drain_load_only.
         let old = self.0.fetch_sub(u64::from(n) * STRONG, Ordering::Release);
-        if CHECKS && strong(old) < n {
-            return Err(Misuse::ReleasedDead);
-        }
-        if but_weak(old) == held_by(n) {
-            Ok(Released::Last)
-        } else {
-            Ok(Released::Alive)
-        }
+        released_many(old, n)
     }
 
     /// For a sole owner: what `release` would have left, so that a release too many is
@@ -207,13 +235,12 @@ impl Count {
         // one; this reads our own last release or something after it, which is in
         // the release sequence of them all. A load, not a fence: ThreadSanitizer
         // does not know fences. Model: retain_release_last.
-        let word = self.0.load(Ordering::Acquire);
-        if word & WEAKS == 0 {
-            return true;
+        let is_sole = self.0.load(Ordering::Acquire) & WEAKS == 0;
+        if !is_sole {
+            // Relaxed: publishes nothing; upgrades fail by `strong` already.
+            self.0.fetch_add(WEAK - HELD, Ordering::Relaxed);
         }
-        // Relaxed: says nothing to anybody; upgrades fail by `strong` already.
-        self.0.fetch_add(WEAK - HELD, Ordering::Relaxed);
-        false
+        is_sole
     }
 
     /// A weak reference from a strong one.
@@ -246,13 +273,7 @@ impl Count {
     #[inline]
     pub(crate) fn upgrade(&self) -> Result<bool, Misuse> {
         let mut word = self.0.load(Ordering::Relaxed);
-        loop {
-            if strong(word) == 0 || word & HELD == 0 {
-                return Ok(false);
-            }
-            if strong(word) >= MAX_STRONG {
-                return Err(Misuse::TooManyStrong);
-            }
+        while can_be_upgraded(word)? {
             // Acquire: pairs with the Release of `made`. Model: cyclic_upgrade.
             match self.0.compare_exchange_weak(
                 word,
@@ -264,6 +285,7 @@ impl Count {
                 Err(now) => word = now,
             }
         }
+        Ok(false)
     }
 
     /// Takes the value away from a sole strong reference: no upgrade succeeds any

@@ -321,13 +321,17 @@ impl Kept {
         let thin = dead(object);
         // SAFETY: nobody frees it.
         let name = unsafe { header(thin) }.class.type_name();
-        self.count.add_shared(1);
         // SAFETY: the same message.
-        let Ok(_) = self.objects.push(unsafe { Message::from_raw(thin.cast()) }) else {
-            unreachable!("it is never closed")
-        };
+        self.put(unsafe { Message::from_raw(thin.cast()) });
         let event = Event::new(EventKind::HomeGone, current_label());
         event.home(home.label()).of_type(name).emit();
+    }
+
+    fn put(&self, object: Message) {
+        self.count.add_shared(1);
+        let Ok(_) = self.objects.push(object) else {
+            unreachable!("it is never closed")
+        };
     }
 
     /// Takes out what has been kept: dead objects, whose memory nobody frees.

@@ -83,9 +83,17 @@ fn examine(args: &[&str]) -> Result<bool, String> {
         .count();
     println!("{left} compile");
     let baseline = baseline::Baseline::of(&program, &built, wanted.is_quick())?;
-    let mut verdicts = verdict::all(&program, &built, &baseline, &chosen.mutants, &canaries)?;
+    let justified = justified::Justified::read();
+    let mut verdicts = verdict::all(
+        &program,
+        &built,
+        &baseline,
+        &chosen.mutants,
+        &canaries,
+        &justified,
+    )?;
     verdicts.retain(|number, _| chosen.mutants.contains(number));
-    let outcome = report::Outcome::new(&program, &chosen, &verdicts, &justified::Justified::read());
+    let outcome = report::Outcome::new(&program, &chosen, &verdicts, &justified);
     outcome.print();
     if wanted.is_of_whole_files() && breadth == Breadth::Operations {
         outcome.keep()?;

@@ -2,9 +2,11 @@
 
 use super::baseline::{Baseline, Check, Known, limit, run_tests};
 use super::build::Built;
-use super::program::Program;
+use super::justified::Justified;
+use super::program::{Program, folder};
 use crate::checks::run::in_parallel;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 /// Mutants that are known to be bugs. They are examined whatever else is: if one is not
@@ -41,13 +43,36 @@ pub fn canaries(program: &Program) -> Result<BTreeSet<usize>, String> {
     CANARIES.iter().map(number).collect()
 }
 
-/// Who notices each mutant that compiles.
+/// Which check noticed which mutant, the last times. It is only to be quicker.
+struct Noticed(BTreeMap<String, String>);
+
+impl Noticed {
+    fn read() -> Self {
+        let text = std::fs::read_to_string(Self::path()).unwrap_or_default();
+        let lines = text.lines().filter_map(|line| line.split_once('\t'));
+        Self(lines.map(|(a, b)| (a.to_owned(), b.to_owned())).collect())
+    }
+
+    fn write(&self) {
+        let line = |(name, check): (&String, &String)| format!("{name}\t{check}\n");
+        let text: String = self.0.iter().map(line).collect();
+        let _ = std::fs::write(Self::path(), text);
+    }
+
+    fn path() -> PathBuf {
+        folder().join("noticed.txt")
+    }
+}
+
+/// Who notices each mutant that compiles. Of those that are justified, only quick checks are made:
+/// whether that is still so.
 pub fn all(
     program: &Program,
     built: &Built,
     baseline: &Baseline,
     chosen: &BTreeSet<usize>,
     canaries: &BTreeSet<usize>,
+    justified: &Justified,
 ) -> Result<BTreeMap<usize, Verdict>, String> {
     let jobs: BTreeSet<usize> = canaries.union(chosen).copied().collect();
     let jobs: Vec<usize> = jobs
@@ -55,6 +80,8 @@ pub fn all(
         .filter(|&number| program.compiles(number))
         .collect();
     let (count, mut verdicts) = (jobs.len(), BTreeMap::new());
+    let before = Noticed::read();
+    let mut now = Noticed(before.0.clone());
     // By function, who has noticed others of its mutants.
     let successful = Mutex::new(BTreeMap::<String, BTreeSet<String>>::new());
     in_parallel(
@@ -62,8 +89,11 @@ pub fn all(
         |&number| {
             let function = format!("{} {}", program.file(number), program.function(number));
             let first = || successful.lock().expect("no panic in here");
-            let before = first().get(&function).cloned().unwrap_or_default();
-            let verdict = examine(number, program, built, baseline, &before);
+            let name = program.name(number);
+            let mut successful = first().get(&function).cloned().unwrap_or_default();
+            successful.extend(before.0.get(name).cloned());
+            let is_justified = justified.reason(name).is_some();
+            let verdict = examine(number, program, built, baseline, &successful, is_justified);
             if let Verdict::Model(name) | Verdict::Test(name) = &verdict {
                 first().entry(function).or_default().insert(name.clone());
             }
@@ -75,6 +105,10 @@ pub fn all(
                 Verdict::Survived(n) => format!("SURVIVED {n} checks"),
             };
             println!("{}: {by}", program.name(number));
+            if let Verdict::Model(by) | Verdict::Test(by) = &verdict {
+                now.0.insert(program.name(number).to_owned(), by.clone());
+                now.write();
+            }
             verdicts.insert(number, verdict);
             crate::checks::weaken::progress(verdicts.len(), count, "mutants");
         },
@@ -99,8 +133,10 @@ fn examine(
     built: &Built,
     baseline: &Baseline,
     successful: &BTreeSet<String>,
+    is_justified: bool,
 ) -> Verdict {
     let mut checks: Vec<&Known> = baseline.reaching(program.block(number)).collect();
+    checks.retain(|known| known.seconds <= SLOW || !is_justified);
     checks.sort_by(|a, b| {
         let key = |known: &Known| {
             let was_successful = successful.contains(&known.check.name());

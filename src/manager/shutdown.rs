@@ -8,7 +8,6 @@ use crate::pool::local::{self, Local};
 use crate::pool::namespace::StackStats;
 use crate::pool::{backlog, epoch, mail};
 use crate::sync::elapsed;
-use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::current_key;
 use crate::thread::registry::REGISTRY;
@@ -169,21 +168,18 @@ impl PoolManager {
         let mut released = 0;
         let changed = &self.namespace().changed;
         let report = loop {
-            let seen = changed.ticket();
-            let mut ran = run_deferred(&mut panics);
+            let ran_deferred = run_deferred(&mut panics);
             let before = released;
             panics.guard(|| released += self.drain_root());
             panics.guard(|| released += self.drain_whole_backlog());
-            ran |= released > before;
-            let me = current_key();
-            for stats in self.others(me) {
-                stats.ask();
-            }
-            let (holders, orphans, settled) = self.look();
+            let ran = ran_deferred || released > before;
+            self.others().for_each(|stats| stats.ask());
+            // Taken before the look, so that no wake after it is missed.
+            let (seen, (holders, orphans, settled)) = (changed.ticket(), self.look());
             let done = settled && holders.is_empty() && orphans == 0;
             let elapsed = elapsed().saturating_sub(start);
             // While it waits here, the calling thread closes nothing.
-            let is_mine = holders.iter().all(|t| Some(t.key) == me);
+            let is_mine = holders.iter().all(|t| Some(t.key) == current_key());
             let can_go_on = ran || !settled || has_own_release();
             let in_vain = !can_go_on && is_mine && (orphans == 0 || is_held_here());
             if done || in_vain || elapsed >= deadline {
@@ -294,13 +290,13 @@ impl PoolManager {
         released as usize
     }
 
-    /// The threads that use this manager, but for one.
-    fn others(&self, me: Option<ThreadKey>) -> Vec<Arc<StackStats>> {
+    /// The threads that use this manager, but for the calling one.
+    fn others(&self) -> impl Iterator<Item = Arc<StackStats>> {
+        let me = current_key();
         let threads = self.namespace().threads.all().into_iter();
         threads
-            .filter(|(key, _)| Some(*key) != me)
+            .filter(move |(key, _)| Some(*key) != me)
             .map(|(_, stats)| stats)
-            .collect()
     }
 }
 

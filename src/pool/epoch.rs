@@ -75,6 +75,15 @@ struct Watch {
 }
 
 impl Watch {
+    /// Has reports look at it for as long as it lives.
+    fn enlist(self: &Arc<Self>) {
+        let mut watches = WATCHES.lock().unwrap_or_else(PoisonError::into_inner);
+        if watches.len() == watches.capacity() {
+            watches.retain(|watch| watch.strong_count() > 0);
+        }
+        watches.push(Arc::downgrade(self));
+    }
+
     fn pool(&self) -> MutexGuard<'_, Cow<'static, str>> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,12 +128,7 @@ impl Participant {
             label: current_label(),
             pool: Mutex::new(UNNAMED),
         });
-        let mut watches = WATCHES.lock().unwrap_or_else(PoisonError::into_inner);
-        if watches.len() == watches.capacity() {
-            watches.retain(|watch| watch.strong_count() > 0);
-        }
-        watches.push(Arc::downgrade(&watch));
-        drop(watches);
+        watch.enlist();
         Box::new(Self {
             guard: None,
             handle: SHARED.collector.register(),

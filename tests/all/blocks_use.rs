@@ -125,6 +125,35 @@ fn thread_that_has_ended_keeps_no_chunk_of_each_size() {
 }
 
 #[test]
+fn heap_that_was_asked_to_trim_does_so_once() {
+    let looper = Looper::spawn("trims").unwrap();
+    let blocks = BlockAllocator::new();
+    let peak = || {
+        let theirs = blocks.clone();
+        looper
+            .call(move || {
+                drop(
+                    (0..PEAK)
+                        .map(|i| Ref::new_in(i, &theirs))
+                        .collect::<Vec<_>>(),
+                )
+            })
+            .unwrap();
+        // What it does when it has time is done.
+        looper.call(|| ()).unwrap();
+    };
+    peak();
+    blocks.trim();
+    wait_until(|| {
+        looper.call(|| ()).unwrap();
+        blocks.stats().chunk_bytes <= CHUNK
+    });
+    peak();
+    assert!(blocks.stats().chunk_bytes >= PEAK as u64 * 32);
+    looper.shutdown().unwrap();
+}
+
+#[test]
 fn looper_that_sleeps_keeps_no_blocks_of_others() {
     let blocks = BlockAllocator::new();
     let looper = Looper::spawn("sends home").unwrap();

@@ -21,7 +21,7 @@ unset RUSTFLAGS
 # * Strict provenance is demanded below, by what Miri says of casts: with
 #   -Zmiri-strict-provenance it would stop at those in parking_lot (which dashmap
 #   uses, too) and in crossbeam-epoch, and those we have to trust. One file of the crate
-#   casts, src/memory/exposed.rs: a collection of allocator-api2 gives its memory back by a
+#   casts, src/block/exposed.rs: a collection of allocator-api2 gives its memory back by a
 #   pointer that covers the value alone, and the header before it can only be reached by
 #   provenance that was exposed. No other file may.
 flags="-Zmiri-disable-isolation -Zmiri-ignore-leaks"
@@ -42,7 +42,7 @@ miri() {
         step cargo +nightly miri test --target-dir target/miri -p releasepool --features allocator-api2 "$@" "${skip[@]}" 2>&1 | tee "$log"
         # A cast from an integer to a pointer is said once for each place, with the place where
         # it is after the arrow.
-        if grep -A2 'warning: integer-to-pointer cast' "$log" | grep -e '-->' | grep -vE '/(parking_lot_core|crossbeam-epoch)-|--> src/memory/exposed\.rs:'; then
+        if grep -A2 'warning: integer-to-pointer cast' "$log" | grep -e '-->' | grep -vE '/(parking_lot_core|crossbeam-epoch)-|--> src/block/exposed\.rs:'; then
             echo "strict provenance is violated there" >&2
             exit 1
         fi

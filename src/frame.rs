@@ -51,23 +51,23 @@
 //!
 //! The [crate's page](crate#frames-workers-tasks) has a program that does this.
 
-mod agenda;
 mod call;
 mod clock;
 mod config;
 mod exit;
 mod frame_loop;
-mod gate;
+mod in_flight;
+mod loop_state;
 mod looper;
-mod port;
 mod proxy;
 mod report;
 mod tasks;
+mod timers;
 
-pub use agenda::PostId;
 pub use config::FrameConfig;
 pub use frame_loop::{Frame, FrameLoop};
 pub use looper::Looper;
 pub use proxy::{FrameProxy, LooperProxy};
 pub use report::FrameReport;
 pub use tasks::{Pooled, callback_scope, pooled};
+pub use timers::PostId;

@@ -13,12 +13,13 @@ pub mod performance {}
 pub mod porting {}
 #[doc = include_str!("../docs/CHECKING.md")]
 pub mod checking {}
+mod arena;
+mod block;
 #[cfg(doctest)]
 mod compile_fail_tests;
 pub mod event;
 pub mod frame;
 mod manager;
-mod memory;
 #[cfg(all(loom, feature = "loom", not(crossbeam_loom)))]
 compile_error!("models need --cfg=crossbeam_loom, too: without it slots would not be checked");
 // In documentation too, which is built without loom: signatures name no type of loom's, and
@@ -32,6 +33,12 @@ mod sync;
 mod thread;
 mod unwind;
 
+pub use arena::dump::StackDump;
+pub use arena::stack_allocator::StackAllocator;
+pub use arena::stack_box::StackBox;
+pub use block::block_allocator::{BlockAllocator, BlockAllocatorBuilder};
+pub use block::error::AllocError;
+pub use block::stats::BlockStats;
 #[doc(inline)]
 pub use frame::{
     Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, Looper, LooperProxy, Pooled, PostId,
@@ -41,22 +48,16 @@ pub use manager::PoolManager;
 pub use manager::builder::PoolManagerBuilder;
 pub use manager::shutdown::{EpochHolder, ShutdownReport};
 pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
-pub use memory::block::{BlockAllocator, BlockAllocatorBuilder};
-pub use memory::error::AllocError;
-pub use memory::stack::StackAllocator;
-pub use memory::stack_box::StackBox;
-pub use memory::stack_dump::StackDump;
-pub use memory::stats::BlockStats;
 pub use object::destroy::{settle, settle_scope};
-pub use object::home::HomeRef;
 pub use object::strong::Ref;
+pub use object::thread_bound::HomeRef;
 pub use object::weak::Weak;
 pub use pool::budget::{Budget, Drained};
 pub use pool::dump::PoolDump;
 pub use pool::guard::{AutoreleasePool, autoreleasepool};
 pub use pool::handoff::HandoffPool;
 pub use pool::implicit::autorelease;
-pub use pool::namespace::RootPolicy;
+pub use pool::manager_shared::RootPolicy;
 pub use pool::pool_ref::PoolRef;
 pub use pool::token::{PoolToken, PopError};
 pub use slot::{OptionSlot, Slot};

@@ -13,9 +13,9 @@ use crate::object::strong::Ref;
 use crate::pool::budget::{Budget, Drained};
 use crate::pool::guard::AutoreleasePool;
 use crate::pool::implicit::autorelease_to;
-use crate::pool::local;
-use crate::pool::mail;
-use crate::pool::namespace::{Namespace, RootPolicy};
+use crate::pool::manager_shared::{ManagerShared, RootPolicy};
+use crate::pool::remote_release;
+use crate::pool::thread_pools;
 use crate::pool::token::{self, PoolToken, PopError};
 use crate::pool::{backlog, drain};
 use crate::sync::lazy;
@@ -62,7 +62,7 @@ pub struct PoolManager {
 }
 
 struct Handle {
-    namespace: Arc<Namespace>,
+    namespace: Arc<ManagerShared>,
 }
 
 impl Drop for Handle {
@@ -72,7 +72,7 @@ impl Drop for Handle {
 }
 
 lazy! {
-    static GLOBAL: PoolManager = PoolManager::of(Namespace::global());
+    static GLOBAL: PoolManager = PoolManager::of(ManagerShared::global());
 }
 
 impl PoolManager {
@@ -92,13 +92,13 @@ impl PoolManager {
         PoolManagerBuilder::default()
     }
 
-    fn of(namespace: Arc<Namespace>) -> Self {
+    fn of(namespace: Arc<ManagerShared>) -> Self {
         Self {
             handle: Arc::new(Handle { namespace }),
         }
     }
 
-    fn namespace(&self) -> &Arc<Namespace> {
+    fn namespace(&self) -> &Arc<ManagerShared> {
         &self.handle.namespace
     }
 
@@ -172,7 +172,7 @@ impl PoolManager {
     }
 
     /// Drains and closes the pool of `token`, and first all token pools that were
-    /// opened inside it. Guard pools inside it stay valid and untouched. Returns how
+    /// opened inside it. Guard pools inside it stay valid and untouched. RemoteFreeList how
     /// many entries were released.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ impl PoolManager {
     /// # Panics
     /// As [`AutoreleasePool::drain`].
     pub fn drain_root(&self) -> usize {
-        local::with(|local| {
+        thread_pools::with(|local| {
             let Some(local) = local else { return 0 };
             drain::drain(&local.stack(self.namespace()).root, None).resume()
         })
@@ -218,7 +218,7 @@ impl PoolManager {
     /// Marks an outermost boundary of this thread's work: the end of a callback
     /// that a foreign host made, say. If the manager's policy is
     /// [`RootPolicy::DrainAtBoundary`] and the root pool has passed its watermark,
-    /// it is drained. Returns how many entries were released.
+    /// it is drained. RemoteFreeList how many entries were released.
     ///
     /// Does nothing inside a pool or a destructor, which is no boundary. Costs
     /// a few loads if there is nothing to do.
@@ -230,7 +230,7 @@ impl PoolManager {
         if namespace.watermarks.root_policy() != RootPolicy::DrainAtBoundary || in_destructor() {
             return 0;
         }
-        local::with(|local| {
+        thread_pools::with(|local| {
             let Some(stack) = local.and_then(|local| local.find(namespace)) else {
                 return 0;
             };
@@ -255,14 +255,14 @@ impl PoolManager {
         if in_destructor() {
             return 0;
         }
-        local::with(|local| {
+        thread_pools::with(|local| {
             let Some(local) = local else { return 0 };
             let mut panics = FirstPanic::default();
             // Before the releases, so that what a sender released before it posted is gone.
             local.collect_posted();
             {
                 let scope = Scope::enter();
-                mail::deliver_all(local, &scope, &mut panics);
+                remote_release::deliver_all(local, &scope, &mut panics);
             }
             let mut ran = 0;
             for _ in 0..local.posted() {
@@ -305,7 +305,7 @@ impl PoolManager {
     /// Whether one of the calling thread's pools, or its backlog, has an entry for this object.
     /// Linear in the entries.
     pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
-        local::with(|local| {
+        thread_pools::with(|local| {
             let Some(local) = local else { return false };
             let Some(stack) = local.find(self.namespace()) else {
                 return false;

@@ -4,20 +4,20 @@
 //! * [`header`]: what stands before every payload; classes; allocation
 //! * [`destroy`]: the end of an object, in constant stack
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
-//! * [`in_block`]: those whose memory is a block
-//! * [`home`]: `HomeRef`, whose value never leaves its thread
-//! * [`make`]: the ways to make a `Ref`; [`exclusive`]: to get the value back out
+//! * [`block_allocated`]: those whose memory is a block
+//! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread
+//! * [`make`]: the ways to make a `Ref`; [`unique`]: to get the value back out
 //! * [`unsizing`]: the macro `unsize!`
 //! * [`traits`]: what `std::sync::Arc` implements, too
 
+pub(crate) mod block_allocated;
 pub(crate) mod count;
 pub(crate) mod destroy;
-mod exclusive;
 pub(crate) mod header;
-pub(crate) mod home;
-pub(crate) mod in_block;
 mod make;
 pub(crate) mod strong;
+pub(crate) mod thread_bound;
 mod traits;
+mod unique;
 pub(crate) mod unsizing;
 pub(crate) mod weak;

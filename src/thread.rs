@@ -5,13 +5,12 @@
 //! * [`record`]: what others may know of a thread; one per OS thread, shared by
 //!   all managers
 //! * [`inbox`]: what others send it; [`counted`]: and how much of it has not run; [`claimed`]: what
-//!   is taken out within budgets; [`bell`]: how a message wakes the thread
+//!   is taken out within budgets; [`waker`]: how a message wakes the thread
 //! * [`orphans`]: what arrived too late, and what slots have given up
 //! * [`sighting`]: how long something has gone on, for reports
 //! * [`exit`]: how a thread leaves
 //! * [`handle`]: the public side
 
-pub(crate) mod bell;
 pub(crate) mod claimed;
 pub(crate) mod counted;
 pub(crate) mod exit;
@@ -22,3 +21,4 @@ pub(crate) mod orphans;
 pub(crate) mod record;
 pub(crate) mod registry;
 pub(crate) mod sighting;
+pub(crate) mod waker;

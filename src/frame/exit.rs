@@ -1,8 +1,8 @@
 //! The end of a thread that has frame loops, or has had: what they accepted runs there.
 
-use super::port::{Port, Task, work};
+use super::loop_state::{LoopState, Task, work};
 use crate::pool::budget::Budget;
-use crate::pool::local::{self, Local};
+use crate::pool::thread_pools::{self, ThreadPools};
 use crate::sync::cell::RefCell;
 use crate::sync::local;
 use crate::thread::record::{Record, set_first_exit_hook};
@@ -12,12 +12,12 @@ use std::sync::{Arc, Weak};
 local! {
     /// The loops of this thread. Never borrowed while other code runs; emptied at the thread's
     /// exit.
-    static LOOPS: ManuallyDrop<RefCell<Vec<Weak<Port>>>> =
+    static LOOPS: ManuallyDrop<RefCell<Vec<Weak<LoopState>>>> =
         ManuallyDrop::new(RefCell::new(Vec::new()));
 }
 
 /// Has the thread's end close this loop, if it has not been closed by then.
-pub(super) fn enter(port: &Arc<Port>) {
+pub(super) fn enter(port: &Arc<LoopState>) {
     LOOPS.with(|loops| {
         let mut loops = loops.borrow_mut();
         loops.retain(|port| port.strong_count() > 0);
@@ -34,8 +34,8 @@ fn close_all(_: &Arc<Record>) {
         for port in loops.iter().filter_map(Weak::upgrade) {
             port.close(Task::run);
         }
-        local::with(|local| {
-            local.map(Local::run_posts_of_loops);
+        thread_pools::with(|local| {
+            local.map(ThreadPools::run_posts_of_loops);
         });
     });
 }

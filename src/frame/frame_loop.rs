@@ -3,20 +3,20 @@
 use super::clock::{Clock, Times};
 use super::config::{FrameConfig, Mode};
 use super::exit;
-use super::port::{Port, Task, work};
+use super::loop_state::{LoopState, Task, work};
 use super::proxy::FrameProxy;
 use super::report::FrameReport;
-use crate::memory::mine;
-use crate::memory::stack::StackAllocator;
+use crate::arena::stack_allocator::StackAllocator;
+use crate::block::thread_heaps;
 use crate::object::destroy::settle_scope;
 use crate::pool::budget::Budget;
 use crate::pool::guard::{AutoreleasePool, named_scope};
-use crate::pool::local::{self, Local};
+use crate::pool::thread_pools::{self, ThreadPools};
 use crate::sync::cell::OnceCell;
 use crate::sync::elapsed;
-use crate::thread::bell::{OuterHook, WakeHook, let_go};
 use crate::thread::handle::ThreadHandle;
 use crate::thread::record;
+use crate::thread::waker::{OuterHook, WakeHook, let_go};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -81,7 +81,7 @@ type Events = Box<dyn FnMut(&AutoreleasePool)>;
 /// assert_eq!(worker.join().unwrap(), "drawn");
 /// ```
 pub struct FrameLoop {
-    port: Arc<Port>,
+    port: Arc<LoopState>,
     config: FrameConfig,
     events: Option<Events>,
     clock: Clock,
@@ -108,7 +108,7 @@ impl FrameLoop {
         let Some(record) = record::current() else {
             panic!("a FrameLoop cannot be made while its thread ends");
         };
-        let port = Arc::new(Port::new(ThreadHandle(record)));
+        let port = Arc::new(LoopState::new(ThreadHandle(record)));
         exit::enter(&port);
         Self {
             port,
@@ -162,7 +162,7 @@ impl FrameLoop {
     }
 
     fn hook(&mut self, hook: Option<WakeHook>) {
-        let bell = &self.port.thread.0.bell;
+        let bell = &self.port.thread.0.waker;
         if self.hook.is_none() {
             self.outer = bell.hook().as_ref().map(Arc::downgrade);
         }
@@ -244,7 +244,7 @@ impl FrameLoop {
     fn awake(&self) -> Option<ArmAtEnd> {
         self.port.disarm();
         // The hook may be that of a loop which this one is inside of.
-        let has_hook = self.port.thread.0.bell.has_hook();
+        let has_hook = self.port.thread.0.waker.has_hook();
         has_hook.then(|| ArmAtEnd(self.port.clone()))
     }
 
@@ -265,7 +265,7 @@ impl FrameLoop {
                 (!left.is_zero()).then_some(left)
             };
             while let Some(left) = left() {
-                self.port.thread.0.bell.sleep(Some(left));
+                self.port.thread.0.waker.sleep(Some(left));
             }
         }
     }
@@ -279,10 +279,10 @@ impl FrameLoop {
         self.port.grant();
         let (port, events, last) = (&*self.port, &mut self.events, self.last.as_ref());
         let (config, arena) = (&self.config, &mut self.arena);
-        let frame = |local: Option<&Local>| {
+        let frame = |local: Option<&ThreadPools>| {
             named_scope("frame", |pool| {
                 // Pools that are closed in a frame leave to its end what others have sent.
-                let held = local.map(Local::hold_mail);
+                let held = local.map(ThreadPools::hold_remote_releases);
                 if let Some(events) = events {
                     events(pool);
                 }
@@ -306,8 +306,8 @@ impl FrameLoop {
             })
         };
         // A host may run its event loop inside a destructor.
-        let (round, arena_high_water, drained) = settle_scope(|| local::with(frame));
-        mine::idle();
+        let (round, arena_high_water, drained) = settle_scope(|| thread_pools::with(frame));
+        thread_heaps::idle();
         let report = FrameReport {
             index,
             closures: round.closures,
@@ -325,7 +325,7 @@ impl FrameLoop {
 }
 
 /// Has the host told of what comes after this, however that ends.
-struct ArmAtEnd(Arc<Port>);
+struct ArmAtEnd(Arc<LoopState>);
 
 impl Drop for ArmAtEnd {
     fn drop(&mut self) {

@@ -1,13 +1,13 @@
 //! `Looper`: a worker that does what it is told, in order.
 
-use super::agenda::PostId;
 use super::call::Rendezvous;
-use super::port::{Port, Task, work};
+use super::loop_state::{LoopState, Task, work};
 use super::proxy::LooperProxy;
-use crate::memory::mine;
+use super::timers::PostId;
+use crate::block::thread_heaps;
 use crate::pool::budget::Budget;
 use crate::pool::guard::named_scope;
-use crate::pool::local::{self, Local};
+use crate::pool::thread_pools::{self, ThreadPools};
 use crate::sync::thread::{self, JoinHandle};
 use crate::thread::exit::thread_exit;
 use crate::thread::handle::{Closed, ThreadHandle};
@@ -60,7 +60,7 @@ const SLICE: Budget = Budget::Time(Duration::from_millis(1));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Looper {
-    port: Arc<Port>,
+    port: Arc<LoopState>,
     /// `None` when it has been waited for, or is not to be.
     thread: Option<JoinHandle<()>>,
 }
@@ -121,7 +121,7 @@ impl Looper {
                 enter_bounded(bound);
             }
             let record = current().expect("a thread that has just begun");
-            let port = Arc::new(Port::new(ThreadHandle(record)));
+            let port = Arc::new(LoopState::new(ThreadHandle(record)));
             here.put(port.clone());
             drop(here);
             serve(&port);
@@ -223,20 +223,20 @@ impl Looper {
 }
 
 /// The life of a looper's thread.
-fn serve(port: &Port) {
+fn serve(port: &LoopState) {
     while port.sleep() {
         work("looper", SLICE, || {
             port.round(command);
         });
-        mine::idle();
+        thread_heaps::idle();
     }
     work("looper", Budget::All, || port.close(command));
 }
 
 fn command(task: Task) {
-    local::with(|local| {
+    thread_pools::with(|local| {
         // What others have sent is not for the drains of a command, but for later.
-        let _held = local.map(Local::hold_mail);
+        let _held = local.map(ThreadPools::hold_remote_releases);
         named_scope("command", |_| task.run());
     });
 }

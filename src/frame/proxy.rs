@@ -1,7 +1,7 @@
 //! Sending work to a loop.
 
-use super::agenda::PostId;
-use super::port::Port;
+use super::loop_state::LoopState;
+use super::timers::PostId;
 use crate::thread::handle::{Closed, ThreadHandle};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -34,7 +34,7 @@ use std::time::Duration;
 /// worker.join().unwrap();
 /// ```
 #[derive(Clone)]
-pub struct FrameProxy(pub(super) Arc<Port>);
+pub struct FrameProxy(pub(super) Arc<LoopState>);
 
 impl FrameProxy {
     /// Has `f` run by the loop at the beginning of its next frame, after what was posted
@@ -128,7 +128,7 @@ impl fmt::Debug for FrameProxy {
 /// Cheap to clone; may outlive its looper, which then refuses what is posted and gives
 /// the closure back.
 #[derive(Clone)]
-pub struct LooperProxy(pub(super) Arc<Port>);
+pub struct LooperProxy(pub(super) Arc<LoopState>);
 
 impl LooperProxy {
     /// As [`Looper::post`](crate::Looper::post).

@@ -5,8 +5,8 @@ use crate::pool::backlog;
 use crate::pool::budget::Budget;
 use crate::pool::drain;
 use crate::pool::guard::{AutoreleasePool, named_scope};
-use crate::pool::local;
-use crate::pool::mail;
+use crate::pool::remote_release;
+use crate::pool::thread_pools;
 use crate::unwind::{FirstPanic, resume_or_report};
 use pin_project_lite::pin_project;
 use std::fmt;
@@ -114,7 +114,8 @@ impl<F: fmt::Debug> fmt::Debug for Pooled<F> {
 /// on_audio();
 /// ```
 pub fn callback_scope<R>(f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
-    let outermost = !in_destructor() && local::with(|l| l.is_some_and(|l| l.first.at_root()));
+    let outermost =
+        !in_destructor() && thread_pools::with(|l| l.is_some_and(|l| l.first.at_root()));
     let _root = outermost.then(|| DrainRoot);
     settle_scope(|| named_scope("callback", f))
 }
@@ -124,14 +125,14 @@ struct DrainRoot;
 
 impl Drop for DrainRoot {
     fn drop(&mut self) {
-        local::with(|local| {
+        thread_pools::with(|local| {
             let Some(local) = local else { return };
             let mut panics = FirstPanic::default();
             // Before the root pool, which destructors feed.
             backlog::drain(&local.first, Budget::All)
                 .into_iter()
                 .for_each(|p| panics.note(p));
-            mail::deliver_left(local)
+            remote_release::deliver_left(local)
                 .into_iter()
                 .for_each(|p| panics.note(p));
             drain::drain(&local.first.root, None)

@@ -1,8 +1,8 @@
 //! Own managers and their settings.
 
 use super::PoolManager;
-use crate::memory::block::BlockAllocator;
-use crate::pool::namespace::{Namespace, RootPolicy, Settings};
+use crate::block::block_allocator::BlockAllocator;
+use crate::pool::manager_shared::{ManagerShared, RootPolicy, Settings};
 use std::sync::Arc;
 
 /// Settings of a [`PoolManager`]; from [`PoolManager::builder`].
@@ -71,6 +71,6 @@ impl PoolManagerBuilder {
     /// Makes the manager.
     #[must_use]
     pub fn build(self) -> PoolManager {
-        PoolManager::of(Arc::new(Namespace::new(self.0)))
+        PoolManager::of(Arc::new(ManagerShared::new(self.0)))
     }
 }

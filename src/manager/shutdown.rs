@@ -4,9 +4,9 @@ use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
 use crate::object::destroy::{Scope, in_destructor};
 use crate::pool::budget::Budget;
-use crate::pool::local::{self, Local};
-use crate::pool::namespace::StackStats;
-use crate::pool::{backlog, epoch, mail};
+use crate::pool::manager_shared::PoolStackStats;
+use crate::pool::thread_pools::{self, ThreadPools};
+use crate::pool::{backlog, epoch, remote_release};
 use crate::sync::elapsed;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::current_key;
@@ -109,7 +109,7 @@ impl PoolManager {
     /// and closures whose thread has ended, and what [slots](crate::Slot) gave up. Also
     /// releases what was sent to the calling thread. Waits, for at most `deadline`, for
     /// other threads that are running such releases, or that have a pool open which has loaded from
-    /// a slot. Returns whether nothing is left.
+    /// a slot. RemoteFreeList whether nothing is left.
     ///
     /// It goes on without a pause as long as there is something to release. If all that is left
     /// is held by a pool of the calling thread, which has loaded from a slot and is not drained
@@ -202,7 +202,7 @@ impl PoolManager {
         report
     }
 
-    /// Returns which threads hold something, how many orphans there are, and whether that is
+    /// RemoteFreeList which threads hold something, how many orphans there are, and whether that is
     /// settled: if it is nothing, then nothing was on its way from one thread to another meanwhile.
     /// Otherwise the threads are those that have sent or received messages.
     fn look(&self) -> (Vec<ThreadSnapshot>, usize, bool) {
@@ -253,15 +253,15 @@ fn epoch_holders(left: usize) -> Vec<EpochHolder> {
         .collect()
 }
 
-/// Returns whether some orphans wait for a pool of the calling thread alone.
+/// RemoteFreeList whether some orphans wait for a pool of the calling thread alone.
 fn is_held_here() -> bool {
     ORPHANS.has_deferred() && epoch::is_held_here_alone()
 }
 
-/// Returns whether a release has come for the calling thread that it can make.
+/// RemoteFreeList whether a release has come for the calling thread that it can make.
 fn has_own_release() -> bool {
-    let comes = |local: &Local| local.remote_releases() as u64 > local.in_the_middle();
-    !in_destructor() && local::with(|local| local.is_some_and(comes))
+    let comes = |local: &ThreadPools| local.remote_releases() as u64 > local.in_the_middle();
+    !in_destructor() && thread_pools::with(|local| local.is_some_and(comes))
 }
 
 /// `n` of something, in words.
@@ -270,9 +270,9 @@ fn counted(n: usize, one: &str, many: &str) -> String {
 }
 
 impl PoolManager {
-    /// Returns the number of entries released; remote releases are not counted.
+    /// RemoteFreeList the number of entries released; remote releases are not counted.
     fn drain_whole_backlog(&self) -> usize {
-        let whole = local::with(|local| {
+        let whole = thread_pools::with(|local| {
             let stack = local?.find(self.namespace())?;
             if stack.backlog.len() == 0 {
                 return None;
@@ -291,7 +291,7 @@ impl PoolManager {
     }
 
     /// The threads that use this manager, but for the calling one.
-    fn others(&self) -> impl Iterator<Item = Arc<StackStats>> {
+    fn others(&self) -> impl Iterator<Item = Arc<PoolStackStats>> {
         let me = current_key();
         let threads = self.namespace().threads.all().into_iter();
         threads
@@ -300,7 +300,7 @@ impl PoolManager {
     }
 }
 
-/// Does once what `quiesce` is for, but for waiting. Returns whether anything has run.
+/// Does once what `quiesce` is for, but for waiting. RemoteFreeList whether anything has run.
 fn run_deferred(panics: &mut FirstPanic) -> bool {
     if in_destructor() {
         return false;
@@ -311,12 +311,12 @@ fn run_deferred(panics: &mut FirstPanic) -> bool {
         // A thread without a key has no mail, and is not to get the slot of one whose
         // closures it could then not run.
         if current_key().is_some() {
-            local::with(|local| match local {
-                Some(local) => mail::deliver_all(local, &scope, panics),
-                None => mail::deliver_orphans(&scope, panics),
+            thread_pools::with(|local| match local {
+                Some(local) => remote_release::deliver_all(local, &scope, panics),
+                None => remote_release::deliver_orphans(&scope, panics),
             })
         } else {
-            mail::deliver_orphans(&scope, panics)
+            remote_release::deliver_orphans(&scope, panics)
         }
     };
     any |= ORPHANS.run_calls(|call| panics.guard(|| call.run())) > 0;

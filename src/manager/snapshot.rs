@@ -1,9 +1,9 @@
 //! What goes on: figures for people.
 
 use super::PoolManager;
-use crate::object::home;
-use crate::pool::local::{self, Local};
-use crate::pool::namespace::StackStats;
+use crate::object::thread_bound;
+use crate::pool::manager_shared::PoolStackStats;
+use crate::pool::thread_pools::{self, ThreadPools};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{DEPARTED, Record, Tally, current_key, figures_stay};
@@ -150,33 +150,33 @@ impl PoolManager {
             threads,
             departed,
             orphans,
-            kept: home::kept(),
+            kept: thread_bound::kept(),
         }
     }
 
     /// What a thread holds; its totals are still to be read.
-    fn held_by(&self, record: &Record) -> (ThreadSnapshot, Option<Arc<StackStats>>) {
+    fn held_by(&self, record: &Record) -> (ThreadSnapshot, Option<Arc<PoolStackStats>>) {
         // First: what a message has autoreleased is seen in the root pool.
         let mut inbox = record.waiting();
         if current_key() == Some(record.key()) {
             // Not those that have called this function.
-            let running = local::with(|local| local.map_or(0, Local::in_the_middle));
+            let running = thread_pools::with(|local| local.map_or(0, ThreadPools::in_the_middle));
             inbox = inbox.saturating_sub(running);
         }
         let stats = self.namespace().threads.get(&record.key());
-        let figure = |f: fn(&StackStats) -> u64| stats.as_deref().map_or(0, f) as usize;
+        let figure = |f: fn(&PoolStackStats) -> u64| stats.as_deref().map_or(0, f) as usize;
         // Before the root pool, which its drain feeds.
-        let backlog = figure(StackStats::backlog);
-        let open_pools = figure(StackStats::open);
+        let backlog = figure(PoolStackStats::backlog);
+        let open_pools = figure(PoolStackStats::open);
         let held = ThreadSnapshot {
             key: record.key(),
             name: record.name().map(str::to_owned),
             open_pools,
-            root_entries: figure(StackStats::root_entries),
+            root_entries: figure(PoolStackStats::root_entries),
             backlog,
             inbox: inbox as usize,
             totals: Totals {
-                pools_pushed: figure(StackStats::opened) as u64,
+                pools_pushed: figure(PoolStackStats::opened) as u64,
                 ..Totals::default()
             },
         };

@@ -2,7 +2,7 @@
 
 use crate::manager::PoolManager;
 use crate::object::header::Header;
-use crate::object::home::{KEPT, Kept};
+use crate::object::thread_bound::{KEPT, Kept};
 use crate::sync::settings;
 use crate::sync::{living, nothing_lives};
 use crate::thread::orphans::{ORPHANS, Orphans};

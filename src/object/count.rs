@@ -43,7 +43,7 @@ const MAX_WEAK: u64 = 1 << 30;
 const NONE: u64 = STRONG.wrapping_neg();
 
 /// The word of an object that only one strong reference can reach.
-const SOLE: u64 = HELD;
+const UNIQUE: u64 = HELD;
 
 /// Whether misuse by raw-pointer callers is looked for.
 const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
@@ -55,7 +55,7 @@ fn strong(word: u64) -> u32 {
 /// The word of an object that is held, with so many strong references and no weak one.
 #[inline(always)]
 fn held_by(n: u32) -> u64 {
-    SOLE.wrapping_add(u64::from(n.wrapping_sub(1)) << 32)
+    UNIQUE.wrapping_add(u64::from(n.wrapping_sub(1)) << 32)
 }
 
 fn weak(word: u64) -> u64 {
@@ -80,7 +80,7 @@ fn retained(old: u64) -> Result<(), Misuse> {
     Ok(())
 }
 
-/// Returns whether the release that found `old` may have been the last.
+/// RemoteFreeList whether the release that found `old` may have been the last.
 #[inline(always)]
 fn released(old: u64) -> Result<bool, Misuse> {
     if CHECKS && strong(old) == 0 {
@@ -102,7 +102,7 @@ fn released_many(old: u64, n: u32) -> Result<Released, Misuse> {
     }
 }
 
-/// Returns whether an object with this word is alive.
+/// RemoteFreeList whether an object with this word is alive.
 #[inline(always)]
 fn can_be_upgraded(word: u64) -> Result<bool, Misuse> {
     if strong(word) == 0 || word & HELD == 0 {
@@ -127,7 +127,7 @@ pub(crate) enum Released {
     Last,
     /// The references given up were the only ones of any kind; the word still
     /// says so. The caller destroys the object.
-    Sole,
+    Unique,
 }
 
 /// Misuse of the counts, which only raw-pointer calls can commit.
@@ -142,7 +142,7 @@ pub(crate) enum Misuse {
 impl Count {
     /// A new object's: one strong reference.
     pub(crate) fn unique() -> Self {
-        Self(AtomicU64::new(SOLE))
+        Self(AtomicU64::new(UNIQUE))
     }
 
     /// That of an object whose value is still to be made: one weak reference.
@@ -204,7 +204,7 @@ impl Count {
     #[inline]
     pub(crate) fn release_many(&self, n: u32) -> Result<Released, Misuse> {
         if self.is_all(n) {
-            return Ok(Released::Sole);
+            return Ok(Released::Unique);
         }
         // Release: as in `release`. The result of this operation alone decides.
         // Model: drain_load_only.
@@ -214,14 +214,14 @@ impl Count {
 
     /// For a sole owner: what `release` would have left, so that a release too many is
     /// found while the object waits.
-    pub(crate) fn give_up_sole(&self) {
+    pub(crate) fn release_unique(&self) {
         // Relaxed: nobody else can see it.
         self.0.store(NONE + HELD, Ordering::Relaxed);
     }
 
     /// For a sole owner, just before the destructor.
     #[inline]
-    pub(crate) fn bury_sole(&self) {
+    pub(crate) fn begin_unique_destruction(&self) {
         // Relaxed: nobody else can see it.
         self.0.store(NONE + WEAK, Ordering::Relaxed);
     }
@@ -235,12 +235,12 @@ impl Count {
         // one; this reads our own last release or something after it, which is in
         // the release sequence of them all. A load, not a fence: ThreadSanitizer
         // does not know fences. Model: retain_release_last.
-        let is_sole = self.0.load(Ordering::Acquire) & WEAKS == 0;
-        if !is_sole {
+        let is_unique = self.0.load(Ordering::Acquire) & WEAKS == 0;
+        if !is_unique {
             // Relaxed: publishes nothing; upgrades fail by `strong` already.
             self.0.fetch_add(WEAK - HELD, Ordering::Relaxed);
         }
-        is_sole
+        is_unique
     }
 
     /// A weak reference from a strong one.
@@ -293,7 +293,7 @@ impl Count {
     pub(crate) fn take_value(&self) -> bool {
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
-            if but_weak(word) != SOLE {
+            if but_weak(word) != UNIQUE {
                 return false;
             }
             // Acquire: pairs with the Release of every release before, as the
@@ -312,10 +312,10 @@ impl Count {
 
     /// Whether the caller's strong reference is the only one of any kind.
     #[inline]
-    pub(crate) fn is_sole(&self) -> bool {
+    pub(crate) fn is_unique(&self) -> bool {
         // Acquire: pairs with the Release of every release before, as the value
         // is about to be written. Model: get_mut_race.
-        self.0.load(Ordering::Acquire) == SOLE
+        self.0.load(Ordering::Acquire) == UNIQUE
     }
 
     pub(crate) fn strong(&self) -> usize {
@@ -390,7 +390,7 @@ mod tests {
             let count = Count(AtomicU64::new(word(1, weaks)));
             assert!(count.release().unwrap() && count.was_last());
             if count.bury() {
-                count.bury_sole();
+                count.begin_unique_destruction();
             }
             // A raw retain and release.
             count.0.fetch_add(STRONG, Ordering::Relaxed);

@@ -27,7 +27,7 @@ use crate::thread::record::tally_destroyed;
 use crate::unwind::{FirstPanic, Payload, resume_or_report};
 use std::mem::ManuallyDrop;
 
-/// Stack, in bytes, that nested destructors may use before they queue.
+/// PoolStack, in bytes, that nested destructors may use before they queue.
 pub(crate) const LIMIT: usize = if SMALL { 2_048 } else { 32_768 };
 
 /// What a stack address is no closer to than [`LIMIT`] if the bit is changed.
@@ -48,7 +48,7 @@ enum Mode {
 const MANY: usize = if SMALL { 2 } else { 32 };
 
 struct Nest {
-    /// Stack address of the outermost release, or [`FAR`] from it if the mode is not
+    /// PoolStack address of the outermost release, or [`FAR`] from it if the mode is not
     /// `Depth`; 0 when there is none.
     base: Cell<usize>,
     mode: Cell<Mode>,
@@ -184,7 +184,7 @@ impl Scope {
         }
     }
 
-    /// Returns whether this is the place for what concerns the whole thread, such as the messages
+    /// RemoteFreeList whether this is the place for what concerns the whole thread, such as the messages
     /// of others: only if no destructor runs beneath, isolated or not.
     // Out of line, as drains ask only if there is something to do.
     #[cold]
@@ -229,10 +229,10 @@ impl Scope {
     /// Queues an object that only the caller can reach: for a deep scope.
     ///
     /// # Safety
-    /// `Count::release_many` said `Sole`.
-    pub(crate) unsafe fn queue_sole(&self, thin: Thin) {
+    /// `Count::release_many` said `Unique`.
+    pub(crate) unsafe fn queue_unique(&self, thin: Thin) {
         // SAFETY: ours alone.
-        unsafe { header(thin) }.count.give_up_sole();
+        unsafe { header(thin) }.count.release_unique();
         NEST.with(|nest| nest.push(thin));
     }
 
@@ -293,7 +293,7 @@ impl Drop for Scope {
     }
 }
 
-/// Returns whether a release or drain is going on on this thread, isolated or not.
+/// RemoteFreeList whether a release or drain is going on on this thread, isolated or not.
 #[inline]
 pub(crate) fn in_destructor() -> bool {
     NEST.with(|nest| nest.base.get() != 0 || nest.isolated.get() != 0)
@@ -481,7 +481,7 @@ unsafe fn far_release(thin: Thin) {
     // SAFETY: the memory is there.
     let count = unsafe { &header(thin).count };
     if count.is_all(1) {
-        count.give_up_sole();
+        count.release_unique();
     }
     NEST.with(|nest| nest.push(thin));
 }

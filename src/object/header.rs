@@ -23,7 +23,7 @@ pub(crate) type Thin = NonNull<u8>;
 #[repr(C)]
 pub(crate) struct Header {
     pub(crate) count: Count,
-    pub(crate) class: &'static Class,
+    pub(crate) class: &'static TypeInfo,
     /// Stands for the payload, in models: written with it, read by whoever looks at it. No size.
     payload: Witness,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Header {
 const _: () = assert!(CHECKED || size_of::<Header>() == 16);
 
 /// What there is to know about all objects of one type from one allocator.
-pub(crate) struct Class {
+pub(crate) struct TypeInfo {
     pub(super) type_name: fn() -> &'static str,
     /// Whether destroying an object runs any code but the allocator's.
     pub(crate) has_destructor: bool,
@@ -64,7 +64,7 @@ pub(crate) struct PlainBlock {
     pub(super) waste: u8,
 }
 
-impl Class {
+impl TypeInfo {
     pub(crate) fn type_name(&self) -> &'static str {
         (self.type_name)()
     }
@@ -206,7 +206,7 @@ fn plan_of_slice<T>(len: usize) -> Option<Plan> {
 
 /// Memory for an object, its header written.
 #[inline]
-fn allocate(plan: Plan, class: &'static Class, count: Count) -> Thin {
+fn allocate(plan: Plan, class: &'static TypeInfo, count: Count) -> Thin {
     // SAFETY: there is a header in it, so the layout has a size.
     let base = unsafe { alloc(plan.layout) };
     let Some(base) = NonNull::new(base) else {
@@ -224,7 +224,7 @@ fn allocate(plan: Plan, class: &'static Class, count: Count) -> Thin {
 pub(super) unsafe fn set_up(
     base: NonNull<u8>,
     plan: Plan,
-    class: &'static Class,
+    class: &'static TypeInfo,
     count: Count,
 ) -> Thin {
     // SAFETY: the offset lies within the allocation.
@@ -257,17 +257,17 @@ unsafe fn deallocate(thin: Thin, plan: Plan) {
 /// Memory for a `T`, which the caller writes.
 #[inline]
 pub(crate) fn allocate_sized<T>(count: Count) -> NonNull<T> {
-    allocate_named(SizedClass::<T>::CLASS, count)
+    allocate_named(SizedInfo::<T>::CLASS, count)
 }
 
-/// The same; the class is one that [`SizedClass::named`] made for `T`.
+/// The same; the class is one that [`SizedInfo::named`] made for `T`.
 #[inline]
-pub(crate) fn allocate_named<T>(class: &'static Class, count: Count) -> NonNull<T> {
+pub(crate) fn allocate_named<T>(class: &'static TypeInfo, count: Count) -> NonNull<T> {
     allocate(plan_of::<T>(), class, count).cast()
 }
 
 /// Memory for `len` of `T`, which the caller writes.
-pub(crate) fn allocate_slice<T>(len: usize, class: &'static Class) -> NonNull<[T]> {
+pub(crate) fn allocate_slice<T>(len: usize, class: &'static TypeInfo) -> NonNull<[T]> {
     let plan = plan_of_slice::<T>(len).expect("a slice fits the address space");
     let thin = allocate(plan, class, Count::unique());
     // SAFETY: the plan has a word for the length before the header.
@@ -281,7 +281,7 @@ pub(crate) fn allocate_slice<T>(len: usize, class: &'static Class) -> NonNull<[T
 /// Frees memory that never had a value, or has it no more.
 ///
 /// # Safety
-/// As [`Class::free`].
+/// As [`TypeInfo::free`].
 pub(crate) unsafe fn free(thin: Thin) {
     // SAFETY: by the caller's promise.
     unsafe { (header(thin).class.free)(thin) };
@@ -311,14 +311,14 @@ impl Drop for Freeing {
     }
 }
 
-pub(crate) struct SizedClass<T>(std::marker::PhantomData<T>);
+pub(crate) struct SizedInfo<T>(std::marker::PhantomData<T>);
 
-impl<T> SizedClass<T> {
+impl<T> SizedInfo<T> {
     const PLAN: Plan = plan_of::<T>();
-    pub(crate) const CLASS: &'static Class = &Self::named(std::any::type_name::<T>);
+    pub(crate) const CLASS: &'static TypeInfo = &Self::named(std::any::type_name::<T>);
 
-    pub(crate) const fn named(type_name: fn() -> &'static str) -> Class {
-        Class {
+    pub(crate) const fn named(type_name: fn() -> &'static str) -> TypeInfo {
+        TypeInfo {
             type_name,
             has_destructor: needs_drop::<T>(),
             plain_block: None,
@@ -329,7 +329,7 @@ impl<T> SizedClass<T> {
     }
 
     /// # Safety
-    /// See [`Class::destroy`].
+    /// See [`TypeInfo::destroy`].
     unsafe fn destroy(thin: Thin) {
         let _freeing = Freeing {
             thin,
@@ -337,14 +337,14 @@ impl<T> SizedClass<T> {
         };
         if needs_drop::<T>() {
             // SAFETY: the object is there.
-            unsafe { header(thin) }.count.bury_sole();
+            unsafe { header(thin) }.count.begin_unique_destruction();
             // SAFETY: by the caller's promise.
             unsafe { Self::drop_value(thin) };
         }
     }
 
     /// # Safety
-    /// See [`Class::drop_value`].
+    /// See [`TypeInfo::drop_value`].
     #[inline(always)]
     pub(super) unsafe fn drop_value(thin: Thin) {
         // SAFETY: by the caller's promise.
@@ -355,20 +355,20 @@ impl<T> SizedClass<T> {
     }
 
     /// # Safety
-    /// See [`Class::free`].
+    /// See [`TypeInfo::free`].
     unsafe fn free(thin: Thin) {
         // SAFETY: by the caller's promise.
         unsafe { deallocate(thin, Self::PLAN) };
     }
 }
 
-pub(crate) struct SliceClass<T>(std::marker::PhantomData<T>);
+pub(crate) struct SliceInfo<T>(std::marker::PhantomData<T>);
 
-impl<T> SliceClass<T> {
-    pub(crate) const CLASS: &'static Class = &Self::named(std::any::type_name::<[T]>);
+impl<T> SliceInfo<T> {
+    pub(crate) const CLASS: &'static TypeInfo = &Self::named(std::any::type_name::<[T]>);
 
-    pub(crate) const fn named(type_name: fn() -> &'static str) -> Class {
-        Class {
+    pub(crate) const fn named(type_name: fn() -> &'static str) -> TypeInfo {
+        TypeInfo {
             type_name,
             has_destructor: needs_drop::<T>(),
             plain_block: None,
@@ -387,21 +387,21 @@ impl<T> SliceClass<T> {
     }
 
     /// # Safety
-    /// See [`Class::destroy`].
+    /// See [`TypeInfo::destroy`].
     unsafe fn destroy(thin: Thin) {
         // SAFETY: by the caller's promise.
         let plan = unsafe { Self::plan(thin) };
         let _freeing = Freeing { thin, plan };
         if needs_drop::<T>() {
             // SAFETY: the object is there.
-            unsafe { header(thin) }.count.bury_sole();
+            unsafe { header(thin) }.count.begin_unique_destruction();
             // SAFETY: by the caller's promise.
             unsafe { Self::drop_value(thin) };
         }
     }
 
     /// # Safety
-    /// See [`Class::drop_value`].
+    /// See [`TypeInfo::drop_value`].
     unsafe fn drop_value(thin: Thin) {
         // SAFETY: by the caller's promise.
         let len = unsafe { length(thin).read() };
@@ -414,7 +414,7 @@ impl<T> SliceClass<T> {
     }
 
     /// # Safety
-    /// See [`Class::free`].
+    /// See [`TypeInfo::free`].
     unsafe fn free(thin: Thin) {
         // SAFETY: by the caller's promise.
         unsafe { deallocate(thin, Self::plan(thin)) };

@@ -2,7 +2,7 @@
 
 use super::count::Count;
 use super::header::{
-    Class, SliceClass, Thin, allocate_sized, allocate_slice, changed, free, header, put,
+    SliceInfo, Thin, TypeInfo, allocate_sized, allocate_slice, changed, free, header, put,
 };
 use super::strong::Ref;
 use super::weak::Weak;
@@ -13,8 +13,8 @@ use std::pin::Pin;
 use std::ptr::{self, NonNull};
 
 /// The class of `Ref<str>`: bytes under another name.
-pub(super) const STR: &Class = &SliceClass::<u8>::named(std::any::type_name::<str>);
-const C_STR: &Class = &SliceClass::<u8>::named(std::any::type_name::<CStr>);
+pub(super) const STR: &TypeInfo = &SliceInfo::<u8>::named(std::any::type_name::<str>);
+const C_STR: &TypeInfo = &SliceInfo::<u8>::named(std::any::type_name::<CStr>);
 
 impl<T> Ref<T> {
     /// A new object with one reference.
@@ -80,7 +80,7 @@ struct Filling<T: 'static> {
 
 impl<T> Filling<T> {
     fn new(len: usize) -> Self {
-        let slice = allocate_slice::<T>(len, SliceClass::<T>::CLASS);
+        let slice = allocate_slice::<T>(len, SliceInfo::<T>::CLASS);
         Self { slice, filled: 0 }
     }
 
@@ -126,7 +126,7 @@ impl<T> Drop for Filling<T> {
 ///
 /// # Safety
 /// The caller gives the values up, or they are `Copy`.
-unsafe fn copied<T>(values: &[T], class: &'static Class) -> NonNull<[T]> {
+unsafe fn copied<T>(values: &[T], class: &'static TypeInfo) -> NonNull<[T]> {
     let slice = allocate_slice::<T>(values.len(), class);
     // SAFETY: fresh memory of that length.
     unsafe {
@@ -151,7 +151,7 @@ impl<T> From<Box<T>> for Ref<T> {
 impl<T> From<Vec<T>> for Ref<[T]> {
     fn from(mut values: Vec<T>) -> Self {
         // SAFETY: given up by the next line.
-        let slice = unsafe { copied(&values, SliceClass::<T>::CLASS) };
+        let slice = unsafe { copied(&values, SliceInfo::<T>::CLASS) };
         // SAFETY: they have moved; the vector only frees its memory.
         unsafe { values.set_len(0) };
         // SAFETY: a new object with its values and one reference.
@@ -169,7 +169,7 @@ impl<T, const N: usize> From<[T; N]> for Ref<[T]> {
     fn from(values: [T; N]) -> Self {
         let values = std::mem::ManuallyDrop::new(values);
         // SAFETY: given up.
-        let slice = unsafe { copied(&values[..], SliceClass::<T>::CLASS) };
+        let slice = unsafe { copied(&values[..], SliceInfo::<T>::CLASS) };
         // SAFETY: a new object with its values and one reference.
         unsafe { Self::adopt(slice) }
     }

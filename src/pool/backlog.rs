@@ -13,17 +13,17 @@ use super::drain::{Draining, ROUNDS, WARN_AT, drain_asked};
 use super::entries::Entries;
 use super::epoch;
 use super::handoff::PageChain;
-use super::head::{Frame, Head};
-use super::local::Local;
-use super::mail;
 use super::page::PageCache;
-use super::stack::{Barrier, Stack};
+use super::pool_stack::{Barrier, PoolStack};
+use super::remote_release;
+use super::state::{Frame, PoolState};
+use super::thread_pools::ThreadPools;
 use super::watch;
 use crate::event::{Event, EventKind};
 use crate::object::count::Released;
 use crate::object::destroy::{Scope, bury};
 use crate::object::header::{Thin, checked, header};
-use crate::object::home;
+use crate::object::thread_bound;
 use crate::sync::catch_unwind;
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::thread::claimed::Next;
@@ -147,12 +147,12 @@ impl Backlog {
     }
 }
 
-/// Returns whether the backlog of this stack, or what budgeted drains have taken out of the inbox,
+/// RemoteFreeList whether the backlog of this stack, or what budgeted drains have taken out of the inbox,
 /// has an entry for this object. Linear.
-pub(crate) fn contains(stack: &Stack, thin: Thin) -> bool {
+pub(crate) fn contains(stack: &PoolStack, thin: Thin) -> bool {
     let names = |message: &Message| match message.kind() {
         Kind::Chain => PageChain::entries(message).contains(thin),
-        Kind::Release => mail::named(message) == thin,
+        Kind::Release => remote_release::named(message) == thin,
         Kind::Home | Kind::Dead | Kind::Call | Kind::Post | Kind::Batch => false,
     };
     stack.backlog.contains(thin) || !stack.local().claimed.none(names)
@@ -160,7 +160,7 @@ pub(crate) fn contains(stack: &Stack, thin: Thin) -> bool {
 
 /// Hands `f` the objects that wait in the backlog of this stack, and in what budgeted drains have
 /// taken out of the inbox, as long as it returns `true`. `f` runs no foreign code.
-pub(super) fn look_through(stack: &Stack, f: &mut dyn FnMut(Thin) -> bool) {
+pub(super) fn look_through(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
     let mut goes_on = true;
     let mut look = |thin| {
         goes_on = goes_on && f(thin);
@@ -170,14 +170,14 @@ pub(super) fn look_through(stack: &Stack, f: &mut dyn FnMut(Thin) -> bool) {
     stack.local().claimed.none(|message| match message.kind() {
         // SAFETY: `look` takes nothing out.
         Kind::Chain => !unsafe { PageChain::entries(message).newest_first() }.all(&mut look),
-        Kind::Release => !look(mail::named(message)),
+        Kind::Release => !look(remote_release::named(message)),
         Kind::Home | Kind::Dead => !look(message.as_raw().cast()),
         Kind::Call | Kind::Post | Kind::Batch => false,
     });
 }
 
 /// Gives up, by leaking it, what budgeted drains have left; returns how many that is.
-pub(super) fn leak(stack: &Stack) -> usize {
+pub(super) fn leak(stack: &PoolStack) -> usize {
     let local = stack.local();
     let mut leaked = stack.backlog.leak(&local.pages);
     // What is left of it in the inbox goes the way of all that comes late.
@@ -191,7 +191,7 @@ pub(super) fn leak(stack: &Stack) -> usize {
 
 /// Moves what is in a pool to the backlog, and works at that within the budget.
 /// Destructors feed the pool, which is current meanwhile, and with it the backlog.
-pub(crate) fn drain_pool(head: &Head, meter: Meter) -> (Drained, Option<Payload>) {
+pub(crate) fn drain_pool(head: &PoolState, meter: Meter) -> (Drained, Option<Payload>) {
     // SAFETY: an open pool's stack is there.
     let stack = unsafe { &*head.stack.get() };
     head.unpin();
@@ -201,9 +201,9 @@ pub(crate) fn drain_pool(head: &Head, meter: Meter) -> (Drained, Option<Payload>
     work.run(true)
 }
 
-/// Works at a backlog alone within the budget. Destructors feed the root pool. Returns the first
+/// Works at a backlog alone within the budget. Destructors feed the root pool. RemoteFreeList the first
 /// panic.
-pub(crate) fn drain(stack: &Stack, budget: Budget) -> Option<Payload> {
+pub(crate) fn drain(stack: &PoolStack, budget: Budget) -> Option<Payload> {
     Work::new(stack, &stack.root, Meter::coarse(budget))
         .run(false)
         .1
@@ -211,10 +211,10 @@ pub(crate) fn drain(stack: &Stack, budget: Budget) -> Option<Payload> {
 
 /// A budgeted drain.
 struct Work<'d> {
-    stack: &'d Stack,
-    local: &'d Local,
+    stack: &'d PoolStack,
+    local: &'d ThreadPools,
     /// The pool that is current meanwhile.
-    head: &'d Head,
+    head: &'d PoolState,
     scope: Scope,
     /// Whether it is for this drain to do what other threads have sent.
     for_others: bool,
@@ -231,7 +231,7 @@ struct Work<'d> {
 }
 
 impl<'d> Work<'d> {
-    fn new(stack: &'d Stack, head: &'d Head, meter: Meter) -> Self {
+    fn new(stack: &'d PoolStack, head: &'d PoolState, meter: Meter) -> Self {
         let scope = Scope::enter_queueing();
         Self {
             for_others: false,
@@ -305,7 +305,7 @@ impl<'d> Work<'d> {
     }
 
     /// Takes out what slots have given up, if it has become ready now, and this drain has made
-    /// some such releases: what it released may have been in the way. Returns whether it has.
+    /// some such releases: what it released may have been in the way. RemoteFreeList whether it has.
     fn made_ready(&mut self) -> bool {
         let Some(orphans) = &mut self.orphans else {
             return false;
@@ -364,7 +364,7 @@ impl<'d> Work<'d> {
     }
 
     /// Makes releases that other threads have sent here until `until` are made, or the budget is
-    /// spent. Returns whether there were any.
+    /// spent. RemoteFreeList whether there were any.
     fn remote(&mut self, until: usize) -> bool {
         let Some(record) = self.local.record() else {
             return false;
@@ -388,16 +388,16 @@ impl<'d> Work<'d> {
         any
     }
 
-    /// Makes the releases of a message until `until` are made, or the budget is spent. Returns
+    /// Makes the releases of a message until `until` are made, or the budget is spent. RemoteFreeList
     /// how many it made, and what is left of it.
     fn message(&mut self, message: Message, until: usize) -> (u32, Option<Message>) {
         match message.kind() {
             Kind::Release => {
-                self.release(mail::reference(message), 1);
+                self.release(remote_release::reference(message), 1);
                 (1, None)
             }
             Kind::Home | Kind::Dead => {
-                self.dead(home::dead(message));
+                self.dead(thread_bound::dead(message));
                 (1, None)
             }
             Kind::Chain => {
@@ -462,9 +462,9 @@ impl<'d> Work<'d> {
         // SAFETY: as above.
         match unsafe { checked(thin, object.count.release_many(n)) } {
             Released::Alive => self.meter.quick(),
-            Released::Sole if self.scope.deep => {
+            Released::Unique if self.scope.deep => {
                 // SAFETY: as `release_many` said.
-                unsafe { self.scope.queue_sole(thin) };
+                unsafe { self.scope.queue_unique(thin) };
                 self.meter.quick();
             }
             Released::Last if self.scope.deep => {
@@ -472,13 +472,13 @@ impl<'d> Work<'d> {
                 unsafe { self.scope.destroy_last(thin) };
                 self.meter.quick();
             }
-            Released::Sole if !class.has_destructor => {
+            Released::Unique if !class.has_destructor => {
                 tally_destroyed(1);
                 // SAFETY: as `release_many` said.
                 unsafe { (class.destroy)(thin) };
                 self.meter.quick();
             }
-            Released::Sole => self.destructor(thin, || {
+            Released::Unique => self.destructor(thin, || {
                 tally_destroyed(1);
                 // SAFETY: as `release_many` said.
                 unsafe { (class.destroy)(thin) };

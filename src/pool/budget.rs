@@ -1,6 +1,6 @@
 //! How much a drain may do, and how it is measured.
 
-use crate::object::header::Class;
+use crate::object::header::TypeInfo;
 use crate::sync::elapsed;
 use std::fmt;
 use std::time::Duration;
@@ -70,7 +70,7 @@ pub(crate) struct Meter {
     released: usize,
     /// True once anything has been done, if only to get at releases.
     begun: bool,
-    slowest: Option<(&'static Class, Duration)>,
+    slowest: Option<(&'static TypeInfo, Duration)>,
 }
 
 impl Meter {
@@ -151,7 +151,7 @@ impl Meter {
 
     /// Runs a destructor of `class`.
     #[inline]
-    pub(super) fn time(&mut self, class: &'static Class, run: impl FnOnce()) {
+    pub(super) fn time(&mut self, class: &'static TypeInfo, run: impl FnOnce()) {
         if !self.timed {
             self.quick();
             return run();
@@ -184,12 +184,12 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::header::SizedClass;
+    use crate::object::header::SizedInfo;
     use crate::sync::Parker;
 
     #[test]
     fn only_the_fine_one_says_what_took_longest() {
-        let class = SizedClass::<String>::CLASS;
+        let class = SizedInfo::<String>::CLASS;
         for (mut meter, says) in [
             (Meter::new(Budget::All), true),
             (Meter::coarse(Budget::All), false),
@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn what_came_before_a_destructor_is_not_its_time() {
-        let quick = SizedClass::<String>::CLASS;
-        let slow = SizedClass::<Vec<u8>>::CLASS;
+        let quick = SizedInfo::<String>::CLASS;
+        let slow = SizedInfo::<Vec<u8>>::CLASS;
         let mut meter = Meter::new(Budget::All);
         let spend = |ms| Parker::new().park(Some(Duration::from_millis(ms)));
         meter.quick();

@@ -1,8 +1,8 @@
 //! Which pool is current, beside a naive model; and how many frames that takes to walk.
 
 use super::guard::{AutoreleasePool, autoreleasepool};
-use super::head::Head;
-use super::local;
+use super::state::PoolState;
+use super::thread_pools;
 use super::token::PoolToken;
 use crate::manager::PoolManager;
 use crate::sync::local as thread_local;
@@ -20,7 +20,7 @@ pub(super) fn count_step() {
     STEPS.with(|steps| steps.set(steps.get() + 1));
 }
 
-/// Returns how many frames `f` has walked on this thread.
+/// RemoteFreeList how many frames `f` has walked on this thread.
 fn steps_of(f: impl FnOnce()) -> usize {
     let before = STEPS.with(Cell::get);
     f();
@@ -31,8 +31,8 @@ fn open(n: usize) -> Vec<AutoreleasePool> {
     (0..n).map(|_| AutoreleasePool::new()).collect()
 }
 
-fn current() -> *const Head {
-    local::with(|local| ptr::from_ref(local.unwrap().first.current_pool()))
+fn current() -> *const PoolState {
+    thread_pools::with(|local| ptr::from_ref(local.unwrap().first.current_pool()))
 }
 
 const MANY: usize = if cfg!(miri) { 300 } else { 20_000 };
@@ -96,7 +96,7 @@ fn pools_below_a_barrier_are_closed_in_linear_time_whatever_is_above() {
 /// A frame of the naive model.
 #[derive(Clone, Copy)]
 struct Naive {
-    id: *const Head,
+    id: *const PoolState,
     barrier: bool,
     /// True if the pool of that name is current while this is the topmost frame with one.
     pool: bool,
@@ -107,15 +107,15 @@ struct World {
     /// The whole chain but the root, which may be walked as often as it takes.
     chain: RefCell<Vec<Naive>>,
     /// Scopes whose guards have not gone, and that have not ended themselves.
-    scopes: RefCell<Vec<*const Head>>,
+    scopes: RefCell<Vec<*const PoolState>>,
     pools: RefCell<Vec<AutoreleasePool>>,
     forgotten: RefCell<Vec<AutoreleasePool>>,
-    tokens: RefCell<Vec<(PoolToken, *const Head)>>,
+    tokens: RefCell<Vec<(PoolToken, *const PoolState)>>,
     random: Cell<u64>,
 }
 
 impl World {
-    /// Returns a number below `n`.
+    /// RemoteFreeList a number below `n`.
     fn random(&self, n: usize) -> usize {
         let next = self.random.get().wrapping_mul(6_364_136_223_846_793_005);
         self.random
@@ -123,14 +123,14 @@ impl World {
         (self.random.get() >> 33) as usize % n
     }
 
-    fn opened(&self, id: *const Head, barrier: bool) {
+    fn opened(&self, id: *const PoolState, barrier: bool) {
         let pool = true;
         self.chain.borrow_mut().push(Naive { id, barrier, pool });
     }
 
     /// Removes what is above the last frame of `id` to the next barrier, and the frame, too,
     /// unless it stays as a barrier without a pool.
-    fn closed(&self, id: *const Head, stays: bool) {
+    fn closed(&self, id: *const PoolState, stays: bool) {
         let mut chain = self.chain.borrow_mut();
         let Some(at) = chain.iter().rposition(|frame| ptr::eq(frame.id, id)) else {
             return;
@@ -146,7 +146,7 @@ impl World {
 
     fn check(&self) {
         let chain = self.chain.borrow();
-        let root = local::with(|local| ptr::from_ref(&local.unwrap().first.root));
+        let root = thread_pools::with(|local| ptr::from_ref(&local.unwrap().first.root));
         let top = chain.iter().rfind(|frame| frame.pool);
         assert_eq!(current(), top.map_or(root, |frame| frame.id));
     }
@@ -198,7 +198,7 @@ impl World {
     }
 
     /// The end of a scope, whose guard may have gone before.
-    fn scope_ended(&self, id: *const Head) {
+    fn scope_ended(&self, id: *const PoolState) {
         self.scopes
             .borrow_mut()
             .retain(|scope| !ptr::eq(*scope, id));

@@ -9,16 +9,16 @@ use super::backlog;
 use super::budget::Budget;
 use super::entries::Entries;
 use super::epoch;
-use super::head::{Frame, Head};
-use super::local::Local;
-use super::mail;
 use super::page::PageCache;
-use super::stack::{Barrier, Stack};
+use super::pool_stack::{Barrier, PoolStack};
+use super::remote_release;
+use super::state::{Frame, PoolState};
+use super::thread_pools::ThreadPools;
 use crate::event::{Event, EventKind};
+use crate::object::block_allocated::Alike;
 use crate::object::count::Released;
 use crate::object::destroy::Scope;
-use crate::object::header::{Class, PlainBlock, Thin, checked, header};
-use crate::object::in_block::Alike;
+use crate::object::header::{PlainBlock, Thin, TypeInfo, checked, header};
 use crate::sync::catch_unwind;
 use crate::sync::cell::{Cell, RefCell};
 use crate::thread::orphans::ORPHANS;
@@ -41,7 +41,7 @@ pub(crate) struct Outcome {
     /// The first panic.
     pub(crate) panic: Option<Payload>,
     /// The type whose destructor fed the drain beyond its limit, if one did.
-    pub(crate) cut: Option<&'static Class>,
+    pub(crate) cut: Option<&'static TypeInfo>,
 }
 
 impl Outcome {
@@ -65,7 +65,7 @@ impl Outcome {
 
 /// Whether a drain of this pool would find nothing to do but to unpin it.
 #[inline]
-pub(crate) fn is_idle(head: &Head) -> bool {
+pub(crate) fn is_idle(head: &PoolState) -> bool {
     // SAFETY: an open pool's stack is there.
     let stack = unsafe { &*head.stack.get() };
     head.entries.is_empty() && !stack.local().has_duties(stack) && !ORPHANS.has_deferred()
@@ -73,7 +73,7 @@ pub(crate) fn is_idle(head: &Head) -> bool {
 
 /// Empties a pool of the calling thread. With a limit, gives up when destructors
 /// have fed it for so many generations.
-pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
+pub(crate) fn drain(head: &PoolState, limit: Option<u32>) -> Outcome {
     // SAFETY: an open pool's stack is there.
     let stack = unsafe { &*head.stack.get() };
     let local = stack.local();
@@ -90,7 +90,7 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
         }
     }
     // What others have sent is not for one that closes what was drained within a budget.
-    let mail = !head.is_frugal();
+    let mail = !head.was_budgeted();
     let mut panics = FirstPanic::default();
     let released;
     let cut;
@@ -109,7 +109,7 @@ pub(crate) fn drain(head: &Head, limit: Option<u32>) -> Outcome {
         if scope.outermost && ORPHANS.has_deferred() && scope.serves_thread() {
             epoch::advance();
         }
-        if scope.outermost && mail && local.has_mail() && scope.serves_thread() {
+        if scope.outermost && mail && local.has_messages() && scope.serves_thread() {
             run.mail(local, &mut panics);
         }
         if scope.outermost && stack.stats.is_asked() && scope.serves_thread() {
@@ -162,8 +162,8 @@ fn release_plain(entries: &Entries, pages: &PageCache) -> usize {
 #[cold]
 #[inline(never)]
 pub(super) fn drain_asked(
-    head: &Head,
-    stack: &Stack,
+    head: &PoolState,
+    stack: &PoolStack,
     limit: Option<u32>,
     scope: &Scope,
     panics: &mut FirstPanic,
@@ -174,7 +174,7 @@ pub(super) fn drain_asked(
         if let Some(payload) = backlog::drain(stack, Budget::All) {
             panics.note(payload);
         }
-        mail::deliver_claimed(stack.local(), scope, panics);
+        remote_release::deliver_claimed(stack.local(), scope, panics);
         // The same, perhaps: then it is empty the second time.
         for pool in [&stack.root, head] {
             if !pool.entries.is_empty() {
@@ -221,11 +221,11 @@ pub(crate) fn release_all(entries: &Entries, pages: &PageCache) -> usize {
 }
 
 /// While a pool is being drained.
-pub(super) struct Draining<'d>(&'d Head);
+pub(super) struct Draining<'d>(&'d PoolState);
 
 impl<'d> Draining<'d> {
     #[inline]
-    pub(super) fn begin(head: &'d Head) -> Self {
+    pub(super) fn begin(head: &'d PoolState) -> Self {
         head.draining.set(head.draining.get() + 1);
         Self(head)
     }
@@ -250,10 +250,10 @@ struct Run<'d> {
     /// Length of the pool when the last entry had been taken out, and that
     /// entry's class.
     index: Cell<usize>,
-    last: Cell<Option<&'static Class>>,
+    last: Cell<Option<&'static TypeInfo>>,
     generations: RefCell<Generations>,
     warned: Cell<bool>,
-    cut: Cell<Option<&'static Class>>,
+    cut: Cell<Option<&'static TypeInfo>>,
 }
 
 /// What a stretch of entries comes to. Noted in the run at its end, by a panic,
@@ -262,7 +262,7 @@ struct Stretch<'r, 'd> {
     run: &'r Run<'d>,
     taken: usize,
     destroyed: u64,
-    last: Option<&'static Class>,
+    last: Option<&'static TypeInfo>,
 }
 
 impl Drop for Stretch<'_, '_> {
@@ -339,8 +339,9 @@ impl<'d> Run<'d> {
     /// linked by slots would otherwise lose one node in each drain.
     #[cold]
     #[inline(never)]
-    fn mail(&self, local: &Local, panics: &mut FirstPanic) {
-        let mut any = self.cut.get().is_none() && mail::deliver(local, self.scope, panics);
+    fn mail(&self, local: &ThreadPools, panics: &mut FirstPanic) {
+        let mut any =
+            self.cut.get().is_none() && remote_release::deliver(local, self.scope, panics);
         for _ in 0..ROUNDS {
             if !any {
                 break;
@@ -349,7 +350,7 @@ impl<'d> Run<'d> {
             any = self.cut.get().is_none()
                 && ORPHANS.has_deferred()
                 && epoch::advance_until_ready()
-                && mail::deliver_orphans(self.scope, panics);
+                && remote_release::deliver_orphans(self.scope, panics);
         }
     }
 
@@ -406,8 +407,8 @@ impl<'d> Run<'d> {
             match unsafe { checked(thin, object.count.release_many(n)) } {
                 Released::Alive => continue,
                 // SAFETY: as `release_many` said.
-                Released::Sole if deep => unsafe { self.scope.queue_sole(thin) },
-                Released::Sole => {
+                Released::Unique if deep => unsafe { self.scope.queue_unique(thin) },
+                Released::Unique => {
                     stretch.destroyed += 1;
                     // SAFETY: as `release_many` said.
                     unsafe { (class.destroy)(thin) };
@@ -472,7 +473,7 @@ impl Drop for Run<'_> {
 /// are alike: objects of one class, without a destructor, with no other reference. How many.
 // Not inlined, so that its loop has the registers.
 #[inline(never)]
-fn destroy_alike(entries: &Entries, class: &'static Class, block: PlainBlock) -> usize {
+fn destroy_alike(entries: &Entries, class: &'static TypeInfo, block: PlainBlock) -> usize {
     let Some(mut alike) = Alike::begin(class, block) else {
         return 0;
     };
@@ -491,7 +492,7 @@ const IN_TURN: usize = 64;
 /// Some at a time are freed in the order in which they were made: nobody can tell, and malloc
 /// takes that better than the reverse.
 #[inline(never)]
-fn destroy_in_turn(entries: &Entries, class: &'static Class) -> usize {
+fn destroy_in_turn(entries: &Entries, class: &'static TypeInfo) -> usize {
     let mut some = [const { MaybeUninit::<Thin>::uninit() }; IN_TURN];
     let mut n = 0;
     entries.take_while(|thin| {

@@ -13,8 +13,8 @@
 //! 3. The collector runs what is deferred whenever some thread pins, in the middle of anything.
 //!    So all that it does is to push the batch to the orphans, and a drain releases.
 
-use super::local::{self, Local};
-use super::mail;
+use super::remote_release;
+use super::thread_pools::{self, ThreadPools};
 use crate::event::{Event, EventKind};
 use crate::object::header::Thin;
 use crate::sync::cell::Cell;
@@ -220,11 +220,12 @@ fn watches() -> Vec<Arc<Watch>> {
     watches.iter().filter_map(Weak::upgrade).collect()
 }
 
-/// Returns whether pools of the calling thread are pinned, and of no other: then this thread itself
+/// RemoteFreeList whether pools of the calling thread are pinned, and of no other: then this thread itself
 /// holds the epoch.
 pub(crate) fn is_held_here_alone() -> bool {
     let me = record::own_key();
-    let is_held = local::with(|local| local.is_some_and(|local| local.epoch.pinned.get() > 0));
+    let is_held =
+        thread_pools::with(|local| local.is_some_and(|local| local.epoch.pinned.get() > 0));
     is_held && {
         let mut watches = watches().into_iter();
         !watches.any(|watch| watch.pinned.goes_on() && watch.thread != me)
@@ -233,7 +234,7 @@ pub(crate) fn is_held_here_alone() -> bool {
 
 /// A pin for the time of one call. It goes back also if that panics.
 struct Pin<'l> {
-    local: Option<&'l Local>,
+    local: Option<&'l ThreadPools>,
     participant: Option<Box<Participant>>,
     /// True if reports are to name it.
     watched: bool,
@@ -257,7 +258,7 @@ impl Drop for Pin<'_> {
 
 /// Keeps what slots hold just now, for a few instructions of our own.
 pub(crate) fn with_guard<R>(f: impl FnOnce(&Guard) -> R) -> R {
-    local::with(|local| {
+    thread_pools::with(|local| {
         // A thread that has exited has no place to keep one.
         let mut participant = local.map_or_else(Participant::new, |local| local.epoch.take());
         participant.guard = Some(participant.handle.pin());
@@ -275,7 +276,7 @@ pub(crate) fn with_guard<R>(f: impl FnOnce(&Guard) -> R) -> R {
 /// event says so.
 pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
     let name = Cow::Borrowed(name);
-    local::with(|local| {
+    thread_pools::with(|local| {
         let participant = match local {
             Some(local) => local.epoch.pin(Some(&name)),
             None => {
@@ -299,7 +300,7 @@ pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
 /// The caller has the reference, to an object that may be sent to other threads.
 pub(crate) unsafe fn retire(thin: Thin) {
     // SAFETY: by the caller's promise.
-    let release = unsafe { mail::orphaned_release(thin) };
+    let release = unsafe { remote_release::orphaned_release(thin) };
     let waiting = ORPHANS.retire(release);
     // A thread that stores now and then is to find the pool that holds the epoch, too.
     let rarely = || elapsed().as_millis() as u64 >= SHARED.advanced.get() + RARELY;
@@ -330,7 +331,7 @@ pub(crate) fn advance() {
     }
 }
 
-/// Takes the epoch as far as it goes, and stops when something has become ready. Returns whether
+/// Takes the epoch as far as it goes, and stops when something has become ready. RemoteFreeList whether
 /// something has.
 pub(crate) fn advance_until_ready() -> bool {
     for _ in 0..STEPS {

@@ -2,10 +2,10 @@
 
 use super::backlog;
 use super::budget::Budget;
-use super::head::Head;
-use super::local::{self, Local};
-use super::stack::Stack;
-use super::{drain, mail, token};
+use super::pool_stack::PoolStack;
+use super::state::PoolState;
+use super::thread_pools::{self, ThreadPools};
+use super::{drain, remote_release, token};
 use crate::event::{Event, EventKind};
 use crate::object::destroy::Scope;
 use crate::object::header::header;
@@ -26,7 +26,7 @@ const LIMIT: u32 = 100_000;
 ///
 /// No panic gets out, as it would have nowhere to go.
 pub(crate) fn exit(record: &Arc<Record>) {
-    let Some(attached) = local::attached() else {
+    let Some(attached) = thread_pools::attached() else {
         return;
     };
     // SAFETY: freed only by `detach`, below.
@@ -54,7 +54,7 @@ pub(crate) fn exit(record: &Arc<Record>) {
         exit.leak(&stack.root);
         stack.root.entries.clear(&local.pages);
     }
-    local::set_exited();
+    thread_pools::set_exited();
     for stack in stacks(local) {
         stack.retire(record.key());
     }
@@ -64,17 +64,17 @@ pub(crate) fn exit(record: &Arc<Record>) {
         events.push(Event::new(EventKind::OpenAtExit, record.label()).count(guards));
     }
     // SAFETY: the thread does not find the block any more; only guards do.
-    unsafe { Local::detach(attached, guards) };
+    unsafe { ThreadPools::detach(attached, guards) };
     // Last, as the hook is foreign code: to it the thread has no pools any more.
     events.into_iter().for_each(Event::emit);
 }
 
-fn stacks(local: &Local) -> impl Iterator<Item = &Stack> {
+fn stacks(local: &ThreadPools) -> impl Iterator<Item = &PoolStack> {
     (0..).map_while(|n| local.nth_stack(n))
 }
 
 struct Exit<'x> {
-    local: &'x Local,
+    local: &'x ThreadPools,
     record: &'x Record,
     drains: u32,
     events: Vec<Event>,
@@ -85,7 +85,7 @@ impl Exit<'_> {
     /// may then have filled others, even if no entry was released.
     fn empty_all(&mut self) -> bool {
         let mut any = self.local.has_claimed();
-        if let Some(payload) = mail::deliver_left(self.local) {
+        if let Some(payload) = remote_release::deliver_left(self.local) {
             report(payload);
         }
         for stack in stacks(self.local) {
@@ -113,14 +113,14 @@ impl Exit<'_> {
     }
 
     /// Runs the closures of loops that were made and dropped, or forgotten, by what this exit has
-    /// destroyed. Returns whether there were any.
+    /// destroyed. RemoteFreeList whether there were any.
     fn run_posts(&mut self) -> bool {
         self.drains += 1;
         self.drains < LIMIT && self.local.run_posts_of_loops()
     }
 
     /// Empties a pool; after too many drains, by leaking. Gives the first panic.
-    fn empty(&mut self, head: &Head) -> Option<Payload> {
+    fn empty(&mut self, head: &PoolState) -> Option<Payload> {
         if self.drains >= LIMIT {
             self.leak(head);
             return None;
@@ -139,7 +139,7 @@ impl Exit<'_> {
     }
 
     /// Empties a backlog; after too many drains, by leaking. Destructors feed the root pool.
-    fn empty_backlog(&mut self, stack: &Stack) {
+    fn empty_backlog(&mut self, stack: &PoolStack) {
         if self.drains >= LIMIT {
             let leaked = backlog::leak(stack);
             let event = Event::new(EventKind::CutOff, self.record.label());
@@ -156,7 +156,7 @@ impl Exit<'_> {
     }
 
     /// Gives up what is left in a pool, normally nothing.
-    fn leak(&mut self, head: &Head) {
+    fn leak(&mut self, head: &PoolState) {
         // SAFETY: nothing is taken out here.
         let Some(last) = unsafe { head.entries.newest_first() }.next() else {
             return;
@@ -176,8 +176,8 @@ impl Exit<'_> {
             let scope = Scope::enter();
             for message in self.record.releases.inbox().close() {
                 // What its destructor autoreleases must not end in a pool that was forgotten.
-                stacks(self.local).for_each(Stack::fall_back_to_root);
-                mail::run_own(self.local, self.record, message, &scope, &mut panics);
+                stacks(self.local).for_each(PoolStack::fall_back_to_root);
+                remote_release::run_own(self.local, self.record, message, &scope, &mut panics);
             }
         }
         if let Some(payload) = panics.into_first() {

@@ -4,11 +4,11 @@ use super::backlog;
 use super::budget::{Budget, Drained, Meter};
 use super::drain;
 use super::dump::PoolDump;
-use super::head::{Head, Kind};
-use super::local::{self, Local};
-use super::namespace::Namespace;
+use super::manager_shared::ManagerShared;
 use super::pool_ref::PoolRef;
-use super::stack::Stack;
+use super::pool_stack::PoolStack;
+use super::state::{Kind, PoolState};
+use super::thread_pools::{self, ThreadPools};
 use crate::object::strong::Ref;
 use crate::unwind::resume_or_report;
 use std::borrow::Cow;
@@ -61,7 +61,7 @@ use std::sync::Arc;
 /// }
 /// ```
 pub struct AutoreleasePool {
-    head: NonNull<Head>,
+    head: NonNull<PoolState>,
 }
 
 impl AutoreleasePool {
@@ -69,7 +69,7 @@ impl AutoreleasePool {
     #[inline]
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn new() -> Self {
-        Self::open(|local| &local.first, Namespace::global)
+        Self::open(|local| &local.first, ManagerShared::global)
     }
 
     /// Opens a pool with a name, which dumps and events give.
@@ -85,18 +85,18 @@ impl AutoreleasePool {
 
     #[inline]
     pub(crate) fn open(
-        stack: impl FnOnce(&Local) -> &Stack,
-        namespace: impl FnOnce() -> Arc<Namespace>,
+        stack: impl FnOnce(&ThreadPools) -> &PoolStack,
+        namespace: impl FnOnce() -> Arc<ManagerShared>,
     ) -> Self {
-        let head = local::with(|local| match local {
+        let head = thread_pools::with(|local| match local {
             Some(local) => local.open(stack(local), Kind::Guard),
-            None => Local::open_detached(namespace()),
+            None => ThreadPools::open_detached(namespace()),
         });
         Self { head }
     }
 
     #[inline]
-    pub(super) fn head(&self) -> &Head {
+    pub(super) fn head(&self) -> &PoolState {
         // SAFETY: a head stays as long as its pool is open.
         unsafe { self.head.as_ref() }
     }
@@ -108,7 +108,7 @@ impl AutoreleasePool {
     }
 
     #[inline]
-    fn local(&self) -> &Local {
+    fn local(&self) -> &ThreadPools {
         // SAFETY: an open pool's stack is there.
         unsafe { &*self.head().stack.get() }.local()
     }
@@ -338,14 +338,14 @@ impl Drop for AutoreleasePool {
 
 /// Whether taking it off is all.
 #[inline(always)]
-fn is_simple(head: &Head, stack: &Stack, plain: bool) -> bool {
+fn is_simple(head: &PoolState, stack: &PoolStack, plain: bool) -> bool {
     let local = stack.local();
     let simple = head.entries.is_untouched() && stack.is_topmost(&head.frame) && plain;
     simple && !local.has_duties(stack)
 }
 
 #[inline(never)]
-fn close(pool: NonNull<Head>) {
+fn close(pool: NonNull<PoolState>) {
     let outcome;
     let in_scope;
     {
@@ -363,7 +363,7 @@ fn close(pool: NonNull<Head>) {
         }
         head.entries.clear(&stack.local().pages);
         if !head.is_plain() {
-            head.tidy_up();
+            head.clear_extras();
         }
         stack.stats.count_closed();
     }
@@ -378,7 +378,7 @@ fn close(pool: NonNull<Head>) {
 ///
 /// # Safety
 /// Nothing of the pool is used from here on, nor of its block on its account.
-unsafe fn give_back(pool: NonNull<Head>) {
+unsafe fn give_back(pool: NonNull<PoolState>) {
     let local;
     {
         // SAFETY: not given back yet.
@@ -389,7 +389,7 @@ unsafe fn give_back(pool: NonNull<Head>) {
         local = stack.block();
     }
     // SAFETY: nothing of the block is used from here on.
-    unsafe { Local::guard_closed(local) };
+    unsafe { ThreadPools::guard_closed(local) };
 }
 
 /// Runs `f` with a new pool, which is drained when `f` is done: `@autoreleasepool`.
@@ -439,7 +439,7 @@ fn scoped<R>(name: Option<&'static str>, f: impl FnOnce(&mut AutoreleasePool) ->
 /// A pool whose end makes current again what was so before it was opened.
 struct Scope {
     /// Stays until the scope ends, even if its guard goes before.
-    own: NonNull<Head>,
+    own: NonNull<PoolState>,
     /// `f` may have put another guard there. By a pointer, so that the compiler sees that
     /// nobody changes `own`, and keeps it in a register.
     pool: *mut AutoreleasePool,
@@ -467,7 +467,7 @@ impl Drop for Scope {
 
 /// Drops the guard that the scope has at its end, and ends the scope.
 #[inline(never)]
-fn end_scope(pool: NonNull<Head>, own: NonNull<Head>) {
+fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
     if pool == own {
         // SAFETY: its guard is here.
         unsafe { own.as_ref() }.leave_scope();
@@ -480,7 +480,7 @@ fn end_scope(pool: NonNull<Head>, own: NonNull<Head>) {
 }
 
 /// The pool of a scope that another one was put in the place of.
-struct Left(NonNull<Head>);
+struct Left(NonNull<PoolState>);
 
 impl Drop for Left {
     fn drop(&mut self) {

@@ -2,10 +2,10 @@
 
 use super::drain;
 use super::entries::Entries;
-use super::local;
 use super::page::PageCache;
 use super::pool_ref::PoolRef;
-use crate::object::in_block::Source;
+use super::thread_pools;
+use crate::object::block_allocated::Source;
 use crate::object::strong::Ref;
 use crate::sync::{boxed, const_fn, unbox};
 use crate::thread::handle::ThreadHandle;
@@ -164,7 +164,7 @@ impl Drop for HandoffPool {
 
 /// Hands `f` the calling thread's spare pages, or none once it has exited.
 fn with_pages<R>(f: impl FnOnce(&PageCache) -> R) -> R {
-    local::with(|local| match local {
+    thread_pools::with(|local| match local {
         Some(local) => f(&local.pages),
         None => f(&PageCache::new()),
     })

@@ -1,8 +1,8 @@
 //! The current pool and the root pool.
 
-use super::head::{Head, Kind};
-use super::local::{self, Local};
-use super::stack::Stack;
+use super::pool_stack::PoolStack;
+use super::state::{Kind, PoolState};
+use super::thread_pools::{self, ThreadPools};
 use super::watch;
 use crate::event::{Event, EventKind};
 use crate::object::destroy::release;
@@ -16,7 +16,7 @@ use crate::thread::record::current_label;
 /// thread's end drain; an [event](crate::event::EventKind::NoPool) says so, once for each type
 /// and then at growing intervals.
 ///
-/// Returns no reference, as nobody knows when the current pool is drained: use
+/// RemoteFreeList no reference, as nobody knows when the current pool is drained: use
 /// [`AutoreleasePool::autorelease`](crate::AutoreleasePool::autorelease) if you need
 /// the object until then.
 ///
@@ -50,8 +50,8 @@ impl<T: ?Sized> Ref<T> {
 
 /// Takes over one strong reference.
 #[inline]
-pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&Local) -> &Stack) {
-    local::with(|local| {
+pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&ThreadPools) -> &PoolStack) {
+    thread_pools::with(|local| {
         let Some(local) = local else {
             // SAFETY: the reference that the caller gave up.
             return unsafe { release(thin) };
@@ -68,7 +68,7 @@ pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&Local) -> &Stack) {
 
 #[cold]
 #[inline(never)]
-fn push_root(stack: &Stack, root: &Head, thin: Thin) {
+fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin) {
     // SAFETY: alive by the reference that we have.
     let class = unsafe { header(thin) }.class;
     root.entries.push(thin, &stack.local().pages);

@@ -4,7 +4,7 @@
 //! the process-wide [limit on events](crate::event) its 1st, 10th, 100th, ... time with a type.
 
 use crate::event;
-use crate::object::header::Class;
+use crate::object::header::TypeInfo;
 use crate::sync::cell::Cell;
 use std::ptr;
 
@@ -14,7 +14,7 @@ const TYPES: usize = 8;
 
 #[derive(Clone, Copy)]
 struct Stray {
-    class: &'static Class,
+    class: &'static TypeInfo,
     times: u64,
     /// How many of them the other threads know of.
     told: u64,
@@ -37,9 +37,9 @@ impl Strays {
         }
     }
 
-    /// Counts one more object of this class. Returns how many the caller is to tell of, if it is
+    /// Counts one more object of this class. RemoteFreeList how many the caller is to tell of, if it is
     /// time for that.
-    pub(crate) fn count(&self, class: &'static Class, manager: u64) -> Option<u64> {
+    pub(crate) fn count(&self, class: &'static TypeInfo, manager: u64) -> Option<u64> {
         let known = self.types.iter().find_map(|place| {
             let stray = place.get()?;
             ptr::eq(stray.class, class).then_some((place, stray))
@@ -58,7 +58,7 @@ impl Strays {
 
     /// Makes a place for another class.
     #[cold]
-    fn begin(&self, class: &'static Class, manager: u64) -> (&Cell<Option<Stray>>, Stray) {
+    fn begin(&self, class: &'static TypeInfo, manager: u64) -> (&Cell<Option<Stray>>, Stray) {
         let at = self.place.get();
         self.place.set((at + 1) % TYPES);
         let place = &self.types[at];

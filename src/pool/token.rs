@@ -1,10 +1,10 @@
 //! Pools that are named by tokens: for foreign code, which cannot hold a guard.
 
 use super::drain;
-use super::head::{Head, Kind};
-use super::local;
-use super::namespace::Namespace;
-use super::stack::Stack;
+use super::manager_shared::ManagerShared;
+use super::pool_stack::PoolStack;
+use super::state::{Kind, PoolState};
+use super::thread_pools;
 use crate::event::{Event, EventKind};
 use crate::thread::key::ThreadKey;
 use crate::thread::record::current_label;
@@ -49,8 +49,8 @@ pub enum PopError {
 }
 
 /// Opens a pool, which is current from now on.
-pub(crate) fn push(namespace: &Arc<Namespace>) -> PoolToken {
-    local::with(|local| {
+pub(crate) fn push(namespace: &Arc<ManagerShared>) -> PoolToken {
+    thread_pools::with(|local| {
         let manager = namespace.id;
         let Some(local) = local else {
             return PoolToken {
@@ -75,11 +75,11 @@ pub(crate) fn push(namespace: &Arc<Namespace>) -> PoolToken {
 
 /// Drains and closes a pool and all token pools inside it; gives the number of
 /// entries released.
-pub(crate) fn pop(namespace: &Arc<Namespace>, token: PoolToken) -> Result<usize, PopError> {
+pub(crate) fn pop(namespace: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopError> {
     if token.manager != namespace.id {
         return Err(PopError::WrongManager);
     }
-    local::with(|local| {
+    thread_pools::with(|local| {
         let Some(owner) = token.thread else {
             return if local.is_none() {
                 Ok(0)
@@ -105,11 +105,11 @@ pub(crate) fn pop(namespace: &Arc<Namespace>, token: PoolToken) -> Result<usize,
 }
 
 /// Whether the token pool of this generation has not been closed.
-fn is_open(head: &Head, generation: u32) -> bool {
+fn is_open(head: &PoolState, generation: u32) -> bool {
     head.generation.get() == generation && head.kind.get() == Kind::Token
 }
 
-fn pop_down_to(stack: &Stack, head: &Head) -> usize {
+fn pop_down_to(stack: &PoolStack, head: &PoolState) -> usize {
     let generation = head.generation.get();
     let mut panics = FirstPanic::default();
     let mut released = 0;
@@ -152,12 +152,12 @@ fn pop_down_to(stack: &Stack, head: &Head) -> usize {
 }
 
 /// Closes the last token pool, which is empty.
-pub(super) fn close(stack: &Stack, head: &Head) {
+pub(super) fn close(stack: &PoolStack, head: &PoolState) {
     stack.pop_token();
     stack.close_frame(&head.frame);
     head.entries.clear(&stack.local().pages);
     if !head.is_plain() {
-        head.tidy_up();
+        head.clear_extras();
     }
     let generation = head.generation.get();
     // A head whose generations are used up is never used again.
@@ -173,15 +173,15 @@ pub(super) fn close(stack: &Stack, head: &Head) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pool::namespace::Settings;
+    use crate::pool::manager_shared::Settings;
 
     #[test]
     fn a_place_whose_generations_are_used_up_is_never_used_again() {
-        let namespace = Arc::new(Namespace::new(Settings::default()));
+        let namespace = Arc::new(ManagerShared::new(Settings::default()));
         let first = push(&namespace);
         assert_eq!(pop(&namespace, first), Ok(0));
-        let head = |f: fn(&Head)| {
-            local::with(|local| f(local.and_then(|local| local.head(first.index)).unwrap()));
+        let head = |f: fn(&PoolState)| {
+            thread_pools::with(|local| f(local.and_then(|local| local.head(first.index)).unwrap()));
         };
         head(|head| head.generation.set(u32::MAX));
         let last = push(&namespace);

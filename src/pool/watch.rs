@@ -1,8 +1,8 @@
 //! Whether root pools and backlogs grow beyond their watermarks.
 
 use super::backlog;
-use super::head::Head;
-use super::stack::Stack;
+use super::pool_stack::PoolStack;
+use super::state::PoolState;
 use crate::event::{Event, EventKind};
 use crate::object::header::{Thin, header};
 use crate::thread::record::current_label;
@@ -15,7 +15,7 @@ const TYPES: usize = 8;
 
 /// To be called when an entry has been added to the root pool.
 #[inline]
-pub(super) fn root(stack: &Stack) {
+pub(super) fn root(stack: &PoolStack) {
     let len = stack.root.entries.len();
     if len >= stack.namespace.watermarks.root().max(stack.next_mark.get()) {
         report_root(stack, len);
@@ -23,7 +23,7 @@ pub(super) fn root(stack: &Stack) {
 }
 
 #[cold]
-fn report_root(stack: &Stack, len: usize) {
+fn report_root(stack: &PoolStack, len: usize) {
     stack.next_mark.set(len.saturating_mul(2));
     let sample = Sample::take(len, |f| {
         // SAFETY: `f` takes nothing out.
@@ -43,7 +43,7 @@ fn report_root(stack: &Stack, len: usize) {
 /// since there was last less than half of that. So the first drain that leaves more than the
 /// watermark is only noted: it may just have taken in a large batch, which those that follow
 /// work off.
-pub(super) fn backlog(stack: &Stack, head: &Head) {
+pub(super) fn backlog(stack: &PoolStack, head: &PoolState) {
     let len = stack.backlog.len() + stack.local().remote_releases();
     let watermark = stack.namespace.watermarks.backlog();
     let next = &stack.backlog.next_mark;
@@ -62,12 +62,18 @@ pub(super) fn backlog(stack: &Stack, head: &Head) {
 }
 
 #[cold]
-fn report_backlog(stack: &Stack, head: &Head, len: usize) {
+fn report_backlog(stack: &PoolStack, head: &PoolState, len: usize) {
     let sample = Sample::take(len, |f| backlog::look_through(stack, f));
     event(EventKind::BacklogWatermark, stack, head, len, sample).emit();
 }
 
-fn event(kind: EventKind, stack: &Stack, head: &Head, len: usize, sample: Sample) -> Event {
+fn event(
+    kind: EventKind,
+    stack: &PoolStack,
+    head: &PoolState,
+    len: usize,
+    sample: Sample,
+) -> Event {
     Event::new(kind, current_label())
         .pool(head.name())
         .manager(stack.namespace.id, stack.namespace.name.as_deref())

@@ -152,7 +152,7 @@ impl Posted<'_> {
     /// foreign code.
     pub(crate) fn finish(self) {
         if self.sent == Sent::Ring {
-            self.record.bell.ring();
+            self.record.waker.ring();
         }
         if self.record.posts_are_worth_an_event(self.waiting + 1) {
             let event = Event::new(EventKind::PostsWatermark, self.record.label());

@@ -170,7 +170,7 @@ impl Chain {
         self.0 = message.0.as_ptr();
     }
 
-    /// Returns whether `f` holds for one of the messages, which stay.
+    /// RemoteFreeList whether `f` holds for one of the messages, which stay.
     pub(crate) fn any(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
         let mut at = self.0;
         while let Some(node) = NonNull::new(at) {
@@ -329,7 +329,7 @@ impl Inbox {
 
     /// Whether there is anything to take; what is pushed just now may be missed.
     #[inline]
-    pub(crate) fn has_mail(&self) -> bool {
+    pub(crate) fn has_messages(&self) -> bool {
         is_message(self.head.load(Ordering::Relaxed))
     }
 
@@ -341,7 +341,7 @@ impl Inbox {
     /// Takes what is there, oldest first. On an inbox that is ever closed, only
     /// its owner may call this: a swap would open it again.
     pub(crate) fn take(&self) -> Chain {
-        if !self.has_mail() {
+        if !self.has_messages() {
             return Chain::EMPTY;
         }
         // Acquire: pairs with the Release of `push`. Model: inbox_push_take_close.
@@ -354,7 +354,7 @@ impl Inbox {
     /// Takes what is there, newest first, at the same cost for any number of messages. On an
     /// inbox that is ever closed, only its owner may call this, as `take`.
     pub(crate) fn take_newest_first(&self) -> Chain {
-        if !self.has_mail() {
+        if !self.has_messages() {
             return Chain::EMPTY;
         }
         // Acquire: as in `take`. Model: orphans_by_parts.

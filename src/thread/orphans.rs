@@ -121,7 +121,7 @@ impl Orphans {
     }
 
     /// Takes over the release of what a slot has given up, to be made when the epoch allows.
-    /// Returns how many were waiting already.
+    /// RemoteFreeList how many were waiting already.
     pub(crate) fn retire(&self, release: Message) -> u64 {
         // Relaxed: as in `adopt`.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
@@ -136,7 +136,7 @@ impl Orphans {
     pub(crate) fn seal(&self) -> Option<Sealed> {
         // Relaxed: the batches are passed on by the epoch and the inbox; too old a value costs a
         // batch more or less.
-        if !self.retired.has_mail() || self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
+        if !self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
             return None;
         }
         // Before they are taken, so that `has_deferred` sees them in one place or the other.
@@ -167,12 +167,12 @@ impl Orphans {
         Self::push(&self.releases, sealed.batch);
     }
 
-    /// Returns whether anything is retired and not ready.
+    /// RemoteFreeList whether anything is retired and not ready.
     // Not by the counts, which are off while somebody is between counting and pushing.
     #[inline]
     pub(crate) fn has_deferred(&self) -> bool {
         // Relaxed: as in `seal`.
-        self.retired.has_mail() || self.in_flight.load(Ordering::Relaxed) != 0
+        self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) != 0
     }
 
     fn put(&self, message: Message) {
@@ -193,10 +193,10 @@ impl Orphans {
         };
     }
 
-    /// Returns whether a drain should look here. One read of a line that hardly changes.
+    /// RemoteFreeList whether a drain should look here. One read of a line that hardly changes.
     #[inline]
     pub(crate) fn has_releases(&self) -> bool {
-        self.releases.has_mail()
+        self.releases.has_messages()
     }
 
     /// How many releases any drain may make now.
@@ -227,7 +227,7 @@ impl Orphans {
         &self.releases
     }
 
-    /// Looks at `now` whether releases wait. Returns for how long, once, if they were first seen
+    /// Looks at `now` whether releases wait. RemoteFreeList for how long, once, if they were first seen
     /// to do so `long` ago or earlier, and no drain has looked here since.
     pub(crate) fn waiting_longer_than(&self, long: Duration, now: Duration) -> Option<Duration> {
         if !self.has_releases() {
@@ -263,7 +263,7 @@ impl Orphans {
     }
 
     /// Hands every orphaned closure to `run`, but for those that were sent to a thread whose
-    /// registry slot the caller has taken over, even if it has ended since. Returns how many.
+    /// registry slot the caller has taken over, even if it has ended since. RemoteFreeList how many.
     pub(crate) fn run_calls(&self, mut run: impl FnMut(Message)) -> usize {
         let mut ran = 0;
         let mut taken = false;
@@ -304,7 +304,7 @@ impl Orphans {
     }
 
     /// Hands the next release of `claim` to `part`, which makes as many of its releases as it
-    /// likes and returns what is left of it. Returns whether there was one.
+    /// likes and returns what is left of it. RemoteFreeList whether there was one.
     pub(crate) fn run_part(
         &self,
         claim: &mut Claim,
@@ -367,7 +367,7 @@ impl Claim {
         }
     }
 
-    /// Returns whether nothing is left to run.
+    /// RemoteFreeList whether nothing is left to run.
     pub(crate) fn is_empty(&self) -> bool {
         self.chain.is_empty() && self.others.iter().all(Chain::is_empty)
     }

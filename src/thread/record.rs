@@ -1,10 +1,10 @@
 //! What others may know of a thread, and the way to one's own record.
 
-use super::bell::Bell;
 use super::counted::CountedInbox;
 use super::inbox::{Chain, Message, Sent};
 use super::key::ThreadKey;
 use super::registry::REGISTRY;
+use super::waker::ThreadWaker;
 use crate::sync::cell::Cell;
 use crate::sync::thread::{ThreadId, current_id, current_name};
 use crate::sync::{Counter, at_thread_exit, lazy, local};
@@ -25,7 +25,7 @@ pub(crate) struct Record {
     /// have to look for them among a million releases.
     pub(crate) calls: CountedInbox,
     /// How to wake it, if it sleeps in a loop.
-    pub(crate) bell: Bell,
+    pub(crate) waker: ThreadWaker,
     /// How many releases that were sent may wait to be made.
     bound: Option<u64>,
     pub(crate) tally: Tally,
@@ -52,7 +52,7 @@ impl Record {
             name: current_name(),
             releases: CountedInbox::new(),
             calls: CountedInbox::new(),
-            bell: Bell::new(),
+            waker: ThreadWaker::new(),
             bound: None,
             tally: Tally::default(),
             posts_mark: Counter::new(),
@@ -75,12 +75,12 @@ impl Record {
         self.name.as_deref()
     }
 
-    /// Returns whether nothing can be sent to the thread any more.
+    /// RemoteFreeList whether nothing can be sent to the thread any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.calls.inbox().is_closed()
     }
 
-    /// Returns whether it is to be reported that `n` posted closures wait: beyond the watermark, and
+    /// RemoteFreeList whether it is to be reported that `n` posted closures wait: beyond the watermark, and
     /// again at each doubling.
     pub(super) fn posts_are_worth_an_event(&self, n: u64) -> bool {
         if n < POSTS_WATERMARK {
@@ -103,12 +103,12 @@ impl Record {
     /// Sends what was [admitted](Self::admit) by its weight.
     pub(crate) fn send_admitted(&self, message: Message) -> Result<(), Message> {
         if self.releases.push(message)? == Sent::Ring {
-            self.bell.ring();
+            self.waker.ring();
         }
         Ok(())
     }
 
-    /// Returns whether `n` more releases may be sent; then they count as waiting. If the bound is
+    /// RemoteFreeList whether `n` more releases may be sent; then they count as waiting. If the bound is
     /// reached, the caller is to release by itself.
     pub(crate) fn admit(&self, n: u64) -> bool {
         let waiting = self.releases.announce(n);
@@ -257,7 +257,7 @@ pub(crate) fn current_key() -> Option<ThreadKey> {
     })
 }
 
-/// Returns whether `key` is the calling thread's; after its exit, too.
+/// RemoteFreeList whether `key` is the calling thread's; after its exit, too.
 #[inline]
 pub(crate) fn is_mine(key: ThreadKey) -> bool {
     CURRENT.with(|c| c.key.get() == key)

@@ -173,9 +173,10 @@ impl PoolManager {
             panics.guard(|| released += self.drain_root());
             panics.guard(|| released += self.drain_whole_backlog());
             let ran = ran_deferred || released > before;
+            // Before they are asked, so that the wake of the first that answers is not missed.
+            let seen = changed.ticket();
             self.others().for_each(|stats| stats.ask());
-            // Taken before the look, so that no wake after it is missed.
-            let (seen, (holders, orphans, settled)) = (changed.ticket(), self.look());
+            let (holders, orphans, settled) = self.look();
             let done = settled && holders.is_empty() && orphans == 0;
             let elapsed = elapsed().saturating_sub(start);
             // While it waits here, the calling thread closes nothing.

@@ -1,21 +1,22 @@
-//! What is said at the end.
+//! The text of the report.
 
 use crate::args::{Length, Options};
 use crate::compare::Comparison;
 use crate::input::Input;
-use crate::output::{Table, counted, grouped, rate, short_time, shown_rate, size};
+use crate::output::{Table, counted, rate, short_time, shown_rate, size};
 use crate::run::Run;
 use crate::ui::Seen;
 use crate::verify::{Check, Verdict};
 use crate::world::ours::Memory;
+use releasepool_examples_common::output::grouped;
 use std::fmt::Write;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-/// What a thread may wait for a processor without anything being said, as part of its time.
+/// A thread that had no processor for more than this part of its time is worth a note.
 const BUSY: f64 = 0.02;
 
-/// What a row must take to say anything.
+/// A comparison whose first row took less than this is worth a note.
 const SHORT: Duration = Duration::from_millis(200);
 
 pub fn input(input: &Input, options: &Options) -> String {
@@ -25,11 +26,11 @@ pub fn input(input: &Input, options: &Options) -> String {
         [only] => only.name.clone(),
         all => counted(all.len() as u64, "document"),
     };
-    let length = match options.length {
+    let length = match options.length() {
         Length::Time(time) => format!("{} s", time.as_secs_f64()),
         Length::Rounds(rounds) => counted(rounds, "round"),
     };
-    let frames = match options.frame {
+    let frames = match options.frame() {
         Some(interval) => format!("{} frames/s", shown_rate(1.0 / interval.as_secs_f64())),
         None => "frames as there is work".to_owned(),
     };
@@ -89,7 +90,7 @@ pub fn run(run: &Run, options: &Options) -> String {
     format!(
         "\nPer thread\n{table}{THREADS}\nOverall, in {:.2} s\n{overall}{CHUNKS}{FRAME_TIME}{}{}",
         run.elapsed.as_secs_f64(),
-        match options.frame {
+        match options.frame() {
             Some(interval) => format!("  A frame has {}.\n", short_time(interval)),
             None => String::new(),
         },
@@ -116,7 +117,7 @@ const FRAME_TIME: &str = "
   next one is not in it. p99: 99 of 100 frames took no longer.
 ";
 
-/// Said if the frame times are those of a crowd.
+/// Returns a note if the UI thread often had no processor.
 fn crowded(run: &Run, options: &Options) -> String {
     let waited = run.ui_waited.as_secs_f64() / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
     if waited < BUSY {
@@ -130,7 +131,7 @@ fn crowded(run: &Run, options: &Options) -> String {
     )
 }
 
-/// What the frame loop, budgets and handing over are good for.
+/// Compares frame times by how old documents are released.
 pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen, options: &Options) -> String {
     let mut table = Table::default();
     table.row([
@@ -157,7 +158,7 @@ pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen, options: &Option
             grouped(seen.peak_backlog as u64),
         ]);
     }
-    let length = match options.length {
+    let length = match options.length() {
         Length::Time(_) => "  The first two ran for 1.5 s at most.\n",
         Length::Rounds(_) => "",
     };
@@ -180,7 +181,7 @@ fn checks(checks: &[Check]) -> String {
     let mut text = String::new();
     for check in checks {
         let mark = if check.holds { "ok" } else { "FAILED" };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "  {:<13} {mark}: {}", check.what, check.finding);
     }
     text
@@ -230,23 +231,23 @@ const MEANS: &str = "
   There is no UI thread, so one thread more than there were workers.
 ";
 
-/// What blocks are good for.
+/// Returns how much faster objects in blocks were.
 fn gained(comparison: &Comparison) -> String {
     let mut text = "  Objects in blocks, against those of the global allocator:\n".to_owned();
     for (row, times) in comparison.gained_by_blocks() {
         let keys = if row.shared_keys { "shared" } else { "own" };
         let threads = counted(row.threads as u64, "thread");
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "    {threads}, {keys} keys: {times:.2} times as fast");
     }
     text
 }
 
-/// What makes the figures say less than they seem to.
+/// Returns notes about what makes the figures less reliable.
 fn notes(comparison: &Comparison) -> String {
     let mut text = String::new();
     let mut note = |words: String| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "  Note: {words}");
     };
     let threads = comparison.rows.iter().map(|row| row.threads).max();

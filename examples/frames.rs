@@ -6,7 +6,7 @@
 use releasepool::{FrameConfig, FrameLoop, PoolManager, PoolRef, Ref, autorelease};
 use std::ops::ControlFlow;
 
-const FRAMES: u64 = 6;
+const FRAMES: u64 = 5;
 
 struct Sprite {
     name: String,
@@ -37,7 +37,7 @@ fn main() {
         // code that keeps a `label` beyond the frame.
         let mut drawn = Vec::new();
         for sprite in &scene {
-            let label = pool.create(format!("{} of {}", sprite.name, scene.len()));
+            let label = pool.create(format!("[{}]", sprite.name));
             drawn.push(PoolRef::get(label).as_str());
         }
         println!(

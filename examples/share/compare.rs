@@ -40,7 +40,7 @@ const GLOBAL: &str = "releasepool, global allocator";
 pub struct Row {
     pub name: &'static str,
     pub threads: usize,
-    /// Whether the threads share one set of keys.
+    /// True if the threads share one set of keys.
     pub shared_keys: bool,
     pub objects: u64,
     pub elapsed: Duration,
@@ -96,7 +96,7 @@ struct Done {
     waited: Duration,
 }
 
-/// Whether all threads share the object for a key, or each thread has its own.
+/// How many sets of keys there are: one for all threads, or one for each thread.
 #[derive(Clone, Copy, PartialEq)]
 enum KeysOf {
     All,
@@ -225,8 +225,8 @@ fn amount(turn: &Turn<'_>, run: &Run) -> Result<u64, Error> {
     }
 }
 
-/// Processes the documents with [`Plain`], on a single thread. It is a new thread, because the memory
-/// allocator may be faster on the first one.
+/// Processes the documents with [`Plain`], on a single thread. It is a new thread, because the
+/// memory allocator may be faster on the first one.
 fn alone(turn: &Turn<'_>) -> Result<Done, Error> {
     let schedule = Schedule::new(turn.documents.len(), 1, End::Total(turn.total));
     let start = Instant::now();

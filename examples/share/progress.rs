@@ -108,7 +108,7 @@ impl Progress {
     }
 }
 
-/// Makes a bar without a bar: just a line of text.
+/// Makes a display that consists of one line of text.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     bar.with_style(ProgressStyle::with_template("{msg}").expect("the template is valid"))

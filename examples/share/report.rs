@@ -101,20 +101,20 @@ pub fn run(run: &Run, options: &Options) -> String {
 const THREADS: &str = "
   autoreleased   references given to a pool of this thread
   released here  references that its pools released; must equal autoreleased
-  destroyed      objects whose last reference was dropped on this thread: those of
-                 a document die where the document does
+  destroyed      objects whose last reference was dropped on this thread; the objects
+                 of a document are destroyed where its root is
   handed over    documents sent to the UI thread
 ";
 
 const CHUNKS: &str = "
-  chunks         memory that blocks for objects are cut from, now that all is done
-  remote frees   blocks that went home to the thread that had allocated them, as
-                 another freed them
+  chunks         memory that the block allocator holds at the end
+  remote frees   blocks that were not freed by the thread that had allocated them,
+                 and went back to that thread
 ";
 
 const FRAME_TIME: &str = "
-  Frame time is from a frame's beginning to the end of its drain; the wait for the
-  next one is not in it. p99: 99 of 100 frames took no longer.
+  A frame time is from the beginning of the frame to the end of its drain, without the
+  wait for the next frame. p99: 99 of 100 frames took no longer.
 ";
 
 /// Returns a note if the UI thread often had no processor.
@@ -124,8 +124,8 @@ fn crowded(run: &Run, options: &Options) -> String {
         return String::new();
     }
     format!(
-        "  Note: for {:.0} % of the time the UI thread could have run, but had no processor:\n  \
-         {}, the reclaimer or other programs had them. Frame times include that.\n",
+        "  Note: for {:.0} % of the time the UI thread could have run, but had no processor,\n  \
+         because {}, the reclaimer or other programs used them all. Frame times include that.\n",
         waited * 100.0,
         counted(options.workers as u64, "worker"),
     )
@@ -163,7 +163,7 @@ pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen, options: &Option
         Length::Rounds(_) => "",
     };
     format!(
-        "\nFrame times, by how documents that are shown no more are released\n{table}{LEFT}{length}"
+        "\nFrame times, by how documents that are no longer shown are released\n{table}{LEFT}{length}"
     )
 }
 
@@ -224,16 +224,17 @@ pub fn comparison(comparison: &Comparison) -> String {
 }
 
 const MEANS: &str = "
-  keys     the strings that dictionaries have as keys: one set that all threads count
-           references to (shared), or one for each thread (own)
+  keys     the strings that dictionaries have as keys: one set, to which all threads
+           count references (shared), or one set for each thread (own)
   time     of all turns
   ratio    objects/s of all threads together, divided by those of the first row
-  There is no UI thread, so one thread more than there were workers.
+  There is no UI thread, so there is one thread more than there were workers.
 ";
 
 /// Returns how much faster objects in blocks were.
 fn gained(comparison: &Comparison) -> String {
-    let mut text = "  Objects in blocks, against those of the global allocator:\n".to_owned();
+    let mut text =
+        "  Objects in blocks, compared with objects of the global allocator:\n".to_owned();
     for (row, times) in comparison.gained_by_blocks() {
         let keys = if row.shared_keys { "shared" } else { "own" };
         let threads = counted(row.threads as u64, "thread");
@@ -255,18 +256,18 @@ fn notes(comparison: &Comparison) -> String {
     let processors = available_parallelism().map_or(usize::MAX, |n| n.get());
     if threads > processors {
         note(format!(
-            "{threads} threads have only {} here, more cannot run at once.",
+            "{threads} threads share {} here; no more can run at once.",
             counted(processors as u64, "processor")
         ));
     }
     let first = comparison.rows.first().map(|row| row.elapsed);
     if first.is_some_and(|time| time < SHORT) {
-        note("too short to compare; give it more documents, or `--seconds 3`.".into());
+        note("too short for a comparison; use more documents or `--seconds 3`.".into());
     }
     if comparison.waited > BUSY {
         note(format!(
-            "the processors are busy with other things: the first row waited for one for\n  \
-             {:.0} % of its time. Figures of a quiet machine are steadier.",
+            "other programs use the processors: the first row waited for one for {:.0} % of\n  \
+             its time. Figures of a quiet machine are steadier.",
             comparison.waited * 100.0
         ));
     }

@@ -283,8 +283,8 @@ fn own_totals() -> Totals {
         .map_or_else(Totals::default, |thread| thread.totals)
 }
 
-/// Returns the peak memory of the process. A few lines: the crates that read this file take longer
-/// to build than the library.
+/// Returns the peak memory of the process. Without a library: the ones that read this file take
+/// longer to build than the rest of the example.
 #[cfg(target_os = "linux")]
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

@@ -48,8 +48,8 @@ pub enum Clearing<'u> {
     Whole,
     /// By the frame's pool, which is drained as far as the frame's time permits.
     Budget,
-    /// By a pool that is handed to the reclaimer thread. While that has enough to do, by the frame's
-    /// pool.
+    /// By a pool that is handed to the reclaimer thread. While many documents wait for that, by the
+    /// frame's pool.
     Handoff(&'u Looper),
 }
 

@@ -46,7 +46,7 @@ pub fn caught(payload: Box<dyn Any + Send>) -> Option<u64> {
     match id {
         Some(_) => LEDGER.caught.add(1),
         // The panic hook has printed the message.
-        None => fail("a panic got out that nobody expected"),
+        None => fail("an unexpected panic was caught"),
     }
     id
 }

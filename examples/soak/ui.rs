@@ -1,4 +1,5 @@
-//! The UI thread: a frame loop that displays what the workers send and drains its pool every frame.
+//! The UI thread: a frame loop that displays what the workers send, and drains its pool in every
+//! frame.
 
 use crate::bomb;
 use crate::ledger::{LEDGER, fail, same};
@@ -14,7 +15,8 @@ const SCENE: usize = 50;
 
 const FRAME: Duration = Duration::from_millis(8);
 
-/// Every this many frames, closures that were posted to ended threads are run.
+/// How many frames pass from one call of `quiesce` to the next. It runs closures that were posted
+/// to threads that have ended.
 const QUIESCE: u64 = 8;
 
 /// A request to the UI thread.

@@ -6,10 +6,10 @@
 //! what it autoreleases in memory for ever. `callback_scope` gives the job a pool and releases its
 //! objects when the job is done.
 //!
-//! While a job waits, for example in `rayon::join`, its thread runs other jobs. That can happen in a
-//! destructor, where releases may be queued until the destructor has returned. Inside a
-//! `callback_scope` nothing is queued, so a job may wait for an object that it has released;
-//! `tests/stolen.rs` shows this.
+//! While a job waits, for example in `rayon::join`, its thread runs other jobs. That can happen in
+//! a destructor, where releases may be queued until the destructor has returned. Inside a
+//! `callback_scope` nothing is queued, so a job may wait for the destruction of an object that it
+//! has released; `tests/stolen.rs` shows this.
 
 use rayon::prelude::*;
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, autorelease, callback_scope};

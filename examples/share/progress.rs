@@ -95,7 +95,6 @@ impl Progress {
     pub fn detail(&mut self, line: &str) {
         if let Mode::Bar(bar) = &self.mode {
             bar.set_message(line.to_owned());
-            bar.force_draw();
         }
     }
 

@@ -13,7 +13,7 @@ export RUSTFLAGS="-Zsanitizer=address --cfg releasepool_asan" CARGO_PROFILE_DEV_
 export ASAN_OPTIONS="detect_leaks=1 detect_stack_use_after_return=1"
 # What is leaked on purpose; each with its reason.
 export LSAN_OPTIONS="suppressions=$PWD/ci/lsan.supp print_suppressions=0"
-build=(--target "$host" --target-dir target/asan -p releasepool)
+build=(--target "$host" --target-dir target/asan)
 share=(-q --frame-hz 0 --workers 4)
 skips=(
     # Count on how much stack a frame takes; here, locals are elsewhere.
@@ -31,17 +31,17 @@ skips=(
 
 case ${1-} in
     "")
-        step cargo +nightly test "${build[@]}" --lib --test all -- "${skips[@]}"
+        step cargo +nightly test "${build[@]}" -p releasepool --lib --test all -- "${skips[@]}"
         seconds=10
         ;;
     short)
         # Millions of objects, or 100,000 generations: as long as all others.
-        step cargo +nightly test "${build[@]}" --lib --test all -- "${skips[@]}" \
+        step cargo +nightly test "${build[@]}" -p releasepool --lib --test all -- "${skips[@]}" \
             --skip endless_regeneration --skip three_million --skip random_programs
         seconds=2
         ;;
     only)
-        step cargo +nightly test "${build[@]}" --test all -- "$2"
+        step cargo +nightly test "${build[@]}" -p releasepool --test all -- "$2"
         exit
         ;;
     *)
@@ -49,4 +49,4 @@ case ${1-} in
         exit 2
         ;;
 esac
-step cargo +nightly run --release "${build[@]}" --example share -- "${share[@]}" --seconds "$seconds"
+step cargo +nightly run --release "${build[@]}" -p releasepool-share --example share -- "${share[@]}" --seconds "$seconds"

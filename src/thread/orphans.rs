@@ -142,29 +142,37 @@ impl Orphans {
         // Before they are taken, so that `has_deferred` sees them in one place or the other.
         // Relaxed: whoever misses both looks again after the next drain or nap.
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        // One that is counted and not pushed yet makes this figure too large, and that of the next
-        // batch too small.
-        // Relaxed: as in `retire`.
-        let len = self.unsealed.swap(0, Ordering::Relaxed);
         let chain = self.retired.take_newest_first();
         if chain.is_empty() {
-            self.unsealed.fetch_add(len, Ordering::Relaxed);
             self.in_flight.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        // Relaxed: as in `retire`.
-        self.sealed.fetch_add(len, Ordering::Relaxed);
         let batch = Batch::boxed(vec![chain]);
+        let len = self.count_sealed();
         Some(Sealed { batch, len })
+    }
+
+    /// Returns how many references are in the batch that was just sealed. One that is counted and
+    /// not pushed yet makes this figure too large, and that of the next batch too small.
+    fn count_sealed(&self) -> u64 {
+        // Relaxed: as in `retire`.
+        let len = self.unsealed.swap(0, Ordering::Relaxed);
+        self.sealed.fetch_add(len, Ordering::Relaxed);
+        len
     }
 
     /// Makes a batch ready. Runs no foreign code: the epoch calls it in the middle of anything.
     pub(crate) fn adopt_sealed(&self, sealed: Sealed) {
         // Relaxed: as in `retire` and `seal`.
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.sealed.fetch_sub(sealed.len, Ordering::Relaxed);
-        self.ready.add_shared(sealed.len);
+        self.count_ready(sealed.len);
         Self::push(&self.releases, sealed.batch);
+    }
+
+    fn count_ready(&self, len: u64) {
+        // Relaxed: as in `retire`.
+        self.sealed.fetch_sub(len, Ordering::Relaxed);
+        self.ready.add_shared(len);
     }
 
     /// Returns whether anything is retired and not ready.

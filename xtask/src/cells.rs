@@ -3,7 +3,7 @@
 //!
 //! There are no types here, so all is found by how it is written.
 
-use crate::rust::{self, group, is_sign, is_word, line, word};
+use crate::rust::{self, group, is_sign, is_word, line, lines_of, word};
 use crate::{Outcome, read};
 use proc_macro2::Delimiter::{Brace, Parenthesis};
 use proc_macro2::{Spacing, TokenStream, TokenTree};
@@ -289,29 +289,6 @@ fn name_at(tokens: &[TokenTree], at: usize) -> Option<String> {
         }
     }
     None
-}
-
-/// Where paths that begin with these names lead on: `a::b`, and the entries of `a::{b, c}`.
-fn lines_of(tokens: &[TokenTree], path: &[&[&str]]) -> Vec<usize> {
-    let [names, rest @ ..] = path else {
-        return Vec::new();
-    };
-    if !word(tokens.first()).is_some_and(|name| names.contains(&&*name)) {
-        return Vec::new();
-    }
-    if rest.is_empty() {
-        return vec![line(&tokens[0])];
-    }
-    if !(is_sign(tokens.get(1), ':') && is_sign(tokens.get(2), ':')) {
-        return Vec::new();
-    }
-    match group(tokens.get(3), Brace) {
-        Some(entries) => entries
-            .split(|token| is_sign(Some(token), ','))
-            .flat_map(|entry| lines_of(entry, rest))
-            .collect(),
-        None => lines_of(&tokens[3..], rest),
-    }
 }
 
 /// `Mutex<` or `Mutex::new`.

@@ -2,6 +2,7 @@
 //!
 //! * [`cells`]: writes, cells and locks in `src/` that models do not see
 //! * [`docs`]: links and models that the documentation names
+//! * [`imports`]: atomics and threads that `src/` names itself
 //! * [`recipe`]: the examples of `docs/CHECKING.md`
 //! * [`test_lists`]: lists of tests that scripts run or skip
 //! * [`mutants`]: logic mutants
@@ -12,6 +13,7 @@
 mod cells;
 mod command;
 mod docs;
+mod imports;
 mod markdown;
 mod mutants;
 mod planted;
@@ -26,6 +28,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND, called by the scripts in ci/
     cells [--list]                  what models do not see in src/ (ci/cells.sh)
     docs                            links and models that pages name (ci/docs.sh)
+    imports                         atomics and threads that src/ names itself (ci/lint.sh)
     recipe PACKAGE PART...          the examples of docs/CHECKING.md, whose command has these parts (ci/downstream.sh)
     tests [LIST...]                 the tests of these lists of ci/tests.txt; without one, checks all lists (ci/lint.sh)
     mutants all | FILE... | changed [N] | commit [N]    logic mutants (ci/mutants.sh)
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         ["cells"] => cells::check(),
         ["cells", "--list"] => cells::list(),
         ["docs"] => docs::check(),
+        ["imports"] => imports::check(),
         ["recipe", package, ref parts @ ..] => recipe::check(package, parts),
         ["tests"] => test_lists::check(),
         ["tests", ref lists @ ..] => test_lists::print(lists),

@@ -90,3 +90,27 @@ pub fn group(token: Option<&TokenTree>, delimiter: Delimiter) -> Option<Vec<Toke
 pub fn line(token: &TokenTree) -> usize {
     token.span().start().line
 }
+
+/// The lines of paths that begin here, and with one of these names in each place: `a::b`, and the
+/// entries of `a::{b, c}`.
+pub fn lines_of(tokens: &[TokenTree], path: &[&[&str]]) -> Vec<usize> {
+    let [names, rest @ ..] = path else {
+        return Vec::new();
+    };
+    if !word(tokens.first()).is_some_and(|name| names.contains(&&*name)) {
+        return Vec::new();
+    }
+    if rest.is_empty() {
+        return vec![line(&tokens[0])];
+    }
+    if !(is_sign(tokens.get(1), ':') && is_sign(tokens.get(2), ':')) {
+        return Vec::new();
+    }
+    match group(tokens.get(3), Delimiter::Brace) {
+        Some(entries) => entries
+            .split(|token| is_sign(Some(token), ','))
+            .flat_map(|entry| lines_of(entry, rest))
+            .collect(),
+        None => lines_of(&tokens[3..], rest),
+    }
+}

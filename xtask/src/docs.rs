@@ -8,9 +8,9 @@ const PAGE: &str = "docs/PROOF.md";
 
 pub fn check() -> Outcome {
     let mut complaints = links(&read("README.md")?, &read("src/readme_links.md")?);
-    let models = models()?;
+    let models = models("loom_tests/src")?;
     let page = in_page(&read(PAGE)?)?;
-    complaints.extend(unnamed(&models, &in_comments()?, &page));
+    complaints.extend(unnamed(&models, &in_comments("src")?, &page));
     for complaint in &complaints {
         eprintln!("{complaint}");
     }
@@ -33,13 +33,13 @@ fn links(readme: &str, list: &str) -> Vec<String> {
 }
 
 /// The names of all models but for canaries.
-fn models() -> Result<BTreeSet<String>, String> {
+fn models(folder: &str) -> Result<BTreeSet<String>, String> {
     let mut found = BTreeSet::new();
-    for path in rust::files("loom_tests/src", "rs")? {
+    for path in rust::files(folder, "rs")? {
         found.extend(made_in(&rust::parse(&path, &read(&path)?)?));
     }
     if found.is_empty() {
-        return Err("no model was found in loom_tests/src".to_owned());
+        return Err(format!("no model was found in {folder}"));
     }
     Ok(found)
 }
@@ -68,11 +68,11 @@ fn made_in(file: &syn::File) -> Vec<String> {
     made.0
 }
 
-/// The models that comments in `src/` name, and where. That a comment names the right one,
+/// The models that comments name, and where. That a comment names the right one,
 /// `ci/weaken.sh` checks.
-fn in_comments() -> Result<Vec<(String, String)>, String> {
+fn in_comments(folder: &str) -> Result<Vec<(String, String)>, String> {
     let mut found = Vec::new();
-    for path in rust::files("src", "rs")? {
+    for path in rust::files(folder, "rs")? {
         for (line, text) in read(&path)?.lines().enumerate() {
             let place = format!("{path}:{}", line + 1);
             found.extend(in_line(text).map(|name| (name.to_owned(), place.clone())));
@@ -146,6 +146,20 @@ mod tests {
             ];
         "#;
         assert_eq!(made_in(&syn::parse_file(source).unwrap()), ["one", "two_2"]);
+    }
+
+    #[test]
+    fn the_project_has_models_and_comments_that_name_them() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let models = models(&format!("{root}/loom_tests/src")).unwrap();
+        assert!(models.contains("retain_release_last") && models.len() > 50);
+        let comments = in_comments(&format!("{root}/src")).unwrap();
+        assert!(
+            comments
+                .iter()
+                .any(|(_, at)| at.contains("/src/object/count.rs:"))
+        );
+        assert!(comments.iter().all(|(name, _)| models.contains(name)));
     }
 
     #[test]

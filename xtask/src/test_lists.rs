@@ -15,7 +15,7 @@ const ROOTS: [&str; 2] = ["src/lib.rs", "tests/all/main.rs"];
 
 /// Checks all lists.
 pub fn check() -> Outcome {
-    let (lists, tests) = (lists(&read(LISTS)?)?, all()?);
+    let (lists, tests) = (lists(&read(LISTS)?)?, all(".")?);
     let mut complaints = Vec::new();
     for (name, entries) in &lists {
         if let Err(found) = filters(name, entries, &tests) {
@@ -36,7 +36,7 @@ pub fn check() -> Outcome {
 
 /// Prints what the test program is given for the tests in these lists, a line each.
 pub fn print(names: &[&str]) -> Outcome {
-    let (lists, tests) = (lists(&read(LISTS)?)?, all()?);
+    let (lists, tests) = (lists(&read(LISTS)?)?, all(".")?);
     let mut found = BTreeSet::new();
     for &name in names {
         let entries = lists.get(name);
@@ -121,12 +121,13 @@ fn named<'t>(name: &str, tests: &'t BTreeSet<String>) -> BTreeSet<&'t str> {
     tests.iter().map(String::as_str).filter(is_meant).collect()
 }
 
-/// The names of all tests.
-fn all() -> Result<BTreeSet<String>, String> {
+/// The names of all tests of the project in this folder.
+fn all(project: &str) -> Result<BTreeSet<String>, String> {
     let mut tests = BTreeSet::new();
     for root in ROOTS {
-        let folder = Path::new(root).parent().expect("it is in a folder");
-        of_file(Path::new(root), folder, "", &mut tests)?;
+        let root = Path::new(project).join(root);
+        let folder = root.parent().expect("it is in a folder");
+        of_file(&root, folder, "", &mut tests)?;
     }
     Ok(tests)
 }
@@ -271,6 +272,22 @@ mod tests {
     }
 
     #[test]
+    fn tests_of_the_project_are_found_in_all_its_files() {
+        let tests = all(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).unwrap();
+        for module in [
+            "event::message::tests::",
+            "pool::chain_tests::random_programs_",
+            "deep::",
+            "random_threads::random_programs_on_threads_that_run_free",
+        ] {
+            assert!(
+                tests.iter().any(|test| test.starts_with(module)),
+                "{module}"
+            );
+        }
+    }
+
+    #[test]
     fn tests_are_found_in_modules_and_macros() {
         let file = syn::parse_file(
             "
@@ -281,6 +298,7 @@ mod tests {
                 #![config(fn_x)]
                 #[test]
                 fn three(x in 0..1) { }
+                #[inline]
                 fn no() {}
             }
             macro_rules! m { () => { #[test] fn no() {} } }

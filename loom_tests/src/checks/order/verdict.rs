@@ -2,8 +2,8 @@
 
 use super::baseline::{Baseline, Check, Known, limit, run_tests};
 use super::build::Built;
-use super::justified::Justified;
 use super::program::{Program, folder};
+use crate::checks::justified::Justified;
 use crate::checks::run::in_parallel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

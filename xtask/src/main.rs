@@ -3,6 +3,7 @@
 //! * [`cells`]: writes, cells and locks in `src/` that models do not see
 //! * [`docs`]: links and models that the documentation names
 //! * [`imports`]: atomics and threads that `src/` names itself
+//! * [`layers`]: folders of `src/` use only those below them
 //! * [`recipe`]: the examples of `docs/CHECKING.md`
 //! * [`test_lists`]: lists of tests that scripts run or skip
 //! * [`mutants`]: logic mutants
@@ -14,6 +15,7 @@ mod cells;
 mod command;
 mod docs;
 mod imports;
+mod layers;
 mod markdown;
 mod mutants;
 mod planted;
@@ -29,6 +31,7 @@ usage: cargo xtask COMMAND, called by the scripts in ci/
     cells [--list]                  what models do not see in src/ (ci/cells.sh)
     docs                            links and models that pages name (ci/docs.sh)
     imports                         atomics and threads that src/ names itself (ci/lint.sh)
+    layers                          folders of src/ that use what is above them (ci/lint.sh)
     recipe PACKAGE PART...          the examples of docs/CHECKING.md, whose command has these parts (ci/downstream.sh)
     tests [LIST...]                 the tests of these lists of ci/tests.txt; without one, checks all lists (ci/lint.sh)
     mutants all | FILE... | changed [N] | commit [N]    logic mutants (ci/mutants.sh)
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         ["cells", "--list"] => cells::list(),
         ["docs"] => docs::check(),
         ["imports"] => imports::check(),
+        ["layers"] => layers::check(),
         ["recipe", package, ref parts @ ..] => recipe::check(package, parts),
         ["tests"] => test_lists::check(),
         ["tests", ref lists @ ..] => test_lists::print(lists),

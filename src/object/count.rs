@@ -80,7 +80,7 @@ fn retained(old: u64) -> Result<(), Misuse> {
     Ok(())
 }
 
-/// RemoteFreeList whether the release that found `old` may have been the last.
+/// Returns whether the release that found `old` may have been the last.
 #[inline(always)]
 fn released(old: u64) -> Result<bool, Misuse> {
     if CHECKS && strong(old) == 0 {
@@ -102,7 +102,7 @@ fn released_many(old: u64, n: u32) -> Result<Released, Misuse> {
     }
 }
 
-/// RemoteFreeList whether an object with this word is alive.
+/// Returns whether an object with this word is alive.
 #[inline(always)]
 fn can_be_upgraded(word: u64) -> Result<bool, Misuse> {
     if strong(word) == 0 || word & HELD == 0 {

@@ -184,7 +184,7 @@ impl Scope {
         }
     }
 
-    /// RemoteFreeList whether this is the place for what concerns the whole thread, such as the messages
+    /// Returns whether this is the place for what concerns the whole thread, such as the messages
     /// of others: only if no destructor runs beneath, isolated or not.
     // Out of line, as drains ask only if there is something to do.
     #[cold]
@@ -293,7 +293,7 @@ impl Drop for Scope {
     }
 }
 
-/// RemoteFreeList whether a release or drain is going on on this thread, isolated or not.
+/// Returns whether a release or drain is going on on this thread, isolated or not.
 #[inline]
 pub(crate) fn in_destructor() -> bool {
     NEST.with(|nest| nest.base.get() != 0 || nest.isolated.get() != 0)

@@ -84,7 +84,7 @@ impl Claimed {
         self.look(|chain| chain.is_empty())
     }
 
-    /// RemoteFreeList whether `f` holds for none of the messages.
+    /// Returns whether `f` holds for none of the messages.
     pub(crate) fn none(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
         self.look(|chain| !chain.any(&mut f))
     }

@@ -41,7 +41,7 @@ impl CountedInbox {
         &self.shared.inbox
     }
 
-    /// Counts `n` that are about to be sent. RemoteFreeList how many waited before.
+    /// Counts `n` that are about to be sent. Returns how many waited before.
     pub(crate) fn announce(&self, n: u64) -> u64 {
         // Relaxed: whoever sees that the message has run, sees this, too, by the Release of the
         // push, the Acquire of the take, and `done`. Model: shutdown_inbox.

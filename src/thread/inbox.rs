@@ -170,7 +170,7 @@ impl Chain {
         self.0 = message.0.as_ptr();
     }
 
-    /// RemoteFreeList whether `f` holds for one of the messages, which stay.
+    /// Returns whether `f` holds for one of the messages, which stay.
     pub(crate) fn any(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
         let mut at = self.0;
         while let Some(node) = NonNull::new(at) {

@@ -121,7 +121,7 @@ impl Orphans {
     }
 
     /// Takes over the release of what a slot has given up, to be made when the epoch allows.
-    /// RemoteFreeList how many were waiting already.
+    /// Returns how many were waiting already.
     pub(crate) fn retire(&self, release: Message) -> u64 {
         // Relaxed: as in `adopt`.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
@@ -142,32 +142,40 @@ impl Orphans {
         // Before they are taken, so that `has_deferred` sees them in one place or the other.
         // Relaxed: whoever misses both looks again after the next drain or nap.
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        // One that is counted and not pushed yet makes this figure too large, and that of the next
-        // batch too small.
-        // Relaxed: as in `retire`.
-        let len = self.unsealed.swap(0, Ordering::Relaxed);
         let chain = self.retired.take_newest_first();
         if chain.is_empty() {
-            self.unsealed.fetch_add(len, Ordering::Relaxed);
             self.in_flight.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        // Relaxed: as in `retire`.
-        self.sealed.fetch_add(len, Ordering::Relaxed);
         let batch = Batch::boxed(vec![chain]);
+        let len = self.count_sealed();
         Some(Sealed { batch, len })
+    }
+
+    /// Returns how many references are in the batch that was just sealed. One that is counted and
+    /// not pushed yet makes this figure too large, and that of the next batch too small.
+    fn count_sealed(&self) -> u64 {
+        // Relaxed: as in `retire`.
+        let len = self.unsealed.swap(0, Ordering::Relaxed);
+        self.sealed.fetch_add(len, Ordering::Relaxed);
+        len
     }
 
     /// Makes a batch ready. Runs no foreign code: the epoch calls it in the middle of anything.
     pub(crate) fn adopt_sealed(&self, sealed: Sealed) {
         // Relaxed: as in `retire` and `seal`.
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.sealed.fetch_sub(sealed.len, Ordering::Relaxed);
-        self.ready.add_shared(sealed.len);
+        self.count_ready(sealed.len);
         Self::push(&self.releases, sealed.batch);
     }
 
-    /// RemoteFreeList whether anything is retired and not ready.
+    fn count_ready(&self, len: u64) {
+        // Relaxed: as in `retire`.
+        self.sealed.fetch_sub(len, Ordering::Relaxed);
+        self.ready.add_shared(len);
+    }
+
+    /// Returns whether anything is retired and not ready.
     // Not by the counts, which are off while somebody is between counting and pushing.
     #[inline]
     pub(crate) fn has_deferred(&self) -> bool {
@@ -193,7 +201,7 @@ impl Orphans {
         };
     }
 
-    /// RemoteFreeList whether a drain should look here. One read of a line that hardly changes.
+    /// Returns whether a drain should look here. One read of a line that hardly changes.
     #[inline]
     pub(crate) fn has_releases(&self) -> bool {
         self.releases.has_messages()
@@ -227,7 +235,7 @@ impl Orphans {
         &self.releases
     }
 
-    /// Looks at `now` whether releases wait. RemoteFreeList for how long, once, if they were first seen
+    /// Looks at `now` whether releases wait. Returns for how long, once, if they were first seen
     /// to do so `long` ago or earlier, and no drain has looked here since.
     pub(crate) fn waiting_longer_than(&self, long: Duration, now: Duration) -> Option<Duration> {
         if !self.has_releases() {
@@ -263,7 +271,7 @@ impl Orphans {
     }
 
     /// Hands every orphaned closure to `run`, but for those that were sent to a thread whose
-    /// registry slot the caller has taken over, even if it has ended since. RemoteFreeList how many.
+    /// registry slot the caller has taken over, even if it has ended since. Returns how many.
     pub(crate) fn run_calls(&self, mut run: impl FnMut(Message)) -> usize {
         let mut ran = 0;
         let mut taken = false;
@@ -304,7 +312,7 @@ impl Orphans {
     }
 
     /// Hands the next release of `claim` to `part`, which makes as many of its releases as it
-    /// likes and returns what is left of it. RemoteFreeList whether there was one.
+    /// likes and returns what is left of it. Returns whether there was one.
     pub(crate) fn run_part(
         &self,
         claim: &mut Claim,
@@ -367,7 +375,7 @@ impl Claim {
         }
     }
 
-    /// RemoteFreeList whether nothing is left to run.
+    /// Returns whether nothing is left to run.
     pub(crate) fn is_empty(&self) -> bool {
         self.chain.is_empty() && self.others.iter().all(Chain::is_empty)
     }

@@ -75,12 +75,12 @@ impl Record {
         self.name.as_deref()
     }
 
-    /// RemoteFreeList whether nothing can be sent to the thread any more.
+    /// Returns whether nothing can be sent to the thread any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.calls.inbox().is_closed()
     }
 
-    /// RemoteFreeList whether it is to be reported that `n` posted closures wait: beyond the watermark, and
+    /// Returns whether it is to be reported that `n` posted closures wait: beyond the watermark, and
     /// again at each doubling.
     pub(super) fn posts_are_worth_an_event(&self, n: u64) -> bool {
         if n < POSTS_WATERMARK {
@@ -108,7 +108,7 @@ impl Record {
         Ok(())
     }
 
-    /// RemoteFreeList whether `n` more releases may be sent; then they count as waiting. If the bound is
+    /// Returns whether `n` more releases may be sent; then they count as waiting. If the bound is
     /// reached, the caller is to release by itself.
     pub(crate) fn admit(&self, n: u64) -> bool {
         let waiting = self.releases.announce(n);
@@ -257,7 +257,7 @@ pub(crate) fn current_key() -> Option<ThreadKey> {
     })
 }
 
-/// RemoteFreeList whether `key` is the calling thread's; after its exit, too.
+/// Returns whether `key` is the calling thread's; after its exit, too.
 #[inline]
 pub(crate) fn is_mine(key: ThreadKey) -> bool {
     CURRENT.with(|c| c.key.get() == key)

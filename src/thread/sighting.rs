@@ -34,7 +34,7 @@ impl Sighting {
         self.0.get() != NONE
     }
 
-    /// Looks at `now` whether it goes on. RemoteFreeList for how long, once, if it was first seen
+    /// Looks at `now` whether it goes on. Returns for how long, once, if it was first seen
     /// `long` ago or earlier.
     pub(crate) fn longer_than(&self, long: Duration, now: Duration) -> Option<Duration> {
         let seen = self.0.get();

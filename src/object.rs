@@ -7,7 +7,6 @@
 //! * [`block_allocated`]: those whose memory is a block
 //! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread
 //! * [`make`]: the ways to make a `Ref`; [`unique`]: to get the value back out
-//! * [`unsizing`]: the macro `unsize!`
 //! * [`traits`]: what `std::sync::Arc` implements, too
 
 pub(crate) mod block_allocated;
@@ -19,5 +18,4 @@ pub(crate) mod strong;
 pub(crate) mod thread_bound;
 mod traits;
 mod unique;
-pub(crate) mod unsizing;
 pub(crate) mod weak;

@@ -7,18 +7,18 @@
 //! * [`inbox`]: what others send it; [`counted`]: and how much of it has not run; [`claimed`]: what
 //!   is taken out within budgets; [`waker`]: how a message wakes the thread
 //! * [`orphans`]: what arrived too late, and what slots have given up
-//! * [`sighting`]: how long something has gone on, for reports
+//! * [`timer`]: how long something has gone on, for reports
 //! * [`exit`]: how a thread leaves
 //! * [`handle`]: the public side
 
 pub(crate) mod claimed;
 pub(crate) mod counted;
-pub(crate) mod exit;
+pub(crate) mod current;
 pub(crate) mod handle;
 pub(crate) mod inbox;
 pub(crate) mod key;
+pub(crate) mod lazy_timer;
 pub(crate) mod orphans;
 pub(crate) mod record;
 pub(crate) mod registry;
-pub(crate) mod sighting;
 pub(crate) mod waker;

@@ -5,7 +5,8 @@
 
 use super::count::Count;
 use super::header::{
-    Header, PlainBlock, Plan, SizedInfo, Thin, TypeInfo, header, plan_of, put, set_up,
+    Header, ObjectLayout, PlainBlock, SizedInfo, Thin, TypeInfo, header, layout_of, write_header,
+    write_value,
 };
 use super::strong::Ref;
 use crate::block::block_allocator::BlockAllocator;
@@ -20,15 +21,15 @@ use std::ptr::{self, NonNull};
 struct BlockInfo<T>(std::marker::PhantomData<T>);
 
 impl<T: 'static> BlockInfo<T> {
-    const PLAN: Plan = plan_of::<T>();
+    const LAYOUT: ObjectLayout = layout_of::<T>();
     /// That of its blocks; none if the object is too large for one, or over-aligned.
-    const SIZE: Option<usize> = class_of(Self::PLAN.layout);
+    const SIZE: Option<usize> = class_of(Self::LAYOUT.layout);
     const WASTE: usize = match Self::SIZE {
-        Some(size) => SIZES[size] - Self::PLAN.layout.size(),
+        Some(size) => SIZES[size] - Self::LAYOUT.layout.size(),
         None => 0,
     };
     const PLAIN: Option<PlainBlock> = match Self::SIZE {
-        Some(size) if !needs_drop::<T>() && Self::PLAN.payload == size_of::<Header>() => {
+        Some(size) if !needs_drop::<T>() && Self::LAYOUT.payload_offset == size_of::<Header>() => {
             Some(PlainBlock {
                 size: size as u8,
                 waste: Self::WASTE as u8,
@@ -36,7 +37,7 @@ impl<T: 'static> BlockInfo<T> {
         }
         _ => None,
     };
-    const CLASS: &'static TypeInfo = &TypeInfo {
+    const TYPE_INFO: &'static TypeInfo = &TypeInfo {
         plain_block: Self::PLAIN,
         destroy: Self::destroy,
         free: Self::free,
@@ -47,15 +48,15 @@ impl<T: 'static> BlockInfo<T> {
     /// As [`TypeInfo::destroy`].
     unsafe fn destroy(thin: Thin) {
         /// Frees the block when dropped: also if the destructor panics.
-        struct Freeing<T: 'static>(Thin, std::marker::PhantomData<T>);
-        impl<T> Drop for Freeing<T> {
+        struct FreeBlockOnDrop<T: 'static>(Thin, std::marker::PhantomData<T>);
+        impl<T> Drop for FreeBlockOnDrop<T> {
             #[inline]
             fn drop(&mut self) {
                 // SAFETY: made only below.
                 unsafe { BlockInfo::<T>::free(self.0) };
             }
         }
-        let _freeing = Freeing::<T>(thin, std::marker::PhantomData);
+        let _free_block = FreeBlockOnDrop::<T>(thin, std::marker::PhantomData);
         if needs_drop::<T>() {
             // SAFETY: the object is there.
             unsafe { header(thin) }.count.begin_unique_destruction();
@@ -72,18 +73,18 @@ impl<T: 'static> BlockInfo<T> {
         // SAFETY: ours alone by the caller's promise.
         unsafe {
             thin.cast::<Header>().sub(1).as_mut().freed();
-            thread_heaps::free(thin.sub(Self::PLAN.payload), size, Self::WASTE);
+            thread_heaps::free(thin.sub(Self::LAYOUT.payload_offset), size, Self::WASTE);
         }
     }
 }
 
 /// Destroys objects of one class, without a destructor, one after the other.
-pub(crate) struct Alike<'h> {
+pub(crate) struct PlainDestroyer<'h> {
     class: &'static TypeInfo,
     blocks: TakingBack<'h>,
 }
 
-impl Alike<'_> {
+impl PlainDestroyer<'_> {
     /// If the thread has a heap that the memory may go back to.
     #[inline(always)]
     pub(crate) fn begin(class: &'static TypeInfo, block: PlainBlock) -> Option<Self> {
@@ -104,7 +105,7 @@ impl Alike<'_> {
         // SAFETY: alive by the caller's reference; then ours alone.
         unsafe {
             let object = header(thin);
-            if !ptr::eq(object.class, self.class) || !object.count.is_all(1) {
+            if !ptr::eq(object.type_info, self.class) || !object.count.is_all(1) {
                 return false;
             }
             let mut head = thin.cast::<Header>().sub(1);
@@ -126,13 +127,13 @@ impl Alike<'_> {
 
 /// Where the memory of an object is to come from.
 #[derive(Clone, Copy)]
-pub(crate) enum Source<'a> {
+pub(crate) enum ObjectMemory<'a> {
     /// The process's own allocator.
     Process,
     Own(&'a BlockAllocator),
 }
 
-impl Source<'_> {
+impl ObjectMemory<'_> {
     #[inline(always)]
     fn alloc(self, class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
         match self {
@@ -162,28 +163,28 @@ impl<T> Ref<T> {
     /// A new object with one reference, out of a block.
     // Inlined, or the error would go through memory, each time.
     #[inline(always)]
-    pub(crate) fn try_new_from(value: T, source: Source<'_>) -> Result<Self, AllocError> {
+    pub(crate) fn try_new_from(value: T, source: ObjectMemory<'_>) -> Result<Self, AllocError> {
         let Some(size) = BlockInfo::<T>::SIZE else {
-            source.count_large(BlockInfo::<T>::PLAN.layout);
+            source.count_large(BlockInfo::<T>::LAYOUT.layout);
             return Ok(Self::new(value));
         };
         let block = source.alloc(size, BlockInfo::<T>::WASTE)?;
         // SAFETY: fresh memory for the header and a `T`, with its value and one reference.
         unsafe {
-            let class = BlockInfo::<T>::CLASS;
-            let thin = set_up(block, BlockInfo::<T>::PLAN, class, Count::unique());
+            let class = BlockInfo::<T>::TYPE_INFO;
+            let thin = write_header(block, BlockInfo::<T>::LAYOUT, class, Count::unique());
             let payload = thin.cast::<T>();
-            put(payload, value);
+            write_value(payload, value);
             Ok(Self::adopt(payload))
         }
     }
 
     /// The same, where memory has to be there.
     #[inline(always)]
-    pub(crate) fn new_from(value: T, source: Source<'_>) -> Self {
+    pub(crate) fn new_from(value: T, source: ObjectMemory<'_>) -> Self {
         match Self::try_new_from(value, source) {
             Ok(made) => made,
-            Err(_) => std::alloc::handle_alloc_error(BlockInfo::<T>::PLAN.layout),
+            Err(_) => std::alloc::handle_alloc_error(BlockInfo::<T>::LAYOUT.layout),
         }
     }
 
@@ -206,7 +207,7 @@ impl<T> Ref<T> {
     /// ```
     #[inline]
     pub fn new_in(value: T, blocks: &BlockAllocator) -> Self {
-        Self::new_from(value, Source::Own(blocks))
+        Self::new_from(value, ObjectMemory::Own(blocks))
     }
 
     /// The same, where memory may be short. The value is dropped if it is.
@@ -222,6 +223,6 @@ impl<T> Ref<T> {
     /// ```
     #[inline]
     pub fn try_new_in(value: T, blocks: &BlockAllocator) -> Result<Self, AllocError> {
-        Self::try_new_from(value, Source::Own(blocks))
+        Self::try_new_from(value, ObjectMemory::Own(blocks))
     }
 }

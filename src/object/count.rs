@@ -80,7 +80,7 @@ fn retained(old: u64) -> Result<(), Misuse> {
     Ok(())
 }
 
-/// RemoteFreeList whether the release that found `old` may have been the last.
+/// Returns whether the release that found `old` may have been the last.
 #[inline(always)]
 fn released(old: u64) -> Result<bool, Misuse> {
     if CHECKS && strong(old) == 0 {
@@ -102,7 +102,7 @@ fn released_many(old: u64, n: u32) -> Result<Released, Misuse> {
     }
 }
 
-/// RemoteFreeList whether an object with this word is alive.
+/// Returns whether an object with this word is alive.
 #[inline(always)]
 fn can_be_upgraded(word: u64) -> Result<bool, Misuse> {
     if strong(word) == 0 || word & HELD == 0 {
@@ -146,13 +146,13 @@ impl Count {
     }
 
     /// That of an object whose value is still to be made: one weak reference.
-    pub(crate) fn unmade() -> Self {
+    pub(crate) fn uninitialized() -> Self {
         Self(AtomicU64::new(NONE + WEAK))
     }
 
     /// The value has been made: turns the maker's weak reference into a strong
     /// one.
-    pub(crate) fn made(&self) {
+    pub(crate) fn set_initialized(&self) {
         // Release: pairs with the Acquire of `upgrade`, which may find the value
         // by a weak reference that was there before. Model: cyclic_upgrade.
         self.0.fetch_add(HELD + STRONG - WEAK, Ordering::Release);
@@ -174,7 +174,7 @@ impl Count {
             return Ok(true);
         }
         // An addition, as the compiler does not see the sign of a difference.
-        // Release: pairs with the Acquire in `bury` and `is_all`, so that all uses of
+        // Release: pairs with the Acquire in `begin_destruction` and `is_all`, so that all uses of
         // the value come before its destructor. Model: retain_release_last.
         released(self.0.fetch_add(STRONG.wrapping_neg(), Ordering::Release))
     }
@@ -183,7 +183,7 @@ impl Count {
     /// caller destroys the value.
     #[inline]
     pub(crate) fn was_last(&self) -> bool {
-        // Relaxed: only the thread that made the last release can observe this value; `bury`
+        // Relaxed: only the thread that made the last release can observe this value; `begin_destruction`
         // acquires what others did before.
         let word = self.0.load(Ordering::Relaxed);
         // None; or one, if it was the only one of any kind: that is not counted down.
@@ -194,7 +194,7 @@ impl Count {
     /// Whether `n` strong references are all that there are, of both kinds.
     #[inline(always)]
     pub(crate) fn is_all(&self, n: u32) -> bool {
-        // Acquire: pairs with the Release of every release before, as in `bury`.
+        // Acquire: pairs with the Release of every release before, as in `begin_destruction`.
         // Model: drain_load_only.
         self.0.load(Ordering::Acquire) == held_by(n)
     }
@@ -230,7 +230,7 @@ impl Count {
     /// weak reference either; if there is, the caller now has one of its own,
     /// for the time of the destructor.
     #[inline]
-    pub(crate) fn bury(&self) -> bool {
+    pub(crate) fn begin_destruction(&self) -> bool {
         // Acquire: pairs with the Release of every release and of every weak
         // one; this reads our own last release or something after it, which is in
         // the release sequence of them all. A load, not a fence: ThreadSanitizer
@@ -257,7 +257,7 @@ impl Count {
     /// Gives up one weak reference. Whether the memory is now to be freed.
     #[inline]
     pub(crate) fn release_weak(&self) -> bool {
-        // Release: pairs with the Acquire below and in `bury`, so that every use
+        // Release: pairs with the Acquire below and in `begin_destruction`, so that every use
         // of the memory comes before its end. Model: weak_outlives_strong.
         let old = self.0.fetch_sub(WEAK, Ordering::Release);
         if old & (WEAKS + HELD) != WEAK {
@@ -274,7 +274,7 @@ impl Count {
     pub(crate) fn upgrade(&self) -> Result<bool, Misuse> {
         let mut word = self.0.load(Ordering::Relaxed);
         while can_be_upgraded(word)? {
-            // Acquire: pairs with the Release of `made`. Model: cyclic_upgrade.
+            // Acquire: pairs with the Release of `set_initialized`. Model: cyclic_upgrade.
             match self.0.compare_exchange_weak(
                 word,
                 word.wrapping_add(STRONG),
@@ -336,7 +336,7 @@ impl Count {
     #[inline]
     pub(crate) fn freed(&mut self) {
         // The count is what a header begins with.
-        crate::sync::buried(std::ptr::NonNull::from(&mut *self).cast());
+        crate::sync::note_freed(std::ptr::NonNull::from(&mut *self).cast());
         self.0.freed();
     }
 }
@@ -389,7 +389,7 @@ mod tests {
         for weaks in [0, 1] {
             let count = Count(AtomicU64::new(word(1, weaks)));
             assert!(count.release().unwrap() && count.was_last());
-            if count.bury() {
+            if count.begin_destruction() {
                 count.begin_unique_destruction();
             }
             // A raw retain and release.

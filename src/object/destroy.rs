@@ -14,7 +14,7 @@
 //! work-stealing runtime does with its jobs, is *isolated* by [`settle_scope`]: it finds the
 //! state of a thread that releases nothing, so that its own releases are outermost. What is
 //! queued beneath waits until it is done. That the thread is inside a destructor is still
-//! known, by [`in_destructor`] and [`Scope::serves_thread`]: what the whole thread has to do is
+//! known, by [`in_destructor`] and [`ReleaseScope::serves_thread`]: what the whole thread has to do is
 //! no business of such code.
 //!
 //! A thread that is being torn down can still do all this: the state is a
@@ -23,11 +23,11 @@
 use super::header::{Thin, checked, header};
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{SMALL, local, stack_address};
-use crate::thread::record::tally_destroyed;
+use crate::thread::current::tally_destroyed;
 use crate::unwind::{FirstPanic, Payload, resume_or_report};
 use std::mem::ManuallyDrop;
 
-/// PoolStack, in bytes, that nested destructors may use before they queue.
+/// Stack, in bytes, that nested destructors may use before they queue.
 pub(crate) const LIMIT: usize = if SMALL { 2_048 } else { 32_768 };
 
 /// What a stack address is no closer to than [`LIMIT`] if the bit is changed.
@@ -35,23 +35,23 @@ const FAR: usize = 1 << (usize::BITS - 2);
 
 /// What becomes of nested releases.
 #[derive(Clone, Copy, PartialEq)]
-enum Mode {
+enum QueueMode {
     /// Those that are deep queue.
-    Depth,
+    DeepOnly,
     /// All queue.
-    Queue,
+    All,
     /// The queue is being run: all queue, unless many do already.
-    Run,
+    Running,
 }
 
 /// Objects in the queue beyond which only deep releases are put there while it is run.
-const MANY: usize = if SMALL { 2 } else { 32 };
+const RUN_LIMIT: usize = if SMALL { 2 } else { 32 };
 
-struct Nest {
-    /// PoolStack address of the outermost release, or [`FAR`] from it if the mode is not
+struct Nesting {
+    /// Stack address of the outermost release, or [`FAR`] from it if the mode is not
     /// `Depth`; 0 when there is none.
     base: Cell<usize>,
-    mode: Cell<Mode>,
+    mode: Cell<QueueMode>,
     /// Objects that are dead and wait for their destructor. Never borrowed while
     /// other code runs; empty, and without memory, when `base` is 0.
     pending: ManuallyDrop<UnsafeCell<Vec<Thin>>>,
@@ -60,15 +60,15 @@ struct Nest {
 }
 
 local! {
-    static NEST: Nest = Nest {
+    static NESTING: Nesting = Nesting {
         base: Cell::new(0),
-        mode: Cell::new(Mode::Depth),
+        mode: Cell::new(QueueMode::DeepOnly),
         pending: ManuallyDrop::new(UnsafeCell::new(Vec::new())),
         isolated: Cell::new(0),
     };
 }
 
-impl Nest {
+impl Nesting {
     fn push(&self, thin: Thin) {
         // SAFETY: the thread's own, and `push` runs no foreign code.
         self.pending.with_mut(|all| unsafe { (*all).push(thin) });
@@ -98,18 +98,18 @@ impl Nest {
     fn settle(&self) -> (usize, Option<Payload>) {
         let mut panics = FirstPanic::default();
         let mut died = 0;
-        let before = self.mode.replace(Mode::Run);
-        if before == Mode::Depth {
-            self.go_far();
+        let before = self.mode.replace(QueueMode::Running);
+        if before == QueueMode::DeepOnly {
+            self.toggle_far();
         }
         while let Some(thin) = self.pop() {
             died += 1;
             // SAFETY: only dead objects are queued, each once.
-            panics.guard(|| unsafe { bury(thin) });
+            panics.guard(|| unsafe { destroy_dead(thin) });
         }
         self.mode.set(before);
-        if before == Mode::Depth {
-            self.go_far();
+        if before == QueueMode::DeepOnly {
+            self.toggle_far();
         }
         // SAFETY: as in `push`; dropping an empty vector runs no foreign code. The
         // thread-local has no destructor that would free its buffer.
@@ -118,15 +118,15 @@ impl Nest {
     }
 
     /// Whether a release is to queue that `base` says is deep.
-    fn is_to_queue(&self) -> bool {
+    fn should_queue(&self) -> bool {
         // SAFETY: as in `push`.
         let waiting = self.pending.with(|all| unsafe { (*all).len() });
         let really_deep = || stack_address().abs_diff(self.base.get() ^ FAR) >= LIMIT;
-        self.mode.get() != Mode::Run || waiting < MANY || really_deep()
+        self.mode.get() != QueueMode::Running || waiting < RUN_LIMIT || really_deep()
     }
 
     /// Takes `base` far away, or back.
-    fn go_far(&self) {
+    fn toggle_far(&self) {
         self.base.set(self.base.get() ^ FAR);
     }
 
@@ -142,41 +142,41 @@ impl Nest {
 
 /// A stretch of code that may destroy objects, as a drain: nested releases count
 /// their stack from its beginning.
-pub(crate) struct Scope {
+pub(crate) struct ReleaseScope {
     /// True if no other release or drain is going on below on this stack, or none since the
     /// innermost [`settle_scope`]: then the queue is this scope's to run.
     pub(crate) outermost: bool,
     /// Whether destructors are to queue rather than run.
     pub(crate) deep: bool,
     /// The mode that was before, if it is another one meanwhile.
-    before: Option<Mode>,
+    before: Option<QueueMode>,
 }
 
-impl Scope {
+impl ReleaseScope {
     #[inline]
     pub(crate) fn enter() -> Self {
-        NEST.with(|nest| {
-            if nest.base.get() == 0 {
-                return Self::enter_outermost(nest);
+        NESTING.with(|nesting| {
+            if nesting.base.get() == 0 {
+                return Self::enter_outermost(nesting);
             }
-            let mode = nest.mode.get();
+            let mode = nesting.mode.get();
             // What a drain releases is not left to the run of the queue around it.
-            let in_run = mode == Mode::Run;
+            let in_run = mode == QueueMode::Running;
             if in_run {
-                nest.mode.set(Mode::Depth);
-                nest.go_far();
+                nesting.mode.set(QueueMode::DeepOnly);
+                nesting.toggle_far();
             }
             Self {
                 outermost: false,
-                deep: nest.is_deep(stack_address()),
+                deep: nesting.is_deep(stack_address()),
                 before: in_run.then_some(mode),
             }
         })
     }
 
     #[inline]
-    fn enter_outermost(nest: &Nest) -> Self {
-        nest.base.set(stack_address());
+    fn enter_outermost(nesting: &Nesting) -> Self {
+        nesting.base.set(stack_address());
         Self {
             outermost: true,
             deep: false,
@@ -184,34 +184,34 @@ impl Scope {
         }
     }
 
-    /// RemoteFreeList whether this is the place for what concerns the whole thread, such as the messages
+    /// Returns whether this is the place for what concerns the whole thread, such as the messages
     /// of others: only if no destructor runs beneath, isolated or not.
     // Out of line, as drains ask only if there is something to do.
     #[cold]
     #[inline(never)]
     pub(crate) fn serves_thread(&self) -> bool {
-        self.outermost && NEST.with(|nest| nest.isolated.get() == 0)
+        self.outermost && NESTING.with(|nesting| nesting.isolated.get() == 0)
     }
 
     /// The same, where what destructors release is to queue, however shallow it is; the
-    /// caller takes it out by [`Scope::next_dead`]. Only if it is the outermost: within
+    /// caller takes it out by [`ReleaseScope::next_dead`]. Only if it is the outermost: within
     /// another, this changes nothing.
     pub(crate) fn enter_queueing() -> Self {
         let mut scope = Self::enter();
         if scope.outermost {
-            NEST.with(|nest| {
-                nest.go_far();
-                scope.before = Some(nest.mode.replace(Mode::Queue));
+            NESTING.with(|nesting| {
+                nesting.toggle_far();
+                scope.before = Some(nesting.mode.replace(QueueMode::All));
             });
         }
         scope
     }
 
     /// Takes one object out of the queue, if it is for this scope to do: the latest.
-    /// The caller has to [`bury`] it.
+    /// The caller has to [`destroy_dead`] it.
     pub(crate) fn next_dead(&self) -> Option<Thin> {
         if self.outermost {
-            NEST.with(Nest::pop)
+            NESTING.with(Nesting::pop)
         } else {
             None
         }
@@ -220,7 +220,7 @@ impl Scope {
     /// Takes all out of the queue, the latest last.
     pub(crate) fn take_dead(&self) -> Vec<Thin> {
         if self.outermost {
-            NEST.with(Nest::take)
+            NESTING.with(Nesting::take)
         } else {
             Vec::new()
         }
@@ -233,7 +233,7 @@ impl Scope {
     pub(crate) unsafe fn queue_unique(&self, thin: Thin) {
         // SAFETY: ours alone.
         unsafe { header(thin) }.count.release_unique();
-        NEST.with(|nest| nest.push(thin));
+        NESTING.with(|nesting| nesting.push(thin));
     }
 
     /// Destroys a dead object, or queues it in a deep scope.
@@ -242,10 +242,10 @@ impl Scope {
     /// The caller made the last release, and gives the object up.
     pub(crate) unsafe fn destroy_last(&self, thin: Thin) {
         if self.deep {
-            NEST.with(|nest| nest.push(thin));
+            NESTING.with(|nesting| nesting.push(thin));
         } else {
             // SAFETY: by the caller's promise.
-            unsafe { bury(thin) };
+            unsafe { destroy_dead(thin) };
         }
     }
 
@@ -253,7 +253,7 @@ impl Scope {
     #[inline]
     pub(crate) fn settle(&self) {
         debug_assert!(self.outermost);
-        if NEST.with(|nest| !nest.is_empty()) {
+        if NESTING.with(|nesting| !nesting.is_empty()) {
             settle_now();
         }
     }
@@ -261,7 +261,7 @@ impl Scope {
     /// The same, if it is for this scope to do, with panics kept: to the end, as the payload of one that is reported
     /// may queue more where it is dropped.
     pub(crate) fn settle_all(&self, panics: &mut FirstPanic) {
-        while self.outermost && NEST.with(|nest| !nest.is_empty()) {
+        while self.outermost && NESTING.with(|nesting| !nesting.is_empty()) {
             panics.guard(|| {
                 settle_now();
             });
@@ -269,53 +269,53 @@ impl Scope {
     }
 }
 
-impl Drop for Scope {
+impl Drop for ReleaseScope {
     #[inline]
     fn drop(&mut self) {
         if self.outermost {
-            NEST.with(|nest| {
+            NESTING.with(|nesting| {
                 if let Some(mode) = self.before {
-                    nest.mode.set(mode);
-                    nest.go_far();
+                    nesting.mode.set(mode);
+                    nesting.toggle_far();
                 }
-                if nest.is_empty() {
-                    nest.base.set(0);
+                if nesting.is_empty() {
+                    nesting.base.set(0);
                 } else {
-                    nest.finish_outermost();
+                    nesting.finish_outermost();
                 }
             });
         } else if let Some(mode) = self.before {
-            NEST.with(|nest| {
-                nest.mode.set(mode);
-                nest.go_far();
+            NESTING.with(|nesting| {
+                nesting.mode.set(mode);
+                nesting.toggle_far();
             });
         }
     }
 }
 
-/// RemoteFreeList whether a release or drain is going on on this thread, isolated or not.
+/// Returns whether a release or drain is going on on this thread, isolated or not.
 #[inline]
 pub(crate) fn in_destructor() -> bool {
-    NEST.with(|nest| nest.base.get() != 0 || nest.isolated.get() != 0)
+    NESTING.with(|nesting| nesting.base.get() != 0 || nesting.isolated.get() != 0)
 }
 
 /// The state of the releases and drains beneath, while it is hidden from the code above: see
 /// [`settle_scope`].
 struct Isolated {
     base: usize,
-    mode: Mode,
+    mode: QueueMode,
     pending: Vec<Thin>,
 }
 
 impl Isolated {
     #[cold]
     fn begin() -> Self {
-        NEST.with(|nest| {
-            nest.isolated.set(nest.isolated.get() + 1);
+        NESTING.with(|nesting| {
+            nesting.isolated.set(nesting.isolated.get() + 1);
             Self {
-                base: nest.base.replace(0),
-                mode: nest.mode.replace(Mode::Depth),
-                pending: nest.take(),
+                base: nesting.base.replace(0),
+                mode: nesting.mode.replace(QueueMode::DeepOnly),
+                pending: nesting.take(),
             }
         })
     }
@@ -323,15 +323,15 @@ impl Isolated {
 
 impl Drop for Isolated {
     fn drop(&mut self) {
-        NEST.with(|nest| {
+        NESTING.with(|nesting| {
             // Scopes above have ended, by a panic, too, and the outermost has run its queue.
-            debug_assert!(nest.base.get() == 0 && nest.is_empty());
-            nest.base.set(self.base);
-            nest.mode.set(self.mode);
+            debug_assert!(nesting.base.get() == 0 && nesting.is_empty());
+            nesting.base.set(self.base);
+            nesting.mode.set(self.mode);
             let pending = std::mem::take(&mut self.pending);
             // SAFETY: as in `push`; what is overwritten is empty.
-            nest.pending.with_mut(|all| unsafe { *all = pending });
-            nest.isolated.set(nest.isolated.get() - 1);
+            nesting.pending.with_mut(|all| unsafe { *all = pending });
+            nesting.isolated.set(nesting.isolated.get() - 1);
         });
     }
 }
@@ -392,14 +392,14 @@ impl Drop for Isolated {
 /// ```
 #[inline]
 pub fn settle_scope<R>(f: impl FnOnce() -> R) -> R {
-    let nested = NEST.with(|nest| nest.base.get() != 0);
+    let nested = NESTING.with(|nesting| nesting.base.get() != 0);
     let _isolated = nested.then(Isolated::begin);
     f()
 }
 
 #[cold]
 fn settle_now() -> usize {
-    let (died, panic) = NEST.with(Nest::settle);
+    let (died, panic) = NESTING.with(Nesting::settle);
     if let Some(payload) = panic {
         resume_or_report(payload);
     }
@@ -426,7 +426,7 @@ fn settle_now() -> usize {
 /// assert_eq!(releasepool::settle(), 0);
 /// ```
 pub fn settle() -> usize {
-    if NEST.with(Nest::is_empty) {
+    if NESTING.with(Nesting::is_empty) {
         return 0;
     }
     settle_now()
@@ -446,44 +446,44 @@ pub(crate) unsafe fn last_release(thin: Thin) {
     }
     // What is left to do is the last call in each case, so that a chain of objects has but
     // one return address for each: processors foresee only some dozens of them.
-    if head.class.has_destructor {
-        let (base, here) = (NEST.with(|nest| nest.base.get()), stack_address());
+    if head.type_info.has_destructor {
+        let (base, here) = (NESTING.with(|nesting| nesting.base.get()), stack_address());
         if base == 0 {
             // SAFETY: by the caller's promise.
             return unsafe { outermost_release(thin) };
         }
         if here.abs_diff(base) >= LIMIT {
             // SAFETY: by the caller's promise.
-            return unsafe { far_release(thin) };
+            return unsafe { deep_release(thin) };
         }
     }
-    // SAFETY: by the caller's promise; without a destructor nothing can nest in it.
-    unsafe { bury(thin) };
+    // SAFETY: by the caller's promise; without a destructor nothing can nesting in it.
+    unsafe { destroy_dead(thin) };
 }
 
 /// # Safety
-/// As [`bury`].
+/// As [`destroy_dead`].
 #[inline(never)]
 unsafe fn outermost_release(thin: Thin) {
-    let _scope = NEST.with(Scope::enter_outermost);
+    let _scope = NESTING.with(ReleaseScope::enter_outermost);
     // SAFETY: by the caller's promise.
-    unsafe { bury(thin) };
+    unsafe { destroy_dead(thin) };
 }
 
 /// # Safety
-/// As [`bury`].
+/// As [`destroy_dead`].
 #[inline(never)]
-unsafe fn far_release(thin: Thin) {
-    if !NEST.with(Nest::is_to_queue) {
+unsafe fn deep_release(thin: Thin) {
+    if !NESTING.with(Nesting::should_queue) {
         // SAFETY: by the caller's promise.
-        return unsafe { bury(thin) };
+        return unsafe { destroy_dead(thin) };
     }
     // SAFETY: the memory is there.
     let count = unsafe { &header(thin).count };
     if count.is_all(1) {
         count.release_unique();
     }
-    NEST.with(|nest| nest.push(thin));
+    NESTING.with(|nesting| nesting.push(thin));
 }
 
 /// Gives up a strong reference.
@@ -519,15 +519,15 @@ pub(crate) unsafe fn release_weak(thin: Thin) {
 /// Nobody has a strong reference, held is 1, and the caller made it so or took it
 /// from the queue. Or the caller has the only reference of any kind, and gives it up.
 #[inline(always)]
-pub(crate) unsafe fn bury(thin: Thin) {
+pub(crate) unsafe fn destroy_dead(thin: Thin) {
     tally_destroyed(1);
     // SAFETY: the memory is there until we give it up.
     let head = unsafe { header(thin) };
-    if head.count.bury() {
+    if head.count.begin_destruction() {
         // SAFETY: nobody has a reference of any kind.
-        unsafe { (head.class.destroy)(thin) };
+        unsafe { (head.type_info.destroy)(thin) };
     } else {
-        // SAFETY: `Count::bury` has given us a weak reference.
+        // SAFETY: `Count::begin_destruction` has given us a weak reference.
         unsafe { drop_value(thin) };
     }
 }
@@ -547,5 +547,5 @@ unsafe fn drop_value(thin: Thin) {
     }
     let _weak = Weak(thin);
     // SAFETY: by the caller's promise.
-    unsafe { (header(thin).class.drop_value)(thin) };
+    unsafe { (header(thin).type_info.drop_value)(thin) };
 }

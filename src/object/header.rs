@@ -11,7 +11,7 @@
 
 use super::count::{Count, Misuse};
 use crate::sync::{CHECKED, Witness, alloc, dealloc};
-use crate::thread::record::tally_created;
+use crate::thread::current::tally_created;
 use std::alloc::Layout;
 use std::mem::needs_drop;
 use std::ptr::{self, NonNull};
@@ -23,7 +23,7 @@ pub(crate) type Thin = NonNull<u8>;
 #[repr(C)]
 pub(crate) struct Header {
     pub(crate) count: Count,
-    pub(crate) class: &'static TypeInfo,
+    pub(crate) type_info: &'static TypeInfo,
     /// Stands for the payload, in models: written with it, read by whoever looks at it. No size.
     payload: Witness,
 }
@@ -95,11 +95,11 @@ impl Header {
 /// # Safety
 /// `payload` is memory for a `T` behind a header, and the caller's alone.
 #[inline(always)]
-pub(super) unsafe fn put<T>(payload: NonNull<T>, value: T) {
+pub(super) unsafe fn write_value<T>(payload: NonNull<T>, value: T) {
     // SAFETY: by the caller's promise.
     unsafe {
         payload.write(value);
-        changed(payload.cast());
+        note_write(payload.cast());
     }
 }
 
@@ -108,7 +108,7 @@ pub(super) unsafe fn put<T>(payload: NonNull<T>, value: T) {
 /// # Safety
 /// As [`header`].
 #[inline(always)]
-pub(super) unsafe fn changed(thin: Thin) {
+pub(super) unsafe fn note_write(thin: Thin) {
     // SAFETY: by the caller's promise.
     unsafe { header(thin) }.payload.write();
 }
@@ -118,7 +118,7 @@ pub(super) unsafe fn changed(thin: Thin) {
 /// # Safety
 /// As [`header`].
 #[inline(always)]
-pub(crate) unsafe fn looked_at(thin: Thin) {
+pub(crate) unsafe fn note_read(thin: Thin) {
     // SAFETY: by the caller's promise.
     unsafe { header(thin) }.payload.read();
 }
@@ -132,14 +132,14 @@ pub(crate) unsafe fn looked_at(thin: Thin) {
 pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
     use std::io::Write;
     // SAFETY: by the caller's promise.
-    let name = unsafe { header(thin) }.class.type_name();
+    let name = unsafe { header(thin) }.type_info.type_name();
     let what = match misuse {
         Misuse::RetainedDead => "retained after its last release",
         Misuse::ReleasedDead => "released more often than it was retained",
         Misuse::TooManyStrong => "retained more than 2^31 times",
         Misuse::TooManyWeak => "downgraded more than 2^30 times",
     };
-    let thread = crate::thread::record::current_key();
+    let thread = crate::thread::current::current_key();
     let thread = thread.map_or_else(|| "without a key".to_owned(), |key| key.to_string());
     let _ = writeln!(
         std::io::stderr(),
@@ -163,15 +163,15 @@ pub(crate) unsafe fn checked<R>(thin: Thin, result: Result<R, Misuse>) -> R {
 
 /// Where things are in an allocation.
 #[derive(Clone, Copy)]
-pub(super) struct Plan {
+pub(super) struct ObjectLayout {
     pub(super) layout: Layout,
     /// Offset of the payload.
-    pub(super) payload: usize,
+    pub(super) payload_offset: usize,
 }
 
 /// `prefix` bytes, then a payload of this layout; `None` if it does not fit the
 /// address space.
-const fn plan(prefix: usize, payload: Layout) -> Option<Plan> {
+const fn object_layout(prefix: usize, payload: Layout) -> Option<ObjectLayout> {
     let align = if payload.align() > align_of::<Header>() {
         payload.align()
     } else {
@@ -182,9 +182,9 @@ const fn plan(prefix: usize, payload: Layout) -> Option<Plan> {
         return None;
     };
     match Layout::from_size_align(size, align) {
-        Ok(layout) => Some(Plan {
+        Ok(layout) => Some(ObjectLayout {
             layout,
-            payload: offset,
+            payload_offset: offset,
         }),
         Err(_) => None,
     }
@@ -193,45 +193,45 @@ const fn plan(prefix: usize, payload: Layout) -> Option<Plan> {
 const SIZED: usize = size_of::<Header>();
 const SLICE: usize = size_of::<Header>() + size_of::<usize>();
 
-pub(super) const fn plan_of<T>() -> Plan {
-    match plan(SIZED, Layout::new::<T>()) {
-        Some(plan) => plan,
+pub(super) const fn layout_of<T>() -> ObjectLayout {
+    match object_layout(SIZED, Layout::new::<T>()) {
+        Some(layout) => layout,
         None => panic!("the type leaves no room for a header"),
     }
 }
 
-fn plan_of_slice<T>(len: usize) -> Option<Plan> {
-    plan(SLICE, Layout::array::<T>(len).ok()?)
+fn layout_of_slice<T>(len: usize) -> Option<ObjectLayout> {
+    object_layout(SLICE, Layout::array::<T>(len).ok()?)
 }
 
 /// Memory for an object, its header written.
 #[inline]
-fn allocate(plan: Plan, class: &'static TypeInfo, count: Count) -> Thin {
+fn allocate(layout: ObjectLayout, type_info: &'static TypeInfo, count: Count) -> Thin {
     // SAFETY: there is a header in it, so the layout has a size.
-    let base = unsafe { alloc(plan.layout) };
+    let base = unsafe { alloc(layout.layout) };
     let Some(base) = NonNull::new(base) else {
-        std::alloc::handle_alloc_error(plan.layout)
+        std::alloc::handle_alloc_error(layout.layout)
     };
     // SAFETY: fresh memory for it.
-    unsafe { set_up(base, plan, class, count) }
+    unsafe { write_header(base, layout, type_info, count) }
 }
 
 /// Writes the header.
 ///
 /// # Safety
-/// `base` is the caller's, and allocated by this plan.
+/// `base` is the caller's, and allocated by this layout.
 #[inline]
-pub(super) unsafe fn set_up(
+pub(super) unsafe fn write_header(
     base: NonNull<u8>,
-    plan: Plan,
-    class: &'static TypeInfo,
+    layout: ObjectLayout,
+    type_info: &'static TypeInfo,
     count: Count,
 ) -> Thin {
     // SAFETY: the offset lies within the allocation.
-    let thin = unsafe { base.add(plan.payload) };
+    let thin = unsafe { base.add(layout.payload_offset) };
     let header = Header {
         count,
-        class,
+        type_info,
         payload: Witness::new(),
     };
     // SAFETY: the payload's offset leaves room for a header before it, and is a
@@ -239,41 +239,41 @@ pub(super) unsafe fn set_up(
     let place = unsafe { thin.cast::<Header>().sub(1) };
     // SAFETY: as above.
     unsafe { place.write(header) };
-    crate::sync::born(place.cast(), class.type_name);
+    crate::sync::note_created(place.cast(), type_info.type_name);
     tally_created(1);
     thin
 }
 
 /// # Safety
-/// `thin` was allocated by this plan, and nobody uses it any more.
+/// `thin` was allocated by this layout, and nobody uses it any more.
 #[inline]
-unsafe fn deallocate(thin: Thin, plan: Plan) {
+unsafe fn deallocate(thin: Thin, layout: ObjectLayout) {
     // SAFETY: ours alone by the caller's promise.
     unsafe { thin.cast::<Header>().sub(1).as_mut() }.freed();
     // SAFETY: the base of the allocation.
-    unsafe { dealloc(thin.sub(plan.payload).as_ptr(), plan.layout) };
+    unsafe { dealloc(thin.sub(layout.payload_offset).as_ptr(), layout.layout) };
 }
 
 /// Memory for a `T`, which the caller writes.
 #[inline]
 pub(crate) fn allocate_sized<T>(count: Count) -> NonNull<T> {
-    allocate_named(SizedInfo::<T>::CLASS, count)
+    allocate_named(SizedInfo::<T>::TYPE_INFO, count)
 }
 
 /// The same; the class is one that [`SizedInfo::named`] made for `T`.
 #[inline]
-pub(crate) fn allocate_named<T>(class: &'static TypeInfo, count: Count) -> NonNull<T> {
-    allocate(plan_of::<T>(), class, count).cast()
+pub(crate) fn allocate_named<T>(type_info: &'static TypeInfo, count: Count) -> NonNull<T> {
+    allocate(layout_of::<T>(), type_info, count).cast()
 }
 
 /// Memory for `len` of `T`, which the caller writes.
-pub(crate) fn allocate_slice<T>(len: usize, class: &'static TypeInfo) -> NonNull<[T]> {
-    let plan = plan_of_slice::<T>(len).expect("a slice fits the address space");
-    let thin = allocate(plan, class, Count::unique());
-    // SAFETY: the plan has a word for the length before the header.
+pub(crate) fn allocate_slice<T>(len: usize, type_info: &'static TypeInfo) -> NonNull<[T]> {
+    let layout = layout_of_slice::<T>(len).expect("a slice fits the address space");
+    let thin = allocate(layout, type_info, Count::unique());
+    // SAFETY: the layout has a word for the length before the header.
     unsafe {
         length(thin).write(len);
-        changed(thin);
+        note_write(thin);
     }
     NonNull::slice_from_raw_parts(thin.cast(), len)
 }
@@ -284,7 +284,7 @@ pub(crate) fn allocate_slice<T>(len: usize, class: &'static TypeInfo) -> NonNull
 /// As [`TypeInfo::free`].
 pub(crate) unsafe fn free(thin: Thin) {
     // SAFETY: by the caller's promise.
-    unsafe { (header(thin).class.free)(thin) };
+    unsafe { (header(thin).type_info.free)(thin) };
 }
 
 /// Where a slice keeps its length.
@@ -297,25 +297,25 @@ unsafe fn length(thin: Thin) -> NonNull<usize> {
 }
 
 /// Frees the memory when dropped: also if the destructor panics.
-struct Freeing {
+struct FreeOnDrop {
     thin: Thin,
-    plan: Plan,
+    layout: ObjectLayout,
 }
 
-impl Drop for Freeing {
+impl Drop for FreeOnDrop {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: made only by `destroy` functions, whose caller is the only one
         // who can reach the object.
-        unsafe { deallocate(self.thin, self.plan) };
+        unsafe { deallocate(self.thin, self.layout) };
     }
 }
 
 pub(crate) struct SizedInfo<T>(std::marker::PhantomData<T>);
 
 impl<T> SizedInfo<T> {
-    const PLAN: Plan = plan_of::<T>();
-    pub(crate) const CLASS: &'static TypeInfo = &Self::named(std::any::type_name::<T>);
+    const LAYOUT: ObjectLayout = layout_of::<T>();
+    pub(crate) const TYPE_INFO: &'static TypeInfo = &Self::named(std::any::type_name::<T>);
 
     pub(crate) const fn named(type_name: fn() -> &'static str) -> TypeInfo {
         TypeInfo {
@@ -331,9 +331,9 @@ impl<T> SizedInfo<T> {
     /// # Safety
     /// See [`TypeInfo::destroy`].
     unsafe fn destroy(thin: Thin) {
-        let _freeing = Freeing {
+        let _free = FreeOnDrop {
             thin,
-            plan: Self::PLAN,
+            layout: Self::LAYOUT,
         };
         if needs_drop::<T>() {
             // SAFETY: the object is there.
@@ -349,7 +349,7 @@ impl<T> SizedInfo<T> {
     pub(super) unsafe fn drop_value(thin: Thin) {
         // SAFETY: by the caller's promise.
         unsafe {
-            changed(thin);
+            note_write(thin);
             ptr::drop_in_place(thin.cast::<T>().as_ptr());
         }
     }
@@ -358,14 +358,14 @@ impl<T> SizedInfo<T> {
     /// See [`TypeInfo::free`].
     unsafe fn free(thin: Thin) {
         // SAFETY: by the caller's promise.
-        unsafe { deallocate(thin, Self::PLAN) };
+        unsafe { deallocate(thin, Self::LAYOUT) };
     }
 }
 
 pub(crate) struct SliceInfo<T>(std::marker::PhantomData<T>);
 
 impl<T> SliceInfo<T> {
-    pub(crate) const CLASS: &'static TypeInfo = &Self::named(std::any::type_name::<[T]>);
+    pub(crate) const TYPE_INFO: &'static TypeInfo = &Self::named(std::any::type_name::<[T]>);
 
     pub(crate) const fn named(type_name: fn() -> &'static str) -> TypeInfo {
         TypeInfo {
@@ -380,18 +380,18 @@ impl<T> SliceInfo<T> {
 
     /// # Safety
     /// `thin` is an object of this class.
-    unsafe fn plan(thin: Thin) -> Plan {
+    unsafe fn layout(thin: Thin) -> ObjectLayout {
         // SAFETY: by the caller's promise.
         let len = unsafe { length(thin).read() };
-        plan_of_slice::<T>(len).expect("it was allocated")
+        layout_of_slice::<T>(len).expect("it was allocated")
     }
 
     /// # Safety
     /// See [`TypeInfo::destroy`].
     unsafe fn destroy(thin: Thin) {
         // SAFETY: by the caller's promise.
-        let plan = unsafe { Self::plan(thin) };
-        let _freeing = Freeing { thin, plan };
+        let layout = unsafe { Self::layout(thin) };
+        let _free = FreeOnDrop { thin, layout };
         if needs_drop::<T>() {
             // SAFETY: the object is there.
             unsafe { header(thin) }.count.begin_unique_destruction();
@@ -408,7 +408,7 @@ impl<T> SliceInfo<T> {
         let slice = ptr::slice_from_raw_parts_mut(thin.cast::<T>().as_ptr(), len);
         // SAFETY: by the caller's promise.
         unsafe {
-            changed(thin);
+            note_write(thin);
             ptr::drop_in_place(slice);
         }
     }
@@ -417,6 +417,6 @@ impl<T> SliceInfo<T> {
     /// See [`TypeInfo::free`].
     unsafe fn free(thin: Thin) {
         // SAFETY: by the caller's promise.
-        unsafe { deallocate(thin, Self::plan(thin)) };
+        unsafe { deallocate(thin, Self::layout(thin)) };
     }
 }

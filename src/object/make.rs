@@ -2,11 +2,12 @@
 
 use super::count::Count;
 use super::header::{
-    SliceInfo, Thin, TypeInfo, allocate_sized, allocate_slice, changed, free, header, put,
+    SliceInfo, Thin, TypeInfo, allocate_sized, allocate_slice, free, header, note_write,
+    write_value,
 };
 use super::strong::Ref;
 use super::weak::Weak;
-use crate::thread::record::tally_destroyed;
+use crate::thread::current::tally_destroyed;
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 use std::pin::Pin;
@@ -24,7 +25,7 @@ impl<T> Ref<T> {
     pub fn new(value: T) -> Self {
         let payload = allocate_sized::<T>(Count::unique());
         // SAFETY: fresh memory for a `T`.
-        unsafe { put(payload, value) };
+        unsafe { write_value(payload, value) };
         // SAFETY: a new object, with its value and one reference.
         unsafe { Self::adopt(payload) }
     }
@@ -43,22 +44,24 @@ impl<T> Ref<T> {
     /// ```
     pub fn new_cyclic<F: FnOnce(&Weak<T>) -> T>(f: F) -> Self {
         /// Takes back the tally if no value is made.
-        struct Unmade<T: 'static>(Weak<T>);
-        impl<T> Drop for Unmade<T> {
+        struct Uninitialized<T: 'static>(Weak<T>);
+        impl<T> Drop for Uninitialized<T> {
             fn drop(&mut self) {
                 tally_destroyed(1);
             }
         }
-        let payload = allocate_sized::<T>(Count::unmade());
-        // SAFETY: the one weak reference that `unmade` counts.
-        let unmade = Unmade(unsafe { Weak::adopt(payload) });
-        let value = f(&unmade.0);
-        // SAFETY: memory for a `T`; nobody reads it before `made`.
-        unsafe { put(payload, value) };
+        let payload = allocate_sized::<T>(Count::uninitialized());
+        // SAFETY: the one weak reference that `uninitialized` counts.
+        let uninitialized = Uninitialized(unsafe { Weak::adopt(payload) });
+        let value = f(&uninitialized.0);
+        // SAFETY: memory for a `T`; nobody reads it before `set_initialized`.
+        unsafe { write_value(payload, value) };
         // It becomes the strong reference.
-        std::mem::forget(unmade);
+        std::mem::forget(uninitialized);
         // SAFETY: the memory is there.
-        unsafe { header(payload.cast::<u8>()) }.count.made();
+        unsafe { header(payload.cast::<u8>()) }
+            .count
+            .set_initialized();
         // SAFETY: made, and counted.
         unsafe { Self::adopt(payload) }
     }
@@ -73,14 +76,14 @@ impl<T> Ref<T> {
 }
 
 /// A slice that is being filled; dropped in the middle, it drops what is there.
-struct Filling<T: 'static> {
+struct PartialSlice<T: 'static> {
     slice: NonNull<[T]>,
     filled: usize,
 }
 
-impl<T> Filling<T> {
+impl<T> PartialSlice<T> {
     fn new(len: usize) -> Self {
-        let slice = allocate_slice::<T>(len, SliceInfo::<T>::CLASS);
+        let slice = allocate_slice::<T>(len, SliceInfo::<T>::TYPE_INFO);
         Self { slice, filled: 0 }
     }
 
@@ -88,7 +91,7 @@ impl<T> Filling<T> {
         assert!(self.filled < self.slice.len());
         // SAFETY: within the slice.
         unsafe {
-            changed(self.slice.cast());
+            note_write(self.slice.cast());
             self.slice.cast::<T>().add(self.filled).write(value);
         }
         self.filled += 1;
@@ -102,7 +105,7 @@ impl<T> Filling<T> {
     }
 }
 
-impl<T> Drop for Filling<T> {
+impl<T> Drop for PartialSlice<T> {
     fn drop(&mut self) {
         struct Memory(Thin);
         impl Drop for Memory {
@@ -116,7 +119,7 @@ impl<T> Drop for Filling<T> {
         let filled = ptr::slice_from_raw_parts_mut(self.slice.cast::<T>().as_ptr(), self.filled);
         // SAFETY: these have been written, and nobody else has them.
         unsafe {
-            changed(self.slice.cast());
+            note_write(self.slice.cast());
             ptr::drop_in_place(filled);
         }
     }
@@ -130,7 +133,7 @@ unsafe fn copied<T>(values: &[T], class: &'static TypeInfo) -> NonNull<[T]> {
     let slice = allocate_slice::<T>(values.len(), class);
     // SAFETY: fresh memory of that length.
     unsafe {
-        changed(slice.cast());
+        note_write(slice.cast());
         ptr::copy_nonoverlapping(values.as_ptr(), slice.cast().as_ptr(), values.len());
     }
     slice
@@ -151,7 +154,7 @@ impl<T> From<Box<T>> for Ref<T> {
 impl<T> From<Vec<T>> for Ref<[T]> {
     fn from(mut values: Vec<T>) -> Self {
         // SAFETY: given up by the next line.
-        let slice = unsafe { copied(&values, SliceInfo::<T>::CLASS) };
+        let slice = unsafe { copied(&values, SliceInfo::<T>::TYPE_INFO) };
         // SAFETY: they have moved; the vector only frees its memory.
         unsafe { values.set_len(0) };
         // SAFETY: a new object with its values and one reference.
@@ -169,7 +172,7 @@ impl<T, const N: usize> From<[T; N]> for Ref<[T]> {
     fn from(values: [T; N]) -> Self {
         let values = std::mem::ManuallyDrop::new(values);
         // SAFETY: given up.
-        let slice = unsafe { copied(&values[..], SliceInfo::<T>::CLASS) };
+        let slice = unsafe { copied(&values[..], SliceInfo::<T>::TYPE_INFO) };
         // SAFETY: a new object with its values and one reference.
         unsafe { Self::adopt(slice) }
     }
@@ -177,11 +180,11 @@ impl<T, const N: usize> From<[T; N]> for Ref<[T]> {
 
 impl<T: Clone> From<&[T]> for Ref<[T]> {
     fn from(values: &[T]) -> Self {
-        let mut filling = Filling::new(values.len());
+        let mut partial = PartialSlice::new(values.len());
         for value in values {
-            filling.push(value.clone());
+            partial.push(value.clone());
         }
-        filling.finish()
+        partial.finish()
     }
 }
 

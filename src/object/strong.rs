@@ -1,8 +1,9 @@
 //! `Ref`: a counted reference that keeps its object alive.
 
 use super::destroy;
-use super::header::{Thin, checked, header, looked_at};
+use super::header::{Thin, checked, header, note_read};
 use super::weak::Weak;
+use crate::unsizing::{Coercible, coerced, sealed};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -200,8 +201,20 @@ impl<T: ?Sized> std::ops::Deref for Ref<T> {
     fn deref(&self) -> &T {
         // SAFETY: alive by `self`.
         unsafe {
-            looked_at(Self::thin(self));
+            note_read(Self::thin(self));
             self.ptr.as_ref()
         }
+    }
+}
+
+impl<T: ?Sized> sealed::Sealed for Ref<T> {}
+
+impl<T: ?Sized> Coercible for Ref<T> {
+    type Target = T;
+    type Of<U: ?Sized + 'static> = Ref<U>;
+
+    unsafe fn coerce<U: ?Sized + 'static>(self, coerce: impl FnOnce(*mut T) -> *mut U) -> Ref<U> {
+        // SAFETY: by the caller's promise the same object; its reference moves.
+        unsafe { Ref::adopt(coerced(Ref::into_payload(self), coerce)) }
     }
 }

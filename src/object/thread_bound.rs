@@ -10,19 +10,23 @@
 //!                      ^ every HomeRef, and the message, point here
 //! ```
 //!
-//! A message of `Kind::Home` is run by its target alone: it is never orphaned. If the
-//! target has closed its inbox, the object goes to those that are [kept](KEPT). One that
-//! may be destroyed anywhere is of `Kind::Dead`.
+//! A message of `MessageKind::DestroyAtHome` is run by its target alone: it is never orphaned. If the
+//! target has closed its inbox, the object goes to those that are [kept](HOMELESS). One that
+//! may be destroyed anywhere is of `MessageKind::DestroyAnywhere`.
 
 use super::count::Count;
 use super::destroy;
-use super::header::{SizedInfo, Thin, TypeInfo, allocate_named, checked, header, looked_at, put};
+use super::header::{
+    SizedInfo, Thin, TypeInfo, allocate_named, checked, header, note_read, write_value,
+};
 use crate::event::{Event, EventKind};
 use crate::sync::cell::Cell;
 use crate::sync::{Counter, const_fn, global};
-use crate::thread::inbox::{Inbox, Kind, Message, Node};
+use crate::thread::current::{current_label, tally_handed_over};
+use crate::thread::inbox::{Inbox, Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
-use crate::thread::record::{Record, current_label, is_mine, tally_handed_over};
+use crate::thread::key::is_own;
+use crate::thread::record::Record;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -94,14 +98,14 @@ use std::sync::Arc;
 /// ```
 #[repr(transparent)]
 pub struct HomeRef<T: 'static> {
-    ptr: NonNull<Homed<T>>,
+    ptr: NonNull<ThreadBound<T>>,
     /// Invariant, as `Ref`: what an object is, its class says for ever.
     invariant: PhantomData<*mut T>,
 }
 
 /// What other threads see of an object.
 #[repr(C)]
-struct Front {
+struct MessageFront {
     /// Its target is the home, at all times; its kind says what to do when that is gone.
     node: Node,
     /// Whose inbox the object goes to. Whoever sends it takes this away, to have an inbox
@@ -111,13 +115,13 @@ struct Front {
 
 /// The payload.
 #[repr(C)]
-struct Homed<T> {
-    front: Front,
+struct ThreadBound<T> {
+    front: MessageFront,
     value: T,
 }
 
-impl<T> Homed<T> {
-    const CLASS: &'static TypeInfo = &SizedInfo::<Self>::named(std::any::type_name::<T>);
+impl<T> ThreadBound<T> {
+    const TYPE_INFO: &'static TypeInfo = &SizedInfo::<Self>::named(std::any::type_name::<T>);
 }
 
 // SAFETY: elsewhere than at home a `HomeRef` gives out no `&T` and drops no `T`, but for
@@ -137,13 +141,13 @@ impl<T> HomeRef<T> {
     /// # Safety
     /// `home` is the calling thread's. If it takes messages, then this thread has pools,
     /// whose exit runs all that it took. `kind` is `Home`; or `Dead`, if `T: Send`.
-    pub(crate) unsafe fn make(value: T, home: Arc<Record>, kind: Kind) -> Self {
-        let ptr = allocate_named::<Homed<T>>(Homed::<T>::CLASS, Count::unique());
-        let node = Node::new(kind, home.key(), come_home);
+    pub(crate) unsafe fn make(value: T, home: Arc<Record>, kind: MessageKind) -> Self {
+        let ptr = allocate_named::<ThreadBound<T>>(ThreadBound::<T>::TYPE_INFO, Count::unique());
+        let node = Node::new(kind, home.key(), destroy_at_home);
         let home = Cell::new(Some(home));
-        let front = Front { node, home };
+        let front = MessageFront { node, home };
         // SAFETY: fresh memory for it.
-        unsafe { put(ptr, Homed { front, value }) };
+        unsafe { write_value(ptr, ThreadBound { front, value }) };
         let invariant = PhantomData;
         Self { ptr, invariant }
     }
@@ -168,7 +172,7 @@ impl<T> HomeRef<T> {
         }
         // SAFETY: alive by `self`; and here the value may be seen.
         Some(unsafe {
-            looked_at(self.thin());
+            note_read(self.thin());
             &self.ptr.as_ref().value
         })
     }
@@ -176,7 +180,7 @@ impl<T> HomeRef<T> {
     /// Whether the calling thread is the home.
     #[inline]
     pub fn is_home(&self) -> bool {
-        is_mine(self.home())
+        is_own(self.home())
     }
 
     /// The thread that the value lives on. It may have ended.
@@ -235,9 +239,9 @@ impl<T: fmt::Debug> fmt::Debug for HomeRef<T> {
 /// # Safety
 /// `thin` is the payload of an object of a `HomeRef`, which lives for as long as `'a`.
 #[inline]
-unsafe fn front<'a>(thin: Thin) -> &'a Front {
+unsafe fn front<'a>(thin: Thin) -> &'a MessageFront {
     // SAFETY: by the caller's promise; it stands first.
-    unsafe { thin.cast::<Front>().as_ref() }
+    unsafe { thin.cast::<MessageFront>().as_ref() }
 }
 
 /// # Safety
@@ -250,12 +254,12 @@ unsafe fn last_release(thin: Thin) {
         return;
     }
     // SAFETY: as above.
-    if is_mine(unsafe { front(thin) }.node.target) {
+    if is_own(unsafe { front(thin) }.node.target) {
         // SAFETY: by the caller's promise.
         unsafe { destroy::last_release(thin) };
     } else {
         // SAFETY: by the caller's promise.
-        unsafe { send(thin) };
+        unsafe { send_home(thin) };
     }
 }
 
@@ -263,53 +267,56 @@ unsafe fn last_release(thin: Thin) {
 ///
 /// # Safety
 /// As [`last_release`], and this is not its home.
-unsafe fn send(thin: Thin) {
+unsafe fn send_home(thin: Thin) {
     // Only from here on anything is written to what stands there, and only by us: so it
     // does no harm that we have not acquired what others did with the object. Whoever
-    // destroys it does, in `Count::bury`.
+    // destroys it does, in `Count::begin_destruction`.
     // SAFETY: the memory is there until we give it up.
     let Some(home) = unsafe { front(thin) }.home.take() else {
         unreachable!("an object is sent once")
     };
-    // SAFETY: a dead object is its last releaser's; `come_home` frees it. Its value may be
+    // SAFETY: a dead object is its last releaser's; `destroy_at_home` frees it. Its value may be
     // sent if it is a `Dead`, by the promise to `make`, and so does its target run all
     // that it takes.
     let message = unsafe { Message::from_raw(thin.cast()) };
     match home.send(message) {
         Ok(()) => tally_handed_over(1),
-        Err(back) if back.kind() == Kind::Home => KEPT.keep(back, &home),
+        Err(back) if back.kind() == MessageKind::DestroyAtHome => HOMELESS.keep(back, &home),
         Err(back) => back.run(),
     }
 }
 
-/// The object that a message of `Kind::Home` or `Dead` stands first in: dead, and the
+/// The object that a message of `MessageKind::DestroyAtHome` or `Dead` stands first in: dead, and the
 /// taker's.
-pub(crate) fn dead(message: Message) -> Thin {
-    debug_assert!(matches!(message.kind(), Kind::Home | Kind::Dead));
+pub(crate) fn dead_object(message: Message) -> Thin {
+    debug_assert!(matches!(
+        message.kind(),
+        MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere
+    ));
     message.into_raw().cast()
 }
 
 /// Destroys an object that has come home; or one that may be destroyed anywhere, here.
 ///
 /// # Safety
-/// `node` is an object that `send` sent.
-unsafe fn come_home(node: NonNull<Node>) {
-    // SAFETY: the address, and the provenance, of the payload; dead since `send`.
+/// `node` is an object that `send_home` sent.
+unsafe fn destroy_at_home(node: NonNull<Node>) {
+    // SAFETY: the address, and the provenance, of the payload; dead since `send_home`.
     unsafe { destroy::last_release(node.cast()) };
 }
 
 /// Objects that outlived their home. They stay reachable, as they are no leak that went
 /// unseen.
-pub(crate) struct Kept {
+pub(crate) struct HomelessObjects {
     objects: Inbox,
     count: Counter,
 }
 
 global! {
-    pub(crate) static KEPT: Kept = Kept::new();
+    pub(crate) static HOMELESS: HomelessObjects = HomelessObjects::new();
 }
 
-impl Kept {
+impl HomelessObjects {
     const_fn! {
         fn new() -> Self {
             Self { objects: Inbox::new(), count: Counter::new() }
@@ -318,16 +325,16 @@ impl Kept {
 
     #[cold]
     fn keep(&self, object: Message, home: &Record) {
-        let thin = dead(object);
+        let thin = dead_object(object);
         // SAFETY: nobody frees it.
-        let name = unsafe { header(thin) }.class.type_name();
+        let name = unsafe { header(thin) }.type_info.type_name();
         // SAFETY: the same message.
-        self.put(unsafe { Message::from_raw(thin.cast()) });
+        self.push(unsafe { Message::from_raw(thin.cast()) });
         let event = Event::new(EventKind::HomeGone, current_label());
         event.home(home.label()).of_type(name).emit();
     }
 
-    fn put(&self, object: Message) {
+    fn push(&self, object: Message) {
         self.count.add_shared(1);
         let Ok(_) = self.objects.push(object) else {
             unreachable!("it is never closed")
@@ -337,11 +344,11 @@ impl Kept {
     /// Takes out what has been kept: dead objects, whose memory nobody frees.
     #[allow(dead_code, reason = "for models, which must not leak")]
     pub(crate) fn take(&self) -> impl Iterator<Item = Thin> {
-        self.objects.take().map(dead)
+        self.objects.take().map(dead_object)
     }
 }
 
 /// How many values have been kept.
-pub(crate) fn kept() -> u64 {
-    KEPT.count.get()
+pub(crate) fn homeless_count() -> u64 {
+    HOMELESS.count.get()
 }

@@ -2,9 +2,9 @@
 
 use super::count::Count;
 use super::destroy::release_weak;
-use super::header::{SliceInfo, allocate_sized, allocate_slice, changed, checked, header};
+use super::header::{SliceInfo, allocate_sized, allocate_slice, checked, header, note_write};
 use super::strong::Ref;
-use crate::thread::record::tally_destroyed;
+use crate::thread::current::tally_destroyed;
 use std::ptr::{self, NonNull};
 
 fn count<T: ?Sized>(this: &Ref<T>) -> &Count {
@@ -18,29 +18,29 @@ fn count<T: ?Sized>(this: &Ref<T>) -> &Count {
 unsafe fn value_mut<T: ?Sized>(this: &mut Ref<T>) -> &mut T {
     // SAFETY: alive by `this`, which is borrowed; the rest is the caller's promise.
     unsafe {
-        changed(Ref::thin(this));
+        note_write(Ref::thin(this));
         Ref::payload(this).as_mut()
     }
 }
 
 /// Gives up a weak reference at the end, also of a panic.
-struct Shell<T: ?Sized + 'static>(NonNull<T>);
+struct EmptiedObject<T: ?Sized + 'static>(NonNull<T>);
 
-impl<T: ?Sized> Drop for Shell<T> {
+impl<T: ?Sized> Drop for EmptiedObject<T> {
     fn drop(&mut self) {
         // SAFETY: the reference that `Count::take_value` gave us.
         unsafe { release_weak(self.0.cast()) };
     }
 }
 
-impl<T> Shell<T> {
+impl<T> EmptiedObject<T> {
     /// # Safety
     /// The value is the caller's, and is moved out once.
     #[inline(always)]
     unsafe fn take_value(&self) -> T {
         // SAFETY: by the caller's promise; the memory is there by our reference.
         unsafe {
-            changed(self.0.cast());
+            note_write(self.0.cast());
             self.0.read()
         }
     }
@@ -57,9 +57,9 @@ impl<T> Ref<T> {
             return Err(this);
         }
         tally_destroyed(1);
-        let shell = Shell(Ref::into_payload(this));
+        let emptied = EmptiedObject(Ref::into_payload(this));
         // SAFETY: `take_value` made the value ours; it is moved out once.
-        Ok(unsafe { shell.take_value() })
+        Ok(unsafe { emptied.take_value() })
     }
 
     /// The value, if this is the last strong reference; else the reference is
@@ -77,14 +77,14 @@ impl<T> Ref<T> {
         tally_destroyed(1);
         // SAFETY: as above.
         let count = unsafe { &header(thin).count };
-        if count.bury() {
+        if count.begin_destruction() {
             // As for a destructor: from here one weak reference, ours, stands for
             // the memory.
             count.begin_unique_destruction();
         }
-        let shell = Shell(payload);
+        let emptied = EmptiedObject(payload);
         // SAFETY: ours was the last reference; the value is moved out once.
-        Some(unsafe { shell.take_value() })
+        Some(unsafe { emptied.take_value() })
     }
 
     /// The value, cloned if there are other references.
@@ -141,7 +141,7 @@ impl<T: Clone + 'static> Renew for [T] {
     }
 
     unsafe fn same(this: NonNull<[T]>) -> NonNull<[T]> {
-        allocate_slice::<T>(this.len(), SliceInfo::<T>::CLASS)
+        allocate_slice::<T>(this.len(), SliceInfo::<T>::TYPE_INFO)
     }
 }
 
@@ -190,14 +190,14 @@ impl<T: ?Sized + Renew> Ref<T> {
         // SAFETY: both are of this size, and do not overlap; the old value is not
         // used again.
         unsafe {
-            changed(from);
-            changed(to);
+            note_write(from);
+            note_write(to);
             ptr::copy_nonoverlapping(from.as_ptr(), to.as_ptr(), size);
         }
         // SAFETY: a new object with its value, and our reference.
         let new = unsafe { Ref::adopt(new) };
         std::mem::forget(std::mem::replace(this, new));
         tally_destroyed(1);
-        drop(Shell(old));
+        drop(EmptiedObject(old));
     }
 }

@@ -3,6 +3,7 @@
 use super::destroy;
 use super::header::{Thin, checked, header};
 use super::strong::Ref;
+use crate::unsizing::{Coercible, coerced, sealed};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -171,5 +172,17 @@ impl<T> Default for Weak<T> {
 impl<T: ?Sized> fmt::Debug for Weak<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(Weak)")
+    }
+}
+
+impl<T: ?Sized> sealed::Sealed for Weak<T> {}
+
+impl<T: ?Sized> Coercible for Weak<T> {
+    type Target = T;
+    type Of<U: ?Sized + 'static> = Weak<U>;
+
+    unsafe fn coerce<U: ?Sized + 'static>(self, coerce: impl FnOnce(*mut T) -> *mut U) -> Weak<U> {
+        // SAFETY: as for `Ref`; a dangling pointer stays one.
+        unsafe { Weak::adopt(coerced(self.into_payload(), coerce)) }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) mod settings;
 pub(crate) mod time;
 
 pub(crate) use atomic::FreeWitness;
-pub(crate) use ledger::{born, buried, living, nothing_lives};
+pub(crate) use ledger::{forget_objects, live_objects, note_created, note_freed};
 pub(crate) use map::Map;
 pub(crate) use monitor::Monitor;
 

@@ -123,11 +123,11 @@ pub(crate) fn abort(_why: &str) -> ! {
 
 /// Tells the model checker of an object by its header; nothing here.
 #[inline(always)]
-pub(crate) fn born(_: std::ptr::NonNull<u8>, _: fn() -> &'static str) {}
+pub(crate) fn note_created(_: std::ptr::NonNull<u8>, _: fn() -> &'static str) {}
 
 /// Tells the model checker that an object is about to be freed; nothing here.
 #[inline(always)]
-pub(crate) fn buried(_: std::ptr::NonNull<u8>) {}
+pub(crate) fn note_freed(_: std::ptr::NonNull<u8>) {}
 
 /// Tells the model checker that this atomic's memory is about to be given
 /// back; nothing here.
@@ -147,9 +147,9 @@ pub(crate) fn catch_unwind<R>(f: impl FnOnce() -> R) -> Result<R, Box<dyn Any + 
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(f))
 }
 
-struct Exit(Cell<Option<fn()>>);
+struct ExitGuard(Cell<Option<fn()>>);
 
-impl Drop for Exit {
+impl Drop for ExitGuard {
     fn drop(&mut self) {
         if let Some(exit) = self.0.take() {
             exit();
@@ -159,7 +159,7 @@ impl Drop for Exit {
 }
 
 std::thread_local! {
-    static EXIT: Exit = const { Exit(Cell::new(None)) };
+    static EXIT: ExitGuard = const { ExitGuard(Cell::new(None)) };
 }
 
 /// Has `exit` called when the calling thread's thread-locals are torn down, or later in its

@@ -10,7 +10,7 @@ use crate::sync::const_fn;
 
 /// Remote releases that a thread has taken out of its inbox. Owner only; dropping it leaks the
 /// messages.
-pub(crate) struct Claimed {
+pub(crate) struct ClaimedMessages {
     /// To be turned around.
     newest_first: Cell<Chain>,
     /// What has been turned around. It can run when nothing else is to be.
@@ -26,7 +26,7 @@ pub(crate) enum Next {
     Nothing,
 }
 
-impl Claimed {
+impl ClaimedMessages {
     const_fn! {
         pub(crate) fn new() -> Self {
             Self {
@@ -84,7 +84,7 @@ impl Claimed {
         self.look(|chain| chain.is_empty())
     }
 
-    /// RemoteFreeList whether `f` holds for none of the messages.
+    /// Returns whether `f` holds for none of the messages.
     pub(crate) fn none(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
         self.look(|chain| !chain.any(&mut f))
     }

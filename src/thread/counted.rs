@@ -9,19 +9,19 @@
 //!
 //! What counts is a message's weight: the number of releases, or closures, that it stands for.
 
-use super::inbox::{Inbox, Message, Sent};
+use super::inbox::{Inbox, Message, PushOutcome};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
 
 /// An inbox with the counts of what was sent and of what has run.
 pub(crate) struct CountedInbox {
     /// On a cache line of its own: others write it.
-    shared: CachePadded<Shared>,
+    shared: CachePadded<SenderSide>,
     /// Written by the owner alone.
     done: AtomicU64,
 }
 
-struct Shared {
+struct SenderSide {
     inbox: Inbox,
     sent: AtomicU64,
 }
@@ -31,7 +31,7 @@ impl CountedInbox {
         let inbox = Inbox::new();
         let sent = AtomicU64::new(0);
         Self {
-            shared: CachePadded::new(Shared { inbox, sent }),
+            shared: CachePadded::new(SenderSide { inbox, sent }),
             done: AtomicU64::new(0),
         }
     }
@@ -41,7 +41,7 @@ impl CountedInbox {
         &self.shared.inbox
     }
 
-    /// Counts `n` that are about to be sent. RemoteFreeList how many waited before.
+    /// Counts `n` that are about to be sent. Returns how many waited before.
     pub(crate) fn announce(&self, n: u64) -> u64 {
         // Relaxed: whoever sees that the message has run, sees this, too, by the Release of the
         // push, the Acquire of the take, and `done`. Model: shutdown_inbox.
@@ -55,7 +55,7 @@ impl CountedInbox {
     }
 
     /// Sends a message that was announced by its weight, or gives it back if the inbox is closed.
-    pub(crate) fn push(&self, message: Message) -> Result<Sent, Message> {
+    pub(crate) fn push(&self, message: Message) -> Result<PushOutcome, Message> {
         let weight = message.weight();
         let pushed = self.shared.inbox.push(message);
         if pushed.is_err() {
@@ -83,7 +83,7 @@ impl CountedInbox {
 
     /// All that were ever sent or done: if neither figure changes, nothing has moved. May be off
     /// while a message is refused.
-    pub(crate) fn moved(&self) -> u64 {
+    pub(crate) fn activity(&self) -> u64 {
         let done = self.all_done();
         done.wrapping_add(self.shared.sent.load(Ordering::Relaxed))
     }

@@ -1,6 +1,6 @@
 //! Sending work to a thread.
 
-use super::inbox::{Kind, Message, Node, Sent};
+use super::inbox::{Message, MessageKind, Node, PushOutcome};
 use super::key::ThreadKey;
 use super::record::Record;
 use crate::event::{Event, EventKind};
@@ -43,16 +43,16 @@ impl<F> fmt::Display for Closed<F> {
 impl<F> std::error::Error for Closed<F> {}
 
 #[repr(C)]
-struct Call<F> {
+struct ClosureMessage<F> {
     node: Node,
     f: F,
 }
 
-impl<F: FnOnce() + Send + 'static> Call<F> {
+impl<F: FnOnce() + Send + 'static> ClosureMessage<F> {
     /// # Safety
-    /// `node` is the head of an owned `Call<F>`.
+    /// `node` is the head of an owned `ClosureMessage<F>`.
     unsafe fn take(node: NonNull<Node>) -> F {
-        // SAFETY: by the caller's promise; `Call` is repr(C), head first, and the
+        // SAFETY: by the caller's promise; `ClosureMessage` is repr(C), head first, and the
         // pointer was made from the whole allocation.
         unsafe { unbox(node.cast::<Self>()) }.f
     }
@@ -97,24 +97,24 @@ impl ThreadHandle {
     /// # Errors
     /// [`Closed`], with the closure in it, once the thread has ended.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        self.post_quietly(Kind::Call, f)?.finish();
+        self.post_quietly(MessageKind::Closure, f)?.finish();
         Ok(())
     }
 
-    /// Sends a closure as a message of `kind`, `Call` or `Post`. The caller has to
+    /// Sends a closure as a message of `kind`, `ClosureMessage` or `Post`. The caller has to
     /// [finish](Posted::finish) that where foreign code may run.
     pub(crate) fn post_quietly<F: FnOnce() + Send + 'static>(
         &self,
-        kind: Kind,
+        kind: MessageKind,
         f: F,
     ) -> Result<Posted<'_>, Closed<F>> {
         // So that the sender cannot become the successor of a thread that it has
         // sent to, and can itself run what is orphaned.
-        drop(super::record::current());
+        drop(super::current::current());
         let (waiting, message) = self.announced(kind, f);
         let sent = self.0.calls.push(message).map_err(|back| {
             // SAFETY: the same message, still ours.
-            Closed(unsafe { Call::<F>::take(back.into_raw()) })
+            Closed(unsafe { ClosureMessage::<F>::take(back.into_raw()) })
         })?;
         let record = &*self.0;
         Ok(Posted {
@@ -127,11 +127,11 @@ impl ThreadHandle {
     /// A closure as a message to this thread, counted as sent; and how many waited before.
     pub(crate) fn announced<F: FnOnce() + Send + 'static>(
         &self,
-        kind: Kind,
+        kind: MessageKind,
         f: F,
     ) -> (u64, Message) {
-        let node = Node::new(kind, self.key(), Call::<F>::run);
-        let call = boxed(Call { node, f });
+        let node = Node::new(kind, self.key(), ClosureMessage::<F>::run);
+        let call = boxed(ClosureMessage { node, f });
         // SAFETY: just made; `run` frees it; the closure is Send.
         let message = unsafe { Message::from_raw(call.cast()) };
         (self.0.calls.announce(1), message)
@@ -142,7 +142,7 @@ impl ThreadHandle {
 #[must_use]
 pub(crate) struct Posted<'r> {
     record: &'r Record,
-    sent: Sent,
+    sent: PushOutcome,
     /// How many waited before.
     waiting: u64,
 }
@@ -151,8 +151,8 @@ impl Posted<'_> {
     /// Wakes the thread if it sleeps, and reports it if too many closures wait for it. Both may run
     /// foreign code.
     pub(crate) fn finish(self) {
-        if self.sent == Sent::Ring {
-            self.record.waker.ring();
+        if self.sent == PushOutcome::WakeOwner {
+            self.record.waker.wake();
         }
         if self.record.posts_are_worth_an_event(self.waiting + 1) {
             let event = Event::new(EventKind::PostsWatermark, self.record.label());

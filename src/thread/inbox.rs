@@ -22,22 +22,22 @@ use std::ptr::{self, NonNull};
 
 /// What a message asks for, which decides when it may be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MessageKind {
     /// Let a counted reference go: in any outermost drain.
     Release,
     /// Let many of them go: the same, but that a budgeted drain may do it by parts.
-    Chain,
+    ReleaseMany,
     /// Destroy the object that the message stands first in, which is dead: in any outermost
     /// drain.
-    Dead,
+    DestroyAnywhere,
     /// The same, but nowhere else than on the target.
-    Home,
+    DestroyAtHome,
     /// Run a closure: only where the thread asks for it.
-    Call,
+    Closure,
     /// Run a closure that a loop has accepted: on no other thread than the target.
-    Post,
+    LoopClosure,
     /// Orphaned releases that are pushed as one message: taken apart by the orphans alone.
-    Batch,
+    OrphanBatch,
 }
 
 /// The head of every message; what it carries follows it in the same
@@ -45,7 +45,7 @@ pub(crate) enum Kind {
 #[repr(C)]
 pub(crate) struct Node {
     next: Cell<*mut Node>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: MessageKind,
     /// How many releases, or closures, the message still stands for.
     weight: Cell<u32>,
     pub(crate) target: ThreadKey,
@@ -58,14 +58,14 @@ pub(crate) struct Node {
 
 impl Node {
     /// The head of a message that stands for one release or closure.
-    pub(crate) fn new(kind: Kind, target: ThreadKey, run: unsafe fn(NonNull<Node>)) -> Self {
+    pub(crate) fn new(kind: MessageKind, target: ThreadKey, run: unsafe fn(NonNull<Node>)) -> Self {
         Self::weighing(1, kind, target, run)
     }
 
     /// The head of a message that stands for `weight` releases.
     pub(crate) fn weighing(
         weight: u64,
-        kind: Kind,
+        kind: MessageKind,
         target: ThreadKey,
         run: unsafe fn(NonNull<Node>),
     ) -> Self {
@@ -90,14 +90,14 @@ const _: () = assert!(size_of::<Node>() <= 32);
 pub(crate) struct Message(NonNull<Node>);
 
 // SAFETY: a message is only ever made of what may be sent (`Ref<T>` with
-// `T: Send + Sync`, closures that are `Send`), or is of `Kind::Home`, and run by its
+// `T: Send + Sync`, closures that are `Send`), or is of `MessageKind::DestroyAtHome`, and run by its
 // target alone; its makers see to it.
 unsafe impl Send for Message {}
 
 impl Message {
     /// # Safety
     /// `node` is the only pointer to a message whose `run` frees it, and what it
-    /// carries may be sent to another thread; or else the message is of `Kind::Home`,
+    /// carries may be sent to another thread; or else the message is of `MessageKind::DestroyAtHome`,
     /// and its target runs all that its inbox takes in.
     pub(crate) unsafe fn from_raw(node: NonNull<Node>) -> Self {
         let message = Self(node);
@@ -120,7 +120,7 @@ impl Message {
         self.0
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> MessageKind {
         self.node().body.read();
         self.node().kind
     }
@@ -170,7 +170,7 @@ impl Chain {
         self.0 = message.0.as_ptr();
     }
 
-    /// RemoteFreeList whether `f` holds for one of the messages, which stay.
+    /// Returns whether `f` holds for one of the messages, which stay.
     pub(crate) fn any(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
         let mut at = self.0;
         while let Some(node) = NonNull::new(at) {
@@ -265,7 +265,7 @@ impl Queue {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Inbox {
-    /// Newest message, null, [`idle`] or [`closed`].
+    /// Newest message, null, [`armed`] or [`closed`].
     head: AtomicPtr<Node>,
 }
 
@@ -275,7 +275,7 @@ fn closed() -> *mut Node {
 }
 
 /// The mark of an empty inbox whose owner wants to be rung for the next message.
-fn idle() -> *mut Node {
+fn armed() -> *mut Node {
     ptr::without_provenance_mut(1)
 }
 
@@ -286,11 +286,11 @@ fn is_message(head: *mut Node) -> bool {
 /// A message was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Sent {
+pub(crate) enum PushOutcome {
     /// The owner finds it by itself.
-    Quietly,
+    OwnerAwake,
     /// The owner is to be rung.
-    Ring,
+    WakeOwner,
 }
 
 impl Inbox {
@@ -301,16 +301,16 @@ impl Inbox {
     }
 
     /// Sends `message`, or gives it back if the inbox is closed. Lock-free.
-    pub(crate) fn push(&self, message: Message) -> Result<Sent, Message> {
+    pub(crate) fn push(&self, message: Message) -> Result<PushOutcome, Message> {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
             if head == closed() {
                 return Err(message);
             }
-            let (next, sent) = if head == idle() {
-                (ptr::null_mut(), Sent::Ring)
+            let (next, outcome) = if head == armed() {
+                (ptr::null_mut(), PushOutcome::WakeOwner)
             } else {
-                (head, Sent::Quietly)
+                (head, PushOutcome::OwnerAwake)
             };
             message.node().next.set(next);
             // Release: pairs with the Acquire of `take` and `close`, so that the
@@ -321,7 +321,7 @@ impl Inbox {
                 Ordering::Release,
                 Ordering::Relaxed,
             ) {
-                Ok(_) => return Ok(sent),
+                Ok(_) => return Ok(outcome),
                 Err(now) => head = now,
             }
         }
@@ -366,22 +366,22 @@ impl Inbox {
     pub(crate) fn arm(&self) -> bool {
         // Relaxed: who pushes next reads nothing of the owner's but its bell, which is
         // behind a lock; and mail is looked at by `take`.
-        let armed = self.head.compare_exchange(
+        let was_empty = self.head.compare_exchange(
             ptr::null_mut(),
-            idle(),
+            armed(),
             Ordering::Relaxed,
             Ordering::Relaxed,
         );
-        armed.is_ok()
+        was_empty.is_ok()
     }
 
     /// For the owner, when it is awake: pushes need not ring any more. If one has
     /// come in between, it may ring yet.
     pub(crate) fn disarm(&self) {
         // Relaxed: as in `arm`.
-        if self.head.load(Ordering::Relaxed) == idle() {
+        if self.head.load(Ordering::Relaxed) == armed() {
             let _ = self.head.compare_exchange(
-                idle(),
+                armed(),
                 ptr::null_mut(),
                 Ordering::Relaxed,
                 Ordering::Relaxed,

@@ -1,5 +1,7 @@
 //! The name of a thread.
 
+use crate::sync::cell::Cell;
+use crate::sync::local;
 use std::fmt;
 
 /// Names one thread among all that this process ever runs.
@@ -41,4 +43,26 @@ impl fmt::Debug for ThreadKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ThreadKey({self})")
     }
+}
+
+local! {
+    /// The calling thread's key. It stays after the exit, for as long as the thread runs anything.
+    static OWN: Cell<ThreadKey> = Cell::new(ThreadKey::NOBODY);
+}
+
+/// Sets the calling thread's key, when it is entered into the registry.
+pub(super) fn set_own(key: ThreadKey) {
+    OWN.with(|own| own.set(key));
+}
+
+/// Returns whether `key` is the calling thread's, also after its exit.
+#[inline]
+pub(crate) fn is_own(key: ThreadKey) -> bool {
+    OWN.with(|own| own.get() == key)
+}
+
+/// Returns the calling thread's key if it has ever been entered, also after its exit.
+pub(crate) fn own_key() -> Option<ThreadKey> {
+    let key = OWN.with(Cell::get);
+    (key != ThreadKey::NOBODY).then_some(key)
 }

@@ -10,10 +10,9 @@
 //! 3. References that slots have given up are *retired*: outstanding, but not ready to be
 //!    released. They are sealed into batches, and each batch becomes ready as one message.
 
-use super::inbox::{Chain, Inbox, Kind, Message, Node};
-use super::key::ThreadKey;
-use super::record::own_key;
-use super::sighting::Sighting;
+use super::inbox::{Chain, Inbox, Message, MessageKind, Node};
+use super::key::{ThreadKey, own_key};
+use super::lazy_timer::LazyTimer;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
 use crate::sync::{Counter, boxed, const_fn, global, local, unbox};
@@ -40,33 +39,33 @@ pub(crate) struct Orphans {
     /// Batches that are on their way.
     in_flight: AtomicU64,
     /// Goes on while releases are seen to wait for a drain.
-    waiting: Sighting,
+    waiting: LazyTimer,
 }
 
 /// References that become ready together.
 #[must_use]
-pub(crate) struct Sealed {
+pub(crate) struct SealedBatch {
     batch: Message,
     len: u64,
 }
 
-/// The body of a message of `Kind::Batch`.
+/// The body of a message of `MessageKind::OrphanBatch`.
 #[repr(C)]
-struct Batch {
+struct OrphanBatch {
     node: Node,
     chains: Vec<Chain>,
 }
 
-impl Batch {
+impl OrphanBatch {
     fn boxed(chains: Vec<Chain>) -> Message {
-        let node = Node::new(Kind::Batch, ThreadKey::NOBODY, Self::run);
+        let node = Node::new(MessageKind::OrphanBatch, ThreadKey::NOBODY, Self::run);
         // SAFETY: just made; `chains` frees it; all that is in it may be sent.
         unsafe { Message::from_raw(boxed(Self { node, chains }).cast()) }
     }
 
     fn chains(message: Message) -> Vec<Chain> {
-        debug_assert_eq!(message.kind(), Kind::Batch);
-        // SAFETY: only `boxed` makes messages of that kind; `Batch` is repr(C), head first.
+        debug_assert_eq!(message.kind(), MessageKind::OrphanBatch);
+        // SAFETY: only `boxed` makes messages of that kind; `OrphanBatch` is repr(C), head first.
         unsafe { unbox(message.into_raw().cast::<Self>()) }.chains
     }
 
@@ -81,13 +80,13 @@ global! {
 
 local! {
     /// Releases and closures among the orphans that this thread is in the middle of.
-    static HERE: Cell<usize> = Cell::new(0);
+    static RUNNING_HERE: Cell<usize> = Cell::new(0);
 }
 
 local! {
     /// Orphaned closures that this thread has taken out and not begun. In a thread-local, so that
     /// a closure that quiesces runs those that were taken together with it.
-    static CALLS: Cell<Chain> = Cell::new(Chain::EMPTY);
+    static TAKEN_CLOSURES: Cell<Chain> = Cell::new(Chain::EMPTY);
 }
 
 impl Orphans {
@@ -102,7 +101,7 @@ impl Orphans {
                 unsealed: AtomicU64::new(0),
                 sealed: AtomicU64::new(0),
                 in_flight: AtomicU64::new(0),
-                waiting: Sighting::new(),
+                waiting: LazyTimer::new(),
             }
         }
     }
@@ -114,14 +113,17 @@ impl Orphans {
         let weight = message.weight();
         self.outstanding
             .fetch_add(weight as usize, Ordering::Relaxed);
-        if !matches!(message.kind(), Kind::Call | Kind::Post) {
+        if !matches!(
+            message.kind(),
+            MessageKind::Closure | MessageKind::LoopClosure
+        ) {
             self.ready.add_shared(weight);
         }
         self.put(message);
     }
 
     /// Takes over the release of what a slot has given up, to be made when the epoch allows.
-    /// RemoteFreeList how many were waiting already.
+    /// Returns how many were waiting already.
     pub(crate) fn retire(&self, release: Message) -> u64 {
         // Relaxed: as in `adopt`.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
@@ -133,7 +135,7 @@ impl Orphans {
 
     /// Puts what is retired into a batch, for the caller to defer until all who are pinned now
     /// are so no more. `None` if there is nothing, or enough is on its way.
-    pub(crate) fn seal(&self) -> Option<Sealed> {
+    pub(crate) fn seal(&self) -> Option<SealedBatch> {
         // Relaxed: the batches are passed on by the epoch and the inbox; too old a value costs a
         // batch more or less.
         if !self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
@@ -154,12 +156,12 @@ impl Orphans {
         }
         // Relaxed: as in `retire`.
         self.sealed.fetch_add(len, Ordering::Relaxed);
-        let batch = Batch::boxed(vec![chain]);
-        Some(Sealed { batch, len })
+        let batch = OrphanBatch::boxed(vec![chain]);
+        Some(SealedBatch { batch, len })
     }
 
     /// Makes a batch ready. Runs no foreign code: the epoch calls it in the middle of anything.
-    pub(crate) fn adopt_sealed(&self, sealed: Sealed) {
+    pub(crate) fn adopt_sealed(&self, sealed: SealedBatch) {
         // Relaxed: as in `retire` and `seal`.
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
         self.sealed.fetch_sub(sealed.len, Ordering::Relaxed);
@@ -167,7 +169,7 @@ impl Orphans {
         Self::push(&self.releases, sealed.batch);
     }
 
-    /// RemoteFreeList whether anything is retired and not ready.
+    /// Returns whether anything is retired and not ready.
     // Not by the counts, which are off while somebody is between counting and pushing.
     #[inline]
     pub(crate) fn has_deferred(&self) -> bool {
@@ -177,11 +179,13 @@ impl Orphans {
 
     fn put(&self, message: Message) {
         let to = match message.kind() {
-            Kind::Release | Kind::Chain | Kind::Dead => &self.releases,
-            Kind::Call | Kind::Post => &self.calls,
+            MessageKind::Release | MessageKind::ReleaseMany | MessageKind::DestroyAnywhere => {
+                &self.releases
+            }
+            MessageKind::Closure | MessageKind::LoopClosure => &self.calls,
             // A thread that gets these has pools, and its exit runs what its inbox has.
-            Kind::Home => unreachable!("what belongs to one thread is no orphan"),
-            Kind::Batch => unreachable!("batches are taken apart"),
+            MessageKind::DestroyAtHome => unreachable!("what belongs to one thread is no orphan"),
+            MessageKind::OrphanBatch => unreachable!("batches are taken apart"),
         };
         Self::push(to, message);
     }
@@ -193,7 +197,7 @@ impl Orphans {
         };
     }
 
-    /// RemoteFreeList whether a drain should look here. One read of a line that hardly changes.
+    /// Returns whether a drain should look here. One read of a line that hardly changes.
     #[inline]
     pub(crate) fn has_releases(&self) -> bool {
         self.releases.has_messages()
@@ -227,26 +231,26 @@ impl Orphans {
         &self.releases
     }
 
-    /// Looks at `now` whether releases wait. RemoteFreeList for how long, once, if they were first seen
+    /// Looks at `now` whether releases wait. Returns for how long, once, if they were first seen
     /// to do so `long` ago or earlier, and no drain has looked here since.
     pub(crate) fn waiting_longer_than(&self, long: Duration, now: Duration) -> Option<Duration> {
         if !self.has_releases() {
-            self.waiting.end();
-        } else if !self.waiting.goes_on() {
-            self.waiting.begin();
+            self.waiting.stop();
+        } else if !self.waiting.is_running() {
+            self.waiting.start();
         }
-        self.waiting.longer_than(long, now)
+        self.waiting.overdue(long, now)
     }
 
     /// Takes out the orphaned releases, at the same cost for any number of them.
-    pub(crate) fn claim(&self) -> Claim {
+    pub(crate) fn claim(&self) -> OrphanClaim {
         self.claimed(self.releases.take_newest_first())
     }
 
-    fn claimed(&self, chain: Chain) -> Claim {
-        self.waiting.end();
+    fn claimed(&self, chain: Chain) -> OrphanClaim {
+        self.waiting.stop();
         let others = Vec::new();
-        Claim { chain, others }
+        OrphanClaim { chain, others }
     }
 
     /// Hands every orphaned release that is there to `run`; returns how many.
@@ -263,12 +267,12 @@ impl Orphans {
     }
 
     /// Hands every orphaned closure to `run`, but for those that were sent to a thread whose
-    /// registry slot the caller has taken over, even if it has ended since. RemoteFreeList how many.
+    /// registry slot the caller has taken over, even if it has ended since. Returns how many.
     pub(crate) fn run_calls(&self, mut run: impl FnMut(Message)) -> usize {
         let mut ran = 0;
         let mut taken = false;
         loop {
-            let next = CALLS.with(|calls| {
+            let next = TAKEN_CLOSURES.with(|calls| {
                 let mut chain = calls.replace(Chain::EMPTY);
                 if chain.is_empty() && !std::mem::replace(&mut taken, true) {
                     chain = self.calls.take();
@@ -293,7 +297,7 @@ impl Orphans {
 
     /// Calls `run`, which runs an orphan to its end.
     fn run_one(&self, weight: u64, run: impl FnOnce()) {
-        here(run);
+        run_counted(run);
         self.done(weight);
     }
 
@@ -304,10 +308,10 @@ impl Orphans {
     }
 
     /// Hands the next release of `claim` to `part`, which makes as many of its releases as it
-    /// likes and returns what is left of it. RemoteFreeList whether there was one.
+    /// likes and returns what is left of it. Returns whether there was one.
     pub(crate) fn run_part(
         &self,
-        claim: &mut Claim,
+        claim: &mut OrphanClaim,
         part: impl FnOnce(Message) -> Option<Message>,
     ) -> bool {
         let Some(message) = claim.next() else {
@@ -315,7 +319,7 @@ impl Orphans {
         };
         let before = message.weight();
         let mut left = None;
-        here(|| left = part(message));
+        run_counted(|| left = part(message));
         let after = left.as_ref().map_or(0, Message::weight);
         self.ready.subtract_shared(before - after);
         self.done(before - after);
@@ -327,7 +331,7 @@ impl Orphans {
 
     /// Orphans that wait or are being run, but for those that the caller is in the middle of.
     pub(crate) fn outstanding(&self) -> usize {
-        self.all() - HERE.with(Cell::get)
+        self.all() - RUNNING_HERE.with(Cell::get)
     }
 
     fn all(&self) -> usize {
@@ -338,28 +342,28 @@ impl Orphans {
 
 /// Calls `run`, which runs an orphan. Of a pool that was handed over, one release is going on at a
 /// time; the others wait for it.
-fn here(run: impl FnOnce()) {
-    HERE.with(|here| here.set(here.get() + 1));
+fn run_counted(run: impl FnOnce()) {
+    RUNNING_HERE.with(|here| here.set(here.get() + 1));
     run();
-    HERE.with(|here| here.set(here.get() - 1));
+    RUNNING_HERE.with(|here| here.set(here.get() - 1));
 }
 
 /// Orphaned releases that the calling thread has taken out. Dropping it gives back what has not
 /// run.
 #[must_use]
-pub(crate) struct Claim {
+pub(crate) struct OrphanClaim {
     chain: Chain,
     others: Vec<Chain>,
 }
 
-impl Claim {
+impl OrphanClaim {
     fn next(&mut self) -> Option<Message> {
         loop {
             match self.chain.next() {
-                Some(message) if message.kind() == Kind::Batch => {
+                Some(message) if message.kind() == MessageKind::OrphanBatch => {
                     let rest = std::mem::replace(&mut self.chain, Chain::EMPTY);
                     self.others.push(rest);
-                    self.others.extend(Batch::chains(message));
+                    self.others.extend(OrphanBatch::chains(message));
                 }
                 Some(message) => return Some(message),
                 None => self.chain = self.others.pop()?,
@@ -367,20 +371,20 @@ impl Claim {
         }
     }
 
-    /// RemoteFreeList whether nothing is left to run.
+    /// Returns whether nothing is left to run.
     pub(crate) fn is_empty(&self) -> bool {
         self.chain.is_empty() && self.others.iter().all(Chain::is_empty)
     }
 }
 
-impl Drop for Claim {
+impl Drop for OrphanClaim {
     fn drop(&mut self) {
         if !self.is_empty() {
             // As one message, whatever the number.
             let mut chains = std::mem::take(&mut self.others);
             chains.push(std::mem::replace(&mut self.chain, Chain::EMPTY));
             chains.retain(|chain| !chain.is_empty());
-            Orphans::push(&ORPHANS.releases, Batch::boxed(chains));
+            Orphans::push(&ORPHANS.releases, OrphanBatch::boxed(chains));
         }
     }
 }

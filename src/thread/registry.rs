@@ -34,7 +34,7 @@ const CLAIMING: u64 = 1 << 30;
 const LIVE: u64 = 2 << 30;
 const GENERATION: u64 = 1 << 32;
 
-struct Slot {
+struct RegistrySlot {
     state: AtomicU64,
     /// Written by the claimant in phase `CLAIMING`; read by announced readers in
     /// phase `LIVE`.
@@ -45,7 +45,7 @@ struct Slot {
 }
 
 pub(crate) struct Registry {
-    buckets: [AtomicPtr<Slot>; BUCKETS],
+    buckets: [AtomicPtr<RegistrySlot>; BUCKETS],
     /// Slots ever handed out.
     len: AtomicUsize,
     /// The list of free slots: a tag, and the index of the newest plus 1, or 0 if there is
@@ -57,9 +57,9 @@ const INDEX: u64 = (1 << 32) - 1;
 const TAG: u64 = 1 << 32;
 
 /// A slot that its thread has claimed.
-struct Claimed<'r> {
+struct ClaimedSlot<'r> {
     index: usize,
-    slot: &'r Slot,
+    slot: &'r RegistrySlot,
     state: u64,
 }
 
@@ -98,7 +98,7 @@ impl Registry {
         }
     }
 
-    fn slot(&self, index: usize) -> Option<&Slot> {
+    fn slot(&self, index: usize) -> Option<&RegistrySlot> {
         let (bucket, place) = locate(index);
         // Acquire: pairs with the Release in `grow`, so that the slots are seen
         // initialised. Model: registry_iterate.
@@ -146,7 +146,7 @@ impl Registry {
 
     /// Enters a thread; `make` is given its key.
     pub(crate) fn claim(&self, make: impl FnOnce(ThreadKey) -> Arc<Record>) -> Arc<Record> {
-        let Claimed { index, slot, state } = self.claim_slot();
+        let ClaimedSlot { index, slot, state } = self.claim_slot();
         let record = make(ThreadKey::new(index as u32, generation(state)));
         let new = record.clone();
         // SAFETY: in phase CLAIMING, claimed with no reader there, the record is
@@ -163,7 +163,7 @@ impl Registry {
     }
 
     /// Claims the newest free slot that nobody reads, or a new one.
-    fn claim_slot(&self) -> Claimed<'_> {
+    fn claim_slot(&self) -> ClaimedSlot<'_> {
         // No memory is allocated unless a free slot is being read.
         let mut being_read = Vec::new();
         let claimed = loop {
@@ -184,7 +184,7 @@ impl Registry {
 
     /// Claims a slot that is not in the list, and that no thread has; `None` if it is being
     /// read.
-    fn try_claim(&self, index: usize) -> Option<Claimed<'_>> {
+    fn try_claim(&self, index: usize) -> Option<ClaimedSlot<'_>> {
         let slot = self.slot(index)?;
         // Relaxed: the exchange decides.
         let state = slot.state.load(Ordering::Relaxed);
@@ -199,7 +199,7 @@ impl Registry {
         slot.state
             .compare_exchange(state, claimed, Ordering::Acquire, Ordering::Relaxed)
             .ok()?;
-        Some(Claimed {
+        Some(ClaimedSlot {
             index,
             slot,
             state: claimed,
@@ -306,18 +306,18 @@ impl Registry {
 }
 
 fn bucket_layout(bucket: usize) -> Layout {
-    Layout::array::<Slot>(slots_in(bucket)).expect("a bucket fits the address space")
+    Layout::array::<RegistrySlot>(slots_in(bucket)).expect("a bucket fits the address space")
 }
 
-fn new_bucket(bucket: usize) -> *mut Slot {
+fn new_bucket(bucket: usize) -> *mut RegistrySlot {
     let layout = bucket_layout(bucket);
     // SAFETY: slots have a size.
-    let slots = unsafe { alloc(layout) }.cast::<Slot>();
+    let slots = unsafe { alloc(layout) }.cast::<RegistrySlot>();
     if slots.is_null() {
         std::alloc::handle_alloc_error(layout);
     }
     for i in 0..slots_in(bucket) {
-        let slot = Slot {
+        let slot = RegistrySlot {
             state: AtomicU64::new(FREE),
             record: UnsafeCell::new(None),
             next: AtomicU64::new(0),
@@ -330,7 +330,7 @@ fn new_bucket(bucket: usize) -> *mut Slot {
 
 /// # Safety
 /// `slots` is a bucket of this number that nobody uses any more.
-unsafe fn free_bucket(slots: *mut Slot, bucket: usize) {
+unsafe fn free_bucket(slots: *mut RegistrySlot, bucket: usize) {
     for i in 0..slots_in(bucket) {
         // SAFETY: by the caller's promise.
         let slot = unsafe { &mut *slots.add(i) };
@@ -377,7 +377,7 @@ mod tests {
         let registry = Registry::new();
         let mut seen = std::collections::HashSet::new();
         for _ in 0..100 {
-            let record = registry.claim(|key| Arc::new(Record::new(key)));
+            let record = registry.claim(|key| Arc::new(Record::new(key, None)));
             assert!(seen.insert(record.key()));
             assert!(registry.get(record.key()).is_some());
             registry.leave(record.key());
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn a_slot_is_not_taken_while_somebody_reads_it() {
         let registry = Registry::new();
-        let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key, None))).key();
         registry.leave(claim());
         let state = &registry.slot(0).unwrap().state;
         for readers in 1..4 {
@@ -430,7 +430,7 @@ mod tests {
     #[test]
     fn free_slots_are_taken_newest_first_and_none_is_lost() {
         let registry = Registry::new();
-        let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key, None))).key();
         let keys: Vec<_> = (0..6).map(|_| claim()).collect();
         assert_eq!((len(&registry), free(&registry)), (6, vec![]));
         for at in [3, 0, 5] {
@@ -452,7 +452,7 @@ mod tests {
     #[test]
     fn every_push_has_another_tag() {
         let registry = Registry::new();
-        let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key, None))).key();
         let mut heads = std::collections::HashSet::new();
         for _ in 0..100 {
             registry.leave(claim());
@@ -474,7 +474,7 @@ mod tests {
         let registry = Arc::new(Registry::new());
         let come_and_go = |registry: Arc<Registry>| {
             for _ in 0..ROUNDS {
-                let key = registry.claim(|key| Arc::new(Record::new(key))).key();
+                let key = registry.claim(|key| Arc::new(Record::new(key, None))).key();
                 assert_eq!(registry.get(key).map(|record| record.key()), Some(key));
                 registry.leave(key);
                 registry.get(key);
@@ -498,7 +498,7 @@ mod tests {
     #[test]
     fn a_registry_lets_go_of_its_records() {
         let registry = Registry::new();
-        let claim = || registry.claim(|key| Arc::new(Record::new(key)));
+        let claim = || registry.claim(|key| Arc::new(Record::new(key, None)));
         let records = [claim(), claim(), claim(), claim()];
         drop(registry);
         assert_eq!(records.map(|record| Arc::strong_count(&record)), [1; 4]);
@@ -507,7 +507,7 @@ mod tests {
     #[test]
     fn a_slot_whose_generations_are_used_up_is_never_taken_again() {
         let registry = Registry::new();
-        let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key, None))).key();
         registry.leave(claim());
         let used_up = u64::from(u32::MAX - 1) * GENERATION;
         registry

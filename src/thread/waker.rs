@@ -32,7 +32,7 @@ impl ThreadWaker {
     /// Wakes the thread, or has it not sleep the next time; and calls the hook, if
     /// there is one, on the calling thread. Not to be called under a lock.
     #[cold]
-    pub(crate) fn ring(&self) {
+    pub(crate) fn wake(&self) {
         self.parker.unpark();
         let hook = self.hook();
         if let Some(hook) = hook {
@@ -40,7 +40,7 @@ impl ThreadWaker {
             if let Err(payload) = catch_unwind(|| hook()) {
                 report(payload);
             }
-            let_go(hook);
+            drop_hook(hook);
         }
     }
 
@@ -55,7 +55,7 @@ impl ThreadWaker {
     }
 
     /// Has `hook` called from now on when it rings. Gives the one before.
-    #[must_use = "its destructor is foreign code: see `let_go`"]
+    #[must_use = "its destructor is foreign code: see `drop_hook`"]
     pub(crate) fn set_hook(&self, hook: Option<WakeHook>) -> Option<WakeHook> {
         std::mem::replace(&mut *self.lock(), hook)
     }
@@ -72,7 +72,7 @@ impl ThreadWaker {
 
 /// Drops a hook. If it is the last reference its destructor runs, which may panic: neither
 /// may a sender hear of that, nor a loop be left half closed by it.
-pub(crate) fn let_go(hook: WakeHook) {
+pub(crate) fn drop_hook(hook: WakeHook) {
     if let Err(payload) = catch_unwind(|| drop(hook)) {
         report(payload);
     }

@@ -36,7 +36,7 @@ pub(crate) struct Failed {
     pub(crate) execution: usize,
 }
 
-enum Event {
+enum Progress {
     Done,
     Failed(String),
     /// The execution whose path was asked for is about to run.
@@ -45,17 +45,17 @@ enum Event {
 
 std::thread_local! {
     /// Where an exploring thread reports its panic.
-    static EXPLORING: RefCell<Option<Sender<Event>>> = const { RefCell::new(None) };
+    static EXPLORING: RefCell<Option<Sender<Progress>>> = const { RefCell::new(None) };
     /// Whether the exploring thread is to do nothing more.
     static STOPPED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Sends `event` if the calling thread explores a model.
-fn stop_with(event: impl FnOnce() -> Event) {
+/// Sends `progress` if the calling thread explores a model.
+fn stop_with(progress: impl FnOnce() -> Progress) {
     if let Ok(Some(sender)) = EXPLORING.try_with(|e| e.try_borrow_mut().ok()?.take()) {
         STOPPED.set(true);
         // The caller may have stopped listening.
-        let _ = sender.send(event());
+        let _ = sender.send(progress());
     }
 }
 
@@ -77,7 +77,7 @@ impl Drop for Halt {
 
 /// Reports a failure that would end the process; returns outside a model.
 pub(crate) fn fail(message: &str) {
-    stop_with(|| Event::Failed(message.to_owned()));
+    stop_with(|| Progress::Failed(message.to_owned()));
     halt();
 }
 
@@ -105,21 +105,21 @@ fn install_hook() {
                 let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
                 let text = text.unwrap_or_else(|| "a panic without a text".to_owned());
                 let at = info.location().map(|at| format!("\n  at {at}"));
-                Event::Failed(text.trim().to_owned() + &at.unwrap_or_default())
+                Progress::Failed(text.trim().to_owned() + &at.unwrap_or_default())
             });
         }));
     });
 }
 
 struct Exploration {
-    events: Receiver<Event>,
+    progress: Receiver<Progress>,
     executions: Arc<AtomicUsize>,
 }
 
 /// Starts an exploration; it parks before execution `stop_at`.
 fn start(builder: loom::model::Builder, logs: bool, stop_at: usize, body: Body) -> Exploration {
     install_hook();
-    let (sender, events) = channel();
+    let (sender, progress) = channel();
     let executions = Arc::new(AtomicUsize::new(0));
     let count = executions.clone();
     let name = std::thread::current().name().map(str::to_owned);
@@ -137,18 +137,21 @@ fn start(builder: loom::model::Builder, logs: bool, stop_at: usize, body: Body) 
         EXPLORING.set(Some(sender));
         builder.check(move || {
             if count.fetch_add(1, Ordering::Relaxed) + 1 == stop_at {
-                stop_with(|| Event::Reached);
+                stop_with(|| Progress::Reached);
                 halt();
             }
             coroutine(|| body());
         });
-        stop_with(|| Event::Done);
+        stop_with(|| Progress::Done);
     };
     std::thread::Builder::new()
         .name(name.unwrap_or_else(|| "model".to_owned()))
         .spawn(explore)
         .expect("a thread can be started");
-    Exploration { events, executions }
+    Exploration {
+        progress,
+        executions,
+    }
 }
 
 impl Plan {
@@ -198,8 +201,8 @@ impl Plan {
         let exploration = start(builder, false, n, body);
         let mut before = 0;
         loop {
-            match exploration.events.recv_timeout(STUCK) {
-                Ok(event) => return matches!(event, Event::Reached),
+            match exploration.progress.recv_timeout(STUCK) {
+                Ok(progress) => return matches!(progress, Progress::Reached),
                 Err(RecvTimeoutError::Disconnected) => return false,
                 Err(RecvTimeoutError::Timeout) => {
                     let now = exploration.executions.load(Ordering::Relaxed);
@@ -215,12 +218,12 @@ impl Plan {
 
 impl Exploration {
     fn finish(self) -> Result<usize, Failed> {
-        let event = self.events.recv();
+        let progress = self.progress.recv();
         let execution = self.executions.load(Ordering::Relaxed);
-        let message = match event {
-            Ok(Event::Done) => return Ok(execution),
-            Ok(Event::Failed(message)) => message,
-            Ok(Event::Reached) | Err(_) => "the exploring thread ended early".to_owned(),
+        let message = match progress {
+            Ok(Progress::Done) => return Ok(execution),
+            Ok(Progress::Failed(message)) => message,
+            Ok(Progress::Reached) | Err(_) => "the exploring thread ended early".to_owned(),
         };
         Err(Failed { message, execution })
     }

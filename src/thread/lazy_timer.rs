@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Whether something goes on, and since when others have seen that it does. Begun and ended by
 /// one thread at a time, looked at by any.
 #[derive(Debug)]
-pub(crate) struct Sighting(Counter);
+pub(crate) struct LazyTimer(Counter);
 
 const NONE: u64 = 0;
 const UNSEEN: u64 = 1;
@@ -14,29 +14,29 @@ const UNSEEN: u64 = 1;
 /// milliseconds, plus two.
 const TOLD: u64 = 1 << 63;
 
-impl Sighting {
+impl LazyTimer {
     pub(crate) const fn new() -> Self {
         Self(Counter::new())
     }
 
     #[inline]
-    pub(crate) fn begin(&self) {
+    pub(crate) fn start(&self) {
         self.0.set(UNSEEN);
     }
 
     #[inline]
-    pub(crate) fn end(&self) {
+    pub(crate) fn stop(&self) {
         self.0.set(NONE);
     }
 
     #[inline]
-    pub(crate) fn goes_on(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         self.0.get() != NONE
     }
 
     /// Looks at `now` whether it goes on. RemoteFreeList for how long, once, if it was first seen
     /// `long` ago or earlier.
-    pub(crate) fn longer_than(&self, long: Duration, now: Duration) -> Option<Duration> {
+    pub(crate) fn overdue(&self, long: Duration, now: Duration) -> Option<Duration> {
         let seen = self.0.get();
         if seen == NONE || seen & TOLD != 0 {
             return None;
@@ -59,23 +59,23 @@ mod tests {
 
     #[test]
     fn what_goes_on_for_long_is_reported_once() {
-        let sighting = Sighting::new();
+        let timer = LazyTimer::new();
         let look = |now| {
             let long = Duration::from_secs(2);
-            let age = sighting.longer_than(long, Duration::from_secs(now));
+            let age = timer.overdue(long, Duration::from_secs(now));
             age.map(|age| age.as_secs())
         };
         assert_eq!(look(1), None);
-        sighting.begin();
+        timer.start();
         assert_eq!([10, 11].map(look), [None, None]);
         assert_eq!(look(12), Some(2));
         assert_eq!(look(13), None, "it has been reported");
-        sighting.end();
+        timer.stop();
         assert_eq!(look(20), None);
-        sighting.begin();
+        timer.start();
         assert_eq!(look(21), None, "another one");
         assert_eq!(look(24), Some(3));
-        sighting.begin();
+        timer.start();
         assert_eq!(look(25), None, "another one again");
     }
 }

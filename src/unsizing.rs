@@ -1,12 +1,10 @@
 //! `unsize!`: coercions that only the compiler may do for its own pointers.
 
-use super::strong::Ref;
-use super::weak::Weak;
 use std::ptr::NonNull;
 
 /// A handle whose target can be coerced. Sealed; for [`unsize!`](crate::unsize).
 #[doc(hidden)]
-pub trait Handle: sealed::Sealed + Sized {
+pub trait Coercible: sealed::Sealed + Sized {
     /// What it points to.
     type Target: ?Sized + 'static;
     /// The same handle to another target.
@@ -27,7 +25,7 @@ pub(crate) mod sealed {
 }
 
 /// # Safety
-/// As [`Handle::coerce`].
+/// As [`Coercible::coerce`].
 pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
     ptr: NonNull<T>,
     coerce: impl FnOnce(*mut T) -> *mut U,
@@ -36,31 +34,7 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
     unsafe { NonNull::new_unchecked(coerce(ptr.as_ptr())) }
 }
 
-impl<T: ?Sized> sealed::Sealed for Ref<T> {}
-
-impl<T: ?Sized> Handle for Ref<T> {
-    type Target = T;
-    type Of<U: ?Sized + 'static> = Ref<U>;
-
-    unsafe fn coerce<U: ?Sized + 'static>(self, coerce: impl FnOnce(*mut T) -> *mut U) -> Ref<U> {
-        // SAFETY: by the caller's promise the same object; its reference moves.
-        unsafe { Ref::adopt(coerced(Ref::into_payload(self), coerce)) }
-    }
-}
-
-impl<T: ?Sized> sealed::Sealed for Weak<T> {}
-
-impl<T: ?Sized> Handle for Weak<T> {
-    type Target = T;
-    type Of<U: ?Sized + 'static> = Weak<U>;
-
-    unsafe fn coerce<U: ?Sized + 'static>(self, coerce: impl FnOnce(*mut T) -> *mut U) -> Weak<U> {
-        // SAFETY: as for `Ref`; a dangling pointer stays one.
-        unsafe { Weak::adopt(coerced(self.into_payload(), coerce)) }
-    }
-}
-
-/// Coerces a [`Ref`], [`Weak`] or [`PoolRef`](crate::PoolRef) to a trait object or
+/// Coerces a [`Ref`](crate::Ref), [`Weak`](crate::Weak) or [`PoolRef`](crate::PoolRef) to a trait object or
 /// a slice.
 ///
 /// `Arc` coerces by itself; on stable Rust only the standard library's pointers
@@ -91,7 +65,7 @@ macro_rules! unsize {
         #[allow(unused_unsafe, clippy::undocumented_unsafe_blocks)]
         let unsized_handle = unsafe {
             // SAFETY: the closure is a coercion and nothing else.
-            $crate::__private::Handle::coerce(handle, |pointer| -> *mut $target { pointer })
+            $crate::__private::Coercible::coerce(handle, |pointer| -> *mut $target { pointer })
         };
         unsized_handle
     }};

@@ -12,33 +12,33 @@ use std::ptr;
 use std::sync::Arc;
 
 lazy! {
-    /// Touched when a thread starts, ends, or is looked up by this id.
+    /// Keys by std's thread id. Accessed when a thread is entered, exits, or is looked up by id.
     static BY_ID: DashMap<ThreadId, ThreadKey> = DashMap::new();
 }
 
-/// The record of the thread that std knows by `id`, if it lives.
+/// Returns the record of the thread with std's `id`, if it has been entered and has not exited.
 pub(crate) fn by_id(id: ThreadId) -> Option<Arc<Record>> {
     let key = *BY_ID.get(&id)?;
     REGISTRY.get(key)
 }
 
-/// What the rooms above want done at a thread's exit.
+/// What a module above wants done at a thread's exit.
 type ExitHook = fn(&Arc<Record>);
 
-/// Where a thread finds itself. No destructor: it can be asked at any time.
-struct Current {
-    /// Null before the first use, and after the thread's exit.
+/// A thread's state in its thread-local. It has no destructor, so it is accessible at any time.
+struct CurrentThread {
+    /// Null before the first use and after the exit (invariant 7 of `thread`).
     record: Cell<*const Record>,
-    /// Whether it has exited.
+    /// True once the thread has exited.
     exited: Cell<bool>,
-    /// What keeps `record` alive; boxed by hand.
+    /// A leaked box with the reference that keeps `record` alive.
     owner: Cell<*mut Arc<Record>>,
-    /// What the rooms above want done at exit, in this order: that of loops, of pools, of memory.
+    /// The exit hooks, in the order in which they run: loops, pools, memory.
     hooks: [Cell<Option<ExitHook>>; 3],
 }
 
 local! {
-    static CURRENT: Current = Current {
+    static CURRENT: CurrentThread = CurrentThread {
         record: Cell::new(ptr::null()),
         exited: Cell::new(false),
         owner: Cell::new(ptr::null_mut()),
@@ -46,9 +46,10 @@ local! {
     };
 }
 
-/// The calling thread's record; entered into the registry at the first call.
-/// `None` once the thread has exited, or if the first call comes after all that could notice
-/// its exit.
+/// Returns the calling thread's record, and enters the thread into the registry at the first call.
+///
+/// Returns `None` once the thread has exited, or if the first call comes so late in its teardown
+/// that nothing would notice its exit.
 pub(crate) fn current() -> Option<Arc<Record>> {
     CURRENT.with(|c| {
         if c.record.get().is_null() {
@@ -60,12 +61,13 @@ pub(crate) fn current() -> Option<Arc<Record>> {
                 return None;
             }
         }
-        // SAFETY: set by `enter`; freed by `depart`, which takes `record` away.
+        // SAFETY: `record` is set, so `owner` is too (invariant 7 of `thread`).
         Some(unsafe { &*c.owner.get() }.clone())
     })
 }
 
-/// The same; `None`, too, if the thread's exit would not be noticed, as it is past that.
+/// Returns the calling thread's record like [`current`], but `None` if the thread is past the point
+/// at which its exit would be noticed.
 pub(crate) fn current_that_exits() -> Option<Arc<Record>> {
     if at_thread_exit(thread_exit) {
         current()
@@ -74,15 +76,15 @@ pub(crate) fn current_that_exits() -> Option<Arc<Record>> {
     }
 }
 
-/// The calling thread's key, if it has been entered and has not exited.
+/// Returns the calling thread's key, if it has been entered and has not exited.
 pub(crate) fn current_key() -> Option<ThreadKey> {
     CURRENT.with(|c| {
-        // SAFETY: kept alive by `owner`.
+        // SAFETY: null, or kept alive by `owner` (invariant 7 of `thread`).
         unsafe { c.record.get().as_ref() }.map(Record::key)
     })
 }
 
-/// The calling thread's record; after its exit, one by the same key that takes no
+/// Returns the calling thread's record; after its exit, a new one with the same key that takes no
 /// messages.
 pub(crate) fn current_or_closed() -> Arc<Record> {
     current().unwrap_or_else(|| {
@@ -91,11 +93,11 @@ pub(crate) fn current_or_closed() -> Arc<Record> {
     })
 }
 
-/// Name and key of the calling thread, for messages. After its exit the key is still its own, so
-/// that events of two such threads are told apart.
+/// Returns name and key of the calling thread, for reports. After the exit the key is still its own,
+/// so that events of two such threads are told apart.
 pub(crate) fn current_label() -> String {
     CURRENT.with(|c| {
-        // SAFETY: kept alive by `owner`.
+        // SAFETY: null, or kept alive by `owner` (invariant 7 of `thread`).
         if let Some(record) = unsafe { c.record.get().as_ref() } {
             return record.label();
         }
@@ -107,23 +109,23 @@ pub(crate) fn current_label() -> String {
     })
 }
 
-/// Has `hook` called when this thread exits, before those that are set by the functions below.
+/// Sets the hook of the loops, which is called first when the calling thread exits.
 pub(crate) fn set_first_exit_hook(hook: ExitHook) {
     CURRENT.with(|c| c.hooks[0].set(Some(hook)));
 }
 
-/// Has `hook` called when this thread exits, before its record is retired.
+/// Sets the hook of the pools, which is called when the calling thread exits, after that of the loops.
 pub(crate) fn set_exit_hook(hook: ExitHook) {
     CURRENT.with(|c| c.hooks[1].set(Some(hook)));
 }
 
-/// Has `hook` called when this thread exits, after all others.
+/// Sets the hook of memory, which is called last when the calling thread exits.
 pub(crate) fn set_last_exit_hook(hook: ExitHook) {
     CURRENT.with(|c| c.hooks[2].set(Some(hook)));
 }
 
-/// Enters the calling thread, if it has not been, with a bound to the releases that
-/// may wait for it.
+/// Enters the calling thread, unless it has been entered or has exited, with a bound on the releases
+/// that may wait for it.
 pub(crate) fn enter_bounded(bound: u64) {
     CURRENT.with(|c| {
         if c.record.get().is_null() && !c.exited.get() {
@@ -132,50 +134,51 @@ pub(crate) fn enter_bounded(bound: u64) {
     });
 }
 
+/// Enters the calling thread into the registry.
 #[cold]
-fn enter(c: &Current, bound: Option<u64>) {
+fn enter(c: &CurrentThread, bound: Option<u64>) {
     let Some(id) = current_id() else {
         return enter_closed(c);
     };
     let record = REGISTRY.claim(|key| Arc::new(Record::new(key, bound)));
     BY_ID.insert(id, record.key());
     key::set_own(record.key());
-    // `record` last: who finds it takes it for granted that `owner` is there.
+    // `record` last: invariant 7 of `thread`.
     let at = Arc::as_ptr(&record);
     c.owner.set(Box::into_raw(Box::new(record)));
     c.record.set(at);
     at_thread_exit(thread_exit);
 }
 
-/// Gives the calling thread a key, and has it exit at once: for a first use so late in a
-/// thread's end that its exit might not be noticed. Nobody can send it anything, or wait for it.
+/// Gives the calling thread a key and lets it exit at once: for a first use so late in its teardown
+/// that its exit might not be noticed. No thread can send it anything or wait for it.
 #[cold]
-fn enter_closed(c: &Current) {
+fn enter_closed(c: &CurrentThread) {
     let record = REGISTRY.claim(|key| Arc::new(Record::closed(key)));
     key::set_own(record.key());
     c.exited.set(true);
     REGISTRY.leave(record.key());
 }
 
-/// What `thread_exit` does first: the record, if there is one.
+/// Begins the exit: returns the record, or else prevents the thread from being entered.
 fn leaving() -> Option<Arc<Record>> {
     CURRENT.with(|c| {
         if c.record.get().is_null() {
-            // Nothing may enter from here on.
+            // The thread must not be entered from here on.
             c.exited.set(true);
             return None;
         }
-        // SAFETY: as in `current`.
+        // SAFETY: `record` is set, so `owner` is too (invariant 7 of `thread`).
         Some(unsafe { &*c.owner.get() }.clone())
     })
 }
 
-/// What is to be done next of what the rooms above want at exit.
+/// Takes the next exit hook.
 fn next_hook() -> Option<ExitHook> {
     CURRENT.with(|c| c.hooks.iter().find_map(Cell::take))
 }
 
-/// The last step of a thread's exit: nothing finds it any more.
+/// Ends the exit: look-ups no longer find the thread.
 fn depart(record: &Record) {
     if let Some(id) = record.id() {
         BY_ID.remove(&id);
@@ -192,16 +195,16 @@ fn depart(record: &Record) {
         c.record.set(ptr::null());
         c.exited.set(true);
         let owner = c.owner.replace(ptr::null_mut());
-        // SAFETY: boxed by `enter`, and `record` is null: nobody uses it again.
+        // SAFETY: boxed by `enter`; `record` is null, so nothing dereferences it any more.
         drop(unsafe { Box::from_raw(owner) });
     });
     REGISTRY.leave(record.key());
 }
 
-/// The calling thread's own figures, if it has been entered and has not exited.
+/// Returns the calling thread's own figures, if it has been entered and has not exited.
 #[inline(always)]
 fn tally<'t>() -> Option<&'t Tally> {
-    // SAFETY: kept alive by `owner`.
+    // SAFETY: null, or kept alive by `owner` (invariant 7 of `thread`).
     unsafe { CURRENT.with(|c| c.record.get()).as_ref() }.map(|record| &record.tally)
 }
 
@@ -224,8 +227,8 @@ fn tally_created_slow(n: u64) {
     }
 }
 
-/// Counts `n` objects destroyed by this thread. Does not enter the thread: a
-/// thread may well touch the crate for the first time while it is torn down.
+/// Counts `n` objects destroyed by this thread. Does not enter the thread, whose first use of the
+/// crate may be in its teardown.
 #[inline(always)]
 pub(crate) fn tally_destroyed(n: u64) {
     match tally() {
@@ -240,7 +243,7 @@ fn tally_destroyed_slow(n: u64) {
     DEPARTED.destroyed.add_shared(n);
 }
 
-/// Counts `n` objects handed to another thread.
+/// Counts `n` objects that this thread sent to another.
 pub(crate) fn tally_handed_over(n: u64) {
     match tally() {
         Some(tally) => tally.handed_over.add(n),
@@ -250,24 +253,22 @@ pub(crate) fn tally_handed_over(n: u64) {
     }
 }
 
-/// The whole exit of a thread, as an explicit sequence: the destructor of a
-/// thread-local only calls it, and models call it themselves.
+/// Runs the whole exit of the calling thread, as an explicit sequence: the destructor of a
+/// thread-local only calls this, and models call it themselves.
 ///
 /// 1. The hook of the loops closes those that are still open.
-/// 2. The pools' hook drains what the thread may not leave behind, and closes
-///    the inbox.
-/// 3. Memory's hook gives its heaps up.
-/// 4. What is in the inbox of a thread that never had a pool goes to the
-///    orphans.
-/// 5. The thread is taken out of the look-ups; its slot is free.
+/// 2. The hook of the pools drains what the thread must not leave behind, and closes the inbox.
+/// 3. The hook of memory gives the thread's heaps up.
+/// 4. What is in the inboxes of a thread that never had a pool goes to the orphans.
+/// 5. Look-ups no longer find the thread; its registry slot is free.
 ///
-/// Idempotent. Nothing that a destructor does on the way can bring the thread
-/// back: afterwards pools work detached, and implicit releases happen at once.
+/// Idempotent. Nothing that a destructor does meanwhile can undo the exit: afterwards pools work
+/// detached, and implicit releases happen at once.
 pub(crate) fn thread_exit() {
     let Some(record) = leaving() else {
         return;
     };
-    // One after the other, as the first may yet make use of what the last takes away.
+    // One at a time, as the first may still use, or set, what a later one tears down.
     while let Some(hook) = next_hook() {
         hook(&record);
     }

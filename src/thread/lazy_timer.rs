@@ -1,22 +1,26 @@
-//! How long something has gone on, where whoever begins it must not read a clock.
+//! A timer for activities whose start must not cost a clock read.
 
-use crate::sync::Counter;
+use crate::sync::Hint;
 use std::time::Duration;
 
-/// Whether something goes on, and since when others have seen that it does. Begun and ended by
-/// one thread at a time, looked at by any.
+/// Whether an activity is running, and since when others have seen that it is.
+///
+/// One thread at a time starts and stops it; any thread may look. A hint: a thread may see a start
+/// or a stop late.
 #[derive(Debug)]
-pub(crate) struct LazyTimer(Counter);
+pub(crate) struct LazyTimer(Hint);
 
-const NONE: u64 = 0;
+/// It is not running.
+const STOPPED: u64 = 0;
+/// It is running, and no other thread has looked yet.
 const UNSEEN: u64 = 1;
-/// Set once it has been reported. The other bits are the time of the first sight, in
+/// Set once it has been reported. The other bits are the time at which it was first seen, in
 /// milliseconds, plus two.
-const TOLD: u64 = 1 << 63;
+const REPORTED: u64 = 1 << 63;
 
 impl LazyTimer {
     pub(crate) const fn new() -> Self {
-        Self(Counter::new())
+        Self(Hint::new())
     }
 
     #[inline]
@@ -26,30 +30,30 @@ impl LazyTimer {
 
     #[inline]
     pub(crate) fn stop(&self) {
-        self.0.set(NONE);
+        self.0.set(STOPPED);
     }
 
     #[inline]
     pub(crate) fn is_running(&self) -> bool {
-        self.0.get() != NONE
+        self.0.get() != STOPPED
     }
 
-    /// Looks at `now` whether it goes on. RemoteFreeList for how long, once, if it was first seen
-    /// `long` ago or earlier.
+    /// Looks, at the time `now`, whether it is running. If it was first seen `long` ago or earlier,
+    /// returns for how long it has been seen, once.
     pub(crate) fn overdue(&self, long: Duration, now: Duration) -> Option<Duration> {
         let seen = self.0.get();
-        if seen == NONE || seen & TOLD != 0 {
+        if seen == STOPPED || seen & REPORTED != 0 {
             return None;
         }
         let stamp = now.as_millis() as u64 + 2;
         if seen == UNSEEN {
-            // If it has ended, or begun anew, that stands.
+            // If it has stopped or started again meanwhile, that stays.
             self.0.replace_if(seen, stamp);
             return None;
         }
         let age = Duration::from_millis(stamp.saturating_sub(seen));
-        let told = age >= long && self.0.replace_if(seen, seen | TOLD);
-        told.then_some(age)
+        let reported = age >= long && self.0.replace_if(seen, seen | REPORTED);
+        reported.then_some(age)
     }
 }
 
@@ -58,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_on_for_long_is_reported_once() {
+    fn a_long_activity_is_reported_once() {
         let timer = LazyTimer::new();
         let look = |now| {
             let long = Duration::from_secs(2);

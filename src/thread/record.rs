@@ -4,35 +4,35 @@ use super::counted::CountedInbox;
 use super::inbox::{Chain, Message, PushOutcome};
 use super::key::ThreadKey;
 use super::waker::ThreadWaker;
-use crate::sync::Counter;
 use crate::sync::thread::{ThreadId, current_id, current_name};
+use crate::sync::{Counter, Hint};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One incarnation of a thread. It lives as long as somebody has a handle to
-/// it; its inbox is closed when the thread ends.
+/// The shared state of one thread. It lives as long as there is a handle to it; its inboxes close
+/// when the thread exits.
 pub(crate) struct Record {
     key: ThreadKey,
-    /// `None` if std does not know the thread any more: see [`current_id`].
+    /// std's id; `None` if std does not know the thread any more: see [`current_id`].
     id: Option<ThreadId>,
     name: Option<Box<str>>,
-    /// What others have sent to be released here, and objects that have come home.
+    /// Remote releases, and dead objects that must be destroyed here.
     pub(crate) releases: CountedInbox,
-    /// Closures that were posted. Apart from the releases, so that those who run closures do not
-    /// have to look for them among a million releases.
+    /// Posted closures. Apart from the releases, so that running closures does not mean looking for
+    /// them among a million releases.
     pub(crate) calls: CountedInbox,
-    /// How to wake it, if it sleeps in a loop.
+    /// Wakes the thread if it sleeps in a loop.
     pub(crate) waker: ThreadWaker,
-    /// How many releases that were sent may wait to be made.
+    /// The number of remote releases that may wait, if it is bounded.
     bound: Option<u64>,
     pub(crate) tally: Tally,
     /// The number of posted closures at which the next event is due; 0 stands for the first.
-    posts_mark: Counter,
+    posts_mark: Hint,
 }
 
-/// Posted closures that wait for a thread and are worth an event.
+/// The number of waiting closures from which events report it.
 const POSTS_WATERMARK: u64 = 10_000;
 
-/// What a thread has done; written by that thread alone.
+/// Figures of one thread, written by that thread only.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) created: Counter,
@@ -51,11 +51,11 @@ impl Record {
             waker: ThreadWaker::new(),
             bound,
             tally: Tally::default(),
-            posts_mark: Counter::new(),
+            posts_mark: Hint::new(),
         }
     }
 
-    /// A record of a thread that takes no messages.
+    /// Returns a record that takes no messages.
     pub(super) fn closed(key: ThreadKey) -> Self {
         let record = Self::new(key, None);
         let none = [&record.calls, &record.releases].map(|inbox| inbox.inbox().close());
@@ -75,12 +75,12 @@ impl Record {
         self.name.as_deref()
     }
 
-    /// Returns whether nothing can be sent to the thread any more.
+    /// Returns whether the thread takes no more messages.
     pub(crate) fn is_closed(&self) -> bool {
         self.calls.inbox().is_closed()
     }
 
-    /// Returns whether it is to be reported that `n` posted closures wait: beyond the watermark, and
+    /// Returns whether an event must report that `n` posted closures wait: beyond the watermark, and
     /// again at each doubling.
     pub(super) fn posts_are_worth_an_event(&self, n: u64) -> bool {
         if n < POSTS_WATERMARK {
@@ -93,14 +93,14 @@ impl Record {
         n >= mark && self.posts_mark.replace_if(mark, n.saturating_mul(2))
     }
 
-    /// Sends the thread something to release, and wakes it if it sleeps; or gives it back if the
-    /// thread has ended.
+    /// Sends a release to the thread and wakes it if it sleeps; returns the message if the thread has
+    /// ended.
     pub(crate) fn send(&self, message: Message) -> Result<(), Message> {
         self.releases.announce(message.weight());
         self.send_admitted(message)
     }
 
-    /// Sends what was [admitted](Self::admit) by its weight.
+    /// Sends a release like [`send`](Self::send), after [`admit`](Self::admit) has counted it.
     pub(crate) fn send_admitted(&self, message: Message) -> Result<(), Message> {
         if self.releases.push(message)? == PushOutcome::WakeOwner {
             self.waker.wake();
@@ -108,8 +108,8 @@ impl Record {
         Ok(())
     }
 
-    /// Returns whether `n` more releases may be sent; then they count as waiting. If the bound is
-    /// reached, the caller is to release by itself.
+    /// Returns whether `n` more releases may be sent, and then counts them as waiting. If the bound is
+    /// reached, the caller must release by itself.
     pub(crate) fn admit(&self, n: u64) -> bool {
         let waiting = self.releases.announce(n);
         let admitted = self.bound.is_none_or(|bound| waiting < bound);
@@ -119,26 +119,27 @@ impl Record {
         admitted
     }
 
-    /// How many messages have been sent here and have run here so far, by their weight: if that does
-    /// not change, nothing has come or run.
+    /// Returns the sum of what was sent here and of what has run here, by weight: if it does not
+    /// change, nothing has been sent and nothing has run.
     pub(crate) fn activity(&self) -> u64 {
         self.releases.activity().wrapping_add(self.calls.activity())
     }
 
-    /// How many releases and closures have been sent here and have not run.
+    /// Returns how many releases and closures have been sent here and have not run.
     pub(crate) fn waiting(&self) -> u64 {
         self.releases.waiting() + self.calls.waiting()
     }
 
-    /// How many releases wait, if there is a bound.
+    /// Returns how many releases wait if they are bounded, else 0.
     pub(crate) fn waiting_of_bound(&self) -> u64 {
         self.bound.map_or(0, |_| self.releases.waiting())
     }
 
-    /// Has the next message wake the thread; releases only if it can make them where it is. Not if
-    /// one is there already, or the thread takes none any more; returns whether it will.
+    /// Arms the inboxes, so that the next message wakes the thread; releases do so only if the
+    /// thread can make them where it is. Returns whether they are armed, which they are not if a
+    /// message is there already or the thread takes no more.
     pub(crate) fn arm(&self, for_releases: bool) -> bool {
-        // Another loop of the thread, which this one is inside of or was, may have done it.
+        // Another loop of the thread, around this one, may have armed them.
         self.disarm();
         if !self.calls.inbox().arm() {
             return false;
@@ -150,13 +151,13 @@ impl Record {
         armed
     }
 
-    /// The thread is awake: messages need not wake it any more.
+    /// Disarms the inboxes: the thread is awake, so messages need not wake it.
     pub(crate) fn disarm(&self) {
         self.calls.inbox().disarm();
         self.releases.inbox().disarm();
     }
 
-    /// Name and key, for messages.
+    /// Returns name and key, for reports.
     pub(crate) fn label(&self) -> String {
         match &self.name {
             Some(name) => format!("{name} ({})", self.key),
@@ -165,20 +166,20 @@ impl Record {
     }
 }
 
-/// The tallies of threads that have ended, or have none: shared, so the only
-/// ones that are counted with a read-modify-write.
+/// The sums of the figures of threads that have exited, and what threads without a record did. They
+/// are shared, so they alone are counted by read-modify-writes.
 pub(crate) static DEPARTED: Tally = Tally {
     created: Counter::new(),
     destroyed: Counter::new(),
     handed_over: Counter::new(),
 };
 
-/// Held while the figures of a thread that ends are added to those of the ended, and while figures
-/// are summed up: so they count once. std's lock even in loom builds: nothing yields while it is
+/// Held while the figures of an exiting thread are added to [`DEPARTED`], and while figures are
+/// summed up, so that each counts once. std's lock even in loom builds: nothing yields while it is
 /// held.
 static FIGURES: Mutex<()> = Mutex::new(());
 
-/// Has figures stay where they are. No foreign code may run meanwhile, and nothing that yields.
+/// Locks all figures where they are. No foreign code may run meanwhile, and nothing that yields.
 pub(crate) fn lock_figures() -> MutexGuard<'static, ()> {
     FIGURES.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -88,8 +88,8 @@ impl Hint {
     }
 }
 
-/// A setting that may change at any time. Each thread takes up the new value when it next looks, and
-/// every value that was ever set is a correct one to act on.
+/// A setting that may change at any time. Each thread takes up the new value when it next looks,
+/// and every value that was ever set is a correct one to act on.
 #[derive(Debug)]
 pub(crate) struct Setting(AtomicU64);
 

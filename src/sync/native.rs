@@ -173,10 +173,9 @@ pub(crate) fn at_thread_exit(exit: fn()) -> bool {
 ///
 /// Destructors of pthread keys run after those of std's thread-locals, at least on glibc and
 /// Apple's systems. If one of them is the first to use the crate on its thread, std accepts the
-/// destructor of [`EXIT`], and never runs it. A key whose value is set then is still noticed:
-/// there are up to four rounds (`PTHREAD_DESTRUCTOR_ITERATIONS`) in which the destructors of
-/// keys with a value run, and a value that is set in one round is found in that round or the
-/// next.
+/// destructor of [`EXIT`], and never runs it. A key whose value is set then is still noticed: there
+/// are up to four rounds (`PTHREAD_DESTRUCTOR_ITERATIONS`) in which the destructors of keys with a
+/// value run, and a value that is set in one round is found in that round or the next.
 ///
 /// What remains open is a first use in the last round, by a key that is older than ours, on a
 /// thread that std still knows: its exit is not noticed.
@@ -323,8 +322,8 @@ impl<T> Lock<T> {
     }
 }
 
-/// A concurrent map for slow paths. An insertion happens before every read that finds it. No lock is
-/// held while other code runs.
+/// A concurrent map for slow paths. An insertion happens before every read that finds it. No lock
+/// is held while other code runs.
 #[derive(Debug)]
 pub(crate) struct Map<K: Eq + Hash, V>(DashMap<K, V>);
 

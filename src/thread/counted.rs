@@ -68,8 +68,8 @@ impl CountedInbox {
     pub(crate) fn done(&self, n: u64) {
         // Relaxed: only the owner, the caller, writes it.
         let done = self.done.load(Ordering::Relaxed);
-        // Release: pairs with the Acquire in `all_done`, so that a thread that finds nothing waiting
-        // sees what was done. Model: shutdown_inbox.
+        // Release: pairs with the Acquire in `all_done`, so that a thread that finds nothing
+        // waiting sees what was done. Model: shutdown_inbox.
         self.done.store(done.wrapping_add(n), Ordering::Release);
     }
 
@@ -90,8 +90,8 @@ impl CountedInbox {
     }
 
     fn all_done(&self) -> u64 {
-        // Acquire: pairs with the Release in `done`, so that the caller sees what was done, and what
-        // was sent in the course of it. Model: shutdown_inbox.
+        // Acquire: pairs with the Release in `done`, so that the caller sees what was done, and
+        // what was sent in the course of it. Model: shutdown_inbox.
         self.done.load(Ordering::Acquire)
     }
 }

@@ -93,8 +93,8 @@ pub(crate) fn current_or_closed() -> Arc<Record> {
     })
 }
 
-/// Returns name and key of the calling thread, for reports. After the exit the key is still its own,
-/// so that events of two such threads are told apart.
+/// Returns name and key of the calling thread, for reports. After the exit the key is still its
+/// own, so that events of two such threads are told apart.
 pub(crate) fn current_label() -> String {
     CURRENT.with(|c| {
         // SAFETY: null, or kept alive by `owner` (invariant 7 of `thread`).
@@ -114,7 +114,8 @@ pub(crate) fn set_first_exit_hook(hook: ExitHook) {
     CURRENT.with(|c| c.hooks[0].set(Some(hook)));
 }
 
-/// Sets the hook of the pools, which is called when the calling thread exits, after that of the loops.
+/// Sets the hook of the pools, which is called when the calling thread exits, after that of the
+/// loops.
 pub(crate) fn set_exit_hook(hook: ExitHook) {
     CURRENT.with(|c| c.hooks[1].set(Some(hook)));
 }
@@ -124,8 +125,8 @@ pub(crate) fn set_last_exit_hook(hook: ExitHook) {
     CURRENT.with(|c| c.hooks[2].set(Some(hook)));
 }
 
-/// Enters the calling thread, unless it has been entered or has exited, with a bound on the releases
-/// that may wait for it.
+/// Enters the calling thread, unless it has been entered or has exited, with a bound on the
+/// releases that may wait for it.
 pub(crate) fn enter_bounded(bound: u64) {
     CURRENT.with(|c| {
         if c.record.get().is_null() && !c.exited.get() {

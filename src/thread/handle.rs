@@ -17,9 +17,8 @@ use std::sync::Arc;
 /// if they name the same thread.
 ///
 /// [`PoolManager::current_thread`](crate::PoolManager::current_thread),
-/// [`thread`](crate::PoolManager::thread) and
-/// [`thread_by_id`](crate::PoolManager::thread_by_id) return one;
-/// [`FrameProxy::thread`](crate::FrameProxy::thread) and
+/// [`thread`](crate::PoolManager::thread) and [`thread_by_id`](crate::PoolManager::thread_by_id)
+/// return one; [`FrameProxy::thread`](crate::FrameProxy::thread) and
 /// [`Looper::thread`](crate::Looper::thread) return that of a loop.
 #[derive(Clone)]
 pub struct ThreadHandle(pub(crate) Arc<Record>);
@@ -153,8 +152,8 @@ pub(crate) struct Posted<'r> {
 }
 
 impl Posted<'_> {
-    /// Wakes the thread if it sleeps, and reports it if too many closures wait. Both may run foreign
-    /// code.
+    /// Wakes the thread if it sleeps, and reports it if too many closures wait. Both may run
+    /// foreign code.
     pub(crate) fn finish(self) {
         if self.sent == PushOutcome::WakeOwner {
             self.record.waker.wake();

@@ -7,9 +7,9 @@
 //! integers.) An inbox belongs to one thread and stays closed once that thread has closed it: a
 //! sender that stalled in the middle of a push reaches the thread that it meant, or is refused.
 //!
-//! An owner that is about to sleep *arms* the inbox if it is empty. The one push that finds it armed
-//! must wake the owner. All of this is in one word: no message can come between the owner's look and
-//! its sleep unnoticed by both, and senders pay nothing while the owner is awake.
+//! An owner that is about to sleep *arms* the inbox if it is empty. The one push that finds it
+//! armed must wake the owner. All of this is in one word: no message can come between the owner's
+//! look and its sleep unnoticed by both, and senders pay nothing while the owner is awake.
 
 use super::key::ThreadKey;
 use crate::sync::atomic::{AtomicPtr, Ordering};
@@ -22,7 +22,8 @@ use std::ptr::{self, NonNull};
 pub(crate) enum MessageKind {
     /// Release a counted reference, in any outermost drain.
     Release,
-    /// Release many counted references, in any outermost drain; a budgeted drain may do it in parts.
+    /// Release many counted references, in any outermost drain; a budgeted drain may do it in
+    /// parts.
     ReleaseMany,
     /// Destroy the dead object whose payload begins with the message, in any outermost drain.
     DestroyAnywhere,
@@ -146,8 +147,8 @@ impl Message {
     }
 }
 
-/// A linked list of owned messages that were taken out; oldest first unless said otherwise. Dropping
-/// a chain leaks them.
+/// A linked list of owned messages that were taken out; oldest first unless said otherwise.
+/// Dropping a chain leaks them.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Chain(*mut Node);
@@ -209,8 +210,8 @@ impl Iterator for Chain {
     }
 }
 
-/// A queue of messages that were taken out, oldest first. Linked through the messages themselves, so
-/// a burst leaves no memory behind. Dropping a queue leaks them.
+/// A queue of messages that were taken out, oldest first. Linked through the messages themselves,
+/// so a burst leaves no memory behind. Dropping a queue leaks them.
 #[derive(Debug)]
 pub(crate) struct Queue {
     first: Cell<*mut Node>,
@@ -311,8 +312,8 @@ impl Inbox {
                 (head, PushOutcome::OwnerAwake)
             };
             message.node().next.set(next);
-            // Release: pairs with the Acquire of `take` and `close`, so that the taker sees what the
-            // message carries. Model: inbox_push_take_close.
+            // Release: pairs with the Acquire of `take` and `close`, so that the taker sees what
+            // the message carries. Model: inbox_push_take_close.
             match self.head.compare_exchange_weak(
                 head,
                 message.0.as_ptr(),
@@ -359,8 +360,8 @@ impl Inbox {
         Chain(self.head.swap(ptr::null_mut(), Ordering::Acquire))
     }
 
-    /// Makes the next push wake the owner; owner only, before it sleeps. Returns whether the inbox is
-    /// armed, which it is not if there are messages or it is closed.
+    /// Makes the next push wake the owner; owner only, before it sleeps. Returns whether the inbox
+    /// is armed, which it is not if there are messages or it is closed.
     pub(crate) fn arm(&self) -> bool {
         // Relaxed: the next sender reads nothing of the owner's but its waker, which is behind a
         // lock; and the owner looks at messages by `take`.

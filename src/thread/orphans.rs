@@ -66,8 +66,8 @@ impl OrphanBatch {
 
     fn chains(message: Message) -> Vec<Chain> {
         debug_assert_eq!(message.kind(), MessageKind::OrphanBatch);
-        // SAFETY: only `boxed` makes messages of that kind, so it is an `OrphanBatch` (invariant 4 of
-        // `thread`); the caller gave it up.
+        // SAFETY: only `boxed` makes messages of that kind, so it is an `OrphanBatch` (invariant 4
+        // of `thread`); the caller gave it up.
         unsafe { unbox(message.into_raw().cast::<Self>()) }.chains
     }
 
@@ -110,8 +110,8 @@ impl Orphans {
 
     /// Takes over a message whose thread has ended.
     pub(crate) fn adopt(&self, message: Message) {
-        // Relaxed: counted before it can be taken, by the Release of the push and the Acquire of the
-        // take. Model: orphans_quiesce.
+        // Relaxed: counted before it can be taken, by the Release of the push and the Acquire of
+        // the take. Model: orphans_quiesce.
         let weight = message.weight();
         self.outstanding
             .fetch_add(weight as usize, Ordering::Relaxed);
@@ -135,11 +135,12 @@ impl Orphans {
         before + self.sealed.load(Ordering::Relaxed)
     }
 
-    /// Puts the retired references into a batch, which the caller must defer until every thread that
-    /// is pinned now is unpinned. Returns `None` if there are none, or enough batches wait already.
+    /// Puts the retired references into a batch, which the caller must defer until every thread
+    /// that is pinned now is unpinned. Returns `None` if there are none, or enough batches wait
+    /// already.
     pub(crate) fn seal(&self) -> Option<SealedBatch> {
-        // Relaxed: the batches are published by the epoch and the inbox; a stale value costs a batch
-        // more or less.
+        // Relaxed: the batches are published by the epoch and the inbox; a stale value costs a
+        // batch more or less.
         if !self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
             return None;
         }
@@ -236,8 +237,8 @@ impl Orphans {
         &self.releases
     }
 
-    /// Looks, at the time `now`, whether releases wait. If they were first seen to wait `long` ago or
-    /// earlier, and no drain has looked here since, returns for how long, once.
+    /// Looks, at the time `now`, whether releases wait. If they were first seen to wait `long` ago
+    /// or earlier, and no drain has looked here since, returns for how long, once.
     pub(crate) fn waiting_longer_than(&self, long: Duration, now: Duration) -> Option<Duration> {
         if !self.has_releases() {
             self.waiting.stop();
@@ -271,8 +272,9 @@ impl Orphans {
         ran
     }
 
-    /// Calls `run` for every orphaned closure, except those that were sent to a thread whose registry
-    /// slot the caller has taken over, even if it has ended since. Returns how many it ran.
+    /// Calls `run` for every orphaned closure, except those that were sent to a thread whose
+    /// registry slot the caller has taken over, even if it has ended since. Returns how many it
+    /// ran.
     pub(crate) fn run_calls(&self, mut run: impl FnMut(Message)) -> usize {
         let mut ran = 0;
         let mut taken = false;
@@ -312,8 +314,8 @@ impl Orphans {
         self.outstanding.fetch_sub(n as usize, Ordering::Release);
     }
 
-    /// Calls `part` for the next release of `claim`. It makes as many of its releases as it likes and
-    /// returns what is left of it. Returns whether there was a release.
+    /// Calls `part` for the next release of `claim`. It makes as many of its releases as it likes
+    /// and returns what is left of it. Returns whether there was a release.
     pub(crate) fn run_part(
         &self,
         claim: &mut OrphanClaim,
@@ -334,8 +336,8 @@ impl Orphans {
         true
     }
 
-    /// Returns how many orphans wait or are being run, except those that the calling thread is in the
-    /// middle of running.
+    /// Returns how many orphans wait or are being run, except those that the calling thread is in
+    /// the middle of running.
     pub(crate) fn outstanding(&self) -> usize {
         self.all() - RUNNING_HERE.with(Cell::get)
     }
@@ -346,8 +348,8 @@ impl Orphans {
     }
 }
 
-/// Calls `run`, which runs an orphan, and counts it as running here meanwhile. It counts as one: of a
-/// message with many releases, one is being made at a time, and the others wait.
+/// Calls `run`, which runs an orphan, and counts it as running here meanwhile. It counts as one: of
+/// a message with many releases, one is being made at a time, and the others wait.
 fn run_counted(run: impl FnOnce()) {
     RUNNING_HERE.with(|here| here.set(here.get() + 1));
     run();

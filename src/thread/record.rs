@@ -80,8 +80,8 @@ impl Record {
         self.calls.inbox().is_closed()
     }
 
-    /// Returns whether an event must report that `n` posted closures wait: beyond the watermark, and
-    /// again at each doubling.
+    /// Returns whether an event must report that `n` posted closures wait: beyond the watermark,
+    /// and again at each doubling.
     pub(super) fn posts_are_worth_an_event(&self, n: u64) -> bool {
         if n < POSTS_WATERMARK {
             if n < POSTS_WATERMARK / 2 && self.posts_mark.get() != 0 {
@@ -93,8 +93,8 @@ impl Record {
         n >= mark && self.posts_mark.replace_if(mark, n.saturating_mul(2))
     }
 
-    /// Sends a release to the thread and wakes it if it sleeps; returns the message if the thread has
-    /// ended.
+    /// Sends a release to the thread and wakes it if it sleeps; returns the message if the thread
+    /// has ended.
     pub(crate) fn send(&self, message: Message) -> Result<(), Message> {
         self.releases.announce(message.weight());
         self.send_admitted(message)
@@ -108,8 +108,8 @@ impl Record {
         Ok(())
     }
 
-    /// Returns whether `n` more releases may be sent, and then counts them as waiting. If the bound is
-    /// reached, the caller must release by itself.
+    /// Returns whether `n` more releases may be sent, and then counts them as waiting. If the bound
+    /// is reached, the caller must release by itself.
     pub(crate) fn admit(&self, n: u64) -> bool {
         let waiting = self.releases.announce(n);
         let admitted = self.bound.is_none_or(|bound| waiting < bound);

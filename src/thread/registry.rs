@@ -3,8 +3,8 @@
 //! A table of buckets that only grows (each twice as large as the one before), so a slot never
 //! moves. A slot's state is one word: generation, phase, and the number of readers that are looking
 //! at its record just now. Look-ups are wait-free: a reader announces itself, looks, and leaves. A
-//! thread that leaves does not wait for readers; the *next* thread takes a slot only while it has no
-//! reader, and then drops the record that the previous thread left there.
+//! thread that leaves does not wait for readers; the *next* thread takes a slot only while it has
+//! no reader, and then drops the record that the previous thread left there.
 //!
 //! Free slots form a list (a Treiber stack), so a thread that enters looks at few of them: it takes
 //! the newest free slot, or grows the table if there is none. The head of the list is one word with
@@ -36,7 +36,8 @@ const GENERATION: u64 = 1 << 32;
 /// A place for one thread at a time.
 struct RegistrySlot {
     state: AtomicU64,
-    /// Written by the claiming thread in phase `CLAIMING`, read by announced readers in phase `LIVE`.
+    /// Written by the claiming thread in phase `CLAIMING`, read by announced readers in phase
+    /// `LIVE`.
     record: UnsafeCell<Option<Arc<Record>>>,
     /// The next free slot, in the format of the list's head; meaningless while this slot is not in
     /// the list.
@@ -152,8 +153,8 @@ impl Registry {
         let old = slot
             .record
             .with_mut(|place| unsafe { (*place).replace(new) });
-        // Release: pairs with the Acquire of a reader's announcement, so that it sees the record. An
-        // addition, as readers come and go meanwhile. Model: registry_iterate.
+        // Release: pairs with the Acquire of a reader's announcement, so that it sees the record.
+        // An addition, as readers come and go meanwhile. Model: registry_iterate.
         slot.state.fetch_add(LIVE - CLAIMING, Ordering::Release);
         drop(old);
         record
@@ -258,8 +259,8 @@ impl Registry {
         let index = key.index() as usize;
         let slot = self.slot(index);
         let slot = slot.expect("a thread leaves the slot that it claimed");
-        // Release: pairs with the Acquire in `all` and `get`, so that a caller that does not find the
-        // thread any more sees all that it did. Model: shutdown_exit.
+        // Release: pairs with the Acquire in `all` and `get`, so that a caller that does not find
+        // the thread any more sees all that it did. Model: shutdown_exit.
         slot.state.fetch_sub(LIVE, Ordering::Release);
         // A slot whose generations are exhausted is never reused.
         if key.generation() != u32::MAX {
@@ -274,14 +275,13 @@ impl Registry {
         // Model: shutdown_exit.
         let state = slot.state.fetch_add(READER, Ordering::Acquire);
         let found = if state & PHASE == LIVE && generation(state) == key.generation() {
-            // SAFETY: the slot was LIVE when this reader announced itself, so the record is published
-            // and is not replaced before the reader leaves (invariant 2 of `thread`).
+            // SAFETY: the slot was LIVE when this reader announced itself, so the record is
+            // published and is not replaced before the reader leaves (invariant 2 of `thread`).
             slot.record.with(|record| unsafe { (*record).clone() })
         } else {
             None
         };
-        // Release: pairs with the Acquire of the next claim.
-        // Model: registry_lookup_reuse.
+        // Release: pairs with the Acquire of the next claim. Model: registry_lookup_reuse.
         slot.state.fetch_sub(READER, Ordering::Release);
         found
     }

@@ -31,8 +31,8 @@ impl ThreadWaker {
         }
     }
 
-    /// Wakes the thread, or ends its next sleep at once; and calls the hook, if there is one, on the
-    /// calling thread. Must not be called under a lock.
+    /// Wakes the thread, or ends its next sleep at once; and calls the hook, if there is one, on
+    /// the calling thread. Must not be called under a lock.
     #[cold]
     pub(crate) fn wake(&self) {
         self.parker.unpark();

@@ -1,10 +1,10 @@
 //! Cells whose every access loom checks.
 //!
-//! loom switches threads only at its own operations. A plain write after the exchange that publishes
-//! it is therefore never seen half done; but it is a data race, and loom reports that if the write
-//! and the other thread's read are accesses to one of its cells. So the crate uses no others:
-//! accesses by several threads are checked to be ordered, and what one thread owns is checked to be
-//! accessed by no other.
+//! loom switches threads only at its own operations. A plain write after the exchange that
+//! publishes it is therefore never seen half done; but it is a data race, and loom reports that if
+//! the write and the other thread's read are accesses to one of its cells. So the crate uses no
+//! others: accesses by several threads are checked to be ordered, and what one thread owns is
+//! checked to be accessed by no other.
 //!
 //! Threads do not switch at an access, so it adds no executions. Dropping a cell counts as a write,
 //! as its memory is about to be freed.

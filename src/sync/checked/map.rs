@@ -4,7 +4,8 @@ use super::atomic::{AtomicUsize, Ordering};
 use dashmap::DashMap;
 use std::hash::{Hash, Hasher};
 
-/// Words among which the keys are distributed, so that threads with different keys seldom share one.
+/// Words among which the keys are distributed, so that threads with different keys seldom share
+/// one.
 const WORDS: u64 = 4;
 
 /// A [`DashMap`] whose operations loom sees.

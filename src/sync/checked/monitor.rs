@@ -13,8 +13,9 @@ pub(crate) type Locked<'m, T> = MutexGuard<'m, T>;
 pub(crate) struct Monitor<T> {
     value: Mutex<T>,
     changed: Condvar,
-    /// Number of notifications, for the waits that [`time`] may end. loom need not see it: the value
-    /// was changed under the lock before the notification, and looked at under it before the wait.
+    /// Number of notifications, for the waits that [`time`] may end. loom need not see it: the
+    /// value was changed under the lock before the notification, and looked at under it before the
+    /// wait.
     notified: AtomicU64,
 }
 

@@ -1,10 +1,10 @@
 //! Thread switches at pseudo-random operations.
 //!
-//! loom explores exhaustively, depth first, so a model that does not finish never reaches executions
-//! that differ early. With a seed, threads yield before certain operations, chosen by the seed and
-//! by the number of operations so far in the execution. That is a function of the path, so loom's
-//! replay of a path still works. A yield is a switch that loom does not count as a preemption; it
-//! removes executions and adds none, so every failure that is found is real.
+//! loom explores exhaustively, depth first, so a model that does not finish never reaches
+//! executions that differ early. With a seed, threads yield before certain operations, chosen by
+//! the seed and by the number of operations so far in the execution. That is a function of the
+//! path, so loom's replay of a path still works. A yield is a switch that loom does not count as a
+//! preemption; it removes executions and adds none, so every failure that is found is real.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

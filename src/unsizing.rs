@@ -2,15 +2,15 @@
 
 use std::ptr::NonNull;
 
-/// A handle whose target can be coerced. Sealed; for [`unsize!`](crate::unsize).
+/// A handle whose target can be coerced; sealed. For [`unsize!`](crate::unsize).
 #[doc(hidden)]
 pub trait Coercible: sealed::Sealed + Sized {
-    /// What it points to.
+    /// The type that it points to.
     type Target: ?Sized + 'static;
-    /// The same handle to another target.
+    /// The type of such a handle to another target.
     type Of<U: ?Sized + 'static>;
 
-    /// Changes the type by which the target is seen.
+    /// Coerces the target.
     ///
     /// # Safety
     /// `coerce` is an unsizing coercion of raw pointers, or the identity.
@@ -24,22 +24,24 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
+/// Applies a coercion to a non-null pointer.
+///
 /// # Safety
-/// As [`Coercible::coerce`].
+/// That of [`Coercible::coerce`].
 pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
     ptr: NonNull<T>,
     coerce: impl FnOnce(*mut T) -> *mut U,
 ) -> NonNull<U> {
-    // SAFETY: a coercion does not change the address.
+    // SAFETY: a coercion does not change the address, which is not null.
     unsafe { NonNull::new_unchecked(coerce(ptr.as_ptr())) }
 }
 
-/// Coerces a [`Ref`](crate::Ref), [`Weak`](crate::Weak) or [`PoolRef`](crate::PoolRef) to a trait object or
-/// a slice.
+/// Coerces a [`Ref`](crate::Ref), [`Weak`](crate::Weak) or [`PoolRef`](crate::PoolRef) to a trait
+/// object or a slice.
 ///
-/// `Arc` coerces by itself; on stable Rust only the standard library's pointers
-/// can. The macro allows exactly the same coercions, and costs nothing. The object
-/// stays the same one: same address, same counts.
+/// `Arc` coerces implicitly, which on stable Rust only the standard library's pointers can. The
+/// macro allows exactly the same coercions, and costs nothing. The object stays the same, with its
+/// address and counts.
 ///
 /// ```
 /// use releasepool::{Ref, unsize};
@@ -64,7 +66,7 @@ macro_rules! unsize {
         // A coercion site, not a cast: only unsizing compiles here.
         #[allow(unused_unsafe, clippy::undocumented_unsafe_blocks)]
         let unsized_handle = unsafe {
-            // SAFETY: the closure is a coercion and nothing else.
+            // SAFETY: the closure is a coercion.
             $crate::__private::Coercible::coerce(handle, |pointer| -> *mut $target { pointer })
         };
         unsized_handle

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! allocation   [padding] [length, slices only] [count word] [type info] payload...
-//!                                                                       ^ Thin: all handles point here
+//!                                      all handles point here, by a Thin ^
 //! count word   [strong - 1: 32 bits] [weak: 31 bits] [held: 1 bit]
 //!
 //!   uninitialized         strong 0, weak >= 1, held 0    the memory of `new_cyclic`

@@ -66,6 +66,6 @@ code ~ /write_bytes|write_volatile|write_unaligned|copy_nonoverlapping|copy_to|p
     if (!raw)
         raw = FNR
 }
-code ~ /witness|[^a-z_]changed\(|\.(body|payload|made)\.write\(\)|Page::touch\(|\.with_mut\(|\.freed\(\)/ { checked = 1 }
+code ~ /witness|[^a-z_]note_write\(|\.(body|payload|made)\.write\(\)|Page::touch\(|\.with_mut\(|\.freed\(\)/ { checked = 1 }
 
 END { flush() }

@@ -31,6 +31,7 @@ mod pool;
 mod slot;
 mod sync;
 mod thread;
+mod unsizing;
 mod unwind;
 
 pub use arena::dump::StackDump;
@@ -67,5 +68,5 @@ pub use thread::key::ThreadKey;
 /// For the crate's own macros.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::object::unsizing::Handle;
+    pub use crate::unsizing::Coercible;
 }

@@ -8,7 +8,7 @@ pub(crate) mod builder;
 pub(crate) mod shutdown;
 pub(crate) mod snapshot;
 
-use crate::object::destroy::{Scope, in_destructor};
+use crate::object::destroy::{ReleaseScope, in_destructor};
 use crate::object::strong::Ref;
 use crate::pool::budget::{Budget, Drained};
 use crate::pool::guard::AutoreleasePool;
@@ -20,10 +20,10 @@ use crate::pool::token::{self, PoolToken, PopError};
 use crate::pool::{backlog, drain};
 use crate::sync::lazy;
 use crate::sync::thread::ThreadId;
+use crate::thread::current;
 use crate::thread::handle::ThreadHandle;
 use crate::thread::inbox::Message;
 use crate::thread::key::ThreadKey;
-use crate::thread::record;
 use crate::thread::registry::REGISTRY;
 use crate::unwind::{FirstPanic, resume_or_report};
 use builder::PoolManagerBuilder;
@@ -261,7 +261,7 @@ impl PoolManager {
             // Before the releases, so that what a sender released before it posted is gone.
             local.collect_posted();
             {
-                let scope = Scope::enter();
+                let scope = ReleaseScope::enter();
                 remote_release::deliver_all(local, &scope, &mut panics);
             }
             let mut ran = 0;
@@ -282,7 +282,7 @@ impl PoolManager {
     /// The calling thread, to be sent to by others. `None` while its
     /// thread-locals are torn down.
     pub fn current_thread(&self) -> Option<ThreadHandle> {
-        record::current().map(ThreadHandle)
+        current::current().map(ThreadHandle)
     }
 
     /// The thread of this key, if it lives. Wait-free.
@@ -293,7 +293,7 @@ impl PoolManager {
     /// The thread that the standard library knows by `id`, if it lives and has used
     /// this crate.
     pub fn thread_by_id(&self, id: ThreadId) -> Option<ThreadHandle> {
-        record::by_id(id).map(ThreadHandle)
+        current::by_id(id).map(ThreadHandle)
     }
 
     /// All threads that live and have used this crate, in no order that matters.

@@ -25,16 +25,16 @@ pub use crate::sync::time::now;
 
 use crate::PoolManager;
 use crate::object::header;
-use crate::object::thread_bound::KEPT;
+use crate::object::thread_bound::HOMELESS;
+use crate::thread::current::tally_destroyed;
 use crate::thread::key::ThreadKey;
-use crate::thread::record::tally_destroyed;
 use std::time::Duration;
 
 /// Sets how loads are made from now on, in the whole process.
 ///
 /// For code that calls loom itself, with [`begin`] and [`end`]; [`Builder`] does it for you.
 pub fn set_mode(mode: Mode) {
-    crate::sync::settings::set_mode(mode);
+    crate::sync::settings::make_loads_rmw(mode == Mode::Rmw);
 }
 
 /// Starts an execution of a model; to be called first.
@@ -81,7 +81,7 @@ pub fn free_kept() -> usize {
         // SAFETY: dead, and nobody has a reference of any kind.
         unsafe { header::free(object) };
     };
-    KEPT.take().map(free).count()
+    HOMELESS.take().map(free).count()
 }
 
 /// Returns the index of the thread's slot in the registry, which its successor may have too.
@@ -99,7 +99,7 @@ pub mod parts {
     use crate::sync::cell;
     use crate::sync::{FreeWitness, Witness, boxed, unbox};
     use crate::thread::counted::CountedInbox;
-    use crate::thread::inbox::{self, Chain, Kind, Message, Node, Sent};
+    use crate::thread::inbox::{self, Chain, Message, MessageKind, Node, PushOutcome};
     use crate::thread::key::ThreadKey;
     use crate::thread::record::Record;
     use crate::thread::registry;
@@ -132,7 +132,7 @@ pub mod parts {
     }
 
     fn message(number: u32) -> Message {
-        let node = Node::new(Kind::Release, ThreadKey::new(0, 0), run);
+        let node = Node::new(MessageKind::Release, ThreadKey::new(0, 0), run);
         let witness = Witness::new();
         let message = boxed(Number {
             node,
@@ -143,9 +143,9 @@ pub mod parts {
         unsafe { Message::from_raw(message.cast()) }
     }
 
-    fn rings(sent: Result<Sent, Message>) -> Option<bool> {
+    fn rings(sent: Result<PushOutcome, Message>) -> Option<bool> {
         match sent {
-            Ok(sent) => Some(sent == Sent::Ring),
+            Ok(sent) => Some(sent == PushOutcome::WakeOwner),
             Err(back) => {
                 // SAFETY: all messages here are numbers.
                 drop(unsafe { unbox(back.into_raw().cast::<Number>()) });
@@ -288,7 +288,7 @@ pub mod parts {
     impl Registry {
         /// Enters a thread, and gives its key.
         pub fn claim(&self) -> ThreadKey {
-            self.0.claim(|key| Arc::new(Record::new(key))).key()
+            self.0.claim(|key| Arc::new(Record::new(key, None))).key()
         }
 
         /// The thread of this key has left.

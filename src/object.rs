@@ -1,14 +1,53 @@
-//! Counted objects.
+//! Counted objects: their memory, their count word, and the references to them.
 //!
-//! * [`count`]: the count word and its protocol
-//! * [`header`]: what stands before every payload; classes; allocation
-//! * [`destroy`]: the end of an object, in constant stack
+//! ```text
+//! allocation   [padding] [length, slices only] [count word] [type info] payload...
+//!                                      all handles point here, by a Thin ^
+//! count word   [strong - 1: 32 bits] [weak: 31 bits] [held: 1 bit]
+//!
+//!   uninitialized         strong 0, weak >= 1, held 0    the memory of `new_cyclic`
+//!      | set_initialized
+//!      v
+//!   alive                 strong >= 1, held 1            retain, downgrade and upgrade stay here
+//!      | release of the last strong reference            (the only reference of any kind is not
+//!      v                                                  counted down, as no thread can look)
+//!   dead, perhaps queued  strong 0, held 1               no upgrade succeeds from here on
+//!      | begin_destruction
+//!      v
+//!   destroyed             strong 0, weak >= 1, held 0    one weak reference is the destructor's
+//!      | release of the last weak reference
+//!      v
+//!   freed
+//! ```
+//!
+//! # Invariants
+//! 1. *Address.* A [`header::Thin`] points to a payload, with the provenance of the whole
+//!    allocation; a header is right before it. Its type info was written when the object was made,
+//!    never changes, and fits the type and the memory of the object.
+//! 2. *Memory.* It is freed only when there is no reference of any kind and `held` is 0, or by the
+//!    thread that has the only reference.
+//! 3. *Value.* While there is a strong reference, the value is initialized and not moved.
+//! 4. *Ownership.* Each counted reference belongs to exactly one handle, pool entry, message, slot
+//!    or raw pointer.
+//! 5. *Death.* Exactly one release finds that it was the last one. Its thread owns the dead object,
+//!    may pass it on, and has it destroyed once.
+//! 6. *Unique.* New references come only from counted ones. So a thread that has the only reference
+//!    of any kind, and finds that by an acquiring load, has exclusive access to the object.
+//! 7. *Queue.* A thread's queue of dead objects is accessed by that thread only, and never while
+//!    foreign code runs.
+//! 8. *Home.* The value of a `HomeRef` is accessed at home only, unless it is `Send` and is
+//!    dropped. The front of its payload is written only by the thread that made the last release.
+//!
+//! # Files
+//! * [`count`]: the count word and its operations
+//! * [`header`]: layout, type info and allocation
+//! * [`destroy`]: the destruction of objects, in constant stack space
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
-//! * [`block_allocated`]: those whose memory is a block
+//! * [`block_allocated`]: objects whose memory is a block
 //! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread
-//! * [`make`]: the ways to make a `Ref`; [`unique`]: to get the value back out
-//! * [`unsizing`]: the macro `unsize!`
-//! * [`traits`]: what `std::sync::Arc` implements, too
+//! * [`make`]: the ways to make a `Ref`; [`unique`]: exclusive access to the value, and moving it
+//!   out
+//! * [`traits`]: the traits that `std::sync::Arc` implements, too
 
 pub(crate) mod block_allocated;
 pub(crate) mod count;
@@ -19,5 +58,4 @@ pub(crate) mod strong;
 pub(crate) mod thread_bound;
 mod traits;
 mod unique;
-pub(crate) mod unsizing;
 pub(crate) mod weak;

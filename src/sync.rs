@@ -1,12 +1,13 @@
-//! The only door to atomics, cells, thread-locals, thread identity, locks,
-//! raw memory and `catch_unwind`.
+//! The crate's only access to atomics, cells, thread-locals, thread identity, locks, raw memory and
+//! `catch_unwind`.
 //!
-//! Everything else in the crate names these through `crate::sync`, so that one
-//! switch, `--cfg loom` together with the feature `loom`, puts the crate
-//! exactly as it ships on loom's model checker. No algorithm knows which of the
-//! two it runs on. `native` is the real thing, and adds no code to it;
-//! `checked` is loom with the holes closed that would let a wrong ordering
-//! pass (see its module documentation).
+//! All other modules use these through `crate::sync`, so that one switch, `--cfg loom` together
+//! with the feature `loom`, runs the crate exactly as it ships on loom's model checker. No
+//! algorithm knows which of the two it runs on. `native` is the standard library (and
+//! `parking_lot`), with no code added; `checked` is loom, with those of its gaps closed through
+//! which a wrong ordering would pass (see its module documentation).
+//!
+//! This folder uses no other module of the crate.
 
 #[cfg(not(all(loom, feature = "loom")))]
 mod native;
@@ -23,38 +24,37 @@ mod counter;
 mod parker;
 mod sleeper;
 pub(crate) use bits::Bits;
-pub(crate) use counter::{Counter, Numbers, Setting};
+pub(crate) use counter::{Counter, Hint, Numbers, Setting};
 pub(crate) use parker::Parker;
 pub(crate) use sleeper::Sleeper;
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// Moves `value` to memory of its own. In loom builds the allocation is one
-/// that loom counts, so a model that leaks it fails.
+/// Moves `value` to a heap allocation. loom counts these, so a model that leaks one fails.
 ///
 /// # Aborts
 /// When memory is exhausted (`handle_alloc_error`).
 pub(crate) fn boxed<T>(value: T) -> NonNull<T> {
     let layout = Layout::new::<T>();
     assert!(layout.size() != 0, "boxed() is for types with a size");
-    // SAFETY: the layout has a size.
+    // SAFETY: the assertion above says that the layout has a size.
     let memory = unsafe { alloc(layout) }.cast::<T>();
     let Some(memory) = NonNull::new(memory) else {
         std::alloc::handle_alloc_error(layout)
     };
-    // SAFETY: fresh memory of the layout of `T`.
+    // SAFETY: just allocated with the layout of `T`.
     unsafe { memory.write(value) };
     memory
 }
 
-/// Roughly where the stack ends just now.
+/// Returns the approximate address of the top of the calling thread's stack.
 #[inline(always)]
 pub(crate) fn stack_address() -> usize {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         let pointer;
-        // SAFETY: copies a register.
+        // SAFETY: copies a register; touches no memory.
         unsafe {
             std::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
         }
@@ -63,7 +63,7 @@ pub(crate) fn stack_address() -> usize {
     #[cfg(all(target_arch = "aarch64", not(miri)))]
     {
         let pointer;
-        // SAFETY: copies a register.
+        // SAFETY: copies a register; touches no memory.
         unsafe {
             std::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
         }
@@ -76,27 +76,27 @@ pub(crate) fn stack_address() -> usize {
     }
 }
 
-/// Asks for the memory at `at`, to be written soon. A hint.
+/// Prefetches the memory at `at`, which is about to be written.
 #[inline(always)]
 pub(crate) fn prefetch<T>(at: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: SSE is there on every x86-64; a prefetch reads nothing.
+        // SAFETY: every x86-64 has SSE, and a prefetch of any address is allowed.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = at;
 }
 
-/// Takes back what [`boxed`] moved out.
+/// Moves a value that [`boxed`] allocated back out, and frees the memory.
 ///
 /// # Safety
-/// `memory` came from [`boxed`] with the same `T` and is given back once.
+/// `memory` came from [`boxed`] with the same `T`, and is passed to this function once.
 pub(crate) unsafe fn unbox<T>(memory: NonNull<T>) -> T {
-    // SAFETY: the caller hands over the only claim on an initialised `T`.
+    // SAFETY: `boxed` wrote a `T` there, and the caller's contract says that it is read once.
     let value = unsafe { memory.read() };
-    // SAFETY: as above; the layout is that of `boxed`.
+    // SAFETY: `boxed` allocated it with this layout, and nobody uses it any more.
     unsafe { dealloc(memory.as_ptr().cast(), Layout::new::<T>()) };
     value
 }

@@ -1,24 +1,64 @@
-//! Threads: their keys, the registry of those that live, and their inboxes.
+//! Threads: keys, records and inboxes, and the messages that outlive a thread.
 //!
-//! * [`key`]: a thread's name for as long as the process lives: never reused
-//! * [`registry`]: key → record, without a lock
-//! * [`record`]: what others may know of a thread; one per OS thread, shared by
-//!   all managers
-//! * [`inbox`]: what others send it; [`counted`]: and how much of it has not run; [`claimed`]: what
-//!   is taken out within budgets; [`waker`]: how a message wakes the thread
-//! * [`orphans`]: what arrived too late, and what slots have given up
-//! * [`sighting`]: how long something has gone on, for reports
-//! * [`exit`]: how a thread leaves
-//! * [`handle`]: the public side
+//! ```text
+//! ThreadKey ───> REGISTRY slot ─────────> Record, kept alive by handles
+//! index,         generation, phase,       ├─ releases, calls: counted inboxes
+//! generation     number of readers        ├─ waker: sleep, wake-up and hook
+//!                                         └─ tally: figures of the thread
+//!
+//! An inbox is one word, its head. Any thread pushes; the owner does the rest.
+//!
+//!         ┌──── push ───> messages ─────────────── close ──┐
+//!         │                  │ ^ └ push                    │
+//!       idle <── take ───────┘ │                           v
+//!        │ ^                   │                        closed, for good
+//!    arm │ │ disarm    push: wakes the owner               ^
+//!        v │                   │                           │
+//!       armed ─────────────────┘       idle, armed: close ─┘
+//!
+//! thread exit: loops, then pools, then memory; the inboxes close; the slot is free
+//!         └─ messages left ─> ORPHANS ─> releases: any outermost drain
+//!                                     └> closures: quiesce and shutdown
+//! ```
+//!
+//! # Invariants
+//! 1. *Keys.* A key is never reused. Buckets of the registry are neither moved nor freed while it
+//!    lives.
+//! 2. *Records in slots.* Only the thread that claims a slot replaces the record in it, in phase
+//!    `CLAIMING`, which it enters by a compare-exchange that finds no reader. Readers announce
+//!    themselves in the same word before they look.
+//! 3. *Ownership of messages.* Each message belongs to exactly one [`inbox::Message`],
+//!    [`inbox::Chain`], [`inbox::Queue`] or inbox. Only its owner accesses its node.
+//! 4. *Layout of messages.* A node is the first field of a `repr(C)` allocation, its pointer has
+//!    the provenance of all of that, and its kind and `run` were set for the type of it.
+//! 5. *Delivery.* What is in an inbox becomes the taker's by one swap. An inbox that is ever closed
+//!    is emptied by its owner alone, and stays closed.
+//! 6. *Sending.* What a message carries may be sent to any thread; except for
+//!    `MessageKind::DestroyAtHome`, which its target alone runs, and whose target runs all that its
+//!    inbox accepts.
+//! 7. *The calling thread.* The thread-local pointer to its record is set last when the thread is
+//!    entered, and cleared first when it departs; between the two, a boxed `Arc` keeps the record
+//!    alive.
+//!
+//! # Files
+//! * [`key`]: the name of a thread, unique for the life of the process
+//! * [`record`]: what other threads may know of a thread
+//! * [`registry`]: key → record, lock-free
+//! * [`current`]: the calling thread: its record, how it is entered, how it exits
+//! * [`inbox`]: what other threads send; [`counted`]: how much of it has not run; [`claimed`]: what
+//!   is taken out to run within a budget; [`waker`]: how a message wakes the thread
+//! * [`orphans`]: messages whose thread has ended, and references that slots gave up
+//! * [`lazy_timer`]: how long something has been going on, for reports
+//! * [`handle`]: the public type
 
 pub(crate) mod claimed;
 pub(crate) mod counted;
-pub(crate) mod exit;
+pub(crate) mod current;
 pub(crate) mod handle;
 pub(crate) mod inbox;
 pub(crate) mod key;
+pub(crate) mod lazy_timer;
 pub(crate) mod orphans;
 pub(crate) mod record;
 pub(crate) mod registry;
-pub(crate) mod sighting;
 pub(crate) mod waker;

@@ -7,7 +7,7 @@
 use crate::event::{Event, EventKind};
 use crate::sync::catch_unwind;
 use crate::sync::thread::panicking;
-use crate::thread::record::current_label;
+use crate::thread::current::current_label;
 use std::any::Any;
 
 /// What a panic carries.

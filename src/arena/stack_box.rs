@@ -3,7 +3,7 @@
 use super::dump::Label;
 use super::entry::Entry;
 use super::stack_allocator::StackAllocator;
-use crate::object::unsizing::{Handle, coerced, sealed};
+use crate::unsizing::{Coercible, coerced, sealed};
 use std::borrow::{Borrow, BorrowMut};
 use std::cmp::Ordering;
 use std::fmt;
@@ -174,7 +174,7 @@ impl<T: ?Sized> DerefMut for StackBox<'_, T> {
 
 impl<T: ?Sized> sealed::Sealed for StackBox<'_, T> {}
 
-impl<'s, T: ?Sized + 'static> Handle for StackBox<'s, T> {
+impl<'s, T: ?Sized + 'static> Coercible for StackBox<'s, T> {
     type Target = T;
     type Of<U: ?Sized + 'static> = StackBox<'s, U>;
 

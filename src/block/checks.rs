@@ -7,7 +7,7 @@
 use super::chunk::{CHUNK, ChunkPtr};
 use super::size_class::{ALIGN, SIZES};
 use crate::sync::Bits;
-use crate::thread::record::current_label;
+use crate::thread::current::current_label;
 use dashmap::DashSet;
 use std::num::NonZero;
 use std::ptr::NonNull;

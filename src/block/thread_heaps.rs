@@ -13,8 +13,9 @@ use super::remote_free_batch::{RemoteFreeBatches, send_one};
 use super::shared::{Handle, Inner};
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{boxed, lazy, local, unbox};
+use crate::thread::current;
 use crate::thread::key::ThreadKey;
-use crate::thread::record::{self, Record};
+use crate::thread::record::Record;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -71,9 +72,9 @@ fn heaps_if_any<'h>() -> Option<&'h Heaps> {
 
 #[cold]
 fn enter() -> *const Heaps {
-    let heaps = match record::current_that_exits() {
+    let heaps = match current::current_that_exits() {
         Some(record) => {
-            record::set_last_exit_hook(exit);
+            current::set_last_exit_hook(exit);
             boxed(Heaps {
                 key: record.key(),
                 others: UnsafeCell::new(Vec::new()),

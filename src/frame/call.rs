@@ -2,9 +2,9 @@
 
 use crate::sync::thread::Result;
 use crate::sync::{Lock, Parker, catch_unwind};
+use crate::thread::current::current_key;
 use crate::thread::handle::Closed;
 use crate::thread::key::ThreadKey;
-use crate::thread::record::current_key;
 use std::time::Duration;
 
 /// How long a caller sleeps before it looks whether its loop is still there. It is

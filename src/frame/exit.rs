@@ -5,7 +5,8 @@ use crate::pool::budget::Budget;
 use crate::pool::thread_pools::{self, ThreadPools};
 use crate::sync::cell::RefCell;
 use crate::sync::local;
-use crate::thread::record::{Record, set_first_exit_hook};
+use crate::thread::current::set_first_exit_hook;
+use crate::thread::record::Record;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Weak};
 

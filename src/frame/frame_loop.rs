@@ -14,9 +14,9 @@ use crate::pool::guard::{AutoreleasePool, named_scope};
 use crate::pool::thread_pools::{self, ThreadPools};
 use crate::sync::cell::OnceCell;
 use crate::sync::elapsed;
+use crate::thread::current;
 use crate::thread::handle::ThreadHandle;
-use crate::thread::record;
-use crate::thread::waker::{OuterHook, WakeHook, let_go};
+use crate::thread::waker::{OuterHook, WakeHook, drop_hook};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -105,7 +105,7 @@ impl FrameLoop {
     /// While the thread's thread-locals are torn down.
     #[must_use = "a loop makes no frames by itself"]
     pub fn new(config: FrameConfig) -> Self {
-        let Some(record) = record::current() else {
+        let Some(record) = current::current() else {
             panic!("a FrameLoop cannot be made while its thread ends");
         };
         let port = Arc::new(LoopState::new(ThreadHandle(record)));
@@ -176,9 +176,9 @@ impl FrameLoop {
         if self.hook.is_some() || is_ours {
             let outer = || self.outer.as_ref()?.upgrade();
             let before = bell.set_hook(self.hook.clone().or_else(outer));
-            before.into_iter().for_each(let_go);
+            before.into_iter().for_each(drop_hook);
         }
-        old.into_iter().for_each(let_go);
+        old.into_iter().for_each(drop_hook);
         if self.hook.is_some() {
             self.port.disarm();
             self.port.arm();

@@ -13,10 +13,10 @@ use crate::pool::budget::Budget;
 use crate::pool::guard::{AutoreleasePool, named_scope};
 use crate::pool::thread_pools::{self, ThreadPools};
 use crate::sync::{Lock, catch_unwind};
+use crate::thread::current::{current_key, current_label};
 use crate::thread::handle::{Closed, ThreadHandle};
-use crate::thread::inbox::{Kind, Message};
+use crate::thread::inbox::{Message, MessageKind};
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::{current_key, current_label};
 use crate::unwind::report;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,7 +63,7 @@ impl LoopState {
         let Some(inside) = self.gate.enter() else {
             return Err(Closed(f));
         };
-        let posted = self.thread.post_quietly(Kind::Post, f)?;
+        let posted = self.thread.post_quietly(MessageKind::LoopClosure, f)?;
         // Before the bell is rung, as its hook is foreign code.
         drop(inside);
         posted.finish();
@@ -126,7 +126,7 @@ impl LoopState {
     }
 
     pub(super) fn ring(&self) {
-        self.thread.0.waker.ring();
+        self.thread.0.waker.wake();
     }
 }
 
@@ -244,7 +244,7 @@ impl LoopState {
     /// Leaves what is due to the thread, for whoever runs its closures next, before those that were
     /// posted.
     fn leave_to_the_thread(&self) {
-        let message = |f| self.thread.announced(Kind::Post, f).1;
+        let message = |f| self.thread.announced(MessageKind::LoopClosure, f).1;
         // A thread that has exited has no loop with anything that is due.
         thread_pools::with(|local| local.map(|local| local.put_first(self.pop_due().map(message))));
     }

@@ -2,14 +2,14 @@
 
 use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
-use crate::object::destroy::{Scope, in_destructor};
+use crate::object::destroy::{ReleaseScope, in_destructor};
 use crate::pool::budget::Budget;
 use crate::pool::manager_shared::PoolStackStats;
 use crate::pool::thread_pools::{self, ThreadPools};
 use crate::pool::{backlog, epoch, remote_release};
 use crate::sync::elapsed;
+use crate::thread::current::current_key;
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::current_key;
 use crate::thread::registry::REGISTRY;
 use crate::unwind::{FirstPanic, resume_or_report};
 use std::fmt;
@@ -211,12 +211,15 @@ impl PoolManager {
         loop {
             looks += 1;
             let records = REGISTRY.all();
-            let before: Vec<_> = records.iter().map(|record| record.moved()).collect();
+            let before: Vec<_> = records.iter().map(|record| record.activity()).collect();
             let snapshot = self.snapshot_of(&records);
             let orphans = snapshot.orphans;
             // A destructor that has run on one thread may have sent a message to a thread that
             // was looked at already.
-            let mut moved = records.iter().zip(before).filter(|(r, b)| r.moved() != *b);
+            let mut moved = records
+                .iter()
+                .zip(before)
+                .filter(|(r, b)| r.activity() != *b);
             if snapshot.threads.iter().any(holds) || orphans > 0 {
                 let threads = snapshot.threads.into_iter();
                 return (threads.filter(holds).collect(), orphans, true);
@@ -308,7 +311,7 @@ fn run_deferred(panics: &mut FirstPanic) -> bool {
     }
     epoch::advance_until_ready();
     let mut any = {
-        let scope = Scope::enter();
+        let scope = ReleaseScope::enter();
         // A thread without a key has no mail, and is not to get the slot of one whose
         // closures it could then not run.
         if current_key().is_some() {

@@ -4,9 +4,10 @@ use super::PoolManager;
 use crate::object::thread_bound;
 use crate::pool::manager_shared::PoolStackStats;
 use crate::pool::thread_pools::{self, ThreadPools};
+use crate::thread::current::current_key;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::{DEPARTED, Record, Tally, current_key, figures_stay};
+use crate::thread::record::{DEPARTED, Record, Tally, lock_figures};
 use crate::thread::registry::REGISTRY;
 use std::fmt;
 use std::sync::Arc;
@@ -124,7 +125,7 @@ impl PoolManager {
         let mut departed;
         {
             // No operation that models see may be made while this is held.
-            let _moving = figures_stay();
+            let _moving = lock_figures();
             for (thread, record) in threads.iter_mut().zip(records) {
                 thread.totals.destroyed = record.tally.destroyed.get();
             }
@@ -150,7 +151,7 @@ impl PoolManager {
             threads,
             departed,
             orphans,
-            kept: thread_bound::kept(),
+            kept: thread_bound::homeless_count(),
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) fn run(builder: &Builder, at: &Location<'_>, model: Model) -> Result<
         (None, None) => check.all(),
     };
     settings::set_seed(None);
-    settings::set_mode(Mode::Plain);
+    settings::make_loads_rmw(false);
     time::let_time_pass(false);
     result
 }
@@ -97,7 +97,7 @@ impl Check<'_> {
     }
 
     fn prepare(&self, run: &Run) {
-        settings::set_mode(run.mode);
+        settings::make_loads_rmw(run.mode == Mode::Rmw);
         settings::set_seed(run.seed);
         time::let_time_pass(self.builder.time_passes);
     }

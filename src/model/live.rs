@@ -2,9 +2,9 @@
 
 use crate::manager::PoolManager;
 use crate::object::header::Header;
-use crate::object::thread_bound::{KEPT, Kept};
+use crate::object::thread_bound::{HOMELESS, HomelessObjects};
 use crate::sync::settings;
-use crate::sync::{living, nothing_lives};
+use crate::sync::{forget_objects, live_objects};
 use crate::thread::orphans::{ORPHANS, Orphans};
 use crate::thread::record::DEPARTED;
 use std::collections::BTreeMap;
@@ -15,11 +15,11 @@ pub(super) fn begin() {
     // A constant in fact, made here as loom's statics are: by who comes first, which
     // would order what it did before with what all others do after.
     let _orphans: &Orphans = &ORPHANS;
-    let _kept: &Kept = &KEPT;
+    let _homeless: &HomelessObjects = &HOMELESS;
     DEPARTED.created.take();
     DEPARTED.destroyed.take();
     DEPARTED.handed_over.take();
-    nothing_lives();
+    forget_objects();
 }
 
 /// Fails the model if an object is alive or a closure waits, now that the main thread has exited.
@@ -62,7 +62,7 @@ struct Group {
 
 fn groups() -> Vec<Group> {
     let mut groups = BTreeMap::new();
-    for (header, name) in living() {
+    for (header, name) in live_objects() {
         // SAFETY: entered when the header had been written, and taken out before it is freed.
         let strong = unsafe { header.cast::<Header>().as_ref() }.count.strong();
         let group = groups.entry((name, strong == 0)).or_insert(Group {

@@ -52,7 +52,7 @@ impl<R> fmt::Debug for JoinHandle<R> {
 /// runs the destructors of thread-locals only after `join` has returned, so a thread of a model
 /// must call this at its end. [`spawn`] and [`end`](super::end) do.
 pub fn thread_exit() {
-    crate::thread::exit::thread_exit();
+    crate::thread::current::thread_exit();
 }
 
 /// Marks a place at which a [seed](super::Builder::seeds) may switch threads.

@@ -1,11 +1,12 @@
 //! Objects whose memory is a block.
 //!
-//! They are the same `Ref<T>`s as others. Their class alone knows where the memory goes: to
-//! the block's heap, which the block finds by itself.
+//! They are ordinary `Ref<T>`s. Only their type info knows where the memory goes: to the heap of
+//! the block, which the block's chunk names.
 
 use super::count::Count;
 use super::header::{
-    Header, PlainBlock, Plan, SizedInfo, Thin, TypeInfo, header, plan_of, put, set_up,
+    Header, ObjectLayout, ObjectType, PlainBlock, SizedInfo, Thin, TypeInfo, header, layout_of,
+    type_info_of, write_header, write_value,
 };
 use super::strong::Ref;
 use crate::block::block_allocator::BlockAllocator;
@@ -14,21 +15,25 @@ use crate::block::heap::TakingBack;
 use crate::block::size_class::{SIZES, class_of};
 use crate::block::thread_heaps::{self, PROCESS};
 use std::alloc::Layout;
-use std::mem::needs_drop;
+use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
-struct BlockInfo<T>(std::marker::PhantomData<T>);
+/// A sized object whose memory is a block.
+struct BlockInfo<T>(PhantomData<T>);
 
 impl<T: 'static> BlockInfo<T> {
-    const PLAN: Plan = plan_of::<T>();
-    /// That of its blocks; none if the object is too large for one, or over-aligned.
-    const SIZE: Option<usize> = class_of(Self::PLAN.layout);
-    const WASTE: usize = match Self::SIZE {
-        Some(size) => SIZES[size] - Self::PLAN.layout.size(),
+    const LAYOUT: ObjectLayout = layout_of::<T>();
+    /// The size class of the block; `None` if the object is too large for one, or over-aligned.
+    const SIZE_CLASS: Option<usize> = class_of(Self::LAYOUT.layout);
+    /// Bytes of the block that the object does not need.
+    const WASTE: usize = match Self::SIZE_CLASS {
+        Some(size) => SIZES[size] - Self::LAYOUT.layout.size(),
         None => 0,
     };
-    const PLAIN: Option<PlainBlock> = match Self::SIZE {
-        Some(size) if !needs_drop::<T>() && Self::PLAN.payload == size_of::<Header>() => {
+    const PLAIN: Option<PlainBlock> = match Self::SIZE_CLASS {
+        Some(size)
+            if !Self::HAS_DESTRUCTOR && Self::LAYOUT.payload_offset == size_of::<Header>() =>
+        {
             Some(PlainBlock {
                 size: size as u8,
                 waste: Self::WASTE as u8,
@@ -36,113 +41,107 @@ impl<T: 'static> BlockInfo<T> {
         }
         _ => None,
     };
-    const CLASS: &'static TypeInfo = &TypeInfo {
-        plain_block: Self::PLAIN,
-        destroy: Self::destroy,
-        free: Self::free,
-        ..SizedInfo::<T>::named(std::any::type_name::<T>)
-    };
+    const TYPE_INFO: &'static TypeInfo =
+        &type_info_of::<Self>(std::any::type_name::<T>, Self::PLAIN);
+}
 
-    /// # Safety
-    /// As [`TypeInfo::destroy`].
-    unsafe fn destroy(thin: Thin) {
-        /// Frees the block when dropped: also if the destructor panics.
-        struct Freeing<T: 'static>(Thin, std::marker::PhantomData<T>);
-        impl<T> Drop for Freeing<T> {
-            #[inline]
-            fn drop(&mut self) {
-                // SAFETY: made only below.
-                unsafe { BlockInfo::<T>::free(self.0) };
-            }
-        }
-        let _freeing = Freeing::<T>(thin, std::marker::PhantomData);
-        if needs_drop::<T>() {
-            // SAFETY: the object is there.
-            unsafe { header(thin) }.count.begin_unique_destruction();
-            // SAFETY: by the caller's promise.
-            unsafe { SizedInfo::<T>::drop_value(thin) };
-        }
+impl<T: 'static> ObjectType for BlockInfo<T> {
+    const HAS_DESTRUCTOR: bool = SizedInfo::<T>::HAS_DESTRUCTOR;
+
+    #[inline(always)]
+    unsafe fn drop_value(thin: Thin) {
+        // SAFETY: the payload is that of a sized object; the rest is the contract.
+        unsafe { SizedInfo::<T>::drop_value(thin) };
     }
 
-    /// # Safety
-    /// As [`TypeInfo::free`].
     #[inline]
     unsafe fn free(thin: Thin) {
-        let size = Self::SIZE.expect("made from a block");
-        // SAFETY: ours alone by the caller's promise.
+        let size_class = Self::SIZE_CLASS.expect("the object was made in a block");
+        // SAFETY: no reference is left, so the access is exclusive; `try_new_from` took a block of
+        // this size class, at whose beginning the payload has this offset.
         unsafe {
             thin.cast::<Header>().sub(1).as_mut().freed();
-            thread_heaps::free(thin.sub(Self::PLAN.payload), size, Self::WASTE);
+            thread_heaps::free(
+                thin.sub(Self::LAYOUT.payload_offset),
+                size_class,
+                Self::WASTE,
+            );
         }
     }
 }
 
-/// Destroys objects of one class, without a destructor, one after the other.
-pub(crate) struct Alike<'h> {
-    class: &'static TypeInfo,
+/// Destroys objects of one type in blocks, without a destructor, one after the other.
+pub(crate) struct PlainDestroyer<'h> {
+    type_info: &'static TypeInfo,
     blocks: TakingBack<'h>,
 }
 
-impl Alike<'_> {
-    /// If the thread has a heap that the memory may go back to.
+impl PlainDestroyer<'_> {
+    /// Returns a destroyer for objects of this type; `None` if the thread has no heap for the
+    /// memory.
     #[inline(always)]
-    pub(crate) fn begin(class: &'static TypeInfo, block: PlainBlock) -> Option<Self> {
+    pub(crate) fn begin(type_info: &'static TypeInfo, block: PlainBlock) -> Option<Self> {
         let heap = thread_heaps::process_heap()?;
-        // SAFETY: the calling thread's own, until its exit; the size is one.
+        // SAFETY: the heap is the calling thread's own, until its exit; the type's size class is
+        // valid.
         let blocks =
             unsafe { TakingBack::begin(heap.as_ref(), block.size as usize, block.waste as usize) };
-        Some(Self { class, blocks })
+        Some(Self { type_info, blocks })
     }
 
-    /// Destroys the object if it is of the class, the reference is the only one, and its
-    /// memory is this thread's: whether it was so.
+    /// Destroys the object if it has the type, the reference is the only one of any kind, and the
+    /// memory is this thread's. Returns whether it did.
     ///
     /// # Safety
-    /// The caller has a strong reference to `thin`, and gives it up if this says so.
+    /// The caller has a strong reference to `thin`, and gives it up if this returns true.
     #[inline(always)]
     pub(crate) unsafe fn destroy(&mut self, thin: Thin) -> bool {
-        // SAFETY: alive by the caller's reference; then ours alone.
+        // SAFETY: alive by the caller's reference; once `is_all` has returned true, the access is
+        // exclusive (invariant 6 of `object`), and there is no value to drop.
         unsafe {
             let object = header(thin);
-            if !ptr::eq(object.class, self.class) || !object.count.is_all(1) {
+            if !ptr::eq(object.type_info, self.type_info) || !object.count.is_all(1) {
                 return false;
             }
-            let mut head = thin.cast::<Header>().sub(1);
-            if !self.blocks.is_ours(head.cast()) {
+            let mut header = thin.cast::<Header>().sub(1);
+            if !self.blocks.is_ours(header.cast()) {
                 return false;
             }
-            head.as_mut().freed();
-            self.blocks.free(head.cast());
+            header.as_mut().freed();
+            self.blocks.free(header.cast());
         }
         true
     }
 
-    /// To be called at the end.
+    /// Counts what was destroyed; must be called at the end.
     #[inline(always)]
     pub(crate) fn end(self) {
         self.blocks.end();
     }
 }
 
-/// Where the memory of an object is to come from.
+/// Where the memory of an object comes from.
 #[derive(Clone, Copy)]
-pub(crate) enum Source<'a> {
-    /// The process's own allocator.
+pub(crate) enum ObjectMemory<'a> {
+    /// The block allocator of the process.
     Process,
+    /// An allocator of the user.
     Own(&'a BlockAllocator),
 }
 
-impl Source<'_> {
+impl ObjectMemory<'_> {
     #[inline(always)]
-    fn alloc(self, class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
+    fn alloc(self, size_class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
         match self {
-            Self::Process => thread_heaps::alloc(thread_heaps::process_heap(), None, class, waste),
+            Self::Process => {
+                thread_heaps::alloc(thread_heaps::process_heap(), None, size_class, waste)
+            }
             Self::Own(blocks) => {
                 let allocator = blocks.inner();
                 thread_heaps::alloc(
                     thread_heaps::last_heap(allocator),
                     Some(allocator),
-                    class,
+                    size_class,
                     waste,
                 )
             }
@@ -159,39 +158,41 @@ impl Source<'_> {
 }
 
 impl<T> Ref<T> {
-    /// A new object with one reference, out of a block.
-    // Inlined, or the error would go through memory, each time.
+    /// Makes an object with one reference, in a block if it fits one.
+    // Inlined, as otherwise the error goes through memory each time.
     #[inline(always)]
-    pub(crate) fn try_new_from(value: T, source: Source<'_>) -> Result<Self, AllocError> {
-        let Some(size) = BlockInfo::<T>::SIZE else {
-            source.count_large(BlockInfo::<T>::PLAN.layout);
+    pub(crate) fn try_new_from(value: T, source: ObjectMemory<'_>) -> Result<Self, AllocError> {
+        let Some(size_class) = BlockInfo::<T>::SIZE_CLASS else {
+            source.count_large(BlockInfo::<T>::LAYOUT.layout);
             return Ok(Self::new(value));
         };
-        let block = source.alloc(size, BlockInfo::<T>::WASTE)?;
-        // SAFETY: fresh memory for the header and a `T`, with its value and one reference.
+        let block = source.alloc(size_class, BlockInfo::<T>::WASTE)?;
+        // SAFETY: an unused block, large enough for this layout; the object then has its value and
+        // one reference.
         unsafe {
-            let class = BlockInfo::<T>::CLASS;
-            let thin = set_up(block, BlockInfo::<T>::PLAN, class, Count::unique());
+            let type_info = BlockInfo::<T>::TYPE_INFO;
+            let thin = write_header(block, BlockInfo::<T>::LAYOUT, type_info, Count::unique());
             let payload = thin.cast::<T>();
-            put(payload, value);
+            write_value(payload, value);
             Ok(Self::adopt(payload))
         }
     }
 
-    /// The same, where memory has to be there.
+    /// Makes an object like [`Ref::try_new_from`], and aborts if there is no memory.
     #[inline(always)]
-    pub(crate) fn new_from(value: T, source: Source<'_>) -> Self {
+    pub(crate) fn new_from(value: T, source: ObjectMemory<'_>) -> Self {
         match Self::try_new_from(value, source) {
             Ok(made) => made,
-            Err(_) => std::alloc::handle_alloc_error(BlockInfo::<T>::PLAN.layout),
+            Err(_) => std::alloc::handle_alloc_error(BlockInfo::<T>::LAYOUT.layout),
         }
     }
 
-    /// A new object with one reference, its memory out of `blocks`: a block, to which it goes
-    /// back on whichever thread it is freed. Objects of more than 640 bytes, header included,
-    /// or aligned to more than 16, get theirs from the global allocator, and are counted.
+    /// Makes an object with one reference, with memory from `blocks`.
     ///
-    /// It is a `Ref` like all others, and outlives the allocator's handles, if need be.
+    /// Its memory is a block, which returns to `blocks` on whichever thread it is freed. Objects of
+    /// more than 640 bytes, including the header, or with an alignment of more than 16, get theirs
+    /// from the global allocator, and are counted. The object is a `Ref` like all others, and may
+    /// outlive the handles of the allocator.
     ///
     /// Aborts when memory is exhausted, or the allocator's [hard
     /// cap](crate::BlockAllocatorBuilder::hard_cap) is reached (`handle_alloc_error`).
@@ -206,10 +207,11 @@ impl<T> Ref<T> {
     /// ```
     #[inline]
     pub fn new_in(value: T, blocks: &BlockAllocator) -> Self {
-        Self::new_from(value, Source::Own(blocks))
+        Self::new_from(value, ObjectMemory::Own(blocks))
     }
 
-    /// The same, where memory may be short. The value is dropped if it is.
+    /// Makes an object like [`Ref::new_in`], but returns an error if there is no memory; the value
+    /// is then dropped.
     ///
     /// # Errors
     /// [`AllocError::Capped`], and [`AllocError::OutOfMemory`] for objects that fit a block;
@@ -222,6 +224,6 @@ impl<T> Ref<T> {
     /// ```
     #[inline]
     pub fn try_new_in(value: T, blocks: &BlockAllocator) -> Result<Self, AllocError> {
-        Self::try_new_from(value, Source::Own(blocks))
+        Self::try_new_from(value, ObjectMemory::Own(blocks))
     }
 }

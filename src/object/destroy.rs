@@ -1,92 +1,92 @@
-//! The end of an object: its destructor, in constant stack.
+//! The destruction of objects, in constant stack space.
 //!
-//! A last release inside a destructor runs at once, depth first, just as with
-//! `Arc`, until [`LIMIT`] bytes of stack are used since the outermost release on
-//! this thread. A deeper one is queued, and the outermost release runs the
-//! queue. So shallow structures die in `Arc`'s order, and a chain of a million
-//! nodes in a few stack frames more than a chain of a hundred.
+//! A last release inside a destructor runs at once, depth first, just as with `Arc`, until
+//! [`LIMIT`] bytes of stack are used since the outermost release on this thread. A deeper one is
+//! queued, and the outermost release runs the queue. So shallow structures are destroyed in `Arc`'s
+//! order, and a chain of a million nodes takes a few stack frames more than a chain of a hundred.
 //!
-//! While the queue is run, a few more may queue, even if they are not deep: so a chain
-//! dies node by node, and is freed from one end to the other, and an allocator that hands
-//! out latest first builds the next one just as straight.
+//! While the queue is being run, a few more objects may queue even if they are not deep. So a chain
+//! is destroyed node by node, and freed from one end to the other: an allocator that reuses the
+//! latest block first builds the next chain just as straight.
 //!
-//! Code that some other code runs inside a destructor without knowing what that is, as a
-//! work-stealing runtime does with its jobs, is *isolated* by [`settle_scope`]: it finds the
-//! state of a thread that releases nothing, so that its own releases are outermost. What is
-//! queued beneath waits until it is done. That the thread is inside a destructor is still
-//! known, by [`in_destructor`] and [`Scope::serves_thread`]: what the whole thread has to do is
-//! no business of such code.
+//! Code that other code runs inside a destructor without knowing what it is, as a work-stealing
+//! runtime does with its jobs, is *isolated* by [`settle_scope`]: it finds the state of a thread
+//! that releases nothing, so its own releases are outermost. What is queued beneath waits until it
+//! is done. That the thread is inside a destructor is still known, by [`in_destructor`] and
+//! [`ReleaseScope::serves_thread`]: work of the whole thread must not run in such code.
 //!
-//! A thread that is being torn down can still do all this: the state is a
-//! thread-local without a destructor.
+//! All of this works during the teardown of a thread, as the state is a thread-local without a
+//! destructor.
 
 use super::header::{Thin, checked, header};
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{SMALL, local, stack_address};
-use crate::thread::record::tally_destroyed;
+use crate::thread::current::tally_destroyed;
 use crate::unwind::{FirstPanic, Payload, resume_or_report};
 use std::mem::ManuallyDrop;
 
-/// PoolStack, in bytes, that nested destructors may use before they queue.
+/// Bytes of stack that nested destructors may use before further releases queue.
 pub(crate) const LIMIT: usize = if SMALL { 2_048 } else { 32_768 };
 
-/// What a stack address is no closer to than [`LIMIT`] if the bit is changed.
+/// A bit of an address. Flipped in the base of the stack, it makes all releases look deep.
 const FAR: usize = 1 << (usize::BITS - 2);
 
-/// What becomes of nested releases.
+/// Which nested releases queue.
 #[derive(Clone, Copy, PartialEq)]
-enum Mode {
-    /// Those that are deep queue.
-    Depth,
-    /// All queue.
-    Queue,
-    /// The queue is being run: all queue, unless many do already.
-    Run,
+enum QueueMode {
+    /// Deep ones.
+    DeepOnly,
+    /// All.
+    All,
+    /// All while few objects are queued, else deep ones: the queue is being run.
+    Running,
 }
 
-/// Objects in the queue beyond which only deep releases are put there while it is run.
-const MANY: usize = if SMALL { 2 } else { 32 };
+/// While the queue is being run: the number of queued objects from which only deep releases queue.
+const RUN_LIMIT: usize = if SMALL { 2 } else { 32 };
 
-struct Nest {
-    /// PoolStack address of the outermost release, or [`FAR`] from it if the mode is not
-    /// `Depth`; 0 when there is none.
+/// The state of the nested releases of a thread.
+struct Nesting {
+    /// The stack address of the outermost release, with [`FAR`] flipped unless the mode is
+    /// `DeepOnly`; 0 if there is no release.
     base: Cell<usize>,
-    mode: Cell<Mode>,
-    /// Objects that are dead and wait for their destructor. Never borrowed while
-    /// other code runs; empty, and without memory, when `base` is 0.
+    mode: Cell<QueueMode>,
+    /// The queue of dead objects. Never borrowed while other code runs (invariant 7 of `object`);
+    /// empty, and without memory, while `base` is 0.
     pending: ManuallyDrop<UnsafeCell<Vec<Thin>>>,
-    /// How many [`Isolated`] there are on the stack.
+    /// The number of [`Isolated`] on the stack.
     isolated: Cell<usize>,
 }
 
 local! {
-    static NEST: Nest = Nest {
+    static NESTING: Nesting = Nesting {
         base: Cell::new(0),
-        mode: Cell::new(Mode::Depth),
+        mode: Cell::new(QueueMode::DeepOnly),
         pending: ManuallyDrop::new(UnsafeCell::new(Vec::new())),
         isolated: Cell::new(0),
     };
 }
 
-impl Nest {
+impl Nesting {
     fn push(&self, thin: Thin) {
-        // SAFETY: the thread's own, and `push` runs no foreign code.
+        // SAFETY: the queue is the thread's own, and no foreign code runs (invariant 7 of
+        // `object`).
         self.pending.with_mut(|all| unsafe { (*all).push(thin) });
     }
 
     fn pop(&self) -> Option<Thin> {
-        // SAFETY: as in `push`.
+        // SAFETY: invariant 7 of `object`.
         self.pending.with_mut(|all| unsafe { (*all).pop() })
     }
 
     fn take(&self) -> Vec<Thin> {
-        // SAFETY: as in `push`.
+        // SAFETY: invariant 7 of `object`.
         self.pending
             .with_mut(|all| unsafe { std::mem::take(&mut *all) })
     }
 
     fn is_empty(&self) -> bool {
-        // SAFETY: as in `push`.
+        // SAFETY: invariant 7 of `object`.
         self.pending.with(|all| unsafe { (*all).is_empty() })
     }
 
@@ -94,39 +94,40 @@ impl Nest {
         here.abs_diff(self.base.get()) >= LIMIT
     }
 
-    /// Runs the queue to its end; returns how many died, and the first panic.
+    /// Runs the queue until it is empty; returns how many objects were destroyed, and the first
+    /// panic.
     fn settle(&self) -> (usize, Option<Payload>) {
         let mut panics = FirstPanic::default();
-        let mut died = 0;
-        let before = self.mode.replace(Mode::Run);
-        if before == Mode::Depth {
-            self.go_far();
+        let mut destroyed = 0;
+        let before = self.mode.replace(QueueMode::Running);
+        if before == QueueMode::DeepOnly {
+            self.toggle_far();
         }
         while let Some(thin) = self.pop() {
-            died += 1;
-            // SAFETY: only dead objects are queued, each once.
-            panics.guard(|| unsafe { bury(thin) });
+            destroyed += 1;
+            // SAFETY: the queue holds dead objects, each once (invariant 5 of `object`).
+            panics.guard(|| unsafe { destroy_dead(thin) });
         }
         self.mode.set(before);
-        if before == Mode::Depth {
-            self.go_far();
+        if before == QueueMode::DeepOnly {
+            self.toggle_far();
         }
-        // SAFETY: as in `push`; dropping an empty vector runs no foreign code. The
-        // thread-local has no destructor that would free its buffer.
+        // Frees the buffer, as the thread-local has no destructor that would.
+        // SAFETY: invariant 7 of `object`; dropping an empty vector runs no foreign code.
         self.pending.with_mut(|all| unsafe { *all = Vec::new() });
-        (died, panics.into_first())
+        (destroyed, panics.into_first())
     }
 
-    /// Whether a release is to queue that `base` says is deep.
-    fn is_to_queue(&self) -> bool {
-        // SAFETY: as in `push`.
+    /// Returns whether a release must queue that is deep according to `base`.
+    fn should_queue(&self) -> bool {
+        // SAFETY: invariant 7 of `object`.
         let waiting = self.pending.with(|all| unsafe { (*all).len() });
         let really_deep = || stack_address().abs_diff(self.base.get() ^ FAR) >= LIMIT;
-        self.mode.get() != Mode::Run || waiting < MANY || really_deep()
+        self.mode.get() != QueueMode::Running || waiting < RUN_LIMIT || really_deep()
     }
 
-    /// Takes `base` far away, or back.
-    fn go_far(&self) {
+    /// Makes all releases look deep, or takes that back.
+    fn toggle_far(&self) {
         self.base.set(self.base.get() ^ FAR);
     }
 
@@ -140,43 +141,44 @@ impl Nest {
     }
 }
 
-/// A stretch of code that may destroy objects, as a drain: nested releases count
-/// their stack from its beginning.
-pub(crate) struct Scope {
-    /// True if no other release or drain is going on below on this stack, or none since the
-    /// innermost [`settle_scope`]: then the queue is this scope's to run.
+/// A scope in which objects may be destroyed, such as a drain: nested releases measure their stack
+/// from its beginning.
+pub(crate) struct ReleaseScope {
+    /// True if no release or drain is in progress further up the call stack, or none within the
+    /// innermost [`settle_scope`]. Then this scope must run the queue.
     pub(crate) outermost: bool,
-    /// Whether destructors are to queue rather than run.
+    /// True if destructors must queue rather than run.
     pub(crate) deep: bool,
-    /// The mode that was before, if it is another one meanwhile.
-    before: Option<Mode>,
+    /// The mode to restore at the end, if the scope has changed it.
+    before: Option<QueueMode>,
 }
 
-impl Scope {
+impl ReleaseScope {
+    /// Enters a scope.
     #[inline]
     pub(crate) fn enter() -> Self {
-        NEST.with(|nest| {
-            if nest.base.get() == 0 {
-                return Self::enter_outermost(nest);
+        NESTING.with(|nesting| {
+            if nesting.base.get() == 0 {
+                return Self::enter_outermost(nesting);
             }
-            let mode = nest.mode.get();
-            // What a drain releases is not left to the run of the queue around it.
-            let in_run = mode == Mode::Run;
+            let mode = nesting.mode.get();
+            // What a drain releases must not wait for the run of the queue around it.
+            let in_run = mode == QueueMode::Running;
             if in_run {
-                nest.mode.set(Mode::Depth);
-                nest.go_far();
+                nesting.mode.set(QueueMode::DeepOnly);
+                nesting.toggle_far();
             }
             Self {
                 outermost: false,
-                deep: nest.is_deep(stack_address()),
+                deep: nesting.is_deep(stack_address()),
                 before: in_run.then_some(mode),
             }
         })
     }
 
     #[inline]
-    fn enter_outermost(nest: &Nest) -> Self {
-        nest.base.set(stack_address());
+    fn enter_outermost(nesting: &Nesting) -> Self {
+        nesting.base.set(stack_address());
         Self {
             outermost: true,
             deep: false,
@@ -184,84 +186,84 @@ impl Scope {
         }
     }
 
-    /// Returns whether this is the place for what concerns the whole thread, such as the messages
-    /// of others: only if no destructor runs beneath, isolated or not.
-    // Out of line, as drains ask only if there is something to do.
+    /// Returns whether this scope may do work of the whole thread, such as running the messages of
+    /// other threads: only if no destructor is in progress, isolated or not.
+    // Out of line, as drains call this only if there is something to do.
     #[cold]
     #[inline(never)]
     pub(crate) fn serves_thread(&self) -> bool {
-        self.outermost && NEST.with(|nest| nest.isolated.get() == 0)
+        self.outermost && NESTING.with(|nesting| nesting.isolated.get() == 0)
     }
 
-    /// The same, where what destructors release is to queue, however shallow it is; the
-    /// caller takes it out by [`Scope::next_dead`]. Only if it is the outermost: within
-    /// another, this changes nothing.
+    /// Enters a scope in which all releases by destructors queue, however shallow; the caller takes
+    /// them out by [`ReleaseScope::next_dead`]. Only if it is the outermost: within another scope,
+    /// this is [`ReleaseScope::enter`].
     pub(crate) fn enter_queueing() -> Self {
         let mut scope = Self::enter();
         if scope.outermost {
-            NEST.with(|nest| {
-                nest.go_far();
-                scope.before = Some(nest.mode.replace(Mode::Queue));
+            NESTING.with(|nesting| {
+                nesting.toggle_far();
+                scope.before = Some(nesting.mode.replace(QueueMode::All));
             });
         }
         scope
     }
 
-    /// Takes one object out of the queue, if it is for this scope to do: the latest.
-    /// The caller has to [`bury`] it.
+    /// Pops the object that was queued last, if this scope is the outermost. The caller must call
+    /// [`destroy_dead`] for it.
     pub(crate) fn next_dead(&self) -> Option<Thin> {
         if self.outermost {
-            NEST.with(Nest::pop)
+            NESTING.with(Nesting::pop)
         } else {
             None
         }
     }
 
-    /// Takes all out of the queue, the latest last.
+    /// Takes all objects out of the queue if this scope is the outermost; the latest is last.
     pub(crate) fn take_dead(&self) -> Vec<Thin> {
         if self.outermost {
-            NEST.with(Nest::take)
+            NESTING.with(Nesting::take)
         } else {
             Vec::new()
         }
     }
 
-    /// Queues an object that only the caller can reach: for a deep scope.
+    /// Queues an object whose unique owner is the caller; for a deep scope.
     ///
     /// # Safety
-    /// `Count::release_many` said `Unique`.
+    /// `Count::release_many` returned `Unique`, and the caller gives the object up.
     pub(crate) unsafe fn queue_unique(&self, thin: Thin) {
-        // SAFETY: ours alone.
+        // SAFETY: the caller is the unique owner, so the memory is there.
         unsafe { header(thin) }.count.release_unique();
-        NEST.with(|nest| nest.push(thin));
+        NESTING.with(|nesting| nesting.push(thin));
     }
 
     /// Destroys a dead object, or queues it in a deep scope.
     ///
     /// # Safety
-    /// The caller made the last release, and gives the object up.
+    /// The caller made the last release, and gives the object up (invariant 5 of `object`).
     pub(crate) unsafe fn destroy_last(&self, thin: Thin) {
         if self.deep {
-            NEST.with(|nest| nest.push(thin));
+            NESTING.with(|nesting| nesting.push(thin));
         } else {
-            // SAFETY: by the caller's promise.
-            unsafe { bury(thin) };
+            // SAFETY: the caller made the last release, by the contract.
+            unsafe { destroy_dead(thin) };
         }
     }
 
-    /// Runs what nested releases queued: for the outermost scope to do.
+    /// Runs what nested releases queued; for the outermost scope.
     #[inline]
     pub(crate) fn settle(&self) {
         debug_assert!(self.outermost);
-        if NEST.with(|nest| !nest.is_empty()) {
+        if NESTING.with(|nesting| !nesting.is_empty()) {
             settle_now();
         }
     }
 
-    /// The same, if it is for this scope to do, with panics kept: to the end, as the payload of one that is reported
-    /// may queue more where it is dropped.
+    /// Runs what nested releases queued, if this scope is the outermost, and keeps panics. Repeats
+    /// until the queue is empty, as dropping the payload of a reported panic may queue more.
     pub(crate) fn settle_all(&self, panics: &mut FirstPanic) {
-        while self.outermost && NEST.with(|nest| !nest.is_empty()) {
+        while self.outermost && NESTING.with(|nesting| !nesting.is_empty()) {
             panics.guard(|| {
                 settle_now();
             });
@@ -269,53 +271,53 @@ impl Scope {
     }
 }
 
-impl Drop for Scope {
+impl Drop for ReleaseScope {
     #[inline]
     fn drop(&mut self) {
         if self.outermost {
-            NEST.with(|nest| {
+            NESTING.with(|nesting| {
                 if let Some(mode) = self.before {
-                    nest.mode.set(mode);
-                    nest.go_far();
+                    nesting.mode.set(mode);
+                    nesting.toggle_far();
                 }
-                if nest.is_empty() {
-                    nest.base.set(0);
+                if nesting.is_empty() {
+                    nesting.base.set(0);
                 } else {
-                    nest.finish_outermost();
+                    nesting.finish_outermost();
                 }
             });
         } else if let Some(mode) = self.before {
-            NEST.with(|nest| {
-                nest.mode.set(mode);
-                nest.go_far();
+            NESTING.with(|nesting| {
+                nesting.mode.set(mode);
+                nesting.toggle_far();
             });
         }
     }
 }
 
-/// Returns whether a release or drain is going on on this thread, isolated or not.
+/// Returns whether a release or drain is in progress on this thread, isolated or not.
 #[inline]
 pub(crate) fn in_destructor() -> bool {
-    NEST.with(|nest| nest.base.get() != 0 || nest.isolated.get() != 0)
+    NESTING.with(|nesting| nesting.base.get() != 0 || nesting.isolated.get() != 0)
 }
 
-/// The state of the releases and drains beneath, while it is hidden from the code above: see
-/// [`settle_scope`].
+/// The state of the releases and drains in progress, while it is hidden from the code that
+/// [`settle_scope`] runs.
 struct Isolated {
     base: usize,
-    mode: Mode,
+    mode: QueueMode,
     pending: Vec<Thin>,
 }
 
 impl Isolated {
     #[cold]
     fn begin() -> Self {
-        NEST.with(|nest| {
-            nest.isolated.set(nest.isolated.get() + 1);
+        NESTING.with(|nesting| {
+            nesting.isolated.set(nesting.isolated.get() + 1);
             Self {
-                base: nest.base.replace(0),
-                mode: nest.mode.replace(Mode::Depth),
-                pending: nest.take(),
+                base: nesting.base.replace(0),
+                mode: nesting.mode.replace(QueueMode::DeepOnly),
+                pending: nesting.take(),
             }
         })
     }
@@ -323,33 +325,33 @@ impl Isolated {
 
 impl Drop for Isolated {
     fn drop(&mut self) {
-        NEST.with(|nest| {
-            // Scopes above have ended, by a panic, too, and the outermost has run its queue.
-            debug_assert!(nest.base.get() == 0 && nest.is_empty());
-            nest.base.set(self.base);
-            nest.mode.set(self.mode);
+        NESTING.with(|nesting| {
+            // Nested scopes have ended, perhaps by a panic, and the outermost has run its queue.
+            debug_assert!(nesting.base.get() == 0 && nesting.is_empty());
+            nesting.base.set(self.base);
+            nesting.mode.set(self.mode);
             let pending = std::mem::take(&mut self.pending);
-            // SAFETY: as in `push`; what is overwritten is empty.
-            nest.pending.with_mut(|all| unsafe { *all = pending });
-            nest.isolated.set(nest.isolated.get() - 1);
+            // SAFETY: invariant 7 of `object`; the queue that is overwritten is empty.
+            nesting.pending.with_mut(|all| unsafe { *all = pending });
+            nesting.isolated.set(nesting.isolated.get() - 1);
         });
     }
 }
 
-/// Runs `f` as if outside any destructor: objects whose last references it drops are destroyed at
-/// once and are not queued.
+/// Runs `f` as if outside any destructor: an object whose last reference it drops is destroyed at
+/// once and not queued.
 ///
-/// Inside a destructor, a last release may queue: 32 KiB deep, in a run of the queue, or in a
-/// drain [within a budget](crate::AutoreleasePool::drain_within). The object is then destroyed
+/// Inside a destructor, a last release may queue: 32 KiB deep, while the queue is being run, or in
+/// a drain [within a budget](crate::AutoreleasePool::drain_within). The object is then destroyed
 /// when the outermost release or the drain gets to it. Code that waits for that destructor in the
-/// meantime, say for a channel whose sender it has dropped, waits for ever. A destructor can call
-/// [`settle`] before it waits. Code that does not know where it runs cannot: a job that a
-/// work-stealing runtime runs while another job waits, which may do so in a destructor. In such a
-/// scope the drop of a last reference is an outermost release of its own. The same goes for pools
-/// that are drained or closed in it.
+/// meantime, for example for a channel whose sender it has dropped, waits forever. A destructor can
+/// call [`settle`] before it waits. Code that does not know where it runs cannot: for example a job
+/// that a work-stealing runtime runs, perhaps inside a destructor, while another job waits. In such
+/// a scope, the drop of a last reference is an outermost release of its own. This also holds for
+/// pools that are drained or closed in it.
 ///
-/// [`callback_scope`](crate::callback_scope) and each poll of a [`pooled`](crate::pooled()) future
-/// are such scopes, and so are frames of a [`FrameLoop`](crate::FrameLoop).
+/// [`callback_scope`](crate::callback_scope), each poll of a [`pooled`](crate::pooled()) future and
+/// the frames of a [`FrameLoop`](crate::FrameLoop) are such scopes.
 ///
 /// The scope is still inside the destructor: closures that were posted to the thread, and what
 /// other threads have sent to it, wait until the destructor is done. What was queued before the
@@ -366,20 +368,20 @@ impl Drop for Isolated {
 /// `Arc`.
 ///
 /// # Threads
-/// Concerns the calling thread only. May be called at any time, even while the thread's
-/// thread-locals are torn down, and nests.
+/// Affects the calling thread only. May be called at any time, even while the thread's
+/// thread-locals are torn down. May be nested.
 ///
 /// # Cost
 /// Outside destructors, one load and a branch. Inside one, some ten loads and stores; no
 /// allocation.
 ///
 /// # Panics
-/// As `f`. A panic of a destructor comes out of the release in `f` that runs it.
+/// If `f` does. A panic of a destructor comes out of the release in `f` that runs it.
 ///
 /// ```
 /// use releasepool::{Ref, settle_scope};
 /// use std::sync::mpsc::channel;
-/// // May run inside anybody's destructor.
+/// // May run inside a destructor of any other code.
 /// fn job() {
 ///     settle_scope(|| {
 ///         let (sender, receiver) = channel::<()>();
@@ -392,33 +394,32 @@ impl Drop for Isolated {
 /// ```
 #[inline]
 pub fn settle_scope<R>(f: impl FnOnce() -> R) -> R {
-    let nested = NEST.with(|nest| nest.base.get() != 0);
+    let nested = NESTING.with(|nesting| nesting.base.get() != 0);
     let _isolated = nested.then(Isolated::begin);
     f()
 }
 
 #[cold]
 fn settle_now() -> usize {
-    let (died, panic) = NEST.with(Nest::settle);
+    let (destroyed, panic) = NESTING.with(Nesting::settle);
     if let Some(payload) = panic {
         resume_or_report(payload);
     }
-    died
+    destroyed
 }
 
-/// Runs the destructors that wait on this thread, and returns how many.
+/// Runs the destructors that are queued on this thread, and returns how many.
 ///
-/// There are such only inside destructors of structures that are too deep for the stack.
-/// Where 32 KiB of it are used since the outermost release, deeper releases queue until
-/// that one is done; and what an object that was in the queue releases may queue in its turn,
-/// wherever it does so. Code in such a place that must be sure that what it dropped is really
-/// gone calls this; code that cannot know where it runs should use a
-/// [`settle_scope`]. Anywhere else it returns 0. The same goes for pools that are drained in such a
-/// place: their entries are released, but destroyed later. Threads that destroy
-/// deep structures need about 64 KiB of stack more than their own code does.
+/// Destructors queue only inside destructors of structures that are too deep for the stack. Where
+/// 32 KiB of it are used since the outermost release, deeper releases queue until that one is done;
+/// and what an object from the queue releases may queue in turn, at any depth. Code in such a place
+/// that must be sure that what it dropped is really destroyed calls this; code that cannot know
+/// where it runs should use a [`settle_scope`]. Anywhere else this returns 0. Entries of pools that
+/// are drained in such a place queue, too: they are released there and destroyed later. Threads
+/// that destroy deep structures need about 64 KiB of stack more than their own code does.
 ///
 /// # Panics
-/// With the first panic of a destructor that it runs, after running all.
+/// With the first panic of a destructor that it runs, after it has run all.
 ///
 /// ```
 /// let r = releasepool::Ref::new(String::from("gone at once"));
@@ -426,76 +427,82 @@ fn settle_now() -> usize {
 /// assert_eq!(releasepool::settle(), 0);
 /// ```
 pub fn settle() -> usize {
-    if NEST.with(Nest::is_empty) {
+    if NESTING.with(Nesting::is_empty) {
         return 0;
     }
     settle_now()
 }
 
-/// What remains of a handle's drop when it may have been the last strong reference.
+/// Completes the drop of a handle that may have been the last strong reference.
 ///
 /// # Safety
-/// The caller's [`Count::release`](super::count::Count::release) said so, and it gives the
+/// The caller's [`Count::release`](super::count::Count::release) returned true, and it gives the
 /// object up.
 #[inline(never)]
 pub(crate) unsafe fn last_release(thin: Thin) {
-    // SAFETY: the memory is there until we give it up.
+    // SAFETY: `release` returned true, so the object is dead and this thread's, or more than 2³¹
+    // other references keep it.
     let head = unsafe { header(thin) };
     if !head.count.was_last() {
         return;
     }
-    // What is left to do is the last call in each case, so that a chain of objects has but
-    // one return address for each: processors foresee only some dozens of them.
-    if head.class.has_destructor {
-        let (base, here) = (NEST.with(|nest| nest.base.get()), stack_address());
+    // What remains is a tail call in each case, so that a chain of objects has only one return
+    // address for each: processors predict only some dozens of them.
+    if head.type_info.has_destructor {
+        let (base, here) = (NESTING.with(|nesting| nesting.base.get()), stack_address());
         if base == 0 {
-            // SAFETY: by the caller's promise.
+            // SAFETY: `was_last` says that this was the last release.
             return unsafe { outermost_release(thin) };
         }
         if here.abs_diff(base) >= LIMIT {
-            // SAFETY: by the caller's promise.
-            return unsafe { far_release(thin) };
+            // SAFETY: `was_last` says that this was the last release.
+            return unsafe { deep_release(thin) };
         }
     }
-    // SAFETY: by the caller's promise; without a destructor nothing can nest in it.
-    unsafe { bury(thin) };
+    // Without a destructor nothing can nest in it.
+    // SAFETY: `was_last` says that this was the last release.
+    unsafe { destroy_dead(thin) };
 }
 
+/// Destroys a dead object, and then runs what its destructor queued.
+///
 /// # Safety
-/// As [`bury`].
+/// That of [`destroy_dead`].
 #[inline(never)]
 unsafe fn outermost_release(thin: Thin) {
-    let _scope = NEST.with(Scope::enter_outermost);
-    // SAFETY: by the caller's promise.
-    unsafe { bury(thin) };
+    let _scope = NESTING.with(ReleaseScope::enter_outermost);
+    // SAFETY: the contract of this function is that of `destroy_dead`.
+    unsafe { destroy_dead(thin) };
 }
 
+/// Queues a dead object, or destroys it if it need not queue.
+///
 /// # Safety
-/// As [`bury`].
+/// That of [`destroy_dead`].
 #[inline(never)]
-unsafe fn far_release(thin: Thin) {
-    if !NEST.with(Nest::is_to_queue) {
-        // SAFETY: by the caller's promise.
-        return unsafe { bury(thin) };
+unsafe fn deep_release(thin: Thin) {
+    if !NESTING.with(Nesting::should_queue) {
+        // SAFETY: the contract of this function is that of `destroy_dead`.
+        return unsafe { destroy_dead(thin) };
     }
-    // SAFETY: the memory is there.
+    // SAFETY: a dead object has its memory until it is destroyed (invariant 2 of `object`).
     let count = unsafe { &header(thin).count };
     if count.is_all(1) {
         count.release_unique();
     }
-    NEST.with(|nest| nest.push(thin));
+    NESTING.with(|nesting| nesting.push(thin));
 }
 
 /// Gives up a strong reference.
 ///
 /// # Safety
-/// The caller has one, to an object at `thin`.
+/// The caller owns one, to an object at `thin`.
 #[inline]
 pub(crate) unsafe fn release(thin: Thin) {
-    // SAFETY: the object is alive by the caller's reference.
-    let perhaps = unsafe { checked(thin, header(thin).count.release()) };
-    if perhaps {
-        // SAFETY: as said by `release`.
+    // SAFETY: the caller's reference keeps the object alive.
+    let may_be_last = unsafe { checked(thin, header(thin).count.release()) };
+    if may_be_last {
+        // SAFETY: `Count::release` returned true.
         unsafe { last_release(thin) };
     }
 }
@@ -503,49 +510,52 @@ pub(crate) unsafe fn release(thin: Thin) {
 /// Gives up a weak reference.
 ///
 /// # Safety
-/// The caller has one, to an object at `thin`.
+/// The caller owns one, to an object at `thin`.
 #[inline]
 pub(crate) unsafe fn release_weak(thin: Thin) {
-    // SAFETY: the memory is there by the caller's reference.
+    // SAFETY: the caller's reference keeps the memory.
     if unsafe { header(thin) }.count.release_weak() {
-        // SAFETY: nobody has a reference of any kind.
+        // SAFETY: that was the last reference of any kind, and the value is gone.
         unsafe { super::header::free(thin) };
     }
 }
 
-/// Destroys a dead object, at once.
+/// Destroys a dead object at once.
 ///
 /// # Safety
-/// Nobody has a strong reference, held is 1, and the caller made it so or took it
-/// from the queue. Or the caller has the only reference of any kind, and gives it up.
+/// There is no strong reference, `held` is 1, and the caller made the last release or took the
+/// object over from the thread that did (invariant 5 of [`object`](crate::object)). Or the caller
+/// has the only reference of any kind. It gives the object up.
 #[inline(always)]
-pub(crate) unsafe fn bury(thin: Thin) {
+pub(crate) unsafe fn destroy_dead(thin: Thin) {
     tally_destroyed(1);
-    // SAFETY: the memory is there until we give it up.
+    // SAFETY: a dead object has its memory until it is destroyed (invariant 2 of `object`).
     let head = unsafe { header(thin) };
-    if head.count.bury() {
-        // SAFETY: nobody has a reference of any kind.
-        unsafe { (head.class.destroy)(thin) };
+    if head.count.begin_destruction() {
+        // SAFETY: `begin_destruction` says that the caller is the unique owner.
+        unsafe { (head.type_info.destroy)(thin) };
     } else {
-        // SAFETY: `Count::bury` has given us a weak reference.
+        // SAFETY: `begin_destruction` gave the caller a weak reference, and the dead value is its
+        // own.
         unsafe { drop_value(thin) };
     }
 }
 
-/// Destroys the value, and gives up a weak reference.
+/// Drops the value, and gives up a weak reference, even if the destructor panics.
 ///
 /// # Safety
-/// The caller has one; no strong reference is left, and none can be gained.
+/// The caller owns the weak reference and the value: there is no strong reference, and none can be
+/// gained.
 #[inline(never)]
 unsafe fn drop_value(thin: Thin) {
-    struct Weak(Thin);
-    impl Drop for Weak {
+    struct ReleaseWeakOnDrop(Thin);
+    impl Drop for ReleaseWeakOnDrop {
         fn drop(&mut self) {
-            // SAFETY: the caller's reference.
+            // SAFETY: made only below, with the caller's reference.
             unsafe { release_weak(self.0) };
         }
     }
-    let _weak = Weak(thin);
-    // SAFETY: by the caller's promise.
-    unsafe { (header(thin).class.drop_value)(thin) };
+    let _weak = ReleaseWeakOnDrop(thin);
+    // SAFETY: the caller owns the value, and its weak reference keeps the memory.
+    unsafe { (header(thin).type_info.drop_value)(thin) };
 }

@@ -1,66 +1,63 @@
-//! What stands before every payload, and how objects come by their memory.
+//! The header before every payload, type info, layout and allocation.
 //!
-//! ```text
-//! [padding] [length, slices only] [count word] [class] payload...
-//!                                                      ^ every handle points here
-//! ```
-//!
-//! The header is right before the payload, whatever the payload's alignment,
-//! and slices keep their length in the allocation. So the thin address of the
-//! payload names any object: pools, inboxes and C hold just that.
+//! The header is right before the payload, whatever the payload's alignment, and slices keep their
+//! length in the allocation (see the picture in [`object`](crate::object)). So the thin address of
+//! the payload identifies any object: pools, inboxes and C code store nothing else.
 
 use super::count::{Count, Misuse};
 use crate::sync::{CHECKED, Witness, alloc, dealloc};
-use crate::thread::record::tally_created;
+use crate::thread::current::tally_created;
 use std::alloc::Layout;
+use std::marker::PhantomData;
 use std::mem::needs_drop;
 use std::ptr::{self, NonNull};
 
-/// The thin address of an object's payload, with the provenance of the whole
-/// allocation.
+/// The thin address of an object's payload, with the provenance of the whole allocation.
 pub(crate) type Thin = NonNull<u8>;
 
+/// The header of an object.
 #[repr(C)]
 pub(crate) struct Header {
     pub(crate) count: Count,
-    pub(crate) class: &'static TypeInfo,
-    /// Stands for the payload, in models: written with it, read by whoever looks at it. No size.
+    pub(crate) type_info: &'static TypeInfo,
+    /// Stands for the payload in models: written and read together with it. Zero-sized.
     payload: Witness,
 }
 
-// The model checker's atomics are larger than what they stand for.
+// The model checker's atomics are larger than native ones.
 const _: () = assert!(CHECKED || size_of::<Header>() == 16);
 
-/// What there is to know about all objects of one type from one allocator.
+/// The vtable shared by all objects of one type and one source of memory.
 pub(crate) struct TypeInfo {
     pub(super) type_name: fn() -> &'static str,
-    /// Whether destroying an object runs any code but the allocator's.
+    /// True if destroying an object runs any code other than the allocator's.
     pub(crate) has_destructor: bool,
-    /// If it has none and its memory is a block: which, so that drains need not ask
-    /// `destroy`.
+    /// The block of an object without a destructor, if its memory is one, so that drains need not
+    /// call `destroy`.
     pub(crate) plain_block: Option<PlainBlock>,
-    /// Runs the destructor and frees the memory, even if that panics.
+    /// Runs the destructor and frees the memory, even if the destructor panics.
     ///
     /// # Safety
-    /// The caller is the only one who can reach the object.
+    /// The caller is the unique owner of the object.
     pub(crate) destroy: unsafe fn(Thin),
     /// Runs the destructor.
     ///
     /// # Safety
-    /// The value is there, and the caller alone may touch it.
+    /// The value is initialized, and the caller has exclusive access to it.
     pub(crate) drop_value: unsafe fn(Thin),
     /// Frees the memory.
     ///
     /// # Safety
-    /// The value is gone, and nobody has a reference of any kind.
+    /// The value is dropped, moved out or was never written, and there is no reference of any kind.
     pub(crate) free: unsafe fn(Thin),
 }
 
-/// A block right before whose payload is nothing but the header.
+/// The block of an object whose payload comes right after the header.
 #[derive(Clone, Copy)]
 pub(crate) struct PlainBlock {
-    /// Index of its size.
+    /// The index of its size class.
     pub(super) size: u8,
+    /// Bytes of the block that the object does not need.
     pub(super) waste: u8,
 }
 
@@ -70,19 +67,19 @@ impl TypeInfo {
     }
 }
 
-/// The header of a live object.
+/// Returns the header of an object.
 ///
 /// # Safety
-/// `thin` is the payload of an object whose memory has not been freed, for as
-/// long as `'a`.
+/// `thin` is the payload of an object whose memory is not freed during `'a`.
 #[inline(always)]
 pub(crate) unsafe fn header<'a>(thin: Thin) -> &'a Header {
-    // SAFETY: the header is right before the payload, in the same allocation.
+    // SAFETY: the header is right before the payload (invariant 1 of `object`), and the memory is
+    // there by the contract.
     unsafe { thin.cast::<Header>().sub(1).as_ref() }
 }
 
 impl Header {
-    /// Just before the memory is given back.
+    /// Tells the model checker that the memory is about to be freed.
     #[inline(always)]
     pub(super) fn freed(&mut self) {
         self.count.freed();
@@ -93,53 +90,54 @@ impl Header {
 /// Writes the value of a new object.
 ///
 /// # Safety
-/// `payload` is memory for a `T` behind a header, and the caller's alone.
+/// `payload` is uninitialized memory for a `T` behind a header, to which the caller has exclusive
+/// access.
 #[inline(always)]
-pub(super) unsafe fn put<T>(payload: NonNull<T>, value: T) {
-    // SAFETY: by the caller's promise.
+pub(super) unsafe fn write_value<T>(payload: NonNull<T>, value: T) {
+    // SAFETY: memory for a `T` behind a header, by the contract.
     unsafe {
         payload.write(value);
-        changed(payload.cast());
+        note_write(payload.cast());
     }
 }
 
-/// Tells the model checker that the calling thread changes the payload, or takes it away.
+/// Tells the model checker that the calling thread writes the payload, or moves it out.
 ///
 /// # Safety
-/// As [`header`].
+/// That of [`header`].
 #[inline(always)]
-pub(super) unsafe fn changed(thin: Thin) {
-    // SAFETY: by the caller's promise.
+pub(super) unsafe fn note_write(thin: Thin) {
+    // SAFETY: the contract of this function is that of `header`.
     unsafe { header(thin) }.payload.write();
 }
 
-/// Tells the model checker that the calling thread looks at the payload.
+/// Tells the model checker that the calling thread reads the payload.
 ///
 /// # Safety
-/// As [`header`].
+/// That of [`header`].
 #[inline(always)]
-pub(crate) unsafe fn looked_at(thin: Thin) {
-    // SAFETY: by the caller's promise.
+pub(crate) unsafe fn note_read(thin: Thin) {
+    // SAFETY: the contract of this function is that of `header`.
     unsafe { header(thin) }.payload.read();
 }
 
-/// Ends the process: the counts are off, and going on would be a use after free.
+/// Aborts the process: the counts are wrong, and to go on would be a use after free.
 ///
 /// # Safety
-/// As [`header`].
+/// That of [`header`].
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
     use std::io::Write;
-    // SAFETY: by the caller's promise.
-    let name = unsafe { header(thin) }.class.type_name();
+    // SAFETY: the contract of this function is that of `header`.
+    let name = unsafe { header(thin) }.type_info.type_name();
     let what = match misuse {
         Misuse::RetainedDead => "retained after its last release",
         Misuse::ReleasedDead => "released more often than it was retained",
         Misuse::TooManyStrong => "retained more than 2^31 times",
         Misuse::TooManyWeak => "downgraded more than 2^30 times",
     };
-    let thread = crate::thread::record::current_key();
+    let thread = crate::thread::current::current_key();
     let thread = thread.map_or_else(|| "without a key".to_owned(), |key| key.to_string());
     let _ = writeln!(
         std::io::stderr(),
@@ -148,30 +146,30 @@ pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
     crate::sync::abort(what)
 }
 
-/// Unwraps what a count operation said, or aborts.
+/// Unwraps the result of a count operation, or aborts.
 ///
 /// # Safety
-/// As [`header`].
+/// That of [`header`].
 #[inline(always)]
 pub(crate) unsafe fn checked<R>(thin: Thin, result: Result<R, Misuse>) -> R {
     match result {
         Ok(r) => r,
-        // SAFETY: by the caller's promise.
+        // SAFETY: the contract of this function is that of `header`.
         Err(misuse) => unsafe { abort_misuse(thin, misuse) },
     }
 }
 
-/// Where things are in an allocation.
+/// The layout of an object.
 #[derive(Clone, Copy)]
-pub(super) struct Plan {
+pub(super) struct ObjectLayout {
     pub(super) layout: Layout,
-    /// Offset of the payload.
-    pub(super) payload: usize,
+    /// The offset of the payload.
+    pub(super) payload_offset: usize,
 }
 
-/// `prefix` bytes, then a payload of this layout; `None` if it does not fit the
+/// Returns the layout of `prefix` bytes followed by a payload; `None` if it does not fit the
 /// address space.
-const fn plan(prefix: usize, payload: Layout) -> Option<Plan> {
+const fn object_layout(prefix: usize, payload: Layout) -> Option<ObjectLayout> {
     let align = if payload.align() > align_of::<Header>() {
         payload.align()
     } else {
@@ -182,241 +180,245 @@ const fn plan(prefix: usize, payload: Layout) -> Option<Plan> {
         return None;
     };
     match Layout::from_size_align(size, align) {
-        Ok(layout) => Some(Plan {
+        Ok(layout) => Some(ObjectLayout {
             layout,
-            payload: offset,
+            payload_offset: offset,
         }),
         Err(_) => None,
     }
 }
 
+/// Bytes before the payload of a sized object.
 const SIZED: usize = size_of::<Header>();
+/// Bytes before the payload of a slice: its length, too.
 const SLICE: usize = size_of::<Header>() + size_of::<usize>();
 
-pub(super) const fn plan_of<T>() -> Plan {
-    match plan(SIZED, Layout::new::<T>()) {
-        Some(plan) => plan,
+pub(super) const fn layout_of<T>() -> ObjectLayout {
+    match object_layout(SIZED, Layout::new::<T>()) {
+        Some(layout) => layout,
         None => panic!("the type leaves no room for a header"),
     }
 }
 
-fn plan_of_slice<T>(len: usize) -> Option<Plan> {
-    plan(SLICE, Layout::array::<T>(len).ok()?)
+fn layout_of_slice<T>(len: usize) -> Option<ObjectLayout> {
+    object_layout(SLICE, Layout::array::<T>(len).ok()?)
 }
 
-/// Memory for an object, its header written.
+/// Allocates an object and writes its header.
 #[inline]
-fn allocate(plan: Plan, class: &'static TypeInfo, count: Count) -> Thin {
-    // SAFETY: there is a header in it, so the layout has a size.
-    let base = unsafe { alloc(plan.layout) };
+fn allocate(layout: ObjectLayout, type_info: &'static TypeInfo, count: Count) -> Thin {
+    // SAFETY: the layout is not zero-sized, as it contains a header.
+    let base = unsafe { alloc(layout.layout) };
     let Some(base) = NonNull::new(base) else {
-        std::alloc::handle_alloc_error(plan.layout)
+        std::alloc::handle_alloc_error(layout.layout)
     };
-    // SAFETY: fresh memory for it.
-    unsafe { set_up(base, plan, class, count) }
+    // SAFETY: just allocated with this layout.
+    unsafe { write_header(base, layout, type_info, count) }
 }
 
-/// Writes the header.
+/// Writes the header of a new object; returns the address of its payload.
 ///
 /// # Safety
-/// `base` is the caller's, and allocated by this plan.
+/// `base` was allocated with this layout, and the caller has exclusive access to it.
 #[inline]
-pub(super) unsafe fn set_up(
+pub(super) unsafe fn write_header(
     base: NonNull<u8>,
-    plan: Plan,
-    class: &'static TypeInfo,
+    layout: ObjectLayout,
+    type_info: &'static TypeInfo,
     count: Count,
 ) -> Thin {
     // SAFETY: the offset lies within the allocation.
-    let thin = unsafe { base.add(plan.payload) };
+    let thin = unsafe { base.add(layout.payload_offset) };
     let header = Header {
         count,
-        class,
+        type_info,
         payload: Witness::new(),
     };
-    // SAFETY: the payload's offset leaves room for a header before it, and is a
-    // multiple of the header's alignment.
+    // SAFETY: the payload's offset leaves room for a header before it, and is a multiple of the
+    // header's alignment (see `object_layout`).
     let place = unsafe { thin.cast::<Header>().sub(1) };
-    // SAFETY: as above.
+    // SAFETY: within the allocation, and aligned, for the reason just given.
     unsafe { place.write(header) };
-    crate::sync::born(place.cast(), class.type_name);
+    crate::sync::note_created(place.cast(), type_info.type_name);
     tally_created(1);
     thin
 }
 
+/// Frees the memory of an object.
+///
 /// # Safety
-/// `thin` was allocated by this plan, and nobody uses it any more.
+/// `thin` is an object that was allocated with this layout; there is no value in it, and no
+/// reference of any kind.
 #[inline]
-unsafe fn deallocate(thin: Thin, plan: Plan) {
-    // SAFETY: ours alone by the caller's promise.
+unsafe fn deallocate(thin: Thin, layout: ObjectLayout) {
+    // SAFETY: no reference is left, so the access is exclusive.
     unsafe { thin.cast::<Header>().sub(1).as_mut() }.freed();
-    // SAFETY: the base of the allocation.
-    unsafe { dealloc(thin.sub(plan.payload).as_ptr(), plan.layout) };
+    // SAFETY: the payload is at this offset from the base of the allocation.
+    unsafe { dealloc(thin.sub(layout.payload_offset).as_ptr(), layout.layout) };
 }
 
-/// Memory for a `T`, which the caller writes.
+/// Allocates an object for a `T`, which the caller writes.
 #[inline]
 pub(crate) fn allocate_sized<T>(count: Count) -> NonNull<T> {
-    allocate_named(SizedInfo::<T>::CLASS, count)
+    allocate_named(SizedInfo::<T>::TYPE_INFO, count)
 }
 
-/// The same; the class is one that [`SizedInfo::named`] made for `T`.
+/// Allocates an object for a `T`, with type info that [`SizedInfo::named`] made for `T`.
 #[inline]
-pub(crate) fn allocate_named<T>(class: &'static TypeInfo, count: Count) -> NonNull<T> {
-    allocate(plan_of::<T>(), class, count).cast()
+pub(crate) fn allocate_named<T>(type_info: &'static TypeInfo, count: Count) -> NonNull<T> {
+    allocate(layout_of::<T>(), type_info, count).cast()
 }
 
-/// Memory for `len` of `T`, which the caller writes.
-pub(crate) fn allocate_slice<T>(len: usize, class: &'static TypeInfo) -> NonNull<[T]> {
-    let plan = plan_of_slice::<T>(len).expect("a slice fits the address space");
-    let thin = allocate(plan, class, Count::unique());
-    // SAFETY: the plan has a word for the length before the header.
+/// Allocates an object for `len` values of type `T`, which the caller writes.
+pub(crate) fn allocate_slice<T>(len: usize, type_info: &'static TypeInfo) -> NonNull<[T]> {
+    let layout = layout_of_slice::<T>(len).expect("a slice fits the address space");
+    let thin = allocate(layout, type_info, Count::unique());
+    // SAFETY: the layout of a slice has a word for the length before the header.
     unsafe {
         length(thin).write(len);
-        changed(thin);
+        note_write(thin);
     }
     NonNull::slice_from_raw_parts(thin.cast(), len)
 }
 
-/// Frees memory that never had a value, or has it no more.
+/// Frees the memory of an object without a value.
 ///
 /// # Safety
-/// As [`TypeInfo::free`].
+/// That of [`TypeInfo::free`].
 pub(crate) unsafe fn free(thin: Thin) {
-    // SAFETY: by the caller's promise.
-    unsafe { (header(thin).class.free)(thin) };
+    // SAFETY: the contract of this function is that of `TypeInfo::free`.
+    unsafe { (header(thin).type_info.free)(thin) };
 }
 
-/// Where a slice keeps its length.
+/// Returns where a slice keeps its length.
 ///
 /// # Safety
-/// `thin` is an object of a slice class.
+/// `thin` is an object that `allocate_slice` made.
 unsafe fn length(thin: Thin) -> NonNull<usize> {
-    // SAFETY: by the caller's promise, the word is there.
+    // SAFETY: `allocate_slice` reserves a word right before the header.
     unsafe { thin.cast::<Header>().sub(1).cast::<usize>().sub(1) }
 }
 
-/// Frees the memory when dropped: also if the destructor panics.
-struct Freeing {
-    thin: Thin,
-    plan: Plan,
+/// How the objects of one type and one source of memory end: what [`TypeInfo`] is made of.
+pub(super) trait ObjectType {
+    const HAS_DESTRUCTOR: bool;
+
+    /// Runs the destructor.
+    ///
+    /// # Safety
+    /// That of [`TypeInfo::drop_value`], for an object of this type.
+    unsafe fn drop_value(thin: Thin);
+
+    /// Frees the memory.
+    ///
+    /// # Safety
+    /// That of [`TypeInfo::free`], for an object of this type.
+    unsafe fn free(thin: Thin);
 }
 
-impl Drop for Freeing {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: made only by `destroy` functions, whose caller is the only one
-        // who can reach the object.
-        unsafe { deallocate(self.thin, self.plan) };
+/// Returns the type info of objects of type `O`.
+pub(super) const fn type_info_of<O: ObjectType>(
+    type_name: fn() -> &'static str,
+    plain_block: Option<PlainBlock>,
+) -> TypeInfo {
+    TypeInfo {
+        type_name,
+        has_destructor: O::HAS_DESTRUCTOR,
+        plain_block,
+        destroy: destroy::<O>,
+        drop_value: O::drop_value,
+        free: O::free,
     }
 }
 
-pub(crate) struct SizedInfo<T>(std::marker::PhantomData<T>);
+/// Runs the destructor and frees the memory, even if the destructor panics.
+///
+/// # Safety
+/// That of [`TypeInfo::destroy`], for an object of type `O`.
+unsafe fn destroy<O: ObjectType>(thin: Thin) {
+    struct FreeOnDrop<O: ObjectType>(Thin, PhantomData<O>);
+    impl<O: ObjectType> Drop for FreeOnDrop<O> {
+        #[inline]
+        fn drop(&mut self) {
+            // SAFETY: made only below, by the unique owner, who has dropped the value by now.
+            unsafe { O::free(self.0) };
+        }
+    }
+    let _free = FreeOnDrop::<O>(thin, PhantomData);
+    if O::HAS_DESTRUCTOR {
+        // SAFETY: the caller is the unique owner, so the memory is there.
+        unsafe { header(thin) }.count.begin_unique_destruction();
+        // SAFETY: the value is there, and only the unique owner can reach it.
+        unsafe { O::drop_value(thin) };
+    }
+}
+
+/// A sized object from the global allocator.
+pub(crate) struct SizedInfo<T>(PhantomData<T>);
 
 impl<T> SizedInfo<T> {
-    const PLAN: Plan = plan_of::<T>();
-    pub(crate) const CLASS: &'static TypeInfo = &Self::named(std::any::type_name::<T>);
+    const LAYOUT: ObjectLayout = layout_of::<T>();
+    pub(crate) const TYPE_INFO: &'static TypeInfo = &Self::named(std::any::type_name::<T>);
 
+    /// Returns the type info of objects with a `T`, under another name.
     pub(crate) const fn named(type_name: fn() -> &'static str) -> TypeInfo {
-        TypeInfo {
-            type_name,
-            has_destructor: needs_drop::<T>(),
-            plain_block: None,
-            destroy: Self::destroy,
-            drop_value: Self::drop_value,
-            free: Self::free,
-        }
+        type_info_of::<Self>(type_name, None)
     }
+}
 
-    /// # Safety
-    /// See [`TypeInfo::destroy`].
-    unsafe fn destroy(thin: Thin) {
-        let _freeing = Freeing {
-            thin,
-            plan: Self::PLAN,
-        };
-        if needs_drop::<T>() {
-            // SAFETY: the object is there.
-            unsafe { header(thin) }.count.begin_unique_destruction();
-            // SAFETY: by the caller's promise.
-            unsafe { Self::drop_value(thin) };
-        }
-    }
+impl<T> ObjectType for SizedInfo<T> {
+    const HAS_DESTRUCTOR: bool = needs_drop::<T>();
 
-    /// # Safety
-    /// See [`TypeInfo::drop_value`].
     #[inline(always)]
-    pub(super) unsafe fn drop_value(thin: Thin) {
-        // SAFETY: by the caller's promise.
+    unsafe fn drop_value(thin: Thin) {
+        // SAFETY: the object has a `T`, which the caller owns, by the contract.
         unsafe {
-            changed(thin);
+            note_write(thin);
             ptr::drop_in_place(thin.cast::<T>().as_ptr());
         }
     }
 
-    /// # Safety
-    /// See [`TypeInfo::free`].
+    #[inline]
     unsafe fn free(thin: Thin) {
-        // SAFETY: by the caller's promise.
-        unsafe { deallocate(thin, Self::PLAN) };
+        // SAFETY: `allocate_named` allocated it with this layout; the rest is the contract.
+        unsafe { deallocate(thin, Self::LAYOUT) };
     }
 }
 
-pub(crate) struct SliceInfo<T>(std::marker::PhantomData<T>);
+/// A slice from the global allocator.
+pub(crate) struct SliceInfo<T>(PhantomData<T>);
 
 impl<T> SliceInfo<T> {
-    pub(crate) const CLASS: &'static TypeInfo = &Self::named(std::any::type_name::<[T]>);
+    pub(crate) const TYPE_INFO: &'static TypeInfo = &Self::named(std::any::type_name::<[T]>);
 
+    /// Returns the type info of objects with a `[T]`, under another name.
     pub(crate) const fn named(type_name: fn() -> &'static str) -> TypeInfo {
-        TypeInfo {
-            type_name,
-            has_destructor: needs_drop::<T>(),
-            plain_block: None,
-            destroy: Self::destroy,
-            drop_value: Self::drop_value,
-            free: Self::free,
-        }
+        type_info_of::<Self>(type_name, None)
     }
+}
 
-    /// # Safety
-    /// `thin` is an object of this class.
-    unsafe fn plan(thin: Thin) -> Plan {
-        // SAFETY: by the caller's promise.
-        let len = unsafe { length(thin).read() };
-        plan_of_slice::<T>(len).expect("it was allocated")
-    }
+impl<T> ObjectType for SliceInfo<T> {
+    const HAS_DESTRUCTOR: bool = needs_drop::<T>();
 
-    /// # Safety
-    /// See [`TypeInfo::destroy`].
-    unsafe fn destroy(thin: Thin) {
-        // SAFETY: by the caller's promise.
-        let plan = unsafe { Self::plan(thin) };
-        let _freeing = Freeing { thin, plan };
-        if needs_drop::<T>() {
-            // SAFETY: the object is there.
-            unsafe { header(thin) }.count.begin_unique_destruction();
-            // SAFETY: by the caller's promise.
-            unsafe { Self::drop_value(thin) };
-        }
-    }
-
-    /// # Safety
-    /// See [`TypeInfo::drop_value`].
+    #[inline]
     unsafe fn drop_value(thin: Thin) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: only `allocate_slice` makes objects of this type.
         let len = unsafe { length(thin).read() };
         let slice = ptr::slice_from_raw_parts_mut(thin.cast::<T>().as_ptr(), len);
-        // SAFETY: by the caller's promise.
+        // SAFETY: the object has `len` values, which the caller owns, by the contract.
         unsafe {
-            changed(thin);
+            note_write(thin);
             ptr::drop_in_place(slice);
         }
     }
 
-    /// # Safety
-    /// See [`TypeInfo::free`].
+    #[inline]
     unsafe fn free(thin: Thin) {
-        // SAFETY: by the caller's promise.
-        unsafe { deallocate(thin, Self::plan(thin)) };
+        // SAFETY: only `allocate_slice` makes objects of this type; the destructor leaves the
+        // length.
+        let len = unsafe { length(thin).read() };
+        let layout = layout_of_slice::<T>(len).expect("it was allocated with this layout");
+        // SAFETY: `allocate_slice` allocated it with this layout; the rest is the contract.
+        unsafe { deallocate(thin, layout) };
     }
 }

@@ -2,35 +2,37 @@
 
 use super::count::Count;
 use super::header::{
-    SliceInfo, Thin, TypeInfo, allocate_sized, allocate_slice, changed, free, header, put,
+    SliceInfo, Thin, TypeInfo, allocate_sized, allocate_slice, free, header, note_write,
+    write_value,
 };
 use super::strong::Ref;
 use super::weak::Weak;
-use crate::thread::record::tally_destroyed;
+use crate::thread::current::tally_destroyed;
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 use std::pin::Pin;
 use std::ptr::{self, NonNull};
 
-/// The class of `Ref<str>`: bytes under another name.
+/// The type info of `Ref<str>`: that of bytes, under another name.
 pub(super) const STR: &TypeInfo = &SliceInfo::<u8>::named(std::any::type_name::<str>);
+/// The type info of `Ref<CStr>`: that of bytes, under another name.
 const C_STR: &TypeInfo = &SliceInfo::<u8>::named(std::any::type_name::<CStr>);
 
 impl<T> Ref<T> {
-    /// A new object with one reference.
+    /// Makes a new object with one reference.
     ///
     /// Aborts when memory is exhausted (`handle_alloc_error`).
     #[inline]
     pub fn new(value: T) -> Self {
         let payload = allocate_sized::<T>(Count::unique());
-        // SAFETY: fresh memory for a `T`.
-        unsafe { put(payload, value) };
-        // SAFETY: a new object, with its value and one reference.
+        // SAFETY: just allocated for a `T`.
+        unsafe { write_value(payload, value) };
+        // SAFETY: a new object with its value, and the reference that its count says.
         unsafe { Self::adopt(payload) }
     }
 
-    /// A new object that knows itself: `f` is given a weak reference to it, which
-    /// upgrades as soon as `f` has returned the value.
+    /// Makes a new object that has a reference to itself: `f` gets a weak reference to it, which
+    /// can be upgraded once `f` has returned the value.
     ///
     /// # Panics
     /// If `f` does. The memory is then freed with the last weak reference.
@@ -42,53 +44,54 @@ impl<T> Ref<T> {
     /// assert!(Ref::ptr_eq(&node, &node.me.upgrade().unwrap()));
     /// ```
     pub fn new_cyclic<F: FnOnce(&Weak<T>) -> T>(f: F) -> Self {
-        /// Takes back the tally if no value is made.
-        struct Unmade<T: 'static>(Weak<T>);
-        impl<T> Drop for Unmade<T> {
+        /// Takes the object out of the statistics again if `f` panics.
+        struct Uninitialized<T: 'static>(Weak<T>);
+        impl<T> Drop for Uninitialized<T> {
             fn drop(&mut self) {
                 tally_destroyed(1);
             }
         }
-        let payload = allocate_sized::<T>(Count::unmade());
-        // SAFETY: the one weak reference that `unmade` counts.
-        let unmade = Unmade(unsafe { Weak::adopt(payload) });
-        let value = f(&unmade.0);
-        // SAFETY: memory for a `T`; nobody reads it before `made`.
-        unsafe { put(payload, value) };
-        // It becomes the strong reference.
-        std::mem::forget(unmade);
-        // SAFETY: the memory is there.
-        unsafe { header(payload.cast::<u8>()) }.count.made();
-        // SAFETY: made, and counted.
+        let payload = allocate_sized::<T>(Count::uninitialized());
+        // SAFETY: the one weak reference that `Count::uninitialized` counts.
+        let uninitialized = Uninitialized(unsafe { Weak::adopt(payload) });
+        let value = f(&uninitialized.0);
+        // SAFETY: allocated for a `T`; no thread reads it before `set_initialized`.
+        unsafe { write_value(payload, value) };
+        // The weak reference becomes the strong one.
+        std::mem::forget(uninitialized);
+        // SAFETY: the reference keeps the memory.
+        unsafe { header(payload.cast::<u8>()) }
+            .count
+            .set_initialized();
+        // SAFETY: `set_initialized` counted the strong reference, and the value is there.
         unsafe { Self::adopt(payload) }
     }
 
-    /// A new object that never moves again, as all do; for `!Unpin` values.
+    /// Makes a new object, pinned: no object ever moves.
     pub fn pin(value: T) -> Pin<Self> {
-        // SAFETY: the value stays in its allocation until it is dropped there:
-        // whatever moves it out (`try_unwrap`, `into_inner`, `make_mut`) needs a
-        // `Ref` that is not pinned.
+        // SAFETY: the value stays in its allocation until it is dropped there. What moves it out
+        // (`try_unwrap`, `into_inner`, `make_mut`) needs a `Ref` that is not pinned.
         unsafe { Pin::new_unchecked(Self::new(value)) }
     }
 }
 
-/// A slice that is being filled; dropped in the middle, it drops what is there.
-struct Filling<T: 'static> {
+/// A slice that is being filled. Dropping it drops the values that are there, and frees the memory.
+struct PartialSlice<T: 'static> {
     slice: NonNull<[T]>,
     filled: usize,
 }
 
-impl<T> Filling<T> {
+impl<T> PartialSlice<T> {
     fn new(len: usize) -> Self {
-        let slice = allocate_slice::<T>(len, SliceInfo::<T>::CLASS);
+        let slice = allocate_slice::<T>(len, SliceInfo::<T>::TYPE_INFO);
         Self { slice, filled: 0 }
     }
 
     fn push(&mut self, value: T) {
         assert!(self.filled < self.slice.len());
-        // SAFETY: within the slice.
+        // SAFETY: within the slice, as asserted, and no other thread has seen it.
         unsafe {
-            changed(self.slice.cast());
+            note_write(self.slice.cast());
             self.slice.cast::<T>().add(self.filled).write(value);
         }
         self.filled += 1;
@@ -97,40 +100,40 @@ impl<T> Filling<T> {
     fn finish(self) -> Ref<[T]> {
         assert_eq!(self.filled, self.slice.len());
         let slice = std::mem::ManuallyDrop::new(self).slice;
-        // SAFETY: a new object with all its values and one reference.
+        // SAFETY: a new object with all its values, as asserted, and one reference.
         unsafe { Ref::adopt(slice) }
     }
 }
 
-impl<T> Drop for Filling<T> {
+impl<T> Drop for PartialSlice<T> {
     fn drop(&mut self) {
         struct Memory(Thin);
         impl Drop for Memory {
             fn drop(&mut self) {
                 tally_destroyed(1);
-                // SAFETY: nobody else has seen the object.
+                // SAFETY: no handle was made, and the values have been dropped.
                 unsafe { free(self.0) };
             }
         }
         let _memory = Memory(self.slice.cast());
         let filled = ptr::slice_from_raw_parts_mut(self.slice.cast::<T>().as_ptr(), self.filled);
-        // SAFETY: these have been written, and nobody else has them.
+        // SAFETY: `push` wrote these values, and no handle was made.
         unsafe {
-            changed(self.slice.cast());
+            note_write(self.slice.cast());
             ptr::drop_in_place(filled);
         }
     }
 }
 
-/// An object of class `class` with a copy of `values`.
+/// Makes an object with this type info and a bitwise copy of `values`.
 ///
 /// # Safety
-/// The caller gives the values up, or they are `Copy`.
-unsafe fn copied<T>(values: &[T], class: &'static TypeInfo) -> NonNull<[T]> {
-    let slice = allocate_slice::<T>(values.len(), class);
-    // SAFETY: fresh memory of that length.
+/// The caller forgets the values, or they are `Copy`.
+unsafe fn copied<T>(values: &[T], type_info: &'static TypeInfo) -> NonNull<[T]> {
+    let slice = allocate_slice::<T>(values.len(), type_info);
+    // SAFETY: just allocated, with room for that many values.
     unsafe {
-        changed(slice.cast());
+        note_write(slice.cast());
         ptr::copy_nonoverlapping(values.as_ptr(), slice.cast().as_ptr(), values.len());
     }
     slice
@@ -150,11 +153,11 @@ impl<T> From<Box<T>> for Ref<T> {
 
 impl<T> From<Vec<T>> for Ref<[T]> {
     fn from(mut values: Vec<T>) -> Self {
-        // SAFETY: given up by the next line.
-        let slice = unsafe { copied(&values, SliceInfo::<T>::CLASS) };
-        // SAFETY: they have moved; the vector only frees its memory.
+        // SAFETY: the vector forgets the values in the next statement.
+        let slice = unsafe { copied(&values, SliceInfo::<T>::TYPE_INFO) };
+        // SAFETY: the values have moved; the vector only frees its memory.
         unsafe { values.set_len(0) };
-        // SAFETY: a new object with its values and one reference.
+        // SAFETY: a new object with its values, and the reference that its count says.
         unsafe { Self::adopt(slice) }
     }
 }
@@ -168,24 +171,24 @@ impl<T> From<Box<[T]>> for Ref<[T]> {
 impl<T, const N: usize> From<[T; N]> for Ref<[T]> {
     fn from(values: [T; N]) -> Self {
         let values = std::mem::ManuallyDrop::new(values);
-        // SAFETY: given up.
-        let slice = unsafe { copied(&values[..], SliceInfo::<T>::CLASS) };
-        // SAFETY: a new object with its values and one reference.
+        // SAFETY: `ManuallyDrop` forgets the values.
+        let slice = unsafe { copied(&values[..], SliceInfo::<T>::TYPE_INFO) };
+        // SAFETY: a new object with its values, and the reference that its count says.
         unsafe { Self::adopt(slice) }
     }
 }
 
 impl<T: Clone> From<&[T]> for Ref<[T]> {
     fn from(values: &[T]) -> Self {
-        let mut filling = Filling::new(values.len());
+        let mut partial = PartialSlice::new(values.len());
         for value in values {
-            filling.push(value.clone());
+            partial.push(value.clone());
         }
-        filling.finish()
+        partial.finish()
     }
 }
 
-/// Collects into a slice, by way of a vector.
+/// Collects into a vector, and moves the values to a slice.
 impl<T> FromIterator<T> for Ref<[T]> {
     fn from_iter<I: IntoIterator<Item = T>>(iter: I) -> Self {
         iter.into_iter().collect::<Vec<T>>().into()
@@ -196,7 +199,7 @@ impl From<&str> for Ref<str> {
     fn from(value: &str) -> Self {
         // SAFETY: bytes are `Copy`.
         let bytes = unsafe { copied(value.as_bytes(), STR) };
-        // SAFETY: not null.
+        // SAFETY: the pointer is not null.
         let text = unsafe { NonNull::new_unchecked(bytes.as_ptr() as *mut str) };
         // SAFETY: a new object with its value, which is UTF-8, and one reference.
         unsafe { Self::adopt(text) }
@@ -225,9 +228,9 @@ impl From<&CStr> for Ref<CStr> {
     fn from(value: &CStr) -> Self {
         // SAFETY: bytes are `Copy`.
         let bytes = unsafe { copied(value.to_bytes_with_nul(), C_STR) };
-        // SAFETY: not null. As in std, a `CStr` is its bytes with the nul.
+        // SAFETY: the pointer is not null. As in std, a `CStr` is its bytes with the nul.
         let text = unsafe { NonNull::new_unchecked(bytes.as_ptr() as *mut CStr) };
-        // SAFETY: a new object with its value and one reference.
+        // SAFETY: a new object with its value, and the reference that its count says.
         unsafe { Self::adopt(text) }
     }
 }
@@ -238,18 +241,18 @@ impl From<CString> for Ref<CStr> {
     }
 }
 
-/// The bytes of a text, as the same object.
+/// Views a text as its bytes; the object stays the same.
 impl From<Ref<str>> for Ref<[u8]> {
     fn from(value: Ref<str>) -> Self {
         let text = Ref::into_payload(value);
-        // SAFETY: not null.
+        // SAFETY: the pointer is not null.
         let bytes = unsafe { NonNull::new_unchecked(text.as_ptr() as *mut [u8]) };
-        // SAFETY: the same object and reference; a text is bytes.
+        // SAFETY: the same object and reference; every `str` is a `[u8]`.
         unsafe { Self::adopt(bytes) }
     }
 }
 
-/// The same object, if the length is right.
+/// Views a slice as an array, if the length fits; the object stays the same.
 impl<T, const N: usize> TryFrom<Ref<[T]>> for Ref<[T; N]> {
     type Error = Ref<[T]>;
 
@@ -257,8 +260,8 @@ impl<T, const N: usize> TryFrom<Ref<[T]>> for Ref<[T; N]> {
         if value.len() != N {
             return Err(value);
         }
-        // SAFETY: the same object and reference; a slice of N is laid out as an
-        // array of N.
+        // SAFETY: the same object and reference; a slice of `N` values has the layout of an array
+        // of `N`.
         Ok(unsafe { Self::adopt(Ref::into_payload(value).cast()) })
     }
 }

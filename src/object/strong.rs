@@ -1,37 +1,36 @@
 //! `Ref`: a counted reference that keeps its object alive.
 
 use super::destroy;
-use super::header::{Thin, checked, header, looked_at};
+use super::header::{Thin, checked, header, note_read};
 use super::weak::Weak;
+use crate::unsizing::{Coercible, coerced, sealed};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 /// A counted reference: the object lives as long as there is one.
 ///
-/// What `Arc` is to the standard library: one allocation, an atomic count, `Send`
-/// and `Sync` if the value is both. Beyond that, a `Ref` can be handed to an
-/// [`AutoreleasePool`](crate::AutoreleasePool), which releases it a little later
-/// and lends out uncounted references until then; structures of any depth are
-/// destroyed in constant stack; and unsized objects are still named by one thin
-/// address.
+/// `Ref` is like `Arc` of the standard library: one allocation, an atomic count, `Send` and `Sync`
+/// if the value is both. In addition, a `Ref` can be passed to an
+/// [`AutoreleasePool`](crate::AutoreleasePool), which releases it a little later and lends out
+/// uncounted references until then; structures of any depth are destroyed in constant stack space;
+/// and one thin address identifies any object, even an unsized one.
 ///
-/// In the terms of Cocos2d-x and Objective-C, `clone` is *retain* and `drop` is
-/// *release*.
+/// In the terms of Cocos2d-x and Objective-C, `clone` is *retain* and `drop` is *release*.
 ///
 /// # When not to use it
-/// For values that one thread owns and nobody shares, `Box`; for sharing within
-/// one thread without pools, `Rc`. Values must be `'static`: pools drop them
-/// later.
+/// For values with a single owner, use `Box`; for sharing within one thread without pools, `Rc`.
+/// Values must be `'static`, as pools drop them later.
 ///
 /// # Cost
-/// One word for sized types. 16 bytes before the value, 24 for slices and `str`. `clone` and `drop` are
-/// one atomic read-modify-write each; the drop of the only reference of any kind is a load.
+/// One word for sized types, two for others. An object has 16 bytes before its value, 24 for slices
+/// and `str`. `clone` and `drop` are one atomic read-modify-write each; the drop of the only
+/// reference of any kind is a load.
 ///
 /// # Panics
-/// No operation on counts panics. More than 2³¹ strong or 2³⁰ weak references at
-/// once abort the process. A destructor that panics unwinds as with `Arc`: if the value that is
-/// being dropped has another field whose destructor panics, too, the process aborts, as Rust does
-/// for any value. Objects that were queued, or that a pool holds, are destroyed all the same.
+/// No operation on counts panics. More than 2³¹ strong or 2³⁰ weak references at once abort the
+/// process. A destructor that panics unwinds as with `Arc`: if another field of the same value also
+/// has a destructor that panics, the process aborts, as Rust does for any value. Objects that were
+/// queued, or that a pool holds, are destroyed nevertheless.
 ///
 /// ```
 /// use releasepool::Ref;
@@ -44,21 +43,23 @@ use std::ptr::NonNull;
 #[repr(transparent)]
 pub struct Ref<T: ?Sized + 'static> {
     ptr: NonNull<T>,
-    /// Invariant: what an object is, its class says for ever. A subtype, even
-    /// between two `'static` types, may have another destructor.
+    /// Invariant: an object keeps its type info forever, while a subtype, even between two
+    /// `'static` types, may have another destructor.
     invariant: PhantomData<*mut T>,
 }
 
-// SAFETY: a `Ref` on another thread gives out `&T` there (so `T: Sync`), and may
-// drop or give back the `T` there (so `T: Send`).
+// SAFETY: a `Ref` on another thread gives out `&T` there (so `T: Sync`), and may drop or move out
+// the `T` there (so `T: Send`).
 unsafe impl<T: ?Sized + Send + Sync> Send for Ref<T> {}
-// SAFETY: a shared `Ref` can be cloned, so as for Send.
+// SAFETY: a shared `Ref` can be cloned and the clone sent, so the requirements are those of Send.
 unsafe impl<T: ?Sized + Send + Sync> Sync for Ref<T> {}
 
 impl<T: ?Sized> Ref<T> {
+    /// Takes over a strong reference.
+    ///
     /// # Safety
-    /// `ptr` is the payload of a live object, with the provenance of its
-    /// allocation, and the caller gives up one strong reference to it.
+    /// `ptr` is the payload of a live object, with the provenance of its allocation, and the caller
+    /// gives up one strong reference to it.
     #[inline]
     pub(crate) unsafe fn adopt(ptr: NonNull<T>) -> Self {
         Self {
@@ -67,90 +68,91 @@ impl<T: ?Sized> Ref<T> {
         }
     }
 
+    /// Returns the address of the value.
     #[inline]
     pub(crate) fn payload(this: &Self) -> NonNull<T> {
         this.ptr
     }
 
-    /// The address that names the object whatever its type.
+    /// Returns the thin address, which identifies the object whatever its type.
     #[inline]
     pub(crate) fn thin(this: &Self) -> Thin {
         this.ptr.cast()
     }
 
-    /// The reference itself, uncounted; whoever takes it has to release it.
+    /// Turns the handle into a pointer, which stands for its reference: the caller must release it.
     #[inline]
     pub(crate) fn into_payload(this: Self) -> NonNull<T> {
         std::mem::ManuallyDrop::new(this).ptr
     }
 
-    /// How many strong references there are. Others may change it meanwhile; it
-    /// includes those that pools hold.
+    /// Returns the number of strong references, including those of pools. Other threads may change
+    /// it at any time.
     pub fn strong_count(this: &Self) -> usize {
-        // SAFETY: alive by `this`.
+        // SAFETY: `this` keeps the object alive.
         unsafe { header(Self::thin(this)) }.count.strong()
     }
 
-    /// How many [`Weak`] references there are. Others may change it meanwhile.
+    /// Returns the number of [`Weak`] references. Other threads may change it at any time.
     pub fn weak_count(this: &Self) -> usize {
-        // SAFETY: alive by `this`.
+        // SAFETY: `this` keeps the object alive.
         unsafe { header(Self::thin(this)) }.count.weak()
     }
 
-    /// A reference that does not keep the object alive.
+    /// Returns a weak reference, which does not keep the object alive.
     ///
-    /// One read-modify-write. Aborts beyond 2³⁰.
+    /// One read-modify-write. Aborts at more than 2³⁰ weak references.
     #[inline]
     #[must_use = "a weak reference does nothing unless it is kept"]
     pub fn downgrade(this: &Self) -> Weak<T> {
         let thin = Self::thin(this);
-        // SAFETY: alive by `this`.
+        // SAFETY: `this` keeps the object alive.
         unsafe { checked(thin, header(thin).count.downgrade()) };
-        // SAFETY: the reference just counted.
+        // SAFETY: `downgrade` counted the reference.
         unsafe { Weak::adopt(this.ptr) }
     }
 
-    /// Whether both name the same object. Compares addresses only: two handles to
-    /// one object by different traits are equal.
+    /// Returns whether both refer to the same object. Compares addresses only: two handles to one
+    /// object by different traits are equal.
     #[inline]
     pub fn ptr_eq(a: &Self, b: &Self) -> bool {
         std::ptr::addr_eq(a.ptr.as_ptr(), b.ptr.as_ptr())
     }
 
-    /// The value's address. Valid as long as the object lives.
+    /// Returns the address of the value, which is valid as long as the object lives.
     #[inline]
     pub fn as_ptr(this: &Self) -> *const T {
         this.ptr.as_ptr()
     }
 
-    /// Turns the reference into a pointer, for foreign code. The count stays:
-    /// [`Ref::from_raw`] or [`Ref::decrement_strong_count`] gives it up.
+    /// Turns the reference into a pointer, for foreign code. The pointer stands for the reference:
+    /// pass it to [`Ref::from_raw`] or [`Ref::decrement_strong_count`].
     #[inline]
     #[must_use = "the reference leaks unless the pointer is given back"]
     pub fn into_raw(this: Self) -> *const T {
         Self::into_payload(this).as_ptr()
     }
 
-    /// Takes a reference back from a pointer.
+    /// Turns a pointer back into a reference.
     ///
     /// # Safety
-    /// `p` came from [`Ref::into_raw`] (of a `Ref<U>` where `U` and `T` differ at
-    /// most by an unsizing), and stands for one strong reference, which this call
-    /// takes over. For the last reference, the thread must be one that may drop
-    /// the value.
+    /// `p` came from [`Ref::into_raw`] (of a `Ref<U>` where `U` and `T` differ at most by an
+    /// unsizing), and stands for one strong reference, which this call takes over. If it is the
+    /// last reference, the calling thread must be one that may drop the value.
     #[inline]
     pub unsafe fn from_raw(p: *const T) -> Self {
-        // SAFETY: `into_raw` never gives null, and the rest is promised.
+        // SAFETY: `into_raw` never returns null; the rest is the contract.
         unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) }
     }
 
-    /// Counts one more strong reference: *retain* for foreign code.
+    /// Adds a strong reference: *retain* for foreign code.
     ///
     /// # Safety
-    /// As [`Ref::from_raw`], except that the object is merely alive during the
-    /// call, and nothing is taken over.
+    /// `p` came from [`Ref::into_raw`], as for [`Ref::from_raw`], and the object is alive during
+    /// the call. This call takes no reference over.
     pub unsafe fn increment_strong_count(p: *const T) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: alive during the call; the handle made here is forgotten, so no reference is
+        // taken.
         let this = unsafe { Self::from_raw(p) };
         std::mem::forget(this.clone());
         std::mem::forget(this);
@@ -158,37 +160,37 @@ impl<T: ?Sized> Ref<T> {
 
     /// Gives up one strong reference: *release* for foreign code.
     ///
-    /// In debug builds, and with the feature `checks`, one release too many
-    /// aborts with the object's type and address as long as its memory is there.
+    /// In debug builds, and with the feature `checks`, one release too many aborts with the
+    /// object's type and address, as long as its memory has not been freed.
     ///
     /// # Safety
-    /// As [`Ref::from_raw`].
+    /// That of [`Ref::from_raw`].
     pub unsafe fn decrement_strong_count(p: *const T) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the contract of this function is that of `from_raw`.
         drop(unsafe { Self::from_raw(p) });
     }
 }
 
-/// *Retain*: one more reference to the same object. One relaxed
-/// read-modify-write; aborts beyond 2³¹.
+/// *Retain*: returns another reference to the same object. One relaxed read-modify-write; aborts at
+/// more than 2³¹ references.
 impl<T: ?Sized> Clone for Ref<T> {
     #[inline]
     fn clone(&self) -> Self {
         let thin = Self::thin(self);
-        // SAFETY: alive by `self`.
+        // SAFETY: `self` keeps the object alive.
         unsafe { checked(thin, header(thin).count.retain()) };
-        // SAFETY: the reference just counted.
+        // SAFETY: `retain` counted the reference.
         unsafe { Self::adopt(self.ptr) }
     }
 }
 
-/// *Release*. The last one destroys the value, on this thread, at once; inside
-/// another destructor at once up to a depth of 32 KiB of stack; in structures that
-/// are deeper, as soon as the outermost one is done (see [`settle`](crate::settle)).
+/// *Release*. The last one destroys the value on this thread: at once; inside another destructor,
+/// at once up to a depth of 32 KiB of stack; in deeper structures, as soon as the outermost release
+/// is done (see [`settle`](crate::settle)).
 impl<T: ?Sized> Drop for Ref<T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: our reference, given up here.
+        // SAFETY: `self` owns a strong reference, which ends here.
         unsafe { destroy::release(Self::thin(self)) }
     }
 }
@@ -198,10 +200,22 @@ impl<T: ?Sized> std::ops::Deref for Ref<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: alive by `self`.
+        // SAFETY: `self` keeps the object alive.
         unsafe {
-            looked_at(Self::thin(self));
+            note_read(Self::thin(self));
             self.ptr.as_ref()
         }
+    }
+}
+
+impl<T: ?Sized> sealed::Sealed for Ref<T> {}
+
+impl<T: ?Sized> Coercible for Ref<T> {
+    type Target = T;
+    type Of<U: ?Sized + 'static> = Ref<U>;
+
+    unsafe fn coerce<U: ?Sized + 'static>(self, coerce: impl FnOnce(*mut T) -> *mut U) -> Ref<U> {
+        // SAFETY: the contract says that `coerce` keeps the object; its reference moves.
+        unsafe { Ref::adopt(coerced(Ref::into_payload(self), coerce)) }
     }
 }

@@ -1,78 +1,82 @@
 //! `HomeRef`: a counted reference to a value that never leaves its thread.
 //!
-//! The object is a counted one like all others; what its references count down is the
-//! same word, and its end is the same code. But its payload begins with a message. A last
-//! reference that is dropped elsewhere than at home sends the dead object itself: nothing
-//! is allocated, and nothing of the value is touched.
+//! The object is an ordinary counted one, with the same count word and the same destruction. But
+//! its payload begins with a message. If the last reference is dropped on a thread other than the
+//! home, the dead object itself is sent: nothing is allocated, and nothing of the value is
+//! accessed.
 //!
 //! ```text
-//! [count word] [class] [node] [home's record] value...
-//!                      ^ every HomeRef, and the message, point here
+//! [count word] [type info] [node] [record of the home] value...
+//!                          ^ every HomeRef, and the message, point here
 //! ```
 //!
-//! A message of `Kind::Home` is run by its target alone: it is never orphaned. If the
-//! target has closed its inbox, the object goes to those that are [kept](KEPT). One that
-//! may be destroyed anywhere is of `Kind::Dead`.
+//! A message of `MessageKind::DestroyAtHome` is run by its target only, and never orphaned. If the
+//! target has closed its inbox, the object joins the [homeless](HOMELESS) ones. A message of
+//! `MessageKind::DestroyAnywhere` is for values that may be destroyed on any thread.
 
 use super::count::Count;
 use super::destroy;
-use super::header::{SizedInfo, Thin, TypeInfo, allocate_named, checked, header, looked_at, put};
+use super::header::{
+    SizedInfo, Thin, TypeInfo, allocate_named, checked, header, note_read, write_value,
+};
 use crate::event::{Event, EventKind};
 use crate::sync::cell::Cell;
 use crate::sync::{Counter, const_fn, global};
-use crate::thread::inbox::{Inbox, Kind, Message, Node};
+use crate::thread::current::{current_label, tally_handed_over};
+use crate::thread::inbox::{Inbox, Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
-use crate::thread::record::{Record, current_label, is_mine, tally_handed_over};
+use crate::thread::key::is_own;
+use crate::thread::record::Record;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A counted reference that goes to any thread, to a value that stays on one: its *home*,
-/// the thread that made it.
+/// A counted reference that may go to any thread, to a value that stays on one: its *home*, the
+/// thread that made it.
 ///
-/// For what a graphics context, a user interface or a runtime gives out and wants back on
-/// its own thread: workers may hold textures, and drop them, but only the render thread
-/// gets at one, and only there it is destroyed. The value need be neither `Send` nor
-/// `Sync`; the reference is both, whatever the value is. [`get`](Self::get) gives `&T`: to
-/// change the value, put it in a `Cell` or `RefCell`.
+/// It is for what a graphics context, a user interface or a runtime hands out and wants back on its
+/// own thread: workers may hold textures and drop them, but only the render thread can access one,
+/// and they are destroyed only there. The value need be neither `Send` nor `Sync`; the reference is
+/// always both. [`get`](Self::get) returns `&T`: to change the value, put it in a `Cell` or
+/// `RefCell`.
 ///
 /// # When not to use it
-/// If the value may die anywhere, use [`Ref`](crate::Ref). If it never leaves the thread,
-/// `Rc`. Values must be `'static`, and the home should open pools, or call
-/// [`drain_root`](crate::PoolManager::drain_root) or
-/// [`run_inbox`](crate::PoolManager::run_inbox), now and then: else all that comes home
-/// waits until the thread ends. There are no weak references.
+/// If the value may be destroyed anywhere, use [`Ref`](crate::Ref). If it never leaves the thread,
+/// use `Rc`. Values must be `'static`, and the home should open pools now and then, or call
+/// [`drain_root`](crate::PoolManager::drain_root) or [`run_inbox`](crate::PoolManager::run_inbox):
+/// otherwise all that was dropped elsewhere waits until the thread ends. There are no weak
+/// references.
 ///
-/// # Where it dies
-/// * The last reference is dropped **at home**: at once, as with `Ref`; also while the
-///   home's thread-locals are torn down.
-/// * **Elsewhere**: the object goes to the home's inbox, and the home's next outermost
-///   drain, `run_inbox`, or its end destroys it. A destructor's panic comes out of that
-///   drain, or is [reported](crate::event::EventKind::Panic) at the thread's end.
-/// * Elsewhere, and **the home has ended**: what was made by [`new`](Self::new) is kept for
-///   ever, its destructor never runs, an [event](crate::event::EventKind::HomeGone) says
-///   so, and [`Snapshot::kept`](crate::Snapshot) counts it. What was made by
-///   [`new_or_anywhere`](Self::new_or_anywhere) is destroyed there and then.
+/// # Where it is destroyed
+/// * The last reference is dropped **at home**: at once, as with `Ref`; also while the home's
+///   thread-locals are torn down.
+/// * **Elsewhere**: the object goes to the home's inbox. The home's next outermost drain,
+///   `run_inbox`, or the home's exit destroys it. A destructor's panic comes out of that drain, or
+///   is [reported](crate::event::EventKind::Panic) at the thread's exit.
+/// * Elsewhere, and **the home has ended**: a value made by [`new`](Self::new) is kept forever and
+///   its destructor never runs; an [event](crate::event::EventKind::HomeGone) reports it, and
+///   [`Snapshot::kept`](crate::Snapshot) counts it. A value made by
+///   [`new_or_anywhere`](Self::new_or_anywhere) is destroyed at once.
 ///
-/// It is never destroyed twice, and never lost without a word: two structures that hold
-/// each other live for ever, as with `Ref`.
+/// It is never destroyed twice, and never lost silently; but two structures that refer to each
+/// other live forever, as with `Ref`.
 ///
 /// # Threads
-/// A home that is ending takes objects in until its pools are empty; whoever comes later
-/// finds it gone. A value that is made after that, by another thread-local's destructor,
-/// has a home for the rest of the teardown, but one that takes nothing in.
+/// A home that is ending accepts objects until its pools are empty; what is sent later finds the
+/// home gone. A value that is made after that, by the destructor of another thread-local, has a
+/// home for the rest of the teardown, but one that accepts nothing.
 ///
 /// # Cost
-/// One word. 40 bytes more than a [`Ref`](crate::Ref)'s object. `clone` and `drop` are one
-/// atomic read-modify-write each, the last drop a load; elsewhere it is one compare-and-swap
-/// more, and does not allocate. [`get`](Self::get) reads a thread-local. The home's record, some
-/// hundred bytes, lives as long as its objects.
+/// One word. Its object is 40 bytes larger than that of a [`Ref`](crate::Ref). `clone` and `drop`
+/// are one atomic read-modify-write each, the last drop a load; elsewhere than at home, the last
+/// drop is one compare-and-swap more, and does not allocate. [`get`](Self::get) reads a
+/// thread-local. The home's record, a few hundred bytes, lives as long as its objects.
 ///
 /// # Panics
-/// No operation panics but by the value's destructor, at home. More than 2³¹ references at
-/// once abort the process.
+/// Only the value's destructor can panic, at home. More than 2³¹ references at once abort the
+/// process.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, HomeRef};
@@ -83,48 +87,48 @@ use std::sync::Arc;
 /// let texture = HomeRef::new(Rc::new("grass")); // an Rc is not Send
 /// let context = texture.get().unwrap().clone();
 /// thread::spawn(move || {
-///     assert!(texture.get().is_none()); // not here
-///     drop(texture);                    // nor does it die here
+///     assert!(texture.get().is_none()); // not accessible here
+///     drop(texture);                    // and not destroyed here
 /// })
 /// .join()
 /// .unwrap();
 /// assert_eq!(Rc::strong_count(&context), 2);
-/// pool.drain(); // now it does
+/// pool.drain(); // destroys it
 /// assert_eq!(Rc::strong_count(&context), 1);
 /// ```
 #[repr(transparent)]
 pub struct HomeRef<T: 'static> {
-    ptr: NonNull<Homed<T>>,
-    /// Invariant, as `Ref`: what an object is, its class says for ever.
+    ptr: NonNull<ThreadBound<T>>,
+    /// Invariant, for the reason given for `Ref`.
     invariant: PhantomData<*mut T>,
 }
 
-/// What other threads see of an object.
+/// The part of the payload that other threads access.
 #[repr(C)]
-struct Front {
-    /// Its target is the home, at all times; its kind says what to do when that is gone.
+struct MessageFront {
+    /// The message, whose target is always the home; its kind says what happens if that has ended.
     node: Node,
-    /// Whose inbox the object goes to. Whoever sends it takes this away, to have an inbox
-    /// to push to even if the object is gone by then. Nobody else looks at it.
+    /// The record with the inbox that the object is sent to. The sender takes it out, so that it
+    /// can still push when the object may be freed already. Nothing else accesses it.
     home: Cell<Option<Arc<Record>>>,
 }
 
-/// The payload.
+/// The payload of the object.
 #[repr(C)]
-struct Homed<T> {
-    front: Front,
+struct ThreadBound<T> {
+    front: MessageFront,
     value: T,
 }
 
-impl<T> Homed<T> {
-    const CLASS: &'static TypeInfo = &SizedInfo::<Self>::named(std::any::type_name::<T>);
+impl<T> ThreadBound<T> {
+    const TYPE_INFO: &'static TypeInfo = &SizedInfo::<Self>::named(std::any::type_name::<T>);
 }
 
-// SAFETY: elsewhere than at home a `HomeRef` gives out no `&T` and drops no `T`, but for
-// one of a `T: Send`, which may be dropped anywhere. All else that it reaches is atomic,
-// or not changed any more, or changed by the thread that made the last release.
+// SAFETY: elsewhere than at home, a `HomeRef` gives out no `&T` and drops no `T` unless `T: Send`
+// (invariant 8 of `object`). All else that it accesses is atomic, or never changes, or is changed
+// by the thread that made the last release.
 unsafe impl<T> Send for HomeRef<T> {}
-// SAFETY: as above; what `&HomeRef` can do, a clone can.
+// SAFETY: a `&HomeRef` allows nothing that a clone does not, and clones may be sent.
 unsafe impl<T> Sync for HomeRef<T> {}
 
 impl<T> Unpin for HomeRef<T> {}
@@ -132,27 +136,29 @@ impl<T: RefUnwindSafe> UnwindSafe for HomeRef<T> {}
 impl<T: RefUnwindSafe> RefUnwindSafe for HomeRef<T> {}
 
 impl<T> HomeRef<T> {
-    /// A new object of the calling thread, with one reference.
+    /// Makes an object with one reference, whose home is the calling thread.
     ///
     /// # Safety
-    /// `home` is the calling thread's. If it takes messages, then this thread has pools,
-    /// whose exit runs all that it took. `kind` is `Home`; or `Dead`, if `T: Send`.
-    pub(crate) unsafe fn make(value: T, home: Arc<Record>, kind: Kind) -> Self {
-        let ptr = allocate_named::<Homed<T>>(Homed::<T>::CLASS, Count::unique());
-        let node = Node::new(kind, home.key(), come_home);
+    /// `home` is the record of the calling thread. If it takes messages, the thread has pools,
+    /// whose exit runs all that it accepted. `kind` is `DestroyAtHome`; or `DestroyAnywhere`, if
+    /// `T: Send`.
+    pub(crate) unsafe fn make(value: T, home: Arc<Record>, kind: MessageKind) -> Self {
+        let ptr = allocate_named::<ThreadBound<T>>(ThreadBound::<T>::TYPE_INFO, Count::unique());
+        let node = Node::new(kind, home.key(), destroy_at_home);
         let home = Cell::new(Some(home));
-        let front = Front { node, home };
-        // SAFETY: fresh memory for it.
-        unsafe { put(ptr, Homed { front, value }) };
+        let front = MessageFront { node, home };
+        // SAFETY: just allocated for a `ThreadBound<T>`.
+        unsafe { write_value(ptr, ThreadBound { front, value }) };
         let invariant = PhantomData;
         Self { ptr, invariant }
     }
 
+    /// Returns the thin address of the object.
     fn thin(&self) -> Thin {
         self.ptr.cast()
     }
 
-    /// The value, at home; elsewhere `None`.
+    /// Returns the value at home, and `None` elsewhere.
     ///
     /// ```
     /// let five = releasepool::HomeRef::new(5);
@@ -166,61 +172,61 @@ impl<T> HomeRef<T> {
         if !self.is_home() {
             return None;
         }
-        // SAFETY: alive by `self`; and here the value may be seen.
+        // SAFETY: `self` keeps the object alive, and this is its home (invariant 8 of `object`).
         Some(unsafe {
-            looked_at(self.thin());
+            note_read(self.thin());
             &self.ptr.as_ref().value
         })
     }
 
-    /// Whether the calling thread is the home.
+    /// Returns whether the calling thread is the home.
     #[inline]
     pub fn is_home(&self) -> bool {
-        is_mine(self.home())
+        is_own(self.home())
     }
 
-    /// The thread that the value lives on. It may have ended.
+    /// Returns the key of the home, which may have ended.
     #[inline]
     pub fn home(&self) -> ThreadKey {
-        // SAFETY: alive by `self`.
+        // SAFETY: `self` keeps the object alive.
         unsafe { front(self.thin()) }.node.target
     }
 
-    /// Whether both name the same object.
+    /// Returns whether both refer to the same object.
     #[inline]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.ptr == other.ptr
     }
 }
 
-/// *Retain*: one more reference to the same object, on whichever thread. One relaxed
-/// read-modify-write; aborts beyond 2³¹.
+/// *Retain*: returns another reference to the same object, on any thread. One relaxed
+/// read-modify-write; aborts at more than 2³¹ references.
 impl<T> Clone for HomeRef<T> {
     #[inline]
     fn clone(&self) -> Self {
         let thin = self.thin();
-        // SAFETY: alive by `self`.
+        // SAFETY: `self` keeps the object alive.
         unsafe { checked(thin, header(thin).count.retain()) };
         let (ptr, invariant) = (self.ptr, PhantomData);
         Self { ptr, invariant }
     }
 }
 
-/// *Release*. See [where it dies](HomeRef#where-it-dies).
+/// *Release*. See [where it is destroyed](HomeRef#where-it-is-destroyed).
 impl<T> Drop for HomeRef<T> {
     #[inline]
     fn drop(&mut self) {
         let thin = self.thin();
-        // SAFETY: alive by our reference, which is given up here.
-        let perhaps = unsafe { checked(thin, header(thin).count.release()) };
-        if perhaps {
-            // SAFETY: as said by `release`.
+        // SAFETY: the reference of `self` keeps the object alive; it is given up here.
+        let may_be_last = unsafe { checked(thin, header(thin).count.release()) };
+        if may_be_last {
+            // SAFETY: `Count::release` returned true.
             unsafe { last_release(thin) };
         }
     }
 }
 
-/// The value, if it is at home.
+/// Writes the home, and the value if the calling thread is the home.
 impl<T: fmt::Debug> fmt::Debug for HomeRef<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("HomeRef");
@@ -232,116 +238,128 @@ impl<T: fmt::Debug> fmt::Debug for HomeRef<T> {
     }
 }
 
+/// Returns the front of an object.
+///
 /// # Safety
-/// `thin` is the payload of an object of a `HomeRef`, which lives for as long as `'a`.
+/// `thin` is the payload of an object of a `HomeRef`, whose memory is not freed during `'a`.
 #[inline]
-unsafe fn front<'a>(thin: Thin) -> &'a Front {
-    // SAFETY: by the caller's promise; it stands first.
-    unsafe { thin.cast::<Front>().as_ref() }
+unsafe fn front<'a>(thin: Thin) -> &'a MessageFront {
+    // SAFETY: the front is the first field of the `repr(C)` payload.
+    unsafe { thin.cast::<MessageFront>().as_ref() }
 }
 
+/// Completes the drop of a handle that may have been the last reference.
+///
 /// # Safety
-/// `thin` is an object of a `HomeRef`; the caller made what may be the last release, as
-/// `Count::release` says, and gives it up.
+/// `thin` is an object of a `HomeRef`, for which the caller's `Count::release` returned true. The
+/// caller gives it up.
 #[inline(never)]
 unsafe fn last_release(thin: Thin) {
-    // SAFETY: the memory is there until we give it up.
+    // SAFETY: `release` returned true, so the object is dead and this thread's, or more than 2³¹
+    // other references keep it.
     if !unsafe { header(thin) }.count.was_last() {
         return;
     }
-    // SAFETY: as above.
-    if is_mine(unsafe { front(thin) }.node.target) {
-        // SAFETY: by the caller's promise.
+    // SAFETY: `was_last` says that the dead object is this thread's (invariant 5 of `object`).
+    if is_own(unsafe { front(thin) }.node.target) {
+        // SAFETY: the contract of this function is that of `destroy::last_release`.
         unsafe { destroy::last_release(thin) };
     } else {
-        // SAFETY: by the caller's promise.
-        unsafe { send(thin) };
+        // SAFETY: this thread made the last release, and is not the home.
+        unsafe { send_home(thin) };
     }
 }
 
-/// Sends a dead object home, or does what is to be done when that is gone.
+/// Sends a dead object to its home. If that has ended, keeps the object, or destroys it here if it
+/// may be destroyed anywhere.
 ///
 /// # Safety
-/// As [`last_release`], and this is not its home.
-unsafe fn send(thin: Thin) {
-    // Only from here on anything is written to what stands there, and only by us: so it
-    // does no harm that we have not acquired what others did with the object. Whoever
-    // destroys it does, in `Count::bury`.
-    // SAFETY: the memory is there until we give it up.
+/// `thin` is an object of a `HomeRef`. The calling thread made the last release, gives the object
+/// up, and is not its home.
+unsafe fn send_home(thin: Thin) {
+    // The front is written only from here on, and only by this thread. So it does no harm that the
+    // uses of the object by other threads have not been acquired yet: the thread that destroys it
+    // does that, in `Count::begin_destruction`.
+    // SAFETY: a dead object has its memory until it is destroyed (invariant 2 of `object`).
     let Some(home) = unsafe { front(thin) }.home.take() else {
         unreachable!("an object is sent once")
     };
-    // SAFETY: a dead object is its last releaser's; `come_home` frees it. Its value may be
-    // sent if it is a `Dead`, by the promise to `make`, and so does its target run all
-    // that it takes.
+    // SAFETY: this thread owns the dead object (invariant 5 of `object`), and `destroy_at_home`
+    // frees it. By the contract of `make`, its value may be sent if the kind is `DestroyAnywhere`,
+    // and its target runs all that it accepts.
     let message = unsafe { Message::from_raw(thin.cast()) };
     match home.send(message) {
         Ok(()) => tally_handed_over(1),
-        Err(back) if back.kind() == Kind::Home => KEPT.keep(back, &home),
+        Err(back) if back.kind() == MessageKind::DestroyAtHome => HOMELESS.keep(back, &home),
         Err(back) => back.run(),
     }
 }
 
-/// The object that a message of `Kind::Home` or `Dead` stands first in: dead, and the
-/// taker's.
-pub(crate) fn dead(message: Message) -> Thin {
-    debug_assert!(matches!(message.kind(), Kind::Home | Kind::Dead));
+/// Takes the dead object out of a message of `MessageKind::DestroyAtHome` or `DestroyAnywhere`,
+/// whose node its payload begins with. The caller then owns the dead object.
+pub(crate) fn dead_object(message: Message) -> Thin {
+    debug_assert!(matches!(
+        message.kind(),
+        MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere
+    ));
     message.into_raw().cast()
 }
 
-/// Destroys an object that has come home; or one that may be destroyed anywhere, here.
+/// Destroys an object that has arrived at its home, or one that may be destroyed anywhere here.
 ///
 /// # Safety
-/// `node` is an object that `send` sent.
-unsafe fn come_home(node: NonNull<Node>) {
-    // SAFETY: the address, and the provenance, of the payload; dead since `send`.
+/// `node` is the node of an object that `send_home` sent, and that the caller owns.
+unsafe fn destroy_at_home(node: NonNull<Node>) {
+    // SAFETY: the node is at the address of the payload, with its provenance; the object has been
+    // dead since `send_home`.
     unsafe { destroy::last_release(node.cast()) };
 }
 
-/// Objects that outlived their home. They stay reachable, as they are no leak that went
-/// unseen.
-pub(crate) struct Kept {
+/// Dead objects that outlived their home. They stay reachable, so that leak checkers do not take
+/// them for an unnoticed leak.
+pub(crate) struct HomelessObjects {
     objects: Inbox,
     count: Counter,
 }
 
 global! {
-    pub(crate) static KEPT: Kept = Kept::new();
+    pub(crate) static HOMELESS: HomelessObjects = HomelessObjects::new();
 }
 
-impl Kept {
+impl HomelessObjects {
     const_fn! {
         fn new() -> Self {
             Self { objects: Inbox::new(), count: Counter::new() }
         }
     }
 
+    /// Keeps a dead object forever, and reports it.
     #[cold]
     fn keep(&self, object: Message, home: &Record) {
-        let thin = dead(object);
-        // SAFETY: nobody frees it.
-        let name = unsafe { header(thin) }.class.type_name();
-        // SAFETY: the same message.
-        self.put(unsafe { Message::from_raw(thin.cast()) });
+        let thin = dead_object(object);
+        // SAFETY: we own the dead object, and nothing frees it.
+        let name = unsafe { header(thin) }.type_info.type_name();
+        // SAFETY: the message that was just taken apart, still ours.
+        self.push(unsafe { Message::from_raw(thin.cast()) });
         let event = Event::new(EventKind::HomeGone, current_label());
         event.home(home.label()).of_type(name).emit();
     }
 
-    fn put(&self, object: Message) {
+    fn push(&self, object: Message) {
         self.count.add_shared(1);
         let Ok(_) = self.objects.push(object) else {
-            unreachable!("it is never closed")
+            unreachable!("the inbox of homeless objects is never closed")
         };
     }
 
-    /// Takes out what has been kept: dead objects, whose memory nobody frees.
+    /// Takes all objects out. They are dead, and the caller owns them.
     #[allow(dead_code, reason = "for models, which must not leak")]
     pub(crate) fn take(&self) -> impl Iterator<Item = Thin> {
-        self.objects.take().map(dead)
+        self.objects.take().map(dead_object)
     }
 }
 
-/// How many values have been kept.
-pub(crate) fn kept() -> u64 {
-    KEPT.count.get()
+/// Returns the number of objects that outlived their home, for reports.
+pub(crate) fn homeless_count() -> u64 {
+    HOMELESS.count.get()
 }

@@ -10,13 +10,13 @@ use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 impl Ref<dyn Any + Send + Sync> {
-    /// The object as a `T`, if it is one.
+    /// Converts the reference to one to a `T`, if the object is one.
     ///
     /// # Errors
     /// The reference itself, if the object is of another type.
     pub fn downcast<T: Any + Send + Sync>(self) -> Result<Ref<T>, Self> {
         if (*self).is::<T>() {
-            // SAFETY: the same object and reference, by its own type.
+            // SAFETY: the same object and reference; `is` says that it is a `T`.
             Ok(unsafe { Ref::adopt(Ref::into_payload(self).cast()) })
         } else {
             Err(self)

@@ -1,93 +1,98 @@
-//! Getting at the value, or getting it back out, when nobody else can.
+//! Exclusive access to the value, and moving it out.
 
 use super::count::Count;
 use super::destroy::release_weak;
-use super::header::{SliceInfo, allocate_sized, allocate_slice, changed, checked, header};
+use super::header::{SliceInfo, allocate_sized, allocate_slice, checked, header, note_write};
 use super::strong::Ref;
-use crate::thread::record::tally_destroyed;
+use crate::thread::current::tally_destroyed;
 use std::ptr::{self, NonNull};
 
+/// Returns the count of the object.
 fn count<T: ?Sized>(this: &Ref<T>) -> &Count {
-    // SAFETY: alive by `this`.
+    // SAFETY: `this` keeps the object alive.
     &unsafe { header(Ref::thin(this)) }.count
 }
 
+/// Returns exclusive access to the value.
+///
 /// # Safety
-/// Nobody else can reach the object.
+/// `this` is the only reference of any kind.
 #[inline(always)]
 unsafe fn value_mut<T: ?Sized>(this: &mut Ref<T>) -> &mut T {
-    // SAFETY: alive by `this`, which is borrowed; the rest is the caller's promise.
+    // SAFETY: `this` keeps the object alive, is the only reference, and is borrowed exclusively
+    // (invariant 6 of `object`).
     unsafe {
-        changed(Ref::thin(this));
+        note_write(Ref::thin(this));
         Ref::payload(this).as_mut()
     }
 }
 
-/// Gives up a weak reference at the end, also of a panic.
-struct Shell<T: ?Sized + 'static>(NonNull<T>);
+/// A weak reference to an object whose value was taken. Its drop gives the reference up.
+struct EmptiedObject<T: ?Sized + 'static>(NonNull<T>);
 
-impl<T: ?Sized> Drop for Shell<T> {
+impl<T: ?Sized> Drop for EmptiedObject<T> {
     fn drop(&mut self) {
-        // SAFETY: the reference that `Count::take_value` gave us.
+        // SAFETY: made only with a weak reference that this owns, see the callers.
         unsafe { release_weak(self.0.cast()) };
     }
 }
 
-impl<T> Shell<T> {
+impl<T> EmptiedObject<T> {
+    /// Moves the value out.
+    ///
     /// # Safety
-    /// The value is the caller's, and is moved out once.
+    /// The caller owns the value, and moves it out once.
     #[inline(always)]
     unsafe fn take_value(&self) -> T {
-        // SAFETY: by the caller's promise; the memory is there by our reference.
+        // SAFETY: the caller owns the value, and the weak reference keeps the memory.
         unsafe {
-            changed(self.0.cast());
+            note_write(self.0.cast());
             self.0.read()
         }
     }
 }
 
 impl<T> Ref<T> {
-    /// The value, if this is the only strong reference; weak ones then fail to
-    /// upgrade.
+    /// Moves the value out if this is the only strong reference; weak ones can then no longer be
+    /// upgraded.
     ///
     /// # Errors
-    /// The reference itself, if there are others.
+    /// The reference itself, if there are other strong ones.
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
         if !count(&this).take_value() {
             return Err(this);
         }
         tally_destroyed(1);
-        let shell = Shell(Ref::into_payload(this));
-        // SAFETY: `take_value` made the value ours; it is moved out once.
-        Ok(unsafe { shell.take_value() })
+        let emptied = EmptiedObject(Ref::into_payload(this));
+        // SAFETY: `Count::take_value` passed the value to us; it is moved out once.
+        Ok(unsafe { emptied.take_value() })
     }
 
-    /// The value, if this is the last strong reference; else the reference is
-    /// released. Of several threads that call this for all references of an
-    /// object, exactly one gets the value.
+    /// Moves the value out if this is the last strong reference; otherwise releases the reference.
+    /// If several threads call this for all references of an object, exactly one gets the value.
     pub fn into_inner(this: Self) -> Option<T> {
         let payload = Ref::into_payload(this);
         let thin = payload.cast::<u8>();
-        // SAFETY: our reference, given up here.
-        let perhaps = unsafe { checked(thin, header(thin).count.release()) };
-        // SAFETY: the memory is there until we give it up.
-        if !perhaps || !unsafe { header(thin) }.count.was_last() {
+        // SAFETY: the reference keeps the object alive; it is given up here.
+        let may_be_last = unsafe { checked(thin, header(thin).count.release()) };
+        // SAFETY: `release` returned true, so the object is dead and this thread's, or more than
+        // 2³¹ other references keep it.
+        if !may_be_last || !unsafe { header(thin) }.count.was_last() {
             return None;
         }
         tally_destroyed(1);
-        // SAFETY: as above.
+        // SAFETY: `was_last` says that the dead object is this thread's (invariant 5 of `object`).
         let count = unsafe { &header(thin).count };
-        if count.bury() {
-            // As for a destructor: from here one weak reference, ours, stands for
-            // the memory.
+        if count.begin_destruction() {
+            // As before a destructor: from here on a weak reference, ours, stands for the memory.
             count.begin_unique_destruction();
         }
-        let shell = Shell(payload);
-        // SAFETY: ours was the last reference; the value is moved out once.
-        Some(unsafe { shell.take_value() })
+        let emptied = EmptiedObject(payload);
+        // SAFETY: this thread made the last release, so it owns the value, which is moved out once.
+        Some(unsafe { emptied.take_value() })
     }
 
-    /// The value, cloned if there are other references.
+    /// Moves the value out if this is the only strong reference, and clones it otherwise.
     pub fn unwrap_or_clone(this: Self) -> T
     where
         T: Clone,
@@ -97,12 +102,12 @@ impl<T> Ref<T> {
 }
 
 impl<T: ?Sized> Ref<T> {
-    /// The value, mutably, if there is no other reference, strong or weak. A pool
-    /// that holds the object counts.
+    /// Returns exclusive access to the value if there is no other reference, strong or weak. A pool
+    /// that holds the object has one.
     #[inline]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         if count(this).is_unique() {
-            // SAFETY: nobody else can reach the object, and `this` is borrowed.
+            // SAFETY: `is_unique` says that this is the only reference.
             Some(unsafe { value_mut(this) })
         } else {
             None
@@ -110,17 +115,17 @@ impl<T: ?Sized> Ref<T> {
     }
 }
 
-/// What [`Ref::make_mut`] needs to know: how to make a new object of the same
-/// kind. For every `T: Clone`, `[T]` of such, and `str`; sealed.
+/// How [`Ref::make_mut`] makes a new object of the same type. Implemented for every `T: Clone`, for
+/// `[T]` of such, and for `str`; sealed.
 pub trait Renew {
-    /// A new object with a clone of the value.
+    /// Returns a new object with a clone of the value.
     #[doc(hidden)]
     fn renew(this: &Ref<Self>) -> Ref<Self>;
 
-    /// A new object's memory, of the same size and class.
+    /// Allocates an object of the same size and type.
     ///
     /// # Safety
-    /// The object of `this` is there.
+    /// `this` is the payload of an object whose memory is not freed.
     #[doc(hidden)]
     unsafe fn same(this: NonNull<Self>) -> NonNull<Self>;
 }
@@ -141,7 +146,7 @@ impl<T: Clone + 'static> Renew for [T] {
     }
 
     unsafe fn same(this: NonNull<[T]>) -> NonNull<[T]> {
-        allocate_slice::<T>(this.len(), SliceInfo::<T>::CLASS)
+        allocate_slice::<T>(this.len(), SliceInfo::<T>::TYPE_INFO)
     }
 }
 
@@ -153,51 +158,51 @@ impl Renew for str {
     unsafe fn same(this: NonNull<str>) -> NonNull<str> {
         let len = (this.as_ptr() as *const [u8]).len();
         let bytes = allocate_slice::<u8>(len, super::make::STR);
-        // SAFETY: not null.
+        // SAFETY: the pointer is not null.
         unsafe { NonNull::new_unchecked(bytes.as_ptr() as *mut str) }
     }
 }
 
 impl<T: ?Sized + Renew> Ref<T> {
-    /// The value, mutably; for `T: Clone`, `[T]` of such, and `str`. If there are
-    /// other strong references it is cloned first, into an object of its own; if
-    /// there are weak ones only, it is moved, and they no longer upgrade.
+    /// Returns exclusive access to the value; for `T: Clone`, `[T]` of such, and `str`.
+    ///
+    /// If there are other strong references, the value is first cloned to a new object. If there
+    /// are only weak ones, the value is moved to a new object, and they can no longer be upgraded.
     ///
     /// # Panics
-    /// If cloning does; nothing has changed then.
+    /// If cloning panics; then nothing has changed.
     pub fn make_mut(this: &mut Self) -> &mut T {
         if count(this).is_unique() {
-            // Nothing to do.
+            // The value can be changed where it is.
         } else if count(this).take_value() {
             Self::move_out(this);
         } else {
             *this = T::renew(this);
         }
-        // SAFETY: nobody else can reach the object, and `this` is borrowed.
+        // SAFETY: in each case, `this` is now the only reference to its object.
         unsafe { value_mut(this) }
     }
 
-    /// Only weak references besides `this`, whose value `Count::take_value` has
-    /// made ours: leaves them the old memory and moves the value. Nothing here can
+    /// Moves the value to a new object and leaves the old memory to the weak references; after
+    /// `Count::take_value` has turned the reference of `this` into a weak one. Nothing here can
     /// panic.
     fn move_out(this: &mut Self) {
         let old = Ref::payload(this);
-        // SAFETY: the memory is there by the weak reference that we now have.
+        // SAFETY: the weak reference that we now have keeps the memory.
         let new = unsafe { T::same(old) };
-        // SAFETY: ours by `take_value`.
+        // SAFETY: `Count::take_value` passed the value to us.
         let size = size_of_val(unsafe { old.as_ref() });
         let (from, to) = (old.cast::<u8>(), new.cast::<u8>());
-        // SAFETY: both are of this size, and do not overlap; the old value is not
-        // used again.
+        // SAFETY: both have this size and do not overlap; the old value is not used again.
         unsafe {
-            changed(from);
-            changed(to);
+            note_write(from);
+            note_write(to);
             ptr::copy_nonoverlapping(from.as_ptr(), to.as_ptr(), size);
         }
-        // SAFETY: a new object with its value, and our reference.
+        // SAFETY: a new object with its value, and the reference that its count says.
         let new = unsafe { Ref::adopt(new) };
         std::mem::forget(std::mem::replace(this, new));
         tally_destroyed(1);
-        drop(Shell(old));
+        drop(EmptiedObject(old));
     }
 }

@@ -3,15 +3,16 @@
 use super::destroy;
 use super::header::{Thin, checked, header};
 use super::strong::Ref;
+use crate::unsizing::{Coercible, coerced, sealed};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 
-/// A reference that does not keep its object alive, but its memory.
+/// A counted reference that does not keep its object alive, only its memory.
 ///
-/// As `std::sync::Weak`. The usual use is a child's reference to its parent, so
-/// that the two do not keep each other alive.
+/// It is like `std::sync::Weak`. A typical use is the reference of a child to its parent, so that
+/// the two do not keep each other alive.
 ///
 /// ```
 /// use releasepool::{Ref, Weak};
@@ -26,24 +27,24 @@ use std::ptr::{self, NonNull};
 pub struct Weak<T: ?Sized + 'static> {
     /// The payload, or [`DANGLING`].
     ptr: NonNull<T>,
-    /// As for `Ref`.
+    /// Invariant, for the reason given for `Ref`.
     invariant: PhantomData<*mut T>,
 }
 
-/// The address of no object; that of every `Weak::new()`.
+/// The address in every `Weak::new()`, at which there is no object.
 const DANGLING: usize = usize::MAX;
 
-// SAFETY: an upgrade gives a `Ref`.
+// SAFETY: an upgrade returns a `Ref`, so the requirements are those of `Ref`.
 unsafe impl<T: ?Sized + Send + Sync> Send for Weak<T> {}
-// SAFETY: as above.
+// SAFETY: an upgrade returns a `Ref`, so the requirements are those of `Ref`.
 unsafe impl<T: ?Sized + Send + Sync> Sync for Weak<T> {}
 
 impl<T> Weak<T> {
-    /// A reference to nothing: no allocation, and no upgrade ever succeeds.
+    /// Returns a reference to no object: it does not allocate, and can never be upgraded.
     #[must_use]
     pub const fn new() -> Self {
         let ptr = ptr::without_provenance_mut(DANGLING);
-        // SAFETY: not null.
+        // SAFETY: the address is not null.
         let ptr = unsafe { NonNull::new_unchecked(ptr) };
         Self {
             ptr,
@@ -53,9 +54,11 @@ impl<T> Weak<T> {
 }
 
 impl<T: ?Sized> Weak<T> {
+    /// Takes over a weak reference.
+    ///
     /// # Safety
-    /// `ptr` is the payload of an object whose memory is there (or a dangling
-    /// pointer of `new`), and the caller gives up one weak reference to it.
+    /// `ptr` is the payload of an object whose memory is not freed, and the caller gives up one
+    /// weak reference to it. Or it is the dangling pointer of [`Weak::new`].
     #[inline]
     pub(crate) unsafe fn adopt(ptr: NonNull<T>) -> Self {
         Self {
@@ -64,74 +67,74 @@ impl<T: ?Sized> Weak<T> {
         }
     }
 
+    /// Turns the handle into a pointer, which stands for its reference.
     #[inline]
     pub(crate) fn into_payload(self) -> NonNull<T> {
         std::mem::ManuallyDrop::new(self).ptr
     }
 
+    /// Returns the thin address of the object, if there is one.
     #[inline]
     fn thin(&self) -> Option<Thin> {
         let thin: Thin = self.ptr.cast();
         (thin.as_ptr().addr() != DANGLING).then_some(thin)
     }
 
-    /// A strong reference, if the object is still alive.
+    /// Returns a strong reference if the object is still alive.
     ///
-    /// Lock-free. Racing the last release it gives either a valid reference or
-    /// `None`. Aborts beyond 2³¹.
+    /// Lock-free. Concurrently with the last release, it returns either a valid reference or
+    /// `None`. Aborts at more than 2³¹ strong references.
     #[inline]
     pub fn upgrade(&self) -> Option<Ref<T>> {
         let thin = self.thin()?;
-        // SAFETY: the memory is there by `self`.
+        // SAFETY: `self` keeps the memory.
         let alive = unsafe { checked(thin, header(thin).count.upgrade()) };
-        // SAFETY: the reference just counted.
+        // SAFETY: `upgrade` counted the reference.
         alive.then(|| unsafe { Ref::adopt(self.ptr) })
     }
 
-    /// How many strong references there are; 0 after the last release.
+    /// Returns the number of strong references; 0 after the last release.
     pub fn strong_count(&self) -> usize {
-        // SAFETY: the memory is there by `self`.
+        // SAFETY: `self` keeps the memory.
         self.thin()
             .map_or(0, |thin| unsafe { header(thin) }.count.strong())
     }
 
-    /// How many weak references there are; 0 after the last strong release.
+    /// Returns the number of weak references; 0 after the last strong release.
     pub fn weak_count(&self) -> usize {
-        // SAFETY: the memory is there by `self`.
+        // SAFETY: `self` keeps the memory.
         self.thin()
             .map_or(0, |thin| unsafe { header(thin) }.count.weak())
     }
 
-    /// Whether both name the same object, or both none.
+    /// Returns whether both refer to the same object, or both to none.
     #[inline]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         ptr::addr_eq(self.ptr.as_ptr(), other.ptr.as_ptr())
     }
 
-    /// The value's address, which must not be read unless a strong reference is
-    /// known to live; dangling for [`Weak::new`].
+    /// Returns the address of the value, which must not be read unless there is a strong reference;
+    /// dangling for [`Weak::new`].
     #[inline]
     pub fn as_ptr(&self) -> *const T {
         self.ptr.as_ptr()
     }
 
-    /// Turns the reference into a pointer, for foreign code.
-    /// [`Weak::from_raw`] takes it back.
+    /// Turns the reference into a pointer, for foreign code. [`Weak::from_raw`] turns it back.
     #[inline]
     #[must_use = "the reference leaks unless the pointer is given back"]
     pub fn into_raw(self) -> *const T {
         self.into_payload().as_ptr()
     }
 
-    /// Takes a reference back from a pointer.
+    /// Turns a pointer back into a reference.
     ///
     /// # Safety
-    /// `p` came from [`Weak::into_raw`] (of a `Weak<U>` where `U` and `T` differ
-    /// at most by an unsizing), and stands for one weak reference, which this call
-    /// takes over.
+    /// `p` came from [`Weak::into_raw`] (of a `Weak<U>` where `U` and `T` differ at most by an
+    /// unsizing), and stands for one weak reference, which this call takes over.
     #[inline]
     pub unsafe fn from_raw(p: *const T) -> Self {
-        // SAFETY: never null, and the rest is promised.
+        // SAFETY: `into_raw` never returns null; the rest is the contract.
         unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) }
     }
 }
@@ -140,10 +143,10 @@ impl<T: ?Sized> Clone for Weak<T> {
     #[inline]
     fn clone(&self) -> Self {
         if let Some(thin) = self.thin() {
-            // SAFETY: the memory is there by `self`.
+            // SAFETY: `self` keeps the memory.
             unsafe { checked(thin, header(thin).count.downgrade()) };
         }
-        // SAFETY: the reference just counted.
+        // SAFETY: `downgrade` counted the reference; a dangling pointer stays one.
         unsafe { Self::adopt(self.ptr) }
     }
 }
@@ -152,7 +155,7 @@ impl<T: ?Sized> Drop for Weak<T> {
     #[inline]
     fn drop(&mut self) {
         if let Some(thin) = self.thin() {
-            // SAFETY: our reference, given up here.
+            // SAFETY: `self` owns a weak reference, which ends here.
             unsafe { destroy::release_weak(thin) };
         }
     }
@@ -171,5 +174,18 @@ impl<T> Default for Weak<T> {
 impl<T: ?Sized> fmt::Debug for Weak<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(Weak)")
+    }
+}
+
+impl<T: ?Sized> sealed::Sealed for Weak<T> {}
+
+impl<T: ?Sized> Coercible for Weak<T> {
+    type Target = T;
+    type Of<U: ?Sized + 'static> = Weak<U>;
+
+    unsafe fn coerce<U: ?Sized + 'static>(self, coerce: impl FnOnce(*mut T) -> *mut U) -> Weak<U> {
+        // SAFETY: the contract says that `coerce` keeps the object, whose reference moves; a
+        // dangling pointer stays one.
+        unsafe { Weak::adopt(coerced(self.into_payload(), coerce)) }
     }
 }

@@ -21,15 +21,15 @@ use super::thread_pools::ThreadPools;
 use super::watch;
 use crate::event::{Event, EventKind};
 use crate::object::count::Released;
-use crate::object::destroy::{Scope, bury};
+use crate::object::destroy::{ReleaseScope, destroy_dead};
 use crate::object::header::{Thin, checked, header};
 use crate::object::thread_bound;
 use crate::sync::catch_unwind;
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::thread::claimed::Next;
-use crate::thread::inbox::{Kind, Message};
-use crate::thread::orphans::{Claim, ORPHANS};
-use crate::thread::record::{current_label, tally_destroyed};
+use crate::thread::current::{current_label, tally_destroyed};
+use crate::thread::inbox::{Message, MessageKind};
+use crate::thread::orphans::{ORPHANS, OrphanClaim};
 use crate::unwind::{FirstPanic, Payload};
 use std::collections::VecDeque;
 
@@ -151,9 +151,13 @@ impl Backlog {
 /// has an entry for this object. Linear.
 pub(crate) fn contains(stack: &PoolStack, thin: Thin) -> bool {
     let names = |message: &Message| match message.kind() {
-        Kind::Chain => PageChain::entries(message).contains(thin),
-        Kind::Release => remote_release::named(message) == thin,
-        Kind::Home | Kind::Dead | Kind::Call | Kind::Post | Kind::Batch => false,
+        MessageKind::ReleaseMany => PageChain::entries(message).contains(thin),
+        MessageKind::Release => remote_release::named(message) == thin,
+        MessageKind::DestroyAtHome
+        | MessageKind::DestroyAnywhere
+        | MessageKind::Closure
+        | MessageKind::LoopClosure
+        | MessageKind::OrphanBatch => false,
     };
     stack.backlog.contains(thin) || !stack.local().claimed.none(names)
 }
@@ -169,10 +173,12 @@ pub(super) fn look_through(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
     stack.backlog.look_through(&mut look);
     stack.local().claimed.none(|message| match message.kind() {
         // SAFETY: `look` takes nothing out.
-        Kind::Chain => !unsafe { PageChain::entries(message).newest_first() }.all(&mut look),
-        Kind::Release => !look(remote_release::named(message)),
-        Kind::Home | Kind::Dead => !look(message.as_raw().cast()),
-        Kind::Call | Kind::Post | Kind::Batch => false,
+        MessageKind::ReleaseMany => {
+            !unsafe { PageChain::entries(message).newest_first() }.all(&mut look)
+        }
+        MessageKind::Release => !look(remote_release::named(message)),
+        MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere => !look(message.as_raw().cast()),
+        MessageKind::Closure | MessageKind::LoopClosure | MessageKind::OrphanBatch => false,
     });
 }
 
@@ -215,7 +221,7 @@ struct Work<'d> {
     local: &'d ThreadPools,
     /// The pool that is current meanwhile.
     head: &'d PoolState,
-    scope: Scope,
+    scope: ReleaseScope,
     /// Whether it is for this drain to do what other threads have sent.
     for_others: bool,
     meter: Meter,
@@ -224,7 +230,7 @@ struct Work<'d> {
     /// later, as they may come for ever.
     remote_left: u64,
     /// The orphans that were there; as above.
-    orphans: Option<Claim>,
+    orphans: Option<OrphanClaim>,
     ran_orphans: bool,
     /// How often destructors have fed the pool.
     generation: u32,
@@ -232,7 +238,7 @@ struct Work<'d> {
 
 impl<'d> Work<'d> {
     fn new(stack: &'d PoolStack, head: &'d PoolState, meter: Meter) -> Self {
-        let scope = Scope::enter_queueing();
+        let scope = ReleaseScope::enter_queueing();
         Self {
             for_others: false,
             remote_left: 0,
@@ -392,15 +398,15 @@ impl<'d> Work<'d> {
     /// how many it made, and what is left of it.
     fn message(&mut self, message: Message, until: usize) -> (u32, Option<Message>) {
         match message.kind() {
-            Kind::Release => {
+            MessageKind::Release => {
                 self.release(remote_release::reference(message), 1);
                 (1, None)
             }
-            Kind::Home | Kind::Dead => {
-                self.dead(thread_bound::dead(message));
+            MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere => {
+                self.dead(thread_bound::dead_object(message));
                 (1, None)
             }
-            Kind::Chain => {
+            MessageKind::ReleaseMany => {
                 let entries = PageChain::entries(&message);
                 let mut made = 0;
                 while !self.is_done(until) && !entries.is_empty() {
@@ -415,7 +421,9 @@ impl<'d> Work<'d> {
                 entries.clear(&self.local.pages);
                 (made, None)
             }
-            Kind::Call | Kind::Post | Kind::Batch => unreachable!("these are no releases"),
+            MessageKind::Closure | MessageKind::LoopClosure | MessageKind::OrphanBatch => {
+                unreachable!("these are no releases")
+            }
         }
     }
 
@@ -458,7 +466,7 @@ impl<'d> Work<'d> {
         self.meter.count(n as usize);
         // SAFETY: alive by the entry's reference, which is ours now.
         let object = unsafe { header(thin) };
-        let class = object.class;
+        let class = object.type_info;
         // SAFETY: as above.
         match unsafe { checked(thin, object.count.release_many(n)) } {
             Released::Alive => self.meter.quick(),
@@ -484,7 +492,7 @@ impl<'d> Work<'d> {
                 unsafe { (class.destroy)(thin) };
             }),
             // SAFETY: as `release_many` said.
-            Released::Last => self.destructor(thin, || unsafe { bury(thin) }),
+            Released::Last => self.destructor(thin, || unsafe { destroy_dead(thin) }),
         }
     }
 
@@ -492,7 +500,7 @@ impl<'d> Work<'d> {
     fn dead(&mut self, thin: Thin) {
         self.meter.count(1);
         // SAFETY: queued, so dead, and ours.
-        self.destructor(thin, || unsafe { bury(thin) });
+        self.destructor(thin, || unsafe { destroy_dead(thin) });
     }
 
     /// Runs a destructor by `run`, and goes on with what it has queued, which is to be done
@@ -505,13 +513,13 @@ impl<'d> Work<'d> {
             };
             self.meter.count(1);
             // SAFETY: queued, so dead, and ours.
-            self.measured(thin, || unsafe { bury(thin) });
+            self.measured(thin, || unsafe { destroy_dead(thin) });
         }
     }
 
     fn measured(&mut self, thin: Thin, run: impl FnOnce()) {
         // SAFETY: not destroyed yet.
-        let class = unsafe { header(thin) }.class;
+        let class = unsafe { header(thin) }.type_info;
         let meter = &mut self.meter;
         if let Err(payload) = catch_unwind(|| meter.time(class, run)) {
             self.panics.note(payload);

@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn only_the_fine_one_says_what_took_longest() {
-        let class = SizedInfo::<String>::CLASS;
+        let class = SizedInfo::<String>::TYPE_INFO;
         for (mut meter, says) in [
             (Meter::new(Budget::All), true),
             (Meter::coarse(Budget::All), false),
@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn what_came_before_a_destructor_is_not_its_time() {
-        let quick = SizedInfo::<String>::CLASS;
-        let slow = SizedInfo::<Vec<u8>>::CLASS;
+        let quick = SizedInfo::<String>::TYPE_INFO;
+        let slow = SizedInfo::<Vec<u8>>::TYPE_INFO;
         let mut meter = Meter::new(Budget::All);
         let spend = |ms| Parker::new().park(Some(Duration::from_millis(ms)));
         meter.quick();

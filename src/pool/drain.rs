@@ -15,14 +15,14 @@ use super::remote_release;
 use super::state::{Frame, PoolState};
 use super::thread_pools::ThreadPools;
 use crate::event::{Event, EventKind};
-use crate::object::block_allocated::Alike;
+use crate::object::block_allocated::PlainDestroyer;
 use crate::object::count::Released;
-use crate::object::destroy::Scope;
+use crate::object::destroy::ReleaseScope;
 use crate::object::header::{PlainBlock, Thin, TypeInfo, checked, header};
 use crate::sync::catch_unwind;
 use crate::sync::cell::{Cell, RefCell};
+use crate::thread::current::{current_label, tally_destroyed};
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::{current_label, tally_destroyed};
 use crate::unwind::{FirstPanic, Payload, report, resume_or_report};
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -95,7 +95,7 @@ pub(crate) fn drain(head: &PoolState, limit: Option<u32>) -> Outcome {
     let released;
     let cut;
     {
-        let scope = Scope::enter();
+        let scope = ReleaseScope::enter();
         let frame = Frame::new(true);
         let _current = Barrier::raise(stack, &frame, head);
         let _draining = Draining::begin(head);
@@ -141,7 +141,7 @@ fn release_plain(entries: &Entries, pages: &PageCache) -> usize {
     let mut released = 0;
     while let Some(thin) = entries.newest(pages) {
         // SAFETY: alive by the entry's reference.
-        let class = unsafe { header(thin) }.class;
+        let class = unsafe { header(thin) }.type_info;
         let Some(block) = class.plain_block else {
             break;
         };
@@ -165,7 +165,7 @@ pub(super) fn drain_asked(
     head: &PoolState,
     stack: &PoolStack,
     limit: Option<u32>,
-    scope: &Scope,
+    scope: &ReleaseScope,
     panics: &mut FirstPanic,
 ) {
     stack.stats.answer();
@@ -206,7 +206,7 @@ pub(crate) fn release_all(entries: &Entries, pages: &PageCache) -> usize {
     let mut panics = FirstPanic::default();
     let released;
     {
-        let scope = Scope::enter();
+        let scope = ReleaseScope::enter();
         let run = Run::new(entries, "", pages, &scope, None);
         while let Err(payload) = catch_unwind(|| run.all()) {
             run.panicked(payload, &mut panics);
@@ -243,7 +243,7 @@ struct Run<'d> {
     /// What an event calls the pool.
     name: &'d str,
     pages: &'d PageCache,
-    scope: &'d Scope,
+    scope: &'d ReleaseScope,
     limit: Option<u32>,
     released: Cell<usize>,
     destroyed: Cell<u64>,
@@ -283,7 +283,7 @@ impl<'d> Run<'d> {
         entries: &'d Entries,
         name: &'d str,
         pages: &'d PageCache,
-        scope: &'d Scope,
+        scope: &'d ReleaseScope,
         limit: Option<u32>,
     ) -> Self {
         Self {
@@ -368,7 +368,7 @@ impl<'d> Run<'d> {
         while let Some(thin) = entries.newest(self.pages) {
             // SAFETY: alive by the entry's reference, which is ours to give up.
             let object = unsafe { header(thin) };
-            let class = object.class;
+            let class = object.type_info;
             stretch.last = Some(class);
             // The usual case: then it has no other entry either.
             if object.count.is_all(1) && !deep {
@@ -474,7 +474,7 @@ impl Drop for Run<'_> {
 // Not inlined, so that its loop has the registers.
 #[inline(never)]
 fn destroy_alike(entries: &Entries, class: &'static TypeInfo, block: PlainBlock) -> usize {
-    let Some(mut alike) = Alike::begin(class, block) else {
+    let Some(mut alike) = PlainDestroyer::begin(class, block) else {
         return 0;
     };
     // SAFETY: alive by the entry's reference, which is given up if it says so.
@@ -498,7 +498,7 @@ fn destroy_in_turn(entries: &Entries, class: &'static TypeInfo) -> usize {
     entries.take_while(|thin| {
         // SAFETY: alive by the entry's reference.
         let object = unsafe { header(thin) };
-        let taken = n < IN_TURN && ptr::eq(object.class, class) && object.count.is_all(1);
+        let taken = n < IN_TURN && ptr::eq(object.type_info, class) && object.count.is_all(1);
         if taken {
             some[n].write(thin);
             n += 1;

@@ -2,7 +2,7 @@
 
 use super::guard::AutoreleasePool;
 use crate::object::header::header;
-use crate::thread::record::current_label;
+use crate::thread::current::current_label;
 use std::fmt;
 
 /// The contents of a pool, to be displayed; by
@@ -29,7 +29,7 @@ impl fmt::Display for PoolDump<'_> {
         for thin in unsafe { head.entries.newest_first() } {
             // SAFETY: alive by the entry's reference: the pool is borrowed.
             let object = unsafe { header(thin) };
-            let (name, count) = (object.class.type_name(), object.count.strong());
+            let (name, count) = (object.type_info.type_name(), object.count.strong());
             write!(f, "\n  {thin:p} {name} count {count}")?;
         }
         Ok(())

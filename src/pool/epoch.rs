@@ -18,12 +18,12 @@ use super::thread_pools::{self, ThreadPools};
 use crate::event::{Event, EventKind};
 use crate::object::header::Thin;
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, const_fn, elapsed, lazy};
-use crate::thread::key::ThreadKey;
+use crate::sync::{Hint, const_fn, elapsed, lazy};
+use crate::thread::current::current_label;
+use crate::thread::key::{ThreadKey, own_key};
+use crate::thread::lazy_timer::LazyTimer;
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::{self, current_label};
 use crate::thread::registry::REGISTRY;
-use crate::thread::sighting::Sighting;
 use crossbeam_epoch::{Collector, Guard, LocalHandle};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -47,16 +47,16 @@ const SPARE: usize = 8;
 pub(crate) struct Shared {
     collector: Collector,
     /// When to look again what holds the epoch; milliseconds.
-    next_look: Counter,
+    next_look: Hint,
     /// When the last attempt was made to advance; milliseconds.
-    advanced: Counter,
+    advanced: Hint,
 }
 
 lazy! {
     static SHARED: Shared = Shared {
         collector: Collector::new(),
-        next_look: Counter::new(),
-        advanced: Counter::new(),
+        next_look: Hint::new(),
+        advanced: Hint::new(),
     };
 }
 
@@ -66,7 +66,7 @@ static WATCHES: Mutex<Vec<Weak<Watch>>> = Mutex::new(Vec::new());
 /// What others can see of a participant.
 #[derive(Debug)]
 struct Watch {
-    pinned: Sighting,
+    pinned: LazyTimer,
     /// The thread, and its name and key for messages.
     thread: Option<ThreadKey>,
     label: String,
@@ -123,8 +123,8 @@ impl Participant {
     #[cold]
     fn new() -> Box<Self> {
         let watch = Arc::new(Watch {
-            pinned: Sighting::new(),
-            thread: record::own_key(),
+            pinned: LazyTimer::new(),
+            thread: own_key(),
             label: current_label(),
             pool: Mutex::new(UNNAMED),
         });
@@ -144,11 +144,11 @@ impl Participant {
             self.named = name.is_some();
         }
         self.guard = Some(self.handle.pin());
-        self.watch.pinned.begin();
+        self.watch.pinned.start();
     }
 
     fn unpin(&mut self) {
-        self.watch.pinned.end();
+        self.watch.pinned.stop();
         self.guard = None;
     }
 }
@@ -208,7 +208,7 @@ impl Epoch {
 
 /// The pools that hold the epoch: thread and name.
 pub(crate) fn holders() -> Vec<(String, String)> {
-    let pinned = |watch: &Arc<Watch>| watch.pinned.goes_on();
+    let pinned = |watch: &Arc<Watch>| watch.pinned.is_running();
     let watches = watches().into_iter().filter(pinned);
     watches
         .map(|watch| (watch.thread_label(), watch.pool().clone().into_owned()))
@@ -223,12 +223,12 @@ fn watches() -> Vec<Arc<Watch>> {
 /// Returns whether pools of the calling thread are pinned, and of no other: then this thread itself
 /// holds the epoch.
 pub(crate) fn is_held_here_alone() -> bool {
-    let me = record::own_key();
+    let me = own_key();
     let is_held =
         thread_pools::with(|local| local.is_some_and(|local| local.epoch.pinned.get() > 0));
     is_held && {
         let mut watches = watches().into_iter();
-        !watches.any(|watch| watch.pinned.goes_on() && watch.thread != me)
+        !watches.any(|watch| watch.pinned.is_running() && watch.thread != me)
     }
 }
 
@@ -346,7 +346,7 @@ pub(crate) fn advance_until_ready() -> bool {
 /// Reports what has held the epoch, or has waited for a drain, for long.
 fn look(now: Duration) {
     for watch in watches() {
-        if let Some(age) = watch.pinned.longer_than(LONG, now) {
+        if let Some(age) = watch.pinned.overdue(LONG, now) {
             watch.emit(age);
         }
     }

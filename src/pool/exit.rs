@@ -7,7 +7,7 @@ use super::state::PoolState;
 use super::thread_pools::{self, ThreadPools};
 use super::{drain, remote_release, token};
 use crate::event::{Event, EventKind};
-use crate::object::destroy::Scope;
+use crate::object::destroy::ReleaseScope;
 use crate::object::header::header;
 use crate::sync::catch_unwind;
 use crate::thread::orphans::ORPHANS;
@@ -162,7 +162,7 @@ impl Exit<'_> {
             return;
         };
         // SAFETY: alive by the entry's reference.
-        let name = unsafe { header(last) }.class.type_name();
+        let name = unsafe { header(last) }.type_info.type_name();
         let leaked = head.entries.clear(&self.local.pages);
         let event = Event::new(EventKind::CutOff, self.record.label());
         self.events
@@ -173,7 +173,7 @@ impl Exit<'_> {
         self.local.close_posted();
         let mut panics = FirstPanic::default();
         {
-            let scope = Scope::enter();
+            let scope = ReleaseScope::enter();
             for message in self.record.releases.inbox().close() {
                 // What its destructor autoreleases must not end in a pool that was forgotten.
                 stacks(self.local).for_each(PoolStack::fall_back_to_root);

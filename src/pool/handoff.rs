@@ -5,13 +5,13 @@ use super::entries::Entries;
 use super::page::PageCache;
 use super::pool_ref::PoolRef;
 use super::thread_pools;
-use crate::object::block_allocated::Source;
+use crate::object::block_allocated::ObjectMemory;
 use crate::object::strong::Ref;
 use crate::sync::{boxed, const_fn, unbox};
+use crate::thread::current::tally_handed_over;
 use crate::thread::handle::ThreadHandle;
-use crate::thread::inbox::{Kind, Message, Node};
+use crate::thread::inbox::{Message, MessageKind, Node};
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::tally_handed_over;
 use std::fmt;
 use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -92,7 +92,7 @@ impl HandoffPool {
     /// object dies.
     #[inline]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
-        self.autorelease(Ref::new_from(value, Source::Process))
+        self.autorelease(Ref::new_from(value, ObjectMemory::Process))
     }
 
     /// Has that thread release all entries, newest first, in its next outermost drain,
@@ -115,7 +115,7 @@ impl HandoffPool {
         }
         tally_handed_over(n as u64);
         let entries = mem::take(&mut self.entries);
-        let node = Node::weighing(n as u64, Kind::Chain, to.key(), PageChain::run);
+        let node = Node::weighing(n as u64, MessageKind::ReleaseMany, to.key(), PageChain::run);
         let chain = boxed(PageChain { node, entries });
         // SAFETY: just made; `run` frees it; all entries are Send and Sync.
         let message = unsafe { Message::from_raw(chain.cast()) };
@@ -201,7 +201,7 @@ impl PageChain {
 
     /// The entries in a message of the kind `Chain`.
     pub(super) fn entries(message: &Message) -> &Entries {
-        debug_assert_eq!(message.kind(), Kind::Chain);
+        debug_assert_eq!(message.kind(), MessageKind::ReleaseMany);
         // SAFETY: that is what the kind says; the message is alive, and `PageChain` is repr(C),
         // head first.
         unsafe { &message.as_raw().cast::<Self>().as_ref().entries }

@@ -8,7 +8,7 @@ use crate::event::{Event, EventKind};
 use crate::object::destroy::release;
 use crate::object::header::{Thin, header};
 use crate::object::strong::Ref;
-use crate::thread::record::current_label;
+use crate::thread::current::current_label;
 
 /// Hands the reference to this thread's current pool, to be released when that
 /// is drained: *autorelease*. Without an open pool it goes to the thread's root
@@ -70,7 +70,7 @@ pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&ThreadPools) -> &Po
 #[inline(never)]
 fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin) {
     // SAFETY: alive by the reference that we have.
-    let class = unsafe { header(thin) }.class;
+    let class = unsafe { header(thin) }.type_info;
     root.entries.push(thin, &stack.local().pages);
     stack.stats.root_has_grown(root.entries.len());
     // What a drain autoreleases into its own root pool goes with it.

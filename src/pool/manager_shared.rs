@@ -4,7 +4,7 @@ use crate::block::block_allocator::BlockAllocator;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Counter, Map, Numbers, Setting, Sleeper, lazy};
 use crate::thread::key::ThreadKey;
-use crate::thread::record::figures_stay;
+use crate::thread::record::lock_figures;
 use std::sync::Arc;
 
 /// What happens when a root pool has grown beyond its watermark.
@@ -247,8 +247,8 @@ impl PoolStackStats {
         self.asked.swap(0, Ordering::Relaxed) != 0
     }
 
-    /// Returns whether what the thread did counts as that of ended threads. To be called while
-    /// [figures stay](figures_stay).
+    /// RemoteFreeList whether what the thread did counts as that of ended threads. To be called while
+    /// [figures stay](lock_figures).
     pub(crate) fn has_departed(&self) -> bool {
         self.departed.get() != 0
     }
@@ -265,7 +265,7 @@ impl Departed {
     /// Adds what a thread did that has ended, which does not count for the thread any more.
     pub(crate) fn add(&self, thread: &PoolStackStats) {
         let opened = thread.opened();
-        let _moving = figures_stay();
+        let _moving = lock_figures();
         self.opened.add_shared(opened);
         self.released.add_shared(thread.released.get());
         thread.departed.set(1);

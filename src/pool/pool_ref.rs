@@ -1,10 +1,10 @@
 //! `PoolRef`: what a pool lends.
 
 use crate::object::count::Misuse;
-use crate::object::header::{Thin, checked, header, looked_at};
+use crate::object::header::{Thin, checked, header, note_read};
 use crate::object::strong::Ref;
-use crate::object::unsizing::{Handle, coerced, sealed};
 use crate::object::weak::Weak;
+use crate::unsizing::{Coercible, coerced, sealed};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -65,7 +65,7 @@ impl<'pool, T: ?Sized> PoolRef<'pool, T> {
     pub fn get(this: Self) -> &'pool T {
         // SAFETY: alive for `'pool`.
         unsafe {
-            looked_at(this.thin());
+            note_read(this.thin());
             this.ptr.as_ref()
         }
     }
@@ -156,7 +156,7 @@ impl<T: ?Sized> fmt::Pointer for PoolRef<'_, T> {
 
 impl<T: ?Sized> sealed::Sealed for PoolRef<'_, T> {}
 
-impl<'pool, T: ?Sized> Handle for PoolRef<'pool, T> {
+impl<'pool, T: ?Sized> Coercible for PoolRef<'pool, T> {
     type Target = T;
     type Of<U: ?Sized + 'static> = PoolRef<'pool, U>;
 

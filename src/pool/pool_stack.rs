@@ -6,7 +6,7 @@ use super::state::{Frame, Kind, PoolState};
 use super::strays::Strays;
 use super::thread_pools::ThreadPools;
 use crate::block::block_allocator::BlockAllocator;
-use crate::object::block_allocated::Source;
+use crate::object::block_allocated::ObjectMemory;
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::thread::key::ThreadKey;
 use std::ptr::{self, NonNull};
@@ -85,10 +85,10 @@ impl PoolStack {
 
     /// Where objects that a pool makes have their memory.
     #[inline]
-    pub(crate) fn memory(&self) -> Source<'_> {
+    pub(crate) fn memory(&self) -> ObjectMemory<'_> {
         match &self.memory {
-            None => Source::Process,
-            Some(blocks) => Source::Own(blocks),
+            None => ObjectMemory::Process,
+            Some(blocks) => ObjectMemory::Own(blocks),
         }
     }
 

@@ -1,17 +1,18 @@
 //! What other threads release here.
 
 use super::thread_pools::{self, ThreadPools};
-use crate::object::destroy::{Scope, release};
+use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::Thin;
 use crate::object::strong::Ref;
 use crate::object::thread_bound::HomeRef;
 use crate::sync::{boxed, unbox};
 use crate::thread::claimed::Next;
+use crate::thread::current::{current_or_closed, tally_handed_over};
 use crate::thread::handle::ThreadHandle;
-use crate::thread::inbox::{Kind, Message, Node};
+use crate::thread::inbox::{Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::{Record, current_or_closed, tally_handed_over};
+use crate::thread::record::Record;
 use crate::unwind::{FirstPanic, Payload};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -41,16 +42,16 @@ impl Release {
     }
 }
 
-/// The reference that a message of the kind [`Kind::Release`] has.
+/// The reference that a message of the kind [`MessageKind::Release`] has.
 pub(super) fn reference(message: Message) -> Thin {
-    debug_assert_eq!(message.kind(), Kind::Release);
+    debug_assert_eq!(message.kind(), MessageKind::Release);
     // SAFETY: only `Release`s are of that kind.
     unsafe { Release::take(message.into_raw()) }
 }
 
-/// The object whose reference a message of the kind [`Kind::Release`] has.
+/// The object whose reference a message of the kind [`MessageKind::Release`] has.
 pub(super) fn named(message: &Message) -> Thin {
-    debug_assert_eq!(message.kind(), Kind::Release);
+    debug_assert_eq!(message.kind(), MessageKind::Release);
     // SAFETY: only `Release`s are of that kind; the message is alive.
     unsafe { message.as_raw().cast::<Release>().as_ref() }.thin
 }
@@ -61,7 +62,7 @@ pub(super) fn named(message: &Message) -> Thin {
 /// The caller has a strong reference to `thin`, which may be sent to any thread, and
 /// gives it up.
 pub(super) unsafe fn orphaned_release(thin: Thin) -> Message {
-    let node = Node::new(Kind::Release, ThreadKey::NOBODY, Release::run);
+    let node = Node::new(MessageKind::Release, ThreadKey::NOBODY, Release::run);
     // SAFETY: just made; `run` frees it; the object may be sent.
     unsafe { Message::from_raw(boxed(Release { node, thin }).cast()) }
 }
@@ -80,7 +81,7 @@ impl ThreadHandle {
         if !self.0.admit(1) {
             return drop(r);
         }
-        let node = Node::new(Kind::Release, self.key(), Release::run);
+        let node = Node::new(MessageKind::Release, self.key(), Release::run);
         let thin = Ref::into_payload(r).cast();
         let message = boxed(Release { node, thin });
         // SAFETY: just made; `run` frees it; the object is Send and Sync.
@@ -99,7 +100,7 @@ impl<T> HomeRef<T> {
     /// Aborts when memory is exhausted (`handle_alloc_error`).
     pub fn new(value: T) -> Self {
         // SAFETY: see `home`.
-        unsafe { Self::make(value, home(), Kind::Home) }
+        unsafe { Self::make(value, home(), MessageKind::DestroyAtHome) }
     }
 
     /// The same, for a value that may die anywhere: if its home has ended when the last
@@ -117,7 +118,7 @@ impl<T> HomeRef<T> {
         T: Send,
     {
         // SAFETY: see `home`; `T` is Send.
-        unsafe { Self::make(value, home(), Kind::Dead) }
+        unsafe { Self::make(value, home(), MessageKind::DestroyAnywhere) }
     }
 }
 
@@ -131,8 +132,8 @@ fn home() -> Arc<Record> {
 }
 
 /// Releases what other threads have sent here, and the orphans. What budgeted drains have taken
-/// out is left to them, as the rest of the backlog. Returns whether there was anything.
-pub(crate) fn deliver(local: &ThreadPools, scope: &Scope, panics: &mut FirstPanic) -> bool {
+/// out is left to them, as the rest of the backlog. RemoteFreeList whether there was anything.
+pub(crate) fn deliver(local: &ThreadPools, scope: &ReleaseScope, panics: &mut FirstPanic) -> bool {
     let mut any = false;
     if let Some(record) = local.record() {
         for message in record.releases.inbox().take() {
@@ -144,8 +145,12 @@ pub(crate) fn deliver(local: &ThreadPools, scope: &Scope, panics: &mut FirstPani
 }
 
 /// Releases what other threads have sent here, the orphans, and what budgeted drains have taken out
-/// before. Returns whether there was anything.
-pub(crate) fn deliver_all(local: &ThreadPools, scope: &Scope, panics: &mut FirstPanic) -> bool {
+/// before. RemoteFreeList whether there was anything.
+pub(crate) fn deliver_all(
+    local: &ThreadPools,
+    scope: &ReleaseScope,
+    panics: &mut FirstPanic,
+) -> bool {
     let claimed = deliver_claimed(local, scope, panics);
     deliver(local, scope, panics) || claimed
 }
@@ -156,14 +161,18 @@ pub(crate) fn deliver_left(local: &ThreadPools) -> Option<Payload> {
         return None;
     }
     let mut panics = FirstPanic::default();
-    let scope = Scope::enter();
+    let scope = ReleaseScope::enter();
     deliver_claimed(local, &scope, &mut panics);
     drop(scope);
     panics.into_first()
 }
 
-/// Makes those releases in the middle of a drain. Returns whether there were any.
-pub(super) fn deliver_claimed(local: &ThreadPools, scope: &Scope, panics: &mut FirstPanic) -> bool {
+/// Makes those releases in the middle of a drain. RemoteFreeList whether there were any.
+pub(super) fn deliver_claimed(
+    local: &ThreadPools,
+    scope: &ReleaseScope,
+    panics: &mut FirstPanic,
+) -> bool {
     let Some(record) = local.record() else {
         return false;
     };
@@ -182,7 +191,7 @@ pub(super) fn run_own(
     local: &ThreadPools,
     record: &Record,
     message: Message,
-    scope: &Scope,
+    scope: &ReleaseScope,
     panics: &mut FirstPanic,
 ) {
     let weight = message.weight();
@@ -190,11 +199,11 @@ pub(super) fn run_own(
 }
 
 /// Delivers the orphans alone, which need no thread of their own.
-pub(crate) fn deliver_orphans(scope: &Scope, panics: &mut FirstPanic) -> bool {
+pub(crate) fn deliver_orphans(scope: &ReleaseScope, panics: &mut FirstPanic) -> bool {
     ORPHANS.has_releases() && ORPHANS.run_releases(|message| run(message, scope, panics)) > 0
 }
 
-fn run(message: Message, scope: &Scope, panics: &mut FirstPanic) {
+fn run(message: Message, scope: &ReleaseScope, panics: &mut FirstPanic) {
     panics.guard(|| message.run());
     scope.settle_all(panics);
 }

@@ -14,12 +14,13 @@ use super::pool_stack::PoolStack;
 use super::state::{Kind, PoolState};
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{SMALL, boxed, catch_unwind, local, unbox};
-use crate::thread::claimed::Claimed;
+use crate::thread::claimed::ClaimedMessages;
 use crate::thread::counted::CountedInbox;
-use crate::thread::inbox::{Inbox, Kind as Asks, Message, Queue};
+use crate::thread::current;
+use crate::thread::inbox::{Inbox, Message, MessageKind, Queue};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::{self, Record};
+use crate::thread::record::Record;
 use crate::unwind::report;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -51,7 +52,7 @@ pub(crate) struct ThreadPools {
     /// Guard pools that are open in a detached block.
     guards: Cell<usize>,
     /// Remote releases that budgeted drains have taken out of the inbox and not made.
-    pub(super) claimed: Claimed,
+    pub(super) claimed: ClaimedMessages,
     /// Whether drains leave alone what other threads have sent: the loop that is going
     /// on releases it within its budget.
     held: Cell<bool>,
@@ -96,11 +97,11 @@ fn enter() -> *const ThreadPools {
     if HERE.with(|here| here.exited.get()) {
         return ptr::null();
     }
-    let Some(record) = record::current() else {
+    let Some(record) = current::current() else {
         set_exited();
         return ptr::null();
     };
-    record::set_exit_hook(super::exit::exit);
+    current::set_exit_hook(super::exit::exit);
     let local = ThreadPools::make(ManagerShared::global(), Some(record)).as_ptr();
     HERE.with(|here| here.local.set(local));
     local
@@ -138,7 +139,7 @@ impl ThreadPools {
             exiting: Cell::new(false),
             record,
             guards: Cell::new(0),
-            claimed: Claimed::new(),
+            claimed: ClaimedMessages::new(),
             held: Cell::new(false),
             running: Cell::new(0),
             posted: Queue::new(),
@@ -400,7 +401,7 @@ impl ThreadPools {
         let mut any = false;
         let others = Queue::new();
         while let Some(call) = self.posted.pop() {
-            if call.kind() == Asks::Post {
+            if call.kind() == MessageKind::LoopClosure {
                 any = true;
                 let run = || catch_unwind(|| call.run()).err();
                 self.running(&record.calls, 1, run)

@@ -5,7 +5,7 @@ use super::pool_stack::PoolStack;
 use super::state::PoolState;
 use crate::event::{Event, EventKind};
 use crate::object::header::{Thin, header};
-use crate::thread::record::current_label;
+use crate::thread::current::current_label;
 
 /// Entries whose types are looked at.
 const SAMPLE: usize = 4_096;
@@ -102,7 +102,7 @@ impl Sample {
             let has_room = names.len() < room;
             if has_room {
                 // SAFETY: the memory of what waits has not been freed.
-                names.push(unsafe { header(thin) }.class.type_name());
+                names.push(unsafe { header(thin) }.type_info.type_name());
             }
             has_room
         });

@@ -1,6 +1,6 @@
 //! What both kinds of slots are: a pointer that owns a reference, or null.
 
-use crate::object::header::{checked, header, looked_at};
+use crate::object::header::{checked, header, note_read};
 use crate::object::strong::Ref;
 use crate::pool::epoch::{pinned_while, retire, with_guard};
 use crate::pool::guard::AutoreleasePool;
@@ -146,7 +146,7 @@ impl<T: Send + Sync> Raw<T> {
                 let now = self.at.load(Ordering::Acquire);
                 // SAFETY: as in `load_full`.
                 let new = f(NonNull::new(now).map(|now| unsafe {
-                    looked_at(now.cast());
+                    note_read(now.cast());
                     now.as_ref()
                 }));
                 match self.exchange(now, new) {

@@ -1,10 +1,12 @@
-//! Bits for checks.
+//! A bit set for the detection of misuse.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A bit for each of 64 × `WORDS` things, set and cleared by any thread. As with
-/// [`Counter`](super::Counter), no decision that memory safety rests on is taken by it, so
-/// it is plain atomics in loom builds too. It orders nothing.
+/// A set of 64 × `WORDS` bits, set and cleared by any thread.
+///
+/// The only decision that is made by it is to abort on misuse: correct programs behave the same
+/// without it. So it uses plain atomics in loom builds too, as [`Counter`](super::Counter) does. It
+/// orders nothing.
 #[derive(Debug)]
 pub(crate) struct Bits<const WORDS: usize>([AtomicU64; WORDS]);
 
@@ -13,7 +15,7 @@ impl<const WORDS: usize> Bits<WORDS> {
         Self([const { AtomicU64::new(0) }; WORDS])
     }
 
-    /// Sets or clears one; gives what it was before.
+    /// Sets or clears the bit at `index`; returns its previous value.
     pub(crate) fn replace(&self, index: usize, value: bool) -> bool {
         let (word, bit) = (&self.0[index / 64], 1 << (index % 64));
         let before = if value {

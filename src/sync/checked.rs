@@ -1,28 +1,24 @@
-//! loom, with its known holes closed.
+//! loom, with its known gaps closed.
 //!
-//! * loom keeps one "last access" per atomic, so a thread's own load hides
-//!   another thread's: `load; store | load` is explored in one order only
-//!   (tokio-rs/loom #166, #392). In [`Mode::Rmw`] every load is made as a
-//!   read-modify-write, which loom does interleave with everything. Such a load
-//!   reads the newest value, so the plain mode is needed too, for staleness. A
-//!   plain store could get lost between such loads, so it is an exchange there.
-//! * loom does not see raw frees. [`FreeWitness::freed`] makes giving back an
-//!   atomic's memory a checked write, and [`Witness`] does the same for memory
-//!   without an atomic in it.
+//! * loom keeps one "last access" per atomic, so a thread's own load hides another thread's: it
+//!   explores `load; store | load` in one order only (tokio-rs/loom #166, #392). In the model mode
+//!   `Rmw` every load is made as a read-modify-write, which loom does interleave with everything.
+//!   Such a load reads the newest value, so the mode `Plain` is needed too, for stale values. A
+//!   plain store could get lost between such loads, so it is an exchange in that mode.
+//! * loom does not see raw frees. [`FreeWitness::freed`] makes freeing an atomic's memory a checked
+//!   write, and [`Witness`] does so for memory without an atomic in it.
 //! * loom switches threads only at its own operations, so a plain write on the wrong side of the
 //!   exchange that publishes it is never seen half done. All cells are loom's (see [`cell`]), and a
 //!   [`Witness`] stands for what is written through raw pointers. `ci/cells.sh` finds what is
 //!   neither.
-//! * `compare_exchange_weak` never fails by itself. [`Mode::Rmw`] makes the
-//!   first one of each execution fail.
-//! * Its waits with a limit never end by that, and a clock would make each execution another one:
-//!   [`time`] stands still, or passes only when nothing else can happen.
-//! * A leak of a plain `Box` is not seen: what the crate allocates by hand goes
-//!   through loom's allocator, which counts.
+//! * `compare_exchange_weak` never fails spuriously. In the mode `Rmw`, one of each execution does.
+//! * Waits with a timeout never end by the timeout, and reading a real clock would make executions
+//!   irreproducible: [`time`] stands still, or passes only when nothing else can happen.
+//! * Leaks of a plain `Box` go unnoticed: what the crate allocates by hand goes through loom's
+//!   allocator, which counts.
 //!
-//! Every operation notes where it stands in the source, and its ordering can be
-//! weakened from outside, by [`Settings`]: that is how the models are
-//! themselves tested.
+//! Every operation records its source location, and its ordering can be weakened from outside, by
+//! [`settings`]: that is how the models themselves are tested.
 
 use std::any::Any;
 use std::ops::DerefMut;
@@ -41,7 +37,7 @@ pub(crate) mod settings;
 pub(crate) mod time;
 
 pub(crate) use atomic::FreeWitness;
-pub(crate) use ledger::{born, buried, living, nothing_lives};
+pub(crate) use ledger::{forget_objects, live_objects, note_created, note_freed};
 pub(crate) use map::Map;
 pub(crate) use monitor::Monitor;
 
@@ -92,15 +88,14 @@ macro_rules! const_fn {
 }
 pub(crate) use const_fn;
 
-/// Atomics are larger than what they stand for.
+/// True: atomics are those of the model checker, and larger than native ones.
 pub(crate) const CHECKED: bool = true;
 
-/// Models have no room for large tables, and every bucket and page boundary
-/// should be crossed.
+/// True: models have no room for large tables, and must cross every bucket and page boundary.
 pub(crate) const SMALL: bool = true;
 
-/// Stands in a block of memory that one thread owns; two threads that touch it
-/// with no order between them fail the model.
+/// A field of memory that one thread owns at a time: two threads that access it without a
+/// happens-before between them fail the model.
 #[derive(Debug)]
 pub(crate) struct Witness(loom::cell::UnsafeCell<()>);
 
@@ -120,24 +115,24 @@ impl Witness {
     }
 }
 
-/// Transparent: loom reports a broken model by a panic, which must get out.
+/// Catches nothing: loom reports a failed model by a panic, which must propagate.
 pub(crate) fn catch_unwind<R>(f: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     Ok(f())
 }
 
-/// Fails the model, because of what `why` says; outside a model, ends the process.
+/// Fails the model with the reason `why`; outside a model, aborts the process.
 pub(crate) fn abort(why: &str) -> ! {
     explore::fail(why);
     std::process::abort()
 }
 
-/// loom runs thread-local destructors after `join` has returned, so models call
-/// the thread exit themselves.
+/// Does nothing: loom runs thread-local destructors after `join` has returned, so models call the
+/// thread exit themselves.
 pub(crate) fn at_thread_exit(_exit: fn()) -> bool {
     true
 }
 
-/// See [`time`].
+/// Returns the time of the model: see [`time`].
 pub(crate) fn elapsed() -> Duration {
     time::now()
 }

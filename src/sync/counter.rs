@@ -1,14 +1,20 @@
-//! What no model needs to check: statistics, settings, numbers.
+//! Statistics, hints, settings and unique numbers: what no model needs to check.
 //!
-//! They are relaxed atomics of the standard library in loom builds, too, where each of their
-//! operations would only multiply the executions. So they must not order anything, and nothing may
-//! be decided by a [`Counter`]; whatever is decided by is one of `sync::atomic`.
+//! They are relaxed atomics of the standard library in loom builds too, where each of their
+//! operations would only multiply the executions. This is sound because
+//!
+//! 1. none of them orders anything: every operation is `Relaxed`, which `cargo weaken` checks, and
+//! 2. none of them decides whether memory is freed, or whether something runs that must run or
+//!    must not. A [`Counter`] decides only what a report says; a [`Hint`] or a [`Setting`] decides
+//!    only when optional work is done, and every value it ever had is a correct one to act on.
+//!
+//! Whatever else a decision rests on is a cell of one thread, or an atomic of `sync::atomic`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A figure for people: written by one thread (or, by the `_shared` functions, by several), read by
-/// any. Code may decide by it what to report, and how much of what is optional to do before the
-/// thread looks again; and its only writer may do so by what it wrote itself.
+/// A figure for reports, written by one thread (by the `_shared` functions, by several) and read by
+/// any. Nothing else is decided by it; only its one writer, which reads exactly what it wrote, may
+/// use the difference between two values.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -21,8 +27,8 @@ impl Counter {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Only for the one thread that writes this counter: a load and a store,
-    /// no read-modify-write.
+    /// Adds `n`; for the only thread that writes this counter. A load and a store, no
+    /// read-modify-write.
     #[inline]
     pub(crate) fn add(&self, n: u64) {
         self.set(self.0.load(Ordering::Relaxed).wrapping_add(n));
@@ -33,35 +39,57 @@ impl Counter {
         self.0.store(n, Ordering::Relaxed);
     }
 
-    /// For counters that several threads write.
+    /// Adds `n`; for counters that several threads write.
     pub(crate) fn add_shared(&self, n: u64) {
         self.0.fetch_add(n, Ordering::Relaxed);
     }
 
-    /// The opposite of [`Counter::add_shared`].
+    /// Subtracts `n`; for counters that several threads write.
     pub(crate) fn subtract_shared(&self, n: u64) {
         self.0.fetch_sub(n, Ordering::Relaxed);
     }
 
-    /// Sets it to `n` if it is `before`; returns whether it was.
-    pub(crate) fn replace_if(&self, before: u64, n: u64) -> bool {
-        let relaxed = Ordering::Relaxed;
-        self.0.compare_exchange(before, n, relaxed, relaxed).is_ok()
-    }
-
-    /// Raises it to `n`, if it is less; for counters that several threads write.
+    /// Raises the figure to `n` if it is less; for counters that several threads write.
     pub(crate) fn raise_shared(&self, n: u64) {
         self.0.fetch_max(n, Ordering::Relaxed);
     }
 
-    /// Takes the figure away, for a counter whose writer has gone.
+    /// Resets the figure and returns what it was; for a counter whose writer has exited.
     pub(crate) fn take(&self) -> u64 {
         self.0.swap(0, Ordering::Relaxed)
     }
 }
 
-/// A setting that may change at any time: each thread takes up the new value when it next looks, and
-/// every value that was ever set is one to go by.
+/// A value by which any thread decides when to do optional work: to report something, or to look
+/// at something again. A stale value makes that happen sooner, later, once more or once less.
+#[derive(Debug)]
+pub(crate) struct Hint(AtomicU64);
+
+impl Hint {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn set(&self, n: u64) {
+        self.0.store(n, Ordering::Relaxed);
+    }
+
+    /// Sets the value to `n` if it is `before`; returns whether it was. Of several threads that
+    /// try to replace one value, one succeeds.
+    pub(crate) fn replace_if(&self, before: u64, n: u64) -> bool {
+        let relaxed = Ordering::Relaxed;
+        self.0.compare_exchange(before, n, relaxed, relaxed).is_ok()
+    }
+}
+
+/// A setting that may change at any time. Each thread takes up the new value when it next looks,
+/// and every value that was ever set is a correct one to act on.
 #[derive(Debug)]
 pub(crate) struct Setting(AtomicU64);
 
@@ -80,8 +108,8 @@ impl Setting {
     }
 }
 
-/// Gives numbers, each once: what is an atomic read-modify-write in any order, so of two of them one
-/// is greater.
+/// Gives out unique numbers. Each is made by an atomic read-modify-write, whose result is exact
+/// under any ordering: of two numbers, one is greater.
 #[derive(Debug)]
 pub(crate) struct Numbers(AtomicU64);
 

@@ -1,4 +1,4 @@
-//! The standard library, as it is.
+//! The standard library, unchanged.
 
 use dashmap::DashMap;
 use std::any::Any;
@@ -25,28 +25,28 @@ pub(crate) mod thread {
         std::thread::Builder::new().name(name.to_owned()).spawn(f)
     }
 
-    /// The id of the calling thread; `None` when its thread-locals are torn down so far that
-    /// std does not know it any more, in the destructor of a pthread key.
+    /// Returns the id of the calling thread; `None` in destructors of pthread keys that run after
+    /// std has torn down its own record of the thread.
     pub(crate) fn current_id() -> Option<ThreadId> {
         super::current().map(|thread| thread.id())
     }
 
-    /// The name of the calling thread, as far as std knows it.
+    /// Returns the name of the calling thread, if std still knows it.
     pub(crate) fn current_name() -> Option<Box<str>> {
         super::current()?.name().map(Box::from)
     }
 }
 
 local! {
-    /// Returns whether std does not know the calling thread any more, or may not do so from here on.
+    /// True once std does not know the calling thread any more, or may not from here on.
     static FORGOTTEN: Cell<bool> = Cell::new(false);
 }
 
-/// The calling thread, if std still knows it.
+/// Returns the calling thread, if std still knows it.
 ///
-/// `std::thread::current` panics in destructors of pthread keys that run after std's own key's,
-/// and nothing says beforehand that it will. There a panic would abort the process; so it is
-/// caught, once for each such thread. The panic hook sees it.
+/// `std::thread::current` panics in destructors of pthread keys that run after that of std's own
+/// key, and there is no way to tell beforehand. There a panic would abort the process, so it is
+/// caught, once for each such thread; the panic hook sees it.
 fn current() -> Option<std::thread::Thread> {
     if FORGOTTEN.get() {
         return None;
@@ -58,7 +58,7 @@ fn current() -> Option<std::thread::Thread> {
     current.ok()
 }
 
-/// `static NAME: T = EXPR;` with a constant expression, one for the process.
+/// Declares `static NAME: T = EXPR;` with a constant expression.
 macro_rules! global {
     ($(#[$doc:meta])* $vis:vis static $name:ident : $t:ty = $init:expr;) => {
         $(#[$doc])* $vis static $name: $t = $init;
@@ -66,7 +66,7 @@ macro_rules! global {
 }
 pub(crate) use global;
 
-/// The same with an expression that is evaluated at the first use.
+/// Declares `static NAME: T = EXPR;` with an expression that is evaluated at the first use.
 macro_rules! lazy {
     ($(#[$doc:meta])* $vis:vis static $name:ident : $t:ty = $init:expr;) => {
         $(#[$doc])* $vis static $name: std::sync::LazyLock<$t> = std::sync::LazyLock::new(|| $init);
@@ -74,9 +74,8 @@ macro_rules! lazy {
 }
 pub(crate) use lazy;
 
-/// A thread-local with a constant initialiser and no destructor: it can be
-/// reached at any time in a thread's life, its teardown included, and an access
-/// is one instruction.
+/// Declares a thread-local with a constant initializer and no destructor: it can be accessed at any
+/// time in a thread's life, including its teardown, and an access is one instruction.
 macro_rules! local {
     ($(#[$doc:meta])* $vis:vis static $name:ident : $t:ty = $init:expr;) => {
         std::thread_local! { $(#[$doc])* $vis static $name: $t = const {
@@ -87,20 +86,20 @@ macro_rules! local {
 }
 pub(crate) use local;
 
-/// A function that is `const` here; loom's atomics have no constant constructor.
+/// Declares a function that is `const` here but not under loom, whose atomics have no constant
+/// constructor.
 macro_rules! const_fn {
     ($(#[$doc:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$doc])* $vis const fn $($rest)* };
 }
 pub(crate) use const_fn;
 
-/// Whether atomics are those of the model checker.
+/// True if atomics are those of the model checker.
 pub(crate) const CHECKED: bool = false;
 
-/// Whether tables start small, so that rare paths are common: in the crate's
-/// own tests.
+/// True if tables start small, so that rare paths are common: in the crate's own tests.
 pub(crate) const SMALL: bool = cfg!(test);
 
-/// A trap for the model checker; nothing here.
+/// A place whose accesses the model checker checks for races; does nothing here.
 #[derive(Debug)]
 pub(crate) struct Witness;
 
@@ -116,21 +115,20 @@ impl Witness {
     pub(crate) fn read(&self) {}
 }
 
-/// Ends the process, because of what `_why` says.
+/// Aborts the process. Models report the reason, `_why`.
 pub(crate) fn abort(_why: &str) -> ! {
     std::process::abort()
 }
 
-/// Tells the model checker of an object by its header; nothing here.
+/// Tells the model checker that an object with this header was made; does nothing here.
 #[inline(always)]
-pub(crate) fn born(_: std::ptr::NonNull<u8>, _: fn() -> &'static str) {}
+pub(crate) fn note_created(_: std::ptr::NonNull<u8>, _: fn() -> &'static str) {}
 
-/// Tells the model checker that an object is about to be freed; nothing here.
+/// Tells the model checker that an object is about to be freed; does nothing here.
 #[inline(always)]
-pub(crate) fn buried(_: std::ptr::NonNull<u8>) {}
+pub(crate) fn note_freed(_: std::ptr::NonNull<u8>) {}
 
-/// Tells the model checker that this atomic's memory is about to be given
-/// back; nothing here.
+/// Tells the model checker that this atomic's memory is about to be freed; does nothing here.
 pub(crate) trait FreeWitness {
     #[inline(always)]
     fn freed(&mut self) {}
@@ -142,14 +140,14 @@ impl<T> FreeWitness for atomic::AtomicPtr<T> {}
 
 /// Runs `f`; a panic in it becomes an `Err`.
 ///
-/// Callers see to it that what `f` was in the middle of is in order again.
+/// Asserts unwind safety: callers restore the invariants that `f` may have left broken.
 pub(crate) fn catch_unwind<R>(f: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(f))
 }
 
-struct Exit(Cell<Option<fn()>>);
+struct ExitGuard(Cell<Option<fn()>>);
 
-impl Drop for Exit {
+impl Drop for ExitGuard {
     fn drop(&mut self) {
         if let Some(exit) = self.0.take() {
             exit();
@@ -159,26 +157,25 @@ impl Drop for Exit {
 }
 
 std::thread_local! {
-    static EXIT: Exit = const { Exit(Cell::new(None)) };
+    static EXIT: ExitGuard = const { ExitGuard(Cell::new(None)) };
 }
 
-/// Has `exit` called when the calling thread's thread-locals are torn down, or later in its
-/// end; perhaps several times.
-/// Returns whether it will be: not when all of that is already past us.
+/// Arranges for `exit` to be called when the calling thread's thread-locals are torn down, or later
+/// in the thread's exit; perhaps several times. Returns whether it will be called, which it will
+/// not if the thread is past all of that.
 pub(crate) fn at_thread_exit(exit: fn()) -> bool {
     let by_std = EXIT.try_with(|e| e.0.set(Some(exit))).is_ok();
     let by_key = late_exit::arm(exit);
     by_std || by_key
 }
 
-/// The second net for a thread's exit: a pthread key.
+/// A second way to notice a thread's exit: a pthread key.
 ///
 /// Destructors of pthread keys run after those of std's thread-locals, at least on glibc and
 /// Apple's systems. If one of them is the first to use the crate on its thread, std accepts the
-/// destructor of [`EXIT`], and never runs it. A key whose value is set then is still noticed:
-/// there are up to four rounds (`PTHREAD_DESTRUCTOR_ITERATIONS`) in which the destructors of
-/// keys with a value run, and a value that is set in one round is found in that round or the
-/// next.
+/// destructor of [`EXIT`], and never runs it. A key whose value is set then is still noticed: there
+/// are up to four rounds (`PTHREAD_DESTRUCTOR_ITERATIONS`) in which the destructors of keys with a
+/// value run, and a value that is set in one round is found in that round or the next.
 ///
 /// What remains open is a first use in the last round, by a key that is older than ours, on a
 /// thread that std still knows: its exit is not noticed.
@@ -190,8 +187,8 @@ mod late_exit {
     use std::ptr;
     use std::sync::OnceLock;
 
-    /// True if the system runs the destructors of std's thread-locals before those of keys.
-    /// Elsewhere std uses a key itself, and the order of keys is not specified.
+    /// True if the system runs the destructors of std's thread-locals before those of pthread keys.
+    /// Elsewhere std uses such a key itself, and the order of keys is not specified.
     const STD_COMES_FIRST: bool = cfg!(all(
         not(miri),
         any(
@@ -202,7 +199,7 @@ mod late_exit {
 
     struct Late {
         exit: Cell<Option<fn()>>,
-        /// True once a round has been left to std's thread-locals.
+        /// True once one round of key destructors has passed, to let std's thread-locals go first.
         waited: Cell<bool>,
     }
 
@@ -213,30 +210,30 @@ mod late_exit {
         };
     }
 
-    /// The process's key; `None` if there is none to be had.
+    /// Returns the process's key; `None` if the system has no keys left.
     fn key() -> Option<libc::pthread_key_t> {
         static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
         *KEY.get_or_init(|| {
             let mut key = 0;
-            // SAFETY: `key` may be written, and `run` is a destructor that takes any value.
+            // SAFETY: `key` is a local variable, and `run` accepts any value.
             let made = unsafe { libc::pthread_key_create(&raw mut key, Some(run)) };
             (made == 0).then_some(key)
         })
     }
 
     fn set(value: *const c_void) -> bool {
-        // SAFETY: the key has been created, and is never deleted; the value is not followed.
+        // SAFETY: `key()` created the key, and nothing deletes it; the value is never dereferenced.
         key().is_some_and(|key| unsafe { libc::pthread_setspecific(key, value) } == 0)
     }
 
-    /// Has `exit` called in the destructor of the calling thread's value of the key. Returns
-    /// whether that could be arranged.
+    /// Arranges for `exit` to be called by the destructor of the calling thread's value of the key.
+    /// Returns whether it will be.
     pub(super) fn arm(exit: fn()) -> bool {
         LATE.with(|late| late.exit.set(Some(exit)));
         set(ptr::without_provenance(1))
     }
 
-    /// The thread has exited: there is nothing left for the key's destructor.
+    /// Cancels the call: the thread has exited already.
     pub(super) fn disarm() {
         set(ptr::null());
     }
@@ -247,7 +244,7 @@ mod late_exit {
             set(ptr::without_provenance(1));
             return;
         }
-        // std's key may have had its turn, or has it next.
+        // std may have forgotten the thread already, or does next.
         FORGOTTEN.set(true);
         if let Some(exit) = LATE.with(|late| late.exit.take()) {
             exit();
@@ -264,16 +261,16 @@ mod late_exit {
     pub(super) fn disarm() {}
 }
 
-/// Time since the first call of this function.
+/// Returns the time since the first call of this function.
 pub(crate) fn elapsed() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     START.get_or_init(std::time::Instant::now).elapsed()
 }
 
-/// What the lock of a [`Monitor`] hands out.
+/// The guard of a locked [`Monitor`].
 pub(crate) type Locked<'m, T> = parking_lot::MutexGuard<'m, T>;
 
-/// A lock, and a place to wait for a change of what it protects.
+/// A lock and a condition variable for changes of the value.
 #[derive(Debug)]
 pub(crate) struct Monitor<T> {
     value: parking_lot::Mutex<T>,
@@ -292,7 +289,7 @@ impl<T> Monitor<T> {
         self.value.lock()
     }
 
-    /// Waits until it is notified, or for at most `limit`; may end without either.
+    /// Waits until notified, or for `limit` at most; may also end spuriously.
     pub(crate) fn wait<'m>(
         &'m self,
         mut locked: Locked<'m, T>,
@@ -305,13 +302,13 @@ impl<T> Monitor<T> {
         locked
     }
 
-    /// Ends all waits.
+    /// Wakes all waiting threads.
     pub(crate) fn notify(&self) {
         self.changed.notify_all();
     }
 }
 
-/// A lock, for slow paths. Not poisoned by panics; no foreign code runs under it.
+/// A lock for slow paths. It is not poisoned by panics; no foreign code runs under it.
 #[derive(Default)]
 pub(crate) struct Lock<T>(parking_lot::Mutex<T>);
 
@@ -325,8 +322,8 @@ impl<T> Lock<T> {
     }
 }
 
-/// A map that threads share, for slow paths: what comes before a change is seen by whoever finds
-/// it. No lock is held while other code runs.
+/// A concurrent map for slow paths. An insertion happens before every read that finds it. No lock
+/// is held while other code runs.
 #[derive(Debug)]
 pub(crate) struct Map<K: Eq + Hash, V>(DashMap<K, V>);
 
@@ -347,7 +344,7 @@ impl<K: Eq + Hash + Copy, V: Clone> Map<K, V> {
         self.0.get(key).map(|entry| entry.clone())
     }
 
-    /// What is there, in no order that matters. What comes or goes meanwhile may be missing.
+    /// Returns all entries, in any order. Those inserted or removed meanwhile may be missing.
     pub(crate) fn all(&self) -> Vec<(K, V)> {
         let entries = self.0.iter();
         entries.map(|e| (*e.key(), e.value().clone())).collect()

@@ -1,10 +1,10 @@
-//! Where one thread sleeps until others wake it.
+//! Sleep and wake-up of one thread.
 
 use super::{Monitor, const_fn, elapsed};
 use std::time::Duration;
 
-/// Where one thread sleeps until others wake it. A wake that comes before the sleep
-/// is kept: then the next sleep ends at once.
+/// A place for one thread to sleep until others wake it. A wake-up that comes before the sleep is
+/// stored, and ends the next sleep at once.
 #[derive(Debug)]
 pub(crate) struct Parker(Monitor<bool>);
 
@@ -21,7 +21,7 @@ impl Parker {
         }
     }
 
-    /// Sleeps until [`Parker::unpark`], or for at most `limit`.
+    /// Sleeps until [`Parker::unpark`] is called, or for `limit` at most.
     #[track_caller]
     pub(crate) fn park(&self, limit: Option<Duration>) {
         let until = limit.map(|limit| elapsed().saturating_add(limit));
@@ -36,7 +36,7 @@ impl Parker {
         *woken = false;
     }
 
-    /// Wakes the thread, or has its next sleep end at once.
+    /// Wakes the thread, or ends its next sleep at once.
     #[track_caller]
     pub(crate) fn unpark(&self) {
         *self.0.lock() = true;

@@ -1,14 +1,17 @@
-//! Where threads sleep until something changes that they have looked at.
+//! A wait for a change, without missed wake-ups.
 
 use super::{Monitor, elapsed};
 use std::time::Duration;
 
-/// Where threads sleep until something changes that they have looked at. Takes no part in
-/// publishing what has changed: that is done before the wake, and looked at after the sleep.
+/// An event count: threads take a ticket, look whether they must wait, and sleep until a wake that
+/// came after the ticket.
+///
+/// It publishes nothing: what has changed is published before the wake, and looked at after the
+/// sleep.
 #[derive(Debug)]
 pub(crate) struct Sleeper(Monitor<u64>);
 
-/// The wakes that came before a look.
+/// How many wakes there had been when the ticket was taken.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub(crate) struct Ticket(u64);
@@ -20,13 +23,13 @@ impl Default for Sleeper {
 }
 
 impl Sleeper {
-    /// To be taken before the look: no wake after it is missed.
+    /// Takes a ticket; call before the look. No wake after this is missed.
     #[track_caller]
     pub(crate) fn ticket(&self) -> Ticket {
         Ticket(*self.0.lock())
     }
 
-    /// Sleeps until a wake that comes after `seen` was taken, or for at most `limit`.
+    /// Sleeps until a wake that comes after `seen` was taken, or for `limit` at most.
     #[track_caller]
     pub(crate) fn sleep(&self, seen: Ticket, limit: Duration) {
         let until = elapsed().saturating_add(limit);

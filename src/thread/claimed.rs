@@ -1,32 +1,33 @@
-//! What a thread has taken out of its inbox to run it within budgets.
+//! Messages that a thread has taken out of its inbox to run within budgets.
 //!
-//! Taking out costs the same for any number of messages. They come newest first and run oldest
-//! first, so they are turned around before, a message at a time: a budget in time covers that,
-//! too. Nothing more is taken out until all of it has run, so nothing is overtaken.
+//! Taking them out costs the same for any number of messages. They come newest first and run oldest
+//! first, so they are reversed beforehand, one message at a time: that, too, is subject to a budget
+//! in time. Nothing more is taken out until all of them have run, so the order is kept.
 
 use super::inbox::{Chain, Inbox, Message};
 use crate::sync::cell::Cell;
 use crate::sync::const_fn;
 
-/// Remote releases that a thread has taken out of its inbox. Owner only; dropping it leaks the
+/// Remote releases that a thread has taken out of its inbox. Owner only; dropping this leaks the
 /// messages.
-pub(crate) struct Claimed {
-    /// To be turned around.
+pub(crate) struct ClaimedMessages {
+    /// Messages still to be reversed.
     newest_first: Cell<Chain>,
-    /// What has been turned around. It can run when nothing else is to be.
+    /// Reversed messages. They run once no others are left to be reversed.
     oldest_first: Cell<Chain>,
 }
 
-/// What there is to do.
+/// The next step for the caller.
 pub(crate) enum Next {
-    /// To run the oldest message.
+    /// Run this message, the oldest.
     Run(Message),
-    /// To ask again: one more message has been turned around.
+    /// Call again: one more message was reversed.
     Again,
+    /// There are no messages.
     Nothing,
 }
 
-impl Claimed {
+impl ClaimedMessages {
     const_fn! {
         pub(crate) fn new() -> Self {
             Self {
@@ -36,15 +37,15 @@ impl Claimed {
         }
     }
 
-    /// Takes out what is in `inbox`, the calling thread's, if nothing is left of what was taken out
-    /// before.
+    /// Takes all messages out of `inbox`, the calling thread's, unless some of those taken out
+    /// earlier are left.
     pub(crate) fn take_in(&self, inbox: &Inbox) {
         if self.is_empty() {
             self.newest_first.set(inbox.take_newest_first());
         }
     }
 
-    /// Does a step.
+    /// Reverses one message, or returns the next one to run.
     pub(crate) fn next(&self, inbox: &Inbox) -> Next {
         self.take_in(inbox);
         let mut newest_first = self.newest_first.replace(Chain::EMPTY);
@@ -64,14 +65,14 @@ impl Claimed {
         next
     }
 
-    /// Takes back what is left of a message that was to run: it is the next one again.
+    /// Puts a message back that has run in part: it is the next one again.
     pub(crate) fn put_back(&self, message: Message) {
         let mut oldest_first = self.oldest_first.replace(Chain::EMPTY);
         oldest_first.push_front(message);
         self.oldest_first.set(oldest_first);
     }
 
-    /// Gives up all messages, by leaking them; returns what they weigh.
+    /// Leaks all messages; returns the sum of their weights.
     pub(crate) fn leak(&self) -> u64 {
         let mut leaked = 0;
         for cell in [&self.newest_first, &self.oldest_first] {
@@ -81,15 +82,15 @@ impl Claimed {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.look(|chain| chain.is_empty())
+        self.all_chains(|chain| chain.is_empty())
     }
 
-    /// Returns whether `f` holds for none of the messages.
+    /// Returns whether `f` returns false for all messages.
     pub(crate) fn none(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
-        self.look(|chain| !chain.any(&mut f))
+        self.all_chains(|chain| !chain.any(&mut f))
     }
 
-    fn look(&self, mut f: impl FnMut(&Chain) -> bool) -> bool {
+    fn all_chains(&self, mut f: impl FnMut(&Chain) -> bool) -> bool {
         [&self.newest_first, &self.oldest_first]
             .into_iter()
             .all(|cell| {

@@ -1,6 +1,6 @@
 //! Sending work to a thread.
 
-use super::inbox::{Kind, Message, Node, Sent};
+use super::inbox::{Message, MessageKind, Node, PushOutcome};
 use super::key::ThreadKey;
 use super::record::Record;
 use crate::event::{Event, EventKind};
@@ -12,19 +12,18 @@ use std::sync::Arc;
 
 /// A thread that uses this crate, as others see it.
 ///
-/// Handles are cheap to clone and may outlive their thread: sending to a thread
-/// that has gone is an error or goes to the orphans, and never reaches a thread
-/// that came after it. Two handles are equal if they name the same thread.
+/// Handles are cheap to clone and may outlive their thread: what is sent to a thread that has
+/// ended is refused or goes to the orphans, and never reaches a later thread. Two handles are equal
+/// if they name the same thread.
 ///
-/// Get one by [`PoolManager::current_thread`](crate::PoolManager::current_thread),
-/// [`thread`](crate::PoolManager::thread) or
-/// [`thread_by_id`](crate::PoolManager::thread_by_id); that of a loop by
-/// [`FrameProxy::thread`](crate::FrameProxy::thread) or
-/// [`Looper::thread`](crate::Looper::thread).
+/// [`PoolManager::current_thread`](crate::PoolManager::current_thread),
+/// [`thread`](crate::PoolManager::thread) and [`thread_by_id`](crate::PoolManager::thread_by_id)
+/// return one; [`FrameProxy::thread`](crate::FrameProxy::thread) and
+/// [`Looper::thread`](crate::Looper::thread) return that of a loop.
 #[derive(Clone)]
 pub struct ThreadHandle(pub(crate) Arc<Record>);
 
-/// The thread has gone, or its loop is closed; here is the closure back.
+/// The thread or its loop has shut down; contains the closure, which was not accepted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Closed<F>(pub F);
 
@@ -36,85 +35,89 @@ impl<F> fmt::Debug for Closed<F> {
 
 impl<F> fmt::Display for Closed<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the thread has ended, or its loop, and takes no more closures")
+        f.write_str("the thread or its loop has shut down; the closure was not accepted")
     }
 }
 
 impl<F> std::error::Error for Closed<F> {}
 
+/// The allocation of a message that carries a closure.
 #[repr(C)]
-struct Call<F> {
+struct ClosureMessage<F> {
     node: Node,
     f: F,
 }
 
-impl<F: FnOnce() + Send + 'static> Call<F> {
+impl<F: FnOnce() + Send + 'static> ClosureMessage<F> {
+    /// Frees the message and returns the closure.
+    ///
     /// # Safety
-    /// `node` is the head of an owned `Call<F>`.
+    /// `node` is the node of a `ClosureMessage<F>` that the caller owns.
     unsafe fn take(node: NonNull<Node>) -> F {
-        // SAFETY: by the caller's promise; `Call` is repr(C), head first, and the
-        // pointer was made from the whole allocation.
+        // SAFETY: the node is the first field of the `repr(C)` allocation, which `boxed` made
+        // (invariant 4 of `thread`); the caller owns it.
         unsafe { unbox(node.cast::<Self>()) }.f
     }
 
+    /// Frees the message and calls the closure.
+    ///
     /// # Safety
-    /// As `take`.
+    /// `node` is the node of a `ClosureMessage<F>` that the caller owns.
     unsafe fn run(node: NonNull<Node>) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the contract of this function is that of `take`.
         let f = unsafe { Self::take(node) };
         f();
     }
 }
 
 impl ThreadHandle {
-    /// The thread's key: unique for the life of the process.
+    /// Returns the thread's key, which is unique for the life of the process.
     pub fn key(&self) -> ThreadKey {
         self.0.key()
     }
 
-    /// The name that the thread was given when it was spawned.
+    /// Returns the name that the thread was given when it was spawned.
     pub fn name(&self) -> Option<&str> {
         self.0.name()
     }
 
-    /// Whether the thread still takes messages. It may end right after the
-    /// answer.
+    /// Returns whether the thread still takes messages. It may end right after this returns.
     pub fn is_alive(&self) -> bool {
         !self.0.is_closed()
     }
 
-    /// Sends a closure to the thread. It runs there when the thread asks for it
-    /// ([`PoolManager::run_inbox`](crate::PoolManager::run_inbox), a
-    /// [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper) of that thread), in
-    /// the order of the posts of each sender; never inside a drain.
+    /// Sends a closure to the thread.
     ///
-    /// One allocation and two read-modify-writes; lock-free, unless the thread sleeps in a
-    /// loop and this is the message that wakes it. A closure that was
-    /// accepted by a thread that then ended without asking is not lost: it waits
-    /// with the orphans for [`quiesce`](crate::PoolManager::quiesce) or
-    /// [`shutdown`](crate::PoolManager::shutdown).
+    /// It runs when the thread calls [`PoolManager::run_inbox`](crate::PoolManager::run_inbox), or
+    /// in a [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper) of that thread; never
+    /// inside a drain. The closures of one sender run in the order in which it posted them.
+    ///
+    /// Costs one allocation and two read-modify-writes. Lock-free, unless the thread sleeps in a
+    /// loop and this is the message that wakes it. If the thread accepts the closure and then ends
+    /// before running it, the closure is not lost: it waits with the orphans for
+    /// [`quiesce`](crate::PoolManager::quiesce) or [`shutdown`](crate::PoolManager::shutdown).
     ///
     /// # Errors
-    /// [`Closed`], with the closure in it, once the thread has ended.
+    /// [`Closed`], with the closure, once the thread has ended.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        self.post_quietly(Kind::Call, f)?.finish();
+        self.post_quietly(MessageKind::Closure, f)?.finish();
         Ok(())
     }
 
-    /// Sends a closure as a message of `kind`, `Call` or `Post`. The caller has to
-    /// [finish](Posted::finish) that where foreign code may run.
+    /// Sends a closure as a message of `kind`, `Closure` or `LoopClosure`, without waking the
+    /// thread. The caller must call [`Posted::finish`] in a place where foreign code may run.
     pub(crate) fn post_quietly<F: FnOnce() + Send + 'static>(
         &self,
-        kind: Kind,
+        kind: MessageKind,
         f: F,
     ) -> Result<Posted<'_>, Closed<F>> {
-        // So that the sender cannot become the successor of a thread that it has
-        // sent to, and can itself run what is orphaned.
-        drop(super::record::current());
+        // Enters the sender, so that it does not later get the registry slot of the thread that it
+        // sends to: then it could not run this closure if that is orphaned.
+        drop(super::current::current());
         let (waiting, message) = self.announced(kind, f);
         let sent = self.0.calls.push(message).map_err(|back| {
-            // SAFETY: the same message, still ours.
-            Closed(unsafe { Call::<F>::take(back.into_raw()) })
+            // SAFETY: `push` returned the message made by `announced`, so we own it.
+            Closed(unsafe { ClosureMessage::<F>::take(back.into_raw()) })
         })?;
         let record = &*self.0;
         Ok(Posted {
@@ -124,35 +127,36 @@ impl ThreadHandle {
         })
     }
 
-    /// A closure as a message to this thread, counted as sent; and how many waited before.
+    /// Makes a message to this thread of a closure, and counts it as sent; also returns how many
+    /// closures waited before.
     pub(crate) fn announced<F: FnOnce() + Send + 'static>(
         &self,
-        kind: Kind,
+        kind: MessageKind,
         f: F,
     ) -> (u64, Message) {
-        let node = Node::new(kind, self.key(), Call::<F>::run);
-        let call = boxed(Call { node, f });
-        // SAFETY: just made; `run` frees it; the closure is Send.
+        let node = Node::new(kind, self.key(), ClosureMessage::<F>::run);
+        let call = boxed(ClosureMessage { node, f });
+        // SAFETY: the only pointer to it, just made; `run` frees it; the closure is `Send`.
         let message = unsafe { Message::from_raw(call.cast()) };
         (self.0.calls.announce(1), message)
     }
 }
 
-/// A closure has been sent.
+/// A closure that was sent, and whose receiver may have to be woken.
 #[must_use]
 pub(crate) struct Posted<'r> {
     record: &'r Record,
-    sent: Sent,
-    /// How many waited before.
+    sent: PushOutcome,
+    /// Number of closures that waited before.
     waiting: u64,
 }
 
 impl Posted<'_> {
-    /// Wakes the thread if it sleeps, and reports it if too many closures wait for it. Both may run
+    /// Wakes the thread if it sleeps, and reports it if too many closures wait. Both may run
     /// foreign code.
     pub(crate) fn finish(self) {
-        if self.sent == Sent::Ring {
-            self.record.waker.ring();
+        if self.sent == PushOutcome::WakeOwner {
+            self.record.waker.wake();
         }
         if self.record.posts_are_worth_an_event(self.waiting + 1) {
             let event = Event::new(EventKind::PostsWatermark, self.record.label());
@@ -161,7 +165,7 @@ impl Posted<'_> {
     }
 }
 
-// Inboxes are in order at all times.
+// The invariants of an inbox hold at all times.
 impl UnwindSafe for ThreadHandle {}
 impl RefUnwindSafe for ThreadHandle {}
 

@@ -1,18 +1,15 @@
 //! A queue that many threads push to and one empties: push, take all, close.
 //!
-//! There is no pop, so no ABA: it does no harm if the head that a sender saw was
-//! taken and another message came to stand at its address before the exchange. (In
-//! Rust's model of pointers the link then has the provenance of the first one; no
-//! compiler today makes anything of that, and to avoid it would take a lock, or
-//! addresses exposed as integers.) An inbox belongs to one incarnation of a thread
-//! and stays closed for ever once that thread has closed it: a sender that
-//! stalled in the middle of a push can only ever reach the thread that it meant,
-//! or be refused. (Treiber's stack, without the pop that breaks it.)
+//! A Treiber stack without a pop, so without an ABA problem: it does no harm if the head that a
+//! sender saw was taken, and another message came to be at its address before the exchange. (In
+//! Rust's model of pointers the link then has the provenance of the first message. No compiler
+//! today makes anything of that, and to avoid it would take a lock, or addresses exposed as
+//! integers.) An inbox belongs to one thread and stays closed once that thread has closed it: a
+//! sender that stalled in the middle of a push reaches the thread that it meant, or is refused.
 //!
-//! An owner that is about to sleep *arms* the inbox if it is empty. The one push that
-//! finds it armed must ring the owner's bell. All that is in one word: no message can
-//! come between the owner's look and its sleep without one of the two knowing, and
-//! senders pay nothing while the owner is awake.
+//! An owner that is about to sleep *arms* the inbox if it is empty. The one push that finds it
+//! armed must wake the owner. All of this is in one word: no message can come between the owner's
+//! look and its sleep unnoticed by both, and senders pay nothing while the owner is awake.
 
 use super::key::ThreadKey;
 use crate::sync::atomic::{AtomicPtr, Ordering};
@@ -20,52 +17,52 @@ use crate::sync::cell::Cell;
 use crate::sync::{Witness, const_fn};
 use std::ptr::{self, NonNull};
 
-/// What a message asks for, which decides when it may be run.
+/// What a message asks for; decides where and when it may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Let a counted reference go: in any outermost drain.
+pub(crate) enum MessageKind {
+    /// Release a counted reference, in any outermost drain.
     Release,
-    /// Let many of them go: the same, but that a budgeted drain may do it by parts.
-    Chain,
-    /// Destroy the object that the message stands first in, which is dead: in any outermost
-    /// drain.
-    Dead,
-    /// The same, but nowhere else than on the target.
-    Home,
-    /// Run a closure: only where the thread asks for it.
-    Call,
-    /// Run a closure that a loop has accepted: on no other thread than the target.
-    Post,
-    /// Orphaned releases that are pushed as one message: taken apart by the orphans alone.
-    Batch,
+    /// Release many counted references, in any outermost drain; a budgeted drain may do it in
+    /// parts.
+    ReleaseMany,
+    /// Destroy the dead object whose payload begins with the message, in any outermost drain.
+    DestroyAnywhere,
+    /// Destroy the dead object whose payload begins with the message, on the target thread only.
+    DestroyAtHome,
+    /// Run a closure, only where the thread asks for it.
+    Closure,
+    /// Run a closure that a loop has accepted, on the target thread only.
+    LoopClosure,
+    /// Orphaned releases that are pushed as one message; only the orphans unpack it.
+    OrphanBatch,
 }
 
-/// The head of every message; what it carries follows it in the same
-/// allocation. The one who holds the pointer owns the message.
+/// The first field of every message; what the message carries follows in the same allocation. The
+/// owner of the pointer owns the message.
 #[repr(C)]
 pub(crate) struct Node {
     next: Cell<*mut Node>,
-    pub(crate) kind: Kind,
-    /// How many releases, or closures, the message still stands for.
+    pub(crate) kind: MessageKind,
+    /// The number of releases, or closures, that the message still stands for.
     weight: Cell<u32>,
     pub(crate) target: ThreadKey,
-    /// Does what is asked for, and frees the message; also if that panics.
+    /// Does what the message asks for, and frees it, also on panic.
     run: unsafe fn(NonNull<Node>),
-    /// Stands for all that the message carries, in models: written when it is complete, and by
-    /// whoever takes it. No size.
+    /// Stands in models for all that the message carries: written when the message is complete and
+    /// when it is taken. Zero-sized.
     body: Witness,
 }
 
 impl Node {
-    /// The head of a message that stands for one release or closure.
-    pub(crate) fn new(kind: Kind, target: ThreadKey, run: unsafe fn(NonNull<Node>)) -> Self {
+    /// Returns the node of a message that stands for one release or closure.
+    pub(crate) fn new(kind: MessageKind, target: ThreadKey, run: unsafe fn(NonNull<Node>)) -> Self {
         Self::weighing(1, kind, target, run)
     }
 
-    /// The head of a message that stands for `weight` releases.
+    /// Returns the node of a message that stands for `weight` releases.
     pub(crate) fn weighing(
         weight: u64,
-        kind: Kind,
+        kind: MessageKind,
         target: ThreadKey,
         run: unsafe fn(NonNull<Node>),
     ) -> Self {
@@ -80,25 +77,26 @@ impl Node {
     }
 }
 
-// loom's cells are larger; a message of one reference fits 48 bytes of malloc's.
+// A message with one reference fits malloc's size class of 48 bytes. loom's cells are larger.
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Node>() <= 32);
 
-/// One message, owned. Dropping it leaks what it carries: run it or send it on.
+/// An owned message. Dropping it leaks what it carries: run it or pass it on.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Message(NonNull<Node>);
 
-// SAFETY: a message is only ever made of what may be sent (`Ref<T>` with
-// `T: Send + Sync`, closures that are `Send`), or is of `Kind::Home`, and run by its
-// target alone; its makers see to it.
+// SAFETY: what a message carries may be sent, or only its target runs it: the contract of
+// `from_raw` (invariant 6 of `thread`).
 unsafe impl Send for Message {}
 
 impl Message {
+    /// Takes ownership of a message.
+    ///
     /// # Safety
-    /// `node` is the only pointer to a message whose `run` frees it, and what it
-    /// carries may be sent to another thread; or else the message is of `Kind::Home`,
-    /// and its target runs all that its inbox takes in.
+    /// `node` is the only pointer to a message, whose `run` frees it (invariants 3 and 4 of
+    /// [`thread`](crate::thread)). What it carries may be sent to another thread; or its kind is
+    /// `DestroyAtHome`, and its target runs all that its inbox accepts (invariant 6).
     pub(crate) unsafe fn from_raw(node: NonNull<Node>) -> Self {
         let message = Self(node);
         message.node().body.write();
@@ -111,7 +109,7 @@ impl Message {
     }
 
     fn node(&self) -> &Node {
-        // SAFETY: we own the message.
+        // SAFETY: `self` owns the message (invariant 3 of `thread`).
         unsafe { self.0.as_ref() }
     }
 
@@ -120,7 +118,7 @@ impl Message {
         self.0
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> MessageKind {
         self.node().body.read();
         self.node().kind
     }
@@ -129,12 +127,12 @@ impl Message {
         self.node().target
     }
 
-    /// How many releases, or closures, the message still stands for.
+    /// Returns the number of releases, or closures, that the message still stands for.
     pub(crate) fn weight(&self) -> u64 {
         self.node().weight.get().into()
     }
 
-    /// Notes that `n` of its releases have been made.
+    /// Subtracts `n` releases, which have been made.
     pub(crate) fn lighten(&self, n: u32) {
         let weight = &self.node().weight;
         weight.set(weight.get().saturating_sub(n));
@@ -143,18 +141,19 @@ impl Message {
     pub(crate) fn run(self) {
         self.node().body.write();
         let run = self.node().run;
-        // SAFETY: we own the message and give it up.
+        // SAFETY: `self` owns the message and is consumed; `run` fits it (invariants 3 and 4 of
+        // `thread`).
         unsafe { run(self.0) }
     }
 }
 
-/// Messages that were taken out, owned. Oldest first, unless said otherwise. Dropping a chain
-/// leaks them.
+/// A linked list of owned messages that were taken out; oldest first unless said otherwise.
+/// Dropping a chain leaks them.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Chain(*mut Node);
 
-// SAFETY: as for the messages in it.
+// SAFETY: it owns its messages, which are `Send`.
 unsafe impl Send for Chain {}
 
 impl Chain {
@@ -164,17 +163,17 @@ impl Chain {
         self.0.is_null()
     }
 
-    /// Puts a message in front.
+    /// Puts a message at the front.
     pub(crate) fn push_front(&mut self, message: Message) {
         message.node().next.set(self.0);
         self.0 = message.0.as_ptr();
     }
 
-    /// Returns whether `f` holds for one of the messages, which stay.
+    /// Returns whether `f` returns true for one of the messages, which stay in the chain.
     pub(crate) fn any(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
         let mut at = self.0;
         while let Some(node) = NonNull::new(at) {
-            // Lent, and not dropped: it is the chain's.
+            // Borrowed: the chain still owns it, and a `Message` has no destructor.
             let message = Message(node);
             if f(&message) {
                 return true;
@@ -184,14 +183,14 @@ impl Chain {
         false
     }
 
-    /// Turns the newest-first chain of an inbox around.
+    /// Reverses the newest-first list of an inbox.
     ///
     /// # Safety
     /// The caller owns every message from `head` on.
     unsafe fn reversed(mut head: *mut Node) -> Self {
         let mut reversed = ptr::null_mut();
         while let Some(node) = NonNull::new(head) {
-            // SAFETY: by the caller's promise.
+            // SAFETY: the caller owns the message (invariant 3 of `thread`).
             let next = unsafe { node.as_ref() }.next.replace(reversed);
             reversed = head;
             head = next;
@@ -205,14 +204,14 @@ impl Iterator for Chain {
 
     fn next(&mut self) -> Option<Message> {
         let node = NonNull::new(self.0)?;
-        // SAFETY: the chain owns its messages.
+        // SAFETY: the chain owns its messages (invariant 3 of `thread`).
         self.0 = unsafe { node.as_ref() }.next.get();
         Some(Message(node))
     }
 }
 
-/// Messages that were taken out and wait for their turn, oldest first. Linked through the
-/// messages themselves, so a burst leaves no memory behind. Dropping a queue leaks them.
+/// A queue of messages that were taken out, oldest first. Linked through the messages themselves,
+/// so a burst leaves no memory behind. Dropping a queue leaks them.
 #[derive(Debug)]
 pub(crate) struct Queue {
     first: Cell<*mut Node>,
@@ -235,14 +234,14 @@ impl Queue {
         self.len.get()
     }
 
-    /// Puts messages behind what is there.
+    /// Appends messages.
     pub(crate) fn append(&self, messages: impl Iterator<Item = Message>) {
         for message in messages {
             let node = message.0.as_ptr();
             message.node().next.set(ptr::null_mut());
             match NonNull::new(self.last.replace(node)) {
                 None => self.first.set(node),
-                // SAFETY: the queue owns its messages.
+                // SAFETY: the queue owns its messages (invariant 3 of `thread`).
                 Some(last) => unsafe { last.as_ref() }.next.set(node),
             }
             self.len.set(self.len.get() + 1);
@@ -251,7 +250,7 @@ impl Queue {
 
     pub(crate) fn pop(&self) -> Option<Message> {
         let first = NonNull::new(self.first.get())?;
-        // SAFETY: the queue owns its messages.
+        // SAFETY: the queue owns its messages (invariant 3 of `thread`).
         let next = unsafe { first.as_ref() }.next.get();
         self.first.set(next);
         if next.is_null() {
@@ -262,20 +261,20 @@ impl Queue {
     }
 }
 
-/// See the module.
+/// A queue that many threads push to and its owner empties.
 #[derive(Debug)]
 pub(crate) struct Inbox {
-    /// Newest message, null, [`idle`] or [`closed`].
+    /// The newest message, null if there is none, [`armed`] or [`closed`].
     head: AtomicPtr<Node>,
 }
 
-/// The mark of a closed inbox. Marks are below every message's address.
+/// The mark of a closed inbox. Both marks are below the address of every message.
 fn closed() -> *mut Node {
     ptr::without_provenance_mut(2)
 }
 
-/// The mark of an empty inbox whose owner wants to be rung for the next message.
-fn idle() -> *mut Node {
+/// The mark of an empty inbox whose next message must wake the owner.
+fn armed() -> *mut Node {
     ptr::without_provenance_mut(1)
 }
 
@@ -283,14 +282,14 @@ fn is_message(head: *mut Node) -> bool {
     head.addr() > closed().addr()
 }
 
-/// A message was accepted.
+/// What the sender of an accepted message must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Sent {
-    /// The owner finds it by itself.
-    Quietly,
-    /// The owner is to be rung.
-    Ring,
+pub(crate) enum PushOutcome {
+    /// Nothing: the owner looks at the inbox before it sleeps.
+    OwnerAwake,
+    /// Wake the owner, which may sleep.
+    WakeOwner,
 }
 
 impl Inbox {
@@ -300,88 +299,88 @@ impl Inbox {
         }
     }
 
-    /// Sends `message`, or gives it back if the inbox is closed. Lock-free.
-    pub(crate) fn push(&self, message: Message) -> Result<Sent, Message> {
+    /// Sends `message`; returns it if the inbox is closed. Lock-free.
+    pub(crate) fn push(&self, message: Message) -> Result<PushOutcome, Message> {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
             if head == closed() {
                 return Err(message);
             }
-            let (next, sent) = if head == idle() {
-                (ptr::null_mut(), Sent::Ring)
+            let (next, outcome) = if head == armed() {
+                (ptr::null_mut(), PushOutcome::WakeOwner)
             } else {
-                (head, Sent::Quietly)
+                (head, PushOutcome::OwnerAwake)
             };
             message.node().next.set(next);
-            // Release: pairs with the Acquire of `take` and `close`, so that the
-            // taker sees what the message carries. Model: inbox_push_take_close.
+            // Release: pairs with the Acquire of `take` and `close`, so that the taker sees what
+            // the message carries. Model: inbox_push_take_close.
             match self.head.compare_exchange_weak(
                 head,
                 message.0.as_ptr(),
                 Ordering::Release,
                 Ordering::Relaxed,
             ) {
-                Ok(_) => return Ok(sent),
+                Ok(_) => return Ok(outcome),
                 Err(now) => head = now,
             }
         }
     }
 
-    /// Whether there is anything to take; what is pushed just now may be missed.
+    /// Returns whether there is anything to take. A concurrent push may be missed.
     #[inline]
     pub(crate) fn has_messages(&self) -> bool {
         is_message(self.head.load(Ordering::Relaxed))
     }
 
-    /// Whether nothing can be sent any more.
+    /// Returns whether the inbox is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.head.load(Ordering::Relaxed) == closed()
     }
 
-    /// Takes what is there, oldest first. On an inbox that is ever closed, only
-    /// its owner may call this: a swap would open it again.
+    /// Takes all messages, oldest first. If the inbox is ever closed, only its owner may call this:
+    /// the swap would open it again.
     pub(crate) fn take(&self) -> Chain {
         if !self.has_messages() {
             return Chain::EMPTY;
         }
         // Acquire: pairs with the Release of `push`. Model: inbox_push_take_close.
         let head = self.head.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: the swap made the messages ours, and only the owner takes messages
-        // away: it still is one. Null ends the chain.
+        // SAFETY: the swap made the messages ours (invariant 5 of `thread`). What it returned is no
+        // mark: only the owner, the caller, sets those. Null ends the chain.
         unsafe { Chain::reversed(head) }
     }
 
-    /// Takes what is there, newest first, at the same cost for any number of messages. On an
-    /// inbox that is ever closed, only its owner may call this, as `take`.
+    /// Takes all messages, newest first, at the same cost for any number of them. If the inbox is
+    /// ever closed, only its owner may call this: the swap would open it again.
     pub(crate) fn take_newest_first(&self) -> Chain {
         if !self.has_messages() {
             return Chain::EMPTY;
         }
-        // Acquire: as in `take`. Model: orphans_by_parts.
+        // Acquire: pairs with the Release of `push`. Model: orphans_by_parts.
         Chain(self.head.swap(ptr::null_mut(), Ordering::Acquire))
     }
 
-    /// For the owner, before it sleeps: the next push is to ring. Not if there is mail,
-    /// or the inbox is closed: whether it is armed.
+    /// Makes the next push wake the owner; owner only, before it sleeps. Returns whether the inbox
+    /// is armed, which it is not if there are messages or it is closed.
     pub(crate) fn arm(&self) -> bool {
-        // Relaxed: who pushes next reads nothing of the owner's but its bell, which is
-        // behind a lock; and mail is looked at by `take`.
-        let armed = self.head.compare_exchange(
+        // Relaxed: the next sender reads nothing of the owner's but its waker, which is behind a
+        // lock; and the owner looks at messages by `take`.
+        let was_empty = self.head.compare_exchange(
             ptr::null_mut(),
-            idle(),
+            armed(),
             Ordering::Relaxed,
             Ordering::Relaxed,
         );
-        armed.is_ok()
+        was_empty.is_ok()
     }
 
-    /// For the owner, when it is awake: pushes need not ring any more. If one has
-    /// come in between, it may ring yet.
+    /// Makes pushes no longer wake the owner; owner only, when it is awake. A push that has come
+    /// meanwhile may still wake it.
     pub(crate) fn disarm(&self) {
-        // Relaxed: as in `arm`.
-        if self.head.load(Ordering::Relaxed) == idle() {
+        // Relaxed: publishes nothing, for the reason given in `arm`.
+        if self.head.load(Ordering::Relaxed) == armed() {
             let _ = self.head.compare_exchange(
-                idle(),
+                armed(),
                 ptr::null_mut(),
                 Ordering::Relaxed,
                 Ordering::Relaxed,
@@ -389,14 +388,14 @@ impl Inbox {
         }
     }
 
-    /// Refuses everything from now on, and takes what is there, oldest first.
+    /// Closes the inbox for good and takes all messages, oldest first. Owner only.
     pub(crate) fn close(&self) -> Chain {
-        // Acquire: as in `take`. Model: inbox_push_take_close.
+        // Acquire: pairs with the Release of `push`. Model: inbox_push_take_close.
         let head = self.head.swap(closed(), Ordering::Acquire);
         if !is_message(head) {
             return Chain::EMPTY;
         }
-        // SAFETY: as in `take`.
+        // SAFETY: the swap made the messages ours (invariant 5 of `thread`), and `head` is no mark.
         unsafe { Chain::reversed(head) }
     }
 }

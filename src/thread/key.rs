@@ -1,12 +1,14 @@
-//! The name of a thread.
+//! The key of a thread, and that of the calling thread.
 
+use crate::sync::cell::Cell;
+use crate::sync::local;
 use std::fmt;
 
-/// Names one thread among all that this process ever runs.
+/// The unique key of one thread among all that this process ever runs.
 ///
-/// Unlike the ids of the kernel or of pthreads, a key is never given out again:
-/// it is the index of a slot in the registry and the slot's generation when the
-/// thread took it. A key outlives its thread; looking it up then finds nothing.
+/// Unlike the thread ids of the kernel or of pthreads, a key is never reused: it consists of the
+/// index of a slot in the registry and of the slot's generation when the thread claimed it. A key
+/// may outlive its thread; looking it up then finds nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadKey {
     index: u32,
@@ -14,7 +16,7 @@ pub struct ThreadKey {
 }
 
 impl ThreadKey {
-    /// No thread's: generations begin with 1.
+    /// The key of no thread: generations begin at 1.
     pub(crate) const NOBODY: Self = Self::new(u32::MAX, 0);
 
     pub(crate) const fn new(index: u32, generation: u32) -> Self {
@@ -30,7 +32,7 @@ impl ThreadKey {
     }
 }
 
-/// `#index.generation`.
+/// Writes `#index.generation`.
 impl fmt::Display for ThreadKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "#{}.{}", self.index, self.generation)
@@ -41,4 +43,26 @@ impl fmt::Debug for ThreadKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ThreadKey({self})")
     }
+}
+
+local! {
+    /// The calling thread's key. It stays after the exit, for as long as the thread runs anything.
+    static OWN: Cell<ThreadKey> = Cell::new(ThreadKey::NOBODY);
+}
+
+/// Sets the calling thread's key, when it is entered into the registry.
+pub(super) fn set_own(key: ThreadKey) {
+    OWN.with(|own| own.set(key));
+}
+
+/// Returns whether `key` is the calling thread's, also after its exit.
+#[inline]
+pub(crate) fn is_own(key: ThreadKey) -> bool {
+    OWN.with(|own| own.get() == key)
+}
+
+/// Returns the calling thread's key if it has ever been entered, also after its exit.
+pub(crate) fn own_key() -> Option<ThreadKey> {
+    let key = OWN.with(Cell::get);
+    (key != ThreadKey::NOBODY).then_some(key)
 }

@@ -1,77 +1,78 @@
-//! Messages whose thread has ended, and what slots have given up.
+//! Messages whose thread has ended, and references that slots gave up.
 //!
-//! Any outermost drain runs the releases. Only `quiesce` and `shutdown` run the closures, and
-//! never on the thread that took over the registry slot of the one they were sent to.
+//! Any outermost drain makes the releases. Only `quiesce` and `shutdown` run the closures, and
+//! never on the thread that took over the registry slot of their target.
 //!
-//! 1. A message counts as *outstanding* from before it is pushed until after it has run, on
-//!    whichever thread and in however many parts: nobody who reads zero can have missed one.
-//! 2. Whoever runs orphans takes all of them out, as a pop would be ABA, and gives back what it
-//!    does not run. So no thread keeps any to itself.
-//! 3. References that slots have given up are *retired*: outstanding, but not ready to be
-//!    released. They are sealed into batches, and each batch becomes ready as one message.
+//! 1. A message counts as *outstanding* from before it is pushed until after it has run, on any
+//!    thread and in any number of parts: a reader of zero cannot have missed one.
+//! 2. A thread that runs orphans takes all of them out, as a pop would have an ABA problem, and
+//!    puts back those that it does not run. So no thread keeps any to itself.
+//! 3. References that slots gave up are *retired*: outstanding, but not ready to be released. They
+//!    are sealed into batches, and each batch becomes ready as one message.
 
-use super::inbox::{Chain, Inbox, Kind, Message, Node};
-use super::key::ThreadKey;
-use super::record::own_key;
-use super::sighting::Sighting;
+use super::inbox::{Chain, Inbox, Message, MessageKind, Node};
+use super::key::{ThreadKey, own_key};
+use super::lazy_timer::LazyTimer;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
 use crate::sync::{Counter, boxed, const_fn, global, local, unbox};
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// Batches that wait for the epoch at a time. Two keep it busy, as it takes two steps for each;
-/// more would only cost memory.
+/// The number of batches that may wait for the epoch at a time. Two keep it busy, as it takes two
+/// steps for each; more would only cost memory.
 const IN_FLIGHT: u64 = 2;
 
+/// The orphaned messages of the process.
 pub(crate) struct Orphans {
     releases: Inbox,
     calls: Inbox,
     retired: Inbox,
-    /// Releases and closures by rule 1.
+    /// The number of outstanding releases and closures (rule 1 above).
     outstanding: AtomicUsize,
-    /// Releases that any drain may make now.
+    /// The number of releases that any drain may make now, for reports.
     ready: Counter,
-    /// References that are retired and in no batch yet; too low or high by those that are just
+    /// The number of retired references that are in no batch yet; inexact by those that are just
     /// being retired.
     unsealed: AtomicU64,
-    /// References in batches that are on their way.
+    /// The number of references in batches that wait for the epoch.
     sealed: AtomicU64,
-    /// Batches that are on their way.
+    /// The number of batches that wait for the epoch.
     in_flight: AtomicU64,
-    /// Goes on while releases are seen to wait for a drain.
-    waiting: Sighting,
+    /// Runs while releases are seen to wait for a drain.
+    waiting: LazyTimer,
 }
 
 /// References that become ready together.
 #[must_use]
-pub(crate) struct Sealed {
+pub(crate) struct SealedBatch {
     batch: Message,
     len: u64,
 }
 
-/// The body of a message of `Kind::Batch`.
+/// The allocation of a message of `MessageKind::OrphanBatch`.
 #[repr(C)]
-struct Batch {
+struct OrphanBatch {
     node: Node,
     chains: Vec<Chain>,
 }
 
-impl Batch {
+impl OrphanBatch {
     fn boxed(chains: Vec<Chain>) -> Message {
-        let node = Node::new(Kind::Batch, ThreadKey::NOBODY, Self::run);
-        // SAFETY: just made; `chains` frees it; all that is in it may be sent.
+        let node = Node::new(MessageKind::OrphanBatch, ThreadKey::NOBODY, Self::run);
+        // SAFETY: the only pointer to it, just made; `chains` frees it; chains are `Send`.
         unsafe { Message::from_raw(boxed(Self { node, chains }).cast()) }
     }
 
     fn chains(message: Message) -> Vec<Chain> {
-        debug_assert_eq!(message.kind(), Kind::Batch);
-        // SAFETY: only `boxed` makes messages of that kind; `Batch` is repr(C), head first.
+        debug_assert_eq!(message.kind(), MessageKind::OrphanBatch);
+        // SAFETY: only `boxed` makes messages of that kind, so it is an `OrphanBatch` (invariant 4
+        // of `thread`); the caller gave it up.
         unsafe { unbox(message.into_raw().cast::<Self>()) }.chains
     }
 
     unsafe fn run(_: NonNull<Node>) {
-        unreachable!("batches are taken apart")
+        unreachable!("batches are unpacked, not run")
     }
 }
 
@@ -80,14 +81,14 @@ global! {
 }
 
 local! {
-    /// Releases and closures among the orphans that this thread is in the middle of.
-    static HERE: Cell<usize> = Cell::new(0);
+    /// The number of orphans that this thread is in the middle of running.
+    static RUNNING_HERE: Cell<usize> = Cell::new(0);
 }
 
 local! {
-    /// Orphaned closures that this thread has taken out and not begun. In a thread-local, so that
-    /// a closure that quiesces runs those that were taken together with it.
-    static CALLS: Cell<Chain> = Cell::new(Chain::EMPTY);
+    /// Orphaned closures that this thread has taken out and not run yet. In a thread-local, so that
+    /// a closure that calls `quiesce` runs those that were taken together with it.
+    static TAKEN_CLOSURES: Cell<Chain> = Cell::new(Chain::EMPTY);
 }
 
 impl Orphans {
@@ -102,121 +103,120 @@ impl Orphans {
                 unsealed: AtomicU64::new(0),
                 sealed: AtomicU64::new(0),
                 in_flight: AtomicU64::new(0),
-                waiting: Sighting::new(),
+                waiting: LazyTimer::new(),
             }
         }
     }
 
     /// Takes over a message whose thread has ended.
     pub(crate) fn adopt(&self, message: Message) {
-        // Relaxed: counted before it can be taken, by the Release of the push and
-        // the Acquire of the take. Model: orphans_quiesce.
+        // Relaxed: counted before it can be taken, by the Release of the push and the Acquire of
+        // the take. Model: orphans_quiesce.
         let weight = message.weight();
         self.outstanding
             .fetch_add(weight as usize, Ordering::Relaxed);
-        if !matches!(message.kind(), Kind::Call | Kind::Post) {
+        if !matches!(
+            message.kind(),
+            MessageKind::Closure | MessageKind::LoopClosure
+        ) {
             self.ready.add_shared(weight);
         }
         self.put(message);
     }
 
-    /// Takes over the release of what a slot has given up, to be made when the epoch allows.
+    /// Takes over the release of a reference that a slot gave up, to be made when the epoch allows.
     /// Returns how many were waiting already.
     pub(crate) fn retire(&self, release: Message) -> u64 {
-        // Relaxed: as in `adopt`.
+        // Relaxed: counted before it can be taken, as in `adopt`.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
-        // Relaxed: sums, of which nothing is read but themselves.
+        // Relaxed: a sum that publishes nothing.
         let before = self.unsealed.fetch_add(1, Ordering::Relaxed);
         Self::push(&self.retired, release);
         before + self.sealed.load(Ordering::Relaxed)
     }
 
-    /// Puts what is retired into a batch, for the caller to defer until all who are pinned now
-    /// are so no more. `None` if there is nothing, or enough is on its way.
-    pub(crate) fn seal(&self) -> Option<Sealed> {
-        // Relaxed: the batches are passed on by the epoch and the inbox; too old a value costs a
+    /// Puts the retired references into a batch, which the caller must defer until every thread
+    /// that is pinned now is unpinned. Returns `None` if there are none, or enough batches wait
+    /// already.
+    pub(crate) fn seal(&self) -> Option<SealedBatch> {
+        // Relaxed: the batches are published by the epoch and the inbox; a stale value costs a
         // batch more or less.
         if !self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
             return None;
         }
         // Before they are taken, so that `has_deferred` sees them in one place or the other.
-        // Relaxed: whoever misses both looks again after the next drain or nap.
+        // Relaxed: a thread that misses both looks again after the next drain or nap.
         self.in_flight.fetch_add(1, Ordering::Relaxed);
+        // A reference that is counted and not pushed yet makes this length too large, and that of
+        // the next batch too small.
+        // Relaxed: a sum that publishes nothing.
+        let len = self.unsealed.swap(0, Ordering::Relaxed);
         let chain = self.retired.take_newest_first();
         if chain.is_empty() {
             self.in_flight.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        let batch = Batch::boxed(vec![chain]);
-        let len = self.count_sealed();
-        Some(Sealed { batch, len })
-    }
-
-    /// Returns how many references are in the batch that was just sealed. One that is counted and
-    /// not pushed yet makes this figure too large, and that of the next batch too small.
-    fn count_sealed(&self) -> u64 {
-        // Relaxed: as in `retire`.
-        let len = self.unsealed.swap(0, Ordering::Relaxed);
+        // Relaxed: a sum that publishes nothing.
         self.sealed.fetch_add(len, Ordering::Relaxed);
-        len
+        let batch = OrphanBatch::boxed(vec![chain]);
+        Some(SealedBatch { batch, len })
     }
 
-    /// Makes a batch ready. Runs no foreign code: the epoch calls it in the middle of anything.
-    pub(crate) fn adopt_sealed(&self, sealed: Sealed) {
-        // Relaxed: as in `retire` and `seal`.
+    /// Makes a batch ready. Runs no foreign code, as the epoch may call it anywhere.
+    pub(crate) fn adopt_sealed(&self, sealed: SealedBatch) {
+        // Relaxed: sums that publish nothing; the push does.
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
         self.count_ready(sealed.len);
         Self::push(&self.releases, sealed.batch);
     }
 
-    fn count_ready(&self, len: u64) {
-        // Relaxed: as in `retire`.
-        self.sealed.fetch_sub(len, Ordering::Relaxed);
-        self.ready.add_shared(len);
-    }
-
-    /// Returns whether anything is retired and not ready.
-    // Not by the counts, which are off while somebody is between counting and pushing.
+    /// Returns whether any retired reference is not ready.
+    // Not by the counts, which are inexact while a thread is between counting and pushing.
     #[inline]
     pub(crate) fn has_deferred(&self) -> bool {
-        // Relaxed: as in `seal`.
+        // Relaxed: a thread that misses a batch looks again, see `seal`.
         self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) != 0
     }
 
     fn put(&self, message: Message) {
         let to = match message.kind() {
-            Kind::Release | Kind::Chain | Kind::Dead => &self.releases,
-            Kind::Call | Kind::Post => &self.calls,
-            // A thread that gets these has pools, and its exit runs what its inbox has.
-            Kind::Home => unreachable!("what belongs to one thread is no orphan"),
-            Kind::Batch => unreachable!("batches are taken apart"),
+            MessageKind::Release | MessageKind::ReleaseMany | MessageKind::DestroyAnywhere => {
+                &self.releases
+            }
+            MessageKind::Closure | MessageKind::LoopClosure => &self.calls,
+            // Their target has pools, whose exit runs all that its inbox accepted (invariant 6 of
+            // `thread`).
+            MessageKind::DestroyAtHome => {
+                unreachable!("values that belong to one thread are never orphaned")
+            }
+            MessageKind::OrphanBatch => unreachable!("batches are unpacked, not run"),
         };
         Self::push(to, message);
     }
 
     fn push(to: &Inbox, message: Message) {
-        // No thread sleeps by it.
+        // No thread sleeps on these inboxes, so there is none to wake.
         let Ok(_) = to.push(message) else {
-            unreachable!("the orphans are never closed")
+            unreachable!("the inboxes of the orphans are never closed")
         };
     }
 
-    /// Returns whether a drain should look here. One read of a line that hardly changes.
+    /// Returns whether there are orphaned releases. One read of a cache line that rarely changes.
     #[inline]
     pub(crate) fn has_releases(&self) -> bool {
         self.releases.has_messages()
     }
 
-    /// How many releases any drain may make now.
+    /// Returns the number of releases that any drain may make now, for reports.
     pub(crate) fn ready(&self) -> usize {
-        // It goes below zero for a moment if a batch is taken while it is being counted.
+        // Below zero for a moment if a batch is taken before it has been counted.
         usize::try_from(self.ready.get() as i64).unwrap_or(0)
     }
 
-    /// How many references slots have given up that are not ready.
+    /// Returns the number of retired references that are not ready.
     #[cfg(all(loom, feature = "loom"))]
     pub(crate) fn deferred(&self) -> usize {
-        // Relaxed: for the end of a model, when all threads have been joined.
+        // Relaxed: called at the end of a model, when all threads have been joined.
         let counts = [&self.unsealed, &self.sealed];
         counts
             .map(|n| n.load(Ordering::Relaxed))
@@ -224,40 +224,40 @@ impl Orphans {
             .sum::<u64>() as usize
     }
 
-    /// How many closures wait, if nobody adds or runs any.
+    /// Returns the number of closures that wait, while no thread adds or runs any.
     #[cfg(all(loom, feature = "loom"))]
     pub(crate) fn waiting_calls(&self) -> usize {
         self.all().saturating_sub(self.deferred() + self.ready())
     }
 
-    /// The inbox of orphaned releases.
+    /// Returns the inbox of orphaned releases.
     pub(crate) fn releases(&self) -> &Inbox {
         &self.releases
     }
 
-    /// Looks at `now` whether releases wait. Returns for how long, once, if they were first seen
-    /// to do so `long` ago or earlier, and no drain has looked here since.
+    /// Looks, at the time `now`, whether releases wait. If they were first seen to wait `long` ago
+    /// or earlier, and no drain has looked here since, returns for how long, once.
     pub(crate) fn waiting_longer_than(&self, long: Duration, now: Duration) -> Option<Duration> {
         if !self.has_releases() {
-            self.waiting.end();
-        } else if !self.waiting.goes_on() {
-            self.waiting.begin();
+            self.waiting.stop();
+        } else if !self.waiting.is_running() {
+            self.waiting.start();
         }
-        self.waiting.longer_than(long, now)
+        self.waiting.overdue(long, now)
     }
 
-    /// Takes out the orphaned releases, at the same cost for any number of them.
-    pub(crate) fn claim(&self) -> Claim {
+    /// Takes all orphaned releases, at the same cost for any number of them.
+    pub(crate) fn claim(&self) -> OrphanClaim {
         self.claimed(self.releases.take_newest_first())
     }
 
-    fn claimed(&self, chain: Chain) -> Claim {
-        self.waiting.end();
+    fn claimed(&self, chain: Chain) -> OrphanClaim {
+        self.waiting.stop();
         let others = Vec::new();
-        Claim { chain, others }
+        OrphanClaim { chain, others }
     }
 
-    /// Hands every orphaned release that is there to `run`; returns how many.
+    /// Calls `run` for every orphaned release; returns their number.
     pub(crate) fn run_releases(&self, mut run: impl FnMut(Message)) -> usize {
         let mut claim = self.claimed(self.releases.take());
         let mut ran = 0;
@@ -270,13 +270,14 @@ impl Orphans {
         ran
     }
 
-    /// Hands every orphaned closure to `run`, but for those that were sent to a thread whose
-    /// registry slot the caller has taken over, even if it has ended since. Returns how many.
+    /// Calls `run` for every orphaned closure, except those that were sent to a thread whose
+    /// registry slot the caller has taken over, even if it has ended since. Returns how many it
+    /// ran.
     pub(crate) fn run_calls(&self, mut run: impl FnMut(Message)) -> usize {
         let mut ran = 0;
         let mut taken = false;
         loop {
-            let next = CALLS.with(|calls| {
+            let next = TAKEN_CLOSURES.with(|calls| {
                 let mut chain = calls.replace(Chain::EMPTY);
                 if chain.is_empty() && !std::mem::replace(&mut taken, true) {
                     chain = self.calls.take();
@@ -288,7 +289,7 @@ impl Orphans {
             let Some(call) = next else {
                 return ran;
             };
-            // Asked each time, as the one before may have been the thread's first use.
+            // Looked up each time, as the previous closure may have entered this thread.
             let target = call.target();
             if own_key().is_some_and(|me| me.index() == target.index() && me != target) {
                 self.put(call);
@@ -299,23 +300,23 @@ impl Orphans {
         }
     }
 
-    /// Calls `run`, which runs an orphan to its end.
+    /// Calls `run`, which runs an orphan of this weight to its end.
     fn run_one(&self, weight: u64, run: impl FnOnce()) {
-        here(run);
+        run_counted(run);
         self.done(weight);
     }
 
     fn done(&self, n: u64) {
-        // Release: pairs with the Acquire of `outstanding`, so that who sees
-        // none left sees what was done. Model: orphans_quiesce.
+        // Release: pairs with the Acquire in `all`, so that a thread that sees none left sees what
+        // was done. Model: orphans_quiesce.
         self.outstanding.fetch_sub(n as usize, Ordering::Release);
     }
 
-    /// Hands the next release of `claim` to `part`, which makes as many of its releases as it
-    /// likes and returns what is left of it. Returns whether there was one.
+    /// Calls `part` for the next release of `claim`. It makes as many of its releases as it likes
+    /// and returns what is left of it. Returns whether there was a release.
     pub(crate) fn run_part(
         &self,
-        claim: &mut Claim,
+        claim: &mut OrphanClaim,
         part: impl FnOnce(Message) -> Option<Message>,
     ) -> bool {
         let Some(message) = claim.next() else {
@@ -323,7 +324,7 @@ impl Orphans {
         };
         let before = message.weight();
         let mut left = None;
-        here(|| left = part(message));
+        run_counted(|| left = part(message));
         let after = left.as_ref().map_or(0, Message::weight);
         self.ready.subtract_shared(before - after);
         self.done(before - after);
@@ -333,41 +334,42 @@ impl Orphans {
         true
     }
 
-    /// Orphans that wait or are being run, but for those that the caller is in the middle of.
+    /// Returns how many orphans wait or are being run, except those that the calling thread is in
+    /// the middle of running.
     pub(crate) fn outstanding(&self) -> usize {
-        self.all() - HERE.with(Cell::get)
+        self.all() - RUNNING_HERE.with(Cell::get)
     }
 
     fn all(&self) -> usize {
-        // Acquire: pairs with the Release in `run_one`. Model: orphans_quiesce.
+        // Acquire: pairs with the Release in `done`. Model: orphans_quiesce.
         self.outstanding.load(Ordering::Acquire)
     }
 }
 
-/// Calls `run`, which runs an orphan. Of a pool that was handed over, one release is going on at a
-/// time; the others wait for it.
-fn here(run: impl FnOnce()) {
-    HERE.with(|here| here.set(here.get() + 1));
+/// Calls `run`, which runs an orphan, and counts it as running here meanwhile. It counts as one: of
+/// a message with many releases, one is being made at a time, and the others wait.
+fn run_counted(run: impl FnOnce()) {
+    RUNNING_HERE.with(|here| here.set(here.get() + 1));
     run();
-    HERE.with(|here| here.set(here.get() - 1));
+    RUNNING_HERE.with(|here| here.set(here.get() - 1));
 }
 
-/// Orphaned releases that the calling thread has taken out. Dropping it gives back what has not
-/// run.
+/// Orphaned releases that the calling thread has taken out. Dropping this puts back those that have
+/// not run.
 #[must_use]
-pub(crate) struct Claim {
+pub(crate) struct OrphanClaim {
     chain: Chain,
     others: Vec<Chain>,
 }
 
-impl Claim {
+impl OrphanClaim {
     fn next(&mut self) -> Option<Message> {
         loop {
             match self.chain.next() {
-                Some(message) if message.kind() == Kind::Batch => {
+                Some(message) if message.kind() == MessageKind::OrphanBatch => {
                     let rest = std::mem::replace(&mut self.chain, Chain::EMPTY);
                     self.others.push(rest);
-                    self.others.extend(Batch::chains(message));
+                    self.others.extend(OrphanBatch::chains(message));
                 }
                 Some(message) => return Some(message),
                 None => self.chain = self.others.pop()?,
@@ -375,20 +377,20 @@ impl Claim {
         }
     }
 
-    /// Returns whether nothing is left to run.
+    /// Returns whether no release is left.
     pub(crate) fn is_empty(&self) -> bool {
         self.chain.is_empty() && self.others.iter().all(Chain::is_empty)
     }
 }
 
-impl Drop for Claim {
+impl Drop for OrphanClaim {
     fn drop(&mut self) {
         if !self.is_empty() {
-            // As one message, whatever the number.
+            // As one message, whatever their number.
             let mut chains = std::mem::take(&mut self.others);
             chains.push(std::mem::replace(&mut self.chain, Chain::EMPTY));
             chains.retain(|chain| !chain.is_empty());
-            Orphans::push(&ORPHANS.releases, Batch::boxed(chains));
+            Orphans::push(&ORPHANS.releases, OrphanBatch::boxed(chains));
         }
     }
 }

@@ -1,17 +1,16 @@
-//! Which threads live: key → record, without a lock.
+//! The registry of live threads: key → record, lock-free.
 //!
-//! A table of buckets that only grows (each twice as large as the one before),
-//! so a slot never moves. A slot's state is one word: generation, phase, and the
-//! number of readers that are looking at its record just now. Reading is
-//! wait-free: announce yourself, look, leave. A leaving thread does not wait for
-//! readers; it is the *next* thread that takes a slot only while nobody reads
-//! it, and then drops the record that the last one left there.
+//! A table of buckets that only grows (each twice as large as the one before), so a slot never
+//! moves. A slot's state is one word: generation, phase, and the number of readers that are looking
+//! at its record just now. Look-ups are wait-free: a reader announces itself, looks, and leaves. A
+//! thread that leaves does not wait for readers; the *next* thread takes a slot only while it has
+//! no reader, and then drops the record that the previous thread left there.
 //!
-//! Free slots are in a list (Treiber's stack), so that a thread that enters looks at no
-//! others: it takes the newest free slot, or has the table grow if there is none. The head of
-//! the list is one word, with a tag that each push increments: so a pop that was overtaken by
-//! others, and finds the slot that it saw back on top, fails and looks again (the ABA problem).
-//! It would go wrong only if exactly 2^32 threads left in between.
+//! Free slots form a list (a Treiber stack), so a thread that enters looks at few of them: it takes
+//! the newest free slot, or grows the table if there is none. The head of the list is one word with
+//! a tag that each push increments. So a pop that was overtaken by others, and finds the slot that
+//! it saw back on top, fails and looks again (the ABA problem). It would go wrong only if exactly
+//! 2^32 threads left in between.
 
 use super::key::ThreadKey;
 use super::record::Record;
@@ -34,39 +33,41 @@ const CLAIMING: u64 = 1 << 30;
 const LIVE: u64 = 2 << 30;
 const GENERATION: u64 = 1 << 32;
 
-struct Slot {
+/// A place for one thread at a time.
+struct RegistrySlot {
     state: AtomicU64,
-    /// Written by the claimant in phase `CLAIMING`; read by announced readers in
-    /// phase `LIVE`.
+    /// Written by the claiming thread in phase `CLAIMING`, read by announced readers in phase
+    /// `LIVE`.
     record: UnsafeCell<Option<Arc<Record>>>,
-    /// The next free slot, as in the head of the list; means nothing unless this one is in
+    /// The next free slot, in the format of the list's head; meaningless while this slot is not in
     /// the list.
     next: AtomicU64,
 }
 
+/// The table of threads.
 pub(crate) struct Registry {
-    buckets: [AtomicPtr<Slot>; BUCKETS],
-    /// Slots ever handed out.
+    buckets: [AtomicPtr<RegistrySlot>; BUCKETS],
+    /// The number of slots ever handed out.
     len: AtomicUsize,
-    /// The list of free slots: a tag, and the index of the newest plus 1, or 0 if there is
-    /// none.
+    /// The head of the list of free slots: a tag, and the index of the newest slot plus 1, or 0 if
+    /// there is none.
     free: AtomicU64,
 }
 
 const INDEX: u64 = (1 << 32) - 1;
 const TAG: u64 = 1 << 32;
 
-/// A slot that its thread has claimed.
-struct Claimed<'r> {
+/// A slot in phase `CLAIMING`, which belongs to the thread that claims it.
+struct ClaimedSlot<'r> {
     index: usize,
-    slot: &'r Slot,
+    slot: &'r RegistrySlot,
     state: u64,
 }
 
-// SAFETY: slots are shared by the protocol above; what they hold, `Arc<Record>`,
-// is Send and Sync.
+// SAFETY: accesses to `record` are ordered by the slot's state (invariant 2 of `thread`), and
+// `Arc<Record>` is Send and Sync.
 unsafe impl Send for Registry {}
-// SAFETY: as above.
+// SAFETY: for the reason given for `Send`.
 unsafe impl Sync for Registry {}
 
 lazy! {
@@ -74,7 +75,7 @@ lazy! {
     pub(crate) static REGISTRY: Registry = Registry::new();
 }
 
-/// Bucket and place in it of slot `index`.
+/// Returns the bucket of slot `index` and the place in it.
 fn locate(index: usize) -> (usize, usize) {
     let nth = index / FIRST + 1;
     let bucket = nth.ilog2() as usize;
@@ -98,28 +99,26 @@ impl Registry {
         }
     }
 
-    fn slot(&self, index: usize) -> Option<&Slot> {
+    fn slot(&self, index: usize) -> Option<&RegistrySlot> {
         let (bucket, place) = locate(index);
-        // Acquire: pairs with the Release in `grow`, so that the slots are seen
-        // initialised. Model: registry_iterate.
+        // Acquire: pairs with the Release in `grow`, so that the slots are seen initialized.
+        // Model: registry_iterate.
         let slots = self.buckets.get(bucket)?.load(Ordering::Acquire);
         if slots.is_null() {
             return None;
         }
-        // SAFETY: the bucket has `slots_in(bucket)` slots and lives as long as the
-        // registry.
+        // SAFETY: `place` is below `slots_in(bucket)`, and the bucket lives as long as the registry
+        // (invariant 1 of `thread`).
         Some(unsafe { &*slots.add(place) })
     }
 
-    /// Hands out one more slot, with the bucket that it is in: to the caller alone, as it is
-    /// not in the list of free slots.
+    /// Adds one more slot, and its bucket if necessary; returns its index. The slot is the caller's
+    /// alone, as it is not in the list of free slots.
     ///
     /// # Panics
-    /// When more threads live at once than the table can hold (two thousand
-    /// million).
+    /// If more threads live at once than the table can hold (2 × 10⁹).
     fn grow(&self) -> usize {
-        // Relaxed: the index only says where to look; buckets and slots
-        // synchronise by themselves.
+        // Relaxed: the index only says where to look; buckets and slots synchronize by themselves.
         let index = self.len.fetch_add(1, Ordering::Relaxed);
         let (bucket, _) = locate(index);
         assert!(
@@ -138,38 +137,37 @@ impl Registry {
             Ordering::Relaxed,
         );
         if won.is_err() {
-            // SAFETY: nobody else has seen it.
+            // SAFETY: just made, and the failed exchange did not publish it.
             unsafe { free_bucket(slots, bucket) };
         }
         index
     }
 
-    /// Enters a thread; `make` is given its key.
+    /// Enters a thread, whose record `make` makes from its key.
     pub(crate) fn claim(&self, make: impl FnOnce(ThreadKey) -> Arc<Record>) -> Arc<Record> {
-        let Claimed { index, slot, state } = self.claim_slot();
+        let ClaimedSlot { index, slot, state } = self.claim_slot();
         let record = make(ThreadKey::new(index as u32, generation(state)));
         let new = record.clone();
-        // SAFETY: in phase CLAIMING, claimed with no reader there, the record is
-        // ours alone.
+        // SAFETY: in phase CLAIMING, only the claiming thread accesses the record (invariant 2 of
+        // `thread`).
         let old = slot
             .record
             .with_mut(|place| unsafe { (*place).replace(new) });
-        // Release: pairs with the Acquire of a reader's announcement, so that it
-        // sees the record. An addition, as readers come and go meanwhile.
-        // Model: registry_iterate.
+        // Release: pairs with the Acquire of a reader's announcement, so that it sees the record.
+        // An addition, as readers come and go meanwhile. Model: registry_iterate.
         slot.state.fetch_add(LIVE - CLAIMING, Ordering::Release);
         drop(old);
         record
     }
 
-    /// Claims the newest free slot that nobody reads, or a new one.
-    fn claim_slot(&self) -> Claimed<'_> {
-        // No memory is allocated unless a free slot is being read.
+    /// Claims the newest free slot without a reader, or a new slot.
+    fn claim_slot(&self) -> ClaimedSlot<'_> {
+        // Allocates only if a free slot is being read.
         let mut being_read = Vec::new();
         let claimed = loop {
             let Some(index) = self.pop_free() else {
                 let index = self.grow();
-                break self.try_claim(index).expect("nobody else knows a new slot");
+                break self.try_claim(index).expect("a new slot has no readers");
             };
             match self.try_claim(index) {
                 Some(claimed) => break claimed,
@@ -182,41 +180,42 @@ impl Registry {
         claimed
     }
 
-    /// Claims a slot that is not in the list, and that no thread has; `None` if it is being
-    /// read.
-    fn try_claim(&self, index: usize) -> Option<Claimed<'_>> {
+    /// Claims a free slot that is not in the list; returns `None` if it is being read.
+    fn try_claim(&self, index: usize) -> Option<ClaimedSlot<'_>> {
         let slot = self.slot(index)?;
-        // Relaxed: the exchange decides.
+        // Relaxed: the exchange checks the value.
         let state = slot.state.load(Ordering::Relaxed);
         debug_assert_eq!(state & PHASE, FREE);
         if state & READERS != 0 {
             return None;
         }
         let claimed = state + GENERATION + CLAIMING;
-        // Acquire: pairs with the Release of the last reader's leaving (and
-        // of the claimant before us), so that replacing the record comes
-        // after their use of it. Model: registry_lookup_reuse.
+        // Acquire: pairs with the Release by which the last reader left (and the previous thread),
+        // so that their use of the record happens before it is replaced.
+        // Model: registry_lookup_reuse.
         slot.state
             .compare_exchange(state, claimed, Ordering::Acquire, Ordering::Relaxed)
             .ok()?;
-        Some(Claimed {
+        Some(ClaimedSlot {
             index,
             slot,
             state: claimed,
         })
     }
 
-    /// Puts a free slot, which is not in the list, on top of it.
+    /// Pushes a free slot, which is not in the list, onto it.
     fn push_free(&self, index: usize) {
-        let slot = self.slot(index).expect("a slot stays where it is");
-        // Relaxed: the exchange fails if it is no longer so.
+        let slot = self
+            .slot(index)
+            .expect("a slot that exists never goes away");
+        // Relaxed: the exchange fails if the head has changed.
         let mut head = self.free.load(Ordering::Relaxed);
         loop {
             // Relaxed: published by the exchange.
             slot.next.store(head & INDEX, Ordering::Relaxed);
             let new = (head & !INDEX).wrapping_add(TAG) | (index as u64 + 1);
-            // Release: pairs with the Acquire in `pop_free`, so that `next` is seen, and that
-            // the slot is free. Model: registry_free_list.
+            // Release: pairs with the Acquire in `pop_free`, so that `next` is seen, and that the
+            // slot is free. Model: registry_free_list.
             match self
                 .free
                 .compare_exchange(head, new, Ordering::Release, Ordering::Relaxed)
@@ -227,7 +226,7 @@ impl Registry {
         }
     }
 
-    /// Takes the newest free slot off the list.
+    /// Pops the newest free slot off the list.
     fn pop_free(&self) -> Option<usize> {
         loop {
             // Acquire: pairs with the Release in `push_free`; pops in between continue its
@@ -235,8 +234,8 @@ impl Registry {
             let head = self.free.load(Ordering::Acquire);
             let index = ((head & INDEX) as usize).checked_sub(1)?;
             let slot = self.slot(index)?;
-            // Relaxed: what was pushed with the tag in `head` is seen; if it has changed
-            // since, so has the tag.
+            // Relaxed: the value pushed with the tag in `head` is seen; if it has changed since, so
+            // has the tag.
             let next = slot.next.load(Ordering::Relaxed);
             // Relaxed: publishes nothing; the tag stays.
             if self
@@ -254,46 +253,45 @@ impl Registry {
         }
     }
 
-    /// The thread of this key has left. Its record stays where it is until the
-    /// slot's next thread comes.
+    /// Removes the thread with this key. Its record stays in the slot until the next thread claims
+    /// it.
     pub(crate) fn leave(&self, key: ThreadKey) {
         let index = key.index() as usize;
         let slot = self.slot(index);
         let slot = slot.expect("a thread leaves the slot that it claimed");
-        // Release: pairs with the Acquire in `all` and `get`, so that whoever does not find the
-        // thread any more sees what it did to its end. Model: shutdown_exit.
+        // Release: pairs with the Acquire in `all` and `get`, so that a caller that does not find
+        // the thread any more sees all that it did. Model: shutdown_exit.
         slot.state.fetch_sub(LIVE, Ordering::Release);
-        // A slot whose generations are used up is never used again.
+        // A slot whose generations are exhausted is never reused.
         if key.generation() != u32::MAX {
             self.push_free(index);
         }
     }
 
-    /// The record of a living thread. Wait-free.
+    /// Returns the record of the thread with this key, if it has not left. Wait-free.
     pub(crate) fn get(&self, key: ThreadKey) -> Option<Arc<Record>> {
         let slot = self.slot(key.index() as usize)?;
         // Acquire: pairs with the Release of the publication in `claim`, and with that in `leave`.
         // Model: shutdown_exit.
         let state = slot.state.fetch_add(READER, Ordering::Acquire);
         let found = if state & PHASE == LIVE && generation(state) == key.generation() {
-            // SAFETY: LIVE at our announcement: the record was published, and
-            // nobody replaces it before we have left.
+            // SAFETY: the slot was LIVE when this reader announced itself, so the record is
+            // published and is not replaced before the reader leaves (invariant 2 of `thread`).
             slot.record.with(|record| unsafe { (*record).clone() })
         } else {
             None
         };
-        // Release: pairs with the Acquire of the next claim.
-        // Model: registry_lookup_reuse.
+        // Release: pairs with the Acquire of the next claim. Model: registry_lookup_reuse.
         slot.state.fetch_sub(READER, Ordering::Release);
         found
     }
 
-    /// The records of all threads that live just now, by slot. What threads did that have left is
-    /// seen.
+    /// Returns the records of all threads that have not left, in the order of their slots. What the
+    /// others did before they left happens before this returns.
     pub(crate) fn all(&self) -> Vec<Arc<Record>> {
         let len = self.len.load(Ordering::Relaxed);
         let live = (0..len).filter_map(|index| {
-            // If it says that the thread lives, `get` checks it.
+            // If the slot is LIVE, `get` checks it again.
             // Acquire: pairs with the Release in `leave`. Model: shutdown_exit.
             let state = self.slot(index)?.state.load(Ordering::Acquire);
             if state & PHASE != LIVE {
@@ -306,51 +304,53 @@ impl Registry {
 }
 
 fn bucket_layout(bucket: usize) -> Layout {
-    Layout::array::<Slot>(slots_in(bucket)).expect("a bucket fits the address space")
+    Layout::array::<RegistrySlot>(slots_in(bucket)).expect("a bucket fits the address space")
 }
 
-fn new_bucket(bucket: usize) -> *mut Slot {
+fn new_bucket(bucket: usize) -> *mut RegistrySlot {
     let layout = bucket_layout(bucket);
-    // SAFETY: slots have a size.
-    let slots = unsafe { alloc(layout) }.cast::<Slot>();
+    // SAFETY: slots are not zero-sized, so the layout is not.
+    let slots = unsafe { alloc(layout) }.cast::<RegistrySlot>();
     if slots.is_null() {
         std::alloc::handle_alloc_error(layout);
     }
     for i in 0..slots_in(bucket) {
-        let slot = Slot {
+        let slot = RegistrySlot {
             state: AtomicU64::new(FREE),
             record: UnsafeCell::new(None),
             next: AtomicU64::new(0),
         };
-        // SAFETY: within the fresh allocation.
+        // SAFETY: within the allocation, which is ours alone.
         unsafe { slots.add(i).write(slot) };
     }
     slots
 }
 
+/// Frees a bucket.
+///
 /// # Safety
-/// `slots` is a bucket of this number that nobody uses any more.
-unsafe fn free_bucket(slots: *mut Slot, bucket: usize) {
+/// `new_bucket` made `slots` for this bucket number, and nothing uses it any more.
+unsafe fn free_bucket(slots: *mut RegistrySlot, bucket: usize) {
     for i in 0..slots_in(bucket) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: within the bucket, which the caller owns exclusively.
         let slot = unsafe { &mut *slots.add(i) };
         slot.state.freed();
         slot.next.freed();
-        // SAFETY: as above; each slot once.
+        // SAFETY: the caller owns the bucket; each slot is dropped once.
         unsafe { ptr::drop_in_place(slot) };
     }
-    // SAFETY: allocated by `new_bucket` with this layout.
+    // SAFETY: `new_bucket` allocated it with this layout.
     unsafe { dealloc(slots.cast(), bucket_layout(bucket)) };
 }
 
-/// For models and tests; the process's own registry is never dropped.
+/// For models and tests; [`REGISTRY`] is never dropped.
 impl Drop for Registry {
     fn drop(&mut self) {
         for (bucket, slots) in self.buckets.iter().enumerate() {
-            // Relaxed: whoever drops the registry is the only one who has it.
+            // Relaxed: `&mut self` is exclusive.
             let slots = slots.load(Ordering::Relaxed);
             if !slots.is_null() {
-                // SAFETY: nobody can reach the registry any more.
+                // SAFETY: `&mut self` is exclusive, so nothing else uses the bucket.
                 unsafe { free_bucket(slots, bucket) };
             }
         }
@@ -373,11 +373,11 @@ mod tests {
     }
 
     #[test]
-    fn a_key_never_comes_back() {
+    fn keys_are_never_reused() {
         let registry = Registry::new();
         let mut seen = std::collections::HashSet::new();
         for _ in 0..100 {
-            let record = registry.claim(|key| Arc::new(Record::new(key)));
+            let record = registry.claim(|key| Arc::new(Record::new(key, None)));
             assert!(seen.insert(record.key()));
             assert!(registry.get(record.key()).is_some());
             registry.leave(record.key());
@@ -398,9 +398,9 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_is_not_taken_while_somebody_reads_it() {
+    fn a_slot_is_not_claimed_while_it_is_being_read() {
         let registry = Registry::new();
-        let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key, None))).key();
         registry.leave(claim());
         let state = &registry.slot(0).unwrap().state;
         for readers in 1..4 {
@@ -411,12 +411,12 @@ mod tests {
         assert_eq!(claim(), ThreadKey::new(0, 2));
     }
 
-    /// Slots ever handed out.
+    /// Returns the number of slots ever handed out.
     fn len(registry: &Registry) -> usize {
         registry.len.load(Ordering::Relaxed)
     }
 
-    /// The free slots, newest first.
+    /// Returns the free slots, newest first.
     fn free(registry: &Registry) -> Vec<usize> {
         let mut at = registry.free.load(Ordering::Relaxed) & INDEX;
         std::iter::from_fn(|| {
@@ -428,9 +428,9 @@ mod tests {
     }
 
     #[test]
-    fn free_slots_are_taken_newest_first_and_none_is_lost() {
+    fn free_slots_are_claimed_newest_first_and_none_is_lost() {
         let registry = Registry::new();
-        let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key, None))).key();
         let keys: Vec<_> = (0..6).map(|_| claim()).collect();
         assert_eq!((len(&registry), free(&registry)), (6, vec![]));
         for at in [3, 0, 5] {
@@ -450,9 +450,9 @@ mod tests {
     }
 
     #[test]
-    fn every_push_has_another_tag() {
+    fn every_push_has_a_new_tag() {
         let registry = Registry::new();
-        let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key, None))).key();
         let mut heads = std::collections::HashSet::new();
         for _ in 0..100 {
             registry.leave(claim());
@@ -474,7 +474,7 @@ mod tests {
         let registry = Arc::new(Registry::new());
         let come_and_go = |registry: Arc<Registry>| {
             for _ in 0..ROUNDS {
-                let key = registry.claim(|key| Arc::new(Record::new(key))).key();
+                let key = registry.claim(|key| Arc::new(Record::new(key, None))).key();
                 assert_eq!(registry.get(key).map(|record| record.key()), Some(key));
                 registry.leave(key);
                 registry.get(key);
@@ -496,25 +496,25 @@ mod tests {
     }
 
     #[test]
-    fn a_registry_lets_go_of_its_records() {
+    fn a_dropped_registry_drops_its_records() {
         let registry = Registry::new();
-        let claim = || registry.claim(|key| Arc::new(Record::new(key)));
+        let claim = || registry.claim(|key| Arc::new(Record::new(key, None)));
         let records = [claim(), claim(), claim(), claim()];
         drop(registry);
         assert_eq!(records.map(|record| Arc::strong_count(&record)), [1; 4]);
     }
 
     #[test]
-    fn a_slot_whose_generations_are_used_up_is_never_taken_again() {
+    fn a_slot_whose_generations_are_exhausted_is_never_reused() {
         let registry = Registry::new();
-        let claim = || registry.claim(|key| Arc::new(Record::new(key))).key();
+        let claim = || registry.claim(|key| Arc::new(Record::new(key, None))).key();
         registry.leave(claim());
-        let used_up = u64::from(u32::MAX - 1) * GENERATION;
+        let exhausted = u64::from(u32::MAX - 1) * GENERATION;
         registry
             .slot(0)
             .unwrap()
             .state
-            .store(used_up, Ordering::Relaxed);
+            .store(exhausted, Ordering::Relaxed);
         let last = claim();
         assert_eq!(last, ThreadKey::new(0, u32::MAX));
         registry.leave(last);

@@ -1,20 +1,22 @@
-//! How a thread that sleeps, or that waits in a foreign event loop, is woken.
+//! Wakes a thread that sleeps, or that waits in a foreign event loop.
 //!
-//! Whether it must be is for the [inbox](super::inbox) to say, or for the lock under
-//! which something else was changed that the thread looks at before it sleeps. So a
-//! ring comes after the change, and is kept if nobody sleeps yet.
+//! The [inbox](super::inbox) tells whether the thread must be woken, or the lock under which
+//! something else was changed that the thread looks at before it sleeps. So a wake-up comes after
+//! the change, and is stored if the thread does not sleep yet: spurious wake-ups are possible,
+//! missed ones are not.
 
 use crate::sync::{Parker, catch_unwind};
 use crate::unwind::report;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// What a foreign event loop wants called.
+/// A function that wakes a foreign event loop.
 pub(crate) type WakeHook = Arc<dyn Fn() + Send + Sync>;
 
-/// One that is gone when its loop is.
+/// A hook that no longer exists once its loop is dropped.
 pub(crate) type OuterHook = Weak<dyn Fn() + Send + Sync>;
 
+/// The means to wake one thread.
 pub(crate) struct ThreadWaker {
     parker: Parker,
     /// std's lock even in loom builds: nothing yields while it is held.
@@ -29,18 +31,18 @@ impl ThreadWaker {
         }
     }
 
-    /// Wakes the thread, or has it not sleep the next time; and calls the hook, if
-    /// there is one, on the calling thread. Not to be called under a lock.
+    /// Wakes the thread, or ends its next sleep at once; and calls the hook, if there is one, on
+    /// the calling thread. Must not be called under a lock.
     #[cold]
-    pub(crate) fn ring(&self) {
+    pub(crate) fn wake(&self) {
         self.parker.unpark();
         let hook = self.hook();
         if let Some(hook) = hook {
-            // Who sends has nothing to do with the panics of who is sent to.
+            // A panic of the receiver's hook must not reach the sender.
             if let Err(payload) = catch_unwind(|| hook()) {
                 report(payload);
             }
-            let_go(hook);
+            drop_hook(hook);
         }
     }
 
@@ -48,31 +50,32 @@ impl ThreadWaker {
         self.hook.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sleeps until it rings, or for at most `limit`; not at all if it has rung since
-    /// the last sleep. For the thread itself.
+    /// Sleeps until woken, or for `limit` at most; not at all if a wake-up has come since the last
+    /// sleep. For the thread itself.
     pub(crate) fn sleep(&self, limit: Option<Duration>) {
         self.parker.park(limit);
     }
 
-    /// Has `hook` called from now on when it rings. Gives the one before.
-    #[must_use = "its destructor is foreign code: see `let_go`"]
+    /// Sets the hook that wake-ups call from now on; returns the previous one.
+    #[must_use = "its destructor is foreign code: see `drop_hook`"]
     pub(crate) fn set_hook(&self, hook: Option<WakeHook>) -> Option<WakeHook> {
         std::mem::replace(&mut *self.lock(), hook)
     }
 
+    /// Returns the hook, if one is set.
     pub(crate) fn hook(&self) -> Option<WakeHook> {
         self.lock().clone()
     }
 
-    /// Whether a hook is set.
+    /// Returns whether a hook is set.
     pub(crate) fn has_hook(&self) -> bool {
         self.lock().is_some()
     }
 }
 
-/// Drops a hook. If it is the last reference its destructor runs, which may panic: neither
-/// may a sender hear of that, nor a loop be left half closed by it.
-pub(crate) fn let_go(hook: WakeHook) {
+/// Drops a hook, and reports its panic. If this is the last reference, its destructor runs; a panic
+/// of that must neither reach a sender nor leave a loop half closed.
+pub(crate) fn drop_hook(hook: WakeHook) {
     if let Err(payload) = catch_unwind(|| drop(hook)) {
         report(payload);
     }

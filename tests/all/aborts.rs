@@ -1,14 +1,14 @@
-//! Misuse that ends the process: only raw-pointer calls can commit it, but for counts
-//! that overflow.
+//! Misuse that aborts the process. Except for counts that overflow, it is possible only through raw
+//! pointers.
 //!
-//! Beyond 2³¹ strong or 2³⁰ weak references: counting that far takes minutes, so the
-//! limits themselves are tested beside the count word, in `src/object/count.rs`.
+//! Overflow means more than 2³¹ strong or 2³⁰ weak references. Counting that far takes minutes, so
+//! the limits themselves are tested with the count word, in `src/object/count.rs`.
 
 use crate::support::{child, on_drop};
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Weak, autorelease};
 use std::sync::Mutex;
 
-/// Whether the build looks for misuse.
+/// True if the build detects misuse.
 const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 struct Texture(#[expect(dead_code)] u32);
@@ -24,7 +24,7 @@ fn release_of_a_dead_object_through_raw_calls_aborts_with_type_and_address() {
         let _memory = Ref::downgrade(&object);
         let raw = Ref::into_raw(object);
         eprintln!("<{raw:p}>");
-        // SAFETY: the first is right; the second is the misuse that is looked for.
+        // SAFETY: the first call is correct; the second is the misuse under test.
         unsafe {
             Ref::decrement_strong_count(raw);
             Ref::decrement_strong_count(raw);
@@ -49,15 +49,14 @@ fn release_of_a_dead_object_by_a_pool_aborts() {
         let pool = AutoreleasePool::new();
         let lent = pool.create(Texture(0));
         let _memory = PoolRef::downgrade(lent);
-        // SAFETY: none: this is the misuse that is looked for, at the latest by the
-        // drain.
+        // SAFETY: none: the misuse under test, detected by the drain at the latest.
         unsafe { Ref::decrement_strong_count(PoolRef::as_ptr(lent)) };
         drop(pool);
     });
     child.assert_aborted_saying(&["Texture", "released more often than it was retained"]);
 }
 
-/// Has `f` called in a destructor, far down on the stack: what dies there waits.
+/// Calls `f` in a destructor, deep in the stack: what is released there queues.
 fn far_down(f: fn()) {
     #[inline(never)]
     fn down(times: u32, f: fn()) {
@@ -80,10 +79,10 @@ fn release_of_an_object_that_a_pool_has_queued_aborts() {
     }
     let child = child!(|| far_down(|| {
         let pool = AutoreleasePool::new();
-        // With a destructor: others do not wait.
+        // With a destructor: others do not queue.
         let object = PoolRef::as_ptr(pool.create(String::new()));
         drop(pool);
-        // SAFETY: none: the misuse that is looked for.
+        // SAFETY: none: the misuse under test.
         unsafe { Ref::decrement_strong_count(object) };
     }));
     child.assert_aborted_saying(&["String", "released more often than it was retained"]);
@@ -99,7 +98,7 @@ fn release_of_an_object_that_its_last_handle_has_queued_aborts() {
         let last = Ref::new(String::new());
         let object = Ref::as_ptr(&last);
         drop(last);
-        // SAFETY: none: the misuse that is looked for.
+        // SAFETY: none: the misuse under test.
         unsafe { Ref::decrement_strong_count(object) };
     }));
     child.assert_aborted_saying(&["String", "released more often than it was retained"]);
@@ -118,8 +117,7 @@ fn release_of_too_many_entries_for_one_object_by_a_pool_aborts() {
         let raw = Ref::as_ptr(&object);
         pool.autorelease(object.clone());
         pool.autorelease(object);
-        // SAFETY: none: this is the misuse that is looked for. One of two references is
-        // left, for two entries.
+        // SAFETY: none: the misuse under test. One of two references is left, for two entries.
         unsafe { Ref::decrement_strong_count(raw) };
         drop(pool);
     });
@@ -137,7 +135,7 @@ fn retain_of_a_dead_object_aborts() {
         let _memory = Ref::downgrade(&object);
         let raw = Ref::as_ptr(&object);
         drop(object);
-        // SAFETY: none: this is the misuse that is looked for.
+        // SAFETY: none: the misuse under test.
         unsafe { Ref::increment_strong_count(raw) };
     });
     child.assert_aborted_saying(&["Texture", "retained after its last release"]);
@@ -152,7 +150,7 @@ impl Drop for Undead {
     fn drop(&mut self) {
         let me = std::ptr::with_exposed_provenance::<Self>(*SELF.lock().unwrap());
         eprintln!("dies");
-        // SAFETY: none: this is the misuse that is looked for.
+        // SAFETY: none: the misuse under test.
         unsafe {
             Ref::increment_strong_count(me);
             Ref::decrement_strong_count(me);
@@ -170,7 +168,7 @@ fn assert_died_once(child: &crate::support::Child) {
     if CHECKS {
         child.assert_aborted_saying(&["Undead", "retained after its last release"]);
     } else {
-        // Inert.
+        // Without effect.
         child.assert_success();
     }
     assert_eq!(child.stderr.matches("dies").count(), 1, "{}", child.stderr);

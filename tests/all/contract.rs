@@ -1,5 +1,5 @@
-//! The public names and their exact signatures. It is enough that this compiles: what
-//! is written here is what programs elsewhere are compiled against.
+//! The public names and their exact signatures. It is enough that this compiles: programs that use
+//! the crate are compiled against what is written here.
 #![allow(clippy::type_complexity)]
 
 use releasepool::event::{self, Event, EventKind, Hook};

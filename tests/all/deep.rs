@@ -1,4 +1,4 @@
-//! Structures of any depth die in constant stack; shallow ones in `Arc`'s order.
+//! Structures of any depth are destroyed in constant stack space, shallow ones in `Arc`'s order.
 
 use crate::support::{Log, Probe, fresh, on_drop};
 use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool, settle};
@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::thread;
 
-/// Runs `f` on a thread with little stack.
+/// Runs `f` on a thread with a small stack.
 fn on_a_small_stack(f: impl FnOnce() + Send + 'static) {
     let thread = thread::Builder::new()
         .stack_size(128 * 1024)
@@ -54,7 +54,11 @@ fn chain_in_a_pool_dies_in_constant_stack() {
         let mut pool = AutoreleasePool::new();
         pool.autorelease(chain(FEWER).unwrap());
         assert_eq!(pool.drain(), 1);
-        assert_eq!(DEAD.get(), FEWER, "all of it by the end of the drain");
+        assert_eq!(
+            DEAD.get(),
+            FEWER,
+            "all are destroyed by the end of the drain"
+        );
     });
 }
 
@@ -177,7 +181,7 @@ fn trees_that_are_wide_and_deep() {
         (0..n).map(|_| Ref::new(Tree(Vec::new()))).collect()
     }
     on_a_small_stack(|| {
-        // Each node has a hundred leaves, and the next node in their middle.
+        // Each node has a hundred leaves, with the next node in the middle of them.
         let depth = FEWER / 100;
         let mut spine = Ref::new(Tree(leaves(100)));
         for _ in 1..depth {
@@ -207,7 +211,7 @@ fn trees_that_are_wide_and_deep() {
     });
 }
 
-/// The same structure made of `Ref` and of `Arc`.
+/// Defines one structure, made of `Ref` or of `Arc`.
 macro_rules! family {
     ($name:ident, $Pointer:ident) => {
         mod $name {
@@ -222,13 +226,13 @@ macro_rules! family {
                 fn drop(&mut self) {
                     self.order.lock().unwrap().push((self.id, true));
                     if self.id % 3 == 0 {
-                        // By hand, in the destructor.
+                        // Dropped explicitly, in the destructor.
                         self.heir.take();
                     }
                     self.order.lock().unwrap().push((self.id, false));
                 }
             }
-            /// In which order destructors begin and end.
+            /// Returns the order in which destructors begin and end.
             pub fn order(shape: &[u32]) -> Vec<(u32, bool)> {
                 let order = Arc::default();
                 let person = |id| Person {
@@ -286,7 +290,7 @@ fn shallow_structures_die_in_the_order_of_arc() {
 
 #[test]
 fn settle_finishes_what_a_deep_destructor_has_dropped() {
-    /// Uses up stack until it is deep, then drops what it was given.
+    /// Uses stack until it is deep, then drops its value.
     struct Deep(u32, Option<Ref<Node>>, Option<Ref<Deep>>);
     impl Drop for Deep {
         fn drop(&mut self) {
@@ -294,7 +298,7 @@ fn settle_finishes_what_a_deep_destructor_has_dropped() {
             std::hint::black_box(&stack);
             let Some(node) = self.1.take() else { return };
             if self.0 > 0 {
-                // Runs at once as long as there is stack left.
+                // Runs at once while there is stack left.
                 self.2 = Some(Ref::new(Deep(self.0 - 1, Some(node), None)));
                 self.2 = None;
                 return;
@@ -323,7 +327,7 @@ fn settle_counts_what_it_destroys() {
             std::hint::black_box(&stack);
             if self.0 > 0 {
                 let nodes = std::mem::take(&mut self.1);
-                // On the stack, so that no release of its own is in between.
+                // On the stack, so that there is no release in between.
                 drop(Deep(self.0 - 1, nodes, self.2.clone()));
             } else {
                 for node in &mut self.1 {
@@ -339,7 +343,7 @@ fn settle_counts_what_it_destroys() {
         let deep = |depth| Deep(depth, [chain(1), chain(1), chain(1)], log.clone());
         drop(Ref::new(deep(0)));
         drop(Ref::new(deep(12)));
-        // At once while shallow; the three wait when more than 32 KiB are used.
+        // Destroyed at once while shallow; all three queue once more than 32 KiB are used.
         assert_eq!(log.ids(), [3, 0, 3, 3]);
         assert_eq!(DEAD.get(), 6);
     });
@@ -376,8 +380,8 @@ fn deep_destructors_may_drain_pools_and_what_they_drained_dies_after_them() {
 }
 
 #[test]
-fn a_drain_is_the_bottom_of_the_nest_for_its_entries() {
-    // Deep in its own stack, but not in anybody's destructor: nothing queues.
+fn a_drain_counts_the_stack_of_its_entries_from_its_own_frame() {
+    // Deep in the stack, but not inside a destructor: nothing queues.
     fn descend(levels: u32, f: &mut dyn FnMut()) {
         let stack = [0u8; 4096];
         std::hint::black_box(&stack);

@@ -1,14 +1,14 @@
-//! Structures that are too deep for the stack: in which order their objects die while the
-//! queue is run, and what is gone when.
+//! Structures that are too deep for the stack: the order in which their objects are destroyed while
+//! the queue is being run.
 
 use crate::support::{Log, Probe, fresh, on_drop, panic_of};
 use releasepool::{AutoreleasePool, Ref, Weak, settle};
 use std::any::Any;
 use std::cell::Cell;
 
-/// Deep enough that nearly all of it dies in a run of the queue.
+/// Deep enough that nearly all nodes are destroyed in a run of the queue.
 const LONG: u32 = if cfg!(miri) { 2_000 } else { 30_000 };
-/// More than die before that.
+/// More nodes than are destroyed before the queue is run.
 const FIRST: u32 = 1_500;
 
 thread_local! {
@@ -25,7 +25,7 @@ impl Drop for Leaf {
     }
 }
 
-/// Dropped in the order of the fields.
+/// A node; its fields are dropped in this order.
 struct Node {
     _before: Option<Ref<Leaf>>,
     _next: Option<Ref<Node>>,
@@ -43,7 +43,7 @@ fn leaf(wanted: bool) -> Option<Ref<Leaf>> {
     wanted.then(|| Ref::new(Leaf))
 }
 
-/// So many nodes, each with a leaf that is dropped before the next node or after it.
+/// Returns a chain of `n` nodes, each with a leaf that is dropped before or after the next node.
 fn with_leaves(nodes: u32, end: Option<Ref<Node>>, before: bool) -> Option<Ref<Node>> {
     (0..nodes).fold(end, |next, _| {
         Some(Ref::new(Node {
@@ -55,13 +55,16 @@ fn with_leaves(nodes: u32, end: Option<Ref<Node>>, before: bool) -> Option<Ref<N
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
+#[cfg_attr(
+    miri,
+    ignore = "frames have random addresses, which do not tell the stack depth"
+)]
 fn leaves_of_a_long_chain_do_not_pile_up() {
     // The first nodes use up some stack, each inside the one before.
     for first in (0..60).chain([180, 185, 370]) {
         fresh(move || {
             let chain = with_leaves(first, with_leaves(LONG, None, true), false);
-            // In a run of the queue.
+            // Inside a run of the queue.
             let bare = |_next| {
                 Some(Ref::new(Node {
                     _before: None,
@@ -79,7 +82,10 @@ fn leaves_of_a_long_chain_do_not_pile_up() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
+#[cfg_attr(
+    miri,
+    ignore = "frames have random addresses, which do not tell the stack depth"
+)]
 fn what_an_object_releases_dies_after_it() {
     struct Link {
         _next: Option<Ref<Link>>,
@@ -93,7 +99,7 @@ fn what_an_object_releases_dies_after_it() {
         });
         drop(chain);
         let ids = log.ids();
-        // Up to where the queue begins the innermost comes first, then the outermost.
+        // The innermost comes first up to where queueing begins, then the outermost.
         let in_order = ids.windows(2).filter(|two| two[0] == two[1] + 1).count();
         assert!(in_order as u32 >= LONG - FIRST, "{in_order} of {LONG}");
         let mut sorted = ids;
@@ -103,7 +109,10 @@ fn what_an_object_releases_dies_after_it() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
+#[cfg_attr(
+    miri,
+    ignore = "frames have random addresses, which do not tell the stack depth"
+)]
 fn shallow_structures_die_in_order_after_a_deep_one_in_the_same_drain() {
     struct Tree {
         me: Probe,
@@ -133,7 +142,7 @@ fn shallow_structures_die_in_order_after_a_deep_one_in_the_same_drain() {
     });
 }
 
-/// Has `f` called in the destructor of the last of a long chain, in a run of the queue.
+/// Calls `f` in the destructor of the last node of a long chain, in a run of the queue.
 fn in_a_run(f: impl FnOnce() + Send + 'static) {
     struct Link(#[expect(dead_code)] Option<Ref<dyn Any>>);
     fresh(|| {
@@ -146,7 +155,7 @@ fn in_a_run(f: impl FnOnce() + Send + 'static) {
     });
 }
 
-/// An object, and how to see whether it is dead.
+/// An object, and a way to tell whether it is dead.
 fn probe(log: &Log) -> (Ref<Probe>, Weak<Probe>) {
     let object = Ref::new(log.probe(0));
     let weak = Ref::downgrade(&object);
@@ -154,7 +163,10 @@ fn probe(log: &Log) -> (Ref<Probe>, Weak<Probe>) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
+#[cfg_attr(
+    miri,
+    ignore = "frames have random addresses, which do not tell the stack depth"
+)]
 fn settle_in_a_run_of_the_queue_leaves_nothing() {
     let log = Log::new();
     let inner = log.clone();
@@ -177,7 +189,10 @@ fn settle_in_a_run_of_the_queue_leaves_nothing() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
+#[cfg_attr(
+    miri,
+    ignore = "frames have random addresses, which do not tell the stack depth"
+)]
 fn pool_that_is_drained_in_a_run_of_the_queue_leaves_nothing() {
     let log = Log::new();
     let inner = log.clone();
@@ -195,7 +210,7 @@ fn pool_that_is_drained_in_a_run_of_the_queue_leaves_nothing() {
         assert_eq!(
             inner.count(),
             1,
-            "what was in the pool, with what that owned"
+            "the objects in the pool, and those that they owned"
         );
         pool.create(owner());
         drop(pool);
@@ -205,7 +220,7 @@ fn pool_that_is_drained_in_a_run_of_the_queue_leaves_nothing() {
     assert_eq!(
         log.ids(),
         [0, 0, 1, 0],
-        "what was released before dies last"
+        "objects that were released before are destroyed last"
     );
 }
 

@@ -1,4 +1,4 @@
-//! The end of a thread, as far as its pools are concerned.
+//! The exit of a thread with pools.
 
 use crate::support::{
     Log, child, events_of, fresh, fresh_to_the_end, named_to_the_end, on_drop, wait_until,
@@ -13,7 +13,7 @@ fn global() -> &'static PoolManager {
     PoolManager::global()
 }
 
-/// Runs `f` on a thread to its very end; gives the events of that thread.
+/// Runs `f` on a thread until it has completely ended; returns the events of that thread.
 fn events_of_a_thread(f: impl FnOnce() + Send + 'static) -> Vec<Event> {
     events_of_thread_named("fresh", f)
 }
@@ -67,7 +67,7 @@ fn thread_ends_and_entries_of_all_managers_are_released() {
     );
 }
 
-/// Autoreleases the next of its kind, `left` times.
+/// Autoreleases another object like itself, `left` times.
 struct Heir {
     left: u32,
     log: Log,
@@ -139,7 +139,7 @@ fn thread_ends_with_token_pools_that_feed_managers_whose_turn_is_over() {
     let log = Log::new();
     let (inner_log, next_log) = (log.clone(), log.clone());
     fresh_to_the_end(move || {
-        // In this order on the thread.
+        // Opened in this order on the thread.
         let managers = [(); 3].map(|()| PoolManager::new());
         for manager in &managers {
             drop(manager.pool());
@@ -158,8 +158,8 @@ fn thread_ends_with_token_pools_that_feed_managers_whose_turn_is_over() {
     assert_eq!(next_log.ids(), [3, 2, 1]);
 }
 
-/// Never stops autoreleasing. Only for child processes: after a million it gives up
-/// with an exit code of its own.
+/// Never stops autoreleasing. Only for child processes: after a million objects it exits with an
+/// exit code of its own.
 struct Endless;
 
 const GAVE_UP: i32 = 77;
@@ -197,7 +197,7 @@ fn thread_ends_with_endless_regeneration_in_the_root_pool_and_is_cut_off() {
     let child = child!(|| {
         let events = events_of_a_thread(|| autorelease(Ref::new(Endless)));
         assert_loud_leak(&events, "Endless");
-        // The first, and 100,000 generations.
+        // The first object, and 100,000 generations.
         assert_eq!(MADE.load(Ordering::Relaxed), 100_001);
     });
     child.assert_success();
@@ -213,7 +213,7 @@ fn thread_ends_with_endless_regeneration_that_shutdown_has_asked_for_and_is_cut_
         });
         let cut = events.iter().filter(|e| e.kind == EventKind::CutOff);
         assert_eq!(cut.count(), 1);
-        // By the drain, and by that for `shutdown`, which tries twice.
+        // Cut off in the drain, and in that for `shutdown`, which tries twice.
         assert!(MADE.load(Ordering::Relaxed) < 400_000);
     });
     child.assert_success();
@@ -282,7 +282,7 @@ fn thread_ends_with_endless_regeneration_through_its_own_inbox_and_hands_it_on()
             (1, 1),
             "late, but not lost"
         );
-        // A drain that finds it is not held up by it either.
+        // A drain that finds it does not go on forever either.
         drop(AutoreleasePool::new());
         assert!(!global().quiesce(Duration::from_millis(1)));
     });
@@ -300,7 +300,11 @@ fn thread_ends_with_a_leaked_guard_pool_which_stays_leaked() {
         autorelease(Ref::new(inner_log.probe(1)));
         std::mem::forget(PoolManager::new().pool());
     });
-    assert_eq!(log.count(), 0, "with what came to it while it was current");
+    assert_eq!(
+        log.count(),
+        0,
+        "including what was added while it was current"
+    );
     let open: Vec<_> = events
         .iter()
         .filter(|e| e.kind == EventKind::OpenAtExit)
@@ -348,7 +352,7 @@ fn thread_ends_and_what_was_sent_to_it_is_released_there() {
     assert_eq!(log.count(), 0);
     go.send(()).unwrap();
     let thread = target.join().unwrap();
-    assert_eq!(log.ids(), [0, 1, 2], "in the order of the sender");
+    assert_eq!(log.ids(), [0, 1, 2], "in the order in which they were sent");
     assert_eq!(log.threads(), [thread; 3]);
 }
 
@@ -370,7 +374,7 @@ fn thread_ends_and_what_an_object_sent_to_it_autoreleases_is_released() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_and_what_the_last_orphan_autoreleases_is_released() {
-    // Alone, so that no other thread runs the orphan.
+    // In a process of its own, so that no other thread runs the orphan.
     let child = child!(|| {
         let log = Log::new();
         let inner_log = log.clone();
@@ -423,7 +427,7 @@ fn thread_ends_and_a_token_pushed_by_the_payload_of_a_panic_is_drained() {
 }
 
 #[test]
-fn thread_ends_with_a_leaked_guard_pool_that_swallows_nothing_of_its_mail() {
+fn thread_ends_with_a_leaked_guard_pool_that_keeps_no_remote_release() {
     let log = Log::new();
     let inner_log = log.clone();
     fresh_to_the_end(move || {
@@ -481,8 +485,7 @@ fn scoped_threads_lend_from_a_pool_and_the_pool_outlives_them() {
             });
         }
     });
-    // Their thread-locals may be torn down after the scope: their references are
-    // counted ones.
+    // Their thread-locals may be torn down after the scope, so their references are counted ones.
     pool.drain();
     drop(pool);
     wait_until(|| log.count() > 0);

@@ -1,4 +1,4 @@
-//! What is allocated, and that all of it is given back.
+//! What the crate allocates, and that all of it is freed.
 
 use crate::heap_foreign as foreign;
 #[cfg(target_os = "linux")]
@@ -14,23 +14,23 @@ use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 use std::thread;
 
-/// The system's allocator, counting; it refuses what it is told to, and may be foreign code.
+/// The system's allocator, with counts. It can refuse allocations, and call back into the crate.
 struct Counting;
 
-/// Bytes that are allocated in the process just now.
+/// Bytes that are currently allocated in the process.
 pub static BYTES: AtomicIsize = AtomicIsize::new(0);
-/// Allocations of so many bytes fail, and larger ones.
+/// Allocations of at least this many bytes fail.
 pub static TOO_LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 thread_local! {
-    /// Allocations that this thread has made.
+    /// The number of allocations that this thread has made.
     static MADE: Cell<usize> = const { Cell::new(0) };
 
-    /// What this thread is refused: so many bytes or more.
+    /// Allocations of this thread of at least this many bytes fail.
     static REFUSED: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-// SAFETY: what is not refused is left to `System`.
+// SAFETY: forwards to `System`, or returns null.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.size() >= TOO_LARGE.load(Ordering::Relaxed) || layout.size() >= REFUSED.get() {
@@ -39,13 +39,13 @@ unsafe impl GlobalAlloc for Counting {
         BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
         MADE.set(MADE.get() + 1);
         foreign::call();
-        // SAFETY: by the caller's promise.
+        // SAFETY: forwards the whole contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
         BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: by the caller's promise.
+        // SAFETY: forwards the whole contract.
         unsafe { System.dealloc(p, layout) };
         foreign::call();
     }
@@ -54,19 +54,19 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// How many bytes are allocated, on all threads.
+/// Returns the number of bytes that all threads have allocated.
 pub fn bytes() -> isize {
     BYTES.load(Ordering::Relaxed)
 }
 
-/// How often `f` allocates.
+/// Returns the number of allocations in `f`.
 pub fn allocations(f: impl FnOnce()) -> usize {
     let before = MADE.get();
     f();
     MADE.get() - before
 }
 
-/// `f` on a thread that has no more memory: not for so many bytes at once.
+/// Runs `f` on a thread whose larger allocations fail.
 pub fn refusing(bytes: usize, f: impl FnOnce()) {
     struct Restored;
     impl Drop for Restored {
@@ -79,12 +79,12 @@ pub fn refusing(bytes: usize, f: impl FnOnce()) {
     f();
 }
 
-/// How many bytes are left over after `f` has been done so many times; it has been done
-/// as often before, so that what is kept for later is there.
+/// Returns how many bytes remain allocated after a number of calls of `f`. It is called as often
+/// before, so that caches are filled.
 pub fn left_over(times: usize, mut f: impl FnMut()) -> isize {
     (0..times).for_each(|_| f());
     let mut left = 0;
-    // What the test harness allocates or frees beside it, it does not each time.
+    // The test harness allocates or frees beside it, but not each time.
     for _ in 0..3 {
         let before = BYTES.load(Ordering::Relaxed);
         (0..times).for_each(|_| f());
@@ -170,7 +170,7 @@ fn an_object_that_goes_home_is_one_allocation_and_its_way_none() {
     assert_eq!(allocations(|| drop(HomeRef::new([0u8; 100]))), 1);
     let objects = std::array::from_fn::<_, 10, _>(|_| HomeRef::new(String::new()));
     let clones = objects.clone();
-    // A thread that does not use the crate otherwise, and one in a deep destructor.
+    // On a thread that does not use the crate otherwise, and in a deep destructor.
     let thread = thread::spawn(|| allocations(|| objects.into_iter().for_each(drop)));
     assert_eq!(thread.join().unwrap(), 0);
     let deep = thread::spawn(|| {
@@ -183,11 +183,11 @@ fn an_object_that_goes_home_is_one_allocation_and_its_way_none() {
     assert_eq!(allocations(|| drop(AutoreleasePool::new())), 0, "nor here");
 }
 
-/// All that a thread may leave something of.
+/// Does everything by which a thread may leave memory behind.
 fn busy() {
     let manager = PoolManager::global();
     let me = manager.current_thread().unwrap();
-    // In the root pool, more than a page of it.
+    // More than a page of entries in the root pool.
     (0..300).for_each(|i| autorelease(Ref::new(i)));
     manager.drain_root();
     autorelease(Ref::new(0));
@@ -204,7 +204,7 @@ fn busy() {
     me.release(Ref::new(5));
     me.post(|| ()).unwrap();
     manager.run_inbox();
-    // To this thread; to one that has ended; and to this one when it ends.
+    // Sent to this thread, to one that has ended, and to this one when it exits.
     let home = HomeRef::new(vec![6]);
     thread::spawn(move || drop(home)).join().unwrap();
     manager.run_inbox();
@@ -241,7 +241,7 @@ fn a_thread_that_ends_with_entries_in_its_root_pool_leaves_nothing() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn drains_by_parts_leave_nothing() {
     let child = child!(|| {
-        // However far they get: to the middle, and to the end and no further.
+        // Budgets that end in the middle, and exactly at the end.
         let mut most = 0;
         let left = left_over(200, || {
             most = (most + 1) % 8;
@@ -336,7 +336,7 @@ fn a_guard_that_the_event_hook_closes_at_thread_exit_leaves_nothing() {
         })));
         let mut nth = 0;
         let left = left_over(200, || {
-            // Each with a name of its own, as the event comes once for each name.
+            // Each with its own name, as the event comes once for each name.
             nth += 1;
             let thread = thread::Builder::new().name(format!("{nth:03}"));
             let thread = thread.spawn(|| {
@@ -389,7 +389,7 @@ fn objects_take_a_header_and_slices_a_length_more() {
         let aligned = bytes_of(|| Ref::new([Aligned]));
         assert_eq!(
             aligned, 64,
-            "the header is right before the value, of no size here"
+            "the header is right before the value, which is zero-sized here"
         );
     });
     child.assert_success();
@@ -443,7 +443,7 @@ fn a_thread_gives_back_pages_that_it_does_not_need_any_more() {
         });
         let (kept, later) = huge.join().unwrap();
         assert!(kept > 200_000 * 8, "{kept} bytes kept for the next time");
-        // 64 of 2 KiB.
+        // 64 pages of 2 KiB.
         assert!(later < 160 * 1_024, "{later} bytes kept for ever");
     });
     child.assert_success();
@@ -484,7 +484,7 @@ fn destructors_that_panic_leave_nothing() {
         event::set_hook(Some(Box::new(|_| ())));
         let before = PoolManager::global().snapshot().live_objects();
         let left = left_over(20, || {
-            // Alone, with a weak reference, as slices, and a slice half made.
+            // Without and with a weak reference, slices, and a partly filled slice.
             panic_of(|| drop(Ref::new(Bomb([1; 1000]))));
             let weakly = Ref::new(Bomb([1; 1000]));
             let weak = Ref::downgrade(&weakly);
@@ -525,10 +525,10 @@ fn no_object_is_alive_after_all_of_this() {
         assert_eq!(
             manager.snapshot().live_objects(),
             0,
-            "a weak reference keeps no object"
+            "a weak reference keeps no object alive"
         );
         drop(weak);
-        // Every way in and every way out.
+        // Every way to make an object and to end it.
         assert!(Ref::try_unwrap(Ref::new(1)).is_ok());
         assert!(Ref::into_inner(Ref::new(1)).is_some());
         let mut shared = Ref::new(1);
@@ -570,7 +570,7 @@ fn threads_come_and_go_and_memory_is_flat() {
                 pair.into_iter().for_each(|thread| thread.join().unwrap());
             }
         };
-        // `ci/threads.sh` says how many more.
+        // `ci/threads.sh` sets a larger number.
         let all = std::env::var("RELEASEPOOL_THREADS");
         let all = all.map_or(20_000, |n| n.parse().expect("a number of threads"));
         threads(2_000);

@@ -5,11 +5,11 @@ use releasepool::{PoolManager, Ref, autorelease};
 use std::cell::Cell;
 
 thread_local! {
-    /// What the allocator does the next time that this thread calls it.
+    /// What the allocator does at the next call by this thread.
     static FOREIGN: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
-/// For the allocator.
+/// Runs that closure; called by the allocator.
 pub fn call() {
     if let Some(f) = FOREIGN.take() {
         f();
@@ -81,7 +81,7 @@ fn an_allocator_may_fill_or_drain_the_pool_whose_objects_it_frees() {
     let drain = || INNER.set(PoolManager::global().drain_root());
     for (foreign, outer, inner) in [(fill as fn(), 800, 0), (drain, 64, 136)] {
         fresh(move || {
-            // Without a destructor: freed some at a time.
+            // Without a destructor: freed a few at a time.
             (0..200).for_each(|i| autorelease(Ref::new([i; 10])));
             FOREIGN.set(Some(foreign));
             let released = PoolManager::global().drain_root();

@@ -1,4 +1,4 @@
-//! `HomeRef`: where a value can be seen, and where it dies.
+//! `HomeRef`: where a value can be accessed, and where it is destroyed.
 
 use crate::support::{
     Log, Probe, events, events_of, fresh, fresh_to_the_end, listen, on_drop, panic_of, wait_until,
@@ -23,20 +23,20 @@ fn me() -> ThreadId {
     thread::current().id()
 }
 
-/// A probe that must not be sent, nor shared.
+/// A probe that is neither `Send` nor `Sync`.
 pub struct Homely(pub Probe, PhantomData<Rc<()>>);
 
 pub fn homely(log: &Log, id: u32) -> Homely {
     Homely(log.probe(id), PhantomData)
 }
 
-/// Drops on a thread of its own.
+/// Drops a value on another thread.
 fn drop_elsewhere<R: Send>(r: R) {
     fresh(|| drop(r));
 }
 
 #[test]
-fn a_value_is_seen_at_home_only() {
+fn a_value_is_accessible_at_home_only() {
     let object = HomeRef::new(Rc::new(7));
     assert_eq!(object.get().map(|rc| **rc), Some(7));
     assert!(object.is_home());
@@ -45,7 +45,7 @@ fn a_value_is_seen_at_home_only() {
     fresh(|| {
         assert!(clone.get().is_none() && !clone.is_home());
         assert_eq!(clone.home(), home);
-        // Nor on a thread that has used the crate, and is a home itself.
+        // Nor on a thread that has used the crate and is a home itself.
         let other = HomeRef::new(1);
         assert!(other.is_home() && clone.get().is_none());
         assert_ne!(other.home(), clone.home());
@@ -77,12 +77,12 @@ fn the_last_drop_elsewhere_destroys_in_the_next_outermost_drain_at_home() {
                 0 => HomeRef::new(log.probe(id)),
                 _ => HomeRef::new_or_anywhere(log.probe(id)),
             });
-            // No drain of another thread's.
+            // No drain of another thread destroys it.
             fresh(|| autoreleasepool(|pool| _ = pool.create(0)));
             assert_eq!(log.count() as u32, id);
             match id {
                 0 => drop(AutoreleasePool::new()),
-                1 => assert_eq!(pool.drain(), 0, "entries are counted, not mail"),
+                1 => assert_eq!(pool.drain(), 0, "entries are counted, not remote releases"),
                 2 => assert_eq!(global().run_inbox(), 0, "it is no closure"),
                 3 => assert_eq!(global().drain_root(), 0),
                 4 => assert_eq!(global().pop(global().push()), Ok(0)),
@@ -173,7 +173,7 @@ fn what_comes_home_last_dies_at_the_homes_end() {
     let (done, wait) = mpsc::channel();
     let home = thread::spawn(move || {
         send.send(HomeRef::new(homely(&inner, 1))).unwrap();
-        // With pools or without makes no difference: this thread has had none.
+        // It makes no difference whether the thread has pools; this one has none.
         wait.recv().unwrap();
         me()
     });
@@ -198,7 +198,7 @@ fn payloads_that_must_not_be_sent() {
         assert_eq!(closure.get().unwrap()(), 3);
         assert_eq!(**guard.get().unwrap(), 5);
         drop_elsewhere((counted, cell, closure, guard, raw));
-        assert!(LOCK.try_lock().is_err(), "nobody but we can unlock it");
+        assert!(LOCK.try_lock().is_err(), "only this thread can unlock it");
         assert_eq!(Rc::strong_count(&rc), 2);
         drop(AutoreleasePool::new());
         assert!(LOCK.try_lock().is_ok());
@@ -244,7 +244,10 @@ fn an_object_inside_the_value_of_another_threads() {
             me()
         });
         let theirs = receive.recv().unwrap();
-        assert!(theirs.get().is_none(), "though there is one of ours inside");
+        assert!(
+            theirs.get().is_none(),
+            "although a value of this thread is inside"
+        );
         drop(theirs);
         drop(AutoreleasePool::new());
         assert_eq!(log.count(), 0);
@@ -280,7 +283,7 @@ fn chains_of_any_length_die_in_constant_stack() {
 }
 
 #[test]
-fn two_structures_that_hold_each_other_live_for_ever() {
+fn two_structures_that_refer_to_each_other_live_forever() {
     struct Node(RefCell<Option<HomeRef<Node>>>, #[expect(dead_code)] Probe);
     let log = Log::new();
     let inner = log.clone();
@@ -316,7 +319,7 @@ fn a_panic_comes_out_of_the_drain_that_destroys() {
             let objects = (
                 HomeRef::new(homely(&log, 0)),
                 bomb("bomb"),
-                // Panics with one message are not reported each time.
+                // Panics with equal messages are not reported each time.
                 bomb(["a", "b", "c", "d"][round]),
                 HomeRef::new(homely(&log, 2)),
             );
@@ -395,14 +398,14 @@ fn references_inside_counted_objects_go_by_pools_and_orphans() {
     fresh(|| {
         let log = Log::new();
         let holder = |id| Ref::new(HomeRef::new(homely(&log, id)));
-        // By a pool that is the only owner, and by one that is not.
+        // By a pool that has the only reference, and by one that has not.
         let (sole, shared) = (holder(1), holder(2));
         fresh(|| {
             let other = shared.clone();
             autoreleasepool(|pool| _ = (pool.autorelease(sole), pool.autorelease(shared)));
             drop(other);
         });
-        // By the orphans.
+        // By way of the orphans.
         let ended = fresh_to_the_end(|| global().current_thread().unwrap());
         ended.release(holder(3));
         wait_until(|| {
@@ -448,7 +451,7 @@ fn many_droppers_while_the_home_drains() {
                 })
                 .collect();
             for i in 0..EACH {
-                // All droppers race for the last reference of one in two.
+                // All threads race for the last reference of every second object.
                 let object =
                     HomeRef::new(Box::new((guard(), Rc::new(i))) as Box<dyn std::any::Any>);
                 for dropper in &droppers {

@@ -1,4 +1,4 @@
-//! `HomeRef` when the home has ended, or is just ending; and the figures.
+//! `HomeRef` when its home has ended or is ending, and the figures of such objects.
 
 use crate::home::{Homely, homely};
 use crate::support::{Log, child, events, fresh, fresh_to_the_end, listen, on_drop, react};
@@ -24,7 +24,7 @@ fn the_home_has_ended_and_the_value_is_kept() {
     let inner = log.clone();
     let (object, home) = fresh_to_the_end(move || {
         let object = HomeRef::new(Kept(homely(&inner, 1)));
-        // Its home has a slot that others may get.
+        // Later threads may get the registry slot of its home.
         let home = object.home();
         assert_eq!(global().thread(home).unwrap().name(), Some("fresh"));
         (object, home)
@@ -87,7 +87,7 @@ fn a_successor_on_the_homes_slot_is_not_the_home() {
             return;
         }
     }
-    // Other tests have taken the slot each time.
+    // Other tests took the slot each time.
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn figures_of_objects_that_live_are_on_their_way_have_died_and_are_kept() {
 
 #[test]
 fn objects_of_two_threads_that_end_at_once() {
-    // Each holds one of the other's, and has nobody to wait for.
+    // Each has an object of the other, and waits for no thread.
     const ROUNDS: u64 = if cfg!(miri) { 3 } else { 300 };
     static DEAD: AtomicU64 = AtomicU64::new(0);
     let before = global().snapshot().kept;
@@ -163,7 +163,7 @@ fn objects_of_two_threads_that_end_at_once() {
     }
     let kept = global().snapshot().kept - before;
     let dead = DEAD.load(Ordering::Relaxed);
-    // Other tests' objects may have been kept meanwhile.
+    // Objects of other tests may have been kept meanwhile.
     assert!(
         dead <= 2 * ROUNDS && dead + kept >= 2 * ROUNDS,
         "{dead}, {kept}"

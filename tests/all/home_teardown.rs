@@ -1,5 +1,5 @@
-//! `HomeRef` while the thread-locals of its home are torn down: before the crate's own
-//! exit from the thread, and after it.
+//! `HomeRef` while the thread-locals of its home are torn down, before and after the crate's own
+//! exit hook.
 
 use crate::home::{Homely, homely};
 use crate::support::{Log, events_of, fresh_to_the_end, listen, on_drop};
@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::sync::{Mutex, mpsc};
 use std::thread::{self, ThreadId};
 
-/// Runs a closure when it is torn down; says if that panics.
+/// Runs a closure when it is dropped, and records a panic of it.
 struct Late(Box<dyn FnOnce()>);
 
 static FAILED: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
@@ -25,13 +25,13 @@ impl Drop for Late {
 
 thread_local!(static LATE: RefCell<Vec<Late>> = const { RefCell::new(Vec::new()) });
 
-/// Has `work` done when the thread's thread-locals are torn down: after the crate's, if
-/// the thread has not used the crate yet.
+/// Runs `work` when the thread's thread-locals are torn down; after the crate's, if the thread has
+/// not used the crate yet.
 fn late(work: impl FnOnce() + 'static) {
     LATE.with(|late| late.borrow_mut().push(Late(Box::new(work))));
 }
 
-/// Runs `f` on a thread, to the end of its teardown.
+/// Runs `f` on a thread, and waits for the end of its teardown.
 fn home(f: impl FnOnce() + Send + 'static) -> ThreadId {
     let id = fresh_to_the_end(|| {
         f();
@@ -100,7 +100,7 @@ fn made_after_the_crates_exit() {
             assert_eq!(after.get().unwrap().0.id, 1);
             drop(after);
             assert_eq!(inner.ids(), [1]);
-            // These go on a journey from which there is no way back.
+            // These are sent to a home that accepts nothing any more.
             send.send((
                 HomeRef::new(After(homely(&inner, 2))),
                 HomeRef::new_or_anywhere(inner.probe(3)),
@@ -138,7 +138,7 @@ fn first_use_of_the_crate_in_a_teardown() {
         late(move || {
             let object = HomeRef::new(homely(&inner, 1));
             let other = object.clone();
-            // Sent home in the middle of the teardown: the exit is still to come.
+            // Sent home in the teardown, before the exit hook.
             thread::spawn(move || drop(other)).join().unwrap();
             thread::spawn(move || drop(object)).join().unwrap();
             assert_eq!(inner.count(), 0);
@@ -166,7 +166,7 @@ fn sent_home_by_another_after_the_crates_exit() {
             });
             let dropper = thread.join().unwrap();
             assert_eq!(events_of(dropper).len(), 1, "too late");
-            // But the last one is dropped here.
+            // The last one is dropped here.
             assert_eq!(inner.count(), 0);
             drop(kept);
             assert_eq!(inner.ids(), [2]);
@@ -183,7 +183,7 @@ fn made_and_dropped_by_what_the_exit_destroys() {
     let (done, wait) = mpsc::channel();
     listen();
     let home = thread::spawn(move || {
-        // Comes home last, and is destroyed when the inbox is closed already.
+        // Arrives last, and is destroyed when the inbox is already closed.
         let object = HomeRef::new(on_drop(move || {
             let made = HomeRef::new(homely(&inner, 1));
             assert!(made.is_home());

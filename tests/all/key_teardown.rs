@@ -1,4 +1,4 @@
-//! The crate used by destructors of pthread keys, which run after those of thread-locals.
+//! Use of the crate in destructors of pthread keys, which run after those of thread-locals.
 
 use crate::support::{child, wait_until};
 use releasepool::{AutoreleasePool, HomeRef, PoolManager, Ref, autorelease};
@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// Notes deaths as that of the tests at large does, but does not ask std for the thread: std
-/// may not know it any more.
+/// Records deaths like the log of the other tests, but does not ask std for the thread, which std
+/// may not know any more.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u32>>>);
 
@@ -40,17 +40,17 @@ impl Drop for Probe {
     }
 }
 
-/// What a key's destructor does: the work of its round, first to last.
+/// The work of a key's destructor, one closure for each round, first to last.
 type Rounds = Vec<Box<dyn FnOnce() + Send>>;
 
-/// A pthread key whose destructor works off the rounds that it is given.
+/// A pthread key whose destructor runs one closure in each round.
 #[derive(Clone, Copy)]
 struct Key(libc::pthread_key_t);
 
 impl Key {
     fn new() -> Self {
         let mut key = 0;
-        // SAFETY: `key` may be written; `destroy` takes what `set` gives it.
+        // SAFETY: `key` is a local variable; `destroy` takes the values that `set` sets.
         let made = unsafe { libc::pthread_key_create(&raw mut key, Some(destroy)) };
         assert_eq!(made, 0);
         Self(key)
@@ -58,7 +58,7 @@ impl Key {
 
     fn set(self, rounds: Rounds) {
         let value = Box::into_raw(Box::new((self, rounds)));
-        // SAFETY: a key that is never deleted.
+        // SAFETY: the key is never deleted.
         let set = unsafe { libc::pthread_setspecific(self.0, value.cast_const().cast()) };
         assert_eq!(set, 0);
     }
@@ -77,7 +77,7 @@ unsafe extern "C" fn destroy(value: *mut c_void) {
     }
 }
 
-/// A key that is older than the crate's own, and than std's if possible; and a newer one.
+/// Returns a key that is older than the crate's own, and than std's if possible; and a newer one.
 fn keys() -> [Key; 2] {
     static KEYS: OnceLock<[Key; 2]> = OnceLock::new();
     *KEYS.get_or_init(|| {
@@ -89,7 +89,7 @@ fn keys() -> [Key; 2] {
     })
 }
 
-/// Runs a thread that std starts, or that is foreign to it, to its very end.
+/// Runs a thread, started by std or foreign to it, until it has completely ended.
 fn run(foreign: bool, f: impl FnOnce() + Send + 'static) {
     if !foreign {
         return thread::spawn(f).join().unwrap();
@@ -102,7 +102,7 @@ fn run(foreign: bool, f: impl FnOnce() + Send + 'static) {
     let f: Box<dyn FnOnce() + Send> = Box::new(f);
     let f = Box::into_raw(Box::new(f));
     let mut thread = std::mem::MaybeUninit::uninit();
-    // SAFETY: `start` takes what it is given here; the thread is joined once.
+    // SAFETY: `start` takes the pointer that is passed here; the thread is joined once.
     unsafe {
         let made = libc::pthread_create(thread.as_mut_ptr(), ptr::null(), start, f.cast());
         assert_eq!(made, 0);
@@ -129,9 +129,10 @@ fn first_use(foreign: bool, key: Key, round: usize, late: impl FnOnce() + Send +
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn first_use_in_a_key_s_destructor_is_noticed_and_what_was_autoreleased_is_released() {
-    // Alone, as threads of other tests come and go.
+    // In a process of its own, as threads of other tests come and go.
     let child = child!(|| {
-        // Of glibc's four rounds all but the last; elsewhere one may go to std's thread-locals.
+        // All of glibc's four rounds except the last; elsewhere one may be left to std's
+        // thread-locals.
         let rounds = if cfg!(target_env = "gnu") { 3 } else { 2 };
         for key in keys() {
             for foreign in [true, false] {

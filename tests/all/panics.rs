@@ -1,12 +1,12 @@
-//! Destructors that panic: what was begun goes on to its end, nothing is lost, nothing
-//! is dropped twice, and the first panic gets out where one can.
+//! Destructors that panic: operations go on to their end, nothing is lost or dropped twice, and the
+//! first panic is resumed where that is possible.
 
 use crate::support::{Log, child, events, fresh, message_of, on_drop, panic_of, react};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, Ref, Weak, autorelease, autoreleasepool};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-/// Notes its death, then panics with its id; its field dies after that.
+/// Records its death, then panics with its id; its field is dropped after that.
 struct Bomb<C = ()> {
     id: u32,
     log: Log,
@@ -28,7 +28,7 @@ fn bomb(log: &Log, id: u32) -> Bomb {
     }
 }
 
-/// The messages of the panics that were reported rather than resumed on this thread.
+/// Returns the messages of the panics that were reported rather than resumed on this thread.
 fn reported() -> Vec<String> {
     events(EventKind::Panic)
         .into_iter()
@@ -55,7 +55,7 @@ fn destructor_panics_the_drain_goes_on_to_the_end_then_the_first_panic_resumes()
         );
         assert!(
             log.ids().into_iter().eq((0..10).rev()),
-            "nothing lost, nothing twice"
+            "nothing is lost or destroyed twice"
         );
         assert_eq!(reported(), ["bomb 6", "bomb 3", "bomb 0"]);
         assert_eq!(pool.drain(), 0);
@@ -76,7 +76,7 @@ fn destructor_panics_when_the_pool_is_dropped() {
         assert_eq!(panic_of(|| drop(pool)), "bomb 1");
         assert_eq!(log.ids(), [2, 1, 0]);
         autorelease(Ref::new(log.probe(3)));
-        assert_eq!(outer.len(), 1, "the pool is closed all the same");
+        assert_eq!(outer.len(), 1, "the pool is closed nevertheless");
     });
 }
 
@@ -139,7 +139,7 @@ fn destructor_panics_in_a_nested_drain_of_a_destructor() {
                 nested.create(inner_log.probe(1));
                 nested.create(bomb(&inner_log, 2));
             });
-            unreachable!("the panic of the nested drain got out");
+            unreachable!("the panic of the nested drain escaped");
         }));
         assert_eq!(panic_of(|| pool.drain()), "bomb 2");
         assert_eq!(log.ids(), [2, 1, 0]);
@@ -188,7 +188,7 @@ fn panic_out_of_autoreleasepool_drains_and_restores() {
     });
 }
 
-/// What `panic_any` is given here: its own destructor panics.
+/// The payload of a panic, whose destructor panics.
 struct Venom(Log);
 
 impl Drop for Venom {
@@ -213,12 +213,12 @@ fn payload_whose_own_destructor_panics_is_survived() {
         assert_eq!(
             log.ids(),
             [1, 99, 99, 0],
-            "later payloads die, their panics do not count"
+            "later payloads are dropped, their panics are not reported"
         );
         assert_eq!(
             reported(),
             [""],
-            "they say the same: the second is only counted"
+            "the messages are equal: the second is only counted"
         );
     });
 }
@@ -269,7 +269,11 @@ fn destructor_panics_at_the_last_release() {
             weak = Ref::downgrade(&object);
             assert_eq!(panic_of(|| drop(object)), "bomb 1");
         }
-        assert_eq!(log.ids(), [1, 2], "as with `Arc`, fields die all the same");
+        assert_eq!(
+            log.ids(),
+            [1, 2],
+            "as with `Arc`, fields are dropped nevertheless"
+        );
         assert!(weak.upgrade().is_none());
     });
 }

@@ -1,11 +1,11 @@
-//! Destructors that panic while others wait in the queue for deep structures: those
-//! belong to the same drain, and die in it.
+//! Destructors that panic while other objects wait in the queue for deep structures: those belong
+//! to the same drain, and are destroyed in it.
 
 use crate::support::{Log, events, fresh, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
 
-/// Notes its death, does what it is told, and then its child dies.
+/// Records its death, does what it is told; then its child is dropped.
 struct Link {
     id: u32,
     log: Log,
@@ -38,7 +38,7 @@ impl Drop for Link {
 /// Deep enough that the last links queue.
 const DEPTH: u32 = if cfg!(miri) { 700 } else { 5_000 };
 
-/// Link 0 is the head; `then` says what the others do.
+/// Returns a chain whose link 0 is the head; `then` says what the others do.
 fn chain(log: &Log, then: impl Fn(u32) -> Then) -> Ref<Link> {
     let mut child = None;
     for id in (0..DEPTH).rev() {
@@ -98,8 +98,8 @@ fn panic_above_a_queue_the_whole_chain_dies() {
 
 #[test]
 fn panics_all_along_a_chain_are_all_survived() {
-    // Above the queue two panics are in flight at once, which aborts, as with `Arc`;
-    // in the queue each is on its own.
+    // Above the queue, two panics would be in flight at once, which aborts, as with `Arc`; in the
+    // queue there is one at a time.
     fresh(|| {
         let log = Log::new();
         let head = chain(&log, |id| {
@@ -196,7 +196,7 @@ fn panic_above_a_queue_at_the_exit_of_a_thread_nothing_is_lost() {
 
 #[test]
 fn panic_above_a_queue_in_an_abandoned_managers_root_pool_at_thread_exit() {
-    // What runs late must not find the abandoned manager's pools freed under it.
+    // Destructors that run late must not find the pools of the abandoned manager freed.
     let log = Log::new();
     let inner_log = log.clone();
     crate::support::fresh_to_the_end(move || {
@@ -208,7 +208,7 @@ fn panic_above_a_queue_in_an_abandoned_managers_root_pool_at_thread_exit() {
     assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
 }
 
-/// A chain whose last link, which queues, does `then`.
+/// Returns a chain whose last link, which queues, does `then`.
 struct Tail<F: FnOnce() + 'static>(#[expect(dead_code)] Option<Ref<Tail<F>>>, Option<F>);
 
 impl<F: FnOnce()> Drop for Tail<F> {
@@ -230,7 +230,7 @@ fn payload_that_fills_the_queue_at_the_end_of_a_drain_leaves_the_pool_in_order()
         let pool = AutoreleasePool::new();
         pool.create(on_drop(|| {
             drop(tail(|| {
-                // The second panic: its payload is dropped where it is reported.
+                // The second panic, whose payload is dropped where it is reported.
                 std::panic::panic_any(on_drop(|| {
                     drop(tail(|| panic!("the third")));
                 }));

@@ -1,4 +1,4 @@
-//! Objects of every size, alignment and kind.
+//! Objects of every size, alignment and type of payload.
 
 use crate::support::Log;
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak, unsize};
@@ -12,7 +12,7 @@ pub struct Page(pub u8);
 #[repr(align(64))]
 pub struct Line(pub [u8; 65]);
 
-/// Puts an object through everything, and sees to it that it is the value still.
+/// Performs every operation on an object, and asserts that its value is unchanged.
 pub fn through_everything<T: ?Sized + PartialEq + Debug + 'static>(
     make: impl Fn() -> Ref<T>,
     value: &T,
@@ -31,7 +31,7 @@ pub fn through_everything<T: ?Sized + PartialEq + Debug + 'static>(
     let kept = PoolRef::retain(lent);
     pool.drain();
     assert_eq!(&*kept, value);
-    // SAFETY: from `into_raw`, once.
+    // SAFETY: the pointer came from `into_raw`, and is used once.
     let kept = unsafe { Ref::from_raw(Ref::into_raw(kept)) };
     pool.autorelease(kept.clone());
     assert!(pool.contains(&kept));
@@ -207,7 +207,7 @@ fn unsize_evaluates_its_operand_once_and_outside_of_unsafe() {
     let mut evaluated = 0;
     let slice = unsize!({ evaluated += 1; Ref::new([evaluated; 2]) } => [i32]);
     assert_eq!((&*slice, evaluated), (&[1, 1][..], 1));
-    // The macro's own names do not get in the way.
+    // The names in the macro do not clash with the user's.
     let (handle, pointer) = (Ref::new([1u8]), 7);
     let unsized_handle = unsize!(handle => [u8]);
     assert_eq!((unsized_handle.len(), pointer), (1, 7));

@@ -1,9 +1,10 @@
-//! The models' scenarios on real threads. Loom checks every interleaving of what it
-//! knows; these are for the checkers that look at what it does not: Miri (aliasing,
-//! provenance, bounds, data races under weak memory, by many seeds), ThreadSanitizer
-//! and AddressSanitizer. What is asserted holds whatever the interleaving.
+//! The scenarios of the models on real threads.
 //!
-//! Here: objects and drains. `races_exit` has threads that leave, inboxes and managers.
+//! loom checks every interleaving of the operations that it knows. These tests are for the checkers
+//! that see what it does not: Miri (aliasing, provenance, bounds, data races under weak memory, by
+//! many seeds), ThreadSanitizer and AddressSanitizer. The assertions hold in every interleaving.
+//!
+//! This file has objects and drains; `races_exit` has threads that exit, inboxes and managers.
 
 use crate::support::Log;
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak};
@@ -11,11 +12,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle, ThreadId};
 
-/// How often each scenario is tried. Miri tries it with many seeds.
+/// How often each scenario runs. Miri runs it with many seeds.
 pub const ROUNDS: u32 = if cfg!(miri) { 1 } else { 2_000 };
 
-/// Where threads wait until all are there. Relaxed throughout: a start line that
-/// ordered anything would hide orderings that are missing in the crate.
+/// A barrier at which threads wait for each other. Relaxed throughout: one that ordered anything
+/// would hide orderings that are missing in the crate.
 pub struct Line {
     missing: AtomicUsize,
 }
@@ -33,8 +34,7 @@ impl Line {
         }
     }
 
-    /// Runs `f` on a thread of its own, from the line on; its join waits for the
-    /// thread's exit, too.
+    /// Runs `f` on a new thread, after the barrier; joining it also waits for the thread's exit.
     pub fn start<R: Send + 'static>(
         self: &Arc<Self>,
         f: impl FnOnce() -> R + Send + 'static,
@@ -51,8 +51,8 @@ pub fn me() -> ThreadId {
     thread::current().id()
 }
 
-/// A payload that notices what must not happen to it, and shows it to the checkers:
-/// uses read plainly what the destructor writes and frees.
+/// A payload that detects misuse, and shows it to the checkers: its uses read, without atomics,
+/// what the destructor writes and frees.
 pub struct Watched {
     seven: Box<u32>,
     id: u32,
@@ -97,7 +97,7 @@ fn upgrade_and_look(weak: &Weak<Watched>) -> bool {
     weak.upgrade().map(|r| r.look()).is_some()
 }
 
-/// One object, dead exactly once, on one of these threads.
+/// Asserts that one object was destroyed exactly once, on one of these threads.
 fn assert_died_on(deaths: &Log, threads: &[ThreadId]) {
     let deaths = deaths.threads();
     assert_eq!(deaths.len(), 1, "exactly one death");

@@ -1,5 +1,5 @@
-//! As [`crate::races`]: threads that leave while others send to them, look them up and
-//! take their places; and managers.
+//! The scenarios of the models on real threads (see [`crate::races`]): threads that exit while
+//! others send to them, look them up and take over their slots; and managers.
 
 use crate::races::{Line, ROUNDS, Watched, me};
 use crate::support::{Log, quiesce_until};
@@ -19,7 +19,7 @@ fn my_handle() -> ThreadHandle {
     global().current_thread().unwrap()
 }
 
-/// A thread that is to be sent to: runs `last` from the line on, and leaves.
+/// Starts a thread to send to, which runs `last` after the barrier and exits.
 fn leaver(
     line: &Arc<Line>,
     last: impl FnOnce() + Send + 'static,
@@ -34,7 +34,7 @@ fn leaver(
     (told.recv().unwrap(), thread)
 }
 
-/// Takes the leaver's slot, if it comes late enough; runs what is released there.
+/// Starts a thread that takes over the slot of the exiting one, if it is late enough, and drains.
 fn successor(line: &Arc<Line>) -> JoinHandle<(ThreadKey, thread::ThreadId)> {
     line.start(|| {
         drop(AutoreleasePool::new());
@@ -42,7 +42,7 @@ fn successor(line: &Arc<Line>) -> JoinHandle<(ThreadKey, thread::ThreadId)> {
     })
 }
 
-/// These and no others, once each.
+/// Asserts that these objects and no others were destroyed, once each.
 fn assert_ids(log: &Log, wanted: impl IntoIterator<Item = u32>) {
     let mut ids = log.ids();
     ids.sort_unstable();
@@ -67,17 +67,17 @@ fn exit_release() {
         assert_ne!(key, target.key());
         assert!(!target.is_alive());
     }
-    // The last may be with the orphans.
+    // The last one may be among the orphans.
     quiesce_until(|| deaths.count() == ROUNDS as usize);
     assert_ids(&deaths, 0..ROUNDS);
 }
 
-/// A closure, and by whom it was run.
+/// A closure, and the thread that ran it.
 type Run = (u32, Option<ThreadKey>);
 
 #[test]
 fn exit_post() {
-    // So that this thread cannot itself be a successor.
+    // So that this thread itself cannot be a successor.
     let _slot = my_handle();
     let runs: Arc<Mutex<Vec<Run>>> = Arc::default();
     let mut targets = Vec::new();
@@ -92,13 +92,13 @@ fn exit_post() {
         let noted = runs.clone();
         line.wait();
         let posted = target.post(move || {
-            // Without entering the thread: one that has no slot is nobody's successor.
+            // Without entering the thread: one without a slot is no successor.
             let runner = global().thread_by_id(thread::current().id());
             let runner = runner.map(|thread| thread.key());
             noted.lock().unwrap().push((id, runner));
         });
         if let Err(closed) = posted {
-            // It has come back whole.
+            // The closure was returned.
             (closed.0)();
         }
         leaver.join().unwrap();
@@ -150,8 +150,8 @@ fn inbox_push_take_close() {
 
 #[test]
 fn orphans_quiesce() {
-    // A thread that has no slot would run the closures of other tests, and might then
-    // get the slot of the one that they were meant for.
+    // A thread without a slot would run the closures of other tests, and might then get the slot of
+    // the thread that they were sent to.
     let _slot = my_handle();
     let deaths = Log::new();
     for id in 0..ROUNDS {
@@ -167,7 +167,7 @@ fn orphans_quiesce() {
         global().quiesce(Duration::ZERO);
         other.join().unwrap();
     }
-    // Another test's drain may be at it.
+    // A drain of another test may be running it.
     quiesce_until(|| deaths.count() == 2 * ROUNDS as usize);
     assert_ids(&deaths, 0..2 * ROUNDS);
 }
@@ -205,7 +205,7 @@ fn registry_lookup_reuse() {
             assert_eq!(found.name(), None);
         }
         if let Some(found) = global().thread_by_id(id) {
-            assert_eq!(found.key(), key, "std's ids do not come back");
+            assert_eq!(found.key(), key, "std's ids are not reused");
         }
         let all = global().threads();
         assert!(all.iter().filter(|thread| thread.key() == key).count() <= 1);
@@ -273,7 +273,7 @@ fn shutdown_and_snapshot_look_at_a_thread_at_work() {
             theirs.autorelease(Ref::new(Watched::new(0, &log)));
             let pool = theirs.pool();
             pool.create(Watched::new(1, &log)).look();
-            // If it has been asked, it drains the root pool as well.
+            // If it was asked, it also drains the root pool.
             drop(pool);
         });
         line.wait();
@@ -287,8 +287,7 @@ fn shutdown_and_snapshot_look_at_a_thread_at_work() {
     }
 }
 
-/// A thread that makes an object of its own, and gives it to `f`, from the line on; then
-/// it leaves.
+/// Starts a thread that makes a thread-bound object, passes it to `f` after the barrier, and exits.
 fn home<T: Send + 'static>(
     line: &Arc<Line>,
     make: impl FnOnce() -> T + Send + 'static,
@@ -322,7 +321,7 @@ fn home_exit() {
         let died = &deaths.threads()[died..];
         assert!(died == [id] || died.is_empty(), "{died:?}");
     }
-    // Other tests' objects may have been kept meanwhile.
+    // Objects of other tests may have been kept meanwhile.
     let kept = global().snapshot().kept - before;
     assert!(deaths.count() as u64 + kept >= u64::from(ROUNDS));
 }

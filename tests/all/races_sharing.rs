@@ -1,4 +1,5 @@
-//! Handing over, going home and posting on real threads, for the checkers: see `races`.
+//! Handing pools over, dropping `HomeRef`s and posting on real threads, for the checkers: see
+//! [`crate::races`].
 
 use crate::races::{Line, ROUNDS, Watched};
 use crate::support::{Log, wait_until};
@@ -13,7 +14,7 @@ fn my_handle() -> ThreadHandle {
     PoolManager::global().current_thread().unwrap()
 }
 
-/// More than a page.
+/// More entries than fit a page.
 const MANY: u32 = if cfg!(miri) { 6 } else { 300 };
 
 #[test]
@@ -41,7 +42,7 @@ fn pool_handed_to_a_thread_that_drains_by_parts_and_leaves() {
         });
         receiver.join().unwrap();
         sender.join().unwrap();
-        // If the receiver had left, they are orphans.
+        // If the receiver has exited, they are orphans.
         wait_until(|| {
             autoreleasepool(|_| ());
             log.count() == MANY as usize
@@ -57,7 +58,7 @@ fn last_references_to_what_is_at_home_elsewhere_go_while_home_drains() {
         let deaths = log.clone();
         let (to, values) = mpsc::channel();
         let home = line.start(move || {
-            // `Rc`: to be touched by this thread only.
+            // An `Rc`, which only this thread may access.
             let value = HomeRef::new((Rc::new(1), Watched::new(1, &deaths)));
             value.get().unwrap().1.look();
             to.send(value.clone()).unwrap();
@@ -105,7 +106,7 @@ fn posts_to_a_loop_that_is_closed_meanwhile_run_or_come_back() {
         drop(frames);
         let accepted = posters.map(|poster| poster.join().unwrap().0);
         assert!(closures <= accepted.iter().filter(|ok| **ok).count());
-        assert_eq!(log.count(), 2, "run and dropped here, or given back");
+        assert_eq!(log.count(), 2, "run and dropped here, or returned");
     }
 }
 

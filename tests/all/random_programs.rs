@@ -1,4 +1,4 @@
-//! Random programs on one thread, beside the naive model: see [`crate::model`].
+//! Random programs on one thread, compared with the naive model: see [`crate::model`].
 
 use crate::model::naive::Naive;
 use crate::model::real::world::on_event;
@@ -6,7 +6,7 @@ use crate::model::run::{Place, one_thread};
 use crate::model::{Note, Op, Plan};
 use proptest::prelude::*;
 
-/// Other tests of this process go on meanwhile.
+/// Other tests of this process run meanwhile.
 const HERE: Place = Place {
     on_thread: || crate::support::react(on_event),
     alone: false,
@@ -35,7 +35,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     ]
 }
 
-/// Nothing that goes to orphans or asks for them, which are the whole process's.
+/// Operations that do not use the orphans, which are global to the process.
 fn op() -> impl Strategy<Value = Op> {
     let i = || 0..8u8;
     let objects = prop_oneof![
@@ -86,7 +86,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![objects, pools]
 }
 
-/// And what does: for processes in which nothing else goes on.
+/// All operations, including those that use the orphans: for processes that run nothing else.
 pub fn op_of_any_kind() -> impl Strategy<Value = Op> {
     let i = || 0..8u8;
     prop_oneof![
@@ -131,7 +131,7 @@ fn the_model_is_right_about_an_example() {
     let state = step(AutoreleaseImplicitly(0, 0));
     assert_eq!(state.guards, [Some(0)], "the token pool is current");
     assert_eq!(state.open, [2, 0]);
-    // Newest first, then what 0 left, and that one; the panic comes out at the end.
+    // Newest first, then what object 0 left, and that object; the panic is resumed at the end.
     let [one, zero, relayed, last] = [1, 0, 2, 3].map(Note::Died);
     assert_eq!(
         step(Pop(0)).log,

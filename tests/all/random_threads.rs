@@ -1,5 +1,5 @@
-//! Random programs on several threads: see [`crate::model`]. Those that look at what is
-//! the whole process's, as orphans, run in a process of their own.
+//! Random programs on several threads: see [`crate::model`]. Those that use what is global to the
+//! process, such as orphans, run in a process of their own.
 
 use crate::model::free::{End, Free, THREADS, run_free};
 use crate::model::real::world::on_event;

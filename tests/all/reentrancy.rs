@@ -1,4 +1,4 @@
-//! Destructors that call back into the crate in the middle of a drain.
+//! Destructors that call back into the crate during a drain.
 
 use crate::support::{Log, fresh, on_drop};
 use releasepool::{
@@ -53,7 +53,7 @@ fn destructor_drains_the_root_over_and_over_while_it_refills_it() {
             }
         }
         let log = Log::new();
-        // More than a page, so that pages come and go under the outer drains.
+        // More than a page, so that pages come and go during the outer drains.
         for _ in 0..300 {
             autorelease(Ref::new(log.probe(3_000)));
         }
@@ -110,7 +110,7 @@ fn destructor_closes_a_pool_that_was_current_before_the_drain() {
         assert_eq!(
             drained.len(),
             1,
-            "then what was current before the closed one"
+            "then the pool that was current before the closed one"
         );
         assert!(holder.borrow().is_none());
     });
@@ -138,7 +138,11 @@ fn destructor_closes_every_pool_below_and_above_the_one_that_is_drained() {
         }));
         drop(drained);
         let mut ids = log.ids();
-        assert_eq!(ids.pop(), Some(10), "into the drained pool, until the end");
+        assert_eq!(
+            ids.pop(),
+            Some(10),
+            "into the drained pool until its drain ends"
+        );
         ids.sort_unstable();
         assert_eq!(ids, [0, 1, 2, 3, 4, 5]);
         autorelease(Ref::new(0));
@@ -149,7 +153,7 @@ fn destructor_closes_every_pool_below_and_above_the_one_that_is_drained() {
 #[test]
 fn destructor_holds_the_guard_of_a_pool_inside_the_one_that_is_drained() {
     fresh(|| {
-        // A chain of pools, each kept by an object in the one before.
+        // A chain of pools, each owned by an object in the previous one.
         let log = Log::new();
         let outer = AutoreleasePool::new();
         let mut pool = AutoreleasePool::new();
@@ -179,9 +183,9 @@ fn destructor_forgets_a_pool_in_a_drain() {
             autorelease(Ref::new(inner_log.probe(1)));
         }));
         pool.drain();
-        assert_eq!(log.ids(), [0], "what came after is in the forgotten one");
+        assert_eq!(log.ids(), [0], "later entries are in the forgotten pool");
         autorelease(Ref::new(0));
-        assert_eq!(pool.len(), 1, "which is not current any more");
+        assert_eq!(pool.len(), 1, "it is not current any more");
     });
 }
 
@@ -198,7 +202,11 @@ fn destructor_uses_another_managers_pools() {
             autorelease(Ref::new(inner_log.probe(1)));
         }));
         assert_eq!(mine.drain(), 2);
-        assert_eq!(log.ids(), [1], "no entry crosses from one to the other");
+        assert_eq!(
+            log.ids(),
+            [1],
+            "no entry moves from one manager to the other"
+        );
         assert_eq!(theirs.drain(), 1);
     });
 }
@@ -217,7 +225,7 @@ fn destructor_runs_the_inbox_and_nothing_happens() {
             inner_log.note(1);
         }));
         pool.drain();
-        assert_eq!(log.ids(), [1], "closures never run inside somebody's drain");
+        assert_eq!(log.ids(), [1], "closures never run inside a drain");
         drop(Ref::new(on_drop(|| assert_eq!(global().run_inbox(), 0))));
         assert_eq!(global().run_inbox(), 1);
         assert_eq!(log.ids(), [1, 0]);
@@ -240,7 +248,7 @@ fn destructor_releases_to_its_own_thread_and_the_same_drain_delivers() {
         assert_eq!(
             pool.drain(),
             1,
-            "what was sent here is no entry of the pool"
+            "remote releases are not entries of the pool"
         );
         assert_eq!(log.ids(), [0]);
     });
@@ -272,7 +280,7 @@ fn destructor_asks_for_everything_the_manager_can_do() {
         pool.create(log.probe(0));
         pool.create(on_drop(move || {
             let manager = global();
-            // Cannot be done from here, but must not hang or harm.
+            // Not possible here, but must neither hang nor do harm.
             manager.quiesce(Duration::ZERO);
             let report = manager.shutdown(Duration::ZERO).unwrap_err();
             let me = manager.current_thread().unwrap().key();
@@ -324,7 +332,7 @@ fn destructor_drops_the_last_handle_of_its_manager() {
         let (in_entry, inner_log) = (handle.clone(), log.clone());
         pool.create(on_drop(move || {
             drop(in_entry.take());
-            // The first use of another manager clears away what is abandoned.
+            // The first use of another manager frees what abandoned ones left.
             let other = PoolManager::new();
             other.autorelease(Ref::new(inner_log.probe(1)));
             assert_eq!(other.drain_root(), 1);
@@ -365,7 +373,7 @@ fn destructor_pushes_and_pops_while_its_token_pool_is_popped() {
 
 #[test]
 fn destructor_reads_a_dump_of_the_pool_that_holds_it() {
-    // Another pool's: the drained one is borrowed by its drain.
+    // A dump of another pool: the drained one is borrowed by its drain.
     fresh(|| {
         let other = Rc::new(AutoreleasePool::named("other"));
         other.create(1u8);

@@ -1,4 +1,5 @@
-//! Code that is run inside a destructor without knowing it: its own last references die at once.
+//! Code that runs inside a destructor without knowing it: objects whose last references it drops
+//! are destroyed at once.
 
 use crate::support::{Log, fresh, fresh_to_the_end, on_drop, panic_of};
 use releasepool::{
@@ -32,7 +33,7 @@ fn deeper(f: impl FnOnce()) {
     level(40, &mut || f.take().unwrap()());
 }
 
-/// Where a last release queues.
+/// A place in which a last release queues.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     DrainWithin,
@@ -44,7 +45,7 @@ enum Place {
 
 impl Place {
     const ALL: &[Self] = if cfg!(miri) {
-        // Its addresses say nothing of how deep the stack is.
+        // Frames have random addresses, which do not tell the stack depth.
         &[Self::DrainWithin, Self::Backlog]
     } else {
         &[
@@ -82,7 +83,7 @@ impl Place {
         }
     }
 
-    /// Runs `f` in a destructor here, in the middle of which and after it what is released queues.
+    /// Runs `f` in a destructor in this place; what is released during and after `f` queues.
     fn each(f: impl Fn(Self) + Clone + Send + Sync + 'static) {
         for &place in Self::ALL {
             let f = f.clone();
@@ -94,7 +95,7 @@ impl Place {
                     f(place);
                     assert_queues(place);
                     if matches!(place, Self::Run) {
-                        // Drains leave nothing to the run around them.
+                        // Drains leave nothing to the run of the queue around them.
                         let mut pool = AutoreleasePool::new();
                         let (sender, receiver) = channel::<()>();
                         pool.create(sender);
@@ -106,7 +107,7 @@ impl Place {
                 });
                 assert!(done.get(), "{place:?}");
                 assert_settles();
-                // And nothing is inside a destructor any more.
+                // The thread is not inside a destructor any more.
                 manager().current_thread().unwrap().post(|| ()).unwrap();
                 assert_ne!(manager().run_inbox(), 0, "{place:?}");
             });
@@ -114,7 +115,7 @@ impl Place {
     }
 }
 
-/// Drops the last reference to a sender.
+/// Drops the last reference to a sender; returns the receiver.
 fn disconnect() -> Receiver<()> {
     let (sender, receiver) = channel();
     drop(Ref::new(sender));
@@ -126,13 +127,13 @@ fn assert_queues(place: Place) {
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty), "{place:?}");
 }
 
-/// Code that would wait for ever if the sender were not dropped in it.
+/// Waits for the sender to be dropped, which would hang if its destructor were queued.
 fn assert_settles() {
     assert_eq!(disconnect().try_recv(), Err(TryRecvError::Disconnected));
     assert_eq!(settle(), 0);
 }
 
-/// The same, with references that pools hold, for code that has a pool.
+/// Waits like [`assert_settles`], with references that pools hold; for code that has a pool.
 fn assert_settles_with(pool: &AutoreleasePool) -> [Receiver<()>; 2] {
     assert_settles();
     let mut own = AutoreleasePool::new();
@@ -196,7 +197,7 @@ fn settle_scope_outside_destructors_changes_nothing() {
         settle_scope(assert_settles);
         let message = panic_of(|| settle_scope(|| panic!("of the scope")));
         assert_eq!(message, "of the scope");
-        // Not inside a destructor: closures run.
+        // Outside destructors, closures run.
         manager().current_thread().unwrap().post(|| ()).unwrap();
         assert_eq!(settle_scope(|| manager().run_inbox()), 1);
     });
@@ -257,7 +258,7 @@ fn panics_leave_settle_scopes_in_order() {
     let log = Log::new();
     let inner = log.clone();
     Place::each(move |place| {
-        // Of the code itself, out of two scopes and a destructor in between.
+        // A panic of the code itself, out of two scopes with a destructor in between.
         let probe = inner.probe(0);
         let message = panic_of(|| {
             settle_scope(|| {
@@ -267,7 +268,7 @@ fn panics_leave_settle_scopes_in_order() {
         });
         assert_eq!(message, "inner");
         assert_queues(place);
-        // Of a destructor: out of the drop that is in the scope, not out of the drain beneath.
+        // A panic of a destructor, out of the drop in the scope, not out of the drain around it.
         settle_scope(|| {
             let loud = Ref::new(on_drop(|| panic!("of a destructor")));
             assert_eq!(panic_of(|| drop(loud)), "of a destructor");
@@ -337,7 +338,10 @@ fn shutdown_is_not_answered_in_a_settle_scope() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
+#[cfg_attr(
+    miri,
+    ignore = "frames have random addresses, which do not tell the stack depth"
+)]
 fn settle_scopes_work_while_the_thread_is_torn_down() {
     thread_local! {
         static LATE: RefCell<Option<Box<dyn std::any::Any>>> = const { RefCell::new(None) };
@@ -345,7 +349,7 @@ fn settle_scopes_work_while_the_thread_is_torn_down() {
     let log = Log::new();
     let inner = log.clone();
     fresh_to_the_end(move || {
-        // Its destructor is registered before that of the crate, so it runs after.
+        // Its destructor is registered before that of the crate, so it runs after it.
         LATE.set(Some(Box::new(on_drop(move || {
             let deep = Ref::new(on_drop(move || {
                 deeper(|| {
@@ -364,7 +368,10 @@ fn settle_scopes_work_while_the_thread_is_torn_down() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "its addresses say nothing of how deep the stack is")]
+#[cfg_attr(
+    miri,
+    ignore = "frames have random addresses, which do not tell the stack depth"
+)]
 fn a_deep_structure_dies_in_constant_stack_within_a_settle_scope() {
     struct Node {
         _next: Option<Ref<Node>>,

@@ -1,8 +1,7 @@
-//! The crate used by destructors of thread-locals: before its own exit from the thread,
-//! and after it.
+//! Use of the crate in destructors of thread-locals, before and after the crate's own exit hook.
 //!
-//! Thread-locals are torn down newest first, by the order of their first use. One that
-//! was used before the crate is torn down after the crate's exit from the thread.
+//! Thread-locals are torn down newest first, in the order of their first use. One that was used
+//! before the crate is torn down after the crate's exit hook.
 
 use crate::support::{Log, child, fresh_to_the_end, listen, on_drop};
 use releasepool::{
@@ -14,14 +13,14 @@ use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// Runs its closures when it is torn down.
+/// Runs its closures when it is dropped.
 #[derive(Default)]
 struct AtTeardown(RefCell<Vec<Box<dyn FnOnce()>>>);
 
 impl Drop for AtTeardown {
     fn drop(&mut self) {
         for work in self.0.take() {
-            // A panic that got out of here would end the process.
+            // A panic that escaped from here would abort the process.
             if catch_unwind(AssertUnwindSafe(work)).is_err() {
                 FAILED.lock().unwrap().push(thread::current().id());
             }
@@ -29,15 +28,15 @@ impl Drop for AtTeardown {
     }
 }
 
-/// Threads on which such a closure panicked.
+/// The threads on which such a closure panicked.
 static FAILED: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
 
-/// Adds to what the calling thread does when its thread-locals are torn down.
+/// Adds a closure that the calling thread runs when its thread-locals are torn down.
 pub fn push_work(work: impl FnOnce() + 'static) {
     WORK.with(|w| w.0.borrow_mut().push(Box::new(work)));
 }
 
-/// Runs `f` on a thread, and waits until all its thread-locals are gone.
+/// Runs `f` on a thread, and waits until all its thread-locals are dropped.
 pub fn thread_to_the_end(f: impl FnOnce() + Send + 'static) {
     let id = fresh_to_the_end(|| {
         f();
@@ -45,7 +44,7 @@ pub fn thread_to_the_end(f: impl FnOnce() + Send + 'static) {
     });
     assert!(
         !FAILED.lock().unwrap().contains(&id),
-        "a panic in the teardown; see above"
+        "a closure panicked in the teardown; see above"
     );
 }
 
@@ -57,7 +56,7 @@ thread_local! {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum When {
-    /// The thread-local was used after the crate: pools are as always.
+    /// The thread-local was used after the crate: pools work as usual.
     BeforeOurExit,
     AfterOurExit,
     /// The thread has never used the crate before.
@@ -71,7 +70,7 @@ pub fn use_the_crate() {
     autoreleasepool(|pool| drop(pool.create(0).to_string()));
 }
 
-/// Has `work` run when the thread-locals of a thread are torn down, and waits for it.
+/// Runs `work` when the thread-locals of a new thread are torn down, and waits for it.
 pub fn at_teardown(when: When, work: impl FnOnce() + Send + 'static) {
     thread_to_the_end(move || {
         if when == BeforeOurExit {
@@ -84,7 +83,7 @@ pub fn at_teardown(when: When, work: impl FnOnce() + Send + 'static) {
     });
 }
 
-/// What has been done when, in terms of notes in a log.
+/// The position in a log at which something was done.
 pub fn notes(when: When, work: impl FnOnce(&Log) + Send + 'static) -> Vec<u32> {
     let log = Log::new();
     let inner_log = log.clone();
@@ -314,7 +313,7 @@ fn a_thread_can_send_to_itself_until_its_exit_and_nothing_is_lost_after() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn quiesce_in_every_tls_destructor_releases_what_was_orphaned() {
-    // Alone, so that no other thread runs the orphan, or hands over any.
+    // In a process of its own, so that no other thread runs the orphan or adds one.
     let child = child!(|| {
         for when in ALWAYS {
             let log = Log::new();
@@ -353,7 +352,7 @@ fn guards_kept_in_a_thread_local_beyond_our_exit_keep_their_entries() {
             let theirs = PoolManager::new().pool();
             let late_log = inner_log.clone();
             theirs.create(on_drop(move || {
-                // In the drain of a pool that has outlived our exit.
+                // In the drain of a pool that has outlived the crate's exit hook.
                 let pool = AutoreleasePool::new();
                 pool.create(late_log.probe(10));
                 drop(pool);
@@ -365,7 +364,7 @@ fn guards_kept_in_a_thread_local_beyond_our_exit_keep_their_entries() {
         autorelease(Ref::new(inner_log.probe(20)));
     });
     let mut ids = log.ids();
-    // What was autoreleased went to the pools that were current.
+    // The objects were autoreleased into the pools that were current.
     assert_eq!(
         ids.iter().position(|&id| id == 20),
         Some(2),

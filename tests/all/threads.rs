@@ -1,4 +1,4 @@
-//! Threads: each has pools of its own, and a key that never comes back.
+//! Threads: each has its own pools, and a key that is never reused.
 
 use crate::support::{Log, child, fresh, fresh_to_the_end, on_drop, wait_until};
 use releasepool::{
@@ -17,7 +17,7 @@ fn my_key() -> ThreadKey {
     global().current_thread().unwrap().key()
 }
 
-/// The slot in a key that is shown as `#slot.generation`.
+/// Returns the slot in a key that is displayed as `#slot.generation`.
 pub fn slot(key: ThreadKey) -> u32 {
     let shown = key.to_string();
     let (slot, _) = shown.strip_prefix('#').unwrap().split_once('.').unwrap();
@@ -26,8 +26,8 @@ pub fn slot(key: ThreadKey) -> u32 {
 
 #[test]
 fn classic_timeline() {
-    // Thread 1 pushes, thread 2 pushes, 2 autoreleases, 1 pops, 2 still uses, 2 pops:
-    // with one stack for both, 1 pops the pool of 2.
+    // Thread 1 pushes, thread 2 pushes, 2 autoreleases, 1 pops, 2 still uses the object, 2 pops.
+    // With one stack for both, thread 1 would pop the pool of thread 2.
     let log = Log::new();
     let step = Barrier::new(2);
     thread::scope(|scope| {
@@ -51,7 +51,7 @@ fn classic_timeline() {
             step.wait();
             step.wait();
             assert_eq!(log.count(), 0);
-            // SAFETY: the pool of this thread has a reference.
+            // SAFETY: the pool of this thread keeps a reference.
             let (probe, text) = unsafe { &*raw };
             assert_eq!((probe.id, text.as_str()), (1, "still there"));
             step.wait();
@@ -225,7 +225,7 @@ fn weak_upgrade_racing_the_last_release_is_valid_or_none() {
 }
 
 #[test]
-fn a_thread_id_that_comes_back_does_not_bring_the_key_back() {
+fn a_reused_thread_id_does_not_reuse_the_key() {
     const THREADS: usize = if cfg!(miri) { 10 } else { 500 };
     let mut keys = HashSet::new();
     let mut slots = HashMap::new();
@@ -242,9 +242,9 @@ fn a_thread_id_that_comes_back_does_not_bring_the_key_back() {
 }
 
 #[test]
-fn keys_are_whole() {
+fn keys_compare_by_slot_and_generation() {
     assert_eq!(size_of::<ThreadKey>(), 8);
-    // Keys of one slot differ by their generation only, and in every respect.
+    // Keys of one slot differ by their generation only, and compare and hash as different.
     let mut by_slot: HashMap<u32, ThreadKey> = HashMap::new();
     for _ in 0..10 {
         let key = fresh_to_the_end(my_key);
@@ -338,7 +338,7 @@ fn many_threads_at_once_are_all_listed() {
             .collect();
         assert!(keys.len() >= THREADS);
         let slots: HashSet<_> = keys.iter().map(|&key| slot(key)).collect();
-        assert_eq!(slots.len(), keys.len(), "one living thread to a slot");
+        assert_eq!(slots.len(), keys.len(), "one living thread in each slot");
         step.wait();
     });
 }

@@ -159,7 +159,13 @@ pub fn is_named_value(statement: &syn::Stmt) -> bool {
 }
 
 /// Methods that do nothing but in models.
-const FOR_MODELS: &[&str] = &["freed", "looked_at", "changed", "born", "buried"];
+const FOR_MODELS: &[&str] = &[
+    "freed",
+    "note_read",
+    "note_write",
+    "note_created",
+    "note_freed",
+];
 
 /// Returns whether a statement is only there for models: a note of what happens to a plain place.
 pub fn is_for_models(statement: &syn::Stmt) -> bool {

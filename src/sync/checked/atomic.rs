@@ -1,4 +1,4 @@
-//! loom's atomics behind [`settings`](super::settings).
+//! loom's atomics, with the modes and weakened orderings of [`settings`](super::settings).
 
 use super::explore::Halt;
 use super::settings::{ordering, rmw_mode, spurious};
@@ -6,12 +6,12 @@ use std::panic::Location;
 
 pub(crate) use std::sync::atomic::Ordering;
 
-/// Makes giving back the memory of an atomic a checked write.
+/// Makes freeing the memory of an atomic a checked write.
 pub(crate) trait FreeWitness {
     fn freed(&mut self);
 }
 
-/// What a load's ordering is as one of a read-modify-write.
+/// Returns the ordering of a read-modify-write that stands for a load with `order`.
 fn as_rmw(order: Ordering) -> Ordering {
     match order {
         Ordering::SeqCst => Ordering::AcqRel,
@@ -155,8 +155,7 @@ impl<T> AtomicPtr<T> {
         let _halt = Halt;
         let order = ordering(Location::caller(), "load", order);
         if rmw_mode() {
-            // An exchange that puts back what it may find here: nothing ever
-            // stores this address.
+            // An exchange that never succeeds, as nothing ever stores this address.
             let never = std::ptr::without_provenance_mut(usize::MAX - 1);
             match self.0.compare_exchange(never, never, as_rmw(order), order) {
                 Ok(value) | Err(value) => value,

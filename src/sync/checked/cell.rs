@@ -1,18 +1,18 @@
 //! Cells whose every access loom checks.
 //!
-//! loom switches threads only at its own operations. A plain write that stands after the exchange
-//! that publishes it is therefore never seen half done; but it is a data race, and loom reports
-//! that if the write and the read of the other thread are accesses to one of its cells. So all
-//! cells of the crate are these: what several threads touch is checked to be ordered, and what
-//! one thread owns is checked to be touched by no other.
+//! loom switches threads only at its own operations. A plain write after the exchange that
+//! publishes it is therefore never seen half done; but it is a data race, and loom reports that if
+//! the write and the other thread's read are accesses to one of its cells. So the crate uses no
+//! others: accesses by several threads are checked to be ordered, and what one thread owns is
+//! checked to be accessed by no other.
 //!
-//! An access is no point at which threads switch, so it adds no executions. The end of a cell is a
-//! write, as its memory is about to be given back.
+//! Threads do not switch at an access, so it adds no executions. Dropping a cell counts as a write,
+//! as its memory is about to be freed.
 
 use super::Witness;
 use std::mem::ManuallyDrop;
 
-/// std's `Cell`. `get` is a checked read, everything else is a checked write.
+/// std's `Cell`; `get` is a checked read, all other operations are checked writes.
 #[derive(Debug)]
 pub(crate) struct Cell<T>(UnsafeCell<T>);
 
@@ -27,7 +27,7 @@ impl<T> Cell<T> {
     where
         T: Copy,
     {
-        // SAFETY: as in std: no reference to the value is ever given out.
+        // SAFETY: as in std, no reference to the value is ever given out, so nothing aliases it.
         self.0.with(|value| unsafe { *value })
     }
 
@@ -39,7 +39,7 @@ impl<T> Cell<T> {
 
     #[track_caller]
     pub(crate) fn replace(&self, value: T) -> T {
-        // SAFETY: as in `get`.
+        // SAFETY: no reference to the value is ever given out, so nothing aliases it.
         self.0.with_mut(|place| unsafe { place.replace(value) })
     }
 
@@ -59,7 +59,7 @@ impl<T: Default> Default for Cell<T> {
     }
 }
 
-/// loom's `UnsafeCell`, whose end is a checked write.
+/// loom's `UnsafeCell`; its drop is a checked write.
 #[derive(Debug)]
 pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
 
@@ -81,7 +81,7 @@ impl<T> UnsafeCell<T> {
 
     #[track_caller]
     pub(crate) fn get_mut(&mut self) -> &mut T {
-        // SAFETY: `self` is borrowed mutably for as long as the result is.
+        // SAFETY: the result borrows `self` mutably, so it is exclusive.
         self.0.with_mut(|value| unsafe { &mut *value })
     }
 
@@ -89,14 +89,14 @@ impl<T> UnsafeCell<T> {
     pub(crate) fn into_inner(self) -> T {
         self.0.with_mut(|_| ());
         let this = ManuallyDrop::new(self);
-        // SAFETY: moved out once, as `this` is not dropped.
+        // SAFETY: read once, as `this` is never dropped.
         unsafe { std::ptr::read(&raw const this.0) }.into_inner()
     }
 }
 
 impl<T> Drop for UnsafeCell<T> {
     fn drop(&mut self) {
-        // A model that panics has failed, and its threads end anywhere.
+        // A model that panics has failed, and its threads stop anywhere.
         if !std::thread::panicking() {
             self.0.with_mut(|_| ());
         }
@@ -140,7 +140,7 @@ impl<T: Default> Default for RefCell<T> {
     }
 }
 
-/// std's `OnceCell`. A look at it is a checked read, or a write if it may be made by that.
+/// std's `OnceCell`; `get` is a checked read, and what may initialize it a checked write.
 #[derive(Debug)]
 pub(crate) struct OnceCell<T> {
     cell: std::cell::OnceCell<T>,

@@ -1,11 +1,11 @@
 //! loom's exploration of a model, on a thread of its own.
 //!
 //! loom cannot clean up after a failure: the threads of the model are coroutines, and unwinding
-//! them touches loom from outside a model, which aborts the process. So a panic on an exploring
-//! thread is reported from the panic hook, and the thread then parks for ever, at the next place
-//! where it can: in the operation that has panicked, in the next operation that a destructor makes,
-//! or where the coroutine began. Not in the hook itself, which holds a lock of std. So the failure
-//! is an ordinary value to the caller.
+//! them uses loom from outside a model, which aborts the process. So a panic on an exploring
+//! thread is reported from the panic hook, and the thread then parks forever at the next place
+//! where it can: in the operation that panicked, in the next operation of a destructor, or at the
+//! bottom of the coroutine. It cannot park in the hook itself, which holds a lock of std. To the
+//! caller, the failure is an ordinary value.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,53 +20,53 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// One execution of a model.
 pub(crate) type Body = Arc<dyn Fn() + Send + Sync>;
 
-/// What to explore.
+/// The bounds of an exploration.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) preemption_bound: Option<usize>,
     pub(crate) max_branches: usize,
-    /// Number of executions after which to stop.
+    /// Stop after this number of executions.
     pub(crate) limit: Option<usize>,
 }
 
-/// The execution, from 1, in which a thread panicked.
+/// The failure of a model, and the number of its execution, from 1.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) message: String,
     pub(crate) execution: usize,
 }
 
-enum Event {
+enum Progress {
     Done,
     Failed(String),
-    /// The execution whose path was asked for is about to run.
+    /// The execution whose path is wanted is about to run.
     Reached,
 }
 
 std::thread_local! {
     /// Where an exploring thread reports its panic.
-    static EXPLORING: RefCell<Option<Sender<Event>>> = const { RefCell::new(None) };
-    /// Whether the exploring thread is to do nothing more.
+    static EXPLORING: RefCell<Option<Sender<Progress>>> = const { RefCell::new(None) };
+    /// True if the exploring thread must do nothing more.
     static STOPPED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Sends `event` if the calling thread explores a model.
-fn stop_with(event: impl FnOnce() -> Event) {
+/// Sends `progress` if the calling thread explores a model.
+fn stop_with(progress: impl FnOnce() -> Progress) {
     if let Ok(Some(sender)) = EXPLORING.try_with(|e| e.try_borrow_mut().ok()?.take()) {
         STOPPED.set(true);
         // The caller may have stopped listening.
-        let _ = sender.send(event());
+        let _ = sender.send(progress());
     }
 }
 
-/// Parks the calling thread for ever if it explores a model that has failed.
+/// Parks the calling thread forever if it explores a model that has failed.
 pub(crate) fn halt() {
     while STOPPED.get() {
         std::thread::park();
     }
 }
 
-/// Parks for ever when a panic of loom unwinds through an operation.
+/// Parks forever when a panic of loom unwinds through an operation.
 pub(super) struct Halt;
 
 impl Drop for Halt {
@@ -75,19 +75,19 @@ impl Drop for Halt {
     }
 }
 
-/// Reports a failure that would end the process; returns outside a model.
+/// Reports a failure that would abort the process, and does not return; outside a model it returns.
 pub(crate) fn fail(message: &str) {
-    stop_with(|| Event::Failed(message.to_owned()));
+    stop_with(|| Progress::Failed(message.to_owned()));
     halt();
 }
 
-/// Runs what a thread of a model does; parks for ever if that panics.
+/// Runs the body of a thread of a model; parks forever if that panics.
 pub(super) fn coroutine<R>(f: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(result) => result,
         Err(payload) => {
             halt();
-            // Somebody else runs this model.
+            // Something other than this module runs the model.
             std::panic::resume_unwind(payload)
         }
     }
@@ -105,21 +105,21 @@ fn install_hook() {
                 let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
                 let text = text.unwrap_or_else(|| "a panic without a text".to_owned());
                 let at = info.location().map(|at| format!("\n  at {at}"));
-                Event::Failed(text.trim().to_owned() + &at.unwrap_or_default())
+                Progress::Failed(text.trim().to_owned() + &at.unwrap_or_default())
             });
         }));
     });
 }
 
 struct Exploration {
-    events: Receiver<Event>,
+    progress: Receiver<Progress>,
     executions: Arc<AtomicUsize>,
 }
 
-/// Starts an exploration; it parks before execution `stop_at`.
+/// Starts an exploration, which parks before execution `stop_at`.
 fn start(builder: loom::model::Builder, logs: bool, stop_at: usize, body: Body) -> Exploration {
     install_hook();
-    let (sender, events) = channel();
+    let (sender, progress) = channel();
     let executions = Arc::new(AtomicUsize::new(0));
     let count = executions.clone();
     let name = std::thread::current().name().map(str::to_owned);
@@ -137,41 +137,44 @@ fn start(builder: loom::model::Builder, logs: bool, stop_at: usize, body: Body) 
         EXPLORING.set(Some(sender));
         builder.check(move || {
             if count.fetch_add(1, Ordering::Relaxed) + 1 == stop_at {
-                stop_with(|| Event::Reached);
+                stop_with(|| Progress::Reached);
                 halt();
             }
             coroutine(|| body());
         });
-        stop_with(|| Event::Done);
+        stop_with(|| Progress::Done);
     };
     std::thread::Builder::new()
         .name(name.unwrap_or_else(|| "model".to_owned()))
         .spawn(explore)
         .expect("a thread can be started");
-    Exploration { events, executions }
+    Exploration {
+        progress,
+        executions,
+    }
 }
 
 impl Plan {
     fn builder(&self) -> loom::model::Builder {
-        // These read variables that make loom stop early and pass.
+        // Overrides what loom reads from environment variables that make it stop early and pass.
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = self.preemption_bound;
         builder.max_branches = self.max_branches;
         builder.max_duration = None;
         builder.checkpoint_file = None;
-        // loom looks at this limit only where it would write a checkpoint.
+        // loom checks this limit only where it would write a checkpoint.
         builder.max_permutations = self.limit.map(|limit| limit + 1);
         builder.checkpoint_interval = if self.limit.is_some() { 1 } else { usize::MAX };
         builder
     }
 
-    /// Runs the executions of `body`; returns how many there were.
+    /// Runs the executions of `body`; returns their number.
     pub(crate) fn run(&self, body: Body) -> Result<usize, Failed> {
         let logs = std::env::var_os("LOOM_LOG").is_some();
         start(self.builder(), logs, usize::MAX, body).finish()
     }
 
-    /// Runs the one execution whose path is in `file`, with logs.
+    /// Runs the execution whose path is in `file`, with logs.
     pub(crate) fn replay(&self, file: &Path, body: Body) -> Result<usize, Failed> {
         let mut builder = Self {
             limit: Some(1),
@@ -184,22 +187,22 @@ impl Plan {
         start(builder, true, usize::MAX, body).finish()
     }
 
-    /// Writes the path of execution `n` to `file`: runs all executions before it again, on another
-    /// thread. Returns whether that worked. It does not if the model depends on anything but its
-    /// interleaving.
+    /// Writes the path of execution `n` to `file`, by running all executions before it again on
+    /// another thread. Returns whether that worked, which it does not if the model depends on
+    /// anything other than its interleaving.
     pub(crate) fn write_path(&self, n: usize, file: PathBuf, body: Body) -> bool {
-        // A model that waits for a lock that the failed execution holds.
+        // The model may wait forever for a lock that the failed execution holds.
         const STUCK: Duration = Duration::from_secs(10);
         let mut builder = self.builder();
         builder.max_permutations = None;
         builder.checkpoint_file = Some(file);
-        // Written before execution `n` and no other.
+        // Write it before execution `n` and no other.
         builder.checkpoint_interval = n;
         let exploration = start(builder, false, n, body);
         let mut before = 0;
         loop {
-            match exploration.events.recv_timeout(STUCK) {
-                Ok(event) => return matches!(event, Event::Reached),
+            match exploration.progress.recv_timeout(STUCK) {
+                Ok(progress) => return matches!(progress, Progress::Reached),
                 Err(RecvTimeoutError::Disconnected) => return false,
                 Err(RecvTimeoutError::Timeout) => {
                     let now = exploration.executions.load(Ordering::Relaxed);
@@ -215,12 +218,12 @@ impl Plan {
 
 impl Exploration {
     fn finish(self) -> Result<usize, Failed> {
-        let event = self.events.recv();
+        let progress = self.progress.recv();
         let execution = self.executions.load(Ordering::Relaxed);
-        let message = match event {
-            Ok(Event::Done) => return Ok(execution),
-            Ok(Event::Failed(message)) => message,
-            Ok(Event::Reached) | Err(_) => "the exploring thread ended early".to_owned(),
+        let message = match progress {
+            Ok(Progress::Done) => return Ok(execution),
+            Ok(Progress::Failed(message)) => message,
+            Ok(Progress::Reached) | Err(_) => "the exploring thread ended early".to_owned(),
         };
         Err(Failed { message, execution })
     }

@@ -1,4 +1,4 @@
-//! Which counted objects have memory, for the message at the end of a model.
+//! The counted objects that have not been freed, for the message at the end of a model.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -11,7 +11,7 @@ struct Living {
     type_name: TypeName,
 }
 
-// SAFETY: the address is only handed out again, by `living`.
+// SAFETY: the address is never dereferenced here, only returned by `live_objects`.
 unsafe impl Send for Living {}
 
 static LIVING: Mutex<BTreeMap<usize, Living>> = Mutex::new(BTreeMap::new());
@@ -20,23 +20,23 @@ fn all() -> MutexGuard<'static, BTreeMap<usize, Living>> {
     LIVING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes that the object with this header has been made.
-pub(crate) fn born(header: NonNull<u8>, type_name: TypeName) {
+/// Records that the object with this header was made.
+pub(crate) fn note_created(header: NonNull<u8>, type_name: TypeName) {
     all().insert(header.addr().get(), Living { header, type_name });
 }
 
-/// Notes that the object with this header is about to be freed.
-pub(crate) fn buried(header: NonNull<u8>) {
+/// Records that the object with this header is about to be freed.
+pub(crate) fn note_freed(header: NonNull<u8>) {
     all().remove(&header.addr().get());
 }
 
-/// Forgets all, at the start of an execution.
-pub(crate) fn nothing_lives() {
+/// Forgets all objects, at the start of an execution.
+pub(crate) fn forget_objects() {
     all().clear();
 }
 
-/// Header and type of each object that has been made and not freed in this execution.
-pub(crate) fn living() -> Vec<(NonNull<u8>, &'static str)> {
+/// Returns header and type of each object that was made and not freed in this execution.
+pub(crate) fn live_objects() -> Vec<(NonNull<u8>, &'static str)> {
     let all = all();
     let each = all.values().map(|l| (l.header, (l.type_name)()));
     each.collect()

@@ -4,10 +4,13 @@ use super::atomic::{AtomicUsize, Ordering};
 use dashmap::DashMap;
 use std::hash::{Hash, Hasher};
 
-/// Keys that are this far apart share a word, so threads that use different keys seldom do.
+/// Words among which the keys are distributed, so that threads with different keys seldom share
+/// one.
 const WORDS: u64 = 4;
 
-/// A [`DashMap`], whose own locks loom does not see: so each operation on a key first does a
+/// A [`DashMap`] whose operations loom sees.
+///
+/// loom does not see `DashMap`'s own locks, so each operation on a key first does a
 /// read-modify-write of the key's word. loom switches threads before that, not between the two.
 #[derive(Debug)]
 pub(crate) struct Map<K: Eq + Hash, V> {
@@ -27,7 +30,7 @@ impl<K: Ord + Hash + Copy, V: Clone> Map<K, V> {
         let mut sum = Sum(0);
         key.hash(&mut sum);
         let word = &self.words[(sum.finish() % WORDS) as usize];
-        // AcqRel: as the lock and unlock of a shard.
+        // AcqRel: stands for the lock and the unlock of a shard.
         word.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -46,10 +49,10 @@ impl<K: Ord + Hash + Copy, V: Clone> Map<K, V> {
         self.map.get(key).map(|entry| entry.clone())
     }
 
-    /// What is there, in no order that matters. What comes or goes meanwhile may be missing.
+    /// Returns all entries, in any order. Those inserted or removed meanwhile may be missing.
     pub(crate) fn all(&self) -> Vec<(K, V)> {
         let mut keys: Vec<K> = self.map.iter().map(|entry| *entry.key()).collect();
-        // loom replays executions, and the order of a hash table is another one each time.
+        // loom replays executions, and the order of a hash table differs each time.
         keys.sort_unstable();
         keys.into_iter()
             .filter_map(|key| Some((key, self.get(&key)?)))
@@ -57,7 +60,7 @@ impl<K: Ord + Hash + Copy, V: Clone> Map<K, V> {
     }
 }
 
-/// The sum of the words that a key consists of, so that it is known which keys share a word.
+/// A hash that is the sum of the words of a key, so that it is known which keys share a word.
 struct Sum(u64);
 
 impl Hasher for Sum {

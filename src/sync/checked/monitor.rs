@@ -1,20 +1,21 @@
-//! A lock with a place to wait, on loom's.
+//! A lock and a condition variable, made of loom's.
 
 use super::{explore, time};
 use loom::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What the lock hands out.
+/// The guard of a locked [`Monitor`].
 pub(crate) type Locked<'m, T> = MutexGuard<'m, T>;
 
-/// A lock, and a place to wait for a change of what it protects.
+/// A lock and a condition variable for changes of the value.
 #[derive(Debug)]
 pub(crate) struct Monitor<T> {
     value: Mutex<T>,
     changed: Condvar,
-    /// For the waits that [`time`] may end. Not an operation for loom: whoever notifies has
-    /// changed the value under the lock, as whoever waits has looked at it.
+    /// Number of notifications, for the waits that [`time`] may end. loom need not see it: the
+    /// value was changed under the lock before the notification, and looked at under it before the
+    /// wait.
     notified: AtomicU64,
 }
 
@@ -36,7 +37,7 @@ impl<T> Monitor<T> {
         self.value.lock().expect(FAILED)
     }
 
-    /// Waits until it is notified; for `limit` at most, if there is one and time passes.
+    /// Waits until notified; for `limit` at most, if there is one and time passes.
     #[track_caller]
     pub(crate) fn wait<'m>(
         &'m self,
@@ -53,7 +54,7 @@ impl<T> Monitor<T> {
         self.lock()
     }
 
-    /// Ends all waits.
+    /// Wakes all waiting threads.
     #[track_caller]
     pub(crate) fn notify(&self) {
         explore::halt();

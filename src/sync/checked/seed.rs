@@ -1,10 +1,10 @@
 //! Thread switches at pseudo-random operations.
 //!
-//! loom explores exhaustively, depth first, so a model that does not finish never sees executions
-//! that differ early. With a seed, threads yield before operations that depend on the seed and on
-//! how many operations came before in the execution. That is a function of the path, so loom's
-//! replay of a path is not disturbed. A yield is a switch that loom does not count as a preemption,
-//! and it removes executions rather than adding any, so a failure that is found is a real one.
+//! loom explores exhaustively, depth first, so a model that does not finish never reaches
+//! executions that differ early. With a seed, threads yield before certain operations, chosen by
+//! the seed and by the number of operations so far in the execution. That is a function of the
+//! path, so loom's replay of a path still works. A yield is a switch that loom does not count as a
+//! preemption; it removes executions and adds none, so every failure that is found is real.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -13,10 +13,10 @@ static SEED: AtomicU64 = AtomicU64::new(0);
 /// Operations so far in this execution.
 static OPERATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// Weak exchanges among which the seed chooses the one that fails.
+/// Number of weak exchanges among which the seed chooses the one that fails.
 const EXCHANGES: u64 = 4;
 
-/// Sets the seed from now on; `None` for no switches.
+/// Sets the seed from now on; `None` turns switching off.
 pub(crate) fn set_seed(seed: Option<u64>) {
     SEEDED.store(seed.is_some(), Ordering::Relaxed);
     SEED.store(seed.unwrap_or(0), Ordering::Relaxed);
@@ -32,7 +32,7 @@ pub(super) fn begin() -> u64 {
     }
 }
 
-/// The number at `n` in the seed's sequence (SplitMix64).
+/// Returns number `n` of the seed's sequence (SplitMix64).
 fn random(n: u64) -> u64 {
     const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
     let seed = SEED.load(Ordering::Relaxed);
@@ -45,7 +45,7 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A place at which the seed may switch threads.
+/// Marks a place at which the seed may switch threads.
 pub(crate) fn point() {
     if !SEEDED.load(Ordering::Relaxed) {
         return;

@@ -1,16 +1,15 @@
-//! What the models may set from outside, and what they may ask.
+//! Settings of the checked operations, for the models.
 
 use super::seed;
-use crate::model::Mode;
 use std::collections::BTreeMap;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 pub(crate) use seed::{point, set_seed};
 
-static MODE: AtomicU8 = AtomicU8::new(0);
-/// The number of the next `compare_exchange_weak` that fails, counted down; 0 for none.
+static LOADS_ARE_RMW: AtomicBool = AtomicBool::new(false);
+/// Counts down to the `compare_exchange_weak` that fails spuriously; 0 if none does.
 static SPURIOUS: AtomicU64 = AtomicU64::new(0);
 static LOGGING: AtomicBool = AtomicBool::new(false);
 static RECORDING: AtomicBool = AtomicBool::new(false);
@@ -31,12 +30,12 @@ pub struct Site {
     pub part: &'static str,
 }
 
-/// Sets how loads are made from now on.
-pub fn set_mode(mode: Mode) {
-    MODE.store(mode as u8, Ordering::Relaxed);
+/// Sets whether loads are made as read-modify-writes from now on.
+pub(crate) fn make_loads_rmw(on: bool) {
+    LOADS_ARE_RMW.store(on, Ordering::Relaxed);
 }
 
-/// Resets what is counted in an execution.
+/// Resets the counters of an execution, at its start.
 pub(crate) fn begin_execution() {
     let before = seed::begin();
     let spurious = if rmw_mode() { 1 + before } else { 0 };
@@ -55,22 +54,22 @@ pub fn weaken(what: Option<(Site, Ordering)>) {
     *WEAKENED.lock().unwrap_or_else(PoisonError::into_inner) = what;
 }
 
-/// Starts noting which orderings the models reach.
+/// Starts to record which orderings the models reach.
 pub fn record_sites() {
     RECORDING.store(true, Ordering::Relaxed);
 }
 
-/// The orderings reached since [`record_sites`].
+/// Returns the orderings reached since [`record_sites`].
 pub fn sites() -> Vec<(Site, Ordering)> {
     let sites = SITES.lock().unwrap_or_else(PoisonError::into_inner);
     sites.iter().map(|(s, o)| (s.clone(), *o)).collect()
 }
 
 pub(super) fn rmw_mode() -> bool {
-    MODE.load(Ordering::Relaxed) == Mode::Rmw as u8
+    LOADS_ARE_RMW.load(Ordering::Relaxed)
 }
 
-/// Returns whether this weak exchange is the one that fails.
+/// Returns whether this weak exchange is the one that fails spuriously.
 pub(super) fn spurious() -> bool {
     let left = SPURIOUS.load(Ordering::Relaxed);
     SPURIOUS.store(left.saturating_sub(1), Ordering::Relaxed);
@@ -78,11 +77,11 @@ pub(super) fn spurious() -> bool {
 }
 
 loom::thread_local! {
-    /// Number of a thread, as loom counts them, for the log.
+    /// loom's number of the thread, for the log.
     static NUMBER: String = format!("{:?}", loom::thread::current().id());
 }
 
-/// A place in a user's code at which a seed may switch threads.
+/// Marks a place in a user's code at which a seed may switch threads.
 pub(crate) fn user_point(at: &Location<'_>) {
     point();
     if LOGGING.load(Ordering::Relaxed) {
@@ -92,17 +91,18 @@ pub(crate) fn user_point(at: &Location<'_>) {
 
 #[cold]
 fn log(at: &Location<'_>, what: &str) {
-    // Destructors of thread-locals have no number any more.
+    // The number is gone in destructors of thread-locals.
     let thread = NUMBER.try_with(Clone::clone);
     let thread = thread.unwrap_or_else(|_| "ThreadId(ended)".to_owned());
     println!("{thread}: {what} at {at}");
 }
 
-/// The ordering to use at `at`, for `written` in the source; called before each operation.
+/// Returns the ordering to use at `at`, where the source says `written`; called before each
+/// operation.
 pub(super) fn ordering(at: &Location<'_>, part: &'static str, written: Ordering) -> Ordering {
     super::explore::halt();
     super::time::step();
-    // An exchange asks twice.
+    // An exchange calls this twice.
     if part != "failure" {
         point();
         if LOGGING.load(Ordering::Relaxed) {

@@ -1,24 +1,25 @@
 //! The time of models.
 //!
-//! By default it stands still: a wait with a limit ends by its wake alone, so a wake that is lost is
-//! a deadlock, which loom reports, also where a program would go on after the limit.
+//! By default it stands still: a wait with a timeout ends only by a wake-up, so a missed wake-up is
+//! a deadlock, which loom reports, even where a program would go on after the timeout.
 //!
-//! A model that is about limits has time pass ([`let_time_pass`]). Then it passes only while no
-//! thread can run but those in such waits: the clock goes to the earliest of their limits, and that
-//! wait ends. loom does not tell whether a thread can run; but a wait that yields again and again is
-//! only scheduled while all others are blocked, have ended, or wait so, too, and every operation of
-//! the others is counted here.
+//! A model that is about timeouts lets time pass ([`let_time_pass`]). Then it passes only while no
+//! thread can run except those in such waits: the clock moves to the earliest of their deadlines,
+//! and that wait ends. loom does not tell whether a thread can run; but a wait that yields
+//! repeatedly is scheduled only while all others are blocked, have ended, or wait like this too,
+//! and every operation of the others is counted here.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Turns in a row without an operation of another thread, after which none can run. The others in
-/// waits of this kind, three at most, have had theirs meanwhile, and so have threads that yield.
+/// Turns in a row without an operation of another thread, after which no other thread can run. By
+/// then the others in such waits, three at most, have had their turns, and so have threads that
+/// yield.
 const TURNS: u32 = 12;
 
 static PASSES: AtomicBool = AtomicBool::new(false);
-/// Operations of threads that are not in a wait.
+/// Number of operations of threads that are not in a wait.
 static STEPS: AtomicU64 = AtomicU64::new(0);
 static CLOCK: Mutex<Clock> = Mutex::new(Clock {
     now: Duration::ZERO,
@@ -27,7 +28,7 @@ static CLOCK: Mutex<Clock> = Mutex::new(Clock {
 
 struct Clock {
     now: Duration,
-    /// When the waits end that are going on.
+    /// The deadlines of the current waits.
     limits: Vec<Duration>,
 }
 
@@ -36,12 +37,12 @@ fn clock() -> MutexGuard<'static, Clock> {
 }
 
 /// Sets whether time passes when no thread can run; otherwise it stands still, and waits with a
-/// limit end by their wake alone.
+/// timeout end only by a wake-up.
 pub fn let_time_pass(passes: bool) {
     PASSES.store(passes, Ordering::Relaxed);
 }
 
-/// The time since the execution began.
+/// Returns the time since the execution began.
 pub fn now() -> Duration {
     clock().now
 }
@@ -56,12 +57,12 @@ pub(super) fn begin_execution() {
     clock.limits.clear();
 }
 
-/// A thread makes an operation: not all of them wait.
+/// Counts an operation: not all threads are waiting.
 pub(super) fn step() {
     STEPS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Waits until `ended`, or for `limit` if no other thread can run.
+/// Waits until `ended` returns true, or for `limit` if no other thread can run.
 pub(super) fn wait(limit: Duration, ended: impl Fn() -> bool) {
     let until = now().saturating_add(limit);
     clock().limits.push(until);

@@ -2,7 +2,8 @@
 
 pub(crate) use std::cell::{Cell, OnceCell, RefCell};
 
-/// std's `UnsafeCell`, borrowed by closures, so that a model sees where each use begins and ends.
+/// std's `UnsafeCell`, accessed through closures, so that a model sees where each access begins and
+/// ends.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
@@ -12,13 +13,13 @@ impl<T> UnsafeCell<T> {
         Self(std::cell::UnsafeCell::new(value))
     }
 
-    /// Reads the value through a pointer.
+    /// Calls `f` with a pointer for reads.
     #[inline(always)]
     pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
         f(self.0.get())
     }
 
-    /// Changes the value through a pointer.
+    /// Calls `f` with a pointer for reads and writes.
     #[inline(always)]
     pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         f(self.0.get())

@@ -1,0 +1,284 @@
+//! The calling thread: its record, how it is entered, and how it exits.
+
+use super::key::{self, ThreadKey, own_key};
+use super::orphans::ORPHANS;
+use super::record::{DEPARTED, Record, Tally, lock_figures};
+use super::registry::REGISTRY;
+use crate::sync::cell::Cell;
+use crate::sync::thread::{ThreadId, current_id, current_name};
+use crate::sync::{at_thread_exit, lazy, local};
+use dashmap::DashMap;
+use std::ptr;
+use std::sync::Arc;
+
+lazy! {
+    /// Keys by std's thread id. Accessed when a thread is entered, exits, or is looked up by id.
+    static BY_ID: DashMap<ThreadId, ThreadKey> = DashMap::new();
+}
+
+/// Returns the record of the thread with std's `id`, if it has been entered and has not exited.
+pub(crate) fn by_id(id: ThreadId) -> Option<Arc<Record>> {
+    let key = *BY_ID.get(&id)?;
+    REGISTRY.get(key)
+}
+
+/// What a module above wants done at a thread's exit.
+type ExitHook = fn(&Arc<Record>);
+
+/// A thread's state in its thread-local. It has no destructor, so it is accessible at any time.
+struct CurrentThread {
+    /// Null before the first use and after the exit (invariant 7 of `thread`).
+    record: Cell<*const Record>,
+    /// True once the thread has exited.
+    exited: Cell<bool>,
+    /// A leaked box with the reference that keeps `record` alive.
+    owner: Cell<*mut Arc<Record>>,
+    /// The exit hooks, in the order in which they run: loops, pools, memory.
+    hooks: [Cell<Option<ExitHook>>; 3],
+}
+
+local! {
+    static CURRENT: CurrentThread = CurrentThread {
+        record: Cell::new(ptr::null()),
+        exited: Cell::new(false),
+        owner: Cell::new(ptr::null_mut()),
+        hooks: [Cell::new(None), Cell::new(None), Cell::new(None)],
+    };
+}
+
+/// Returns the calling thread's record, and enters the thread into the registry at the first call.
+///
+/// Returns `None` once the thread has exited, or if the first call comes so late in its teardown
+/// that nothing would notice its exit.
+pub(crate) fn current() -> Option<Arc<Record>> {
+    CURRENT.with(|c| {
+        if c.record.get().is_null() {
+            if c.exited.get() {
+                return None;
+            }
+            enter(c, None);
+            if c.exited.get() {
+                return None;
+            }
+        }
+        // SAFETY: `record` is set, so `owner` is too (invariant 7 of `thread`).
+        Some(unsafe { &*c.owner.get() }.clone())
+    })
+}
+
+/// Returns the calling thread's record like [`current`], but `None` if the thread is past the point
+/// at which its exit would be noticed.
+pub(crate) fn current_that_exits() -> Option<Arc<Record>> {
+    if at_thread_exit(thread_exit) {
+        current()
+    } else {
+        None
+    }
+}
+
+/// Returns the calling thread's key, if it has been entered and has not exited.
+pub(crate) fn current_key() -> Option<ThreadKey> {
+    CURRENT.with(|c| {
+        // SAFETY: null, or kept alive by `owner` (invariant 7 of `thread`).
+        unsafe { c.record.get().as_ref() }.map(Record::key)
+    })
+}
+
+/// Returns the calling thread's record; after its exit, a new one with the same key that takes no
+/// messages.
+pub(crate) fn current_or_closed() -> Arc<Record> {
+    current().unwrap_or_else(|| {
+        let key = own_key().expect("a thread is entered before it exits");
+        Arc::new(Record::closed(key))
+    })
+}
+
+/// Returns name and key of the calling thread, for reports. After the exit the key is still its
+/// own, so that events of two such threads are told apart.
+pub(crate) fn current_label() -> String {
+    CURRENT.with(|c| {
+        // SAFETY: null, or kept alive by `owner` (invariant 7 of `thread`).
+        if let Some(record) = unsafe { c.record.get().as_ref() } {
+            return record.label();
+        }
+        let key = own_key().map_or_else(|| "without a key".to_owned(), |key| key.to_string());
+        match current_name() {
+            Some(name) => format!("{name} ({key})"),
+            None => key,
+        }
+    })
+}
+
+/// Sets the hook of the loops, which is called first when the calling thread exits.
+pub(crate) fn set_first_exit_hook(hook: ExitHook) {
+    CURRENT.with(|c| c.hooks[0].set(Some(hook)));
+}
+
+/// Sets the hook of the pools, which is called when the calling thread exits, after that of the
+/// loops.
+pub(crate) fn set_exit_hook(hook: ExitHook) {
+    CURRENT.with(|c| c.hooks[1].set(Some(hook)));
+}
+
+/// Sets the hook of memory, which is called last when the calling thread exits.
+pub(crate) fn set_last_exit_hook(hook: ExitHook) {
+    CURRENT.with(|c| c.hooks[2].set(Some(hook)));
+}
+
+/// Enters the calling thread, unless it has been entered or has exited, with a bound on the
+/// releases that may wait for it.
+pub(crate) fn enter_bounded(bound: u64) {
+    CURRENT.with(|c| {
+        if c.record.get().is_null() && !c.exited.get() {
+            enter(c, Some(bound));
+        }
+    });
+}
+
+/// Enters the calling thread into the registry.
+#[cold]
+fn enter(c: &CurrentThread, bound: Option<u64>) {
+    let Some(id) = current_id() else {
+        return enter_closed(c);
+    };
+    let record = REGISTRY.claim(|key| Arc::new(Record::new(key, bound)));
+    BY_ID.insert(id, record.key());
+    key::set_own(record.key());
+    // `record` last: invariant 7 of `thread`.
+    let at = Arc::as_ptr(&record);
+    c.owner.set(Box::into_raw(Box::new(record)));
+    c.record.set(at);
+    at_thread_exit(thread_exit);
+}
+
+/// Gives the calling thread a key and lets it exit at once: for a first use so late in its teardown
+/// that its exit might not be noticed. No thread can send it anything or wait for it.
+#[cold]
+fn enter_closed(c: &CurrentThread) {
+    let record = REGISTRY.claim(|key| Arc::new(Record::closed(key)));
+    key::set_own(record.key());
+    c.exited.set(true);
+    REGISTRY.leave(record.key());
+}
+
+/// Begins the exit: returns the record, or else prevents the thread from being entered.
+fn leaving() -> Option<Arc<Record>> {
+    CURRENT.with(|c| {
+        if c.record.get().is_null() {
+            // The thread must not be entered from here on.
+            c.exited.set(true);
+            return None;
+        }
+        // SAFETY: `record` is set, so `owner` is too (invariant 7 of `thread`).
+        Some(unsafe { &*c.owner.get() }.clone())
+    })
+}
+
+/// Takes the next exit hook.
+fn next_hook() -> Option<ExitHook> {
+    CURRENT.with(|c| c.hooks.iter().find_map(Cell::take))
+}
+
+/// Ends the exit: look-ups no longer find the thread.
+fn depart(record: &Record) {
+    if let Some(id) = record.id() {
+        BY_ID.remove(&id);
+    }
+    {
+        let _moving = lock_figures();
+        DEPARTED.created.add_shared(record.tally.created.take());
+        DEPARTED.destroyed.add_shared(record.tally.destroyed.take());
+        DEPARTED
+            .handed_over
+            .add_shared(record.tally.handed_over.take());
+    }
+    CURRENT.with(|c| {
+        c.record.set(ptr::null());
+        c.exited.set(true);
+        let owner = c.owner.replace(ptr::null_mut());
+        // SAFETY: boxed by `enter`; `record` is null, so nothing dereferences it any more.
+        drop(unsafe { Box::from_raw(owner) });
+    });
+    REGISTRY.leave(record.key());
+}
+
+/// Returns the calling thread's own figures, if it has been entered and has not exited.
+#[inline(always)]
+fn tally<'t>() -> Option<&'t Tally> {
+    // SAFETY: null, or kept alive by `owner` (invariant 7 of `thread`).
+    unsafe { CURRENT.with(|c| c.record.get()).as_ref() }.map(|record| &record.tally)
+}
+
+/// Counts `n` objects made by this thread.
+#[inline(always)]
+pub(crate) fn tally_created(n: u64) {
+    match tally() {
+        Some(tally) => tally.created.add(n),
+        None => tally_created_slow(n),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tally_created_slow(n: u64) {
+    if let Some(record) = current() {
+        record.tally.created.add(n);
+    } else {
+        DEPARTED.created.add_shared(n);
+    }
+}
+
+/// Counts `n` objects destroyed by this thread. Does not enter the thread, whose first use of the
+/// crate may be in its teardown.
+#[inline(always)]
+pub(crate) fn tally_destroyed(n: u64) {
+    match tally() {
+        Some(tally) => tally.destroyed.add(n),
+        None => tally_destroyed_slow(n),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tally_destroyed_slow(n: u64) {
+    DEPARTED.destroyed.add_shared(n);
+}
+
+/// Counts `n` objects that this thread sent to another.
+pub(crate) fn tally_handed_over(n: u64) {
+    match tally() {
+        Some(tally) => tally.handed_over.add(n),
+        None => {
+            DEPARTED.handed_over.add_shared(n);
+        }
+    }
+}
+
+/// Runs the whole exit of the calling thread, as an explicit sequence: the destructor of a
+/// thread-local only calls this, and models call it themselves.
+///
+/// 1. The hook of the loops closes those that are still open.
+/// 2. The hook of the pools drains what the thread must not leave behind, and closes the inbox.
+/// 3. The hook of memory gives the thread's heaps up.
+/// 4. What is in the inboxes of a thread that never had a pool goes to the orphans.
+/// 5. Look-ups no longer find the thread; its registry slot is free.
+///
+/// Idempotent. Nothing that a destructor does meanwhile can undo the exit: afterwards pools work
+/// detached, and implicit releases happen at once.
+pub(crate) fn thread_exit() {
+    let Some(record) = leaving() else {
+        return;
+    };
+    // One at a time, as the first may still use, or set, what a later one tears down.
+    while let Some(hook) = next_hook() {
+        hook(&record);
+    }
+    for inbox in [&record.calls, &record.releases] {
+        for message in inbox.inbox().close() {
+            let weight = message.weight();
+            ORPHANS.adopt(message);
+            inbox.done(weight);
+        }
+    }
+    depart(&record);
+}

@@ -1,0 +1,85 @@
+//! A timer for activities whose start must not cost a clock read.
+
+use crate::sync::Hint;
+use std::time::Duration;
+
+/// Whether an activity is running, and since when others have seen that it is.
+///
+/// One thread at a time starts and stops it; any thread may look. A hint: a thread may see a start
+/// or a stop late.
+#[derive(Debug)]
+pub(crate) struct LazyTimer(Hint);
+
+/// It is not running.
+const STOPPED: u64 = 0;
+/// It is running, and no other thread has looked yet.
+const UNSEEN: u64 = 1;
+/// Set once it has been reported. The other bits are the time at which it was first seen, in
+/// milliseconds, plus two.
+const REPORTED: u64 = 1 << 63;
+
+impl LazyTimer {
+    pub(crate) const fn new() -> Self {
+        Self(Hint::new())
+    }
+
+    #[inline]
+    pub(crate) fn start(&self) {
+        self.0.set(UNSEEN);
+    }
+
+    #[inline]
+    pub(crate) fn stop(&self) {
+        self.0.set(STOPPED);
+    }
+
+    #[inline]
+    pub(crate) fn is_running(&self) -> bool {
+        self.0.get() != STOPPED
+    }
+
+    /// Looks, at the time `now`, whether it is running. If it was first seen `long` ago or earlier,
+    /// returns for how long it has been seen, once.
+    pub(crate) fn overdue(&self, long: Duration, now: Duration) -> Option<Duration> {
+        let seen = self.0.get();
+        if seen == STOPPED || seen & REPORTED != 0 {
+            return None;
+        }
+        let stamp = now.as_millis() as u64 + 2;
+        if seen == UNSEEN {
+            // If it has stopped or started again meanwhile, that stays.
+            self.0.replace_if(seen, stamp);
+            return None;
+        }
+        let age = Duration::from_millis(stamp.saturating_sub(seen));
+        let reported = age >= long && self.0.replace_if(seen, seen | REPORTED);
+        reported.then_some(age)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_activity_is_reported_once() {
+        let timer = LazyTimer::new();
+        let look = |now| {
+            let long = Duration::from_secs(2);
+            let age = timer.overdue(long, Duration::from_secs(now));
+            age.map(|age| age.as_secs())
+        };
+        assert_eq!(look(1), None);
+        timer.start();
+        assert_eq!([10, 11].map(look), [None, None]);
+        assert_eq!(look(12), Some(2));
+        assert_eq!(look(13), None, "it has been reported");
+        timer.stop();
+        assert_eq!(look(20), None);
+        timer.start();
+        assert_eq!(look(21), None, "another one");
+        assert_eq!(look(24), Some(3));
+        timer.start();
+        assert_eq!(look(25), None, "another one again");
+    }
+}

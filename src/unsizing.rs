@@ -1,0 +1,74 @@
+//! `unsize!`: coercions that only the compiler may do for its own pointers.
+
+use std::ptr::NonNull;
+
+/// A handle whose target can be coerced; sealed. For [`unsize!`](crate::unsize).
+#[doc(hidden)]
+pub trait Coercible: sealed::Sealed + Sized {
+    /// The type that it points to.
+    type Target: ?Sized + 'static;
+    /// The type of such a handle to another target.
+    type Of<U: ?Sized + 'static>;
+
+    /// Coerces the target.
+    ///
+    /// # Safety
+    /// `coerce` is an unsizing coercion of raw pointers, or the identity.
+    unsafe fn coerce<U: ?Sized + 'static>(
+        self,
+        coerce: impl FnOnce(*mut Self::Target) -> *mut U,
+    ) -> Self::Of<U>;
+}
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// Applies a coercion to a non-null pointer.
+///
+/// # Safety
+/// That of [`Coercible::coerce`].
+pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
+    ptr: NonNull<T>,
+    coerce: impl FnOnce(*mut T) -> *mut U,
+) -> NonNull<U> {
+    // SAFETY: a coercion does not change the address, which is not null.
+    unsafe { NonNull::new_unchecked(coerce(ptr.as_ptr())) }
+}
+
+/// Coerces a [`Ref`](crate::Ref), [`Weak`](crate::Weak) or [`PoolRef`](crate::PoolRef) to a trait
+/// object or a slice.
+///
+/// `Arc` coerces implicitly, which on stable Rust only the standard library's pointers can. The
+/// macro allows exactly the same coercions, and costs nothing. The object stays the same, with its
+/// address and counts.
+///
+/// ```
+/// use releasepool::{Ref, unsize};
+/// use std::fmt::Display;
+/// let shown: Ref<dyn Display> = unsize!(Ref::new(7) => dyn Display);
+/// assert_eq!(shown.to_string(), "7");
+/// let bytes = unsize!(Ref::new([1u8, 2, 3]) => [u8]);
+/// assert_eq!(bytes.len(), 3);
+/// ```
+///
+/// What the compiler would not coerce does not compile:
+///
+/// ```compile_fail,E0277
+/// use releasepool::{Ref, unsize};
+/// struct Silent;
+/// let shown = unsize!(Ref::new(Silent) => dyn std::fmt::Display);
+/// ```
+#[macro_export]
+macro_rules! unsize {
+    ($handle:expr => $target:ty) => {{
+        let handle = $handle;
+        // A coercion site, not a cast: only unsizing compiles here.
+        #[allow(unused_unsafe, clippy::undocumented_unsafe_blocks)]
+        let unsized_handle = unsafe {
+            // SAFETY: the closure is a coercion.
+            $crate::__private::Coercible::coerce(handle, |pointer| -> *mut $target { pointer })
+        };
+        unsized_handle
+    }};
+}

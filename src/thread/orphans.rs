@@ -147,19 +147,23 @@ impl Orphans {
         // Before they are taken, so that `has_deferred` sees them in one place or the other.
         // Relaxed: a thread that misses both looks again after the next drain or nap.
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        // A reference that is counted and not pushed yet makes this length too large, and that of
-        // the next batch too small.
-        // Relaxed: a sum that publishes nothing.
-        let len = self.unsealed.swap(0, Ordering::Relaxed);
         let chain = self.retired.take_newest_first();
         if chain.is_empty() {
             self.in_flight.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        // Relaxed: a sum that publishes nothing.
-        self.sealed.fetch_add(len, Ordering::Relaxed);
         let batch = OrphanBatch::boxed(vec![chain]);
+        let len = self.count_sealed();
         Some(SealedBatch { batch, len })
+    }
+
+    /// Returns the number of references in the batch that was just sealed. A reference that is
+    /// counted and not pushed yet makes it too large, and that of the next batch too small.
+    fn count_sealed(&self) -> u64 {
+        // Relaxed: sums that publish nothing.
+        let len = self.unsealed.swap(0, Ordering::Relaxed);
+        self.sealed.fetch_add(len, Ordering::Relaxed);
+        len
     }
 
     /// Makes a batch ready. Runs no foreign code, as the epoch may call it anywhere.
@@ -168,6 +172,12 @@ impl Orphans {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
         self.count_ready(sealed.len);
         Self::push(&self.releases, sealed.batch);
+    }
+
+    fn count_ready(&self, len: u64) {
+        // Relaxed: sums that publish nothing.
+        self.sealed.fetch_sub(len, Ordering::Relaxed);
+        self.ready.add_shared(len);
     }
 
     /// Returns whether any retired reference is not ready.

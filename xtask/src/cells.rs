@@ -394,7 +394,7 @@ fn is_seen(before: &[TokenTree], tokens: &[TokenTree]) -> bool {
         .checked_sub(2)
         .and_then(|i| word(before.get(i)));
     match &*name {
-        "changed" => is_called.is_some(),
+        "note_write" => is_called.is_some(),
         "write" => {
             let is_cell = on.is_some_and(|on| ["body", "payload", "made"].contains(&&*on));
             let is_field = before.len() >= 3 && is_sign(before.get(before.len() - 3), '.');

@@ -525,7 +525,7 @@ mod tests {
         for tells in [
             "witness_write(p);",
             "unsafe { (*p).witness.write() };",
-            "unsafe { changed(p) };",
+            "unsafe { note_write(p) };",
             "self.node().body.write();",
             "Page::touch(p);",
             "a.with_mut(|x| x);",
@@ -534,7 +534,7 @@ mod tests {
             let body = format!("p.write(1); {tells}");
             assert!(of_body(&body).is_empty(), "{tells}");
         }
-        for tells_nothing in ["a.write();", "unchanged(p);", "a.freed(1);", "touch(p);"] {
+        for tells_nothing in ["a.write();", "unnote_write(p);", "a.freed(1);", "touch(p);"] {
             let body = format!("p.write(1); {tells_nothing}");
             assert_eq!(of_body(&body).len(), 1, "{tells_nothing}");
         }

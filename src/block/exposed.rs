@@ -14,13 +14,13 @@ use std::ptr::{self, NonNull};
 
 /// Exposes the provenance of memory that goes to a collection.
 #[inline(always)]
-pub(super) fn expose(memory: NonNull<u8>) {
+pub(crate) fn expose(memory: NonNull<u8>) {
     _ = memory.as_ptr().expose_provenance();
 }
 
 /// RemoteFreeList a pointer to the same address, with provenance that [`expose`] has exposed.
 #[inline(always)]
-pub(super) fn recover(memory: NonNull<u8>) -> NonNull<u8> {
+pub(crate) fn recover(memory: NonNull<u8>) -> NonNull<u8> {
     let recovered = ptr::with_exposed_provenance_mut(memory.addr().get());
     // SAFETY: it has the address of `memory`, which is not null.
     unsafe { NonNull::new_unchecked(recovered) }

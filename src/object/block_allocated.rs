@@ -9,10 +9,11 @@ use super::header::{
 };
 use super::strong::Ref;
 use crate::block::block_allocator::BlockAllocator;
+use crate::block::bulk_free::BulkFree;
 use crate::block::error::AllocError;
-use crate::block::heap::TakingBack;
+use crate::block::handle::{self, PROCESS};
 use crate::block::size_class::{SIZES, class_of};
-use crate::block::thread_heaps::{self, PROCESS};
+use crate::block::thread_heaps;
 use std::alloc::Layout;
 use std::mem::needs_drop;
 use std::ptr::{self, NonNull};
@@ -80,7 +81,7 @@ impl<T: 'static> BlockInfo<T> {
 /// Destroys objects of one class, without a destructor, one after the other.
 pub(crate) struct Alike<'h> {
     class: &'static TypeInfo,
-    blocks: TakingBack<'h>,
+    blocks: BulkFree<'h>,
 }
 
 impl Alike<'_> {
@@ -90,7 +91,7 @@ impl Alike<'_> {
         let heap = thread_heaps::process_heap()?;
         // SAFETY: the calling thread's own, until its exit; the size is one.
         let blocks =
-            unsafe { TakingBack::begin(heap.as_ref(), block.size as usize, block.waste as usize) };
+            unsafe { BulkFree::begin(heap.as_ref(), block.size as usize, block.waste as usize) };
         Some(Self { class, blocks })
     }
 
@@ -136,10 +137,10 @@ impl Source<'_> {
     #[inline(always)]
     fn alloc(self, class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
         match self {
-            Self::Process => thread_heaps::alloc(thread_heaps::process_heap(), None, class, waste),
+            Self::Process => handle::alloc(thread_heaps::process_heap(), None, class, waste),
             Self::Own(blocks) => {
-                let allocator = blocks.inner();
-                thread_heaps::alloc(
+                let allocator = blocks.shared();
+                handle::alloc(
                     thread_heaps::last_heap(allocator),
                     Some(allocator),
                     class,
@@ -152,8 +153,8 @@ impl Source<'_> {
     #[cold]
     fn count_large(self, layout: Layout) {
         match self {
-            Self::Process => PROCESS.0.count_large(layout),
-            Self::Own(blocks) => blocks.inner().count_large(layout),
+            Self::Process => PROCESS.shared.count_large(layout),
+            Self::Own(blocks) => blocks.shared().count_large(layout),
         }
     }
 }

@@ -429,7 +429,7 @@ fn allocators_and_their_errors_speak() {
     let error = blocks.alloc(layout(16, 1)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the allocator has 0 bytes, and may have no more than 0"
+        "the allocator holds 0 bytes, and its hard cap is 0"
     );
     assert!(format!("{blocks:?}").contains("hard_cap"));
     let soft = BlockAllocator::builder().soft_cap(5, |_| ());

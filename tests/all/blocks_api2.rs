@@ -404,7 +404,7 @@ fn block_that_comes_back_as_a_larger_one_is_found() {
     });
     child.assert_aborted_saying(&[
         "the block of 48 bytes at 0x",
-        "was freed as one of 64 bytes",
+        "was freed as a block of 64 bytes",
     ]);
 }
 
@@ -440,6 +440,6 @@ fn what_is_no_block_comes_back() {
     });
     child.assert_aborted_saying(&[
         "freed as a block of 48 bytes",
-        "is no block of any allocator",
+        "but no allocator owns that address",
     ]);
 }

@@ -439,7 +439,7 @@ fn what_is_no_block_comes_back() {
         _ = unsafe { blocks.grow(foreign.cast(), layout(48, 8), layout(49, 8)) };
     });
     child.assert_aborted_saying(&[
-        "freed as a block of 48 bytes",
+        "as a block of 48 bytes",
         "but no allocator owns that address",
     ]);
 }

@@ -152,7 +152,7 @@ fn what_is_no_block_is_freed() {
     assert_found(
         &child,
         &[
-            "freed as a block of 48 bytes",
+            "as a block of 48 bytes",
             "but no allocator owns that address",
         ],
     );
@@ -174,7 +174,10 @@ fn middle_of_a_block_is_freed() {
             free(&blocks, middle, 48);
         }
     });
-    child.assert_aborted_saying(&["the block of 48 bytes at 0x", "a block does not begin at that address"]);
+    child.assert_aborted_saying(&[
+        "the block of 48 bytes at 0x",
+        "a block does not begin at that address",
+    ]);
 }
 
 #[test]

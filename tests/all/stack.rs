@@ -387,7 +387,7 @@ fn dump_tells_what_is_there_and_what_it_is() {
         format!("{:p} 800 bytes{}, on the heap", large, name(" [u64; 100]")),
         format!("{:#x} 5 bytes{}", address(&list), name(" [u8]")),
         format!(
-            "{:p} 8 bytes{}, free when what is above it is",
+            "{:p} 8 bytes{}, dropped, but held by newer values",
             dropped,
             name(" contacts")
         ),

@@ -19,12 +19,13 @@
 //!
 //! 1. Below the top are complete entries, and nothing is above it. `last` leads to the topmost one,
 //!    which is not a hole, and links lead downwards to each other one.
-//! 2. The top falls only below entries that were freed. So whatever the order of drops, and whatever
-//!    is forgotten, the memory of a value that was not freed is never reserved again before `reset`.
+//! 2. The top falls only below entries that were freed. So whatever the order of drops, and
+//!    whatever is forgotten, the memory of a value that was not freed is never reserved again
+//!    before `reset`.
 //! 3. Whatever owns a value borrows the arena. So during `reset` and the arena's destructor, which
 //!    borrow it mutably, no value is owned: those that are left were forgotten or leaked.
-//! 4. While foreign code runs (closures, destructors, formatters, the global allocator) no reference
-//!    to the arena's state is held, and no operation is half done: all state is in cells.
+//! 4. While foreign code runs (closures, destructors, formatters, the global allocator) no
+//!    reference to the arena's state is held, and no operation is half done: all state is in cells.
 //!
 //! From the bottom up:
 //!

@@ -19,15 +19,15 @@
 //!    rounding a block's address down gives its chunk.
 //! 2. A chunk belongs to one heap for as long as it exists. It exists while one of its blocks is in
 //!    use or in any list but the chunk's own, and its heap exists as long as it has a chunk.
-//! 3. One thread at most owns a heap: the thread whose key is in `Heap::owner`, or one that has
-//!    claimed it and not set its key, or abandoned it, yet. Ownership passes only through the mark
-//!    *idle* of the heap's `RemoteFreeList`. Only the owner accesses what is not said to be shared;
-//!    a thread owns the heaps that its `ThreadHeaps` point to, and they exist.
+//! 3. One thread at most owns a heap, and only the owner accesses what is not said to be shared.
+//!    Ownership passes only through the mark *idle* of the heap's `RemoteFreeList`. A thread owns
+//!    the heaps that its `ThreadHeaps` and thread-local pointers lead to; their `owner` is its key,
+//!    and no other thread frees them.
 //! 4. A block that is not in use is in one list, and its links belong to the owner of that list:
 //!    of a chunk, a bin or `PendingBlocks` the heap's owner; of a batch the thread that gathers it;
 //!    of a `RemoteFreeList` nobody, until all of it is taken.
-//! 5. Heaps leave an allocator's list only when the allocator has closed: whoever has a handle may
-//!    walk it.
+//! 5. A heap is freed only once it is *closed*, which is done when the last handle is dropped. So
+//!    the list of an allocator's heaps may be walked as long as there is a handle.
 //! 6. The provenance of memory that goes to a collection is exposed. A pointer that comes back is
 //!    used only to read the allocator's own pointer to the same memory.
 //!
@@ -40,7 +40,8 @@
 //! * [`remote_free_list`]: how blocks that other threads freed get back to their heap
 //! * [`heap`], with its [`heap_counters`] and [`heap_owner`]; [`shared`]: what the heaps of an
 //!   allocator share
-//! * [`bulk_free`]: frees many blocks to one heap; [`remote_free_batch`]: frees blocks to others' heaps
+//! * [`bulk_free`]: frees many blocks to one heap; [`remote_free_batch`]: frees blocks to others'
+//!   heaps
 //! * [`thread_heaps`]: the heaps of a thread; [`handle`]: handles to an allocator
 //! * [`block_allocator`]: `BlockAllocator`; `api2`: its `Allocator` of the crate `allocator-api2`,
 //!   for which `exposed` recovers provenance

@@ -23,8 +23,9 @@ use std::ptr::NonNull;
 /// drop(visible);
 /// assert!(arena.is_empty());
 /// ```
-// SAFETY: memory stays valid, and the collection's alone, until it is freed or the arena is reset or
-// dropped (invariant 2 of `arena`), which the reference forbids; copies of it are the same arena.
+// SAFETY: memory stays valid, and the collection's alone, until it is freed or the arena is reset
+// or dropped (invariant 2 of `arena`), which the reference forbids; copies of it are the same
+// arena.
 unsafe impl Allocator for &StackAllocator {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
@@ -39,8 +40,8 @@ unsafe impl Allocator for &StackAllocator {
     #[inline]
     unsafe fn deallocate(&self, ptr: NonNull<u8>, layout: Layout) {
         if layout.size() != 0 {
-            // SAFETY: `allocate` has reserved it, exposed if it is on the heap, as its size is not 0;
-            // the caller gives it up: the contract of `deallocate`.
+            // SAFETY: `allocate` has reserved it, exposed if it is on the heap, as its size is not
+            // 0; the caller gives it up: the contract of `deallocate`.
             unsafe { self.free(self.own(ptr)) };
         }
     }
@@ -124,8 +125,8 @@ impl StackAllocator {
         }
         let moved = self.allocate(new)?;
         let both = old.size().min(new.size());
-        // SAFETY: both have at least `both` bytes, and do not overlap, as the old memory was reserved
-        // when the new one was.
+        // SAFETY: both have at least `both` bytes, and do not overlap, as the old memory was
+        // reserved when the new one was.
         unsafe { ptr.copy_to_nonoverlapping(moved.cast(), both) };
         // SAFETY: memory of the old layout that the caller gives up for the result.
         unsafe { self.deallocate(ptr, old) };

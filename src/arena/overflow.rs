@@ -23,7 +23,8 @@ fn value_at(align: usize) -> usize {
     size_of::<OverflowNode>().next_multiple_of(align)
 }
 
-/// Returns the layout of the allocation for a value of this layout; `None` if it would be too large.
+/// Returns the layout of the allocation for a value of this layout; `None` if it would be too
+/// large.
 fn outer(layout: Layout) -> Option<Layout> {
     let align = layout.align().max(align_of::<OverflowNode>());
     let size = value_at(align).checked_add(layout.size())?;
@@ -69,8 +70,8 @@ impl Overflow {
         // SAFETY: `outer` has made the allocation large enough.
         let value = unsafe { memory.add(value_at(outer.align())) };
         let node = node_of(value);
-        // SAFETY: fresh memory before the value: `value_at` has left room for a node. It is aligned,
-        // as the allocation's alignment and a node's size are multiples of a node's.
+        // SAFETY: fresh memory before the value: `value_at` has left room for a node. It is
+        // aligned, as the allocation's alignment and a node's size are multiples of a node's.
         unsafe {
             node.write(OverflowNode {
                 newer: Cell::new(None),
@@ -91,7 +92,8 @@ impl Overflow {
     /// Frees a value's memory, and returns the size of the allocation.
     ///
     /// # Safety
-    /// `value` is the pointer that `push` returned, or `own` for it; the caller gives the memory up.
+    /// `value` is the pointer that `push` returned, or `own` for it; the caller gives the memory
+    /// up.
     pub(super) unsafe fn remove(&self, value: NonNull<u8>) -> usize {
         // SAFETY: `push` has put a node before the value.
         let OverflowNode {

@@ -42,9 +42,9 @@ const NONE: usize = !HOLE;
 ///
 /// A value in it is owned by a [`StackBox`](crate::StackBox), which drops it like a `Box`. If it
 /// was the newest value, its memory is the next to be used; otherwise its memory is used again when
-/// everything newer has been dropped, too. *Any* order of drops is allowed. A box that is forgotten,
-/// or [leaked](crate::StackBox::leak), holds its memory, and that of what is older, until
-/// [`reset`](Self::reset); [`dump`](Self::dump) shows which one it is.
+/// everything newer has been dropped, too. *Any* order of drops is allowed. A box that is
+/// forgotten, or [leaked](crate::StackBox::leak), holds its memory, and that of what is older,
+/// until [`reset`](Self::reset); [`dump`](Self::dump) shows which one it is.
 ///
 /// Values that do not fit are on the heap. `reset` then enlarges the arena to one and a half times
 /// the [high-water mark](Self::high_water), so that they fit the next time; between resets
@@ -282,7 +282,8 @@ impl StackAllocator {
             self.peak.set(self.peak.get() + bytes);
             return;
         }
-        // SAFETY: the entry of a value that was not freed is below the top (invariant 2 of `arena`).
+        // SAFETY: the entry of a value that was not freed is below the top (invariant 2 of
+        // `arena`).
         let mut header = unsafe { self.header(offset).read() };
         if offset != self.last.get() {
             header.link |= HOLE;
@@ -309,8 +310,8 @@ impl StackAllocator {
     /// Resizes the topmost entry in place, if there is room. Returns whether it did.
     ///
     /// # Safety
-    /// `value` has the address that `reserve_bytes` returned, was not freed, and has the size `old`,
-    /// which is not 0.
+    /// `value` has the address that `reserve_bytes` returned, was not freed, and has the size
+    /// `old`, which is not 0.
     #[cfg(feature = "allocator-api2")]
     pub(super) unsafe fn resize(&self, value: NonNull<u8>, old: usize, new: usize) -> bool {
         let end = self.used.get();
@@ -321,8 +322,8 @@ impl StackAllocator {
         true
     }
 
-    /// Returns the arena's own pointer to the memory of a collection, with provenance for the header
-    /// before it, too. Only the address of `value` is used.
+    /// Returns the arena's own pointer to the memory of a collection, with provenance for the
+    /// header before it, too. Only the address of `value` is used.
     ///
     /// # Safety
     /// `value` has the address that `reserve_bytes` returned, and was not freed. If it is on the

@@ -58,8 +58,8 @@ pub struct StackBox<'s, T: ?Sized> {
     value: PhantomData<T>,
 }
 
-// SAFETY: through a `&StackBox<T>` only a `&T` can be had; functions that use the arena take the box
-// by value.
+// SAFETY: through a `&StackBox<T>` only a `&T` can be had; functions that use the arena take the
+// box by value.
 unsafe impl<T: ?Sized + Sync> Sync for StackBox<'_, T> {}
 impl<T: ?Sized> Unpin for StackBox<'_, T> {}
 impl<T: ?Sized + UnwindSafe> UnwindSafe for StackBox<'_, T> {}

@@ -13,7 +13,8 @@ impl StackAllocator {
     ///
     /// # Panics
     /// Aborts if memory is exhausted.
-    // Always inlined: otherwise the value would be passed in memory, which costs more than the rest.
+    // Always inlined: otherwise the value would be passed in memory, which costs more than the
+    // rest.
     #[inline(always)]
     pub fn alloc<T>(&self, value: T) -> StackBox<'_, T> {
         self.try_alloc(value).unwrap_or_else(|error| error.fail())
@@ -99,8 +100,8 @@ impl StackAllocator {
         let bytes = StackBox::into_ptr(self.alloc_slice_copy(text.as_bytes()));
         let text =
             NonNull::new(bytes.as_ptr() as *mut str).expect("a cast does not change the address");
-        // SAFETY: the memory and value of the box that `into_ptr` has consumed; the bytes are UTF-8, as
-        // they are a copy of a `str`.
+        // SAFETY: the memory and value of the box that `into_ptr` has consumed; the bytes are
+        // UTF-8, as they are a copy of a `str`.
         unsafe { StackBox::adopt(self, text) }
     }
 }

@@ -76,8 +76,8 @@ unsafe impl Allocator for BlockAllocator {
             return Ok(memory.resize(old, new));
         }
         let target = self.allocate(new)?;
-        // SAFETY: `memory` is what `ptr` points to, by `CollectionMemory::of`, which the caller gives up for
-        // the result; the target was allocated while it was in use.
+        // SAFETY: `memory` is what `ptr` points to, by `CollectionMemory::of`, which the caller
+        // gives up for the result; the target was allocated while it was in use.
         unsafe { self.move_to(ptr, memory, old, target) };
         Ok(target)
     }
@@ -116,8 +116,8 @@ unsafe impl Allocator for BlockAllocator {
             Err(_) if memory.holds(new) => return Ok(memory.resize(old, new)),
             Err(error) => self.alloc_spare(new).ok_or(error)?,
         };
-        // SAFETY: `memory` is what `ptr` points to, by `CollectionMemory::of`, which the caller gives up for
-        // the result; the target was allocated while it was in use.
+        // SAFETY: `memory` is what `ptr` points to, by `CollectionMemory::of`, which the caller
+        // gives up for the result; the target was allocated while it was in use.
         unsafe { self.move_to(ptr, memory, old, target) };
         Ok(target)
     }
@@ -139,8 +139,8 @@ impl BlockAllocator {
             }
             // SAFETY: `alloc_spare` has allocated it by this layout; the caller gives it up.
             CollectionMemory::Spare(memory) => unsafe { dealloc(memory.as_ptr(), SPARE) },
-            // SAFETY: no block is for this layout, so `alloc` returned a dangling pointer, or memory
-            // of exactly this layout; the caller gives it up.
+            // SAFETY: no block is for this layout, so `alloc` returned a dangling pointer, or
+            // memory of exactly this layout; the caller gives it up.
             CollectionMemory::NoBlock(memory) => unsafe { self.dealloc(memory, layout) },
         }
     }
@@ -148,8 +148,8 @@ impl BlockAllocator {
     /// Copies what fits into the target, and frees the old memory.
     ///
     /// # Safety
-    /// `memory` is what `ptr` points to, of the old layout, from this allocator, and the caller gives
-    /// it up. The target is not part of it.
+    /// `memory` is what `ptr` points to, of the old layout, from this allocator, and the caller
+    /// gives it up. The target is not part of it.
     #[inline]
     unsafe fn move_to(
         &self,
@@ -193,8 +193,8 @@ impl CollectionMemory {
     /// Finds out what `ptr` points to.
     ///
     /// # Safety
-    /// A [`BlockAllocator`] allocated the memory for a collection with this layout, or resized it to
-    /// this layout.
+    /// A [`BlockAllocator`] allocated the memory for a collection with this layout, or resized it
+    /// to this layout.
     #[inline]
     unsafe fn of(ptr: NonNull<u8>, layout: Layout) -> Self {
         let Some(class) = class_of(layout) else {
@@ -235,8 +235,9 @@ impl CollectionMemory {
         }
     }
 
-    /// Resizes the memory in place to a layout that it [holds](Self::holds). Returns it by a pointer
-    /// with provenance for all of it, as the collection's may end where the old layout does.
+    /// Resizes the memory in place to a layout that it [holds](Self::holds). Returns it by a
+    /// pointer with provenance for all of it, as the collection's may end where the old layout
+    /// does.
     #[inline]
     fn resize(self, old: Layout, new: Layout) -> NonNull<[u8]> {
         let memory = match self {

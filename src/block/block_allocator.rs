@@ -183,7 +183,8 @@ impl BlockAllocator {
     #[inline]
     pub unsafe fn dealloc(&self, p: NonNull<u8>, layout: Layout) {
         match class_of(layout) {
-            // SAFETY: `alloc` returned a block of this class for the layout, and the caller gives it up.
+            // SAFETY: `alloc` returned a block of this class for the layout, and the caller gives
+            // it up.
             Some(class) => unsafe { thread_heaps::free(p, class, SIZES[class] - layout.size()) },
             None if layout.size() == 0 => {}
             // SAFETY: no block is for this layout, so `alloc` got the memory by `sync::alloc`.

@@ -242,7 +242,7 @@ impl Heap {
         }
     }
 
-    /// Counts `n` blocks of the class that were freed, of `fragmentation` bytes of fragmentation together.
+    /// Counts `n` blocks of the class that were freed, and their fragmentation together.
     ///
     /// # Safety
     /// The caller owns the heap; `class` is a size class.
@@ -256,8 +256,8 @@ impl Heap {
         bin.freed.add(n as u64);
     }
 
-    /// Counts a block that any thread resized in place: `before` bytes of it were fragmentation, and
-    /// now `after` are.
+    /// Counts a block that any thread resized in place: `before` bytes of it were fragmentation,
+    /// and now `after` are.
     #[cfg(feature = "allocator-api2")]
     #[inline]
     pub(super) fn count_resize(&self, before: usize, after: usize) {

@@ -137,7 +137,7 @@ impl StackAllocator {
     /// own pointer, as the provenance of the collection's may end where the old layout does.
     ///
     /// # Safety
-    /// `ptr` is the address of memory from `allocate` whose size is not 0, and which was not freed;
+    /// `ptr` is the address of memory from `allocate`, not of size 0, which was not freed;
     /// it is large enough for the layout.
     #[inline]
     unsafe fn in_place(&self, ptr: NonNull<u8>, new: Layout) -> NonNull<[u8]> {

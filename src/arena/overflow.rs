@@ -123,8 +123,8 @@ impl Overflow {
     /// used.
     ///
     /// # Safety
-    /// `value` has the address of a pointer that `push` returned, whose provenance was exposed, and
-    /// was not removed.
+    /// `value` has the address of a pointer that `push` returned and that was exposed, and was not
+    /// removed.
     #[cfg(feature = "allocator-api2")]
     pub(super) unsafe fn own(&self, value: NonNull<u8>) -> NonNull<u8> {
         let node = node_of(crate::block::exposed::recover(value));

@@ -25,8 +25,8 @@ struct EntryHeader {
 }
 
 const HEADER_BYTES: usize = size_of::<EntryHeader>();
-/// The alignment of the arena's memory. Entries are aligned by address, so the values of larger
-/// alignments fit, too.
+/// The alignment of the arena's memory. Where a value of at most this alignment goes does not
+/// depend on the address of the memory.
 const ALIGN: usize = align_of::<Aligned>();
 #[repr(align(64))]
 struct Aligned;
@@ -66,7 +66,7 @@ const NONE: usize = !HOLE;
 /// name), and padding. Values of size 0 take no memory. A value on the heap costs an allocation.
 ///
 /// # Panics and errors
-/// Functions whose names begin with `try_` return an [`AllocError`]. The others panic if a size
+/// Functions named `try_...` return an [`AllocError`]. The others panic if a size
 /// overflows, and call `handle_alloc_error` if memory is exhausted. If a closure or a destructor
 /// panics, the arena stays in order, and the memory is freed.
 ///
@@ -199,7 +199,7 @@ impl StackAllocator {
         self.last.get() == NONE && self.overflow.is_empty()
     }
 
-    /// Reserves memory of this layout, whose size is not 0.
+    /// Reserves memory of this layout, which must not be of size 0.
     #[inline(always)]
     pub(super) fn reserve_bytes(
         &self,

@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 /// A value in a [`StackAllocator`]: owned, and dropped like a `Box`, in any order.
 ///
 /// Its functions are called like those of `Box`, `StackBox::leak(value)`, so that they do not
-/// hide the value's own. [`unsize!`](crate::unsize) turns a box whose value is `'static` into a
+/// hide the value's own. [`unsize!`](crate::unsize) turns a box of a `'static` value into a
 /// `StackBox<dyn Trait>`.
 ///
 /// # When not to use it

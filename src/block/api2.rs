@@ -206,8 +206,8 @@ impl CollectionMemory {
             return Self::Spare(ptr);
         }
         // SAFETY: a block is for this layout, and the memory is not spare memory, the only other
-        // that may have such a layout. So it is a block, whose chunk exists (invariant 2 of
-        // `block`) and whose provenance `recover` has restored (invariant 6 of `block`).
+        // that may have such a layout. So it is a block: its chunk exists (invariant 2 of
+        // `block`), and `recover` has restored its provenance (invariant 6 of `block`).
         unsafe {
             checks::came_back(ptr, class, Heap::owner_label);
             let chunk = ChunkPtr::of(ptr).original();

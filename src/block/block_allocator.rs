@@ -24,8 +24,8 @@ use std::sync::Arc;
 ///
 /// The design is that of Box2D's `b2BlockAllocator`: its fourteen sizes of blocks, and 48, 80 and
 /// 112 bytes between them. Box2D's is for a single thread and frees nothing before the end; this
-/// one has a heap for each thread, whose chunks (of 64 KiB, each for blocks of one size) correspond
-/// to the pages of mimalloc.
+/// one has a heap for each thread; the chunks of a heap (of 64 KiB, each for blocks of one size)
+/// correspond to the pages of mimalloc.
 ///
 /// # When not to use it
 /// For objects that are large or live as long as the program: memory that is cut into blocks of
@@ -122,7 +122,7 @@ impl BlockAllocator {
         BlockAllocatorBuilder::default()
     }
 
-    /// Returns the process's allocator, which all pools use whose manager has no other.
+    /// Returns the process's allocator, for pools of managers without one of their own.
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, BlockAllocator};

@@ -2,7 +2,7 @@
 
 use std::alloc::{Layout, handle_alloc_error};
 
-/// Why an allocation failed: the error of functions whose names begin with `try_`.
+/// Why an allocation failed: the error of functions named `try_...`.
 ///
 /// ```
 /// use releasepool::{AllocError, StackAllocator};

@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 lazy! {
-    /// The process's own allocator: that of all pools whose manager has no other.
+    /// The process's own allocator, for pools of managers without one of their own.
     pub(crate) static PROCESS: Arc<AllocatorHandle> =
         Arc::new(AllocatorHandle::new(AllocatorSettings::default()));
 }

@@ -7,7 +7,7 @@
 //!
 //! For each class there is a *bin*: a list of blocks to hand out next, all from the class's
 //! *current* chunk. Freed blocks go to their chunks, and become the bin's list when that has run
-//! out: as in mimalloc (Leijen, Zorn and de Moura, 2019), whose pages correspond to our chunks.
+//! out: as in mimalloc (Leijen, Zorn and de Moura, 2019), where pages correspond to our chunks.
 
 use super::checks;
 use super::chunk::{Block, BulkPut, CHUNK_BYTES, ChunkPtr, ChunkState, next};
@@ -279,8 +279,8 @@ impl Heap {
         }
     }
 
-    /// Moves a chunk that has its first free block, or whose blocks are all free, to the list where
-    /// it belongs now.
+    /// Moves a chunk that has its first free block, or has only free blocks, to the list where it
+    /// belongs now.
     #[cold]
     #[inline(never)]
     fn relist(&self, chunk: ChunkPtr) {

@@ -6,7 +6,7 @@
 
 use std::ptr::NonNull;
 
-/// Whether misuse of blocks is looked for: in debug builds and with the feature `checks`.
+/// True if misuse of blocks is looked for: in debug builds and with the feature `checks`.
 pub(super) const CHECKED: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 /// The value of all bytes of a free block but its first [`LINK_BYTES`].

@@ -126,7 +126,7 @@ impl ThreadHeaps {
         });
     }
 
-    /// Abandons the heaps whose allocators have closed on other threads.
+    /// Abandons heaps of allocators that have closed on other threads.
     fn abandon_closed(&self) {
         // SAFETY: a heap that this thread owns exists (invariant 3 of `block`).
         let closed = |heap: &NonNull<Heap>| unsafe { heap.as_ref() }.remote_frees.is_closed();

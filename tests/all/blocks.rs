@@ -1,4 +1,4 @@
-//! `BlockAllocator`: sizes, alignment, and objects whose memory is a block.
+//! `BlockAllocator`: sizes, alignment, and objects in blocks.
 
 use crate::payloads::{Line, Page, through_everything};
 use crate::support::{Log, child, fresh, panic_of};
@@ -393,7 +393,7 @@ fn plain_objects_that_die_in_a_row_are_counted_and_their_chunks_freed() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn chunks_whose_plain_objects_die_in_two_drains_are_freed() {
+fn chunks_are_freed_if_their_plain_objects_die_in_two_drains() {
     let child = child!(|| {
         let blocks = BlockAllocator::process();
         let managers = [PoolManager::new(), PoolManager::new()];

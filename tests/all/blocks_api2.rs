@@ -394,7 +394,7 @@ fn memory_keeps_its_contents_in_every_resize() {
     }
 }
 
-/// Whether the build checks for misuse.
+/// True if the build checks for misuse.
 const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 #[test]

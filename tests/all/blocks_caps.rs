@@ -23,7 +23,7 @@ fn free(blocks: &BlockAllocator, all: Vec<Filled>) {
     all.into_iter().for_each(|block| block.free(blocks));
 }
 
-/// An allocator with a soft cap, whose hook is given the allocator, and whose calls are counted.
+/// An allocator with a soft cap: the hook gets the allocator, and its calls are counted.
 struct Soft {
     blocks: BlockAllocator,
     calls: Arc<AtomicUsize>,

@@ -6,7 +6,7 @@ use crate::support::{Child, child, fresh_to_the_end};
 use releasepool::BlockAllocator;
 use std::ptr::NonNull;
 
-/// Whether the build checks for misuse.
+/// True if the build checks for misuse.
 const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 /// Allocates a block of 48 bytes, and prints its address.
@@ -104,7 +104,7 @@ fn block_freed_twice_by_another_thread_than_its_own() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn block_freed_twice_whose_chunk_was_freed() {
+fn block_freed_twice_after_its_chunk_was_freed() {
     if !CHECKS {
         return;
     }

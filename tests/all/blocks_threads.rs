@@ -1,4 +1,4 @@
-//! Remote frees, and heaps whose threads end.
+//! Remote frees, and heaps of threads that end.
 
 use crate::blocks::{CHUNK, Filled, layout};
 use crate::support::fresh_to_the_end;

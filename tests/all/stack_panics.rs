@@ -1,4 +1,4 @@
-//! Arenas whose closures and destructors panic, or use the arena themselves.
+//! Closures and destructors that panic, or use the arena that they are called by.
 
 use crate::support::{Log, on_drop, panic_of};
 use releasepool::{StackAllocator, StackBox};
@@ -75,7 +75,7 @@ fn boxes_dropped_by_unwinding_free_their_memory() {
 }
 
 #[test]
-fn closure_may_use_the_arena_whose_slice_it_fills() {
+fn closure_may_use_the_arena_while_it_fills_a_slice() {
     let arena = StackAllocator::with_capacity(4096);
     let kept = RefCell::new(Vec::new());
     let slice = arena.alloc_slice(20, |i| {

@@ -1,6 +1,6 @@
-//! Collections in an arena, by the crate `allocator-api2`.
+//! Collections in an arena: `Allocator` of the crate `allocator-api2`.
 
-use super::dump::Label;
+use super::label::Label;
 use super::stack_allocator::StackAllocator;
 use crate::block::exposed;
 use allocator_api2::alloc::{AllocError, Allocator};
@@ -10,9 +10,9 @@ use std::ptr::NonNull;
 /// For the collections of `allocator-api2`, `hashbrown` and others: their memory is in the
 /// arena, like that of a [`StackBox`](crate::StackBox).
 ///
-/// A collection that is the newest in its arena grows and shrinks where it is. One that is not
-/// moves when it grows, and its old memory comes back when what is above it is gone: so
-/// give it its capacity at once, if you know it, or let only one grow at a time.
+/// The newest collection in an arena grows and shrinks in place. Another one moves when it grows,
+/// and its old memory is used again when everything newer has been dropped: so give a collection
+/// its capacity at once, if you know it, or let only one grow at a time.
 ///
 /// ```
 /// use allocator_api2::vec::Vec;
@@ -23,14 +23,14 @@ use std::ptr::NonNull;
 /// drop(visible);
 /// assert!(arena.is_empty());
 /// ```
-// SAFETY: memory stays where it is, and is nobody else's, until it is given back or the arena
-// is reset, which wants a mutable borrow, or dropped; copies of a reference are the same arena.
-// Memory of no size is not the arena's.
+// SAFETY: memory stays valid, and the collection's alone, until it is freed or the arena is reset
+// or dropped (invariant 2 of `arena`), which the reference forbids; copies of it are the same
+// arena.
 unsafe impl Allocator for &StackAllocator {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
-        let entry = self.reserve(layout, Label::new("a collection"));
-        let value = entry.map_err(|_| AllocError)?.into_value();
+        let memory = self.reserve(layout, Label::new("a collection"));
+        let value = memory.map_err(|_| AllocError)?.into_value();
         if self.is_on_heap(value) {
             exposed::expose(value);
         }
@@ -40,8 +40,8 @@ unsafe impl Allocator for &StackAllocator {
     #[inline]
     unsafe fn deallocate(&self, ptr: NonNull<u8>, layout: Layout) {
         if layout.size() != 0 {
-            // SAFETY: by the caller's promise it is from `allocate`, has a size, and is not used
-            // any more.
+            // SAFETY: `allocate` has reserved it, exposed if it is on the heap, as its size is not
+            // 0; the caller gives it up: the contract of `deallocate`.
             unsafe { self.free(self.own(ptr)) };
         }
     }
@@ -53,7 +53,7 @@ unsafe impl Allocator for &StackAllocator {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the contract is the same.
         unsafe { self.resize_or_move(ptr, old, new) }
     }
 
@@ -64,10 +64,11 @@ unsafe impl Allocator for &StackAllocator {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the contract is the same.
         let grown = unsafe { self.resize_or_move(ptr, old, new) }?;
         let added = new.size() - old.size();
-        // SAFETY: what is behind the old size is within the new one.
+        // SAFETY: the bytes from the old size to the new one are part of the memory that was
+        // returned.
         unsafe { grown.cast::<u8>().add(old.size()).write_bytes(0, added) };
         Ok(grown)
     }
@@ -79,21 +80,22 @@ unsafe impl Allocator for &StackAllocator {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // What is below the top would not get smaller by moving; what is on the heap would.
+        // Moving saves nothing in the arena, as the old memory becomes a hole; on the heap it does.
         let stays = new.size() != 0 && is_aligned(ptr, new) && !self.is_on_heap(ptr);
         if stays {
-            // SAFETY: by the caller's promise. If it is not the topmost one, it keeps its size.
+            // SAFETY: memory from `allocate` of the old size, which is not 0, as the new one is not
+            // larger. If `resize` fails, the memory is larger than the new layout says.
             return Ok(unsafe {
                 self.resize(ptr, old.size(), new.size());
                 self.in_place(ptr, new)
             });
         }
-        // SAFETY: by the caller's promise.
+        // SAFETY: the contract is the same.
         let moved = unsafe { self.resize_or_move(ptr, old, new) };
         moved.or_else(|error| {
-            // Larger than need be is better than an error.
+            // Memory that is larger than necessary is better than an error.
             let keeps = new.size() != 0 && is_aligned(ptr, new);
-            // SAFETY: it has not moved, and has a size, as the new one is not larger.
+            // SAFETY: it has not moved, and is at least as large as the new layout, which is not 0.
             keeps
                 .then(|| unsafe { self.in_place(ptr, new) })
                 .ok_or(error)
@@ -102,8 +104,10 @@ unsafe impl Allocator for &StackAllocator {
 }
 
 impl StackAllocator {
+    /// Resizes the memory of a collection in place, or moves it.
+    ///
     /// # Safety
-    /// As `grow` or `shrink`.
+    /// As [`grow`](Allocator::grow) or [`shrink`](Allocator::shrink).
     unsafe fn resize_or_move(
         &self,
         ptr: NonNull<u8>,
@@ -112,7 +116,7 @@ impl StackAllocator {
     ) -> Result<NonNull<[u8]>, AllocError> {
         let have_size = old.size() != 0 && new.size() != 0;
         if have_size && is_aligned(ptr, new) {
-            // SAFETY: by the caller's promise, and both have a size.
+            // SAFETY: memory from `allocate` of the old size, which is not 0.
             unsafe {
                 if self.resize(ptr, old.size(), new.size()) {
                     return Ok(self.in_place(ptr, new));
@@ -121,25 +125,28 @@ impl StackAllocator {
         }
         let moved = self.allocate(new)?;
         let both = old.size().min(new.size());
-        // SAFETY: both are of this size at least, and two different places.
+        // SAFETY: both have at least `both` bytes, and do not overlap, as the old memory was
+        // reserved when the new one was.
         unsafe { ptr.copy_to_nonoverlapping(moved.cast(), both) };
-        // SAFETY: by the caller's promise.
+        // SAFETY: memory of the old layout that the caller gives up for the result.
         unsafe { self.deallocate(ptr, old) };
         Ok(moved)
     }
 
     /// Returns the memory that a collection keeps, as long as its new layout says: by the arena's
-    /// own pointer, as the collection's may end where the old layout does.
+    /// own pointer, as the provenance of the collection's may end where the old layout does.
     ///
     /// # Safety
-    /// `ptr` is from `allocate`, has a size, and was not given back; there is room for the layout.
+    /// `ptr` is the address of memory from `allocate`, not of size 0, which was not freed;
+    /// it is large enough for the layout.
     #[inline]
     unsafe fn in_place(&self, ptr: NonNull<u8>, new: Layout) -> NonNull<[u8]> {
-        // SAFETY: by the caller's promise.
+        // SAFETY: `allocate` has reserved it, exposed if it is on the heap.
         NonNull::slice_from_raw_parts(unsafe { self.own(ptr) }, new.size())
     }
 }
 
+/// Returns whether memory has the alignment of a layout.
 fn is_aligned(ptr: NonNull<u8>, layout: Layout) -> bool {
     ptr.addr().get() % layout.align() == 0
 }

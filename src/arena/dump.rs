@@ -1,76 +1,41 @@
-//! What is in an arena, by name.
+//! `StackDump`: what is in an arena, by name.
 
+use super::label::EntryPlace;
 use super::stack_allocator::StackAllocator;
 use std::fmt;
 
-/// What an entry holds. Nothing at all in builds that do not keep it.
-#[derive(Clone, Copy)]
-pub(super) struct Label {
-    #[cfg(any(debug_assertions, feature = "checks"))]
-    name: &'static str,
-}
-
-impl Label {
-    #[cfg_attr(
-        not(any(debug_assertions, feature = "checks")),
-        expect(unused_variables)
-    )]
-    #[inline(always)]
-    pub(super) fn new(name: &'static str) -> Self {
-        Self {
-            #[cfg(any(debug_assertions, feature = "checks"))]
-            name,
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn of<T: ?Sized>() -> Self {
-        Self::new(std::any::type_name::<T>())
-    }
-
-    fn name(self) -> Option<&'static str> {
-        #[cfg(any(debug_assertions, feature = "checks"))]
-        return Some(self.name);
-        #[cfg(not(any(debug_assertions, feature = "checks")))]
-        None
-    }
-}
-
-/// One entry, as it was when it was looked at.
-#[derive(Clone, Copy)]
-pub(super) struct Seen {
-    /// The address of the value.
-    pub(super) address: usize,
-    /// Of the value alone.
-    pub(super) size: usize,
-    pub(super) label: Label,
-    pub(super) place: Place,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In the arena.
-    Arena,
-    /// There, but given back: its memory waits for that of entries above it.
-    Below,
-    /// On the heap, as it did not fit.
-    Heap,
-}
-
-/// The contents of an arena, to be displayed; by
+/// The contents of an arena, to be displayed; from
 /// [`StackAllocator::dump`].
 ///
-/// First a line with the bytes in use, the capacity and the high-water mark; then a line per
-/// entry, those on the heap first, then those of the arena from the top down: address, size,
+/// First a line with the bytes in use, the capacity and the high-water mark; then a line for each
+/// entry, those on the heap first, then those in the arena from the top down: address, size,
 /// and in debug builds, and with the feature `checks`, its
 /// [name](crate::StackBox::named) or type.
-pub struct StackDump<'s>(pub(super) &'s StackAllocator);
+pub struct StackDump<'s>(&'s StackAllocator);
+
+impl StackAllocator {
+    /// Returns what is in the arena, to be displayed: to find what is held for too long.
+    ///
+    /// ```
+    /// use releasepool::{StackAllocator, StackBox};
+    /// let arena = StackAllocator::with_capacity(1024);
+    /// let contacts = StackBox::named(arena.alloc_slice(8, |_| 0u32), "contacts");
+    /// let dump = arena.dump().to_string();
+    /// assert!(dump.starts_with("arena: "));
+    /// # if cfg!(debug_assertions) {
+    /// assert!(dump.ends_with(" 32 bytes contacts"));
+    /// # }
+    /// ```
+    pub fn dump(&self) -> StackDump<'_> {
+        StackDump(self)
+    }
+}
 
 impl fmt::Display for StackDump<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let arena = self.0;
-        // The formatter is foreign code, which may use the arena: it sees a copy.
-        let seen = arena.look();
+        // A copy, as the formatter is foreign code, which may use the arena.
+        let entries = arena.entry_infos();
         write!(
             f,
             "arena: {} of {} bytes in use, high-water mark {}",
@@ -78,15 +43,15 @@ impl fmt::Display for StackDump<'_> {
             arena.capacity(),
             arena.high_water()
         )?;
-        for entry in seen {
+        for entry in entries {
             write!(f, "\n  {:#x} {} bytes", entry.address, entry.size)?;
             if let Some(name) = entry.label.name() {
                 write!(f, " {name}")?;
             }
             f.write_str(match entry.place {
-                Place::Arena => "",
-                Place::Below => ", free when what is above it is",
-                Place::Heap => ", on the heap",
+                EntryPlace::Arena => "",
+                EntryPlace::Hole => ", dropped, but held by newer values",
+                EntryPlace::Heap => ", on the heap",
             })?;
         }
         Ok(())

@@ -1,37 +1,40 @@
-//! What did not fit into an arena: on the heap, and in a list, so that what is forgotten is
-//! given back with the arena's own memory.
+//! Values that did not fit into an arena: on the heap, and in a list, so that those that are
+//! forgotten are freed with the arena's own memory.
 
-use super::dump::{Label, Place, Seen};
+use super::label::{EntryInfo, EntryPlace, Label};
 use crate::block::error::AllocError;
 use crate::sync::cell::Cell;
 use crate::sync::{alloc, const_fn, dealloc};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// Stands right before the value.
-struct Node {
-    newer: Cell<Option<NonNull<Node>>>,
-    older: Cell<Option<NonNull<Node>>>,
-    /// Of the whole allocation.
+/// A node of the list, right before the value. Pointers to it in the list have provenance for the
+/// whole allocation.
+struct OverflowNode {
+    newer: Cell<Option<NonNull<OverflowNode>>>,
+    older: Cell<Option<NonNull<OverflowNode>>>,
+    /// The layout of the whole allocation.
     layout: Layout,
     label: Cell<Label>,
 }
 
-/// Where the value begins in an allocation of this alignment.
+/// Returns the offset of the value in an allocation of this alignment.
 fn value_at(align: usize) -> usize {
-    size_of::<Node>().next_multiple_of(align)
+    size_of::<OverflowNode>().next_multiple_of(align)
 }
 
-/// That of the allocation for a value of this layout.
+/// Returns the layout of the allocation for a value of this layout; `None` if it would be too
+/// large.
 fn outer(layout: Layout) -> Option<Layout> {
-    let align = layout.align().max(align_of::<Node>());
+    let align = layout.align().max(align_of::<OverflowNode>());
     let size = value_at(align).checked_add(layout.size())?;
     Layout::from_size_align(size, align).ok()
 }
 
+/// The values that did not fit.
 pub(super) struct Overflow {
-    newest: Cell<Option<NonNull<Node>>>,
-    /// What all allocations come to.
+    newest: Cell<Option<NonNull<OverflowNode>>>,
+    /// The size of all allocations together.
     bytes: Cell<usize>,
 }
 
@@ -54,22 +57,23 @@ impl Overflow {
         self.newest.get().is_none()
     }
 
-    /// Memory for a value.
+    /// Allocates memory for a value.
     pub(super) fn push(&self, layout: Layout, label: Label) -> Result<NonNull<u8>, AllocError> {
         let Some(outer) = outer(layout) else {
             return Err(AllocError::TooLarge { count: 1, layout });
         };
-        // SAFETY: a node has a size.
+        // SAFETY: the layout includes a node, so its size is not 0.
         let Some(memory) = NonNull::new(unsafe { alloc(outer) }) else {
             return Err(AllocError::OutOfMemory { layout: outer });
         };
         let older = self.newest.get();
-        // SAFETY: within the allocation, by `outer`.
+        // SAFETY: `outer` has made the allocation large enough.
         let value = unsafe { memory.add(value_at(outer.align())) };
         let node = node_of(value);
-        // SAFETY: fresh memory, aligned as both are multiples of a node's alignment.
+        // SAFETY: fresh memory before the value: `value_at` has left room for a node. It is
+        // aligned, as the allocation's alignment and a node's size are multiples of a node's.
         unsafe {
-            node.write(Node {
+            node.write(OverflowNode {
                 newer: Cell::new(None),
                 older: Cell::new(older),
                 layout: outer,
@@ -77,7 +81,7 @@ impl Overflow {
             });
         }
         if let Some(older) = older {
-            // SAFETY: what is in the list is there.
+            // SAFETY: a node in the list exists until `remove` takes it out.
             unsafe { older.as_ref() }.newer.set(Some(node));
         }
         self.newest.set(Some(node));
@@ -85,98 +89,106 @@ impl Overflow {
         Ok(value)
     }
 
-    /// Gives memory back, and says how much.
+    /// Frees a value's memory, and returns the size of the allocation.
     ///
     /// # Safety
-    /// It came from `push`, as this pointer, and is not used any more.
+    /// `value` is the pointer that `push` returned, or `own` for it; the caller gives the memory
+    /// up.
     pub(super) unsafe fn remove(&self, value: NonNull<u8>) -> usize {
-        // SAFETY: by the caller's promise there is one.
-        let Node {
+        // SAFETY: `push` has put a node before the value.
+        let OverflowNode {
             newer,
             older,
             layout,
             ..
         } = unsafe { node_of(value).read() };
         if let Some(older) = older.get() {
-            // SAFETY: what is in the list is there.
+            // SAFETY: a node in the list exists until `remove` takes it out.
             unsafe { older.as_ref() }.newer.set(newer.get());
         }
         if let Some(newer) = newer.get() {
-            // SAFETY: what is in the list is there.
+            // SAFETY: a node in the list exists until `remove` takes it out.
             unsafe { newer.as_ref() }.older.set(older.get());
         } else {
             self.newest.set(older.get());
         }
         self.bytes.set(self.bytes.get() - layout.size());
-        // SAFETY: where `push` put the value, in an allocation of this layout.
+        // SAFETY: `push` has put the value at this offset in an allocation of this layout; its node
+        // is out of the list.
         unsafe { dealloc(value.sub(value_at(layout.align())).as_ptr(), layout) };
         layout.size()
     }
 
-    /// Returns the list's own pointer to a value of a collection. Only the address of `value`
-    /// counts.
+    /// Returns the list's own pointer to a value of a collection. Only the address of `value` is
+    /// used.
     ///
     /// # Safety
-    /// `value` has the address that `push` gave, and was not removed. Its provenance was exposed.
+    /// `value` has the address of a pointer that `push` returned and that was exposed, and was not
+    /// removed.
     #[cfg(feature = "allocator-api2")]
     pub(super) unsafe fn own(&self, value: NonNull<u8>) -> NonNull<u8> {
         let node = node_of(crate::block::exposed::recover(value));
-        // SAFETY: the node is there, by the caller's promise. A copy: no reference to it is made
-        // by the exposed provenance.
+        // SAFETY: the node exists, as the value was not removed. A copy: no reference to it is made
+        // with the exposed provenance.
         let newer = unsafe { (&raw const (*node.as_ptr()).newer).read() };
         let own = match newer.get() {
-            // SAFETY: what is in the list is there.
+            // SAFETY: a node in the list exists until `remove` takes it out.
             Some(newer) => unsafe { newer.as_ref() }.older.get(),
             None => self.newest.get(),
         };
         debug_assert_eq!(own, Some(node));
-        let own = own.expect("what is in the list is found from its neighbour");
-        // SAFETY: where `push` has put the value.
+        let own = own.expect("a node in the list has a neighbor or is the newest");
+        // SAFETY: `push` has put the value right after the node.
         unsafe { own.add(1).cast() }
     }
 
-    /// Gives back what was forgotten.
+    /// Frees the memory of all values.
     pub(super) fn clear(&mut self) {
         while let Some(node) = self.newest.get() {
-            // SAFETY: the list is borrowed mutably: nobody has the value.
+            // SAFETY: right after the node is the value that `push` returned. Whatever owns a value
+            // borrows the arena, so nothing does during a mutable borrow.
             unsafe { self.remove(node.add(1).cast()) };
         }
     }
 
+    /// Changes the label of a value.
+    ///
     /// # Safety
-    /// `value` came from `push`, and was not removed.
+    /// `value` is the pointer that `push` returned, and was not removed.
     pub(super) unsafe fn set_label(&self, value: NonNull<u8>, label: Label) {
-        // SAFETY: by the caller's promise there is one.
+        // SAFETY: `push` has put a node before the value.
         unsafe { node_of(value).as_ref() }.label.set(label);
     }
 
-    /// Newest first.
+    /// Returns a description of each value, the newest first.
     ///
     /// # Safety
-    /// Nothing is removed until the last `next`.
-    pub(super) unsafe fn iter(&self) -> impl Iterator<Item = Seen> {
+    /// No value is removed until the last call of `next`.
+    pub(super) unsafe fn entries(&self) -> impl Iterator<Item = EntryInfo> {
         let mut next = self.newest.get();
         std::iter::from_fn(move || {
             let node = next?;
-            // SAFETY: what is in the list is there, by the caller's promise still.
-            let Node {
+            // SAFETY: a node in the list exists until it is removed, which none is meanwhile, by
+            // the caller's promise.
+            let OverflowNode {
                 older,
                 layout,
                 label,
                 ..
             } = unsafe { node.as_ref() };
             next = older.get();
-            Some(Seen {
-                address: node.addr().get() + size_of::<Node>(),
+            Some(EntryInfo {
+                address: node.addr().get() + size_of::<OverflowNode>(),
                 size: layout.size() - value_at(layout.align()),
                 label: label.get(),
-                place: Place::Heap,
+                place: EntryPlace::Heap,
             })
         })
     }
 }
 
-fn node_of(value: NonNull<u8>) -> NonNull<Node> {
-    // SAFETY: `push` has put it there.
-    unsafe { value.cast::<Node>().sub(1) }
+/// Returns the node of a value that `push` returned.
+fn node_of(value: NonNull<u8>) -> NonNull<OverflowNode> {
+    // SAFETY: `push` has left room for a node before the value.
+    unsafe { value.cast::<OverflowNode>().sub(1) }
 }

@@ -1,7 +1,7 @@
 //! `StackBox`: a value in an arena.
 
-use super::dump::Label;
-use super::entry::Entry;
+use super::label::Label;
+use super::reservation::Reservation;
 use super::stack_allocator::StackAllocator;
 use crate::unsizing::{Coercible, coerced, sealed};
 use std::borrow::{Borrow, BorrowMut};
@@ -16,29 +16,29 @@ use std::ptr::NonNull;
 
 /// A value in a [`StackAllocator`]: owned, and dropped like a `Box`, in any order.
 ///
-/// Its functions are called as `Box`'s are, `StackBox::leak(value)`, so that they do not
-/// hide the value's own. [`unsize!`](crate::unsize) makes a `StackBox<dyn Trait>` of one
-/// whose value is `'static`.
+/// Its functions are called like those of `Box`, `StackBox::leak(value)`, so that they do not
+/// hide the value's own. [`unsize!`](crate::unsize) turns a box of a `'static` value into a
+/// `StackBox<dyn Trait>`.
 ///
 /// # When not to use it
-/// As the field of something that lives on: see [`StackAllocator`].
+/// As a field of something that outlives the function or frame: see [`StackAllocator`].
 ///
 /// # Threads
-/// It stays on the thread of its arena. Others may have a `&StackBox<T>`, in a
-/// `std::thread::scope`, say, if `T` is `Sync`.
+/// It stays on the thread of its arena. Other threads may have a `&StackBox<T>` if `T` is `Sync`:
+/// in a `std::thread::scope`, say.
 ///
 /// # Pinning
-/// There is no `Box::pin` for it. What is pinned may not have its memory used again before
-/// its destructor has run, and a box that is forgotten would: by the arena's next
-/// [`reset`](StackAllocator::reset). If `T` is `Unpin`, `Pin::new` does it.
+/// It has no counterpart of `Box::pin`. The memory of a pinned value must not be used again before
+/// the value's destructor has run, but the arena's next [`reset`](StackAllocator::reset) uses the
+/// memory of a forgotten box again. If `T` is `Unpin`, `Pin::new` is enough.
 ///
 /// # Cost
-/// Two words; three for slices and trait objects. Dropping the newest one of its arena: a few
-/// instructions, beside the value's own destructor. Another one: a write, and the arena goes
-/// over it later.
+/// Two words; three for slices and trait objects. Dropping the newest box of an arena takes a few
+/// instructions, beside the value's own destructor. Dropping another one marks it as a hole, which
+/// the arena skips later.
 ///
 /// # Panics
-/// If the value's destructor panics, the memory is given back, and nothing else has changed.
+/// If the value's destructor does; the memory is freed nevertheless.
 ///
 /// ```
 /// use releasepool::{StackAllocator, StackBox, unsize};
@@ -54,43 +54,48 @@ use std::ptr::NonNull;
 pub struct StackBox<'s, T: ?Sized> {
     ptr: NonNull<T>,
     arena: &'s StackAllocator,
-    /// It owns one, so it is covariant in `T`, as `Box` is.
+    /// The box owns a `T`, so it is covariant in `T`, as `Box` is.
     value: PhantomData<T>,
 }
 
-// SAFETY: a shared box gives a `&T` and nothing else; what touches the arena takes the box
-// itself.
+// SAFETY: through a `&StackBox<T>` only a `&T` can be had; functions that use the arena take the
+// box by value.
 unsafe impl<T: ?Sized + Sync> Sync for StackBox<'_, T> {}
 impl<T: ?Sized> Unpin for StackBox<'_, T> {}
 impl<T: ?Sized + UnwindSafe> UnwindSafe for StackBox<'_, T> {}
 impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for StackBox<'_, T> {}
 
 impl<'s, T: ?Sized> StackBox<'s, T> {
+    /// Creates a box that owns a value.
+    ///
     /// # Safety
-    /// `ptr` is where `arena` has reserved memory for this value, if it has a size, as
-    /// the pointer that it gave. The value is there, and nobody else has it.
+    /// `ptr` points to a value that nobody else owns. If the value's size is not 0, it is the
+    /// pointer that `reserve` of `arena` returned for a layout of this size.
     #[inline(always)]
     pub(super) unsafe fn adopt(arena: &'s StackAllocator, ptr: NonNull<T>) -> Self {
         let value = PhantomData;
         Self { ptr, arena, value }
     }
 
-    /// The value is the caller's.
+    /// Leaves the value and its memory to the caller.
     #[inline(always)]
     pub(super) fn into_ptr(this: Self) -> NonNull<T> {
         ManuallyDrop::new(this).ptr
     }
 
+    /// Returns the value's memory, to be freed.
+    ///
     /// # Safety
-    /// The value is not used any more, and the box goes with this.
+    /// The caller gives up the box, and does not use the value once the result has been dropped.
     #[inline(always)]
-    unsafe fn entry(&self) -> Entry<'s> {
-        // SAFETY: reserved for this value, of this size; the caller's promise.
-        unsafe { Entry::new(self.arena, self.ptr.cast(), size_of_val(&**self)) }
+    unsafe fn memory(&self) -> Reservation<'s> {
+        // SAFETY: reserved for this size, by the contract of `adopt`; the caller gives up the box,
+        // so nobody else frees it.
+        unsafe { Reservation::new(self.arena, self.ptr.cast(), size_of_val(&**self)) }
     }
 
-    /// Gives up the box for a reference. The value is never dropped, and its memory is held
-    /// until [`reset`](StackAllocator::reset).
+    /// Turns the box into a reference. The value is never dropped, and its memory is held until
+    /// [`reset`](StackAllocator::reset).
     ///
     /// ```
     /// use releasepool::{StackAllocator, StackBox};
@@ -102,29 +107,30 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
     /// assert!(arena.is_empty());
     /// ```
     #[inline]
-    #[must_use = "what is leaked without being used might not have been made"]
+    #[must_use = "a leaked value that is not used need not have been made"]
     pub fn leak(this: Self) -> &'s mut T
     where
         T: 's,
     {
-        // SAFETY: the value is the box's, which is gone; its memory stays for 's at least,
-        // as `reset` wants a mutable borrow.
+        // SAFETY: the box owned the value, and is gone. Its memory stays valid for 's at least: the
+        // arena is borrowed for 's, and its memory is used again only by `reset`, which borrows it
+        // mutably (invariant 3 of `arena`).
         unsafe { Self::into_ptr(this).as_mut() }
     }
 
     /// Gives the value a name in the arena's [dump](StackAllocator::dump), instead of its
-    /// type. In builds with debug assertions and with the feature `checks`; in others nothing
-    /// keeps it.
+    /// type. Only builds with debug assertions or the feature `checks` keep it.
     #[inline]
     pub fn named(this: Self, name: &'static str) -> Self {
         if size_of_val(&*this) != 0 {
-            // SAFETY: reserved for this value.
+            // SAFETY: the size is not 0, so it was reserved (the contract of `adopt`), and the box
+            // has not freed it.
             unsafe { this.arena.set_label(this.ptr.cast(), Label::new(name)) };
         }
         this
     }
 
-    /// The value's address.
+    /// Returns the value's address.
     #[inline]
     pub fn as_ptr(this: &Self) -> *const T {
         this.ptr.as_ptr()
@@ -132,13 +138,13 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
 }
 
 impl<T> StackBox<'_, T> {
-    /// Moves the value out, and gives its memory back.
+    /// Moves the value out, and frees its memory.
     #[inline]
     pub fn into_inner(this: Self) -> T {
         let this = ManuallyDrop::new(this);
-        // SAFETY: the box is gone.
-        let _entry = unsafe { this.entry() };
-        // SAFETY: the value is the box's, and moves.
+        // SAFETY: nobody uses the box any more; the memory is dropped after the value has moved.
+        let _memory = unsafe { this.memory() };
+        // SAFETY: the box owned the value, which moves to the caller.
         unsafe { this.ptr.read() }
     }
 }
@@ -146,10 +152,11 @@ impl<T> StackBox<'_, T> {
 impl<T: ?Sized> Drop for StackBox<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the box is gone. Dropped last, also if the destructor panics; until then the
-        // memory is in use, whatever the destructor does with the arena.
-        let _entry = unsafe { self.entry() };
-        // SAFETY: the value is the box's.
+        // SAFETY: the box is being dropped. The memory is dropped after the value, also if the
+        // destructor panics; until then it stays reserved, whatever the destructor does with the
+        // arena.
+        let _memory = unsafe { self.memory() };
+        // SAFETY: the box owns the value, and nobody uses the box any more.
         unsafe { self.ptr.drop_in_place() };
     }
 }
@@ -159,7 +166,7 @@ impl<T: ?Sized> Deref for StackBox<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the value is there as long as the box is.
+        // SAFETY: the box owns the value, which stays in its memory as long as the box exists.
         unsafe { self.ptr.as_ref() }
     }
 }
@@ -167,7 +174,7 @@ impl<T: ?Sized> Deref for StackBox<'_, T> {
 impl<T: ?Sized> DerefMut for StackBox<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and nobody else has it.
+        // SAFETY: as in `deref`; the box is borrowed mutably, so nobody else has a reference.
         unsafe { self.ptr.as_mut() }
     }
 }
@@ -183,7 +190,8 @@ impl<'s, T: ?Sized + 'static> Coercible for StackBox<'s, T> {
         coerce: impl FnOnce(*mut T) -> *mut U,
     ) -> StackBox<'s, U> {
         let arena = self.arena;
-        // SAFETY: by the caller's promise the same value, which has the same size.
+        // SAFETY: an unsizing coercion changes neither the address nor the size of the value, which
+        // `into_ptr` has left to this function.
         unsafe { StackBox::adopt(arena, coerced(Self::into_ptr(self), coerce)) }
     }
 }

@@ -1,64 +1,66 @@
-//! `BlockAllocator`: the public side.
+//! `BlockAllocator` and its builder: the public side.
 
 use super::error::AllocError;
-use super::shared::{Handle, Inner, Settings};
+use super::handle::{self, AllocatorHandle, PROCESS};
+use super::shared::{AllocatorSettings, AllocatorShared};
 use super::size_class::{SIZES, class_of};
 use super::stats::BlockStats;
-use super::thread_heaps::{self, PROCESS};
+use super::thread_heaps;
 use crate::sync::{alloc, dealloc};
 use std::alloc::Layout;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// Memory for small objects, in blocks of 16 to 640 bytes: each thread allocates from a heap
+/// An allocator for small objects, in blocks of 16 to 640 bytes: each thread allocates from a heap
 /// of its own, and frees to it, without an atomic read-modify-write.
 ///
-/// Pools make their objects out of one: [`AutoreleasePool::create`](crate::AutoreleasePool).
-/// There is one for the process, and a [manager can have its own](crate::PoolManagerBuilder::memory),
-/// to count what a part of a program uses, to cap it, or to have it gone when the part is.
-/// Any [`Ref`](crate::Ref) can be made [in one](crate::Ref::new_in), and with the feature
-/// `allocator-api2`, so can collections.
+/// Pools make their objects in blocks: [`AutoreleasePool::create`](crate::AutoreleasePool).
+/// There is one allocator for the process, and a
+/// [manager can have its own](crate::PoolManagerBuilder::memory): to count what a part of a program
+/// uses, to cap it, or to have its memory freed when that part is done. Any [`Ref`](crate::Ref) can
+/// be made [in a block](crate::Ref::new_in), and with the feature `allocator-api2`, so can
+/// collections.
 ///
-/// After Box2D's `b2BlockAllocator`: its fourteen sizes of blocks, and 48, 80 and 112 bytes
-/// between them. Where that one is for a single thread and gives nothing back, this one has a
-/// heap for each thread, whose chunks (of 64 KiB, each for blocks of one size) are what pages
-/// are in mimalloc.
+/// The design is that of Box2D's `b2BlockAllocator`: its fourteen sizes of blocks, and 48, 80 and
+/// 112 bytes between them. Box2D's is for a single thread and frees nothing before the end; this
+/// one has a heap for each thread; the chunks of a heap (of 64 KiB, each for blocks of one size)
+/// correspond to the pages of mimalloc.
 ///
 /// # When not to use it
-/// For what is large, or lives as long as the program: memory that is cut into blocks of one
-/// size is not used for another before all of a chunk is free. For many values that die
+/// For objects that are large or live as long as the program: memory that is cut into blocks of
+/// one size is not used for another size before the whole chunk is free. For many values that die
 /// together, a [`StackAllocator`](crate::StackAllocator).
 ///
 /// # Threads
-/// Handles are `Send`, `Sync`, and cheap to clone. A block may be freed on any thread. If it
-/// is not the one whose heap the block is from, the block goes home: in batches of 64, or
-/// when the thread has time (at the end of a [frame](crate::FrameLoop) or of a
-/// [looper's](crate::Looper) command), ends, or calls [`trim`](Self::trim). It is used again
-/// when its heap next runs out of blocks of some size, 1,024 such blocks at a time. The heap
-/// of a thread that has ended waits for one that needs a heap.
+/// Handles are `Send`, `Sync`, and cheap to clone. Any thread may free a block. If the block is
+/// from the heap of another thread, it is sent back to that heap: in a batch of 64, or when the
+/// freeing thread has time (at the end of a [frame](crate::FrameLoop) or of a
+/// [looper's](crate::Looper) command), ends, or calls [`trim`](Self::trim). The heap uses it again
+/// when it next runs out of blocks of some size; then it takes back 1,024 such blocks at a time.
+/// The heap of a thread that has ended is adopted by the next thread that needs one.
 ///
-/// # Giving back
-/// Chunks without a block in use go back to the system by [`trim`](Self::trim); at the end
-/// of frames and of loopers' commands, half of those that were not needed for 60 of them,
-/// 16 at a time; and all but two when a thread ends. So a thread that has neither a
-/// [`FrameLoop`](crate::FrameLoop) nor a [`Looper`](crate::Looper) keeps the chunks that it
-/// has needed at its busiest: call `trim` after that. One block in use keeps its chunk.
+/// # When memory is freed
+/// Chunks without a block in use are freed by [`trim`](Self::trim); at the end of frames and of
+/// loopers' commands, half of those that were not needed for 60 of them, 16 at a time; and when a
+/// thread ends, all but two. So a thread that has neither a [`FrameLoop`](crate::FrameLoop) nor a
+/// [`Looper`](crate::Looper) keeps the chunks that it needed at its busiest: call `trim` after
+/// that. A single block in use keeps its chunk.
 ///
-/// When the last handle goes, what is not in use goes back at once, and the rest as blocks
-/// come home: blocks stay valid until they are freed, with or without a handle. Other threads
-/// give back what they have when they next free a block of it, have time, use an allocator for
-/// the first time, or end.
+/// When the last handle is dropped, chunks that are not in use are freed at once, and the others
+/// as soon as their blocks are: blocks stay valid until they are freed, with or without a handle.
+/// Other threads free their unused chunks when they next free a block of the allocator, have time,
+/// use an allocator for the first time, or end.
 ///
 /// # Cost
-/// A few nanoseconds to allocate and free at home, some more elsewhere: see
-/// `cargo bench --bench memory`. 64 KiB of address space, of which no page is touched before
-/// it is needed, for each size and thread that uses it.
+/// A few nanoseconds to allocate, and to free on the same thread; some more to free on another: see
+/// `cargo bench --bench memory`. 64 KiB of address space for each size and thread that uses it, of
+/// which no page is touched before it is needed.
 ///
 /// # Misuse
-/// In debug builds, and with the feature `checks`: a block that is freed twice, as one of
-/// another size, or that is none at all, one that is written to after it was freed, abort the
-/// process, with size, address and owner.
+/// In debug builds, and with the feature `checks`, these abort the process with a message that
+/// names the block's size, address and owner: freeing a block twice, with the size of another
+/// block, or a pointer that is no block; and writing to a block after it was freed.
 ///
 /// ```
 /// use releasepool::{BlockAllocator, Ref};
@@ -69,18 +71,18 @@ use std::sync::Arc;
 /// assert_eq!(*point, [1.0, 2.0]); // still there
 /// ```
 #[derive(Clone, Debug)]
-pub struct BlockAllocator(pub(crate) Arc<Handle>);
+pub struct BlockAllocator(pub(crate) Arc<AllocatorHandle>);
 
 /// Settings of a [`BlockAllocator`]; from [`BlockAllocator::builder`].
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder makes nothing until `build`"]
-pub struct BlockAllocatorBuilder(Settings);
+pub struct BlockAllocatorBuilder(AllocatorSettings);
 
 impl BlockAllocatorBuilder {
-    /// Beyond how many bytes of chunks `hook` is told what the allocator has. Once, and again
-    /// if there is more after there was less.
+    /// Calls `hook` with the statistics when chunk memory exceeds `bytes`: once, and again each
+    /// time that it exceeds them after it was below.
     ///
-    /// It is called on the thread that made the last chunk, which may be inside an
+    /// The hook is called on the thread that made the last chunk, which may be inside an
     /// allocation of anything; it may allocate, free, and [trim](BlockAllocator::trim). Its
     /// panics, and those of what it has captured, are reported as [events](crate::event). It is
     /// dropped with the last handle.
@@ -94,33 +96,33 @@ impl BlockAllocatorBuilder {
         self
     }
 
-    /// How many bytes of chunks there may be, at most. Requests that would take more fail,
-    /// after the allocator has been [trimmed](BlockAllocator::trim).
+    /// Limits chunk memory to `bytes`. Requests that would exceed it fail, after the allocator has
+    /// been [trimmed](BlockAllocator::trim).
     pub fn hard_cap(mut self, bytes: usize) -> Self {
         self.0.hard_cap = Some(bytes);
         self
     }
 
-    /// Makes the allocator.
+    /// Creates the allocator.
     #[must_use]
     pub fn build(self) -> BlockAllocator {
-        BlockAllocator(Arc::new(Handle::new(self.0)))
+        BlockAllocator(Arc::new(AllocatorHandle::new(self.0)))
     }
 }
 
 impl BlockAllocator {
-    /// An allocator with heaps of its own, without caps.
+    /// Creates an allocator with heaps of its own, without caps.
     #[must_use]
     pub fn new() -> Self {
         Self::builder().build()
     }
 
-    /// An allocator with settings.
+    /// Returns a builder, for an allocator with caps.
     pub fn builder() -> BlockAllocatorBuilder {
         BlockAllocatorBuilder::default()
     }
 
-    /// The process's own: that of all pools whose manager has no other.
+    /// Returns the process's allocator, for pools of managers without one of their own.
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, BlockAllocator};
@@ -134,79 +136,82 @@ impl BlockAllocator {
         Self(PROCESS.clone())
     }
 
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
-        &self.0.0
+    pub(crate) fn shared(&self) -> &Arc<AllocatorShared> {
+        &self.0.shared
     }
 
-    /// Allocates memory for this layout, uninitialised: a block, or, if it is larger than 640
-    /// bytes or aligned to more than 16, memory of the global allocator. A layout of size 0 gets
-    /// a dangling pointer with the layout's alignment: it takes no memory, and never fails.
+    /// Allocates uninitialized memory for this layout: a block, or, if the layout is larger than
+    /// 640 bytes or aligned to more than 16, memory of the global allocator. For a layout of size 0
+    /// it returns a dangling pointer with the layout's alignment, which takes no memory and never
+    /// fails.
     ///
-    /// The pointer has the provenance of more than the block: [`dealloc`](Self::dealloc)
-    /// needs that, so the memory goes back by `dealloc` and not as that of a collection.
+    /// The pointer has provenance for more than the block. [`dealloc`](Self::dealloc) needs that:
+    /// free the memory by `dealloc`, and not by the `Allocator` that collections use.
     ///
     /// # Errors
-    /// [`AllocError::OutOfMemory`] and [`AllocError::Capped`].
+    /// [`AllocError::OutOfMemory`], and [`AllocError::Capped`] if the hard cap is reached.
     #[inline]
     pub fn alloc(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let Some(class) = class_of(layout) else {
             return self.large(layout);
         };
-        let inner = self.inner();
-        let waste = SIZES[class] - layout.size();
-        thread_heaps::alloc(thread_heaps::last_heap(inner), Some(inner), class, waste)
+        let shared = self.shared();
+        let fragmentation = SIZES[class] - layout.size();
+        let heap = thread_heaps::last_heap(shared);
+        handle::alloc(heap, Some(shared), class, fragmentation)
     }
 
-    /// Allocates what no block is for: nothing at all, or memory of the global allocator.
+    /// Allocates for a layout that no block is for: nothing, or memory of the global allocator.
     #[cold]
     fn large(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         if layout.size() == 0 {
             let dangling = ptr::without_provenance_mut(layout.align());
-            return Ok(NonNull::new(dangling).expect("a power of two"));
+            return Ok(NonNull::new(dangling).expect("an alignment is not 0"));
         }
-        self.inner().count_large(layout);
-        // SAFETY: the layout has a size, by the test above.
+        self.shared().count_large(layout);
+        // SAFETY: the layout's size is not 0, by the test above.
         let memory = unsafe { alloc(layout) };
         NonNull::new(memory).ok_or(AllocError::OutOfMemory { layout })
     }
 
-    /// Gives memory back, on any thread. A layout of size 0 has none: any pointer will do, and
-    /// nothing happens.
+    /// Frees memory, on any thread. For a layout of size 0 nothing happens, with any pointer.
     ///
     /// # Safety
-    /// If the layout has a size: the memory came from [`alloc`](Self::alloc) of this allocator,
-    /// by this layout, is given back once, and by the very pointer, not by one to a part of the
-    /// block only (as a reference is).
+    /// If the layout's size is not 0: `p` is the pointer that [`alloc`](Self::alloc) of this
+    /// allocator returned for this layout, with all of its provenance (one that was made from a
+    /// reference has less), and it is freed once.
     #[inline]
     pub unsafe fn dealloc(&self, p: NonNull<u8>, layout: Layout) {
         match class_of(layout) {
-            // SAFETY: by the caller's promise.
+            // SAFETY: `alloc` returned a block of this class for the layout, and the caller gives
+            // it up.
             Some(class) => unsafe { thread_heaps::free(p, class, SIZES[class] - layout.size()) },
             None if layout.size() == 0 => {}
-            // SAFETY: by the caller's promise.
+            // SAFETY: no block is for this layout, so `alloc` got the memory by `sync::alloc`.
             None => unsafe { dealloc(p.as_ptr(), layout) },
         }
     }
 
-    /// Gives chunks without a block in use back to the system: those of the calling thread,
-    /// and of threads that have ended; other threads are asked to do so when they next run
-    /// out of blocks, or have time. How many bytes were given back at once.
+    /// Frees the chunks without a block in use of the calling thread, and of threads that have
+    /// ended; asks other threads to do so when they next run out of blocks or have time. Returns
+    /// how many bytes were freed at once.
     ///
-    /// Sends home what the calling thread has freed of others', and sorts all that has come
-    /// home: this may take a while.
+    /// Sends the blocks that the calling thread has freed to their heaps, and puts back all blocks
+    /// that other threads have sent: this may take a while.
     pub fn trim(&self) -> usize {
-        thread_heaps::send_outgoing();
-        self.inner().trim()
+        thread_heaps::send_batches();
+        handle::trim(self.shared())
     }
 
-    /// What there is. Not for the models of your own code: figures are not part of them.
+    /// Returns statistics. Not for models of your own code: counters are not part of what is
+    /// modeled.
     #[must_use]
     pub fn stats(&self) -> BlockStats {
-        self.inner().stats()
+        self.shared().stats()
     }
 }
 
-// Whatever panics, heaps are left in order.
+// No panic leaves a heap in disorder: foreign code runs only between complete operations.
 impl UnwindSafe for BlockAllocator {}
 impl RefUnwindSafe for BlockAllocator {}
 

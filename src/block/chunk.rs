@@ -1,470 +1,455 @@
 //! Chunks: aligned pieces of memory, each cut into blocks of one class.
 //!
 //! ```text
-//! [heap, class] [free list, counts, links] [block] [block] [block] ...
-//! ^ aligned to the chunk's size
+//! [heap, class] [free list, counts, list links] [block] [block] [block] ...
+//! ^ aligned to CHUNK_BYTES
 //! ```
 //!
-//! A block finds its chunk by rounding its address down, so it has no word of its own
-//! while it is in use. A free one has two: the next block of a list, and, if it stands
-//! first in a batch on its way home, the next batch.
+//! A block finds its chunk by rounding its address down, so it needs no header while it is in
+//! use. A free block holds two links: to the next block of its list, and, if it is the first of
+//! a batch of remote frees, to the next batch.
 
-use super::checks::{self, Marks};
-use super::heap::Heap;
-use super::size_class::SIZES;
+use super::chunk_registry;
+use super::poison::{self, CHECKED};
+use super::size_class::{ALIGN, SIZES};
 use crate::sync::cell::Cell;
-use crate::sync::{SMALL, Witness, alloc, const_fn, dealloc};
+use crate::sync::{Bits, SMALL, Witness, alloc, dealloc};
 use std::alloc::Layout;
 use std::num::NonZero;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 
-/// Bytes of a chunk, and what it is aligned to.
-pub(crate) const CHUNK: usize = if SMALL { 4_096 } else { 65_536 };
+/// The size and alignment of a chunk, in bytes.
+pub(super) const CHUNK_BYTES: usize = if SMALL { 4_096 } else { 65_536 };
 
-/// Bytes that are cut into blocks at a time, so that no page is touched before it is
-/// needed.
-const STRETCH: usize = 4_096;
+/// Bytes that are cut into blocks at a time, so that no page is touched before it is needed.
+const CUT_BYTES: usize = 4_096;
 
-/// Models have only so many blocks in a chunk.
-const FEW: usize = 3;
+/// The most blocks of a chunk, in models.
+const MODEL_BLOCKS: usize = 3;
 
-const LAYOUT: Layout = match Layout::from_size_align(CHUNK, CHUNK) {
+const LAYOUT: Layout = match Layout::from_size_align(CHUNK_BYTES, CHUNK_BYTES) {
     Ok(layout) => layout,
-    Err(_) => panic!("a power of two"),
+    Err(_) => panic!("CHUNK_BYTES is a power of two"),
 };
 
 /// A free block.
 #[repr(C)]
-pub(crate) struct Block {
+pub(super) struct Block {
     next: *mut Block,
     next_batch: *mut Block,
 }
 
-/// What a chunk is to its heap.
+/// A heap, as its chunks know it: only `heap.rs` knows what it is.
+pub(super) enum OpaqueHeap {}
+
+/// Which blocks of a chunk are in use; without any bits unless blocks are checked.
+pub(super) type InUseBits = Bits<{ if CHECKED { CHUNK_BYTES / ALIGN / 64 } else { 0 } }>;
+
+/// Where a heap keeps a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// Blocks are handed out from it.
+pub(super) enum ChunkState {
+    /// The bin of its class hands out its blocks.
     Current,
-    /// In the list of those of its class that have free blocks.
+    /// In the list of its class's chunks that have free blocks.
     Listed,
     /// Has no free block, and is in no list.
     Full,
-    /// Has no block in use, and is in the heap's list of those.
-    Empty,
+    /// Has no block in use, and is in the heap's list of unused chunks.
+    Unused,
 }
 
-/// What stands before the blocks.
+/// The header of a chunk.
 #[repr(C)]
-pub(crate) struct Chunk {
-    seen: Seen,
-    own: Own,
+pub(super) struct Chunk {
+    shared: SharedHeader,
+    pub(super) owned: OwnedHeader,
 }
 
-/// What other threads see: on a line of its own.
+/// What all threads read, on a cache line of its own.
 #[repr(C, align(64))]
-struct Seen {
-    heap: NonNull<Heap>,
-    /// The chunk itself, with the provenance of all of it.
+struct SharedHeader {
+    heap: NonNull<OpaqueHeap>,
+    /// The chunk itself, with provenance for all of it.
     #[cfg(feature = "allocator-api2")]
-    at: ChunkPtr,
+    original: ChunkPtr,
     /// Changes only while no block is in use.
     class: Cell<usize>,
-    marks: Marks,
+    in_use: InUseBits,
 }
 
-/// What the heap's owner alone sees.
+/// What only the heap's owner accesses.
 #[repr(C, align(64))]
-struct Own {
-    /// Blocks that have come back.
+pub(super) struct OwnedHeader {
+    /// Blocks that were freed.
     free: Cell<*mut Block>,
     /// Blocks that were cut and are not in `free`: in use, or in the heap's bin.
     used: Cell<usize>,
     /// Blocks that were cut.
     cut: Cell<usize>,
-    state: Cell<State>,
-    prev: Cell<Option<ChunkPtr>>,
-    next: Cell<Option<ChunkPtr>>,
+    state: Cell<ChunkState>,
+    /// Links of the list that the chunk is in.
+    pub(super) prev: Cell<Option<ChunkPtr>>,
+    pub(super) next: Cell<Option<ChunkPtr>>,
     witness: Witness,
-    /// One for each block, in models.
-    witnesses: [Witness; if SMALL { FEW } else { 0 }],
+    /// In models, one for the links of each block.
+    link_witnesses: [Witness; if SMALL { MODEL_BLOCKS } else { 0 }],
 }
 
-const HEAD: usize = size_of::<Chunk>();
+const HEADER_BYTES: usize = size_of::<Chunk>();
 
-/// How many blocks of a class a chunk has.
+/// Returns how many blocks of a class a chunk has.
 const fn capacity(class: usize) -> usize {
-    let most = (CHUNK - HEAD) / SIZES[class];
-    if SMALL && most > FEW { FEW } else { most }
+    let most = (CHUNK_BYTES - HEADER_BYTES) / SIZES[class];
+    if SMALL && most > MODEL_BLOCKS {
+        MODEL_BLOCKS
+    } else {
+        most
+    }
 }
 
-// No refill may be larger than what one gathers.
-const _: () = assert!(HEAD <= CHUNK / 8 && capacity(SIZES.len() - 1) > 1);
+// The header must leave room for several blocks of each size.
+const _: () = assert!(HEADER_BYTES <= CHUNK_BYTES / 8 && capacity(SIZES.len() - 1) > 1);
 
-/// A chunk that is there, with the provenance of all its memory.
+/// A pointer to a chunk that exists, with provenance for all of its memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ChunkPtr(NonNull<Chunk>);
+pub(super) struct ChunkPtr(NonNull<Chunk>);
 
 impl Deref for ChunkPtr {
     type Target = Chunk;
 
     #[inline(always)]
     fn deref(&self) -> &Chunk {
-        // SAFETY: the chunk is there, as who has one of these sees to.
+        // SAFETY: invariant 2 of `block`: the chunk exists while one of its blocks is used, or its
+        // owner holds it; nobody else has a `ChunkPtr`.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl ChunkPtr {
-    /// A chunk of no class; none if the system has no memory.
-    pub(crate) fn new(heap: NonNull<Heap>) -> Option<Self> {
-        // SAFETY: the layout has a size.
+    /// Allocates a chunk of no class yet; `None` if the system has no memory.
+    pub(super) fn new(heap: NonNull<OpaqueHeap>) -> Option<Self> {
+        // SAFETY: the layout's size is not 0.
         let chunk = NonNull::new(unsafe { alloc(LAYOUT) })?.cast::<Chunk>();
-        let seen = Seen {
+        let shared = SharedHeader {
             heap,
             #[cfg(feature = "allocator-api2")]
-            at: Self(chunk),
+            original: Self(chunk),
             class: Cell::new(0),
-            marks: Marks::new(),
+            in_use: InUseBits::new(),
         };
-        let own = Own {
+        let owned = OwnedHeader {
             free: Cell::new(ptr::null_mut()),
             used: Cell::new(0),
             cut: Cell::new(0),
-            state: Cell::new(State::Full),
+            state: Cell::new(ChunkState::Full),
             prev: Cell::new(None),
             next: Cell::new(None),
             witness: Witness::new(),
-            witnesses: std::array::from_fn(|_| Witness::new()),
+            link_witnesses: std::array::from_fn(|_| Witness::new()),
         };
-        // SAFETY: fresh memory, large enough.
-        unsafe { chunk.write(Chunk { seen, own }) };
-        checks::enter(chunk.addr());
+        // SAFETY: fresh memory of `LAYOUT`, which has room for the header, by the assertion above.
+        unsafe { chunk.write(Chunk { shared, owned }) };
+        chunk_registry::add(chunk.addr());
         Some(Self(chunk))
     }
 
-    /// Gives it back to the system.
+    /// Frees the chunk.
     ///
     /// # Safety
-    /// Made by `new`; no block of it is in use or in a list.
-    pub(crate) unsafe fn delete(self) {
-        checks::leave(self.0.addr());
-        self.own.witness.write();
-        self.own.witnesses.iter().for_each(Witness::write);
-        checks::open(self.0.cast(), CHUNK);
-        // SAFETY: by the caller's promise.
+    /// The pointer is from `new`; the caller owns the chunk, which is in no list, and none of its
+    /// blocks is in use or in a list of another place.
+    pub(super) unsafe fn delete(self) {
+        chunk_registry::remove(self.0.addr());
+        self.owned.witness.write();
+        self.owned.link_witnesses.iter().for_each(Witness::write);
+        poison::unpoison(self.0.cast(), CHUNK_BYTES);
+        // SAFETY: `new` has allocated it by this layout, and nothing refers to it any more, by the
+        // caller's promise.
         unsafe {
             ptr::drop_in_place(self.0.as_ptr());
             dealloc(self.0.cast().as_ptr(), LAYOUT);
         }
     }
 
-    /// The chunk of a block.
+    /// Returns the chunk of a block.
     ///
     /// # Safety
     /// `block` is a block, with the provenance of its chunk.
     #[inline(always)]
-    pub(crate) unsafe fn of(block: NonNull<u8>) -> Self {
+    pub(super) unsafe fn of(block: NonNull<u8>) -> Self {
         let chunk = block.map_addr(|at| {
-            // SAFETY: the allocator gives no memory below the first chunk's size.
-            unsafe { NonZero::new_unchecked(at.get() & !(CHUNK - 1)) }
+            // SAFETY: the block is within a chunk (invariant 1 of `block`), which is not at 0.
+            unsafe { NonZero::new_unchecked(at.get() & !(CHUNK_BYTES - 1)) }
         });
         Self(chunk.cast())
     }
 
-    /// Returns this pointer as `new` made it. For a pointer whose own provenance is an exposed
-    /// one.
+    /// Returns the pointer that `new` made, for one whose provenance is an exposed one.
     #[cfg(feature = "allocator-api2")]
     #[inline(always)]
-    pub(crate) fn original(self) -> Self {
-        // SAFETY: the chunk is there, as for `deref`, and nothing writes this field after `new`.
-        // No reference to the header is made by the exposed provenance.
-        unsafe { (&raw const (*self.0.as_ptr()).seen.at).read() }
+    pub(super) fn original(self) -> Self {
+        // SAFETY: the chunk exists, as for `deref`, and nothing writes this field after `new`.
+        // No reference to the header is made with the exposed provenance.
+        unsafe { (&raw const (*self.0.as_ptr()).shared.original).read() }
     }
 
-    /// Returns the pointer to a block of this chunk, with the provenance of the chunk.
+    /// Returns a pointer to the block of this chunk at the address of `block`, with the provenance
+    /// of the chunk.
     #[cfg(feature = "allocator-api2")]
     #[inline(always)]
-    pub(crate) fn block_at(self, block: NonNull<u8>) -> NonNull<u8> {
+    pub(super) fn block_at(self, block: NonNull<u8>) -> NonNull<u8> {
         self.0.cast().with_addr(block.addr())
     }
 
+    /// Returns a pointer to the block with this index, which is below the chunk's capacity.
     fn block(self, i: usize) -> NonNull<Block> {
-        let offset = HEAD + i * SIZES[self.class()];
-        // SAFETY: within the chunk.
+        let offset = HEADER_BYTES + i * SIZES[self.class()];
+        // SAFETY: within the chunk, as `capacity` counts only blocks that are.
         unsafe { self.0.cast::<u8>().add(offset).cast() }
     }
 
-    /// For the owner: takes all free blocks, in a list; null if there is none. They count as
-    /// used.
-    pub(crate) fn take(self) -> *mut Block {
-        self.own.witness.write();
-        self.own.used.set(self.own.cut.get());
-        let list = self.own.free.replace(ptr::null_mut());
-        if list.is_null() { self.cut() } else { list }
+    /// Takes all free blocks, as a list; null if there is none. They count as used. Owner only.
+    pub(super) fn take_free(self) -> *mut Block {
+        self.owned.witness.write();
+        self.owned.used.set(self.owned.cut.get());
+        let list = self.owned.free.replace(ptr::null_mut());
+        if list.is_null() {
+            self.cut_more()
+        } else {
+            list
+        }
     }
 
-    /// Cuts more blocks.
-    fn cut(self) -> *mut Block {
+    /// Cuts more blocks, and returns them as a list; null if the chunk has no more.
+    fn cut_more(self) -> *mut Block {
         let class = self.class();
         let size = SIZES[class];
-        let from = self.own.cut.get();
-        let to = capacity(class).min(from + STRETCH.div_ceil(size));
+        let from = self.owned.cut.get();
+        let to = capacity(class).min(from + CUT_BYTES.div_ceil(size));
         let mut list = ptr::null_mut();
         for i in (from..to).rev() {
             let block = self.block(i);
-            // SAFETY: within the chunk, and not in use.
+            // SAFETY: a block of this chunk, which was not in use before: the owner's.
             unsafe {
-                checks::fresh(block.cast(), size);
+                poison::fill_cut_block(block.cast(), size);
                 set_next(block, list);
             }
             list = block.as_ptr();
         }
-        self.own.cut.set(to);
-        self.own.used.set(to);
+        self.owned.cut.set(to);
+        self.owned.used.set(to);
         list
     }
 }
 
 impl Chunk {
+    /// Returns the heap that the chunk belongs to for as long as it exists.
     #[inline(always)]
-    pub(crate) fn heap(&self) -> NonNull<Heap> {
-        self.seen.heap
+    pub(super) fn heap(&self) -> NonNull<OpaqueHeap> {
+        self.shared.heap
     }
 
+    /// Returns the size class of the blocks.
     #[inline(always)]
-    pub(crate) fn class(&self) -> usize {
-        self.seen.class.get()
+    pub(super) fn class(&self) -> usize {
+        self.shared.class.get()
     }
 
-    pub(crate) fn marks(&self) -> &Marks {
-        &self.seen.marks
+    /// Returns a bit for each block: whether it is in use. Not kept unless blocks are checked.
+    pub(super) fn in_use(&self) -> &InUseBits {
+        &self.shared.in_use
     }
 
-    pub(crate) fn state(&self) -> State {
-        self.own.state.get()
+    pub(super) fn state(&self) -> ChunkState {
+        self.owned.state.get()
     }
 
-    pub(crate) fn set_state(&self, state: State) {
-        self.own.state.set(state);
+    pub(super) fn set_state(&self, state: ChunkState) {
+        self.owned.state.set(state);
     }
 
-    /// For the owner: blocks of another class from now on. No block is in use.
-    pub(crate) fn assign(&self, class: usize) {
-        self.own.witness.write();
-        debug_assert_eq!(self.own.used.get(), 0);
-        self.seen.class.set(class);
-        self.own.free.set(ptr::null_mut());
-        self.own.cut.set(0);
+    /// Gives a chunk without a block in use another size class. Owner only.
+    pub(super) fn assign(&self, class: usize) {
+        self.owned.witness.write();
+        debug_assert_eq!(self.owned.used.get(), 0);
+        self.shared.class.set(class);
+        self.owned.free.set(ptr::null_mut());
+        self.owned.cut.set(0);
     }
 
-    /// For the owner: takes a block back. What it was before: (no block was free, none is in
-    /// use any more).
+    /// Puts a block back. Owner only. Returns whether no block was free before, and whether none
+    /// is used now.
     ///
     /// # Safety
-    /// A block of this chunk that nobody uses.
+    /// The block is of this chunk, and the caller's: not in use, and in no list.
     #[inline(always)]
-    pub(crate) unsafe fn put(&self, block: NonNull<Block>) -> (bool, bool) {
-        self.own.witness.write();
-        let next = self.own.free.get();
-        // SAFETY: ours.
+    pub(super) unsafe fn put(&self, block: NonNull<Block>) -> (bool, bool) {
+        self.owned.witness.write();
+        let next = self.owned.free.get();
+        // SAFETY: the caller gives up the block.
         unsafe { set_next(block, next) };
-        self.own.free.set(block.as_ptr());
-        let used = self.own.used.get() - 1;
-        self.own.used.set(used);
+        self.owned.free.set(block.as_ptr());
+        let used = self.owned.used.get() - 1;
+        self.owned.used.set(used);
         (next.is_null(), used == 0)
     }
 
-    /// For the owner: whether `take` has something to give.
-    pub(crate) fn has_room(&self) -> bool {
-        !self.own.free.get().is_null() || self.own.cut.get() < capacity(self.class())
+    /// Returns whether `take_free` would find a block. Owner only.
+    pub(super) fn has_room(&self) -> bool {
+        !self.owned.free.get().is_null() || self.owned.cut.get() < capacity(self.class())
     }
 
-    /// For the owner: whether no block is in use.
-    pub(crate) fn is_unused(&self) -> bool {
-        self.own.used.get() == 0
+    /// Returns whether no block is used. Owner only.
+    pub(super) fn is_unused(&self) -> bool {
+        self.owned.used.get() == 0
     }
 
-    /// Which block this is; none if it is no beginning of one.
-    pub(crate) fn index_of(&self, block: NonNull<u8>) -> Option<usize> {
-        let offset = block.addr().get() % CHUNK;
-        let offset = offset.checked_sub(HEAD)?;
+    /// Returns the index of a block; `None` if no block begins at that address.
+    pub(super) fn index_of(&self, block: NonNull<u8>) -> Option<usize> {
+        let offset = block.addr().get() % CHUNK_BYTES;
+        let offset = offset.checked_sub(HEADER_BYTES)?;
         let size = SIZES[self.class()];
         (offset % size == 0 && offset / size < capacity(self.class())).then_some(offset / size)
     }
 
+    /// In models, returns the witness of the block's links.
     fn witness_of(&self, block: NonNull<Block>) -> Option<&Witness> {
         if SMALL {
             self.index_of(block.cast())
-                .and_then(|i| self.own.witnesses.get(i))
+                .and_then(|i| self.owned.link_witnesses.get(i))
         } else {
             None
         }
     }
 }
 
-/// Puts blocks back in a chunk, one after the other.
+/// Puts consecutive blocks back in one chunk, with the chunk's free list and count in registers.
 #[derive(Clone, Copy)]
-pub(crate) struct Putting {
-    pub(crate) chunk: ChunkPtr,
+pub(super) struct BulkPut {
+    pub(super) chunk: ChunkPtr,
     free: *mut Block,
     used: usize,
 }
 
-impl Putting {
-    /// For the owner, who does nothing else with the chunk until the end.
+impl BulkPut {
+    /// Begins. Owner only; nothing else may use the chunk until [`end`](Self::end).
     #[inline(always)]
-    pub(crate) fn begin(chunk: ChunkPtr) -> Self {
-        let (free, used) = (chunk.own.free.get(), chunk.own.used.get());
+    pub(super) fn begin(chunk: ChunkPtr) -> Self {
+        let (free, used) = (chunk.owned.free.get(), chunk.owned.used.get());
         Self { chunk, free, used }
     }
 
+    /// Puts a block back.
+    ///
     /// # Safety
-    /// A block of this chunk that nobody uses.
+    /// The block is of this chunk, and the caller's: not in use, and in no list.
     #[inline(always)]
-    pub(crate) unsafe fn put(&mut self, block: NonNull<Block>) {
-        // SAFETY: ours.
+    pub(super) unsafe fn put(&mut self, block: NonNull<Block>) {
+        // SAFETY: the caller gives up the block.
         unsafe { set_next(block, self.free) };
         self.free = block.as_ptr();
         self.used -= 1;
     }
 
-    /// Whether no block was free before, or none is in use any more.
+    /// Writes the free list and count to the chunk. Returns whether the chunk had no free block
+    /// before, or has no used one now: then it belongs in another list.
     #[inline(always)]
-    pub(crate) fn end(self) -> bool {
-        let own = &self.chunk.own;
-        own.witness.write();
-        let was_full = own.free.replace(self.free).is_null();
-        own.used.set(self.used);
+    pub(super) fn end(self) -> bool {
+        let owned = &self.chunk.owned;
+        owned.witness.write();
+        let was_full = owned.free.replace(self.free).is_null();
+        owned.used.set(self.used);
         was_full || self.used == 0
     }
 }
 
-/// The next block of a list.
+/// Returns the next block of a list.
 ///
 /// # Safety
 /// The caller owns `block`, which is in a list.
 #[inline(always)]
-pub(crate) unsafe fn next(block: NonNull<Block>) -> *mut Block {
-    // SAFETY: by the caller's promise.
+pub(super) unsafe fn next(block: NonNull<Block>) -> *mut Block {
+    // SAFETY: the links of a block that is not in use are its owner's, the caller's (invariant 4 of
+    // `block`); the pointer to a block has the provenance of its chunk.
     unsafe {
         witness_read(block);
-        checks::open_links(block.cast());
+        poison::unpoison_links(block.cast());
         let next = (*block.as_ptr()).next;
-        checks::close_links(block.cast());
+        poison::poison_links(block.cast());
         next
     }
 }
 
-/// # Safety
-/// The caller owns `block`, which nobody uses.
-#[inline(always)]
-pub(crate) unsafe fn set_next(block: NonNull<Block>, next: *mut Block) {
-    // SAFETY: by the caller's promise.
-    unsafe {
-        witness_write(block);
-        checks::open_links(block.cast());
-        (&raw mut (*block.as_ptr()).next).write(next);
-        checks::close_links(block.cast());
-    }
-}
-
-/// The next batch, of a batch's first block.
+/// Sets the next block of a list.
 ///
 /// # Safety
-/// The caller owns `block`, which stands first in a batch.
-pub(crate) unsafe fn next_batch(block: NonNull<Block>) -> *mut Block {
-    // SAFETY: by the caller's promise.
+/// The caller owns `block`, which is not in use.
+#[inline(always)]
+pub(super) unsafe fn set_next(block: NonNull<Block>, next: *mut Block) {
+    // SAFETY: the links of a block that is not in use are its owner's, the caller's (invariant 4 of
+    // `block`); the pointer to a block has the provenance of its chunk.
+    unsafe {
+        witness_write(block);
+        poison::unpoison_links(block.cast());
+        (&raw mut (*block.as_ptr()).next).write(next);
+        poison::poison_links(block.cast());
+    }
+}
+
+/// Returns the next batch, given the first block of one.
+///
+/// # Safety
+/// The caller owns `block`, which is the first of a batch.
+pub(super) unsafe fn next_batch(block: NonNull<Block>) -> *mut Block {
+    // SAFETY: the links of a block that is not in use are its owner's, the caller's (invariant 4 of
+    // `block`); the pointer to a block has the provenance of its chunk.
     unsafe {
         witness_read(block);
-        checks::open_links(block.cast());
+        poison::unpoison_links(block.cast());
         let next = (*block.as_ptr()).next_batch;
-        checks::close_links(block.cast());
+        poison::poison_links(block.cast());
         next
     }
 }
 
+/// Sets the next batch, given the first block of one.
+///
 /// # Safety
-/// The caller owns `block`, which nobody uses.
-pub(crate) unsafe fn set_next_batch(block: NonNull<Block>, batch: *mut Block) {
-    // SAFETY: by the caller's promise.
+/// The caller owns `block`, which is not in use.
+pub(super) unsafe fn set_next_batch(block: NonNull<Block>, batch: *mut Block) {
+    // SAFETY: the links of a block that is not in use are its owner's, the caller's (invariant 4 of
+    // `block`); the pointer to a block has the provenance of its chunk.
     unsafe {
         witness_write(block);
-        checks::open_links(block.cast());
+        poison::unpoison_links(block.cast());
         (&raw mut (*block.as_ptr()).next_batch).write(batch);
-        checks::close_links(block.cast());
+        poison::poison_links(block.cast());
     }
 }
 
+/// In models, records a read of the block's links.
+///
 /// # Safety
-/// `block` is a block.
+/// `block` is a block, with the provenance of its chunk.
 #[inline(always)]
 unsafe fn witness_read(block: NonNull<Block>) {
     if SMALL {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the contract is that of `ChunkPtr::of`.
         let chunk = unsafe { ChunkPtr::of(block.cast()) };
         chunk.witness_of(block).into_iter().for_each(Witness::read);
     }
 }
 
+/// In models, records a write of the block's links.
+///
 /// # Safety
-/// `block` is a block.
+/// `block` is a block, with the provenance of its chunk.
 #[inline(always)]
 unsafe fn witness_write(block: NonNull<Block>) {
     if SMALL {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the contract is that of `ChunkPtr::of`.
         let chunk = unsafe { ChunkPtr::of(block.cast()) };
         chunk.witness_of(block).into_iter().for_each(Witness::write);
-    }
-}
-
-/// A list of chunks, linked both ways.
-pub(crate) struct Chunks {
-    first: Cell<Option<ChunkPtr>>,
-    len: Cell<usize>,
-}
-
-impl Chunks {
-    const_fn! {
-        pub(crate) fn new() -> Self {
-            Self {
-                first: Cell::new(None),
-                len: Cell::new(0),
-            }
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.len.get()
-    }
-
-    pub(crate) fn push(&self, chunk: ChunkPtr, state: State) {
-        let next = self.first.replace(Some(chunk));
-        if let Some(next) = next {
-            next.own.prev.set(Some(chunk));
-        }
-        chunk.own.prev.set(None);
-        chunk.own.next.set(next);
-        chunk.set_state(state);
-        self.len.set(self.len.get() + 1);
-    }
-
-    /// Takes a chunk out that is in this list.
-    pub(crate) fn remove(&self, chunk: ChunkPtr) {
-        let (prev, next) = (chunk.own.prev.get(), chunk.own.next.get());
-        match prev {
-            Some(prev) => prev.own.next.set(next),
-            None => self.first.set(next),
-        }
-        if let Some(next) = next {
-            next.own.prev.set(prev);
-        }
-        self.len.set(self.len.get() - 1);
-    }
-
-    pub(crate) fn pop(&self) -> Option<ChunkPtr> {
-        let first = self.first.get()?;
-        self.remove(first);
-        Some(first)
     }
 }

@@ -1,8 +1,8 @@
-//! `AllocError`: why there is no memory.
+//! `AllocError`.
 
 use std::alloc::{Layout, handle_alloc_error};
 
-/// Why there is no memory: what functions whose names begin with `try_` give.
+/// Why an allocation failed: the error of functions named `try_...`.
 ///
 /// ```
 /// use releasepool::{AllocError, StackAllocator};
@@ -14,7 +14,7 @@ use std::alloc::{Layout, handle_alloc_error};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AllocError {
-    /// The size is beyond what can be written down: it was not even asked for.
+    /// The size exceeds the address space: no allocator was asked.
     #[error("{count} values of {} bytes are more than the address space holds", layout.size())]
     TooLarge {
         /// How many values.
@@ -22,24 +22,24 @@ pub enum AllocError {
         /// The layout of each.
         layout: Layout,
     },
-    /// The global allocator has no more.
+    /// The global allocator has no memory left.
     #[error("no memory for {} bytes with an alignment of {}", layout.size(), layout.align())]
     OutOfMemory {
-        /// What was asked for.
+        /// The layout that was asked for.
         layout: Layout,
     },
-    /// A [`BlockAllocator`](crate::BlockAllocator) may have no more.
-    #[error("the allocator has {held} bytes, and may have no more than {cap}")]
+    /// A [`BlockAllocator`](crate::BlockAllocator) has reached its hard cap.
+    #[error("the allocator holds {held} bytes, and its hard cap is {cap}")]
     Capped {
-        /// Its hard cap, in bytes.
+        /// The hard cap, in bytes.
         cap: usize,
-        /// What it has.
+        /// The chunk memory that the allocator holds, in bytes.
         held: usize,
     },
 }
 
 impl AllocError {
-    /// For functions that give no error.
+    /// Fails on behalf of a function that returns no error.
     ///
     /// # Panics
     /// If the size is too large, or a cap is reached; aborts if memory is exhausted.

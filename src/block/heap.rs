@@ -1,85 +1,88 @@
-//! A heap: the blocks of one thread, from one allocator.
+//! Heaps: the blocks of one thread, from one allocator.
 //!
-//! Its owner alone hands blocks out and takes them back, with no atomic read-modify-write.
-//! What other threads free comes home by [`RemoteFreeList`]. When the owner ends, the heap stays
-//! as it is, and waits for another thread: so a block's heap is the same for ever, and
-//! nobody need ask who owns it just now.
+//! Only the owner hands blocks out and puts them back, without an atomic read-modify-write.
+//! What other threads free arrives through a [`RemoteFreeList`]. When the owner ends, the heap
+//! stays whole until another thread adopts it: so a block's heap never changes, and a thread that
+//! frees a block need not find out which thread owns the heap now.
 //!
-//! For each class there is a *bin*: a list of blocks to hand out next, all out of the
-//! class's *current* chunk. Blocks that come back go to their chunks, and become part of
-//! the bin's list when that has run out: as in mimalloc, by Leijen, Zorn and de Moura
-//! (2019), whose pages are our chunks.
+//! For each class there is a *bin*: a list of blocks to hand out next, all from the class's
+//! *current* chunk. Freed blocks go to their chunks, and become the bin's list when that has run
+//! out: as in mimalloc (Leijen, Zorn and de Moura, 2019), where pages correspond to our chunks.
 
 use super::checks;
-use super::chunk::{Block, ChunkPtr, Chunks, Putting, State, next};
+use super::chunk::{Block, BulkPut, CHUNK_BYTES, ChunkPtr, ChunkState, next};
+use super::chunk_list::ChunkList;
 use super::error::AllocError;
-use super::figures::Figures;
-use super::remote_free_list::{Pending, RemoteFreeList};
-use super::shared::Inner;
+use super::heap_counters::HeapCounters;
+use super::heap_owner::HeapOwner;
+use super::remote_free_list::{PendingBlocks, RemoteFreeList};
+use super::shared::AllocatorShared;
 use super::size_class::SIZES;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use super::stats::BlockStats;
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, FreeWitness, SMALL, Witness, boxed, prefetch, unbox};
+use crate::sync::{Counter, SMALL, Witness, boxed, prefetch, unbox};
 use crate::thread::key::ThreadKey;
 use crossbeam_utils::CachePadded;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// Blocks that an owner sorts at a time of those that have come home: more than a refill
-/// hands out, so that it keeps up with them; and no more, so that no request waits long.
-pub(crate) const SORTED: usize = if SMALL { 4 } else { 1_024 };
+/// Remote frees that an owner puts back at a time: more than a refill hands out, so that it keeps
+/// up with them, and no more, so that no request waits long.
+pub(super) const COLLECTED_AT_ONCE: usize = if SMALL { 4 } else { 1_024 };
 
-/// Calls of [`Heap::idle`] in which a chunk is not needed, until it goes.
-const PATIENCE: u32 = if SMALL { 2 } else { 60 };
+/// Calls of [`Heap::idle`] during which a chunk must not be needed before it is freed.
+const IDLE_WINDOW: u32 = if SMALL { 2 } else { 60 };
 
-/// Chunks that one such call gives back, at most.
-const GIVEN_BACK: usize = 16;
+/// Chunks that one call of [`Heap::idle`] frees, at most.
+const FREED_PER_IDLE: usize = 16;
 
 /// Unused chunks that a heap without an owner keeps.
-const KEPT_IDLE: usize = 2;
+const KEPT_UNOWNED: usize = 2;
 
-/// See the module.
+/// The blocks of one thread, from one allocator.
 pub(crate) struct Heap {
     bins: [Bin; SIZES.len()],
     /// Chunks without a block in use.
-    unused: Chunks,
-    /// The least that were unused since `window` began.
+    unused: ChunkList,
+    /// The fewest chunks in `unused` since the window of `idle` began.
     least_unused: Cell<usize>,
+    /// Calls of `idle` since the window began.
     window: Cell<u32>,
-    /// Taken out of `returns`, and still to be sorted.
-    pending: Pending,
-    witness: Witness,
-    /// Written when it is made and deleted, read by who finds it in the list.
+    /// Taken from `remote_frees`, and not put back in chunks yet.
+    pending: PendingBlocks,
+    pub(super) witness: Witness,
+    /// Written when the heap is made and freed, read by threads that find it in the list.
     pub(super) made: Witness,
-    pub(crate) figures: Figures,
-    /// Itself, with the provenance of all of it.
-    at: Cell<*mut Heap>,
-    /// The next one of the allocator: never changes once others see the heap.
-    pub(crate) next: Cell<*const Heap>,
-    pub(crate) allocator: Arc<Inner>,
-    /// The key of the thread that owns it, as two halves; `NOBODY` if none does.
-    owner: AtomicU64,
-    pub(crate) returns: CachePadded<RemoteFreeList>,
+    pub(super) counters: HeapCounters,
+    /// The heap itself, with provenance for all of it.
+    this: Cell<*mut Heap>,
+    /// The allocator's next heap: never changes once other threads can see the heap.
+    pub(super) next: Cell<*const Heap>,
+    pub(super) allocator: Arc<AllocatorShared>,
+    pub(super) owner: HeapOwner,
+    pub(super) remote_frees: CachePadded<RemoteFreeList>,
 }
 
-/// See the module.
+/// The blocks of one class that are handed out next.
 struct Bin {
     free: Cell<*mut Block>,
-    /// Handed out since the beginning.
-    handed_out: Counter,
-    /// Taken back.
-    taken_back: Counter,
+    /// Blocks that were handed out, since the beginning.
+    allocated: Counter,
+    /// Blocks that were put back, since the beginning.
+    freed: Counter,
+    /// The chunk that the blocks in `free` are from.
     current: Cell<Option<ChunkPtr>>,
-    /// Others that have room.
-    listed: Chunks,
+    /// Other chunks of the class that have free blocks.
+    listed: ChunkList,
 }
 
 impl Bin {
-    /// Takes the next block out.
+    /// Takes the next block out. Owner only.
     #[inline(always)]
     fn pop(&self) -> Option<NonNull<Block>> {
         let block = NonNull::new(self.free.get())?;
-        // SAFETY: blocks in the bin are its owner's, who is the caller.
+        // SAFETY: blocks in the bin belong to the heap's owner, the caller (invariant 4 of
+        // `block`).
         let next = unsafe { next(block) };
         self.free.set(next);
         prefetch(next);
@@ -87,181 +90,102 @@ impl Bin {
     }
 }
 
-/// Takes back one block after the other, all of one class. Those in a row are mostly of one
-/// chunk: what that comes to is in registers, until there is another; and the heap counts
-/// at the end.
-#[must_use = "to be ended by `end`"]
-pub(crate) struct TakingBack<'h> {
-    heap: &'h Heap,
-    class: usize,
-    waste: usize,
-    n: usize,
-    putting: Option<Putting>,
-}
-
-impl<'h> TakingBack<'h> {
-    /// # Safety
-    /// The caller owns the heap, for as long as this lives, and does nothing else with it
-    /// meanwhile; `class` is one. `waste` bytes of each block were not needed.
-    #[inline(always)]
-    pub(crate) unsafe fn begin(heap: &'h Heap, class: usize, waste: usize) -> Self {
-        Self {
-            heap,
-            class,
-            waste,
-            n: 0,
-            putting: None,
-        }
-    }
-
-    /// Whether a block is of this heap: then it may be the next.
-    ///
-    /// # Safety
-    /// A block of the class.
-    #[inline(always)]
-    pub(crate) unsafe fn is_ours(&mut self, block: NonNull<u8>) -> bool {
-        // SAFETY: by the caller's promise.
-        let chunk = unsafe { ChunkPtr::of(block) };
-        if self.putting.is_none_or(|putting| putting.chunk != chunk) {
-            if !ptr::eq(chunk.heap().as_ptr(), self.heap) {
-                return false;
-            }
-            self.heap.finish(self.putting);
-            self.putting = Some(Putting::begin(chunk));
-        }
-        true
-    }
-
-    /// Takes the block back.
-    ///
-    /// # Safety
-    /// `is_ours` has just said so of it, and the caller gives it up.
-    #[inline(always)]
-    pub(crate) unsafe fn free(&mut self, block: NonNull<u8>) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            checks::given_back(block, self.class);
-            self.heap.witness.write();
-            // `is_ours` has put it there.
-            if let Some(putting) = &mut self.putting {
-                putting.put(block.cast());
-            }
-        }
-        self.n += 1;
-    }
-
-    /// To be called when the last block has been taken back. Not a destructor: nothing here
-    /// panics, and what one would need has to be in memory, each time.
-    #[inline(always)]
-    pub(crate) fn end(self) {
-        self.heap.finish(self.putting);
-        // SAFETY: by the promise of who made it.
-        unsafe {
-            self.heap
-                .count_back(self.class, self.n, self.n * self.waste)
-        };
-    }
-}
-
-fn word(key: ThreadKey) -> u64 {
-    u64::from(key.index()) << 32 | u64::from(key.generation())
-}
-
 impl Heap {
-    /// Of nobody, but its maker's to use.
-    pub(crate) fn make(allocator: Arc<Inner>) -> NonNull<Self> {
+    /// Creates an unowned heap; the caller has exclusive access.
+    pub(super) fn make(allocator: Arc<AllocatorShared>) -> NonNull<Self> {
         let heap = boxed(Self {
             bins: std::array::from_fn(|_| Bin {
                 free: Cell::new(ptr::null_mut()),
-                handed_out: Counter::new(),
-                taken_back: Counter::new(),
+                allocated: Counter::new(),
+                freed: Counter::new(),
                 current: Cell::new(None),
-                listed: Chunks::new(),
+                listed: ChunkList::new(),
             }),
-            unused: Chunks::new(),
+            unused: ChunkList::new(),
             least_unused: Cell::new(0),
             window: Cell::new(0),
-            pending: Pending::new(),
+            pending: PendingBlocks::new(),
             witness: Witness::new(),
             made: Witness::new(),
-            figures: Figures::new(),
-            at: Cell::new(ptr::null_mut()),
+            counters: HeapCounters::new(),
+            this: Cell::new(ptr::null_mut()),
             next: Cell::new(ptr::null()),
             allocator,
-            owner: AtomicU64::new(word(ThreadKey::NOBODY)),
-            returns: CachePadded::new(RemoteFreeList::new()),
+            owner: HeapOwner::nobody(),
+            remote_frees: CachePadded::new(RemoteFreeList::new()),
         });
-        // SAFETY: just made.
+        // SAFETY: just made by `boxed`, and not shared yet.
         let this = unsafe { heap.as_ref() };
-        this.at.set(heap.as_ptr());
+        this.this.set(heap.as_ptr());
         this.made.write();
         heap
     }
 
-    pub(crate) fn set_owner(&self, key: ThreadKey) {
-        // Relaxed: only the owner itself ever finds its own key here, as it is the one that
-        // wrote it, and takes it away before others can own the heap. A swap, as the models
-        // make loads as read-modify-writes, and loom has no order of those and stores.
-        self.owner.swap(word(key), Ordering::Relaxed);
+    /// Returns the heap of a chunk.
+    #[inline(always)]
+    pub(super) fn of(chunk: ChunkPtr) -> NonNull<Self> {
+        // `empty_chunk` makes chunks with a pointer to a heap.
+        chunk.heap().cast()
     }
 
-    pub(crate) fn is_owned_by(&self, key: ThreadKey) -> bool {
-        self.owner() == word(key)
+    /// Describes the heap of a chunk by its owner, for reports.
+    pub(super) fn owner_label(chunk: ChunkPtr) -> String {
+        // SAFETY: a heap exists as long as it has a chunk (invariant 2 of `block`).
+        unsafe { Self::of(chunk).as_ref() }.owner.label()
     }
 
-    fn owner(&self) -> u64 {
-        // Relaxed: as in `set_owner`.
-        self.owner.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn has_owner(&self) -> bool {
-        !self.is_owned_by(ThreadKey::NOBODY)
-    }
-
-    /// For messages.
-    pub(crate) fn owner_label(&self) -> String {
-        let owner = self.owner();
-        if owner == word(ThreadKey::NOBODY) {
-            return "a heap without a thread".to_owned();
+    /// Adds the heap's statistics to those of its allocator.
+    pub(super) fn add_to(&self, stats: &mut BlockStats) {
+        let counters = &self.counters;
+        for (class, size) in SIZES.iter().enumerate() {
+            let live = self.live(class);
+            stats.live_blocks += live;
+            stats.live_bytes += live * *size as u64;
         }
-        let key = ThreadKey::new((owner >> 32) as u32, owner as u32);
-        format!("thread {key}'s heap")
+        stats.waste += counters.fragmentation();
+        stats.chunk_bytes += counters.chunks() * CHUNK_BYTES as u64;
+        stats.unused_bytes += counters.unused.get() * CHUNK_BYTES as u64;
+        stats.remote_frees += counters.remote_frees.get();
+        stats.inbox += counters.inbox.get();
+        stats.heaps += 1;
+        stats.orphans += u64::from(self.owner.is(ThreadKey::NOBODY));
     }
 
-    /// Blocks of the class that are handed out and have not come home.
-    pub(crate) fn live(&self, class: usize) -> u64 {
+    /// Returns how many blocks of the class are in use or on their way back.
+    fn live(&self, class: usize) -> u64 {
         let bin = &self.bins[class];
-        // In this order, or a block that comes and goes meanwhile would count as less than
-        // none.
-        let taken_back = bin.taken_back.get();
-        bin.handed_out.get().saturating_sub(taken_back)
+        // In this order: a block that is allocated and freed meanwhile must not make the difference
+        // negative.
+        let freed = bin.freed.get();
+        bin.allocated.get().saturating_sub(freed)
     }
 
-    /// A block, uninitialised, if the bin has one; `waste` bytes of it are not needed.
+    /// Hands out a block, uninitialised, if the bin has one; `fragmentation` bytes of it were not
+    /// asked for.
     ///
     /// # Safety
-    /// The caller owns the heap; `class` is one.
+    /// The caller owns the heap; `class` is a size class.
     #[inline(always)]
-    pub(crate) unsafe fn alloc(&self, class: usize, waste: usize) -> Option<NonNull<u8>> {
+    pub(super) unsafe fn alloc(&self, class: usize, fragmentation: usize) -> Option<NonNull<u8>> {
         self.witness.write();
-        // SAFETY: by the caller's promise.
+        // SAFETY: `class` is below the number of bins, by the caller's promise.
         let bin = unsafe { self.bins.get_unchecked(class) };
         let block = bin.pop()?;
-        Some(self.hand_out(bin, block, class, waste))
+        Some(self.hand_out(bin, block, class, fragmentation))
     }
 
-    /// The same, where the bin may have to be filled.
+    /// Hands out a block, uninitialised, after a refill of the bin if that is empty.
     ///
     /// # Safety
-    /// As [`Heap::alloc`].
-    pub(crate) unsafe fn alloc_slowly(
+    /// The caller owns the heap; `class` is a size class.
+    pub(super) unsafe fn alloc_or_refill(
         &self,
         class: usize,
-        waste: usize,
+        fragmentation: usize,
     ) -> Result<NonNull<u8>, AllocError> {
         self.witness.write();
         let block = self.refill(class)?;
-        Ok(self.hand_out(&self.bins[class], block, class, waste))
+        Ok(self.hand_out(&self.bins[class], block, class, fragmentation))
     }
 
     #[inline(always)]
@@ -270,108 +194,113 @@ impl Heap {
         bin: &Bin,
         block: NonNull<Block>,
         class: usize,
-        waste: usize,
+        fragmentation: usize,
     ) -> NonNull<u8> {
-        bin.handed_out.add(1);
-        if waste != 0 {
-            self.figures.waste.add(waste as u64);
+        bin.allocated.add(1);
+        if fragmentation != 0 {
+            self.counters
+                .fragmentation_allocated
+                .add(fragmentation as u64);
         }
-        // SAFETY: ours, and now the caller's.
-        unsafe { checks::handed_out(block.cast(), class) };
+        // SAFETY: out of the bin, so it is the caller's; it is of the bin's class.
+        unsafe { checks::handed_out(block.cast(), class, Self::owner_label) };
         block.cast()
     }
 
-    /// Takes a block of the class back.
+    /// Frees a block of the class.
     ///
     /// # Safety
-    /// The caller owns the heap; the block is of `chunk`, which is of this heap, and nobody
-    /// uses it.
+    /// The caller owns the heap; the block is of `chunk`, which is of this heap and class, and the
+    /// caller gives it up.
     #[inline(always)]
-    pub(crate) unsafe fn free(
+    pub(super) unsafe fn free(
         &self,
         chunk: ChunkPtr,
         block: NonNull<Block>,
         class: usize,
-        waste: usize,
+        fragmentation: usize,
     ) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: the contract is that of both.
         unsafe {
-            self.count_back(class, 1, waste);
+            self.count_freed(class, 1, fragmentation);
             self.put(chunk, block);
         }
     }
 
-    /// The same, to be counted by [`Heap::count_back`].
+    /// Puts a block back in its chunk, to be counted by [`Heap::count_freed`].
     ///
     /// # Safety
-    /// As [`Heap::free`].
+    /// The caller owns the heap; the block is of `chunk`, which is of this heap, and the caller
+    /// gives it up.
     #[inline(always)]
     unsafe fn put(&self, chunk: ChunkPtr, block: NonNull<Block>) {
         self.witness.write();
-        // SAFETY: by the caller's promise.
+        // SAFETY: a block of the chunk that the caller gives up.
         let (was_full, unused) = unsafe { chunk.put(block) };
         if was_full || unused {
-            self.changed(chunk);
+            self.relist(chunk);
         }
     }
 
-    /// Counts `n` blocks of the class that were taken back.
+    /// Counts `n` blocks of the class that were freed, and their fragmentation together.
     ///
     /// # Safety
-    /// The caller owns the heap; `class` is one.
+    /// The caller owns the heap; `class` is a size class.
     #[inline(always)]
-    unsafe fn count_back(&self, class: usize, n: usize, waste: usize) {
-        if waste != 0 {
-            self.figures.waste_back.add(waste as u64);
+    pub(super) unsafe fn count_freed(&self, class: usize, n: usize, fragmentation: usize) {
+        if fragmentation != 0 {
+            self.counters.fragmentation_freed.add(fragmentation as u64);
         }
-        // SAFETY: by the caller's promise.
+        // SAFETY: `class` is below the number of bins, by the caller's promise.
         let bin = unsafe { self.bins.get_unchecked(class) };
-        bin.taken_back.add(n as u64);
+        bin.freed.add(n as u64);
     }
 
-    /// Counts a block that was resized where it is, by any thread: `before` bytes of it were
-    /// not needed, and now `after` are not.
+    /// Counts a block that any thread resized in place: `before` bytes of it were fragmentation,
+    /// and now `after` are.
     #[cfg(feature = "allocator-api2")]
     #[inline]
-    pub(crate) fn count_resize(&self, before: usize, after: usize) {
+    pub(super) fn count_resize(&self, before: usize, after: usize) {
         if before != after {
             let less = (before as u64).wrapping_sub(after as u64);
-            self.figures.waste_sent.add_shared(less);
+            self.counters.fragmentation_lowered.add_shared(less);
         }
     }
 
-    /// Writes down what was put in a chunk. By value, so that it is in registers until then.
+    /// Ends a row of blocks that were put back in one chunk. By value, so that it is in registers
+    /// until then.
     #[inline(never)]
-    fn finish(&self, putting: Option<Putting>) {
-        if let Some(putting) = putting {
-            let chunk = putting.chunk;
-            if putting.end() {
-                self.changed(chunk);
+    pub(super) fn finish_put(&self, put: Option<BulkPut>) {
+        if let Some(put) = put {
+            let chunk = put.chunk;
+            if put.end() {
+                self.relist(chunk);
             }
         }
     }
 
-    /// A chunk has its first free block, or all of its blocks are free.
+    /// Moves a chunk that has its first free block, or has only free blocks, to the list where it
+    /// belongs now.
     #[cold]
     #[inline(never)]
-    fn changed(&self, chunk: ChunkPtr) {
+    fn relist(&self, chunk: ChunkPtr) {
         let listed = &self.bins[chunk.class()].listed;
-        if chunk.state() == State::Full {
-            listed.push(chunk, State::Listed);
+        if chunk.state() == ChunkState::Full {
+            listed.push(chunk, ChunkState::Listed);
         }
-        if chunk.is_unused() && chunk.state() == State::Listed {
+        if chunk.is_unused() && chunk.state() == ChunkState::Listed {
             listed.remove(chunk);
-            self.unused.push(chunk, State::Empty);
-            self.figures.unused.set(self.unused.len() as u64);
+            self.unused.push(chunk, ChunkState::Unused);
+            self.counters.unused.set(self.unused.len() as u64);
         }
     }
 
-    /// Gets blocks for a bin that has none; gives the first.
+    /// Gets blocks for a bin that has none, and takes the first.
     fn refill(&self, class: usize) -> Result<NonNull<Block>, AllocError> {
-        if self.has_messages() {
-            self.sort(SORTED);
+        if self.has_remote_frees() {
+            self.collect(COLLECTED_AT_ONCE);
         }
-        if self.figures.is_asked_to_trim() {
+        if self.counters.is_trim_requested() {
             self.trim();
         }
         let bin = &self.bins[class];
@@ -379,18 +308,18 @@ impl Heap {
         loop {
             if let Some(first) = bin.pop() {
                 if grown {
-                    // Foreign code, which may use this heap. The block is out of the bin, so
-                    // that a hook that trims does not take the chunk away that it is told of.
-                    self.allocator.watch();
+                    // Calls foreign code, which may use this heap. The block is out of the bin, so
+                    // that a hook that trims does not free the chunk that it is told of.
+                    self.allocator.check_soft_cap();
                 }
                 return Ok(first);
             }
             if let Some(chunk) = bin.current.get() {
-                bin.free.set(chunk.take());
+                bin.free.set(chunk.take_free());
                 if !bin.free.get().is_null() {
                     continue;
                 }
-                chunk.set_state(State::Full);
+                chunk.set_state(ChunkState::Full);
                 bin.current.set(None);
             }
             let listed = bin.listed.pop();
@@ -399,25 +328,25 @@ impl Heap {
                 Some(chunk) => chunk,
                 None => self.empty_chunk(class)?,
             };
-            chunk.set_state(State::Current);
+            chunk.set_state(ChunkState::Current);
             bin.current.set(Some(chunk));
         }
     }
 
-    /// A chunk of the class with no block in use.
+    /// Returns a chunk of the class without a block in use: one that the heap has, or a new one.
     fn empty_chunk(&self, class: usize) -> Result<ChunkPtr, AllocError> {
         let chunk = match self.unused.pop() {
             Some(chunk) => {
                 let unused = self.unused.len();
-                self.figures.unused.set(unused as u64);
+                self.counters.unused.set(unused as u64);
                 self.least_unused.set(self.least_unused.get().min(unused));
                 chunk
             }
             None => {
-                let at = NonNull::new(self.at.get()).expect("set by `make`");
-                let new = || ChunkPtr::new(at);
+                let this = NonNull::new(self.this.get()).expect("set by `make`");
+                let new = || ChunkPtr::new(this.cast());
                 let chunk = self.allocator.admit(class, new)?;
-                self.figures.set_chunks(self.figures.chunks() + 1);
+                self.counters.set_chunks(self.counters.chunks() + 1);
                 chunk
             }
         };
@@ -425,86 +354,93 @@ impl Heap {
         Ok(chunk)
     }
 
-    pub(crate) fn has_messages(&self) -> bool {
-        self.returns.has_messages() || !self.pending.is_empty()
+    /// Returns whether `collect` would find a block.
+    fn has_remote_frees(&self) -> bool {
+        self.remote_frees.has_batches() || !self.pending.is_empty()
     }
 
-    /// For the owner: puts up to `most` of the blocks that have come home in their chunks.
-    pub(crate) fn sort(&self, most: usize) {
-        let mut sorted = 0;
-        while sorted < most {
-            let Some(block) = self.pending.next(&self.returns) else {
+    /// Puts up to `most` remote frees back in their chunks. Owner only.
+    pub(super) fn collect(&self, most: usize) {
+        let mut collected = 0;
+        while collected < most {
+            let Some(block) = self.pending.next(&self.remote_frees) else {
                 break;
             };
-            // SAFETY: a block is of a chunk.
+            // SAFETY: a block; remote frees keep the provenance of the chunk.
             let chunk = unsafe { ChunkPtr::of(block.cast()) };
-            // SAFETY: the block is of this heap, and has come home.
+            // SAFETY: a block of this heap, which the thread that freed it gave up. Its
+            // fragmentation was counted when it was sent.
             unsafe { self.free(chunk, block, chunk.class(), 0) };
-            sorted += 1;
+            collected += 1;
         }
-        self.figures.remote.add(sorted as u64);
-        self.figures.inbox.subtract_shared(sorted as u64);
+        self.counters.remote_frees.add(collected as u64);
+        self.counters.inbox.subtract_shared(collected as u64);
     }
 
-    /// For the owner: puts what bins have not handed out back in the chunks.
+    /// Puts what bins have not handed out back in the chunks. Owner only.
     fn empty_bins(&self) {
         for bin in &self.bins {
             let Some(chunk) = bin.current.take() else {
                 continue;
             };
             while let Some(block) = NonNull::new(bin.free.get()) {
-                // SAFETY: blocks in the bin are ours, and out of the current chunk.
+                // SAFETY: blocks in the bin belong to the owner, the caller, and are of the
+                // current chunk.
                 unsafe {
                     bin.free.set(next(block));
                     chunk.put(block);
                 }
             }
-            chunk.set_state(State::Full);
+            chunk.set_state(ChunkState::Full);
             if chunk.has_room() {
-                self.changed(chunk);
+                self.relist(chunk);
             }
         }
     }
 
-    /// For the owner: gives unused chunks back to the system, but for `kept`. How many.
-    fn give_back(&self, most: usize, kept: usize) -> usize {
+    /// Frees at most `most` unused chunks, and leaves `kept`. Returns how many. Owner only.
+    fn free_unused(&self, most: usize, kept: usize) -> usize {
         let n = most.min(self.unused.len().saturating_sub(kept));
         for chunk in (0..n).map_while(|_| self.unused.pop()) {
-            // SAFETY: no block is in use, and it is in no list.
+            // SAFETY: made by `empty_chunk`; it was in the list of unused chunks, so all of its
+            // blocks are in its own free list.
             unsafe { chunk.delete() };
-            self.allocator.gave_back();
+            self.allocator.count_freed_chunk();
         }
-        self.figures.set_chunks(self.figures.chunks() - n as u64);
-        self.figures.unused.set(self.unused.len() as u64);
+        self.counters.set_chunks(self.counters.chunks() - n as u64);
+        self.counters.unused.set(self.unused.len() as u64);
         self.least_unused
             .set(self.least_unused.get().min(self.unused.len()));
         n
     }
 
-    /// For the owner: gives back all that is not needed just now. How many chunks.
-    pub(crate) fn trim(&self) -> usize {
-        self.figures.trims();
-        self.sort(usize::MAX);
+    /// Frees all chunks that are not needed just now. Returns how many. Owner only.
+    pub(super) fn trim(&self) -> usize {
+        self.counters.begin_trim();
+        self.collect(usize::MAX);
         self.empty_bins();
-        self.give_back(usize::MAX, 0)
+        self.free_unused(usize::MAX, 0)
     }
 
-    /// For the owner, when it has time: sorts some of what has come home, and gives back what
-    /// was not needed for a while.
-    pub(crate) fn idle(&self) {
-        if self.has_messages() {
-            self.sort(SORTED);
+    /// Collects some remote frees, and frees chunks that were not needed for a while. For the
+    /// owner, when it has time.
+    // Not the heuristic of `PageCache`, though both look at the fewest that were unused: its clock
+    // counts pages, as a thread without frames must shrink its cache, too; this one counts frames,
+    // as it frees 64 KiB at a time, each for microseconds.
+    pub(super) fn idle(&self) {
+        if self.has_remote_frees() {
+            self.collect(COLLECTED_AT_ONCE);
         }
-        if self.figures.is_asked_to_trim() {
+        if self.counters.is_trim_requested() {
             self.trim();
         }
         let window = self.window.get() + 1;
         self.window.set(window);
-        if window >= PATIENCE {
-            // Half of it, so that a need that comes once in a while costs ever less. Over
-            // several calls, as giving back costs microseconds.
+        if window >= IDLE_WINDOW {
+            // Half of the chunks that were never needed, so that a need that recurs now and then
+            // costs ever less. Over several calls, as freeing a chunk takes microseconds.
             let spare = self.least_unused.get().div_ceil(2);
-            let n = self.give_back(GIVEN_BACK.min(spare), 0);
+            let n = self.free_unused(FREED_PER_IDLE.min(spare), 0);
             if n == spare {
                 self.window.set(0);
                 self.least_unused.set(self.unused.len());
@@ -514,37 +450,37 @@ impl Heap {
         }
     }
 
-    /// For the owner, who gives the heap up, once nothing in it is being used. Who owns it
-    /// next finds it by the allocator; if that has closed, by what comes home. The last one
-    /// deletes it.
+    /// Gives up the ownership of the heap, and frees the heap if nothing in it is used any more.
+    /// The next owner finds it through the allocator, or, if that has closed, by a remote free;
+    /// the last one frees the heap.
     ///
     /// # Safety
-    /// The heap is the caller's, and it does not use it any more.
-    pub(crate) unsafe fn give_up(heap: NonNull<Self>) {
+    /// The caller owns the heap, and does not use it any more.
+    pub(super) unsafe fn abandon(heap: NonNull<Self>) {
         {
-            // SAFETY: the caller's.
+            // SAFETY: the caller owns the heap, so nobody frees it.
             let this = unsafe { heap.as_ref() };
             this.witness.write();
-            this.set_owner(ThreadKey::NOBODY);
-            if !this.returns.is_closed() {
+            this.owner.set(ThreadKey::NOBODY);
+            if !this.remote_frees.is_closed() {
                 this.empty_bins();
-                this.give_back(usize::MAX, KEPT_IDLE);
+                this.free_unused(usize::MAX, KEPT_UNOWNED);
             }
             loop {
-                let closed = this.returns.is_closed();
+                let closed = this.remote_frees.is_closed();
                 if closed {
                     this.trim();
-                    if this.figures.chunks() == 0 {
+                    if this.counters.chunks() == 0 {
                         break;
                     }
                 }
-                if this.returns.leave(closed) {
+                if this.remote_frees.abandon(closed) {
                     return;
                 }
             }
         }
-        // SAFETY: no block is left that would come home, and nobody looks for heaps of an
-        // allocator without handles.
+        // SAFETY: made by `boxed`. There is no chunk, so no block that another thread could free;
+        // and the allocator has closed, so nobody walks its list of heaps (invariant 5 of `block`).
         drop(unsafe { unbox(heap) });
     }
 }
@@ -552,7 +488,7 @@ impl Heap {
 impl Drop for Heap {
     fn drop(&mut self) {
         self.owner.freed();
-        self.figures.freed();
+        self.counters.freed();
         self.witness.write();
         self.made.write();
     }

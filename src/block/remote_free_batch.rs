@@ -1,9 +1,9 @@
-//! Blocks that a thread has freed and that belong to others: sent home in batches, for one
-//! read-modify-write each.
+//! Remote frees that a thread gathers: blocks of other threads' heaps, which it frees in batches,
+//! with one read-modify-write for each batch.
 
 use super::chunk::{Block, set_next};
 use super::heap::Heap;
-use super::remote_free_list::Sent;
+use super::remote_free_list::PushOutcome;
 use crate::sync::SMALL;
 use crate::sync::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -12,95 +12,109 @@ use std::ptr::{self, NonNull};
 const BATCH: usize = if SMALL { 2 } else { 64 };
 
 /// Heaps that batches are gathered for at a time: a power of two.
-const SLOTS: usize = if SMALL { 2 } else { 8 };
+const BATCHES: usize = if SMALL { 2 } else { 8 };
 
-/// See the module.
-pub(crate) struct RemoteFreeBatches([Slot; SLOTS]);
+/// The batches that a thread gathers, by the address of the heap.
+pub(super) struct RemoteFreeBatches([RemoteFreeBatch; BATCHES]);
 
-struct Slot {
-    /// Whose blocks are gathered. It is there as long as there is one of them.
+/// A list of blocks of one heap. It belongs to the thread until it is sent.
+struct RemoteFreeBatch {
+    /// The heap of the blocks, which exists as long as there is one of them (invariant 2 of
+    /// `block`).
     heap: Cell<*const Heap>,
     first: Cell<*mut Block>,
     len: Cell<usize>,
-    waste: Cell<usize>,
+    fragmentation: Cell<usize>,
 }
 
 impl RemoteFreeBatches {
-    pub(crate) fn new() -> Self {
-        Self(std::array::from_fn(|_| Slot {
+    pub(super) fn new() -> Self {
+        Self(std::array::from_fn(|_| RemoteFreeBatch {
             heap: Cell::new(ptr::null()),
             first: Cell::new(ptr::null_mut()),
             len: Cell::new(0),
-            waste: Cell::new(0),
+            fragmentation: Cell::new(0),
         }))
     }
 
-    /// Sends the block home, sooner or later.
+    /// Adds a block to its heap's batch, and sends the batch if it is full.
     ///
     /// # Safety
-    /// The block is of the heap, and nobody uses it.
+    /// The block is of this heap, and the caller gives it up.
     #[inline]
-    pub(crate) unsafe fn add(&self, heap: NonNull<Heap>, block: NonNull<Block>, waste: usize) {
-        // Heaps are some 2 KiB apart.
-        let slot = &self.0[(heap.addr().get() / 2_048) % SLOTS];
-        if !ptr::eq(slot.heap.get(), heap.as_ptr()) {
-            slot.send();
-            slot.heap.set(heap.as_ptr());
+    pub(super) unsafe fn add(
+        &self,
+        heap: NonNull<Heap>,
+        block: NonNull<Block>,
+        fragmentation: usize,
+    ) {
+        // Heaps are about 2 KiB apart.
+        let batch = &self.0[(heap.addr().get() / 2_048) % BATCHES];
+        if !ptr::eq(batch.heap.get(), heap.as_ptr()) {
+            batch.send();
+            batch.heap.set(heap.as_ptr());
         }
-        // SAFETY: the block is ours.
-        unsafe { set_next(block, slot.first.get()) };
-        slot.first.set(block.as_ptr());
-        slot.waste.set(slot.waste.get() + waste);
-        slot.len.set(slot.len.get() + 1);
-        if slot.len.get() == BATCH {
-            slot.send();
+        // SAFETY: the caller gives up the block, so it belongs to this thread until it is sent.
+        unsafe { set_next(block, batch.first.get()) };
+        batch.first.set(block.as_ptr());
+        batch
+            .fragmentation
+            .set(batch.fragmentation.get() + fragmentation);
+        batch.len.set(batch.len.get() + 1);
+        if batch.len.get() == BATCH {
+            batch.send();
         }
     }
 
-    /// Sends all home that is still here.
-    pub(crate) fn send(&self) {
-        self.0.iter().for_each(Slot::send);
+    /// Sends all batches.
+    pub(super) fn send(&self) {
+        self.0.iter().for_each(RemoteFreeBatch::send);
     }
 }
 
-impl Slot {
+impl RemoteFreeBatch {
+    /// Sends the batch, if there is a block in it.
     #[cold]
     fn send(&self) {
         if let Some(first) = NonNull::new(self.first.replace(ptr::null_mut())) {
-            let heap = NonNull::new(self.heap.get().cast_mut()).expect("whose blocks these are");
-            // SAFETY: a batch of this heap, which the slot owned.
-            unsafe { send(heap, first, self.len.take(), self.waste.take()) };
+            let heap = NonNull::new(self.heap.get().cast_mut()).expect("`add` has set it");
+            // SAFETY: blocks of this heap, linked by `add`, which were this thread's until here.
+            unsafe { send(heap, first, self.len.take(), self.fragmentation.take()) };
         }
     }
 }
 
-/// Sends one block home.
+/// Sends one block to its heap.
 ///
 /// # Safety
-/// The block is of the heap, and nobody uses it.
-pub(crate) unsafe fn send_one(heap: NonNull<Heap>, block: NonNull<Block>, waste: usize) {
-    // SAFETY: by the caller's promise.
+/// The block is of this heap, and the caller gives it up.
+pub(super) unsafe fn send_one(heap: NonNull<Heap>, block: NonNull<Block>, fragmentation: usize) {
+    // SAFETY: the caller gives up the block, which then is a batch of one.
     unsafe {
         set_next(block, ptr::null_mut());
-        send(heap, block, 1, waste);
+        send(heap, block, 1, fragmentation);
     }
 }
 
-/// Sends a batch home.
+/// Sends a batch to its heap.
 ///
 /// # Safety
-/// The caller owns the batch of `len` blocks of `heap` that begins with `first`.
-unsafe fn send(heap: NonNull<Heap>, first: NonNull<Block>, len: usize, waste: usize) {
-    let sent = {
-        // SAFETY: a heap is there as long as one of its blocks is not home.
+/// The caller owns the batch of `len` blocks of `heap` that begins with `first`, and gives it up.
+unsafe fn send(heap: NonNull<Heap>, first: NonNull<Block>, len: usize, fragmentation: usize) {
+    let outcome = {
+        // SAFETY: a heap exists as long as one of its blocks was not put back (invariant 2 of
+        // `block`).
         let heap = unsafe { heap.as_ref() };
-        heap.figures.inbox.add_shared(len as u64);
-        heap.figures.waste_sent.add_shared(waste as u64);
-        // SAFETY: by the caller's promise.
-        unsafe { heap.returns.push(first) }
+        let counters = &heap.counters;
+        counters.inbox.add_shared(len as u64);
+        counters
+            .fragmentation_lowered
+            .add_shared(fragmentation as u64);
+        // SAFETY: the batch is the caller's, and of this heap.
+        unsafe { heap.remote_frees.push(first) }
     };
-    if sent == Sent::HomeIsYours {
-        // SAFETY: so it says.
-        unsafe { Heap::give_up(heap) };
+    if outcome == PushOutcome::HeapIsYours {
+        // SAFETY: `push` has made this thread the owner.
+        unsafe { Heap::abandon(heap) };
     }
 }

@@ -1,10 +1,10 @@
-//! The way home for blocks that were freed on other threads, and who a heap belongs to.
+//! Remote frees that arrive at a heap, and whether a thread owns the heap.
 //!
-//! Both are in one word, so no block can come in between without either the heap's owner or
-//! the sender knowing. It points to the batch that came last, and has two marks in its low
-//! bits. *Idle*: the heap belongs to nobody, and who takes the mark away owns it. *Closed*:
-//! the allocator has no handle any more, and so nobody will ask for its idle heaps; a sender
-//! that finds both marks takes the heap, and clears it up.
+//! Both are in one word, so that no block can arrive without either the heap's owner or the
+//! sender being responsible for it. The word points to the batch that arrived last, and has two
+//! marks in its low bits. *Idle*: no thread owns the heap, and the thread that clears the mark
+//! becomes the owner. *Closed*: the allocator has no handle any more, so nobody will look for its
+//! idle heaps; a sender that finds both marks becomes the owner, and frees what is not in use.
 //!
 //! Senders push, the owner takes all: a stack without pop, as in
 //! [`inbox`](crate::thread::inbox).
@@ -27,52 +27,54 @@ fn with_marks(head: *mut Block, marks: usize) -> *mut Block {
     head.map_addr(|at| (at & !MARKS) | marks)
 }
 
+/// Returns the newest batch; null if there is none.
 fn batches(head: *mut Block) -> *mut Block {
     with_marks(head, 0)
 }
 
-/// See the module.
+/// The batches that have arrived at a heap, and the marks *idle* and *closed*.
 #[derive(Debug)]
-pub(crate) struct RemoteFreeList {
+pub(super) struct RemoteFreeList {
     head: AtomicPtr<Block>,
 }
 
-/// Whether a sender has become the owner of the heap that it sent to.
+/// Who owns the heap after a [`push`](RemoteFreeList::push).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Sent {
-    Home,
-    /// The sender owns it, and is to clear it up.
-    HomeIsYours,
+pub(super) enum PushOutcome {
+    /// Not the sender.
+    Delivered,
+    /// The sender, which has to abandon it again.
+    HeapIsYours,
 }
 
 impl RemoteFreeList {
-    /// Of a heap that belongs to its maker.
-    pub(crate) fn new() -> Self {
+    /// Creates the list of a heap that the caller owns.
+    pub(super) fn new() -> Self {
         Self {
             head: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
-    /// Sends a batch home. Lock-free.
+    /// Sends a batch to the heap. Lock-free.
     ///
-    /// Unless the heap is the sender's now, it may not touch it any more: this may have been
-    /// its last block.
+    /// Unless the sender owns the heap now, it may not access it any more: this may have been the
+    /// heap's last block.
     ///
     /// # Safety
-    /// The caller owns the batch that begins with `first`, of blocks of this heap.
-    pub(crate) unsafe fn push(&self, first: NonNull<Block>) -> Sent {
+    /// The caller owns the batch of blocks of this heap that begins with `first`, and gives it up.
+    pub(super) unsafe fn push(&self, first: NonNull<Block>) -> PushOutcome {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
-            // SAFETY: by the caller's promise.
+            // SAFETY: the batch is the caller's until the exchange succeeds.
             unsafe { set_next_batch(first, batches(head)) };
-            let (left, sent) = match marks(head) {
-                MARKS => (CLOSED, Sent::HomeIsYours),
-                marks => (marks, Sent::Home),
+            let (left, outcome) = match marks(head) {
+                MARKS => (CLOSED, PushOutcome::HeapIsYours),
+                marks => (marks, PushOutcome::Delivered),
             };
-            // Release: pairs with the Acquire of `take`, so that who uses the blocks again
-            // comes after those who used them. Model: memory_remote_free.
-            // Acquire: pairs with the Release of `leave`, for who becomes the owner.
+            // Release: pairs with the Acquire of `take_all`, so that earlier uses of the blocks
+            // happen before their next ones. Model: memory_remote_free.
+            // Acquire: pairs with the Release of `abandon`, for a sender that becomes the owner.
             // Model: memory_closed.
             match self.head.compare_exchange_weak(
                 head,
@@ -80,26 +82,26 @@ impl RemoteFreeList {
                 Ordering::AcqRel,
                 Ordering::Relaxed,
             ) {
-                Ok(_) => return sent,
+                Ok(_) => return outcome,
                 Err(now) => head = now,
             }
         }
     }
 
-    /// Whether there is anything to take.
-    pub(crate) fn has_messages(&self) -> bool {
+    /// Returns whether there is a batch to take.
+    pub(super) fn has_batches(&self) -> bool {
         !batches(self.head.load(Ordering::Relaxed)).is_null()
     }
 
-    /// Whether the allocator has no handle any more.
-    pub(crate) fn is_closed(&self) -> bool {
-        // Acquire: pairs with the Release of `close`, so that who then deletes the heap comes
-        // after who has closed it. Model: memory_closed_elsewhere.
+    /// Returns whether the allocator has no handle any more.
+    pub(super) fn is_closed(&self) -> bool {
+        // Acquire: pairs with the Release of `close`, so that closing the heap happens before it is
+        // freed. Model: memory_closed_elsewhere.
         marks(self.head.load(Ordering::Acquire)) & CLOSED != 0
     }
 
-    /// For the owner: takes all batches, linked by [`next_batch`], the last first.
-    pub(crate) fn take(&self) -> *mut Block {
+    /// Takes all batches, linked by [`next_batch`], the newest first. Owner only.
+    pub(super) fn take_all(&self) -> *mut Block {
         let mut head = self.head.load(Ordering::Relaxed);
         while !batches(head).is_null() {
             // Acquire: pairs with the Release of `push`. Model: memory_remote_free.
@@ -116,17 +118,18 @@ impl RemoteFreeList {
         ptr::null_mut()
     }
 
-    /// For the owner: gives the heap up, if that is possible: not if the allocator has
-    /// closed and there is something to take, or to clear up that was not when the owner
-    /// looked, as nobody would come for it.
-    pub(crate) fn leave(&self, was_closed: bool) -> bool {
+    /// Gives up the ownership of the heap, and returns whether that was possible. Owner only.
+    ///
+    /// It is not if the allocator has closed and there is a batch to take, or if it has closed
+    /// since the owner looked (`was_closed`): no other thread would come to free what is left.
+    pub(super) fn abandon(&self, was_closed: bool) -> bool {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
             if marks(head) == CLOSED && (!was_closed || !batches(head).is_null()) {
                 return false;
             }
-            // Release: pairs with the Acquire of `adopt`, `close` and `push`, so that the
-            // next owner sees the heap as we left it. Model: memory_closed_unowned.
+            // Release: pairs with the Acquire of `adopt`, `close` and `push`, so that the next
+            // owner sees all writes of this one. Model: memory_closed_unowned.
             match self.head.compare_exchange_weak(
                 head,
                 with_marks(head, marks(head) | IDLE),
@@ -139,11 +142,12 @@ impl RemoteFreeList {
         }
     }
 
-    /// Takes the heap, if it belongs to nobody and its allocator has not closed.
-    pub(crate) fn adopt(&self) -> bool {
+    /// Makes the caller the owner, if no thread owns the heap and its allocator has not closed.
+    /// Returns whether it is.
+    pub(super) fn adopt(&self) -> bool {
         let mut head = self.head.load(Ordering::Relaxed);
         while marks(head) == IDLE {
-            // Acquire: pairs with the Release of `leave`. Model: memory_adoption.
+            // Acquire: pairs with the Release of `abandon`. Model: memory_adoption.
             match self.head.compare_exchange_weak(
                 head,
                 batches(head),
@@ -157,12 +161,12 @@ impl RemoteFreeList {
         false
     }
 
-    /// The allocator has no handle any more. Whether the heap belonged to nobody, and is
-    /// the caller's now. If not, the caller may not touch it any more.
-    pub(crate) fn close(&self) -> bool {
+    /// Marks that the allocator has no handle any more. Returns whether no thread owned the heap:
+    /// then the caller owns it now. Otherwise the caller may not access it any more.
+    pub(super) fn close(&self) -> bool {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
-            // Acquire: pairs with the Release of `leave`. Model: memory_closed_unowned.
+            // Acquire: pairs with the Release of `abandon`. Model: memory_closed_unowned.
             // Release: pairs with the Acquire of `is_closed` and `push`.
             // Model: memory_closed_elsewhere.
             match self.head.compare_exchange_weak(
@@ -184,16 +188,17 @@ impl Drop for RemoteFreeList {
     }
 }
 
-/// Batches in their turn, and their blocks: what an owner has taken and not yet got round to.
-pub(crate) struct Pending {
+/// Batches that the owner has taken from the list, and not put back in chunks yet.
+pub(super) struct PendingBlocks {
+    /// The rest of the current batch.
     block: Cell<*mut Block>,
-    /// After the batch that `block` is in.
+    /// The batch after the current one.
     batch: Cell<*mut Block>,
 }
 
-impl Pending {
+impl PendingBlocks {
     const_fn! {
-        pub(crate) fn new() -> Self {
+        pub(super) fn new() -> Self {
             Self {
                 block: Cell::new(ptr::null_mut()),
                 batch: Cell::new(ptr::null_mut()),
@@ -201,24 +206,25 @@ impl Pending {
         }
     }
 
-    /// The next block; when there is none, takes what has come home meanwhile.
-    pub(crate) fn next(&self, returns: &RemoteFreeList) -> Option<NonNull<Block>> {
+    /// Returns the next block; if none is left, takes what has arrived at the heap meanwhile.
+    /// Owner only.
+    pub(super) fn next(&self, remote_frees: &RemoteFreeList) -> Option<NonNull<Block>> {
         if self.block.get().is_null() {
             let first = match NonNull::new(self.batch.get()) {
                 Some(batch) => batch,
-                None => NonNull::new(returns.take())?,
+                None => NonNull::new(remote_frees.take_all())?,
             };
-            // SAFETY: what was taken is ours.
+            // SAFETY: the first block of a batch that was taken, so it is the owner's.
             self.batch.set(unsafe { next_batch(first) });
             self.block.set(first.as_ptr());
         }
         let block = NonNull::new(self.block.get())?;
-        // SAFETY: what was taken is ours.
+        // SAFETY: a block of a batch that was taken, so it is the owner's.
         self.block.set(unsafe { super::chunk::next(block) });
         Some(block)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.block.get().is_null() && self.batch.get().is_null()
     }
 }

@@ -1,9 +1,11 @@
-//! What the heaps of one allocator have in common.
+//! What the heaps of one allocator share: the list of them, caps, and counters.
+//!
+//! This file and `heap.rs` refer to each other: a heap holds its allocator, which lists its heaps.
 
-use super::chunk::{CHUNK, ChunkPtr};
+use super::chunk::{CHUNK_BYTES, ChunkPtr};
 use super::error::AllocError;
 use super::heap::Heap;
-use super::size_class::SIZES;
+use super::size_class::{ALIGN, SIZES};
 use super::stats::BlockStats;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::sync::{Counter, FreeWitness, catch_unwind};
@@ -13,47 +15,49 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Weak};
 
-/// Called with what the allocator has, when that is more than its soft cap.
-type SoftCapHook = dyn Fn(&BlockStats) + Send + Sync;
+/// Called with the allocator's statistics when it exceeds its soft cap.
+pub(super) type SoftCapHook = dyn Fn(&BlockStats) + Send + Sync;
 
+/// The settings of an allocator.
 #[derive(Clone, Default)]
-pub(crate) struct Settings {
-    pub(crate) soft_cap: Option<usize>,
-    pub(crate) on_soft_cap: Option<Arc<SoftCapHook>>,
-    pub(crate) hard_cap: Option<usize>,
+pub(super) struct AllocatorSettings {
+    pub(super) soft_cap: Option<usize>,
+    pub(super) on_soft_cap: Option<Arc<SoftCapHook>>,
+    pub(super) hard_cap: Option<usize>,
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for AllocatorSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
+        f.debug_struct("AllocatorSettings")
             .field("soft_cap", &self.soft_cap)
             .field("hard_cap", &self.hard_cap)
             .finish_non_exhaustive()
     }
 }
 
-/// Lives as long as one of its heaps, or a handle.
+/// What the heaps and handles of one allocator share. Lives as long as one of them.
 #[derive(Debug)]
-pub(crate) struct Inner {
-    /// A list that only grows, until the allocator has closed: linked by `Heap::next`.
+pub(crate) struct AllocatorShared {
+    /// The newest heap, linked to the others by `Heap::next`. No heap is removed before the
+    /// allocator has closed.
     heaps: AtomicPtr<Heap>,
     soft_cap: Option<usize>,
     hard_cap: Option<usize>,
-    /// Belongs to the handle: this lives on until the last block is home, and what the hook
-    /// has captured must not be dropped in the middle of somebody's free.
+    /// The handle owns the hook: this struct lives until the last block is freed, and what the
+    /// hook has captured must not be dropped inside a free.
     on_soft_cap: Option<Weak<SoftCapHook>>,
-    /// Chunks that there are, or that are just being made.
+    /// Chunks that exist or are being made.
     chunks: AtomicU64,
     peak_chunks: Counter,
-    /// Not 0 while there is more than the soft cap, and that has been said.
-    said: AtomicU64,
-    /// Requests that were handed to the global allocator, and their bytes.
-    pub(super) large: Counter,
-    pub(super) large_bytes: Counter,
+    /// Not 0: the hook was called since the allocator last was below its soft cap.
+    soft_cap_reported: AtomicU64,
+    /// Requests that went to the global allocator, and their bytes.
+    large: Counter,
+    large_bytes: Counter,
 }
 
-impl Inner {
-    fn new(settings: &Settings) -> Self {
+impl AllocatorShared {
+    pub(super) fn new(settings: &AllocatorSettings) -> Self {
         Self {
             heaps: AtomicPtr::new(ptr::null_mut()),
             soft_cap: settings.soft_cap,
@@ -61,51 +65,52 @@ impl Inner {
             on_soft_cap: settings.on_soft_cap.as_ref().map(Arc::downgrade),
             chunks: AtomicU64::new(0),
             peak_chunks: Counter::new(),
-            said: AtomicU64::new(0),
+            soft_cap_reported: AtomicU64::new(0),
             large: Counter::new(),
             large_bytes: Counter::new(),
         }
     }
 
-    /// All heaps. Only for who has a handle: they may go once the allocator has closed.
-    pub(crate) fn heaps(&self) -> impl Iterator<Item = NonNull<Heap>> {
-        // Acquire: pairs with the Release in `claim`, so that a heap that others made is
-        // seen whole. Model: memory_adoption.
+    /// Returns all heaps. For callers with a handle: heaps may be freed once the allocator has
+    /// closed.
+    pub(super) fn heaps(&self) -> impl Iterator<Item = NonNull<Heap>> {
+        // Acquire: pairs with the Release in `enlist`, so that making a heap happens before other
+        // threads access it. Model: memory_adoption.
         let mut at = NonNull::new(self.heaps.load(Ordering::Acquire));
         std::iter::from_fn(move || {
             let heap = at?;
-            // SAFETY: in the list, and the allocator has a handle.
+            // SAFETY: in the list, and the caller has a handle (invariant 5 of `block`).
             let this = unsafe { heap.as_ref() };
             this.made.read();
-            // Before the caller does anything with it.
+            // Now, as the caller may free the heap.
             at = NonNull::new(this.next.get().cast_mut());
             Some(heap)
         })
     }
 
-    /// A heap that is the caller's: one that nobody owns, or a new one. Only for who has a
-    /// handle.
-    pub(crate) fn claim(self: &Arc<Self>) -> NonNull<Heap> {
-        // SAFETY: in the list, and the allocator has a handle.
+    /// Returns a heap that the caller owns now: one that no thread owned, or a new one. For
+    /// callers with a handle.
+    pub(super) fn claim(self: &Arc<Self>) -> NonNull<Heap> {
+        // SAFETY: in the list, and the caller has a handle (invariant 5 of `block`).
         let idle = self
             .heaps()
-            .find(|heap| unsafe { heap.as_ref() }.returns.adopt());
+            .find(|heap| unsafe { heap.as_ref() }.remote_frees.adopt());
         idle.unwrap_or_else(|| {
             let heap = Heap::make(self.clone());
-            // SAFETY: just made, and nobody else has seen it.
+            // SAFETY: just made, so it is in no list, and no other thread knows it.
             unsafe { self.enlist(heap) };
             heap
         })
     }
 
-    /// Puts a heap in the list.
+    /// Adds a heap to the list.
     ///
     /// # Safety
-    /// It is in no list, and the caller has exclusive access to it.
+    /// The heap is in no list, and the caller has exclusive access to it.
     unsafe fn enlist(&self, heap: NonNull<Heap>) {
         let mut head = self.heaps.load(Ordering::Relaxed);
         loop {
-            // SAFETY: exclusive access, see above.
+            // SAFETY: until the exchange succeeds, the caller has exclusive access.
             unsafe { heap.as_ref() }.next.set(head);
             // Release: pairs with the Acquire in `heaps`. Model: memory_adoption.
             match self.heaps.compare_exchange_weak(
@@ -120,86 +125,62 @@ impl Inner {
         }
     }
 
-    /// Makes a chunk, if there may be one more.
-    pub(crate) fn admit(
+    /// Makes a chunk by `make`, unless the hard cap forbids one more.
+    pub(super) fn admit(
         &self,
         class: usize,
         make: impl FnOnce() -> Option<ChunkPtr>,
     ) -> Result<ChunkPtr, AllocError> {
-        // Relaxed: counted before it is made, and until after it has gone, so there are never more
-        // than this says. It orders nothing.
-        let held = (self.chunks.fetch_add(1, Ordering::Relaxed) as usize + 1) * CHUNK;
+        // Relaxed: a chunk is counted before it is made, and until after it was freed, so there are
+        // never more than this says. The count publishes nothing.
+        let held = (self.chunks.fetch_add(1, Ordering::Relaxed) as usize + 1) * CHUNK_BYTES;
         let chunk = match self.hard_cap {
             Some(cap) if held > cap => Err(AllocError::Capped {
                 cap,
-                held: held - CHUNK,
+                held: held - CHUNK_BYTES,
             }),
             _ => make().ok_or_else(|| {
-                let layout = Layout::from_size_align(SIZES[class], super::size_class::ALIGN);
-                let layout = layout.expect("as all blocks are");
+                let layout = Layout::from_size_align(SIZES[class], ALIGN);
+                let layout = layout.expect("every size class is a valid layout");
                 AllocError::OutOfMemory { layout }
             }),
         };
         match chunk {
-            Ok(_) => self.peak_chunks.raise_shared((held / CHUNK) as u64),
-            Err(_) => self.count_one_less(),
+            Ok(_) => self.peak_chunks.raise_shared((held / CHUNK_BYTES) as u64),
+            Err(_) => self.uncount_chunk(),
         }
         chunk
     }
 
-    fn count_one_less(&self) {
+    /// Takes back the count of a chunk that was not made.
+    fn uncount_chunk(&self) {
         // Relaxed: as in `admit`.
         self.chunks.fetch_sub(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn peak_chunk_bytes(&self) -> u64 {
-        self.peak_chunks.get() * CHUNK as u64
-    }
-
-    /// Gives back what is not needed: of the calling thread's heap and of those that nobody
-    /// owns; other threads are asked to. How many bytes. Only for who has a handle.
-    pub(crate) fn trim(self: &Arc<Self>) -> usize {
-        let own = super::thread_heaps::heap_of(self);
-        let mut chunks = 0;
-        for at in self.heaps() {
-            // SAFETY: in the list, and the allocator has a handle.
-            let heap = unsafe { at.as_ref() };
-            if Some(at) == own {
-                chunks += heap.trim();
-            } else if heap.returns.adopt() {
-                chunks += heap.trim();
-                // SAFETY: adopted.
-                unsafe { Heap::give_up(at) };
-            } else {
-                heap.figures.ask_to_trim();
-            }
-        }
-        chunks * CHUNK
-    }
-
-    /// A request of this layout is handed to the global allocator.
+    /// Counts a request of this layout that goes to the global allocator.
     pub(crate) fn count_large(&self, layout: Layout) {
         self.large.add_shared(1);
         self.large_bytes.add_shared(layout.size() as u64);
     }
 
-    /// A chunk went back to the system.
-    pub(crate) fn gave_back(&self) {
+    /// Counts a chunk that was freed.
+    pub(super) fn count_freed_chunk(&self) {
         // Relaxed: as in `admit`.
         let left = self.chunks.fetch_sub(1, Ordering::Relaxed) as usize - 1;
-        if self.soft_cap.is_some_and(|cap| left * CHUNK <= cap) {
-            // Relaxed: the hook is called once more or less, by how the threads come.
-            self.said.store(0, Ordering::Relaxed);
+        if self.soft_cap.is_some_and(|cap| left * CHUNK_BYTES <= cap) {
+            // Relaxed: depending on timing, the hook is called once more or once less.
+            self.soft_cap_reported.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Says so if there is more than the soft cap: once, until there is less again. Foreign
-    /// code, which may use all heaps. Only for who has a handle.
-    pub(crate) fn watch(&self) {
-        // Relaxed: as in `admit` and `gave_back`.
-        let held = || self.chunks.load(Ordering::Relaxed) as usize * CHUNK;
+    /// Calls the hook if the allocator exceeds its soft cap: once, until it has been below the cap
+    /// again. Foreign code, which may use all heaps. For callers with a handle.
+    pub(super) fn check_soft_cap(&self) {
+        // Relaxed: as in `admit` and `count_freed_chunk`.
+        let held = || self.chunks.load(Ordering::Relaxed) as usize * CHUNK_BYTES;
         let is_exceeded = self.soft_cap.is_some_and(|cap| held() > cap);
-        if !is_exceeded || self.said.swap(1, Ordering::Relaxed) != 0 {
+        if !is_exceeded || self.soft_cap_reported.swap(1, Ordering::Relaxed) != 0 {
             return;
         }
         if let Some(hook) = self.on_soft_cap.as_ref().and_then(Weak::upgrade) {
@@ -209,50 +190,27 @@ impl Inner {
             }
         }
     }
-}
 
-/// A handle: when the last one goes, so do the heaps that nobody owns, and the others as
-/// soon as their blocks have come home.
-pub(crate) struct Handle(pub(crate) Arc<Inner>, Option<Arc<SoftCapHook>>);
-
-impl Handle {
-    pub(crate) fn new(settings: Settings) -> Self {
-        Self(Arc::new(Inner::new(&settings)), settings.on_soft_cap)
-    }
-}
-
-impl fmt::Debug for Handle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // What this thread has freed of it is not in use.
-        super::thread_heaps::send_outgoing();
-        for heap in self.0.heaps() {
-            // SAFETY: it may go only once it has been closed.
-            let mine = super::thread_heaps::disown(unsafe { heap.as_ref() });
-            // SAFETY: as above.
-            if unsafe { heap.as_ref() }.returns.close() || mine {
-                // SAFETY: it was nobody's and is ours now, or was this thread's.
-                unsafe { Heap::give_up(heap) };
-            }
+    /// Returns the allocator's statistics. For callers with a handle.
+    pub(super) fn stats(&self) -> BlockStats {
+        let mut stats = BlockStats {
+            large: self.large.get(),
+            large_bytes: self.large_bytes.get(),
+            peak_chunk_bytes: self.peak_chunks.get() * CHUNK_BYTES as u64,
+            ..BlockStats::default()
+        };
+        for heap in self.heaps() {
+            // SAFETY: in the list, and the caller has a handle (invariant 5 of `block`).
+            unsafe { heap.as_ref() }.add_to(&mut stats);
         }
-        // Foreign code, as it drops what the hook has captured. This may be within the end of a
-        // pool or a thread, which no panic may get out of.
-        let hook = self.1.take();
-        if let Err(payload) = catch_unwind(|| drop(hook)) {
-            report(payload);
-        }
+        stats
     }
 }
 
-impl Drop for Inner {
+impl Drop for AllocatorShared {
     fn drop(&mut self) {
         self.heaps.freed();
         self.chunks.freed();
-        self.said.freed();
+        self.soft_cap_reported.freed();
     }
 }

@@ -1,20 +1,20 @@
-//! Size classes: which blocks there are.
+//! Size classes: the sizes that blocks have.
 
 use std::alloc::Layout;
 
-/// What all blocks are aligned to, at least.
+/// The alignment of all blocks, in bytes.
 pub(crate) const ALIGN: usize = 16;
 
-/// The sizes of blocks, in bytes: Box2D's fourteen, and 48, 80 and 112 between them, as
+/// The sizes of blocks, in bytes, by class: Box2D's fourteen, and 48, 80 and 112 between them, as
 /// small objects are the most frequent.
 pub(crate) const SIZES: [usize; 17] = [
     16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640,
 ];
 
-/// The largest block.
+/// The size of the largest block, in bytes.
 pub(crate) const LARGEST: usize = SIZES[SIZES.len() - 1];
 
-/// The class for each number of 16-byte units.
+/// The class for each number of units of [`ALIGN`] bytes.
 const BY_UNITS: [u8; LARGEST / ALIGN + 1] = {
     let mut table = [0; LARGEST / ALIGN + 1];
     let mut units = 0;
@@ -29,11 +29,11 @@ const BY_UNITS: [u8; LARGEST / ALIGN + 1] = {
     table
 };
 
-/// Returns the index in [`SIZES`] of the smallest block for this layout; none if it has no size,
-/// is too large, or is aligned to more than blocks are.
+/// Returns the class of the smallest block for this layout, an index into [`SIZES`]; `None` if the
+/// layout's size is 0, or it is too large, or aligned to more than blocks are.
 #[inline]
 pub(crate) const fn class_of(layout: Layout) -> Option<usize> {
-    // One comparison: 0 wraps around to the largest number.
+    // One comparison for both: 0 wraps around to the largest number.
     if layout.size().wrapping_sub(1) >= LARGEST || layout.align() > ALIGN {
         return None;
     }
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_size_or_is_too_large_or_over_aligned_has_none() {
+    fn empty_large_and_over_aligned_layouts_have_no_class() {
         let class = |size, align| class_of(Layout::from_size_align(size, align).unwrap());
         assert_eq!(class(0, 1), None);
         assert_eq!(class(1, 1), Some(0));

@@ -1,116 +1,115 @@
-//! The calling thread's heaps.
+//! The calling thread's heaps, and freeing to any heap.
 //!
-//! The one of the process's own allocator is found by a thread-local pointer; the others,
-//! which are few, by a search. When the thread exits it gives them up. What it frees or
-//! allocates after that goes a slower way, but works: blocks are sent home one by one, and
-//! come out of a heap that is claimed for that one.
+//! The heap of the process's own allocator is found by a thread-local pointer; the others, which
+//! are few, by a search. When the thread exits it abandons them. What it frees or allocates after
+//! that works, but is slower: blocks are sent to their heaps one by one, and each is allocated
+//! from a heap that is claimed for it alone.
 
 use super::checks;
 use super::chunk::ChunkPtr;
-use super::error::AllocError;
 use super::heap::Heap;
 use super::remote_free_batch::{RemoteFreeBatches, send_one};
-use super::shared::{Handle, Inner};
+use super::shared::AllocatorShared;
 use crate::sync::cell::{Cell, UnsafeCell};
-use crate::sync::{boxed, lazy, local, unbox};
+use crate::sync::{boxed, local, unbox};
 use crate::thread::current;
 use crate::thread::key::ThreadKey;
 use crate::thread::record::Record;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-lazy! {
-    /// The process's own allocator: the one of all pools whose manager has no other.
-    pub(crate) static PROCESS: Arc<Handle> =
-        Arc::new(Handle::new(super::shared::Settings::default()));
-}
-
-struct Mine {
-    /// Of the process's own allocator; null before the first use, and after the exit.
+/// Thread-local pointers to the thread's heaps.
+struct HeapPointers {
+    /// The heap of the process's own allocator; null before the first use, and after the exit.
     process: Cell<*const Heap>,
-    /// The one that was looked for last; null as above, and when it has been given up.
+    /// The heap that was found last; null before the first use, after the exit, and when that heap
+    /// has been abandoned.
     last: Cell<*const Heap>,
-    /// Null before the first use, [`gone`] after the exit.
-    heaps: Cell<*const Heaps>,
+    /// Null before the first use, [`exited`] after the exit.
+    heaps: Cell<*const ThreadHeaps>,
 }
 
-struct Heaps {
+/// What a thread owns: its heaps, and the remote frees that it gathers.
+pub(super) struct ThreadHeaps {
     key: ThreadKey,
-    /// Of other allocators. Never borrowed while other code runs.
+    /// Heaps of other allocators than the process's. Never borrowed while other code runs.
     others: UnsafeCell<Vec<NonNull<Heap>>>,
-    outgoing: RemoteFreeBatches,
+    batches: RemoteFreeBatches,
 }
 
 local! {
-    static MINE: Mine = Mine {
+    static POINTERS: HeapPointers = HeapPointers {
         process: Cell::new(ptr::null()),
         last: Cell::new(ptr::null()),
         heaps: Cell::new(ptr::null()),
     };
 }
 
-fn gone() -> *const Heaps {
+/// The pointer that stands for the heaps of a thread that has exited.
+fn exited() -> *const ThreadHeaps {
     ptr::without_provenance(usize::MAX)
 }
 
-/// What the thread has, made by the first use; `None` once it has exited.
-fn heaps<'h>() -> Option<&'h Heaps> {
-    let mut heaps = MINE.with(|mine| mine.heaps.get());
-    if heaps.is_null() {
-        heaps = enter();
-    }
-    // SAFETY: there until the thread's exit.
-    (heaps != gone()).then(|| unsafe { &*heaps })
-}
-
-/// The same, if the thread has used them.
-fn heaps_if_any<'h>() -> Option<&'h Heaps> {
-    let heaps = MINE.with(|mine| mine.heaps.get());
-    // SAFETY: there until the thread's exit.
-    (!heaps.is_null() && heaps != gone()).then(|| unsafe { &*heaps })
-}
-
 #[cold]
-fn enter() -> *const Heaps {
+fn enter() -> *const ThreadHeaps {
     let heaps = match current::current_that_exits() {
         Some(record) => {
             current::set_last_exit_hook(exit);
-            boxed(Heaps {
+            boxed(ThreadHeaps {
                 key: record.key(),
                 others: UnsafeCell::new(Vec::new()),
-                outgoing: RemoteFreeBatches::new(),
+                batches: RemoteFreeBatches::new(),
             })
             .as_ptr()
             .cast_const()
         }
-        None => gone(),
+        None => exited(),
     };
-    MINE.with(|mine| mine.heaps.set(heaps));
+    POINTERS.with(|pointers| pointers.heaps.set(heaps));
     heaps
 }
 
-/// What a thread's exit does with its heaps, after its pools have gone.
+/// Abandons the heaps of a thread that exits, after its pools have been drained.
 fn exit(_record: &Arc<Record>) {
-    let process = MINE.with(|mine| mine.process.replace(ptr::null()));
-    MINE.with(|mine| mine.last.set(ptr::null()));
-    let heaps = MINE.with(|mine| mine.heaps.replace(gone()));
-    let heaps = NonNull::new(heaps.cast_mut()).expect("whoever has the hook has heaps");
-    // SAFETY: boxed by `enter`; nobody finds it any more.
+    let process = POINTERS.with(|pointers| pointers.process.replace(ptr::null()));
+    POINTERS.with(|pointers| pointers.last.set(ptr::null()));
+    let heaps = POINTERS.with(|pointers| pointers.heaps.replace(exited()));
+    let heaps = NonNull::new(heaps.cast_mut()).expect("`enter` sets this hook and the heaps");
+    // SAFETY: boxed by `enter`; the pointer to it has just been replaced.
     let heaps = unsafe { unbox(heaps) };
-    heaps.outgoing.send();
+    heaps.batches.send();
     let process = NonNull::new(process.cast_mut());
     for heap in process.into_iter().chain(heaps.others.into_inner()) {
-        // SAFETY: it was this thread's.
-        unsafe { Heap::give_up(heap) };
+        // SAFETY: this thread owns its heaps, and has no pointer to this one any more.
+        unsafe { Heap::abandon(heap) };
     }
 }
 
-impl Heaps {
-    fn find(&self, allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
-        // SAFETY: this thread's heaps are there.
+impl ThreadHeaps {
+    /// Returns the calling thread's, made by the first use; `None` once it has exited.
+    pub(super) fn current<'h>() -> Option<&'h Self> {
+        let mut heaps = POINTERS.with(|pointers| pointers.heaps.get());
+        if heaps.is_null() {
+            heaps = enter();
+        }
+        // SAFETY: boxed by `enter`, and freed by the thread's exit only, which replaces the
+        // pointer before.
+        (heaps != exited()).then(|| unsafe { &*heaps })
+    }
+
+    /// Returns the calling thread's, if it has used them and not exited.
+    fn current_if_any<'h>() -> Option<&'h Self> {
+        let heaps = POINTERS.with(|pointers| pointers.heaps.get());
+        // SAFETY: as in `current`.
+        (!heaps.is_null() && heaps != exited()).then(|| unsafe { &*heaps })
+    }
+
+    /// Returns the heap of an allocator other than the process's, if the thread has one.
+    pub(super) fn find(&self, allocator: &Arc<AllocatorShared>) -> Option<NonNull<Heap>> {
+        // SAFETY: a heap that this thread owns exists (invariant 3 of `block`).
         let is = |heap: &NonNull<Heap>| Arc::ptr_eq(&unsafe { heap.as_ref() }.allocator, allocator);
         self.others.with_mut(|others| {
-            // SAFETY: the thread's own; nothing else runs meanwhile.
+            // SAFETY: only this thread has access, and no other borrow lives meanwhile.
             let others = unsafe { &mut *others };
             let at = others.iter().position(is)?;
             // Few are used at a time: those move to the front.
@@ -119,43 +118,45 @@ impl Heaps {
         })
     }
 
+    /// Forgets a heap.
     fn remove(&self, heap: &Heap) {
-        MINE.with(|mine| mine.last.set(ptr::null()));
+        POINTERS.with(|pointers| pointers.last.set(ptr::null()));
         self.others.with_mut(|others| {
-            // SAFETY: as in `find`.
+            // SAFETY: only this thread has access, and no other borrow lives meanwhile.
             unsafe { &mut *others }.retain(|other| !ptr::eq(other.as_ptr(), heap));
         });
     }
 
-    /// Gives up the heaps whose allocators have closed on other threads.
-    fn prune(&self) {
-        // SAFETY: this thread's heaps are there.
-        let closed = |heap: &NonNull<Heap>| unsafe { heap.as_ref() }.returns.is_closed();
+    /// Abandons heaps of allocators that have closed on other threads.
+    fn abandon_closed(&self) {
+        // SAFETY: a heap that this thread owns exists (invariant 3 of `block`).
+        let closed = |heap: &NonNull<Heap>| unsafe { heap.as_ref() }.remote_frees.is_closed();
         let take_closed = || {
             self.others.with_mut(|others| {
-                // SAFETY: as in `find`.
+                // SAFETY: only this thread has access, and no other borrow lives meanwhile.
                 let others = unsafe { &mut *others };
                 let at = others.iter().position(closed)?;
                 Some(others.swap_remove(at))
             })
         };
         while let Some(heap) = take_closed() {
-            MINE.with(|mine| mine.last.set(ptr::null()));
-            // SAFETY: it was this thread's.
-            unsafe { Heap::give_up(heap) };
+            POINTERS.with(|pointers| pointers.last.set(ptr::null()));
+            // SAFETY: this thread owned it, and has no pointer to it any more.
+            unsafe { Heap::abandon(heap) };
         }
     }
 
+    /// Claims a heap of an allocator that has a handle, and that the thread has no heap of yet.
     #[cold]
-    fn add(&self, allocator: &Arc<Inner>) -> NonNull<Heap> {
-        self.prune();
+    pub(super) fn add(&self, allocator: &Arc<AllocatorShared>, is_process: bool) -> NonNull<Heap> {
+        self.abandon_closed();
         let heap = allocator.claim();
-        // SAFETY: just claimed.
-        unsafe { heap.as_ref() }.set_owner(self.key);
-        if Arc::ptr_eq(allocator, &PROCESS.0) {
-            MINE.with(|mine| mine.process.set(heap.as_ptr()));
+        // SAFETY: `claim` has made this thread the owner.
+        unsafe { heap.as_ref() }.owner.set(self.key);
+        if is_process {
+            POINTERS.with(|pointers| pointers.process.set(heap.as_ptr()));
         } else {
-            // SAFETY: as in `find`.
+            // SAFETY: only this thread has access, and no other borrow lives meanwhile.
             self.others
                 .with_mut(|others| unsafe { (*others).push(heap) });
         }
@@ -163,173 +164,119 @@ impl Heaps {
     }
 }
 
-/// The calling thread's heap of the process's own allocator, if it has used it.
+/// Returns the calling thread's heap of the process's own allocator, if it has used that.
 #[inline(always)]
 pub(crate) fn process_heap() -> Option<NonNull<Heap>> {
-    NonNull::new(MINE.with(|mine| mine.process.get()).cast_mut())
+    NonNull::new(POINTERS.with(|pointers| pointers.process.get()).cast_mut())
 }
 
-/// The calling thread's heap of the allocator, if that is the one that was looked for last.
+/// Returns the calling thread's heap of the allocator, if that is the heap that was found last.
 #[inline(always)]
-pub(crate) fn last_heap(allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
-    let last = NonNull::new(MINE.with(|mine| mine.last.get()).cast_mut())?;
-    // SAFETY: this thread's heaps are there.
+pub(crate) fn last_heap(allocator: &Arc<AllocatorShared>) -> Option<NonNull<Heap>> {
+    let last = NonNull::new(POINTERS.with(|pointers| pointers.last.get()).cast_mut())?;
+    // SAFETY: a heap that this thread owns exists (invariant 3 of `block`).
     Arc::ptr_eq(&unsafe { last.as_ref() }.allocator, allocator).then_some(last)
 }
 
-/// The calling thread's heap of an allocator that has a handle; `None` once it has exited.
-pub(crate) fn heap_of(allocator: &Arc<Inner>) -> Option<NonNull<Heap>> {
-    if let Some(heap) = last_heap(allocator) {
-        return Some(heap);
-    }
-    let heaps = heaps()?;
-    let known = if Arc::ptr_eq(allocator, &PROCESS.0) {
-        process_heap()
-    } else {
-        heaps.find(allocator)
-    };
-    let heap = known.unwrap_or_else(|| heaps.add(allocator));
-    MINE.with(|mine| mine.last.set(heap.as_ptr()));
-    Some(heap)
+/// Makes a heap of the calling thread the one that [`last_heap`] returns.
+pub(super) fn set_last_heap(heap: NonNull<Heap>) {
+    POINTERS.with(|pointers| pointers.last.set(heap.as_ptr()));
 }
 
-/// A block of `class` out of a heap of the calling thread, or, if it has none yet, out of the
-/// allocator, which has a handle; `None` is the process's.
-#[inline(always)]
-pub(crate) fn alloc(
-    heap: Option<NonNull<Heap>>,
-    allocator: Option<&Arc<Inner>>,
-    class: usize,
-    waste: usize,
-) -> Result<NonNull<u8>, AllocError> {
-    if let Some(heap) = heap {
-        // SAFETY: the calling thread's own.
-        if let Some(block) = unsafe { heap.as_ref().alloc(class, waste) } {
-            return Ok(block);
-        }
-    }
-    alloc_slowly(allocator, class, waste)
-}
-
-#[cold]
-#[inline(never)]
-fn alloc_slowly(
-    allocator: Option<&Arc<Inner>>,
-    class: usize,
-    waste: usize,
-) -> Result<NonNull<u8>, AllocError> {
-    let allocator = allocator.unwrap_or_else(|| &PROCESS.0);
-    let from_any = || {
-        if let Some(heap) = heap_of(allocator) {
-            // SAFETY: the calling thread's own.
-            return unsafe {
-                let heap = heap.as_ref();
-                let block = heap.alloc(class, waste);
-                block.map_or_else(|| heap.alloc_slowly(class, waste), Ok)
-            };
-        }
-        let heap = allocator.claim();
-        // SAFETY: claimed, and given up when the block is out of it.
-        unsafe {
-            let block = heap.as_ref().alloc_slowly(class, waste);
-            Heap::give_up(heap);
-            block
-        }
-    };
-    from_any().or_else(|_| {
-        // There was no memory for a chunk; now there may be.
-        allocator.trim();
-        from_any()
-    })
-}
-
-/// Frees a block, whosever it is.
+/// Frees a block owned by any thread's heap.
 ///
 /// # Safety
-/// A block of the class that the caller gives up, of which `waste` bytes were not needed,
-/// with the provenance of its chunk.
+/// It is a block of the class, with the provenance of its chunk, of which `fragmentation` bytes
+/// were not asked for; the caller gives it up.
 #[inline(always)]
-pub(crate) unsafe fn free(block: NonNull<u8>, class: usize, waste: usize) {
-    // SAFETY: by the caller's promise.
+pub(crate) unsafe fn free(block: NonNull<u8>, class: usize, fragmentation: usize) {
+    // SAFETY: a block that the caller gives up. This thread owns the heap that it has a pointer to.
     unsafe {
-        checks::given_back(block, class);
+        checks::freed(block, class, Heap::owner_label);
         let chunk = ChunkPtr::of(block);
-        let heap = chunk.heap();
-        if ptr::eq(MINE.with(|mine| mine.process.get()), heap.as_ptr()) {
-            heap.as_ref().free(chunk, block.cast(), class, waste);
+        let heap = Heap::of(chunk);
+        if ptr::eq(
+            POINTERS.with(|pointers| pointers.process.get()),
+            heap.as_ptr(),
+        ) {
+            heap.as_ref()
+                .free(chunk, block.cast(), class, fragmentation);
         } else {
-            free_elsewhere(chunk, block, class, waste);
+            free_elsewhere(chunk, block, class, fragmentation);
         }
     }
 }
 
+/// Frees a block that is not of the thread's heap of the process's own allocator.
+///
 /// # Safety
-/// As [`free`].
+/// As [`free`]; the block is of `chunk`.
 #[inline(never)]
-unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, waste: usize) {
-    let at = chunk.heap();
+unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, fragmentation: usize) {
+    let at = Heap::of(chunk);
     let block = block.cast();
-    // SAFETY: a heap is there as long as one of its blocks is not home.
+    // SAFETY: a heap exists as long as one of its blocks was not put back (invariant 2 of `block`).
     let heap = unsafe { at.as_ref() };
-    let closed = heap.returns.is_closed();
-    let Some(heaps) = heaps() else {
-        // SAFETY: by the caller's promise.
-        return unsafe { send_one(at, block, waste) };
+    let closed = heap.remote_frees.is_closed();
+    let Some(heaps) = ThreadHeaps::current() else {
+        // SAFETY: a block of this heap that the caller gives up.
+        return unsafe { send_one(at, block, fragmentation) };
     };
-    // SAFETY: by the caller's promise; the heap is this thread's where it says so.
+    // SAFETY: a block of this heap that the caller gives up. This thread owns the heap if its key
+    // is there (invariant 3 of `block`), and uses it no more once it has removed it.
     unsafe {
-        if heap.is_owned_by(heaps.key) {
-            heap.free(chunk, block, class, waste);
+        if heap.owner.is(heaps.key) {
+            heap.free(chunk, block, class, fragmentation);
             if closed {
                 heaps.remove(heap);
-                Heap::give_up(at);
+                Heap::abandon(at);
             }
         } else if closed {
-            // Somebody may wait for it to be the last one.
-            send_one(at, block, waste);
+            // At once, as this may be the block that the heap's memory waits for.
+            send_one(at, block, fragmentation);
         } else {
-            heaps.outgoing.add(at, block, waste);
+            heaps.batches.add(at, block, fragmentation);
         }
     }
 }
 
-/// If the heap is the calling thread's, it is not any more: whether it was. The caller has
-/// to give it up.
-pub(crate) fn disown(heap: &Heap) -> bool {
-    let Some(heaps) = heaps_if_any() else {
+/// Forgets the heap if it is the calling thread's. Returns whether it was: then the caller has to
+/// abandon it.
+pub(super) fn disown(heap: &Heap) -> bool {
+    let Some(heaps) = ThreadHeaps::current_if_any() else {
         return false;
     };
-    let mine = heap.is_owned_by(heaps.key);
-    if mine {
+    let is_ours = heap.owner.is(heaps.key);
+    if is_ours {
         heaps.remove(heap);
-        MINE.with(|mine| {
-            if ptr::eq(mine.process.get(), heap) {
-                mine.process.set(ptr::null());
+        POINTERS.with(|pointers| {
+            if ptr::eq(pointers.process.get(), heap) {
+                pointers.process.set(ptr::null());
             }
         });
     }
-    mine
+    is_ours
 }
 
-/// Sends home what the thread has freed of others' blocks.
-pub(crate) fn send_outgoing() {
-    if let Some(heaps) = heaps_if_any() {
-        heaps.outgoing.send();
+/// Sends the remote frees that the calling thread has gathered to their heaps.
+pub(crate) fn send_batches() {
+    if let Some(heaps) = ThreadHeaps::current_if_any() {
+        heaps.batches.send();
     }
 }
 
-/// What a thread does about its memory when it has time: at the end of a frame, say.
+/// Tidies up the calling thread's heaps. For a thread that has time: at the end of a frame, say.
 pub(crate) fn idle() {
-    let Some(heaps) = heaps_if_any() else {
+    let Some(heaps) = ThreadHeaps::current_if_any() else {
         return;
     };
-    heaps.outgoing.send();
-    heaps.prune();
-    let process = NonNull::new(MINE.with(|mine| mine.process.get()).cast_mut());
-    // SAFETY: the thread's own; nothing else runs meanwhile.
+    heaps.batches.send();
+    heaps.abandon_closed();
+    let process = NonNull::new(POINTERS.with(|pointers| pointers.process.get()).cast_mut());
+    // SAFETY: only this thread has access, and no code that changes the list runs meanwhile.
     let others = heaps.others.with(|others| unsafe { &*others });
     for heap in process.iter().chain(others) {
-        // SAFETY: the calling thread's own.
+        // SAFETY: this thread owns its heaps, so they exist (invariant 3 of `block`).
         unsafe { heap.as_ref() }.idle();
     }
 }

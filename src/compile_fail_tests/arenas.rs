@@ -1,6 +1,6 @@
-//! What is in an arena, and when it ends.
+//! Lifetimes of arenas and of the values in them.
 
-/// An arena is not reset while a box of it is in use.
+/// An arena cannot be reset while a box of it is in use.
 ///
 /// ```compile_fail,E0502
 /// let mut arena = releasepool::StackAllocator::new();
@@ -18,7 +18,7 @@
 /// ```
 struct ResetWhileInUse;
 
-/// Nor while a box is still to be dropped.
+/// An arena cannot be reset while a box of it is still to be dropped.
 ///
 /// ```compile_fail,E0502
 /// let mut arena = releasepool::StackAllocator::new();
@@ -33,7 +33,7 @@ struct ResetWhileInUse;
 /// ```
 struct ResetBeforeDrop;
 
-/// Nor while what was leaked in it is in use.
+/// An arena cannot be reset while a leaked value in it is in use.
 ///
 /// ```compile_fail,E0502
 /// use releasepool::{StackAllocator, StackBox};
@@ -52,7 +52,7 @@ struct ResetBeforeDrop;
 /// ```
 struct ResetWhileLeaked;
 
-/// An arena is not dropped, or moved, while a box of it is there.
+/// An arena cannot be dropped or moved while a box of it exists.
 ///
 /// ```compile_fail,E0505
 /// let arena = releasepool::StackAllocator::new();
@@ -70,7 +70,7 @@ struct ResetWhileLeaked;
 /// ```
 struct DroppedWhileInUse;
 
-/// A box does not get out of its frame.
+/// A box of a frame's arena cannot outlive the frame.
 ///
 /// ```compile_fail
 /// use releasepool::{FrameConfig, FrameLoop};
@@ -87,7 +87,7 @@ struct DroppedWhileInUse;
 /// ```
 struct KeptBeyondTheFrame;
 
-/// A pool cannot own one: what it owns is `'static`.
+/// A pool cannot own a box, as objects of pools are `'static`.
 ///
 /// ```compile_fail,E0597
 /// use releasepool::{AutoreleasePool, StackAllocator};
@@ -104,7 +104,7 @@ struct KeptBeyondTheFrame;
 /// ```
 struct OwnedByAPool;
 
-/// A value's destructor finds what it borrows.
+/// A value cannot outlive what its destructor uses.
 ///
 /// ```compile_fail,E0597
 /// struct Shows<'a>(&'a str);
@@ -133,7 +133,7 @@ struct OwnedByAPool;
 /// ```
 struct OutlivesWhatItBorrows;
 
-/// A box stays on its thread.
+/// A box cannot be sent to another thread.
 ///
 /// ```compile_fail,E0277
 /// let arena = releasepool::StackAllocator::new();
@@ -152,7 +152,7 @@ struct OutlivesWhatItBorrows;
 /// ```
 struct BoxSent;
 
-/// Others see a value only if threads may share it.
+/// Other threads get a reference to a value only if it is `Sync`.
 ///
 /// ```compile_fail,E0277
 /// let arena = releasepool::StackAllocator::new();
@@ -171,7 +171,7 @@ struct BoxSent;
 /// ```
 struct BoxShared;
 
-/// An arena is one thread's at a time.
+/// An arena cannot be shared by threads.
 ///
 /// ```compile_fail,E0277
 /// let arena = releasepool::StackAllocator::new();
@@ -188,7 +188,7 @@ struct BoxShared;
 /// ```
 struct ArenaShared;
 
-/// Nothing is pinned in it: its memory might be used again without its being dropped.
+/// A box cannot be pinned: its memory might be used again although it was never dropped.
 ///
 /// ```compile_fail,E0277
 /// let arena = releasepool::StackAllocator::new();
@@ -201,7 +201,7 @@ struct ArenaShared;
 /// ```
 struct PinnedInAnArena;
 
-/// A box is not seen as one of a longer lifetime.
+/// A box cannot be turned into one of a longer lifetime.
 ///
 /// ```compile_fail
 /// use releasepool::StackBox;

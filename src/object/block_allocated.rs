@@ -10,10 +10,11 @@ use super::header::{
 };
 use super::strong::Ref;
 use crate::block::block_allocator::BlockAllocator;
+use crate::block::bulk_free::BulkFree;
 use crate::block::error::AllocError;
-use crate::block::heap::TakingBack;
+use crate::block::handle::{self, PROCESS};
 use crate::block::size_class::{SIZES, class_of};
-use crate::block::thread_heaps::{self, PROCESS};
+use crate::block::thread_heaps;
 use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
@@ -73,7 +74,7 @@ impl<T: 'static> ObjectType for BlockInfo<T> {
 /// Destroys objects of one type in blocks, without a destructor, one after the other.
 pub(crate) struct PlainDestroyer<'h> {
     type_info: &'static TypeInfo,
-    blocks: TakingBack<'h>,
+    blocks: BulkFree<'h>,
 }
 
 impl PlainDestroyer<'_> {
@@ -85,7 +86,7 @@ impl PlainDestroyer<'_> {
         // SAFETY: the heap is the calling thread's own, until its exit; the type's size class is
         // valid.
         let blocks =
-            unsafe { TakingBack::begin(heap.as_ref(), block.size as usize, block.waste as usize) };
+            unsafe { BulkFree::begin(heap.as_ref(), block.size as usize, block.waste as usize) };
         Some(Self { type_info, blocks })
     }
 
@@ -133,12 +134,10 @@ impl ObjectMemory<'_> {
     #[inline(always)]
     fn alloc(self, size_class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
         match self {
-            Self::Process => {
-                thread_heaps::alloc(thread_heaps::process_heap(), None, size_class, waste)
-            }
+            Self::Process => handle::alloc(thread_heaps::process_heap(), None, size_class, waste),
             Self::Own(blocks) => {
-                let allocator = blocks.inner();
-                thread_heaps::alloc(
+                let allocator = blocks.shared();
+                handle::alloc(
                     thread_heaps::last_heap(allocator),
                     Some(allocator),
                     size_class,
@@ -151,8 +150,8 @@ impl ObjectMemory<'_> {
     #[cold]
     fn count_large(self, layout: Layout) {
         match self {
-            Self::Process => PROCESS.0.count_large(layout),
-            Self::Own(blocks) => blocks.inner().count_large(layout),
+            Self::Process => PROCESS.shared.count_large(layout),
+            Self::Own(blocks) => blocks.shared().count_large(layout),
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Boxes, vectors and tables of `allocator-api2`, in blocks and in an arena: what they do with
-//! their pointers on the way. The same for both; most of it is for Miri.
+//! Boxes, vectors and tables of `allocator-api2`, in blocks and in an arena: that the allocators
+//! get along with what collections do to pointers. Both allocators run the same code, mostly for
+//! Miri.
 
 use allocator_api2::alloc::Allocator;
 use allocator_api2::boxed::Box;
@@ -10,12 +11,12 @@ use std::any::Any;
 use std::hash::RandomState;
 use std::mem::MaybeUninit;
 
-/// Has no size, but is aligned to more than blocks are.
+/// A type of size 0 that is aligned to more than blocks are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(64))]
 struct Nothing;
 
-/// Values of each kind: for blocks, too large or over-aligned for one, and without a size.
+/// Boxes values that fit a block, are too large or over-aligned for one, or of size 0.
 fn boxes<A: Allocator + Copy + 'static>(a: A) {
     #[derive(Clone, Debug, PartialEq)]
     #[repr(align(64))]
@@ -45,7 +46,7 @@ fn one_box<T: Clone + PartialEq + std::fmt::Debug + 'static, A: Allocator + Copy
 
     let mut uninit = Box::<T, A>::new_uninit_in(a);
     (*uninit).write(value.clone());
-    // SAFETY: just written.
+    // SAFETY: all of it was just written.
     assert_eq!(*unsafe { uninit.assume_init() }, value);
     assert_eq!(
         *Box::write(Box::<T, A>::new_uninit_in(a), value.clone()),
@@ -53,7 +54,7 @@ fn one_box<T: Clone + PartialEq + std::fmt::Debug + 'static, A: Allocator + Copy
     );
     drop(Box::<MaybeUninit<T>, A>::new_zeroed_in(a));
 
-    // SAFETY: out of a box of the same allocator, each once.
+    // SAFETY: from a box of the same allocator, and used once.
     unsafe {
         assert_eq!(*Box::from_raw_in(Box::into_raw(make()), a), value);
         let (raw, allocator) = Box::into_raw_with_allocator(make());
@@ -73,9 +74,9 @@ fn one_box<T: Clone + PartialEq + std::fmt::Debug + 'static, A: Allocator + Copy
     assert!(list.iter().all(|one| *one == value));
 }
 
-/// Slices of no, of one, of some and of many values.
+/// Boxes slices of no, of one, of some and of many values.
 fn slices<A: Allocator + Copy>(a: A) {
-    // As many as a block holds, and more.
+    // As many values as a block holds, and more.
     let (some, many) = if cfg!(miri) { (3, 90) } else { (40, 1_000) };
     for n in [0, 1, some, many] {
         one_slice(n, |i| i as u64, a);
@@ -101,7 +102,7 @@ fn one_slice<T: Clone + PartialEq + std::fmt::Debug, A: Allocator + Copy>(
     let slice = make().into_boxed_slice();
     assert!(is_whole(&slice) && is_whole(&slice.clone()));
 
-    // To a vector, which grows, shrinks, and is a slice again.
+    // Into a vector, which grows, shrinks, and becomes a slice again.
     let mut list = slice.into_vec();
     list.extend((n..2 * n + 3).map(&of));
     list.truncate(n);
@@ -109,7 +110,7 @@ fn one_slice<T: Clone + PartialEq + std::fmt::Debug, A: Allocator + Copy>(
     let slice = list.into_boxed_slice();
     assert!(is_whole(&slice));
 
-    // SAFETY: out of a box or a vector of the same allocator, each once.
+    // SAFETY: from a box or a vector of the same allocator, and used once.
     unsafe {
         let slice = Box::from_raw_in(Box::leak(slice), a);
         let (raw, allocator) = Box::into_raw_with_allocator(slice);
@@ -126,7 +127,7 @@ fn one_slice<T: Clone + PartialEq + std::fmt::Debug, A: Allocator + Copy>(
     for (i, place) in uninit.iter_mut().enumerate() {
         place.write(of(i));
     }
-    // SAFETY: just written.
+    // SAFETY: all of it was just written.
     assert!(is_whole(&unsafe { uninit.assume_init() }));
     drop(Box::<[T], A>::new_zeroed_slice_in(n, a));
 
@@ -137,12 +138,12 @@ fn one_slice<T: Clone + PartialEq + std::fmt::Debug, A: Allocator + Copy>(
     drop((rest, list));
 }
 
-/// A box's pointer covers its values alone; a vector that is made of it, and grows where it is,
-/// has more.
-fn slice_grows_where_it_is<A: Allocator + Copy>(a: A) {
+/// The provenance of a box's pointer covers its values alone; a vector that is made from the box
+/// and grows in place needs more.
+fn slice_grows_in_place<A: Allocator + Copy>(a: A) {
     let mut slice = Box::<[u64], A>::new_uninit_slice_in(3, a).into_vec();
     slice.fill(MaybeUninit::new(1));
-    // SAFETY: just written.
+    // SAFETY: all of it was just written.
     let slice = unsafe { slice.into_boxed_slice().assume_init() };
     let mut list = slice.into_vec();
     let first = list.as_ptr();
@@ -177,7 +178,8 @@ fn tables<A: Allocator + Copy>(a: A) {
     none.insert((), ());
 }
 
-/// By reference: `BlockAllocator` is not `Copy`, and references to allocators are allocators.
+/// Takes a reference, as `BlockAllocator` is not `Copy`, and references to allocators are
+/// allocators.
 fn in_blocks(blocks: &'static BlockAllocator) {
     boxes(blocks);
     slices(blocks);
@@ -187,20 +189,20 @@ fn in_blocks(blocks: &'static BlockAllocator) {
 }
 
 #[test]
-fn in_blocks_of_ones_own_thread() {
+fn in_blocks_of_the_same_thread() {
     let blocks = std::boxed::Box::new(BlockAllocator::new());
     in_blocks(std::boxed::Box::leak(blocks));
 }
 
 #[test]
-fn boxed_slices_grow_where_they_are() {
-    slice_grows_where_it_is(&BlockAllocator::new());
-    slice_grows_where_it_is(&StackAllocator::with_capacity(1_000));
+fn boxed_slices_grow_in_place() {
+    slice_grows_in_place(&BlockAllocator::new());
+    slice_grows_in_place(&StackAllocator::with_capacity(1_000));
 }
 
 #[test]
 fn in_blocks_of_the_process() {
-    // Whose heap is found another way; others use it, so its figures are not looked at.
+    // Its heap is found in another way. Other tests use it, so its statistics are not checked.
     let blocks = std::boxed::Box::leak(std::boxed::Box::new(BlockAllocator::process()));
     one_box(String::from("text"), &*blocks);
     one_slice(5, |i| i, &*blocks);
@@ -208,7 +210,7 @@ fn in_blocks_of_the_process() {
 }
 
 #[test]
-fn in_blocks_that_go_home_from_another_thread() {
+fn in_blocks_that_another_thread_frees() {
     let blocks = BlockAllocator::new();
     let make = |i: u32| {
         let one = Box::new_in([i; 3], blocks.clone());
@@ -231,8 +233,8 @@ fn in_blocks_that_go_home_from_another_thread() {
 }
 
 #[test]
-fn in_an_arena_and_on_its_heap() {
-    // All in it, none, and some.
+fn in_an_arena_and_in_its_overflow() {
+    // With room for all, none, and some values.
     for capacity in [1 << 20, 0, 600] {
         let arena = StackAllocator::with_capacity(capacity);
         let arena = std::boxed::Box::leak(std::boxed::Box::new(arena));
@@ -244,7 +246,7 @@ fn in_an_arena_and_on_its_heap() {
 }
 
 #[test]
-fn boxes_on_an_arenas_heap_go_in_any_order() {
+fn boxes_in_an_arenas_overflow_are_dropped_in_any_order() {
     let mut arena = StackAllocator::new();
     for step in [1, 3, 7] {
         let mut all: std::vec::Vec<_> = (0..10).map(|i| Some(Box::new_in(i, &arena))).collect();

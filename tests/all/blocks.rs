@@ -1,4 +1,4 @@
-//! `BlockAllocator`: sizes, alignment, and objects whose memory is a block.
+//! `BlockAllocator`: sizes, alignment, and objects in blocks.
 
 use crate::payloads::{Line, Page, through_everything};
 use crate::support::{Log, child, fresh, panic_of};
@@ -9,33 +9,33 @@ use std::alloc::Layout;
 use std::fmt::Debug;
 use std::ptr::NonNull;
 
-/// What blocks there are.
+/// The sizes of blocks.
 pub const SIZES: [usize; 17] = [
     16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640,
 ];
 
-/// What they are cut from.
+/// The size of a chunk.
 pub const CHUNK: u64 = 65_536;
 
 pub fn layout(size: usize, align: usize) -> Layout {
     Layout::from_size_align(size, align).unwrap()
 }
 
-/// Memory that is full of a pattern, which it must have to the end.
+/// Memory filled with a pattern, which must be intact at the end.
 pub struct Filled {
     at: NonNull<u8>,
     layout: Layout,
     pattern: u8,
 }
 
-// SAFETY: memory that nobody else uses.
+// SAFETY: it owns its memory.
 unsafe impl Send for Filled {}
 
 impl Filled {
     pub fn new(blocks: &BlockAllocator, layout: Layout, pattern: u8) -> Self {
         let at = blocks.alloc(layout).unwrap();
         assert_eq!(at.addr().get() % layout.align(), 0);
-        // SAFETY: as large as that.
+        // SAFETY: just allocated with this size.
         unsafe { at.write_bytes(pattern, layout.size()) };
         Self {
             at,
@@ -49,19 +49,19 @@ impl Filled {
     }
 
     pub fn check(&self) {
-        // SAFETY: written by `new`.
+        // SAFETY: `new` has written all of it.
         let bytes = unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.layout.size()) };
         assert!(bytes.iter().all(|byte| *byte == self.pattern), "overlap");
     }
 
     pub fn free(self, blocks: &BlockAllocator) {
         self.check();
-        // SAFETY: allocated by `new`, and this is the only time.
+        // SAFETY: `new` has allocated it by this layout; it is freed here only.
         unsafe { blocks.dealloc(self.at, self.layout) };
     }
 }
 
-/// Blocks and bytes in use, and bytes of those that nobody asked for.
+/// Returns the blocks in use, their bytes, and their internal fragmentation.
 fn live(blocks: &BlockAllocator) -> (u64, u64, u64) {
     let stats = blocks.stats();
     (stats.live_blocks, stats.live_bytes, stats.waste)
@@ -96,7 +96,7 @@ fn a_chunk_full_of_each_size_and_more() {
             .collect();
         assert_eq!(live(&blocks), (n as u64, (n * size) as u64, 0));
         all.into_iter().for_each(|block| block.free(&blocks));
-        // Those that have come back, in their turn.
+        // Then blocks that were freed.
         let again: Vec<_> = (0..n)
             .map(|i| Filled::new(&blocks, layout(size, 1), i as u8))
             .collect();
@@ -106,13 +106,13 @@ fn a_chunk_full_of_each_size_and_more() {
             .for_each(|block| block.free(&blocks));
     }
     assert_eq!(live(&blocks), (0, 0, 0));
-    // Each size has a chunk out of which it hands out; others go from size to size.
+    // Each size keeps its current chunk; other chunks pass from size to size.
     let most = (SIZES.len() as u64 + 2) * CHUNK;
     assert!(blocks.stats().chunk_bytes <= most);
 }
 
 #[test]
-fn what_is_large_or_over_aligned_is_counted_and_no_block() {
+fn large_and_over_aligned_requests_get_no_block_and_are_counted() {
     let blocks = BlockAllocator::new();
     let (mut large, mut bytes) = (0, 0);
     let mut held = Vec::new();
@@ -137,16 +137,19 @@ fn what_is_large_or_over_aligned_is_counted_and_no_block() {
 }
 
 #[test]
-fn what_has_no_size_takes_no_memory() {
+fn layouts_of_size_0_take_no_memory() {
     let blocks = BlockAllocator::builder().hard_cap(0).build();
     for align in (0..=12).map(|shift| 1 << shift) {
         let nothing = Filled::new(&blocks, layout(0, align), 1);
-        assert!(nothing.at.addr().get() >= align, "dangling, and not null");
+        assert!(
+            nothing.at.addr().get() >= align,
+            "a dangling pointer is not null"
+        );
         nothing.free(&blocks);
-        // SAFETY: any pointer will do.
+        // SAFETY: the size is 0, so any pointer is valid.
         unsafe { blocks.dealloc(NonNull::dangling(), layout(0, align)) };
     }
-    assert_eq!(blocks.stats(), Default::default(), "and is not counted");
+    assert_eq!(blocks.stats(), Default::default(), "it is not counted");
 }
 
 #[test]
@@ -163,7 +166,7 @@ fn objects_of_every_size_and_alignment() {
         #[repr(align(4096))]
         struct Nothing;
         let large = blocks.stats().large;
-        // With their headers: to 640 bytes.
+        // Up to 640 bytes, with their headers.
         all!((), [0u64; 0], 1u8, 1u16, 1u128, [7u8; 3], [1u64; 30]);
         all!(Some(String::from("text")), vec![1, 2], [5u8; 624]);
         assert_eq!(blocks.stats().large, large);
@@ -205,7 +208,7 @@ fn trait_objects_in_blocks() {
 }
 
 #[test]
-fn pools_make_objects_out_of_their_managers_memory() {
+fn pools_make_objects_in_their_managers_allocator() {
     fresh(|| {
         let blocks = BlockAllocator::new();
         let manager = PoolManager::builder().memory(blocks.clone()).build();
@@ -224,7 +227,7 @@ fn pools_make_objects_out_of_their_managers_memory() {
         drop(inner);
         assert_eq!(pool.drain(), 5);
         assert_eq!(blocks.stats().live_blocks, 1);
-        // No block comes out of it for others.
+        // Other pools take no block from it.
         AutoreleasePool::new().create(6);
         PoolManager::new().pool().create(7);
         let handoff = HandoffPool::new();
@@ -255,7 +258,7 @@ fn values_are_moved_out_and_renewed() {
     assert_eq!(Ref::unwrap_or_clone(other), "a");
     assert_eq!(count(), 0);
 
-    // The block goes with the last weak reference.
+    // The last weak reference frees the block.
     for n in 1..4 {
         let object = make();
         let weak: Vec<_> = (0..n).map(|_| Ref::downgrade(&object)).collect();
@@ -283,7 +286,7 @@ fn values_are_moved_out_and_renewed() {
     drop(weak);
     assert_eq!(count(), 0);
 
-    // SAFETY: from `into_raw`, once.
+    // SAFETY: from `into_raw`, and used once.
     drop(unsafe { Ref::from_raw(Ref::into_raw(make())) });
     let cyclic = Ref::<Weak<u8>>::new_cyclic(|_| Weak::new());
     drop(cyclic);
@@ -291,7 +294,7 @@ fn values_are_moved_out_and_renewed() {
 }
 
 #[test]
-fn destructors_that_panic_give_their_blocks_back() {
+fn blocks_are_freed_if_destructors_panic() {
     struct Bomb(#[expect(dead_code)] [u8; 40]);
     impl Drop for Bomb {
         fn drop(&mut self) {
@@ -369,13 +372,13 @@ fn plain_objects_of_different_kinds_die_in_one_drain() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn plain_objects_that_die_in_a_row_are_counted_and_their_chunks_go() {
+fn plain_objects_that_die_in_a_row_are_counted_and_their_chunks_freed() {
     let child = child!(|| {
         let blocks = BlockAllocator::process();
         let mut pool = AutoreleasePool::new();
         let (before, chunks) = (live(&blocks), blocks.stats().chunk_bytes);
         for _ in 0..3 {
-            // With their headers, 12 bytes less than their blocks.
+            // With their headers they are 12 bytes smaller than their blocks.
             (0..5_000).for_each(|_| _ = pool.create([1u8; 20]));
             let now = live(&blocks);
             assert_eq!((now.0 - before.0, now.2 - before.2), (5_000, 60_000));
@@ -390,7 +393,7 @@ fn plain_objects_that_die_in_a_row_are_counted_and_their_chunks_go() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn chunks_whose_plain_objects_die_in_two_drains_go() {
+fn chunks_are_freed_if_their_plain_objects_die_in_two_drains() {
     let child = child!(|| {
         let blocks = BlockAllocator::process();
         let managers = [PoolManager::new(), PoolManager::new()];
@@ -400,7 +403,7 @@ fn chunks_whose_plain_objects_die_in_two_drains_go() {
         let full = blocks.stats().chunk_bytes;
         assert!(full >= chunks + 7 * CHUNK);
         assert_eq!(pools[0].drain(), 5_000);
-        // What has come back is used again.
+        // Freed blocks are used again.
         (0..5_000).for_each(|i| _ = pools[0].create([i; 5]));
         assert_eq!(blocks.stats().chunk_bytes, full);
         pools.iter_mut().for_each(|pool| _ = pool.drain());
@@ -424,12 +427,12 @@ fn thread_has_one_heap_of_each_allocator() {
 }
 
 #[test]
-fn allocators_and_their_errors_speak() {
+fn debug_and_display_of_allocators_and_errors() {
     let blocks = BlockAllocator::builder().hard_cap(0).build();
     let error = blocks.alloc(layout(16, 1)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the allocator has 0 bytes, and may have no more than 0"
+        "the allocator holds 0 bytes, and its hard cap is 0"
     );
     assert!(format!("{blocks:?}").contains("hard_cap"));
     let soft = BlockAllocator::builder().soft_cap(5, |_| ());

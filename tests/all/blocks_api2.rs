@@ -15,28 +15,28 @@ use std::thread;
 
 type Bytes = Box<[u8], BlockAllocator>;
 
-/// An allocator at its hard cap: it has one chunk for each of these sizes, which one block keeps.
-/// There is no block of another size.
+/// Returns an allocator at its hard cap: it has one chunk for each of these sizes, with one block
+/// in use, and cannot allocate blocks of other sizes.
 fn at_cap(sizes: &[usize]) -> (BlockAllocator, std::vec::Vec<Bytes>) {
     let cap = CHUNK as usize * sizes.len();
     let blocks = BlockAllocator::builder().hard_cap(cap).build();
     let keep = |size| {
         let slice = Box::<[u8], _>::new_zeroed_slice_in(size, blocks.clone());
-        // SAFETY: 0 is a byte.
+        // SAFETY: a byte may be 0.
         unsafe { slice.assume_init() }
     };
     let kept = sizes.iter().map(|size| keep(*size)).collect();
     (blocks, kept)
 }
 
-/// Blocks in use, and bytes of them that nobody asked for.
+/// Returns the blocks in use, and their internal fragmentation.
 fn live(blocks: &BlockAllocator) -> (u64, u64) {
     let stats = blocks.stats();
     (stats.live_blocks, stats.waste)
 }
 
 #[test]
-fn vector_moves_from_block_to_block_and_leaves_them_behind() {
+fn vector_moves_from_block_to_block_and_frees_each() {
     let blocks = BlockAllocator::new();
     let mut list = Vec::new_in(blocks.clone());
     for n in 0..60u64 {
@@ -45,7 +45,7 @@ fn vector_moves_from_block_to_block_and_leaves_them_behind() {
     }
     assert!(blocks.stats().live_bytes >= 60 * 8);
     list.extend(60..1_000);
-    assert_eq!(blocks.stats().live_blocks, 0, "too large for one");
+    assert_eq!(blocks.stats().live_blocks, 0, "too large for a block");
     assert!(blocks.stats().large > 0);
     list.truncate(3);
     list.shrink_to_fit();
@@ -56,7 +56,7 @@ fn vector_moves_from_block_to_block_and_leaves_them_behind() {
 }
 
 #[test]
-fn table_is_dropped_on_another_thread_and_its_memory_comes_home() {
+fn table_dropped_on_another_thread_is_a_remote_free() {
     let blocks = BlockAllocator::new();
     let mut table = HashMap::with_hasher_in(RandomState::new(), blocks.clone());
     for n in 0..10u32 {
@@ -80,7 +80,7 @@ fn vector_outlives_the_handles() {
 }
 
 #[test]
-fn what_has_no_size_takes_no_block() {
+fn values_of_size_0_take_no_block() {
     #[derive(Clone, Copy)]
     #[repr(align(64))]
     struct Nothing;
@@ -101,9 +101,9 @@ fn what_has_no_size_takes_no_block() {
 }
 
 #[test]
-fn vector_shrunk_to_nothing_leaves_no_block() {
+fn vector_shrunk_to_nothing_frees_its_block() {
     let blocks = BlockAllocator::new();
-    // A block; memory of the global allocator.
+    // In a block, and in memory of the global allocator.
     for n in [3, 1_000] {
         let mut list = Vec::new_in(blocks.clone());
         list.extend(0..n);
@@ -118,7 +118,7 @@ fn vector_shrunk_to_nothing_leaves_no_block() {
 }
 
 #[test]
-fn vector_grows_and_shrinks_where_it_is_within_its_block() {
+fn vector_grows_and_shrinks_in_place_within_its_block() {
     let blocks = BlockAllocator::new();
     let mut list = Vec::with_capacity_in(257, &blocks);
     list.resize(257, 1u8);
@@ -144,7 +144,7 @@ fn vector_grows_and_shrinks_where_it_is_within_its_block() {
     assert_eq!(live(&blocks), (1, 384 - 321));
     list.truncate(256);
     list.shrink_to_fit();
-    assert_eq!(live(&blocks), (1, 0), "in a smaller one");
+    assert_eq!(live(&blocks), (1, 0), "in a smaller block");
     assert!(list.iter().all(|byte| *byte == 1));
     drop(list);
     assert_eq!(live(&blocks), (0, 0));
@@ -152,7 +152,7 @@ fn vector_grows_and_shrinks_where_it_is_within_its_block() {
 }
 
 #[test]
-fn vector_is_resized_where_it_is_on_another_thread() {
+fn vector_is_resized_in_place_on_another_thread() {
     let blocks = BlockAllocator::new();
     let mut list = Vec::with_capacity_in(60, blocks.clone());
     list.resize(50, 1u8);
@@ -174,7 +174,7 @@ fn vector_is_resized_where_it_is_on_another_thread() {
 }
 
 #[test]
-fn vector_that_finds_no_smaller_block_stays_where_it_is() {
+fn vector_that_finds_no_smaller_block_stays_in_place() {
     let (blocks, kept) = at_cap(&[640]);
     let mut list = Vec::with_capacity_in(80, blocks.clone());
     list.extend(0..80u64);
@@ -191,11 +191,14 @@ fn vector_that_finds_no_smaller_block_stays_where_it_is() {
         (80, first),
         "and grows there"
     );
-    assert!(list.try_reserve_exact(80).is_ok(), "outside of all blocks");
+    assert!(
+        list.try_reserve_exact(80).is_ok(),
+        "in memory of the global allocator"
+    );
     assert_eq!((live(&blocks), list[0]), ((1, 0), 0));
     drop(list);
 
-    // Into nothing; and as what was shrunk.
+    // Shrunk to nothing, and dropped after it was shrunk.
     for len in [0, 3] {
         let mut list = Vec::with_capacity_in(80, blocks.clone());
         list.extend(0..80u64);
@@ -205,7 +208,7 @@ fn vector_that_finds_no_smaller_block_stays_where_it_is() {
         assert_eq!(live(&blocks), (1, 0));
     }
 
-    // Home from another thread, out of the heap of one that has ended.
+    // Freed by another thread than the one that has allocated it, which has ended.
     let theirs = blocks.clone();
     let mut list = Vec::with_capacity_in(600, theirs);
     list.resize(600, 1u8);
@@ -231,7 +234,7 @@ fn vector_that_stayed_takes_a_smaller_block_when_there_is_one() {
     kept.truncate(1);
     list.truncate(299);
     list.shrink_to_fit();
-    assert_eq!(list.as_ptr(), first, "its own chunk is for 640 bytes");
+    assert_eq!(list.as_ptr(), first, "its chunk is for blocks of 640 bytes");
     drop(kept);
     list.truncate(298);
     list.shrink_to_fit();
@@ -240,7 +243,7 @@ fn vector_that_stayed_takes_a_smaller_block_when_there_is_one() {
     assert_eq!(list, [1; 298]);
 }
 
-/// A vector that was large, and found no block when it shrank.
+/// Returns a vector that was large, and found no block when it shrank.
 fn outside(blocks: &BlockAllocator, len: usize) -> Vec<u64, BlockAllocator> {
     let before = blocks.stats();
     let mut list = Vec::with_capacity_in(1_000, blocks.clone());
@@ -248,13 +251,17 @@ fn outside(blocks: &BlockAllocator, len: usize) -> Vec<u64, BlockAllocator> {
     list.shrink_to_fit();
     let stats = blocks.stats();
     assert_eq!(live(blocks), (before.live_blocks, before.waste));
-    assert_eq!(stats.large, before.large + 2, "the large one, and this");
+    assert_eq!(
+        stats.large,
+        before.large + 2,
+        "the large allocation, and this one"
+    );
     assert_eq!(stats.large_bytes, before.large_bytes + 8_000 + 640);
     list
 }
 
 #[test]
-fn large_vector_that_finds_no_block_shrinks_outside_of_all_blocks() {
+fn large_vector_that_finds_no_block_shrinks_in_the_global_allocator() {
     let (blocks, kept) = at_cap(&[640]);
     let mut list = outside(&blocks, 60);
     let first = list.as_ptr();
@@ -276,7 +283,7 @@ fn large_vector_that_finds_no_block_shrinks_outside_of_all_blocks() {
     assert_ne!(list.as_ptr(), first, "too large again");
     assert!(list.iter().copied().eq(0..80));
 
-    // As a box; into nothing; and dropped by another thread.
+    // As a box, shrunk to nothing, and dropped by another thread.
     assert_eq!(*outside(&blocks, 2).into_boxed_slice(), [0, 1]);
     let mut none = outside(&blocks, 2);
     none.clear();
@@ -285,7 +292,7 @@ fn large_vector_that_finds_no_block_shrinks_outside_of_all_blocks() {
     let theirs = outside(&blocks, 2);
     fresh_to_the_end(move || drop(theirs));
 
-    // Into a block when there is one.
+    // Into a block, when there is one.
     let mut list = outside(&blocks, 2);
     let first = list.as_ptr();
     drop(kept);
@@ -298,12 +305,12 @@ fn large_vector_that_finds_no_block_shrinks_outside_of_all_blocks() {
 }
 
 #[test]
-fn memory_that_finds_no_other_stays_as_it_is() {
+fn memory_stays_as_it_is_if_resizing_fails() {
     let (blocks, _kept) = at_cap(&[320]);
     let block = blocks.allocate(layout(300, 1)).unwrap().cast::<u8>();
     let large = blocks.allocate(layout(1_000, 1)).unwrap().cast::<u8>();
     let before = live(&blocks);
-    // SAFETY: allocated by these layouts, and still there, as all of it is refused.
+    // SAFETY: allocated by these layouts, and not moved, as each call fails.
     unsafe {
         block.write_bytes(1, 300);
         large.write_bytes(2, 1_000);
@@ -330,13 +337,13 @@ fn memory_that_finds_no_other_stays_as_it_is() {
 }
 
 #[test]
-fn memory_keeps_what_it_holds_whatever_changes() {
+fn memory_keeps_its_contents_in_every_resize() {
     let sizes = [
         1, 10, 16, 17, 100, 112, 113, 640, 641, 5_000, 5_001, 640, 639, 320, 33, 33, 5, 0, 0, 700,
         6, 600, 601, 1, 0, 40, 2_000, 41, 42, 640, 30, 700, 0,
     ];
     let aligns = [1, 16, 8, 64, 64, 1, 4096, 16, 2];
-    // There are all blocks; only the largest.
+    // Blocks of all sizes are available, or of the largest only.
     for capped in [false, true] {
         let (blocks, kept) = if capped {
             at_cap(&[640])
@@ -350,7 +357,7 @@ fn memory_keeps_what_it_holds_whatever_changes() {
         for (i, size) in sizes.into_iter().enumerate() {
             let new = crate::blocks::layout(size, aligns[i % aligns.len()]);
             let ptr = memory.cast::<u8>();
-            // SAFETY: the memory is ours, and of this layout.
+            // SAFETY: allocated or resized to this layout, and not freed.
             let resized = unsafe {
                 if new.size() >= layout.size() {
                     blocks.grow_zeroed(ptr, layout, new)
@@ -367,7 +374,7 @@ fn memory_keeps_what_it_holds_whatever_changes() {
             memory = resized;
             assert_eq!(memory.len(), new.size());
             assert_eq!(memory.cast::<u8>().addr().get() % new.align(), 0);
-            // SAFETY: it is ours, and initialised.
+            // SAFETY: not freed, and all bytes up to there were written.
             let bytes = unsafe { memory.as_mut() };
             filled = filled.min(bytes.len());
             assert_eq!(bytes[..filled], vec![9; filled]);
@@ -380,44 +387,44 @@ fn memory_keeps_what_it_holds_whatever_changes() {
             let wasted = live(&blocks).1;
             assert!(wasted <= 640 - size.min(640) as u64, "{wasted} at {size}");
         }
-        // SAFETY: the memory is ours, and of this layout.
+        // SAFETY: allocated or resized to this layout, and not freed.
         unsafe { blocks.deallocate(memory.cast(), layout) };
         assert!(kept.iter().all(|slice| **slice == [0; 640]));
         assert_eq!(live(&blocks), before);
     }
 }
 
-/// Whether the build looks for misuse.
+/// True if the build checks for misuse.
 const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn block_that_comes_back_as_a_larger_one_is_found() {
+fn block_freed_with_too_large_a_layout_is_found() {
     if !CHECKS {
         return;
     }
     let child = child!(|| {
         let blocks = BlockAllocator::new();
         let block = blocks.allocate(layout(48, 8)).unwrap().cast();
-        // SAFETY: none: this is the misuse that is looked for.
+        // SAFETY: none: the test is about this misuse.
         unsafe { blocks.deallocate(block, layout(49, 8)) };
     });
     child.assert_aborted_saying(&[
         "the block of 48 bytes at 0x",
-        "was freed as one of 64 bytes",
+        "was freed as a block of 64 bytes",
     ]);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn block_that_comes_back_twice_is_found() {
+fn block_freed_twice_by_a_collection_is_found() {
     if !CHECKS {
         return;
     }
     let child = child!(|| {
         let blocks = BlockAllocator::new();
         let block = blocks.allocate(layout(48, 8)).unwrap().cast();
-        // SAFETY: none: this is the misuse that is looked for.
+        // SAFETY: none: the test is about this misuse.
         unsafe {
             blocks.deallocate(block, layout(48, 8));
             blocks.deallocate(block, layout(48, 8));
@@ -428,18 +435,18 @@ fn block_that_comes_back_twice_is_found() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_is_no_block_comes_back() {
+fn pointer_that_is_no_block_is_found() {
     if !CHECKS {
         return;
     }
     let child = child!(|| {
         let blocks = BlockAllocator::new();
         let foreign = NonNull::from(std::boxed::Box::leak(std::boxed::Box::new([0u8; 48])));
-        // SAFETY: none: this is the misuse that is looked for.
+        // SAFETY: none: the test is about this misuse.
         _ = unsafe { blocks.grow(foreign.cast(), layout(48, 8), layout(49, 8)) };
     });
     child.assert_aborted_saying(&[
-        "freed as a block of 48 bytes",
-        "is no block of any allocator",
+        "as a block of 48 bytes",
+        "but no allocator owns that address",
     ]);
 }

@@ -1,4 +1,4 @@
-//! What an allocator may have: soft and hard caps, and a system without memory.
+//! Soft and hard caps of allocators, and a system without memory.
 
 use crate::blocks::{CHUNK, Filled, layout};
 use crate::heap::TOO_LARGE;
@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex};
 
 const CAP: usize = 2 * CHUNK as usize;
 
-/// Blocks of 640 bytes in a chunk, at least.
+/// The least number of blocks of 640 bytes in a chunk.
 const EACH: usize = 100;
 
-/// Blocks of 640 bytes, as many as said.
+/// Allocates `n` blocks of 640 bytes.
 fn fill(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
     let fill = |i| Filled::new(blocks, layout(640, 1), i as u8);
     (0..n).map(fill).collect()
@@ -23,11 +23,11 @@ fn free(blocks: &BlockAllocator, all: Vec<Filled>) {
     all.into_iter().for_each(|block| block.free(blocks));
 }
 
-/// An allocator with a soft cap, whose hook finds it, and is counted.
+/// An allocator with a soft cap: the hook gets the allocator, and its calls are counted.
 struct Soft {
     blocks: BlockAllocator,
     calls: Arc<AtomicUsize>,
-    /// Emptied at the end, or the allocator would hold itself.
+    /// Emptied at the end, as the allocator would own itself otherwise.
     inside: Arc<Mutex<Option<BlockAllocator>>>,
 }
 
@@ -63,7 +63,7 @@ impl Drop for Soft {
 }
 
 #[test]
-fn soft_cap_is_said_once_and_again_after_there_was_less() {
+fn soft_cap_is_reported_once_and_again_after_it_was_below() {
     let soft = Soft::new(|_, stats| {
         assert_eq!(stats.chunk_bytes, CAP as u64 + CHUNK);
     });
@@ -75,7 +75,7 @@ fn soft_cap_is_said_once_and_again_after_there_was_less() {
         assert_eq!(soft.calls(), 1);
         free(blocks, more);
         let more = fill(blocks, EACH);
-        assert_eq!(soft.calls(), 1, "there was no less");
+        assert_eq!(soft.calls(), 1, "it was not below the cap meanwhile");
         free(blocks, more);
         blocks.trim();
         assert!(blocks.stats().chunk_bytes <= CAP as u64);
@@ -88,7 +88,7 @@ fn soft_cap_is_said_once_and_again_after_there_was_less() {
 }
 
 #[test]
-fn soft_cap_is_not_said_again_while_there_is_more() {
+fn soft_cap_is_not_reported_again_while_it_is_exceeded() {
     let soft = Soft::new(|_, _| ());
     let blocks = &soft.blocks;
     let mut all = fill(blocks, 6 * EACH);
@@ -106,7 +106,7 @@ fn soft_cap_hook_may_do_anything_with_the_allocator() {
     let held = Arc::new(Mutex::new(Vec::new()));
     let inner = held.clone();
     let soft = Soft::new(move |blocks, _| {
-        // Of the very size, more than there is left; and of others.
+        // Of the same size, more than are left; and of other sizes.
         let all = fill(blocks, 3 * EACH);
         let small = Filled::small(blocks, 1);
         let object = Ref::new_in(String::from("text"), blocks);
@@ -119,7 +119,7 @@ fn soft_cap_hook_may_do_anything_with_the_allocator() {
         assert_eq!(*object, "text");
         small.free(blocks);
         free(blocks, all);
-        // Some stay, some are freed elsewhere.
+        // Some stay, some are freed on another thread.
         let away = fill(blocks, 10);
         let theirs = blocks.clone();
         fresh_to_the_end(move || free(&theirs, away));
@@ -149,7 +149,7 @@ fn soft_cap_hook_may_do_anything_with_the_allocator() {
 
 #[test]
 fn soft_cap_hook_that_trims_is_not_called_for_ever() {
-    // What it is told of is the chunk that the request needs: that one stays.
+    // The chunk that the request needs is the one that the hook is told of: it stays.
     let soft = Soft::new(|blocks, _| _ = blocks.trim());
     let blocks = &soft.blocks;
     let all = fill(blocks, 6 * EACH);
@@ -175,7 +175,7 @@ fn soft_cap_hook_that_panics_is_reported() {
 }
 
 #[test]
-fn soft_cap_hook_goes_with_the_last_handle() {
+fn soft_cap_hook_is_dropped_with_the_last_handle() {
     let other = BlockAllocator::new();
     let log = Log::new();
     let (probe, held) = (log.probe(1), Ref::new_in(5, &other));
@@ -188,18 +188,18 @@ fn soft_cap_hook_goes_with_the_last_handle() {
     assert_eq!((log.count(), other.stats().live_blocks), (0, 1));
     drop(handle);
     assert_eq!((log.count(), other.stats().live_blocks), (1, 0));
-    assert_eq!(*object, 1, "blocks outlive it");
+    assert_eq!(*object, 1, "blocks outlive the handle");
 }
 
 #[test]
-fn what_the_soft_cap_hook_has_may_panic_when_it_goes() {
+fn captures_of_the_soft_cap_hook_may_panic_when_they_are_dropped() {
     fresh(|| {
         let bomb = Mutex::new(Some(on_drop(|| panic!("on purpose"))));
         let blocks = BlockAllocator::builder()
             .soft_cap(CAP, move |_| drop(bomb.lock()))
             .build();
         drop(PoolManager::builder().memory(blocks).build().pool());
-        // The manager's stack has a handle, too: until another manager comes.
+        // The manager's stack has a handle, too, until the thread uses another manager.
         drop(PoolManager::new().pool());
         assert_eq!(events(EventKind::Panic).len(), 1);
     });
@@ -217,7 +217,7 @@ fn soft_caps_hook_may_drop_another_allocator() {
 }
 
 #[test]
-fn hard_cap_refuses_and_works_again_when_there_is_less() {
+fn hard_cap_refuses_and_works_again_when_chunks_are_freed() {
     let log = Log::new();
     let blocks = BlockAllocator::builder().hard_cap(CAP).build();
     let mut all = Vec::new();
@@ -238,7 +238,7 @@ fn hard_cap_refuses_and_works_again_when_there_is_less() {
     let error = Ref::try_new_in((log.probe(1), [0u8; 500]), &blocks).err();
     assert!(matches!(error, Some(AllocError::Capped { .. })));
     assert_eq!(log.count(), 1, "the value is dropped");
-    // Not of a chunk's making.
+    // Large memory is not in chunks, so the cap does not apply.
     Filled::new(&blocks, layout(641, 1), 1).free(&blocks);
     let free = |at| {
         // SAFETY: allocated above, and freed once.
@@ -258,16 +258,16 @@ fn hard_cap_refuses_and_works_again_when_there_is_less() {
 }
 
 #[test]
-fn hard_cap_counts_what_has_come_home() {
+fn hard_cap_trims_remote_frees_first() {
     let blocks = BlockAllocator::builder().hard_cap(CAP).build();
     for _ in 0..if cfg!(miri) { 1 } else { 10 } {
         let all = fill(&blocks, 2 * EACH);
         let theirs = blocks.clone();
         fresh_to_the_end(move || free(&theirs, all));
-        // Of other sizes: so there must be a chunk without a block.
+        // Of another size, so a chunk without a block in use is needed.
         Filled::small(&blocks, 1).free(&blocks);
     }
-    // Heaps of threads that have ended have some; but they are trimmed first.
+    // Heaps of threads that have ended keep such chunks, but are trimmed first.
     blocks.trim();
     let theirs = blocks.clone();
     let left = fresh_to_the_end(move || fill(&theirs, 2 * EACH));
@@ -320,7 +320,7 @@ fn create_at_the_hard_cap_aborts() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn system_without_memory_is_said_and_survived() {
+fn system_without_memory_is_an_error_and_survived() {
     let child = child!(|| {
         let log = Log::new();
         let blocks = BlockAllocator::new();
@@ -342,7 +342,7 @@ fn system_without_memory_is_said_and_survived() {
                 "a heap without chunks"
             );
         });
-        // Of what there is, all can be had.
+        // All blocks of the chunks that there are can be allocated.
         let mut all = Vec::new();
         let full = loop {
             match Ref::try_new_in(2, &blocks) {
@@ -371,8 +371,8 @@ fn chunk_of_another_size_is_used_when_the_system_has_none() {
         let all = fill(&blocks, EACH);
         free(&blocks, all);
         TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
-        // The chunk is its bin's; the trim takes it away from there, and gives it to a system
-        // that does not give it again.
+        // The chunk is the bin's current one. The trim frees it, and the system has no memory for
+        // another.
         assert!(blocks.alloc(layout(32, 1)).is_err());
         TOO_LARGE.store(usize::MAX, Ordering::Relaxed);
         Filled::small(&blocks, 1).free(&blocks);

@@ -1,4 +1,4 @@
-//! What becomes of blocks and memory when an allocator's last handle goes.
+//! Blocks and chunks after the allocator's last handle was dropped.
 
 use crate::blocks::Filled;
 use crate::blocks_threads::Worker;
@@ -20,14 +20,14 @@ fn check(all: &[Ref<[u8; 40]>]) {
     }
 }
 
-/// That `f` leaves no memory behind, however often it is done. A heap is some 2,000 bytes, a
+/// Asserts that `f` leaks no memory, however often it is called. A heap takes about 2,000 bytes, a
 /// chunk 65,536.
 fn leaves_nothing(mut f: impl FnMut()) {
     let left = left_over(10, &mut f);
     assert!(left < 4_096, "{left} bytes after ten allocators");
 }
 
-/// A test of its own process; under Miri, which starts none, what it does once.
+/// Runs a test in its own process; under Miri, which starts none, calls its body once.
 macro_rules! leaves_nothing {
     ($f:expr) => {
         if cfg!(miri) {
@@ -58,7 +58,7 @@ fn blocks_of_this_thread_outlive_the_handles() {
 }
 
 #[test]
-fn allocator_that_is_not_in_use_goes_at_once() {
+fn allocator_that_is_not_in_use_is_freed_at_once() {
     leaves_nothing!(|| {
         drop(BlockAllocator::new());
         let blocks = BlockAllocator::new();
@@ -79,7 +79,7 @@ fn blocks_of_a_thread_that_goes_on_are_freed_there() {
         let all = worker.run(move || fill(&theirs));
         check(&all);
         drop(blocks);
-        // And the handle of the closure, wherever it was the last.
+        // The closure's handle, too, whichever is the last.
         worker.run(move || {
             check(&all);
             drop(all);
@@ -103,14 +103,14 @@ fn blocks_of_a_thread_that_goes_on_are_freed_elsewhere() {
     worker.end();
 }
 
-/// Bytes more after `f` than before it.
+/// Returns by how many bytes the memory in use grows during `f`.
 fn growth(f: impl FnOnce()) -> isize {
     let before = BYTES.load(Ordering::Relaxed);
     f();
     BYTES.load(Ordering::Relaxed) - before
 }
 
-/// Has the thread use an allocator, which it has a chunk of then.
+/// Returns an allocator that the thread has used, so that it has a chunk of it.
 fn used_by(worker: &Worker) -> BlockAllocator {
     let blocks = BlockAllocator::new();
     let theirs = blocks.clone();
@@ -123,7 +123,7 @@ const LITTLE: isize = 16_384;
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn heap_goes_with_the_last_block_that_its_thread_frees() {
+fn heap_is_freed_with_the_last_block_that_its_thread_frees() {
     let child = child!(|| {
         let worker = Worker::start();
         worker.run(frame);
@@ -142,7 +142,7 @@ fn heap_goes_with_the_last_block_that_its_thread_frees() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_this_thread_does_not_use_goes_with_the_handle() {
+fn unused_chunks_of_this_thread_are_freed_with_the_handle() {
     let child = child!(|| {
         let use_it = || drop(fill(&BlockAllocator::new()));
         use_it();
@@ -155,7 +155,7 @@ fn what_this_thread_does_not_use_goes_with_the_handle() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn thread_that_goes_on_gives_back_what_it_does_not_use_when_it_has_time() {
+fn unused_chunks_of_another_thread_are_freed_when_it_has_time() {
     let child = child!(|| {
         let worker = Worker::start();
         worker.run(frame);
@@ -171,7 +171,7 @@ fn thread_that_goes_on_gives_back_what_it_does_not_use_when_it_has_time() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn thread_that_goes_on_gives_back_what_it_does_not_use_with_its_next_allocator() {
+fn unused_chunks_of_another_thread_are_freed_with_its_next_allocator() {
     let child = child!(|| {
         let worker = Worker::start();
         worker.run(frame);
@@ -210,7 +210,7 @@ fn blocks_of_a_thread_that_ended_after_are_freed_elsewhere() {
         drop(all.split_off(N / 2));
         worker.end();
         check(&all);
-        // The last of them on a third one.
+        // The last of them on a third thread.
         let last = all.pop();
         drop(all);
         fresh_to_the_end(move || drop(last));
@@ -218,7 +218,7 @@ fn blocks_of_a_thread_that_ended_after_are_freed_elsewhere() {
 }
 
 #[test]
-fn thread_ends_with_mail_for_an_allocator_that_has_gone() {
+fn thread_ends_with_remote_frees_for_an_allocator_that_has_closed() {
     leaves_nothing!(|| {
         let worker = Worker::start();
         let blocks = BlockAllocator::new();
@@ -232,7 +232,7 @@ fn thread_ends_with_mail_for_an_allocator_that_has_gone() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_this_thread_has_freed_goes_with_the_last_handle() {
+fn remote_frees_of_this_thread_are_sent_by_the_last_handle() {
     let child = child!(|| {
         let once = || {
             let blocks = BlockAllocator::new();
@@ -262,20 +262,20 @@ fn last_handle_is_in_one_of_its_own_blocks() {
         assert_eq!(second.1, "held");
         fresh_to_the_end(move || drop(second));
         check(&all);
-        // In a pool of a manager that nobody else has.
+        // In a pool of a manager without another handle.
         let blocks = BlockAllocator::new();
         let manager = PoolManager::builder().memory(blocks.clone()).build();
         let pool = manager.pool();
         pool.create(Holder(blocks, String::new()));
         drop(manager);
         drop(pool);
-        // Drops the stacks of managers that have gone.
+        // Drops the stacks of managers that were dropped.
         drop(PoolManager::new().pool());
     });
 }
 
 #[test]
-fn manager_goes_before_its_pools_and_objects() {
+fn manager_is_dropped_before_its_pools_and_objects() {
     leaves_nothing!(|| {
         let manager = PoolManager::builder().memory(BlockAllocator::new()).build();
         let pool = manager.pool();
@@ -319,7 +319,7 @@ fn many_threads_free_the_last_blocks_at_once() {
 
 #[test]
 fn memory_of_raw_calls_outlives_no_handle_but_its_own() {
-    // `dealloc` wants a handle: any clone will do, on any thread.
+    // `dealloc` needs a handle: any clone, on any thread.
     let blocks = BlockAllocator::new();
     let block = Filled::small(&blocks, 7);
     let clone = blocks.clone();

@@ -1,4 +1,4 @@
-//! Misuse of blocks, which only raw calls can commit: it ends the process, with size,
+//! Misuse of blocks, which takes raw calls: it aborts the process with a message that names size,
 //! address and owner.
 
 use crate::blocks::layout;
@@ -6,10 +6,10 @@ use crate::support::{Child, child, fresh_to_the_end};
 use releasepool::BlockAllocator;
 use std::ptr::NonNull;
 
-/// Whether the build looks for misuse.
+/// True if the build checks for misuse.
 const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
 
-/// A block of 48 bytes, whose address is said.
+/// Allocates a block of 48 bytes, and prints its address.
 fn block(blocks: &BlockAllocator) -> NonNull<u8> {
     let at = blocks.alloc(layout(48, 8)).unwrap();
     eprintln!("<{at:p}>");
@@ -17,9 +17,9 @@ fn block(blocks: &BlockAllocator) -> NonNull<u8> {
 }
 
 /// # Safety
-/// None: for misuse.
+/// None can be given: this commits the misuse.
 unsafe fn free(blocks: &BlockAllocator, at: NonNull<u8>, size: usize) {
-    // SAFETY: as above.
+    // SAFETY: none: the tests are about this misuse.
     unsafe { blocks.dealloc(at, layout(size, 8)) };
 }
 
@@ -41,7 +41,7 @@ fn block_freed_twice() {
     let child = child!(|| {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
-        // SAFETY: none: this is the misuse that is looked for.
+        // SAFETY: none: the test is about this misuse.
         unsafe {
             free(&blocks, at, 48);
             free(&blocks, at, 48);
@@ -58,11 +58,11 @@ fn threads_heap_is_named_as_the_thread_is() {
     }
     let child = child!(|| {
         let blocks = BlockAllocator::new();
-        // So that the other thread is not the first one.
+        // So that the other thread's key is not the first.
         blocks.alloc(layout(48, 8)).unwrap();
         fresh_to_the_end(move || {
             let at = block(&blocks);
-            // SAFETY: none: this is the misuse that is looked for.
+            // SAFETY: none: the test is about this misuse.
             unsafe {
                 free(&blocks, at, 48);
                 free(&blocks, at, 48);
@@ -85,7 +85,7 @@ fn block_freed_twice_by_another_thread_than_its_own() {
         let theirs = blocks.clone();
         let at = fresh_to_the_end(move || block(&theirs).as_ptr().expose_provenance());
         let at = NonNull::new(std::ptr::with_exposed_provenance_mut(at)).unwrap();
-        // SAFETY: none: this is the misuse that is looked for.
+        // SAFETY: none: the test is about this misuse.
         unsafe {
             free(&blocks, at, 48);
             free(&blocks, at, 48);
@@ -104,41 +104,41 @@ fn block_freed_twice_by_another_thread_than_its_own() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn block_freed_twice_whose_chunk_has_gone() {
+fn block_freed_twice_after_its_chunk_was_freed() {
     if !CHECKS {
         return;
     }
     let child = child!(|| {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
-        // SAFETY: none: this is the misuse that is looked for.
+        // SAFETY: none: the test is about this misuse.
         unsafe {
             free(&blocks, at, 48);
             assert!(blocks.trim() > 0);
             free(&blocks, at, 48);
         }
     });
-    assert_found(&child, &["is no block of any allocator"]);
+    assert_found(&child, &["but no allocator owns that address"]);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn block_freed_by_a_wrong_size() {
+fn block_freed_with_a_wrong_size() {
     if !CHECKS {
         return;
     }
     let child = child!(|| {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
-        // SAFETY: none: this is the misuse that is looked for.
+        // SAFETY: none: the test is about this misuse.
         unsafe { free(&blocks, at, 49) };
     });
-    assert_found(&child, &[OF_48, "was freed as one of 64 bytes"]);
+    assert_found(&child, &[OF_48, "was freed as a block of 64 bytes"]);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_is_no_block_is_freed() {
+fn pointer_that_is_no_block_is_freed() {
     if !CHECKS {
         return;
     }
@@ -146,14 +146,14 @@ fn what_is_no_block_is_freed() {
         let blocks = BlockAllocator::new();
         let foreign = NonNull::from(Box::leak(Box::new([0u8; 48]))).cast::<u8>();
         eprintln!("<{foreign:p}>");
-        // SAFETY: none: this is the misuse that is looked for.
+        // SAFETY: none: the test is about this misuse.
         unsafe { free(&blocks, foreign, 48) };
     });
     assert_found(
         &child,
         &[
-            "freed as a block of 48 bytes",
-            "is no block of any allocator",
+            "as a block of 48 bytes",
+            "but no allocator owns that address",
         ],
     );
 }
@@ -167,14 +167,18 @@ fn middle_of_a_block_is_freed() {
     let child = child!(|| {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
-        // SAFETY: within the block; but none for the rest.
+        // SAFETY: the address is within the block. For the rest none: the test is about this
+        // misuse.
         unsafe {
             let middle = at.add(16);
             eprintln!(">{middle:p}<");
             free(&blocks, middle, 48);
         }
     });
-    child.assert_aborted_saying(&["the block of 48 bytes at 0x", "is no beginning of a block"]);
+    child.assert_aborted_saying(&[
+        "the block of 48 bytes at 0x",
+        "a block does not begin at that address",
+    ]);
 }
 
 #[test]
@@ -186,7 +190,8 @@ fn block_that_was_never_handed_out_is_freed() {
     let child = child!(|| {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
-        // SAFETY: the next one; but none for the rest.
+        // SAFETY: the address is that of the next block. For the rest none: the test is about this
+        // misuse.
         unsafe { free(&blocks, at.add(48), 48) };
     });
     child.assert_aborted_saying(&[OF_48, "or never handed out"]);
@@ -202,12 +207,12 @@ fn block_written_after_it_was_freed() {
     let child = child!(|| {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
-        // SAFETY: none: this is the misuse that is looked for.
+        // SAFETY: none: the test is about this misuse.
         unsafe {
             free(&blocks, at, 48);
             at.add(20).write(0);
         }
-        // Until it is handed out again.
+        // Until that block is handed out again.
         (0..2_000).for_each(|_| _ = blocks.alloc(layout(48, 8)));
     });
     assert_found(

@@ -1,5 +1,5 @@
-//! `BlockAllocator` against a naive model: memory is what was asked for, nobody else's, and
-//! counted.
+//! `BlockAllocator` against a naive model: memory has the layout that was asked for, overlaps no
+//! other, and is counted.
 
 use crate::blocks::{Filled, SIZES, layout};
 use proptest::prelude::*;
@@ -9,16 +9,16 @@ use std::thread;
 
 #[derive(Clone, Copy, Debug)]
 enum Op {
-    /// Size, and the binary logarithm of the alignment.
+    /// Allocates: the size, and the binary logarithm of the alignment.
     Alloc(usize, u32),
-    /// Of one's own.
+    /// Frees memory that the thread holds.
     Free(usize),
-    /// To where all threads find it.
+    /// Puts memory where all threads find it.
     Share(usize),
-    /// One from there.
+    /// Frees memory from there.
     FreeShared,
     Trim,
-    /// Goes on on another thread.
+    /// Continues on another thread.
     Next,
 }
 
@@ -48,7 +48,7 @@ fn cases(cases: u32) -> ProptestConfig {
     }
 }
 
-/// What the model thinks of memory of this layout: whether it is a block, and how large.
+/// Returns the size of the block that the model expects for this layout, if any.
 fn block_of(size: usize, shift: u32) -> Option<u64> {
     let block = SIZES.iter().find(|block| **block >= size)?;
     (size > 0 && shift <= 4).then_some(*block as u64)
@@ -63,7 +63,7 @@ struct Model {
 
 type Held = (Filled, Option<u64>);
 
-/// Runs the program up to the next `Next`; gives the rest.
+/// Runs the program up to the next `Next`, and returns the rest.
 fn run<'p>(
     blocks: &BlockAllocator,
     program: &'p [Op],
@@ -125,13 +125,13 @@ proptest! {
         let mut rest = &program[..];
         while !rest.is_empty() {
             let work = || run(&blocks, rest, &mut own, &shared, Some(&mut model));
-            // To its end, so that its heap is there for the next one.
+            // Wait for its end, so that the next thread finds its heap.
             rest = thread::scope(|scope| scope.spawn(work).join().unwrap());
             own.iter().for_each(|(memory, _)| memory.check());
         }
         let all = own.into_iter().chain(shared.into_inner().unwrap());
         all.for_each(|(memory, _)| memory.free(&blocks));
-        // The last thread may still be on its way out.
+        // The last thread may not have exited yet.
         crate::support::wait_until(|| {
             blocks.trim();
             blocks.stats().live_blocks == 0
@@ -176,7 +176,7 @@ proptest! {
                     while !rest.is_empty() {
                         rest = run(blocks, rest, &mut own, shared, None);
                     }
-                    // Some, so that threads leave blocks behind.
+                    // Only some, so that threads end with blocks in use.
                     own.split_off(own.len() / 2).into_iter().for_each(|(m, _)| m.free(blocks));
                     shared.lock().unwrap().extend(own);
                 });

@@ -1,5 +1,4 @@
-//! Blocks in the destructors of thread-locals, before the crate's exit from the thread and
-//! after it.
+//! Blocks in the destructors of thread-locals, before and after the crate's own exit of the thread.
 
 use crate::blocks::{Filled, layout};
 use crate::blocks_threads::Worker;
@@ -10,7 +9,7 @@ use std::cell::{Cell, RefCell};
 
 const N: usize = if cfg!(miri) { 3 } else { 1_000 };
 
-/// Everything that can be done.
+/// Uses the allocator in every way.
 fn use_it(blocks: &BlockAllocator) -> Ref<[u8; 40]> {
     let all: Vec<_> = (0..N)
         .map(|i| Filled::new(blocks, layout(i % 700, 8), i as u8))
@@ -76,7 +75,7 @@ fn blocks_outlive_the_tls_destructor_that_made_them() {
 }
 
 #[test]
-fn last_handle_goes_in_every_tls_destructor() {
+fn last_handle_is_dropped_in_every_tls_destructor() {
     for when in ALWAYS {
         let blocks = BlockAllocator::new();
         let noted = notes(when, move |_| {
@@ -100,7 +99,7 @@ fn hard_cap_after_the_threads_exit_trims_too() {
     let theirs = blocks.clone();
     has_it.run(move || block.free(&theirs));
     has_it.end();
-    // The heap that is found first is this one's.
+    // The heap that is found first is the one of this thread.
     has_none.end();
     let inner = blocks.clone();
     let noted = notes(When::AfterOurExit, move |_| {
@@ -121,7 +120,7 @@ fn handle_in_a_thread_local_and_blocks_in_others() {
         static OBJECTS: RefCell<Vec<Ref<String>>> = const { RefCell::new(Vec::new()) };
         static POOL: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
     }
-    // Each order in which they may go, among them and with our exit.
+    // Each order in which they may be dropped, relative to each other and to the crate's exit.
     for order in (0..24).step_by(if cfg!(miri) { 7 } else { 1 }) {
         let mut left = vec![0, 1, 2, 3];
         let mut n = order;
@@ -159,7 +158,7 @@ fn handle_in_a_thread_local_and_blocks_in_others() {
 }
 
 #[test]
-fn pools_of_a_manager_that_has_gone_keep_its_memory() {
+fn pools_of_a_manager_that_was_dropped_keep_its_allocator() {
     let log = crate::support::Log::new();
     let inner = log.clone();
     fresh_to_the_end(move || {
@@ -173,7 +172,7 @@ fn pools_of_a_manager_that_has_gone_keep_its_memory() {
         let manager = PoolManager::builder().memory(blocks).build();
         let pool = manager.pool();
         drop(manager);
-        // Prunes stacks of managers that have gone; but there is a pool in this one.
+        // Drops the stacks of managers that were dropped, but this one has a pool.
         PoolManager::new().pool().create(0);
         pool.create([1u8; 100]);
         push_work(|| {
@@ -183,5 +182,9 @@ fn pools_of_a_manager_that_has_gone_keep_its_memory() {
         });
         POOL.set(Some(pool));
     });
-    assert_eq!(log.ids(), [1], "the allocator went with the last pool");
+    assert_eq!(
+        log.ids(),
+        [1],
+        "the allocator was dropped with the last pool"
+    );
 }

@@ -1,4 +1,4 @@
-//! Blocks that are freed on other threads than they come from, and heaps whose threads end.
+//! Remote frees, and heaps of threads that end.
 
 use crate::blocks::{CHUNK, Filled, layout};
 use crate::support::fresh_to_the_end;
@@ -6,7 +6,7 @@ use releasepool::{BlockAllocator, FrameConfig, FrameLoop, Looper, PoolManager, R
 use std::sync::mpsc;
 use std::thread;
 
-/// As many blocks of 32 bytes as said.
+/// Allocates `n` blocks of 32 bytes.
 fn fill(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
     (0..n).map(|i| Filled::small(blocks, i as u8)).collect()
 }
@@ -15,19 +15,19 @@ fn free(blocks: &BlockAllocator, all: Vec<Filled>) {
     all.into_iter().for_each(|block| block.free(blocks));
 }
 
-/// The same, on a thread that ends.
+/// Frees blocks on a thread that ends.
 fn free_elsewhere(blocks: &BlockAllocator, all: Vec<Filled>) {
     let blocks = blocks.clone();
     fresh_to_the_end(move || free(&blocks, all));
 }
 
-/// On a thread that ends, and leaves them.
+/// Allocates `n` blocks of 32 bytes on a thread that ends.
 fn fill_elsewhere(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
     let blocks = blocks.clone();
     fresh_to_the_end(move || fill(&blocks, n))
 }
 
-/// A thread that does what it is told, step by step, and has no time in between.
+/// A thread that runs the closures that it is sent, and never gets to its idle work in between.
 pub struct Worker {
     steps: mpsc::Sender<Box<dyn FnOnce() + Send>>,
     thread: thread::JoinHandle<()>,
@@ -54,7 +54,7 @@ impl Worker {
 }
 
 #[test]
-fn block_freed_elsewhere_goes_home_and_is_used_there_again() {
+fn remote_free_is_used_again_by_the_heaps_owner() {
     let blocks = BlockAllocator::new();
     let all = fill(&blocks, 200);
     free_elsewhere(&blocks, all);
@@ -77,11 +77,11 @@ fn block_freed_elsewhere_goes_home_and_is_used_there_again() {
 }
 
 #[test]
-fn blocks_go_home_in_batches_or_when_the_thread_has_time() {
+fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
     let blocks = BlockAllocator::new();
     let worker = Worker::start();
     let inbox = || blocks.stats().inbox;
-    // Before any come home, as they would be used again.
+    // Before any block is freed, as it would be used again.
     let mut all = fill(&blocks, 196);
     let mut free_there = |n| {
         let (blocks, some) = (blocks.clone(), all.split_off(all.len() - n));
@@ -101,7 +101,7 @@ fn blocks_go_home_in_batches_or_when_the_thread_has_time() {
     assert_eq!(inbox(), 195, "by the end of a frame");
     free_there(1);
     worker.end();
-    assert_eq!(inbox(), 196, "by the thread's");
+    assert_eq!(inbox(), 196, "by the end of the thread");
     assert_eq!(blocks.stats().live_blocks, 196);
     blocks.trim();
     let stats = blocks.stats();
@@ -112,12 +112,12 @@ fn blocks_go_home_in_batches_or_when_the_thread_has_time() {
 }
 
 #[test]
-fn loopers_send_home_after_each_command() {
+fn loopers_send_remote_frees_after_each_command() {
     let blocks = BlockAllocator::new();
     let looper = Looper::spawn("frees").unwrap();
     let object = Ref::new_in(7, &blocks);
     looper.call(move || drop(object)).unwrap();
-    // Its end is after that command's.
+    // The looper ends after that command.
     looper.shutdown().unwrap();
     assert_eq!(blocks.stats().inbox, 1);
     blocks.trim();
@@ -125,7 +125,7 @@ fn loopers_send_home_after_each_command() {
 }
 
 #[test]
-fn blocks_of_more_threads_than_batches_are_gathered_for() {
+fn remote_frees_to_more_threads_than_there_are_batches() {
     const THREADS: u64 = if cfg!(miri) { 9 } else { 20 };
     let blocks = BlockAllocator::new();
     let workers: Vec<_> = (0..THREADS).map(|_| Worker::start()).collect();
@@ -135,7 +135,7 @@ fn blocks_of_more_threads_than_batches_are_gathered_for() {
             let blocks = blocks.clone();
             all.push(worker.run(move || fill(&blocks, 10)));
         }
-        // One of each thread's, in turns.
+        // One block of each thread, in turns.
         while all.iter().any(|some| !some.is_empty()) {
             let each = all.iter_mut().filter_map(Vec::pop);
             each.for_each(|block| block.free(&blocks));
@@ -145,7 +145,7 @@ fn blocks_of_more_threads_than_batches_are_gathered_for() {
         let back = 10 * THREADS * round;
         assert_eq!(stats.inbox + stats.remote_frees, back);
         assert_eq!(stats.heaps, THREADS + 1);
-        // Asked to by the trim, they do so when they run out of blocks.
+        // The trim has asked them to trim, which they do when they run out of blocks.
         for worker in &workers {
             let blocks = blocks.clone();
             worker.run(move || {
@@ -164,7 +164,7 @@ fn blocks_of_more_threads_than_batches_are_gathered_for() {
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
-fn what_has_come_home_is_sorted_by_and_by() {
+fn remote_frees_are_put_back_a_part_at_a_time() {
     let blocks = BlockAllocator::new();
     let all = fill(&blocks, 3_072);
     free_elsewhere(&blocks, all);
@@ -182,7 +182,7 @@ fn what_has_come_home_is_sorted_by_and_by() {
 }
 
 #[test]
-fn waste_is_counted_back_from_everywhere() {
+fn fragmentation_is_counted_wherever_blocks_are_freed() {
     let blocks = BlockAllocator::new();
     let make = || Filled::new(&blocks, layout(17, 1), 1);
     let all: Vec<_> = (0..100).map(|_| make()).collect();
@@ -194,7 +194,7 @@ fn waste_is_counted_back_from_everywhere() {
 }
 
 #[test]
-fn heap_of_a_thread_that_has_ended_waits_for_another() {
+fn heap_of_a_thread_that_has_ended_is_adopted() {
     let blocks = BlockAllocator::new();
     let all = fill_elsewhere(&blocks, 300);
     let stats = blocks.stats();
@@ -205,7 +205,7 @@ fn heap_of_a_thread_that_has_ended_waits_for_another() {
         let mine = fill(&inner, 1);
         let stats = inner.stats();
         assert_eq!((stats.heaps, stats.orphans, stats.live_blocks), (1, 0, 301));
-        // They are this thread's now.
+        // The blocks are of this thread's heap now.
         free(&inner, all);
         let stats = inner.stats();
         assert_eq!(
@@ -221,17 +221,17 @@ fn heap_of_a_thread_that_has_ended_waits_for_another() {
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
-fn trim_gives_back_what_threads_have_left() {
+fn trim_frees_chunks_of_threads_that_have_ended() {
     let blocks = BlockAllocator::new();
     let all = fill_elsewhere(&blocks, 5_000);
     let before = blocks.stats().chunk_bytes;
     assert!(before >= 2 * CHUNK);
     free(&blocks, all);
-    assert_eq!(blocks.stats().live_blocks, 5_000, "not sorted yet");
+    assert_eq!(blocks.stats().live_blocks, 5_000, "not put back yet");
     assert_eq!(blocks.trim() as u64, before);
     let stats = blocks.stats();
     assert_eq!((stats.chunk_bytes, stats.live_blocks), (0, 0));
-    // Made for the trim.
+    // The heap that `trim` has made for this thread.
     assert_eq!((stats.heaps, stats.orphans), (1, 0));
 }
 
@@ -268,7 +268,7 @@ fn trim_asks_other_threads() {
     use_it(10_000);
     let before = blocks.stats().chunk_bytes;
     assert!(before > 4 * CHUNK);
-    assert_eq!(blocks.trim(), 0, "not for us to do");
+    assert_eq!(blocks.trim(), 0, "another thread owns the heap");
     assert_eq!(blocks.stats().chunk_bytes, before);
     use_it(3_000);
     assert!(
@@ -303,9 +303,9 @@ fn trim_keeps_what_is_in_use() {
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
-fn trim_says_what_all_heaps_have_given_back() {
+fn trim_returns_the_sum_of_all_heaps() {
     let blocks = BlockAllocator::new();
-    // The latest heap is the first that a trim comes to.
+    // A trim goes through the heaps from the newest to the oldest.
     let (worker, theirs) = (Worker::start(), blocks.clone());
     let all = worker.run(move || fill(&theirs, 5_000));
     let mine = fill(&blocks, 5_000);
@@ -336,7 +336,7 @@ fn trim_leaves_the_rest_of_a_chunk_to_be_used() {
 }
 
 #[test]
-fn released_by_a_thread_handle_at_home_and_elsewhere() {
+fn objects_in_blocks_are_released_by_thread_handles() {
     let blocks = BlockAllocator::new();
     let worker = Worker::start();
     let handle = worker.run(|| PoolManager::global().current_thread().unwrap());
@@ -353,7 +353,7 @@ fn released_by_a_thread_handle_at_home_and_elsewhere() {
     worker.end();
     blocks.trim();
     assert_eq!(blocks.stats().live_blocks, 0);
-    // To one that has gone.
+    // To a thread that has ended.
     handle.release(Ref::new_in(4, &blocks));
     crate::support::quiesce_until(|| {
         blocks.trim();

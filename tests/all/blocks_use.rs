@@ -1,4 +1,4 @@
-//! How much memory allocators have, in programs that run for long.
+//! How much memory allocators hold in long-running programs.
 
 use crate::blocks::CHUNK;
 #[cfg(target_os = "linux")]
@@ -12,10 +12,10 @@ fn quick() -> FrameLoop {
     FrameLoop::new(FrameConfig::new().unlimited())
 }
 
-/// Objects in a peak.
+/// The number of objects at a peak.
 const PEAK: usize = 100_000;
 
-/// Makes frames in which so many objects are made and die.
+/// Runs frames in which a number of objects are made and destroyed.
 struct Frames {
     frames: FrameLoop,
     manager: PoolManager,
@@ -43,7 +43,7 @@ impl Frames {
 
 #[test]
 #[cfg_attr(miri, ignore = "hundreds of frames: takes too long")]
-fn peak_is_given_back_by_and_by() {
+fn chunks_of_a_peak_are_freed_gradually() {
     let mut frames = Frames::new();
     let peak = frames.frame(PEAK).chunk_bytes;
     assert!(peak >= PEAK as u64 * 32);
@@ -53,7 +53,7 @@ fn peak_is_given_back_by_and_by() {
     let mut before = peak;
     for _ in 0..1_000 {
         let now = frames.frame(10).chunk_bytes;
-        // Sixteen in a frame, at most.
+        // At most sixteen chunks in a frame.
         assert!(now <= before && before - now <= 16 * CHUNK);
         before = now;
     }
@@ -64,10 +64,10 @@ fn peak_is_given_back_by_and_by() {
 
 #[test]
 #[cfg_attr(miri, ignore = "hundreds of frames: takes too long")]
-fn half_of_what_is_not_needed_goes_at_a_time() {
+fn half_of_the_unused_chunks_are_freed_at_a_time() {
     let mut frames = Frames::new();
     let peak = frames.frame(PEAK).chunk_bytes;
-    // The peak itself was in the first sixty.
+    // The first sixty frames include the peak itself.
     (0..130).for_each(|_| _ = frames.frame(10));
     let left = frames.blocks.stats().chunk_bytes;
     let half = peak / 2;
@@ -76,7 +76,7 @@ fn half_of_what_is_not_needed_goes_at_a_time() {
 
 #[test]
 #[cfg_attr(miri, ignore = "hundreds of frames: takes too long")]
-fn peak_that_comes_every_few_frames_is_kept_for() {
+fn chunks_for_a_peak_every_few_frames_are_kept() {
     let mut frames = Frames::new();
     let objects = PEAK / 5;
     let peak = frames.frame(objects).chunk_bytes;
@@ -90,7 +90,7 @@ fn peak_that_comes_every_few_frames_is_kept_for() {
 
 #[test]
 #[cfg_attr(miri, ignore = "hundreds of frames: takes too long")]
-fn loopers_give_back_after_commands() {
+fn loopers_free_chunks_after_commands() {
     let looper = Looper::spawn("gives back").unwrap();
     let blocks = BlockAllocator::new();
     let theirs = blocks.clone();
@@ -110,7 +110,7 @@ fn loopers_give_back_after_commands() {
 }
 
 #[test]
-fn thread_that_has_ended_keeps_no_chunk_of_each_size() {
+fn heap_without_a_thread_does_not_keep_a_chunk_of_each_size() {
     let blocks = BlockAllocator::new();
     let theirs = blocks.clone();
     fresh_to_the_end(move || {
@@ -139,7 +139,7 @@ fn heap_that_was_asked_to_trim_does_so_once() {
                 )
             })
             .unwrap();
-        // What it does when it has time is done.
+        // Its idle work is done.
         looper.call(|| ()).unwrap();
     };
     peak();
@@ -154,7 +154,7 @@ fn heap_that_was_asked_to_trim_does_so_once() {
 }
 
 #[test]
-fn looper_that_sleeps_keeps_no_blocks_of_others() {
+fn looper_that_sleeps_holds_no_remote_frees() {
     let blocks = BlockAllocator::new();
     let looper = Looper::spawn("sends home").unwrap();
     let object = Ref::new_in(1, &blocks);
@@ -169,14 +169,14 @@ fn looper_that_sleeps_keeps_no_blocks_of_others() {
 
 #[test]
 fn producer_and_consumer_have_flat_memory() {
-    // `ci/memory.sh` says how many more.
+    // `ci/memory.sh` sets a larger number.
     let all = std::env::var("RELEASEPOOL_OBJECTS").ok();
     let all = all.map(|n| n.parse::<usize>().expect("a number of objects"));
     let most = if cfg!(miri) { 2_000 } else { 1_000_000 };
     let most = all.unwrap_or(most);
     let blocks = BlockAllocator::new();
     let theirs = blocks.clone();
-    // In parcels, as a message for each would take longer than all else.
+    // In groups, as a message for each object would take longer than the rest.
     let (to, parcels) = mpsc::sync_channel::<Vec<Ref<dyn Sized4>>>(8);
     let consumer = thread::spawn(move || {
         for parcel in parcels {
@@ -217,12 +217,12 @@ fn producer_and_consumer_have_flat_memory() {
     let peak = stats.peak_chunk_bytes;
     assert!(
         peak <= 32 * CHUNK,
-        "{peak} bytes for what is in use at a time"
+        "{peak} bytes for the blocks in use at a time"
     );
     assert_eq!(
         (stats.heaps, stats.orphans),
         (1, 1),
-        "the consumer has none"
+        "the consumer has no heap"
     );
     blocks.trim();
     let stats = blocks.stats();
@@ -232,7 +232,7 @@ fn producer_and_consumer_have_flat_memory() {
     );
 }
 
-/// One of four sizes.
+/// An object of one of four sizes.
 trait Sized4: Send + Sync {
     fn id(&self) -> usize;
 }
@@ -265,7 +265,7 @@ fn threads_that_come_and_go_share_few_heaps() {
             thread::spawn(move || {
                 let make = |i| Ref::new_in((which, i), &blocks);
                 let mut all: Vec<_> = (0..100).map(make).collect();
-                // Not all of them die here.
+                // Some are destroyed on other threads.
                 all.split_off(50)
             })
         });

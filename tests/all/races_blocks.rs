@@ -1,4 +1,4 @@
-//! Blocks on real threads, for the checkers: see `races`.
+//! Blocks on real threads, for Miri and the sanitizers: see `races`.
 
 use crate::races::{Line, ROUNDS, Watched};
 use crate::support::{Log, wait_until};
@@ -18,7 +18,7 @@ fn look(all: &[Ref<Watched>]) {
 }
 
 #[test]
-fn blocks_freed_elsewhere_are_used_again_at_home() {
+fn remote_frees_are_used_again_by_the_heaps_owner() {
     for _ in 0..ROUNDS / 10 + 1 {
         let log = Log::new();
         let blocks = BlockAllocator::new();
@@ -41,7 +41,7 @@ fn blocks_freed_elsewhere_are_used_again_at_home() {
 }
 
 #[test]
-fn heap_is_adopted_while_its_blocks_come_home() {
+fn heap_is_adopted_while_remote_frees_arrive() {
     for _ in 0..ROUNDS / 10 + 1 {
         let log = Log::new();
         let blocks = BlockAllocator::new();
@@ -64,7 +64,7 @@ fn heap_is_adopted_while_its_blocks_come_home() {
 }
 
 #[test]
-fn last_handle_goes_while_threads_free_and_leave() {
+fn last_handle_is_dropped_while_threads_free_and_exit() {
     for _ in 0..ROUNDS / 10 + 1 {
         let log = Log::new();
         let blocks = BlockAllocator::new();
@@ -88,7 +88,7 @@ fn last_handle_goes_while_threads_free_and_leave() {
 }
 
 #[test]
-fn last_handle_goes_while_the_owner_frees_its_last_block() {
+fn last_handle_is_dropped_while_the_owner_frees_its_last_block() {
     for _ in 0..ROUNDS / 10 + 1 {
         let blocks = BlockAllocator::new();
         let line = Line::of(2);
@@ -106,7 +106,7 @@ fn last_handle_goes_while_the_owner_frees_its_last_block() {
 }
 
 #[test]
-fn trims_of_several_threads() {
+fn several_threads_trim_at_once() {
     for _ in 0..ROUNDS / 10 + 1 {
         let log = Log::new();
         let blocks = BlockAllocator::new();

@@ -1,4 +1,4 @@
-//! `StackAllocator` and `StackBox`: in which order memory comes back, and what is forgotten.
+//! `StackAllocator` and `StackBox`: when memory is used again, and values that are forgotten.
 
 use crate::support::Log;
 use releasepool::{StackAllocator, StackBox, unsize};
@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Formatter};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::ParseIntError;
 
-/// What an entry takes beside its value: two words, and the name in builds that keep it.
+/// The size of an entry's header: two words, and the name in builds that keep it.
 pub const HEADER: usize = if NAMES { 4 } else { 2 } * size_of::<usize>();
 pub const NAMES: bool = cfg!(any(debug_assertions, feature = "checks"));
 
@@ -17,7 +17,7 @@ pub fn address<T: ?Sized>(value: &StackBox<'_, T>) -> usize {
 }
 
 #[test]
-fn newest_first_gives_the_same_memory_again() {
+fn memory_of_the_newest_value_is_used_again_first() {
     let arena = StackAllocator::with_capacity(1024);
     let first = arena.alloc(1u64);
     let used = arena.used();
@@ -38,7 +38,7 @@ fn newest_first_gives_the_same_memory_again() {
 }
 
 #[test]
-fn out_of_order_memory_comes_back_when_what_is_above_is_gone() {
+fn holes_are_used_again_when_everything_above_was_dropped() {
     let log = Log::new();
     let arena = StackAllocator::with_capacity(4096);
     let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|id| arena.alloc(log.probe(id)));
@@ -47,15 +47,19 @@ fn out_of_order_memory_comes_back_when_what_is_above_is_gone() {
     drop(b);
     drop(d);
     assert_eq!(log.ids(), [1, 3], "dropped at once");
-    assert_eq!(arena.used(), used, "but e is above them");
+    assert_eq!(arena.used(), used, "e is above them");
     drop(e);
-    assert_eq!(arena.used(), 3 * entry, "e and d, but c is above b");
+    assert_eq!(
+        arena.used(),
+        3 * entry,
+        "e and d are free, but c is above b"
+    );
     let other = arena.alloc(log.probe(5));
     assert_eq!(arena.used(), 4 * entry, "in the place of d");
     drop(c);
     assert_eq!(arena.used(), 4 * entry);
     drop(other);
-    assert_eq!(arena.used(), entry, "over two holes at once");
+    assert_eq!(arena.used(), entry, "the top skips two holes at once");
     assert_eq!(a.id, 0);
     drop(a);
     assert_eq!(log.ids(), [1, 3, 4, 2, 5, 0]);
@@ -63,7 +67,7 @@ fn out_of_order_memory_comes_back_when_what_is_above_is_gone() {
 }
 
 #[test]
-fn oldest_first_is_legal_and_all_comes_back_with_the_last() {
+fn oldest_first_is_legal_and_the_last_drop_frees_all() {
     let arena = StackAllocator::with_capacity(4096);
     let boxes: Vec<_> = (0..50).map(|n| arena.alloc(n)).collect();
     let used = arena.used();
@@ -75,7 +79,7 @@ fn oldest_first_is_legal_and_all_comes_back_with_the_last() {
 
 #[test]
 fn there_is_no_limit_of_entries() {
-    // Box2D's arena has 32.
+    // Box2D's arena has at most 32.
     let arena = StackAllocator::with_capacity(1 << 20);
     let many = if cfg!(miri) { 100 } else { 5_000 };
     let boxes: Vec<_> = (0..many).map(|n| arena.alloc(n)).collect();
@@ -103,13 +107,13 @@ fn forgotten_box_holds_its_memory_until_reset() {
     assert_eq!(arena.used(), pinned);
     arena.reset();
     assert_eq!((arena.used(), arena.is_empty()), (0, true));
-    assert_eq!(log.ids(), [0], "what is forgotten is not dropped");
+    assert_eq!(log.ids(), [0], "forgotten values are not dropped");
     let again = arena.alloc(log.probe(2));
     assert!(address(&again) < place);
 }
 
 #[test]
-fn leaked_reference_stays_valid_whatever_comes_and_goes() {
+fn leaked_reference_stays_valid_whatever_is_made_and_dropped() {
     let mut arena = StackAllocator::with_capacity(1024);
     let below = arena.alloc([1u8; 16]);
     let leaked: &mut String = StackBox::leak(arena.alloc(String::from("leaked")));
@@ -119,14 +123,14 @@ fn leaked_reference_stays_valid_whatever_comes_and_goes() {
         leaked.push('!');
     }
     assert_eq!(*leaked, format!("leaked{}", "!".repeat(20)));
-    // Its own memory is the arena's, the text's is not.
+    // The `String` is in the arena, its text is not.
     drop(std::mem::take(leaked));
     arena.reset();
     assert!(arena.is_empty());
 }
 
 #[test]
-fn arena_that_goes_with_forgotten_values_runs_no_destructors() {
+fn arena_dropped_with_forgotten_values_runs_no_destructors() {
     let log = Log::new();
     let arena = StackAllocator::with_capacity(256);
     std::mem::forget(arena.alloc(log.probe(0)));
@@ -161,7 +165,7 @@ fn every_alignment_up_to_a_page() {
             struct Aligned(u8);
             #[repr(align($align))]
             struct Nothing;
-            // At any place.
+            // At any offset.
             let _before = $arena.alloc([0u8; $align % 23 + 1]);
             let value = $arena.alloc(Aligned(7));
             assert_eq!((address(&value) % $align, value.0), (0, 7));
@@ -171,7 +175,7 @@ fn every_alignment_up_to_a_page() {
             assert_eq!([0, 1, 2].map(|i: usize| slice[i].0), [0, 1, 2]);
         })* };
     }
-    // All of it fits; nothing does.
+    // With room for all values, and for none.
     for capacity in [1 << 20, 0] {
         let arena = StackAllocator::with_capacity(capacity);
         aligned!(arena, 1 2 4 8 16 32 64 128 256 512 1024 2048 4096);
@@ -204,13 +208,16 @@ fn entries_fill_the_arena_to_the_last_byte() {
     assert_eq!(arena.used(), 1000);
     drop(full);
     let more = arena.alloc_slice(size + 1, |_| 1u8);
-    assert!(arena.used() > 1001, "a node of the heap's is larger");
+    assert!(
+        arena.used() > 1001,
+        "on the heap, where a node is larger than a header"
+    );
     drop(more);
     assert_eq!(arena.used(), 0);
 }
 
 #[test]
-fn values_without_a_size_take_nothing_and_are_dropped() {
+fn values_of_size_0_take_no_memory_and_are_dropped() {
     use std::cell::Cell;
     thread_local!(static DROPPED: Cell<u32> = const { Cell::new(0) });
     struct Nothing;
@@ -242,7 +249,7 @@ fn values_move_in_and_out() {
     let arena = StackAllocator::with_capacity(1024);
     let text = arena.alloc(String::from("moved"));
     assert_eq!(StackBox::into_inner(text), "moved");
-    assert!(arena.is_empty(), "and the memory is given back");
+    assert!(arena.is_empty(), "the memory is freed");
     assert_eq!(*arena.alloc_str("a text"), *"a text");
     assert_eq!(*arena.alloc_str(""), *"");
     assert_eq!(*arena.alloc_slice_copy(&[1, 2, 3]), [1, 2, 3]);
@@ -298,7 +305,7 @@ fn boxes_of_trait_objects_and_slices() {
 }
 
 #[test]
-// The arena has cells; the value, which is what is hashed, has none.
+// The arena has cells, but only the value is hashed, which has none.
 #[allow(clippy::mutable_key_type)]
 fn boxes_are_like_their_values() {
     use std::borrow::{Borrow, BorrowMut};
@@ -327,7 +334,7 @@ fn boxes_are_like_their_values() {
 }
 
 #[test]
-fn box_of_an_error_is_one() {
+fn box_of_an_error_is_an_error() {
     #[derive(Debug)]
     struct Outer(ParseIntError);
     impl Display for Outer {
@@ -352,7 +359,7 @@ fn box_of_an_error_is_one() {
 }
 
 #[test]
-fn other_threads_look_at_what_is_in_a_box() {
+fn other_threads_read_the_value_of_a_box() {
     let arena = StackAllocator::with_capacity(1024);
     let numbers = arena.alloc_slice(100, |i| i);
     let sum = std::thread::scope(|scope| {
@@ -363,7 +370,7 @@ fn other_threads_look_at_what_is_in_a_box() {
 }
 
 #[test]
-fn arena_goes_to_another_thread_with_what_was_forgotten() {
+fn arena_moves_to_another_thread_with_forgotten_values() {
     let arena = StackAllocator::with_capacity(1024);
     std::mem::forget(arena.alloc(std::rc::Rc::new(())));
     let mut arena = std::thread::spawn(move || {
@@ -377,7 +384,7 @@ fn arena_goes_to_another_thread_with_what_was_forgotten() {
 }
 
 #[test]
-fn dump_tells_what_is_there_and_what_it_is() {
+fn dump_shows_entries_with_places_and_names() {
     let arena = StackAllocator::with_capacity(256);
     let number = arena.alloc(7u32);
     let dropped = StackBox::named(arena.alloc([0u16; 4]), "contacts");
@@ -387,7 +394,7 @@ fn dump_tells_what_is_there_and_what_it_is() {
         format!("{:p} 800 bytes{}, on the heap", large, name(" [u64; 100]")),
         format!("{:#x} 5 bytes{}", address(&list), name(" [u8]")),
         format!(
-            "{:p} 8 bytes{}, free when what is above it is",
+            "{:p} 8 bytes{}, dropped, but held by newer values",
             dropped,
             name(" contacts")
         ),

@@ -10,7 +10,7 @@ use releasepool::StackAllocator;
 use std::alloc::Layout;
 
 #[test]
-fn newest_vector_grows_where_it_is() {
+fn newest_vector_grows_in_place() {
     let mut arena = StackAllocator::with_capacity(10_000);
     let mut list = Vec::new_in(&arena);
     list.push(0u64);
@@ -66,7 +66,10 @@ fn vector_that_is_not_the_newest_moves_and_leaves_a_hole() {
     assert_ne!(list.as_ptr(), first);
     assert_eq!(log.count(), 0);
     drop(above);
-    assert!(arena.used() > 2 * HEADER, "below the vector still");
+    assert!(
+        arena.used() > 2 * HEADER,
+        "the old memory is below the vector"
+    );
     list.truncate(1);
     let above = arena.alloc(6);
     let (used, place) = (arena.used(), list.as_ptr());
@@ -74,7 +77,7 @@ fn vector_that_is_not_the_newest_moves_and_leaves_a_hole() {
     assert_eq!(
         (arena.used(), list.as_ptr()),
         (used, place),
-        "nothing to gain"
+        "moving would save nothing"
     );
     drop(list);
     assert_eq!(log.ids(), [1, 2, 3, 4, 0]);
@@ -83,7 +86,7 @@ fn vector_that_is_not_the_newest_moves_and_leaves_a_hole() {
 }
 
 #[test]
-fn vector_goes_to_the_heap_and_back() {
+fn vector_moves_to_the_heap_and_back() {
     let arena = StackAllocator::with_capacity(1_000);
     let mut list = Vec::new_in(&arena);
     list.extend(0..2_000u32);
@@ -102,7 +105,7 @@ fn vector_goes_to_the_heap_and_back() {
 }
 
 #[test]
-fn vector_that_cannot_get_smaller_stays_as_it_is() {
+fn vector_stays_as_it_is_if_shrinking_fails() {
     let arena = StackAllocator::new();
     let mut list = Vec::with_capacity_in(1_000, &arena);
     list.extend(0..500u64);
@@ -114,17 +117,19 @@ fn vector_that_cannot_get_smaller_stays_as_it_is() {
 }
 
 #[test]
-fn block_that_cannot_be_aligned_to_more_stays_as_it_is() {
+fn memory_stays_as_it_is_if_aligning_it_fails() {
     let of = |size, align| Layout::from_size_align(size, align).unwrap();
     let (arena, old) = (StackAllocator::new(), of(1_000, 1));
     let allocator = &arena;
     let blocks = [(); 2].map(|()| allocator.allocate(old).unwrap().cast::<u8>());
     let mut unaligned = blocks.iter().filter(|at| at.addr().get() % 4_096 != 0);
-    let block = *unaligned.next().expect("two in one place");
+    let block = *unaligned
+        .next()
+        .expect("one of two is not aligned to a page");
     let mut got = Vec::with_capacity_in(2, &arena);
     refusing(1_000, || {
         for new in [of(500, 4_096), of(990, 1)] {
-            // SAFETY: allocated by this layout, and still there, as both are refused.
+            // SAFETY: allocated by this layout, and not moved, as both calls fail.
             got.push(unsafe { allocator.shrink(block, old, new) });
         }
     });
@@ -153,9 +158,9 @@ fn tables_and_boxes() {
 }
 
 #[test]
-fn blocks_keep_what_they_hold_whatever_changes() {
+fn memory_keeps_its_contents_in_every_resize() {
     let of = |size, align| Layout::from_size_align(size, align).unwrap();
-    // In the arena; on the heap; above, or below, another.
+    // In the arena or on the heap, above or below another.
     for (capacity, covered) in [(1 << 16, false), (1 << 16, true), (0, false), (300, false)] {
         let arena = StackAllocator::with_capacity(capacity);
         let allocator = &arena;
@@ -184,7 +189,7 @@ fn blocks_keep_what_they_hold_whatever_changes() {
                 above.push(arena.alloc([9u8; 3]));
             }
             let ptr = block.cast::<u8>();
-            // SAFETY: the block is ours, and of this layout.
+            // SAFETY: allocated or resized to this layout, and not freed.
             block = unsafe {
                 if new.size() >= layout.size() {
                     allocator.grow_zeroed(ptr, layout, new).unwrap()
@@ -194,7 +199,7 @@ fn blocks_keep_what_they_hold_whatever_changes() {
             };
             assert_eq!(block.len(), new.size());
             assert_eq!(block.cast::<u8>().addr().get() % new.align(), 0);
-            // SAFETY: it is ours, and initialised.
+            // SAFETY: not freed, and all bytes up to there were written.
             let bytes = unsafe { block.as_mut() };
             filled = filled.min(bytes.len());
             assert!(bytes[..filled].iter().all(|byte| *byte == 7));
@@ -205,7 +210,7 @@ fn blocks_keep_what_they_hold_whatever_changes() {
             filled = bytes.len();
             layout = new;
         }
-        // SAFETY: the block is ours, and of this layout.
+        // SAFETY: allocated or resized to this layout, and not freed.
         unsafe { allocator.deallocate(block.cast(), layout) };
         assert!(above.iter().all(|value| **value == [9; 3]));
         drop(above);

@@ -1,4 +1,4 @@
-//! `Frame::arena`: an arena that each frame finds empty.
+//! `Frame::arena`: an arena that is empty at the beginning of each frame.
 
 use crate::stack::HEADER;
 use crate::support::{Log, fresh, panic_of};

@@ -7,7 +7,7 @@ use releasepool::{AllocError, StackAllocator, StackBox};
 use std::alloc::Layout;
 
 #[test]
-fn what_does_not_fit_is_on_the_heap_and_counts() {
+fn values_that_do_not_fit_are_on_the_heap_and_counted() {
     let log = Log::new();
     let arena = StackAllocator::with_capacity(1000);
     let small = arena.alloc([1u8; 600]);
@@ -16,14 +16,14 @@ fn what_does_not_fit_is_on_the_heap_and_counts() {
     assert!(arena.used() > used + 500);
     assert_eq!(arena.high_water(), arena.used());
     let most = arena.used();
-    // There is room for this still.
+    // This still fits.
     let more = arena.alloc([3u8; 100]);
     assert!(address(&more).abs_diff(address(&small)) < 1000);
     assert!(arena.high_water() > most);
     let most = arena.high_water();
     drop(large);
     assert_eq!(log.count(), 1);
-    assert_eq!(arena.high_water(), most, "it was so much once");
+    assert_eq!(arena.high_water(), most, "the mark is the maximum");
     assert!(arena.used() < 1000);
     drop((small, more));
     assert!(arena.is_empty() && arena.used() == 0);
@@ -38,7 +38,7 @@ fn high_water_mark_is_the_most_at_once() {
     drop(arena.alloc([0u8; 200]));
     drop(arena.alloc([0u8; 50]));
     assert_eq!(arena.high_water(), of(200));
-    // Some on the heap, then less there and more here.
+    // Some on the heap, then less on the heap and more in the arena.
     let heap = arena.alloc([0u8; 2_000]);
     let on_heap = arena.used();
     assert_eq!(arena.high_water(), on_heap);
@@ -58,7 +58,7 @@ fn high_water_mark_is_the_most_at_once() {
 }
 
 #[test]
-fn on_the_heap_any_order_of_drops_gives_all_back() {
+fn values_on_the_heap_are_freed_in_any_order() {
     for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 2, 0, 3], [2, 0, 3, 1]] {
         let log = Log::new();
         let arena = StackAllocator::new();
@@ -77,7 +77,7 @@ fn on_the_heap_any_order_of_drops_gives_all_back() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn reset_gives_back_what_was_forgotten_on_the_heap() {
+fn reset_frees_forgotten_values_on_the_heap() {
     let child = child!(|| {
         let left = crate::heap::left_over(20, || {
             let mut arena = StackAllocator::with_capacity(100);
@@ -96,7 +96,7 @@ fn reset_gives_back_what_was_forgotten_on_the_heap() {
 }
 
 #[test]
-fn reset_grows_to_one_and_a_half_of_what_was_needed_and_never_shrinks() {
+fn reset_grows_to_one_and_a_half_times_the_need_and_never_shrinks() {
     let mut arena = StackAllocator::new();
     assert_eq!(arena.capacity(), 0);
     arena.reset();
@@ -120,7 +120,7 @@ fn reset_grows_to_one_and_a_half_of_what_was_needed_and_never_shrinks() {
 }
 
 #[test]
-fn reset_does_not_grow_what_was_just_enough() {
+fn reset_does_not_grow_an_arena_that_was_just_large_enough() {
     let mut arena = StackAllocator::with_capacity(1000);
     drop(arena.alloc_slice(1000 - HEADER, |_| 1u8));
     arena.reset();
@@ -128,7 +128,7 @@ fn reset_does_not_grow_what_was_just_enough() {
 }
 
 #[test]
-fn nothing_moves_while_it_is_there() {
+fn values_never_move() {
     let arena = StackAllocator::with_capacity(500);
     let boxes: Vec<_> = (0..100).map(|n| arena.alloc([n; 3])).collect();
     let places: Vec<_> = boxes.iter().map(address).collect();
@@ -149,7 +149,7 @@ fn sizes_that_overflow_are_errors_and_closures_are_not_called() {
             error => panic!("{error}"),
         }
     }
-    // A layout that is just possible, but not with anything before it.
+    // A layout that is valid, but not with a node before it.
     let most = isize::MAX as usize - 7;
     let result = arena.try_alloc_slice(most, |_| -> u8 { unreachable!() });
     assert!(matches!(result, Err(AllocError::TooLarge { .. })));
@@ -184,7 +184,7 @@ fn exhausted_memory_is_an_error_and_the_value_is_dropped() {
         assert!(matches!(result, Err(AllocError::OutOfMemory { .. })));
         let fits = arena.try_alloc(5u8).unwrap();
         assert_eq!(*fits, 5);
-        // On the heap, which has that much.
+        // On the heap, which has as much as that.
         assert_eq!(arena.try_alloc([5u8; 300]).unwrap()[299], 5);
     });
     assert_eq!(log.ids(), [1]);
@@ -193,7 +193,7 @@ fn exhausted_memory_is_an_error_and_the_value_is_dropped() {
     assert!(arena.high_water() > most);
     drop(arena.alloc([0u8; 5_000]));
     refusing(1_000, || arena.reset());
-    assert_eq!(arena.capacity(), 200, "it goes on with what it has");
+    assert_eq!(arena.capacity(), 200, "it keeps its memory");
     drop(arena.alloc(1));
     arena.reset();
     assert!(arena.capacity() > 5_000);
@@ -201,7 +201,7 @@ fn exhausted_memory_is_an_error_and_the_value_is_dropped() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn exhausted_memory_ends_the_process_where_there_is_no_error() {
+fn exhausted_memory_aborts_where_no_error_is_returned() {
     let child = child!(|| {
         let arena = StackAllocator::with_capacity(200);
         refusing(1_000, || drop(arena.alloc([0u8; 2_000])));
@@ -210,7 +210,7 @@ fn exhausted_memory_ends_the_process_where_there_is_no_error() {
 }
 
 #[test]
-fn box_that_is_leaked_on_the_heap_is_there_until_reset() {
+fn box_leaked_on_the_heap_is_valid_until_reset() {
     let mut arena = StackAllocator::new();
     let leaked = StackBox::leak(arena.alloc_slice(10, |i| i));
     drop(arena.alloc([0u8; 100]));

@@ -1,13 +1,13 @@
-//! Arenas whose closures and destructors panic, or use the arena themselves.
+//! Closures and destructors that panic, or use the arena that they are called by.
 
 use crate::support::{Log, on_drop, panic_of};
 use releasepool::{StackAllocator, StackBox};
 use std::cell::{Cell, RefCell};
 
 #[test]
-fn closure_that_panics_in_the_middle_leaves_nothing() {
+fn closure_that_panics_halfway_leaves_nothing() {
     let log = Log::new();
-    // In the arena, and on the heap.
+    // In an arena, and on its heap.
     for capacity in [4096, 0] {
         let arena = StackAllocator::with_capacity(capacity);
         let below = arena.alloc(7);
@@ -26,7 +26,7 @@ fn closure_that_panics_in_the_middle_leaves_nothing() {
 }
 
 #[test]
-fn destructor_that_panics_after_its_closure_did_not_gives_the_memory_back() {
+fn memory_is_freed_if_a_destructor_panics() {
     let log = Log::new();
     let arena = StackAllocator::with_capacity(4096);
     let below = arena.alloc(log.probe(0));
@@ -62,7 +62,7 @@ fn destructor_that_panics_below_others_leaves_them_alone() {
 }
 
 #[test]
-fn boxes_that_unwinding_drops_give_their_memory_back() {
+fn boxes_dropped_by_unwinding_free_their_memory() {
     let log = Log::new();
     let arena = StackAllocator::with_capacity(4096);
     panic_of(|| {
@@ -75,7 +75,7 @@ fn boxes_that_unwinding_drops_give_their_memory_back() {
 }
 
 #[test]
-fn closure_may_use_the_arena_whose_slice_it_fills() {
+fn closure_may_use_the_arena_while_it_fills_a_slice() {
     let arena = StackAllocator::with_capacity(4096);
     let kept = RefCell::new(Vec::new());
     let slice = arena.alloc_slice(20, |i| {
@@ -104,7 +104,7 @@ fn destructor_may_use_the_arena_that_its_value_is_in() {
     let mut values: Vec<StackBox<u64>> = (0..4).map(|n| arena.alloc(n)).collect();
     let above = values.split_off(2);
     let value = arena.alloc(on_drop(|| {
-        // Makes, keeps, drops what is below and what is above, forgets.
+        // Makes values, keeps one, drops one below and one above, and forgets one.
         result.set(*arena.alloc_slice(9, |i| i).last().unwrap());
         others.borrow_mut().push(arena.alloc(result.get()));
         drop(values);
@@ -120,8 +120,8 @@ fn destructor_may_use_the_arena_that_its_value_is_in() {
 }
 
 #[test]
-fn destructor_may_drop_its_own_neighbours() {
-    // Each drops the one above it, which is the topmost then, while it is itself in use.
+fn destructor_may_drop_its_own_neighbors() {
+    // Each drops the value above it, which is the topmost then, while it is itself in use.
     struct Node<'s>(u32, Cell<Option<StackBox<'s, Node<'s>>>>, &'s Log);
     impl Drop for Node<'_> {
         fn drop(&mut self) {

@@ -1,24 +1,24 @@
-//! Random programs on an arena, beside a model that is a list.
+//! Random programs on an arena, compared with a model that is a list.
 
 use crate::stack::{HEADER, address};
 use proptest::prelude::*;
 use releasepool::{StackAllocator, StackBox};
 
-/// Values in a slice. Miri looks at every byte.
+/// The most values in a slice. Few under Miri, which is slow.
 const MOST: usize = if cfg!(miri) { 4 } else { 40 };
 
 #[derive(Clone, Debug)]
 enum Op {
-    /// So many times the alignment, which is the power of two.
+    /// Makes this many values, of the kind that `Held::new` makes for the number.
     Alloc(usize, u32),
     Drop(usize),
     Forget(usize),
     IntoInner(usize),
-    /// Drops, or forgets, what is left.
+    /// Resets the arena, after the boxes that are left were dropped or forgotten.
     Reset(bool),
 }
 
-/// Bytes with an alignment, in the arena, which know what they are to be.
+/// Bytes with an alignment in the arena, which are filled with their identifier.
 enum Held<'s> {
     A1(StackBox<'s, [[u8; 1]]>),
     A8(StackBox<'s, [Of8]>),
@@ -49,7 +49,7 @@ impl<'s> Held<'s> {
         }
     }
 
-    /// Where it is, and every byte of it.
+    /// Returns the address and all bytes.
     fn bytes(&self) -> (usize, Vec<u8>) {
         match self {
             Self::A1(s) => (address(s), s.iter().flatten().copied().collect()),
@@ -67,11 +67,11 @@ impl<'s> Held<'s> {
     }
 }
 
-/// What the model knows of an entry.
+/// An entry of the model.
 #[derive(Clone)]
 struct Entry {
     id: u8,
-    /// In the arena: the top before it, and after.
+    /// If it is in the arena: the top before it, and after.
     range: Option<(usize, usize)>,
     dropped: bool,
 }
@@ -90,7 +90,7 @@ impl Model {
         in_arena.map(|(_, end)| end).max().unwrap_or(0)
     }
 
-    /// Whether it goes into the arena.
+    /// Adds an entry, and returns whether it is in the arena.
     fn alloc(&mut self, id: u8, size: usize, align: usize) -> bool {
         let start = self.top();
         let value = (self.base + start + HEADER).next_multiple_of(align.max(align_of::<usize>()));
@@ -108,7 +108,7 @@ impl Model {
         if entry.range.is_none() {
             self.entries.remove(position.unwrap());
         }
-        // Whatever is dropped with nothing living above it is gone.
+        // Dropped entries with no live one above them are removed.
         while let Some(top) = self.entries.iter().rposition(|entry| entry.range.is_some()) {
             if !self.entries[top].dropped {
                 break;
@@ -128,9 +128,9 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Goes on to the next reset, and says how it is to be done and what was in use at most.
+/// Runs the program up to the next reset.
 fn until_reset(arena: &StackAllocator, ops: &mut impl Iterator<Item = Op>) {
-    // The base is where an entry that is the first one tells.
+    // The address of a first entry gives the base.
     let probe = (arena.capacity() > 100).then(|| arena.alloc(0u64));
     let base = probe.as_ref().map_or(0, |probe| address(probe) - HEADER);
     drop(probe);
@@ -153,7 +153,7 @@ fn until_reset(arena: &StackAllocator, ops: &mut impl Iterator<Item = Op>) {
                 let new = Held::new(arena, n, kind as usize, id);
                 if size != 0 && !model.alloc(id, size, align) {
                     let bytes = arena.used() - before;
-                    assert!(bytes >= size, "what is on the heap counts");
+                    assert!(bytes >= size, "values on the heap count");
                     on_heap.insert(id, bytes);
                     model.on_heap += bytes;
                 }
@@ -163,7 +163,7 @@ fn until_reset(arena: &StackAllocator, ops: &mut impl Iterator<Item = Op>) {
                 if held.is_empty() {
                     continue;
                 }
-                // Often the newest.
+                // In many cases the newest.
                 let i = held.len() - 1 - i % held.len().min(5);
                 let (id, value) = held.remove(i);
                 let bytes = value.bytes().1;
@@ -195,7 +195,7 @@ fn until_reset(arena: &StackAllocator, ops: &mut impl Iterator<Item = Op>) {
         assert_eq!(arena.is_empty(), model.entries.is_empty());
         let lines = arena.dump().to_string().lines().count();
         assert_eq!(lines, 1 + model.entries.len());
-        // Miri is slow, and would notice a value that is overwritten when it is dropped.
+        // Miri is slow, and notices an overwritten value when that is dropped.
         let looked_at = if cfg!(miri) { 1 } else { held.len() };
         for (id, value) in held.iter().take(looked_at) {
             assert!(value.bytes().1.iter().all(|byte| byte == id));

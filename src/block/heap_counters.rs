@@ -1,0 +1,89 @@
+//! Counters of a heap, which other threads may read.
+
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Counter, FreeWitness};
+
+/// Counters of a heap. Its owner writes those that are not said to be shared; any thread reads.
+///
+/// *Fragmentation* is internal fragmentation: the bytes by which blocks are larger than what was
+/// asked for.
+#[derive(Debug)]
+pub(super) struct HeapCounters {
+    /// The owner decides by it whether the heap can be freed.
+    chunks: AtomicU64,
+    /// Chunks without a block in use.
+    pub(super) unused: Counter,
+    /// Fragmentation of all blocks that were handed out.
+    pub(super) fragmentation_allocated: Counter,
+    /// Fragmentation of all blocks that the owner freed.
+    pub(super) fragmentation_freed: Counter,
+    /// Fragmentation of all blocks that other threads freed; and, modulo 2^64, by how much resizing
+    /// in place has lowered it. Shared.
+    pub(super) fragmentation_lowered: Counter,
+    /// Blocks that other threads freed and that the owner has put back.
+    pub(super) remote_frees: Counter,
+    /// Blocks that other threads freed and that the owner has not put back yet. Shared.
+    pub(super) inbox: Counter,
+    /// Not 0: the owner is to free the chunks that it does not need. Shared.
+    trim_requested: AtomicU64,
+}
+
+impl HeapCounters {
+    pub(super) fn new() -> Self {
+        Self {
+            chunks: AtomicU64::new(0),
+            unused: Counter::new(),
+            fragmentation_allocated: Counter::new(),
+            fragmentation_freed: Counter::new(),
+            fragmentation_lowered: Counter::new(),
+            remote_frees: Counter::new(),
+            inbox: Counter::new(),
+            trim_requested: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns the number of chunks: exact for the owner, a statistic for others.
+    pub(super) fn chunks(&self) -> u64 {
+        // Relaxed: the owner wrote it; the next owner sees it as it sees the rest of the heap.
+        self.chunks.load(Ordering::Relaxed)
+    }
+
+    /// Sets the number of chunks. Owner only.
+    pub(super) fn set_chunks(&self, n: u64) {
+        // Relaxed: as in `chunks`.
+        self.chunks.store(n, Ordering::Relaxed);
+    }
+
+    /// Asks the owner to trim the heap when it next looks.
+    pub(super) fn request_trim(&self) {
+        // Relaxed: the flag publishes no memory.
+        self.trim_requested.store(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_trim_requested(&self) -> bool {
+        // Relaxed: as in `request_trim`.
+        self.trim_requested.load(Ordering::Relaxed) != 0
+    }
+
+    /// Takes the request back, as the owner is about to trim.
+    pub(super) fn begin_trim(&self) {
+        // Relaxed: as in `request_trim`.
+        self.trim_requested.store(0, Ordering::Relaxed);
+    }
+
+    /// Tells the models that the memory is about to be freed.
+    pub(super) fn freed(&mut self) {
+        self.chunks.freed();
+        self.trim_requested.freed();
+    }
+
+    /// Returns the internal fragmentation of the blocks in use.
+    pub(super) fn fragmentation(&self) -> u64 {
+        // Modulo 2^64, as resizing may have made `fragmentation_lowered` negative. Blocks that are
+        // allocated and freed meanwhile may make the difference negative.
+        let lowered = self.fragmentation_freed.get();
+        let lowered = lowered.wrapping_add(self.fragmentation_lowered.get());
+        let left = self.fragmentation_allocated.get().wrapping_sub(lowered) as i64;
+        left.max(0) as u64
+    }
+}

@@ -23,7 +23,7 @@ pub enum RootPolicy {
 
 /// What can be set when a manager is made.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct ManagerSettings {
     pub(crate) name: Option<String>,
     pub(crate) root_watermark: usize,
     pub(crate) root_policy: RootPolicy,
@@ -31,7 +31,7 @@ pub(crate) struct Settings {
     pub(crate) memory: Option<BlockAllocator>,
 }
 
-impl Default for Settings {
+impl Default for ManagerSettings {
     fn default() -> Self {
         Self {
             name: None,
@@ -56,7 +56,7 @@ pub(crate) struct Watermarks {
 }
 
 impl Watermarks {
-    fn new(settings: &Settings) -> Self {
+    fn new(settings: &ManagerSettings) -> Self {
         let this = Self {
             root: Setting::new(0),
             drains_root: Setting::new(0),
@@ -273,11 +273,11 @@ impl Departed {
 }
 
 lazy! {
-    static GLOBAL: Arc<ManagerShared> = Arc::new(ManagerShared::new(Settings::default()));
+    static GLOBAL: Arc<ManagerShared> = Arc::new(ManagerShared::new(ManagerSettings::default()));
 }
 
 impl ManagerShared {
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: ManagerSettings) -> Self {
         static NEXT: Numbers = Numbers::new();
         Self {
             id: NEXT.next(),

@@ -14,10 +14,11 @@ use crate::pool::budget::{Budget, Drained};
 use crate::pool::guard::AutoreleasePool;
 use crate::pool::implicit::autorelease_to;
 use crate::pool::manager_shared::{ManagerShared, RootPolicy};
+use crate::pool::prune::find_or_add;
 use crate::pool::remote_release;
-use crate::pool::thread_pools;
+use crate::pool::this_thread;
 use crate::pool::token::{self, PoolToken, PopError};
-use crate::pool::{backlog, drain};
+use crate::pool::{drain, pending};
 use crate::sync::lazy;
 use crate::sync::thread::ThreadId;
 use crate::thread::current;
@@ -153,7 +154,7 @@ impl PoolManager {
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn pool(&self) -> AutoreleasePool {
         let namespace = self.namespace();
-        AutoreleasePool::open(|local| local.stack(namespace), || namespace.clone())
+        AutoreleasePool::open(|local| find_or_add(local, namespace), || namespace.clone())
     }
 
     /// Opens a pool on the calling thread with a name, which dumps and events give.
@@ -189,7 +190,9 @@ impl PoolManager {
     /// root pool. See [`autorelease`](crate::autorelease()).
     pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) {
         let namespace = self.namespace();
-        autorelease_to(Ref::into_payload(r).cast(), |local| local.stack(namespace));
+        autorelease_to(Ref::into_payload(r).cast(), |local| {
+            find_or_add(local, namespace)
+        });
     }
 
     /// Drains this thread's root pool, as [`AutoreleasePool::drain`] does a pool,
@@ -198,9 +201,9 @@ impl PoolManager {
     /// # Panics
     /// As [`AutoreleasePool::drain`].
     pub fn drain_root(&self) -> usize {
-        thread_pools::with(|local| {
+        this_thread::with(|local| {
             let Some(local) = local else { return 0 };
-            drain::drain(&local.stack(self.namespace()).root, None).resume()
+            drain::drain(&find_or_add(local, self.namespace()).root, None).resume()
         })
     }
 
@@ -230,7 +233,7 @@ impl PoolManager {
         if namespace.watermarks.root_policy() != RootPolicy::DrainAtBoundary || in_destructor() {
             return 0;
         }
-        thread_pools::with(|local| {
+        this_thread::with(|local| {
             let Some(stack) = local.and_then(|local| local.find(namespace)) else {
                 return 0;
             };
@@ -255,7 +258,7 @@ impl PoolManager {
         if in_destructor() {
             return 0;
         }
-        thread_pools::with(|local| {
+        this_thread::with(|local| {
             let Some(local) = local else { return 0 };
             let mut panics = FirstPanic::default();
             // Before the releases, so that what a sender released before it posted is gone.
@@ -305,14 +308,14 @@ impl PoolManager {
     /// Whether one of the calling thread's pools, or its backlog, has an entry for this object.
     /// Linear in the entries.
     pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
-        thread_pools::with(|local| {
+        this_thread::with(|local| {
             let Some(local) = local else { return false };
             let Some(stack) = local.find(self.namespace()) else {
                 return false;
             };
             let thin = Ref::thin(r);
             stack.root.entries.contains(thin)
-                || backlog::contains(stack, thin)
+                || pending::contains(stack, thin)
                 || local.pools(stack).any(|pool| pool.entries.contains(thin))
         })
     }

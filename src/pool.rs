@@ -1,37 +1,81 @@
 //! Autorelease pools.
 //!
-//! * [`entries`]: a chain of pending releases; [`page`]: its memory
-//! * [`state`]: one pool, and the frames that say which pool is current
-//! * [`thread_pools`]: a thread's pools; [`pool_stack`]: those of one manager on it
-//! * [`manager_shared`]: what a manager is to its pools
-//! * [`guard`]: `AutoreleasePool`; [`pool_ref`]: what it lends; [`dump`]: what is in it
-//! * [`handoff`]: `HandoffPool`, which another thread drains
-//! * [`implicit`]: the current pool and the root pool; [`token`]: for foreign code
-//! * [`drain`]: how a pool is emptied; [`remote_release`]: what other threads release here
-//! * [`budget`]: how much of it at a time; [`backlog`]: what is left for later
-//! * [`epoch`]: what slots lend, and when they may give it up
-//! * [`strays`]: how often a thread autoreleases without a pool; [`watch`]: watermarks
-//! * [`exit`]: what a thread's end does with its pools
+//! ```text
+//! thread ──► ThreadPools ──► PoolStack ───────► ManagerShared   one stack per manager
+//!                │             │  │  │             watermarks, statistics
+//!                │             │  │  └─ chain:  top ─► frame ─► ... ─► root pool's frame
+//!                │             │  │             the topmost frame's pool is the current pool
+//!                │             │  └─ Backlog:   what budgeted drains have left, oldest first
+//!                │             └─ root pool:    takes implicit releases while no pool is open
+//!                ├─ PoolState   one pool ─► Entries ─► Page ─► entry: one strong reference
+//!                │              owned by a guard (AutoreleasePool) or named by a PoolToken
+//!                ├─ PageCache   spare pages          Participants   spare pins of the epoch
+//!                └─ inbox ◄── remote releases: messages of other threads, in the thread's Record
+//!                      └─► Claimed: messages that budgeted drains have taken out and not run
+//! ```
+//!
+//! # Invariants
+//! The `SAFETY` comments of this folder cite them ("invariant 3 of `pool`").
+//!
+//! 1. *Owner only.* A [`ThreadPools`](thread_pools::ThreadPools), and all that it owns, is used by
+//!    its own thread alone. Other threads reach the thread by its record's inboxes, and its
+//!    statistics, which are atomic.
+//! 2. *Short borrows.* A borrow of what is in an `UnsafeCell` ends in the function that makes it, and
+//!    no destructor, hook or other foreign code runs meanwhile.
+//! 3. *Stable addresses.* A `ThreadPools` is freed by the thread's exit or, if guard pools are open
+//!    then, when the last of them is closed; its pools and stacks live as long. Only
+//!    [`prune`] frees a stack before: one with no pool open and no drain in progress, whose manager
+//!    has no handle. So an open pool's stack exists, and the stack's `ThreadPools` does.
+//! 4. *Chain.* A frame exists as long as it is in a stack's chain. Its pool is null or open, and
+//!    the last frame is that of the root pool, which is always open.
+//! 5. *Entries.* An entry owns a strong reference, so its object is alive. Whoever takes the entry
+//!    out owns the reference.
+//! 6. *Pages.* A page belongs to one `Entries`, or to a `PageCache`, or to the function that moves
+//!    it. All entries below `top` are written; pages below the topmost are full.
+//!
+//! # Files
+//! Each uses only those above it, except that a stack and its `ThreadPools` point to each other,
+//! and so do the two kinds of drain.
+//!
+//! * [`page`], [`entries`]: pending releases and their memory
+//! * [`backlog`], [`budget`], [`strays`], [`manager_shared`]: parts of a stack
+//! * [`epoch`]: pins, which protect what slots lend
+//! * [`pool_stack`], [`thread_pools`], [`chain`]: pools, and which one is current
+//! * [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
+//!   [`watch`]: watermarks
+//! * [`drain`], [`generations`], [`budgeted_drain`]: draining; [`prune`]: stacks that go
+//! * [`exit`]: the thread's exit; [`this_thread`]: the calling thread's `ThreadPools`
+//! * [`guard`], [`pool_ref`], [`dump`], [`implicit`], [`token`], [`handoff`], [`home_ref`],
+//!   [`pin`]: what users call. `Ref::autorelease`, `HomeRef::new` and `ThreadHandle::release` are
+//!   here, as they need pools, and the folders of their types are below this one.
 
 pub(crate) mod backlog;
 pub(crate) mod budget;
+pub(crate) mod budgeted_drain;
+mod chain;
 #[cfg(test)]
 mod chain_tests;
 pub(crate) mod drain;
 pub(crate) mod dump;
 pub(crate) mod entries;
 pub(crate) mod epoch;
-pub(crate) mod exit;
+mod exit;
+mod generations;
 pub(crate) mod guard;
 pub(crate) mod handoff;
+mod home_ref;
 pub(crate) mod implicit;
 pub(crate) mod manager_shared;
 pub(crate) mod page;
+mod page_chain;
+pub(crate) mod pending;
+pub(crate) mod pin;
 pub(crate) mod pool_ref;
 pub(crate) mod pool_stack;
+pub(crate) mod prune;
 pub(crate) mod remote_release;
-pub(crate) mod state;
 mod strays;
+pub(crate) mod this_thread;
 pub(crate) mod thread_pools;
 pub(crate) mod token;
 mod watch;

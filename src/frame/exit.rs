@@ -2,7 +2,8 @@
 
 use super::loop_state::{LoopState, Task, work};
 use crate::pool::budget::Budget;
-use crate::pool::thread_pools::{self, ThreadPools};
+use crate::pool::this_thread;
+use crate::pool::thread_pools::ThreadPools;
 use crate::sync::cell::RefCell;
 use crate::sync::local;
 use crate::thread::current::set_first_exit_hook;
@@ -35,7 +36,7 @@ fn close_all(_: &Arc<Record>) {
         for port in loops.iter().filter_map(Weak::upgrade) {
             port.close(Task::run);
         }
-        thread_pools::with(|local| {
+        this_thread::with(|local| {
             local.map(ThreadPools::run_posts_of_loops);
         });
     });

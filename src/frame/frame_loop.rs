@@ -11,7 +11,8 @@ use crate::block::thread_heaps;
 use crate::object::destroy::settle_scope;
 use crate::pool::budget::Budget;
 use crate::pool::guard::{AutoreleasePool, named_scope};
-use crate::pool::thread_pools::{self, ThreadPools};
+use crate::pool::this_thread;
+use crate::pool::thread_pools::ThreadPools;
 use crate::sync::cell::OnceCell;
 use crate::sync::elapsed;
 use crate::thread::current;
@@ -306,7 +307,7 @@ impl FrameLoop {
             })
         };
         // A host may run its event loop inside a destructor.
-        let (round, arena_high_water, drained) = settle_scope(|| thread_pools::with(frame));
+        let (round, arena_high_water, drained) = settle_scope(|| this_thread::with(frame));
         thread_heaps::idle();
         let report = FrameReport {
             index,

@@ -11,7 +11,8 @@ use crate::event::{Event, EventKind};
 use crate::object::destroy::in_destructor;
 use crate::pool::budget::Budget;
 use crate::pool::guard::{AutoreleasePool, named_scope};
-use crate::pool::thread_pools::{self, ThreadPools};
+use crate::pool::this_thread;
+use crate::pool::thread_pools::ThreadPools;
 use crate::sync::{Lock, catch_unwind};
 use crate::thread::current::{current_key, current_label};
 use crate::thread::handle::{Closed, ThreadHandle};
@@ -153,7 +154,7 @@ impl LoopState {
 
     /// Has the next message ring, unless there is something to do already; returns whether it will.
     fn arm_inboxes(&self) -> bool {
-        let is_idle = thread_pools::with(|local| local.is_none_or(is_idle));
+        let is_idle = this_thread::with(|local| local.is_none_or(is_idle));
         is_idle && self.thread.0.arm(!in_destructor())
     }
 
@@ -201,7 +202,7 @@ impl LoopState {
             }
         };
         self.pop_due().for_each(|f| run(Task::Delayed(f)));
-        thread_pools::with(|local| {
+        this_thread::with(|local| {
             // Fewer, if one of them has run the inbox.
             let next = || local?.run_posted(|call| run(Task::Sent(call)));
             std::iter::from_fn(next).take(here).for_each(drop);
@@ -246,7 +247,7 @@ impl LoopState {
     fn leave_to_the_thread(&self) {
         let message = |f| self.thread.announced(MessageKind::LoopClosure, f).1;
         // A thread that has exited has no loop with anything that is due.
-        thread_pools::with(|local| local.map(|local| local.put_first(self.pop_due().map(message))));
+        this_thread::with(|local| local.map(|local| local.put_first(self.pop_due().map(message))));
     }
 }
 
@@ -261,7 +262,7 @@ fn is_idle(local: &ThreadPools) -> bool {
 /// Takes out the closures that were posted; returns how many are out. Releases stay where they are:
 /// they come after the closures, and within a budget.
 fn collected() -> usize {
-    thread_pools::with(|local| {
+    this_thread::with(|local| {
         local.map_or(0, |local| {
             local.collect_posted();
             local.posted()

@@ -7,7 +7,8 @@ use super::timers::PostId;
 use crate::block::thread_heaps;
 use crate::pool::budget::Budget;
 use crate::pool::guard::named_scope;
-use crate::pool::thread_pools::{self, ThreadPools};
+use crate::pool::this_thread;
+use crate::pool::thread_pools::ThreadPools;
 use crate::sync::thread::{self, JoinHandle};
 use crate::thread::current::thread_exit;
 use crate::thread::current::{current, current_key, enter_bounded};
@@ -234,7 +235,7 @@ fn serve(port: &LoopState) {
 }
 
 fn command(task: Task) {
-    thread_pools::with(|local| {
+    this_thread::with(|local| {
         // What others have sent is not for the drains of a command, but for later.
         let _held = local.map(ThreadPools::hold_remote_releases);
         named_scope("command", |_| task.run());

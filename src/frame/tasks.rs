@@ -1,12 +1,12 @@
 //! Pools for code that others call: tasks and callbacks.
 
 use crate::object::destroy::{in_destructor, settle_scope};
-use crate::pool::backlog;
 use crate::pool::budget::Budget;
+use crate::pool::budgeted_drain;
 use crate::pool::drain;
 use crate::pool::guard::{AutoreleasePool, named_scope};
 use crate::pool::remote_release;
-use crate::pool::thread_pools;
+use crate::pool::this_thread;
 use crate::unwind::{FirstPanic, resume_or_report};
 use pin_project_lite::pin_project;
 use std::fmt;
@@ -114,8 +114,7 @@ impl<F: fmt::Debug> fmt::Debug for Pooled<F> {
 /// on_audio();
 /// ```
 pub fn callback_scope<R>(f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
-    let outermost =
-        !in_destructor() && thread_pools::with(|l| l.is_some_and(|l| l.first.at_root()));
+    let outermost = !in_destructor() && this_thread::with(|l| l.is_some_and(|l| l.first.at_root()));
     let _root = outermost.then(|| DrainRoot);
     settle_scope(|| named_scope("callback", f))
 }
@@ -125,11 +124,11 @@ struct DrainRoot;
 
 impl Drop for DrainRoot {
     fn drop(&mut self) {
-        thread_pools::with(|local| {
+        this_thread::with(|local| {
             let Some(local) = local else { return };
             let mut panics = FirstPanic::default();
             // Before the root pool, which destructors feed.
-            backlog::drain(&local.first, Budget::All)
+            budgeted_drain::drain(&local.first, Budget::All)
                 .into_iter()
                 .for_each(|p| panics.note(p));
             remote_release::deliver_left(local)

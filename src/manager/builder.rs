@@ -2,7 +2,7 @@
 
 use super::PoolManager;
 use crate::block::block_allocator::BlockAllocator;
-use crate::pool::manager_shared::{ManagerShared, RootPolicy, Settings};
+use crate::pool::manager_shared::{ManagerSettings, ManagerShared, RootPolicy};
 use std::sync::Arc;
 
 /// Settings of a [`PoolManager`]; from [`PoolManager::builder`].
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder makes nothing until `build`"]
-pub struct PoolManagerBuilder(Settings);
+pub struct PoolManagerBuilder(ManagerSettings);
 
 impl PoolManagerBuilder {
     /// A name for dumps and reports.

@@ -5,8 +5,9 @@ use super::snapshot::ThreadSnapshot;
 use crate::object::destroy::{ReleaseScope, in_destructor};
 use crate::pool::budget::Budget;
 use crate::pool::manager_shared::PoolStackStats;
-use crate::pool::thread_pools::{self, ThreadPools};
-use crate::pool::{backlog, epoch, remote_release};
+use crate::pool::this_thread;
+use crate::pool::thread_pools::ThreadPools;
+use crate::pool::{budgeted_drain, epoch, pin, remote_release};
 use crate::sync::elapsed;
 use crate::thread::current::current_key;
 use crate::thread::orphans::ORPHANS;
@@ -259,13 +260,13 @@ fn epoch_holders(left: usize) -> Vec<EpochHolder> {
 
 /// Returns whether some orphans wait for a pool of the calling thread alone.
 fn is_held_here() -> bool {
-    ORPHANS.has_deferred() && epoch::is_held_here_alone()
+    ORPHANS.has_deferred() && pin::is_held_here_alone()
 }
 
 /// Returns whether a release has come for the calling thread that it can make.
 fn has_own_release() -> bool {
-    let comes = |local: &ThreadPools| local.remote_releases() as u64 > local.in_the_middle();
-    !in_destructor() && thread_pools::with(|local| local.is_some_and(comes))
+    let comes = |local: &ThreadPools| local.remote_releases() as u64 > local.running_messages();
+    !in_destructor() && this_thread::with(|local| local.is_some_and(comes))
 }
 
 /// `n` of something, in words.
@@ -276,13 +277,13 @@ fn counted(n: usize, one: &str, many: &str) -> String {
 impl PoolManager {
     /// Returns the number of entries released; remote releases are not counted.
     fn drain_whole_backlog(&self) -> usize {
-        let whole = thread_pools::with(|local| {
+        let whole = this_thread::with(|local| {
             let stack = local?.find(self.namespace())?;
             if stack.backlog.len() == 0 {
                 return None;
             }
             let before = stack.stats.released.get();
-            let panic = backlog::drain(stack, Budget::All);
+            let panic = budgeted_drain::drain(stack, Budget::All);
             Some((stack.stats.released.get() - before, panic))
         });
         let Some((released, panic)) = whole else {
@@ -309,13 +310,13 @@ fn run_deferred(panics: &mut FirstPanic) -> bool {
     if in_destructor() {
         return false;
     }
-    epoch::advance_until_ready();
+    pin::advance_until_ready();
     let mut any = {
         let scope = ReleaseScope::enter();
         // A thread without a key has no mail, and is not to get the slot of one whose
         // closures it could then not run.
         if current_key().is_some() {
-            thread_pools::with(|local| match local {
+            this_thread::with(|local| match local {
                 Some(local) => remote_release::deliver_all(local, &scope, panics),
                 None => remote_release::deliver_orphans(&scope, panics),
             })

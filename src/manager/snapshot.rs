@@ -3,7 +3,8 @@
 use super::PoolManager;
 use crate::object::thread_bound;
 use crate::pool::manager_shared::PoolStackStats;
-use crate::pool::thread_pools::{self, ThreadPools};
+use crate::pool::this_thread;
+use crate::pool::thread_pools::ThreadPools;
 use crate::thread::current::current_key;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
@@ -161,7 +162,7 @@ impl PoolManager {
         let mut inbox = record.waiting();
         if current_key() == Some(record.key()) {
             // Not those that have called this function.
-            let running = thread_pools::with(|local| local.map_or(0, ThreadPools::in_the_middle));
+            let running = this_thread::with(|local| local.map_or(0, ThreadPools::running_messages));
             inbox = inbox.saturating_sub(running);
         }
         let stats = self.namespace().threads.get(&record.key());

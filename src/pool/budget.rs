@@ -15,14 +15,14 @@ pub enum Budget {
     All,
     /// At most this many releases.
     Count(usize),
-    /// Releases until this much time has gone by, by the wall clock; at least one. Exception: a
-    /// long inbox is reversed first, under the budget; a call may do only a part of that, and
+    /// Releases until this much time has passed on the wall clock; at least one. Exception: a
+    /// long inbox is reversed first, within the budget; a call may do only a part of that and
     /// release nothing. The clock is read after each destructor, and otherwise after every
-    /// sixteenth step, so the time is exceeded by no more than the last destructor took.
+    /// sixteenth step, so the time is exceeded by at most what the last destructor took.
     Time(Duration),
 }
 
-/// What a drain within a [`Budget`] came to.
+/// The result of a drain within a [`Budget`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Drained {
@@ -30,13 +30,13 @@ pub struct Drained {
     /// reference.
     pub released: usize,
     /// Releases left: in the thread's backlog for this manager, in what other threads have sent to
-    /// this one, and, if this drain found more of them than its budget allowed, among the orphans.
+    /// this one, and among the orphans if this drain found more of those than its budget allowed.
     /// Inside a destructor only the backlog counts.
     pub remaining: usize,
-    /// How long it took.
+    /// How long the drain took.
     pub elapsed: Duration,
-    /// The type whose destructor took longest, not counting what it released in its turn,
-    /// and how long.
+    /// The type whose destructor took longest, not counting the destructors of what it released,
+    /// and how long it took.
     pub slowest: Option<(&'static str, Duration)>,
 }
 
@@ -55,20 +55,20 @@ impl fmt::Display for Drained {
     }
 }
 
-/// Releases between two readings of the clock, if they run no destructor.
+/// How many releases that run no destructor come between two readings of the clock.
 const UNREAD: u32 = 16;
 
 /// Counts what a drain does against its budget.
 pub(crate) struct Meter {
     budget: Budget,
-    /// Whether each destructor is timed.
+    /// True if each destructor is timed.
     timed: bool,
     start: Duration,
-    /// The clock when it was last read, and how many releases ago that was.
+    /// The time when the clock was last read, and how many releases ago that was.
     now: Duration,
     unread: u32,
     released: usize,
-    /// True once anything has been done, if only to get at releases.
+    /// True once anything has been done, even if only to get at releases.
     begun: bool,
     slowest: Option<(&'static TypeInfo, Duration)>,
 }
@@ -88,8 +88,8 @@ impl Meter {
         }
     }
 
-    /// For those who do not want to know which destructor took longest: quicker, and the
-    /// time may be exceeded by what the last sixteen took.
+    /// Returns a meter that does not time destructors: quicker, and the time may be exceeded by what
+    /// the last sixteen took.
     pub(crate) fn coarse(budget: Budget) -> Self {
         Self {
             timed: false,
@@ -97,6 +97,7 @@ impl Meter {
         }
     }
 
+    /// Returns whether the budget is used up.
     #[inline]
     pub(super) fn is_spent(&self) -> bool {
         match self.budget {
@@ -106,7 +107,7 @@ impl Meter {
         }
     }
 
-    /// How many references of one object may be released at once.
+    /// Returns how many references of one object may be released at once.
     #[inline]
     pub(super) fn at_most(&self) -> u32 {
         match self.budget {
@@ -117,25 +118,26 @@ impl Meter {
         }
     }
 
+    /// Returns how many references have been released.
     pub(super) fn released(&self) -> usize {
         self.released
     }
 
-    /// `n` references are being released.
+    /// Counts `n` references as released.
     #[inline]
     pub(super) fn count(&mut self, n: usize) {
         self.released += n;
         self.begun = true;
     }
 
-    /// Something was done to get at releases.
+    /// Counts a step that only gets at releases.
     #[inline]
     pub(super) fn step(&mut self) {
         self.begun = true;
         self.quick();
     }
 
-    /// No destructor is run for them.
+    /// Counts a release that runs no destructor.
     #[inline]
     pub(super) fn quick(&mut self) {
         self.unread += 1;
@@ -149,7 +151,7 @@ impl Meter {
         self.unread = 0;
     }
 
-    /// Runs a destructor of `class`.
+    /// Runs a destructor of `class`, and times it.
     #[inline]
     pub(super) fn time(&mut self, class: &'static TypeInfo, run: impl FnOnce()) {
         if !self.timed {
@@ -160,7 +162,7 @@ impl Meter {
             self.read();
         }
         let before = self.now;
-        // What panics is not timed, but is read.
+        // So that, if this destructor panics, the clock is read before the next one is timed.
         self.unread = 1;
         run();
         self.read();
@@ -170,6 +172,7 @@ impl Meter {
         }
     }
 
+    /// Returns the result of the drain, which leaves `remaining` releases.
     pub(super) fn report(mut self, remaining: usize) -> Drained {
         self.read();
         Drained {
@@ -188,8 +191,8 @@ mod tests {
     use crate::sync::Parker;
 
     #[test]
-    fn only_the_fine_one_says_what_took_longest() {
-        let class = SizedInfo::<String>::TYPE_INFO;
+    fn a_coarse_meter_does_not_name_the_slowest_destructor() {
+        let class = SizedInfo::<String>::CLASS;
         for (mut meter, says) in [
             (Meter::new(Budget::All), true),
             (Meter::coarse(Budget::All), false),
@@ -198,6 +201,7 @@ mod tests {
             assert_eq!(meter.report(0).slowest.is_some(), says);
         }
     }
+
     #[test]
     fn the_time_counts_from_the_beginning_of_the_drain() {
         let s = Duration::from_secs;
@@ -213,9 +217,9 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_a_destructor_is_not_its_time() {
-        let quick = SizedInfo::<String>::TYPE_INFO;
-        let slow = SizedInfo::<Vec<u8>>::TYPE_INFO;
+    fn a_destructor_is_not_charged_for_what_came_before_it() {
+        let quick = SizedInfo::<String>::CLASS;
+        let slow = SizedInfo::<Vec<u8>>::CLASS;
         let mut meter = Meter::new(Budget::All);
         let spend = |ms| Parker::new().park(Some(Duration::from_millis(ms)));
         meter.quick();
@@ -228,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_time_of_a_drain_begins_with_it() {
-        // The clock is older than that.
+        // The clock started before the drain.
         elapsed();
         Parker::new().park(Some(Duration::from_millis(50)));
         let before = elapsed();

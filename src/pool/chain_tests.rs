@@ -1,38 +1,23 @@
-//! Which pool is current, beside a naive model; and how many frames that takes to walk.
+//! Which pool is current, compared with a naive model; and how many frames finding that visits.
 
+use super::chain::steps::steps_of;
 use super::guard::{AutoreleasePool, autoreleasepool};
-use super::state::PoolState;
-use super::thread_pools;
-use super::token::PoolToken;
-use crate::manager::PoolManager;
-use crate::sync::local as thread_local;
+use super::manager_shared::ManagerShared;
+use super::pool_stack::PoolState;
+use super::this_thread;
+use super::token::{self, PoolToken};
 use crate::sync::thread::spawn;
 use std::cell::{Cell, RefCell};
 use std::mem::{replace, swap};
 use std::ptr;
 use std::rc::Rc;
 
-thread_local! {
-    static STEPS: Cell<usize> = Cell::new(0);
-}
-
-pub(super) fn count_step() {
-    STEPS.with(|steps| steps.set(steps.get() + 1));
-}
-
-/// Returns how many frames `f` has walked on this thread.
-fn steps_of(f: impl FnOnce()) -> usize {
-    let before = STEPS.with(Cell::get);
-    f();
-    STEPS.with(Cell::get) - before
-}
-
 fn open(n: usize) -> Vec<AutoreleasePool> {
     (0..n).map(|_| AutoreleasePool::new()).collect()
 }
 
 fn current() -> *const PoolState {
-    thread_pools::with(|local| ptr::from_ref(local.unwrap().first.current_pool()))
+    this_thread::with(|pools| ptr::from_ref(pools.unwrap().first.current_pool()))
 }
 
 const MANY: usize = if cfg!(miri) { 300 } else { 20_000 };
@@ -42,7 +27,7 @@ fn pools_that_have_left_the_chain_are_closed_without_a_walk() {
     let below = open(MANY);
     let above = open(MANY);
     let last = ptr::from_ref(below.last().unwrap().head());
-    // The first one takes the others out of the chain.
+    // Closing the first one removes the others from the chain.
     let steps = steps_of(|| drop(above));
     assert!(steps <= 2 * MANY, "{steps} steps");
     assert_eq!(current(), last);
@@ -50,7 +35,8 @@ fn pools_that_have_left_the_chain_are_closed_without_a_walk() {
     assert_eq!(steps, 0, "the topmost each time");
 }
 
-/// Has a pool release objects that own pools, from the last to the first.
+/// Puts pools into objects that `pool` owns, and drains it: the last one is closed first. Returns the
+/// number of frames visited.
 fn drain_owners(pool: &mut AutoreleasePool, owned: Vec<AutoreleasePool>) -> usize {
     for owned in owned {
         pool.create(owned);
@@ -82,7 +68,7 @@ fn pools_below_a_barrier_are_closed_in_linear_time_whatever_is_above() {
         let steps = steps_of(|| {
             while let Some(pool) = below.pop() {
                 drop(pool);
-                // Some of those that were walked go, others come.
+                // Some pools that were visited are closed, others are opened.
                 above.truncate(MANY - 2);
                 above.extend(open(2));
             }
@@ -98,15 +84,15 @@ fn pools_below_a_barrier_are_closed_in_linear_time_whatever_is_above() {
 struct Naive {
     id: *const PoolState,
     barrier: bool,
-    /// True if the pool of that name is current while this is the topmost frame with one.
+    /// True if the pool `id` is current while this is the topmost frame with a pool.
     pool: bool,
 }
 
 #[derive(Default)]
 struct World {
-    /// The whole chain but the root, which may be walked as often as it takes.
+    /// The whole chain except the root, searched without regard to cost.
     chain: RefCell<Vec<Naive>>,
-    /// Scopes whose guards have not gone, and that have not ended themselves.
+    /// Pools of scopes that have not ended and whose guards have not been dropped.
     scopes: RefCell<Vec<*const PoolState>>,
     pools: RefCell<Vec<AutoreleasePool>>,
     forgotten: RefCell<Vec<AutoreleasePool>>,
@@ -115,7 +101,7 @@ struct World {
 }
 
 impl World {
-    /// Returns a number below `n`.
+    /// Returns a random number below `n`.
     fn random(&self, n: usize) -> usize {
         let next = self.random.get().wrapping_mul(6_364_136_223_846_793_005);
         self.random
@@ -128,8 +114,8 @@ impl World {
         self.chain.borrow_mut().push(Naive { id, barrier, pool });
     }
 
-    /// Removes what is above the last frame of `id` to the next barrier, and the frame, too,
-    /// unless it stays as a barrier without a pool.
+    /// Removes the frames above the last frame of `id` up to the next barrier, and that frame too,
+    /// unless it `stays` as a barrier without a pool.
     fn closed(&self, id: *const PoolState, stays: bool) {
         let mut chain = self.chain.borrow_mut();
         let Some(at) = chain.iter().rposition(|frame| ptr::eq(frame.id, id)) else {
@@ -146,7 +132,7 @@ impl World {
 
     fn check(&self) {
         let chain = self.chain.borrow();
-        let root = thread_pools::with(|local| ptr::from_ref(&local.unwrap().first.root));
+        let root = this_thread::with(|pools| ptr::from_ref(&pools.unwrap().first.root));
         let top = chain.iter().rfind(|frame| frame.pool);
         assert_eq!(current(), top.map_or(root, |frame| frame.id));
     }
@@ -157,7 +143,7 @@ impl World {
         pool
     }
 
-    /// Has the next drain of `pool` run a program inside it.
+    /// Adds, sometimes, an object to `pool` whose destructor runs a random program.
     fn fill(self: &Rc<Self>, pool: &AutoreleasePool, depth: usize) {
         struct Program(Rc<World>, usize);
         impl Drop for Program {
@@ -197,7 +183,7 @@ impl World {
         self.pools.borrow_mut().push(pool);
     }
 
-    /// The end of a scope, whose guard may have gone before.
+    /// Records the end of a scope, whose guard may have been dropped before.
     fn scope_ended(&self, id: *const PoolState) {
         self.scopes
             .borrow_mut()
@@ -225,7 +211,7 @@ impl World {
                 self.check();
                 self.run(depth - 1);
             }
-            // So that the end of the scope, which the model does not see, runs nothing.
+            // So that the end of the scope, which the model does not see, runs no program.
             self.drain(pool);
             if !ptr::eq(pool.head(), own) {
                 let other = replace(pool, self.open());
@@ -256,17 +242,17 @@ impl World {
                     self.keep(pool);
                 }
             }
-            // Stays open, and in the chain unless one below is closed.
+            // Stays open, and in the chain unless a pool below is closed.
             6 => self.forgotten.borrow_mut().extend(self.any_pool()),
             7 => {
-                let token = PoolManager::global().push();
+                let token = token::push(&ManagerShared::global());
                 self.opened(current(), false);
                 self.tokens.borrow_mut().push((token, current()));
             }
             8 => {
                 let last = self.tokens.borrow_mut().pop();
                 if let Some((token, id)) = last {
-                    assert_eq!(PoolManager::global().pop(token), Ok(0));
+                    assert_eq!(token::pop(&ManagerShared::global(), token), Ok(0));
                     self.closed(id, false);
                 }
             }

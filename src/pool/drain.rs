@@ -1,18 +1,18 @@
-//! How a pool is emptied.
+//! Draining: releasing all entries of a pool.
 //!
-//! Newest first, one entry at a time, each taken out before its destructor runs:
-//! so a destructor may autorelease into the pool (it is the current one
-//! meanwhile), open and drain others, or panic, and nothing is lost or released
-//! twice. It ends when the pool is empty.
+//! Newest first, one entry at a time, each taken out before its destructor runs: so a destructor
+//! may autorelease into the pool (it is the current one meanwhile), open and drain others, or
+//! panic, and nothing is lost or released twice. A drain ends when the pool is empty.
 
-use super::backlog;
 use super::budget::Budget;
+use super::budgeted_drain;
+use super::chain::Barrier;
 use super::entries::Entries;
 use super::epoch;
+use super::generations::Generations;
 use super::page::PageCache;
-use super::pool_stack::{Barrier, PoolStack};
+use super::pool_stack::{ChainFrame, PoolStack, PoolState};
 use super::remote_release;
-use super::state::{Frame, PoolState};
 use super::thread_pools::ThreadPools;
 use crate::event::{Event, EventKind};
 use crate::object::block_allocated::PlainDestroyer;
@@ -27,25 +27,25 @@ use crate::unwind::{FirstPanic, Payload, report, resume_or_report};
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Generations of destructors that feed their own drain, before it is said.
+/// How many generations of destructors may feed their own drain before an event reports it.
 pub(super) const WARN_AT: u32 = 1_000;
 
-/// Rounds in which a drain goes on with what slots give up while it releases.
+/// How many times a drain continues with what slots give up while it releases.
 pub(super) const ROUNDS: u32 = 1_000;
 
-/// How a drain went.
+/// The result of a drain.
 #[must_use]
 pub(crate) struct Outcome {
     /// Entries released.
     pub(crate) released: usize,
     /// The first panic.
     pub(crate) panic: Option<Payload>,
-    /// The type whose destructor fed the drain beyond its limit, if one did.
+    /// The type whose destructor fed the drain beyond its limit, if the drain was cut off.
     pub(crate) cut: Option<&'static TypeInfo>,
 }
 
 impl Outcome {
-    /// Goes on with the panic, if there was one.
+    /// Resumes the panic, if there was one; returns the number of entries released.
     #[inline]
     pub(crate) fn resume(self) -> usize {
         if let Some(payload) = self.panic {
@@ -54,7 +54,7 @@ impl Outcome {
         self.released
     }
 
-    /// Tells of the panic, if there was one.
+    /// Reports the panic, if there was one; returns the number of entries released.
     pub(crate) fn report(self) -> usize {
         if let Some(payload) = self.panic {
             report(payload);
@@ -63,25 +63,25 @@ impl Outcome {
     }
 }
 
-/// Whether a drain of this pool would find nothing to do but to unpin it.
+/// Returns whether a drain of this pool has nothing to do but to unpin it.
 #[inline]
-pub(crate) fn is_idle(head: &PoolState) -> bool {
-    // SAFETY: an open pool's stack is there.
-    let stack = unsafe { &*head.stack.get() };
-    head.entries.is_empty() && !stack.local().has_duties(stack) && !ORPHANS.has_deferred()
+pub(crate) fn is_idle(pool: &PoolState) -> bool {
+    // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+    let stack = unsafe { &*pool.stack.get() };
+    pool.entries.is_empty() && !stack.thread_pools().has_duties(stack) && !ORPHANS.has_deferred()
 }
 
-/// Empties a pool of the calling thread. With a limit, gives up when destructors
-/// have fed it for so many generations.
-pub(crate) fn drain(head: &PoolState, limit: Option<u32>) -> Outcome {
-    // SAFETY: an open pool's stack is there.
-    let stack = unsafe { &*head.stack.get() };
-    let local = stack.local();
-    head.unpin();
-    let plain = release_plain(&head.entries, &local.pages);
+/// Drains a pool of the calling thread. With a limit, gives up when destructors have fed it for
+/// that many generations.
+pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
+    // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+    let stack = unsafe { &*pool.stack.get() };
+    let pools = stack.thread_pools();
+    pool.unpin();
+    let plain = release_plain(&pool.entries, &pools.pages);
     if plain != 0 {
         stack.stats.released.add(plain as u64);
-        if is_idle(head) && !ptr::eq(head, &stack.root) {
+        if is_idle(pool) && !ptr::eq(pool, &stack.root) {
             return Outcome {
                 released: plain,
                 panic: None,
@@ -89,32 +89,32 @@ pub(crate) fn drain(head: &PoolState, limit: Option<u32>) -> Outcome {
             };
         }
     }
-    // What others have sent is not for one that closes what was drained within a budget.
-    let mail = !head.was_budgeted();
+    // Closing a pool whose last drain was budgeted must not deliver remote releases.
+    let delivers_remote = !pool.last_drain_was_budgeted();
     let mut panics = FirstPanic::default();
     let released;
     let cut;
     {
         let scope = ReleaseScope::enter();
-        let frame = Frame::new(true);
-        let _current = Barrier::raise(stack, &frame, head);
-        let _draining = Draining::begin(head);
-        let run = Run::new(&head.entries, head.name(), &local.pages, &scope, limit);
-        if !head.entries.is_untouched() {
+        let frame = ChainFrame::new(true);
+        let _current = Barrier::raise(stack, &frame, pool);
+        let _draining = Draining::begin(pool);
+        let run = Releasing::new(&pool.entries, pool.name(), &pools.pages, &scope, limit);
+        if !pool.entries.is_untouched() {
             if let Err(payload) = catch_unwind(|| run.all()) {
                 run.go_on(payload, &mut panics);
             }
         }
-        // What serves the thread is outermost, too, which is known already.
+        // Serving the thread implies being outermost, which is quicker to look at.
         if scope.outermost && ORPHANS.has_deferred() && scope.serves_thread() {
-            epoch::advance();
+            epoch::advance(Some(&pools.participants));
         }
-        if scope.outermost && mail && local.has_messages() && scope.serves_thread() {
-            run.mail(local, &mut panics);
+        if scope.outermost && delivers_remote && pools.has_messages() && scope.serves_thread() {
+            run.deliver_remote(pools, &mut panics);
         }
         if scope.outermost && stack.stats.is_asked() && scope.serves_thread() {
-            drain_asked(head, stack, limit, &scope, &mut panics);
-            // If destructors feed it for ever: who closes the pool leaks what is in it.
+            drain_asked(pool, stack, limit, &scope, &mut panics);
+            // If destructors feed the pool for ever, closing it leaks what is left.
             if run.cut.get().is_none() {
                 run.new_entries(&mut panics);
             }
@@ -123,8 +123,8 @@ pub(crate) fn drain(head: &PoolState, limit: Option<u32>) -> Outcome {
         cut = run.cut.get();
         stack.stats.released.add(released as u64);
     }
-    if std::ptr::eq(head, &stack.root) {
-        stack.stats.root_was_drained(head.entries.len());
+    if std::ptr::eq(pool, &stack.root) {
+        stack.stats.root_was_drained(pool.entries.len());
         stack.next_mark.set(0);
     }
     Outcome {
@@ -134,13 +134,13 @@ pub(crate) fn drain(head: &PoolState, limit: Option<u32>) -> Outcome {
     }
 }
 
-/// Releases the newest entries as far as that runs no foreign code: objects without a
-/// destructor, in blocks of this thread's, with no other reference. How many. All the rest of a drain is
-/// there for foreign code, and costs as much as some ten of them.
+/// Releases the newest entries while that runs no foreign code: objects without a destructor, in
+/// blocks of this thread, with no other reference. Returns how many. The rest of a drain is there
+/// for foreign code, and setting it up costs as much as some ten of these releases.
 fn release_plain(entries: &Entries, pages: &PageCache) -> usize {
     let mut released = 0;
     while let Some(thin) = entries.newest(pages) {
-        // SAFETY: alive by the entry's reference.
+        // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
         let class = unsafe { header(thin) }.type_info;
         let Some(block) = class.plain_block else {
             break;
@@ -157,12 +157,13 @@ fn release_plain(entries: &Entries, pages: &PageCache) -> usize {
     released
 }
 
-/// Does what `shutdown` has asked this thread for, in the middle of a drain of `head`:
-/// whatever destructors feed by it is empty afterwards, unless that goes on for ever.
+/// Does what `shutdown` has asked this thread for, in the middle of a drain of `pool`: the root
+/// pool, the backlog, the claimed messages and `pool` itself are empty afterwards, unless
+/// destructors feed them for ever.
 #[cold]
 #[inline(never)]
 pub(super) fn drain_asked(
-    head: &PoolState,
+    pool: &PoolState,
     stack: &PoolStack,
     limit: Option<u32>,
     scope: &ReleaseScope,
@@ -171,34 +172,34 @@ pub(super) fn drain_asked(
     stack.stats.answer();
     for _ in 0..WARN_AT {
         let mut cut = false;
-        if let Some(payload) = backlog::drain(stack, Budget::All) {
+        if let Some(payload) = budgeted_drain::drain(stack, Budget::All) {
             panics.note(payload);
         }
-        remote_release::deliver_claimed(stack.local(), scope, panics);
-        // The same, perhaps: then it is empty the second time.
-        for pool in [&stack.root, head] {
-            if !pool.entries.is_empty() {
-                let outcome = drain(pool, limit);
+        remote_release::deliver_claimed(stack.thread_pools(), scope, panics);
+        // If `pool` is the root pool, it is empty the second time.
+        for fed in [&stack.root, pool] {
+            if !fed.entries.is_empty() {
+                let outcome = drain(fed, limit);
                 cut |= outcome.cut.is_some();
                 if let Some(payload) = outcome.panic {
                     panics.note(payload);
                 }
             }
         }
-        // What those drains queued, as they were not the outermost. Here `head` is the
+        // Objects that those drains queued, as they were not the outermost. Here `pool` is the
         // current pool.
         scope.settle_all(panics);
-        let pools_are_empty = stack.root.entries.is_empty() && head.entries.is_empty();
-        let rest = stack.backlog.len() > 0 || stack.local().has_claimed();
+        let pools_are_empty = stack.root.entries.is_empty() && pool.entries.is_empty();
+        let rest = stack.backlog.len() > 0 || stack.thread_pools().has_claimed();
         if cut || pools_are_empty && !rest {
             break;
         }
     }
-    stack.namespace.changed.wake();
+    stack.manager.changed.wake();
 }
 
-/// Releases what came from elsewhere, newest first, to the end, and gives the pages
-/// back. Which pool is current does not change, so none of them is fed meanwhile.
+/// Releases the entries of a handoff pool, newest first, and gives the pages back. The current pool
+/// stays current, so destructors add nothing to these entries.
 ///
 /// # Panics
 /// With the first panic of a destructor, at the end.
@@ -207,7 +208,7 @@ pub(crate) fn release_all(entries: &Entries, pages: &PageCache) -> usize {
     let released;
     {
         let scope = ReleaseScope::enter();
-        let run = Run::new(entries, "", pages, &scope, None);
+        let run = Releasing::new(entries, "", pages, &scope, None);
         while let Err(payload) = catch_unwind(|| run.all()) {
             run.panicked(payload, &mut panics);
         }
@@ -220,14 +221,14 @@ pub(crate) fn release_all(entries: &Entries, pages: &PageCache) -> usize {
     released
 }
 
-/// While a pool is being drained.
+/// Counts a drain of a pool as in progress, until dropped.
 pub(super) struct Draining<'d>(&'d PoolState);
 
 impl<'d> Draining<'d> {
     #[inline]
-    pub(super) fn begin(head: &'d PoolState) -> Self {
-        head.draining.set(head.draining.get() + 1);
-        Self(head)
+    pub(super) fn begin(pool: &'d PoolState) -> Self {
+        pool.draining.set(pool.draining.get() + 1);
+        Self(pool)
     }
 }
 
@@ -238,17 +239,18 @@ impl Drop for Draining<'_> {
     }
 }
 
-struct Run<'d> {
+/// A drain that releases entries until there are none.
+struct Releasing<'d> {
     entries: &'d Entries,
-    /// What an event calls the pool.
+    /// The pool's name, for events.
     name: &'d str,
     pages: &'d PageCache,
     scope: &'d ReleaseScope,
     limit: Option<u32>,
     released: Cell<usize>,
     destroyed: Cell<u64>,
-    /// Length of the pool when the last entry had been taken out, and that
-    /// entry's class.
+    /// The length of the pool after the last entry was taken out, and the type of that entry's
+    /// object.
     index: Cell<usize>,
     last: Cell<Option<&'static TypeInfo>>,
     generations: RefCell<Generations>,
@@ -256,10 +258,10 @@ struct Run<'d> {
     cut: Cell<Option<&'static TypeInfo>>,
 }
 
-/// What a stretch of entries comes to. Noted in the run at its end, by a panic,
-/// too; until then it is in registers.
+/// Figures of a stretch of entries. In registers until its end, also by a panic, which adds them
+/// to the drain's.
 struct Stretch<'r, 'd> {
-    run: &'r Run<'d>,
+    run: &'r Releasing<'d>,
     taken: usize,
     destroyed: u64,
     last: Option<&'static TypeInfo>,
@@ -270,15 +272,15 @@ impl Drop for Stretch<'_, '_> {
     fn drop(&mut self) {
         let run = self.run;
         run.released.set(run.released.get() + self.taken);
-        // It is off if a destructor has drained this very root pool and filled it
-        // again: then only generations are miscounted.
+        // Wrong if a destructor has drained this very root pool and filled it again: then
+        // generations are miscounted, but nothing else.
         run.index.set(run.index.get().saturating_sub(self.taken));
         run.destroyed.set(run.destroyed.get() + self.destroyed);
         run.last.set(self.last);
     }
 }
 
-impl<'d> Run<'d> {
+impl<'d> Releasing<'d> {
     fn new(
         entries: &'d Entries,
         name: &'d str,
@@ -307,7 +309,8 @@ impl<'d> Run<'d> {
         while self.stretch() && !self.grown() {}
     }
 
-    /// The same, after something else than an entry may have added some.
+    /// Releases entries until there are none, after something other than an entry's destructor may
+    /// have added some. Notes panics.
     fn new_entries(&self, panics: &mut FirstPanic) {
         let more = || {
             if !self.grown() {
@@ -319,7 +322,7 @@ impl<'d> Run<'d> {
         }
     }
 
-    /// Releases the others, after a panic.
+    /// Releases the remaining entries, after a panic.
     #[cold]
     #[inline(never)]
     fn go_on(&self, payload: Payload, panics: &mut FirstPanic) {
@@ -329,19 +332,19 @@ impl<'d> Run<'d> {
 
     fn panicked(&self, payload: Payload, panics: &mut FirstPanic) {
         panics.note(payload);
-        // What the one that panicked had queued.
+        // Objects that the destructor that panicked had queued.
         self.scope.settle_all(panics);
     }
 
-    /// Releases what other threads have sent, and what that adds to the pool. Once: a thread
-    /// that sends faster than we release must not hold us up for ever. But what slots give up
-    /// in the course of it is released, too, as far as nobody holds the epoch: a list that is
-    /// linked by slots would otherwise lose one node in each drain.
+    /// Makes the releases that other threads have sent, and releases what they add to the pool.
+    /// Once: a thread that sends faster than this one releases must not hold it up for ever. But
+    /// what slots give up meanwhile is released, too, as far as nothing holds the epoch: a list
+    /// that is linked by slots would otherwise lose only one node in each drain.
     #[cold]
     #[inline(never)]
-    fn mail(&self, local: &ThreadPools, panics: &mut FirstPanic) {
+    fn deliver_remote(&self, pools: &ThreadPools, panics: &mut FirstPanic) {
         let mut any =
-            self.cut.get().is_none() && remote_release::deliver(local, self.scope, panics);
+            self.cut.get().is_none() && remote_release::deliver(pools, self.scope, panics);
         for _ in 0..ROUNDS {
             if !any {
                 break;
@@ -349,13 +352,13 @@ impl<'d> Run<'d> {
             self.new_entries(panics);
             any = self.cut.get().is_none()
                 && ORPHANS.has_deferred()
-                && epoch::advance_until_ready()
+                && epoch::advance_until_ready(Some(&pools.participants))
                 && remote_release::deliver_orphans(self.scope, panics);
         }
     }
 
-    /// Releases entries until there are none, or one has put others in its place:
-    /// whether it has.
+    /// Releases entries until there are none, or a destructor has added others; returns whether one
+    /// has.
     fn stretch(&self) -> bool {
         let mut stretch = Stretch {
             run: self,
@@ -366,14 +369,14 @@ impl<'d> Run<'d> {
         let entries = self.entries;
         let (outermost, deep) = (self.scope.outermost, self.scope.deep);
         while let Some(thin) = entries.newest(self.pages) {
-            // SAFETY: alive by the entry's reference, which is ours to give up.
+            // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
             let object = unsafe { header(thin) };
             let class = object.type_info;
             stretch.last = Some(class);
-            // The usual case: then it has no other entry either.
+            // The usual case: the only reference, so the object has no other entry either.
             if object.count.is_all(1) && !deep {
                 if let Some(block) = class.plain_block {
-                    // There are more like it, in all likelihood.
+                    // The next entries are probably like it.
                     let n = destroy_alike(entries, class, block);
                     stretch.taken += n;
                     stretch.destroyed += n as u64;
@@ -386,12 +389,12 @@ impl<'d> Run<'d> {
                     stretch.destroyed += n as u64;
                     continue;
                 }
-                // SAFETY: it is the newest.
+                // SAFETY: nothing has run since `newest` returned it.
                 unsafe { entries.pop() };
                 let mark = entries.mark();
                 stretch.taken += 1;
                 stretch.destroyed += 1;
-                // SAFETY: the reference was ours, and the only one.
+                // SAFETY: the only reference was the entry's, which has been taken out.
                 unsafe { (class.destroy)(thin) };
                 if class.has_destructor && self.has_more(outermost, mark) {
                     return true;
@@ -403,17 +406,17 @@ impl<'d> Run<'d> {
             };
             let mark = entries.mark();
             stretch.taken += n as usize;
-            // SAFETY: as above.
+            // SAFETY: alive by the `n` references, whose entries have been taken out.
             match unsafe { checked(thin, object.count.release_many(n)) } {
                 Released::Alive => continue,
-                // SAFETY: as `release_many` said.
+                // SAFETY: `release_many` says that this was the last strong reference.
                 Released::Unique if deep => unsafe { self.scope.queue_unique(thin) },
                 Released::Unique => {
                     stretch.destroyed += 1;
-                    // SAFETY: as `release_many` said.
+                    // SAFETY: `release_many` says that this was the last strong reference.
                     unsafe { (class.destroy)(thin) };
                 }
-                // SAFETY: as `release_many` said.
+                // SAFETY: `release_many` says that this was the last strong reference.
                 Released::Last => unsafe { self.scope.destroy_last(thin) },
             }
             if self.has_more(outermost, mark) {
@@ -423,7 +426,8 @@ impl<'d> Run<'d> {
         false
     }
 
-    /// After an entry: whether it has put others in its place.
+    /// Returns whether the release of an entry has added others to the pool. Destroys what it queued
+    /// first.
     #[inline(always)]
     fn has_more(&self, outermost: bool, mark: *mut Thin) -> bool {
         if outermost {
@@ -432,8 +436,8 @@ impl<'d> Run<'d> {
         self.entries.mark() != mark
     }
 
-    /// The pool is not as the last entry left it: whether that entry's destructor
-    /// fed it once too often.
+    /// Counts a generation if the pool has grown since the last entry was taken out; returns whether
+    /// that is one too many.
     #[cold]
     fn grown(&self) -> bool {
         let len = self.entries.len();
@@ -461,7 +465,7 @@ impl<'d> Run<'d> {
     }
 }
 
-impl Drop for Run<'_> {
+impl Drop for Releasing<'_> {
     fn drop(&mut self) {
         if self.destroyed.get() != 0 {
             tally_destroyed(self.destroyed.get());
@@ -469,34 +473,34 @@ impl Drop for Run<'_> {
     }
 }
 
-/// Destroys the newest entries without a look at anything but their headers, as far as they
-/// are alike: objects of one class, without a destructor, with no other reference. How many.
-// Not inlined, so that its loop has the registers.
+/// Destroys the newest entries by reading nothing but their headers, while they are alike: objects
+/// of one type, without a destructor, with no other reference. Returns how many.
+// Not inlined, so that its loop has all registers.
 #[inline(never)]
 fn destroy_alike(entries: &Entries, class: &'static TypeInfo, block: PlainBlock) -> usize {
     let Some(mut alike) = PlainDestroyer::begin(class, block) else {
         return 0;
     };
-    // SAFETY: alive by the entry's reference, which is given up if it says so.
+    // SAFETY: alive by the entry's reference, which is given up if this returns true.
     let n = entries.take_while(|thin| unsafe { alike.destroy(thin) });
     alike.end();
     n
 }
 
-/// Objects that [`destroy_in_turn`] takes at a time.
+/// How many objects [`destroy_in_turn`] takes at a time.
 const IN_TURN: usize = 64;
 
-/// Destroys the newest entries, as far as they are objects of this class, which has no
-/// destructor, with no other reference. How many; not none, if the newest is one.
+/// Destroys the newest entries, while they are objects of this type, which has no destructor, with
+/// no other reference. Returns how many; at least one, if the newest is such an object.
 ///
-/// Some at a time are freed in the order in which they were made: nobody can tell, and malloc
-/// takes that better than the reverse.
+/// Frees some at a time in the order in which they were made: nothing observes the order, and
+/// malloc is faster that way than in reverse.
 #[inline(never)]
 fn destroy_in_turn(entries: &Entries, class: &'static TypeInfo) -> usize {
     let mut some = [const { MaybeUninit::<Thin>::uninit() }; IN_TURN];
     let mut n = 0;
     entries.take_while(|thin| {
-        // SAFETY: alive by the entry's reference.
+        // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
         let object = unsafe { header(thin) };
         let taken = n < IN_TURN && ptr::eq(object.type_info, class) && object.count.is_all(1);
         if taken {
@@ -506,61 +510,8 @@ fn destroy_in_turn(entries: &Entries, class: &'static TypeInfo) -> usize {
         taken
     });
     for thin in some[..n].iter().rev() {
-        // SAFETY: written; the reference was the entry's, and the only one.
+        // SAFETY: written above; the only reference was the entry's, which has been taken out.
         unsafe { (class.destroy)(thin.assume_init()) };
     }
     n
-}
-
-/// How long the chain of destructors is that led to an entry: an entry that was
-/// there before the drain is of generation 0, what its destructor autoreleases of
-/// generation 1, and so on. Exact, as entries are taken newest first: those of
-/// one generation lie together, above those of the generation before.
-#[derive(Default)]
-struct Generations {
-    /// Where the entries of a generation begin, and which it is; both go up.
-    floors: Vec<(usize, u32)>,
-}
-
-impl Generations {
-    /// The destructor of the entry at `index` has put others in its place. Gives
-    /// their generation.
-    fn fed(&mut self, index: usize) -> u32 {
-        while self.floors.last().is_some_and(|&(floor, _)| floor > index) {
-            self.floors.pop();
-        }
-        let generation = self.floors.last().map_or(0, |&(_, g)| g) + 1;
-        // The entry was the last of its generation: nothing of it is left.
-        if self.floors.last().is_some_and(|&(floor, _)| floor == index) {
-            self.floors.pop();
-        }
-        self.floors.push((index, generation));
-        generation
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Generations;
-
-    #[test]
-    fn a_chain_counts_its_links() {
-        let mut g = Generations::default();
-        for n in 1..100 {
-            assert_eq!(g.fed(5), n);
-        }
-        assert_eq!(g.floors.len(), 1);
-        // The next older entry starts anew.
-        assert_eq!(g.fed(4), 1);
-    }
-
-    #[test]
-    fn siblings_do_not_add_up() {
-        let mut g = Generations::default();
-        // The entry at 3 leaves ten children at 3..13, each with one child.
-        assert_eq!(g.fed(3), 1);
-        for child in (3..13).rev() {
-            assert_eq!(g.fed(child), 2, "child at {child}");
-        }
-    }
 }

@@ -1,21 +1,26 @@
 //! What is in a pool.
 
-use super::guard::AutoreleasePool;
+use super::pool_stack::PoolState;
 use crate::object::header::header;
 use crate::thread::current::current_label;
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// The contents of a pool, to be displayed; by
-/// [`AutoreleasePool::dump`].
+/// [`AutoreleasePool::dump`](crate::AutoreleasePool::dump).
 ///
 /// First a line with name, thread and number of entries; then a line per entry,
 /// newest first, that is in the order in which they will be released: address,
 /// type, and strong count at the time of writing.
-pub struct PoolDump<'p>(pub(super) &'p AutoreleasePool);
+pub struct PoolDump<'p>(pub(super) &'p PoolState);
+
+// As its `AutoreleasePool`.
+impl UnwindSafe for PoolDump<'_> {}
+impl RefUnwindSafe for PoolDump<'_> {}
 
 impl fmt::Display for PoolDump<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let head = self.0.head();
+        let head = self.0;
         let len = head.entries.len();
         let entries = if len == 1 { "entry" } else { "entries" };
         write!(

@@ -1,4 +1,4 @@
-//! A chain of pending releases: what a pool holds.
+//! `Entries`: the pending releases of a pool.
 
 use super::page::{Page, PageCache};
 use crate::object::header::{Header, Thin};
@@ -6,20 +6,21 @@ use crate::sync::cell::Cell;
 use crate::sync::{const_fn, prefetch};
 use std::ptr;
 
-/// How many entries before its turn an object's header is fetched from memory.
-/// Objects that are cold when they die cost most by far; a destructor's own work
-/// takes long enough for the next few headers to arrive meanwhile.
+/// How many entries ahead of its release an object's header is prefetched. Objects that are not in
+/// the cache when they are destroyed cost most by far; the destructors before them take long enough
+/// for the header to arrive.
 const AHEAD: usize = 8;
 
-/// Entries, each of them a strong reference, in a chain of pages. Dropping it leaks
-/// both: give the pages back by [`Entries::clear`].
+/// Entries, each of them a strong reference, in a list of pages. Owner only.
+///
+/// Dropping it leaks both: give the pages back by [`Entries::clear`].
 #[derive(Debug)]
 pub(crate) struct Entries {
-    /// Where the next entry goes, in `page`.
+    /// The place of the next entry, in `page`.
     top: Cell<*mut Thin>,
-    /// Where the entries of `page` begin.
+    /// The beginning of the entries of `page`.
     start: Cell<*mut Thin>,
-    /// Where they end.
+    /// The end of the room for entries in `page`.
     end: Cell<*mut Thin>,
     /// The topmost page; null until the first entry.
     page: Cell<*mut Page>,
@@ -43,7 +44,7 @@ impl Entries {
         }
     }
 
-    /// Whether there never was an entry, since the pages were last given back.
+    /// Returns whether no entry has been added since the pages were last given back.
     #[inline]
     pub(crate) fn is_untouched(&self) -> bool {
         self.page.get().is_null()
@@ -54,11 +55,11 @@ impl Entries {
         self.len() == 0
     }
 
-    /// Goes on with this page; the next entry goes to `top`.
+    /// Makes `page` the topmost one; the next entry goes to `top`.
     fn turn_to(&self, page: *mut Page, top: *mut Thin) {
         self.page.set(page);
         self.top.set(top);
-        // SAFETY: a page.
+        // SAFETY: a page of ours (invariant 6 of `pool`).
         unsafe {
             self.start.set(Page::start(page));
             self.end.set(Page::end(page));
@@ -70,24 +71,26 @@ impl Entries {
         if page.is_null() {
             return 0;
         }
-        // SAFETY: the page is ours, and `top` points into it.
+        // SAFETY: the page is ours, and `top` points into it (invariant 6 of `pool`).
         unsafe { (*page).below.get() + self.top.get().offset_from(self.start.get()) as usize }
     }
 
-    /// Adds an entry: one strong reference is taken over.
+    /// Adds an entry, which takes over one strong reference.
     #[inline]
     pub(crate) fn push(&self, thin: Thin, pages: &PageCache) {
         self.push_or_grow(thin, |entries| entries.grow(pages));
     }
 
-    /// The same, where the way to the pages is longer.
+    /// Adds an entry; `grow` calls [`Self::grow`], for callers that find the spare pages only when
+    /// they need one.
     #[inline]
     pub(crate) fn push_or_grow(&self, thin: Thin, grow: impl FnOnce(&Self)) {
         if self.top.get() == self.end.get() {
             grow(self);
         }
         let top = self.top.get();
-        // SAFETY: `grow` saw to it that there is room in the page.
+        // SAFETY: the page has room: it is the caller's (invariant 1 of `pool`), and `grow` returns only
+        // when `top` is not at its end.
         unsafe {
             Page::touch(self.page.get());
             top.write(thin);
@@ -95,14 +98,14 @@ impl Entries {
         }
     }
 
-    /// The topmost page is full, or there is none: puts an empty one on top.
+    /// Puts an empty page on top, if the topmost one is full or there is none.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&self, pages: &PageCache) {
-        // The global allocator is foreign code: it may fill or drain this very pool.
+        // A loop, as the global allocator is foreign code, and may fill or drain this very pool.
         while self.top.get() == self.end.get() {
             let page = pages.get();
-            // SAFETY: a page, and nobody's yet.
+            // SAFETY: `get` returns a page that belongs to nothing else (invariant 6 of `pool`).
             unsafe {
                 if self.top.get() == self.end.get() {
                     (*page).prev.set(self.page.get());
@@ -115,7 +118,7 @@ impl Entries {
         }
     }
 
-    /// The newest entry, which stays. Empty pages are given back.
+    /// Returns the newest entry, which stays. Gives empty pages back, except the last.
     #[inline(always)]
     pub(crate) fn newest(&self, pages: &PageCache) -> Option<Thin> {
         let mut top = self.top.get();
@@ -126,36 +129,36 @@ impl Entries {
             }
             top = self.top.get();
         }
-        // SAFETY: the pages are ours; `top` points into the topmost, and every entry below it
-        // has been written.
+        // SAFETY: the pages are ours, `top` points into the topmost one, behind its start, and every
+        // entry below `top` is written (invariant 6 of `pool`).
         unsafe {
             Page::touch(self.page.get());
             if top.offset_from(self.start.get()) > AHEAD as isize {
-                // It is alive by its entry.
+                // That object is alive by its entry (invariant 5 of `pool`).
                 prefetch((*top.sub(AHEAD + 1)).cast::<Header>().sub(1).as_ptr());
             }
             Some(*top.sub(1))
         }
     }
 
-    /// Takes out what `newest` gave.
+    /// Takes out the entry that `newest` returned; the caller owns its reference.
     ///
     /// # Safety
     /// It is still the newest.
     #[inline(always)]
     pub(crate) unsafe fn pop(&self) {
-        // SAFETY: there is an entry in the page.
+        // SAFETY: the page has an entry, by the contract.
         self.top.set(unsafe { self.top.get().sub(1) });
     }
 
-    /// The topmost page is empty: gives it back, if there is one below.
+    /// Gives the topmost page, which is empty, back if there is one below; returns whether there was.
     #[inline(never)]
     fn uncover(&self, pages: &PageCache) -> bool {
         let page = self.page.get();
         if page.is_null() {
             return false;
         }
-        // SAFETY: the pages are ours; those below are full.
+        // SAFETY: the pages are ours, and those below the topmost are full (invariant 6 of `pool`).
         unsafe {
             let prev = (*page).prev.get();
             if prev.is_null() {
@@ -167,14 +170,14 @@ impl Entries {
         true
     }
 
-    /// Takes the newest entry, with all that name the same object right below it
-    /// in the same page, but no more than `at_most`, which is not 0. Gives how many there
-    /// were.
+    /// Takes the newest entry out, together with those right below it in the same page that are of
+    /// the same object, but at most `at_most`, which is not 0. Returns the object and how many entries
+    /// it took; the caller owns their references.
     #[inline]
     pub(crate) fn take_some(&self, pages: &PageCache, at_most: u32) -> Option<(Thin, u32)> {
         let thin = self.newest(pages)?;
         let start = self.start.get();
-        // SAFETY: as in `newest`.
+        // SAFETY: `newest` has returned an entry, so as there.
         unsafe {
             let mut top = self.top.get().sub(1);
             let mut n = 1;
@@ -187,13 +190,13 @@ impl Entries {
         }
     }
 
-    /// Takes the newest entries out, as far as they are in one page, as long as `f` says
-    /// that it has given up what they had. How many. `f` runs no foreign code.
+    /// Takes the newest entries out while they are in one page and `f` returns `true`, by which it
+    /// takes over the entry's reference. Returns how many. `f` must not run foreign code.
     #[inline(always)]
     pub(crate) fn take_while(&self, mut f: impl FnMut(Thin) -> bool) -> usize {
         let from = self.top.get();
         let start = self.start.get();
-        // SAFETY: as in `newest`; or there is no page, and both are null.
+        // SAFETY: as in `newest`; or there is no page, and both pointers are null.
         unsafe {
             let mut top = from;
             while top > start {
@@ -211,13 +214,13 @@ impl Entries {
         }
     }
 
-    /// The place of the next entry, to see whether a destructor has added any.
+    /// Returns the place of the next entry, by which a drain sees whether a destructor has added any.
     #[inline]
     pub(crate) fn mark(&self) -> *mut Thin {
         self.top.get()
     }
 
-    /// Moves all to another chain.
+    /// Moves all entries to another `Entries`.
     pub(crate) fn take_all(&self) -> Self {
         Self {
             top: Cell::new(self.top.replace(ptr::null_mut())),
@@ -227,8 +230,8 @@ impl Entries {
         }
     }
 
-    /// Gives the pages back. What is still in them is leaked; returns how many
-    /// entries that were.
+    /// Gives the pages back, and leaks the entries that are still in them; returns how many those
+    /// are.
     pub(crate) fn clear(&self, pages: &PageCache) -> usize {
         let leaked = self.len();
         let mut page = self.page.replace(ptr::null_mut());
@@ -236,7 +239,7 @@ impl Entries {
         self.start.set(ptr::null_mut());
         self.end.set(ptr::null_mut());
         while !page.is_null() {
-            // SAFETY: our own pages, given up.
+            // SAFETY: the pages are ours, and nothing refers to them any more (invariant 6 of `pool`).
             unsafe {
                 let prev = (*page).prev.get();
                 pages.put(page);
@@ -246,11 +249,10 @@ impl Entries {
         leaked
     }
 
-    /// The entries, newest first. Others may be added meanwhile, which are not
-    /// among them.
+    /// Returns the entries, newest first. Entries that are added meanwhile are not among them.
     ///
     /// # Safety
-    /// None is taken out as long as the iterator is used.
+    /// None is taken out while the iterator is used.
     pub(crate) unsafe fn newest_first(&self) -> impl Iterator<Item = Thin> {
         let mut page = self.page.get();
         let mut top = self.top.get();
@@ -258,8 +260,8 @@ impl Entries {
             if page.is_null() {
                 return None;
             }
-            // SAFETY: pages and entries stay by the caller's promise; all below
-            // `top` is written.
+            // SAFETY: pages and entries stay, by the contract; all entries below `top` are written
+            // (invariant 6 of `pool`).
             unsafe {
                 if top == Page::start(page) {
                     page = (*page).prev.get();
@@ -275,9 +277,9 @@ impl Entries {
         })
     }
 
-    /// Whether there is an entry for this object. Linear.
+    /// Returns whether there is an entry for this object. Linear.
     pub(crate) fn contains(&self, thin: Thin) -> bool {
-        // SAFETY: nothing else runs meanwhile.
+        // SAFETY: comparing addresses takes nothing out.
         unsafe { self.newest_first() }.any(|entry| entry == thin)
     }
 }

@@ -13,12 +13,9 @@
 //! 3. The collector runs what is deferred whenever some thread pins, in the middle of anything.
 //!    So all that it does is to push the batch to the orphans, and a drain releases.
 
-use super::remote_release;
-use super::thread_pools::{self, ThreadPools};
 use crate::event::{Event, EventKind};
-use crate::object::header::Thin;
 use crate::sync::cell::Cell;
-use crate::sync::{Hint, const_fn, elapsed, lazy};
+use crate::sync::{Counter, const_fn, elapsed, lazy};
 use crate::thread::current::current_label;
 use crate::thread::key::{ThreadKey, own_key};
 use crate::thread::lazy_timer::LazyTimer;
@@ -47,16 +44,16 @@ const SPARE: usize = 8;
 pub(crate) struct Shared {
     collector: Collector,
     /// When to look again what holds the epoch; milliseconds.
-    next_look: Hint,
+    next_look: Counter,
     /// When the last attempt was made to advance; milliseconds.
-    advanced: Hint,
+    advanced: Counter,
 }
 
 lazy! {
     static SHARED: Shared = Shared {
         collector: Collector::new(),
-        next_look: Hint::new(),
-        advanced: Hint::new(),
+        next_look: Counter::new(),
+        advanced: Counter::new(),
     };
 }
 
@@ -154,7 +151,7 @@ impl Participant {
 }
 
 /// A thread's participants.
-pub(crate) struct Epoch {
+pub(crate) struct Participants {
     /// Participants that are not in use. Taken and set, never borrowed.
     spare: Cell<Option<Box<Participant>>>,
     spares: Cell<usize>,
@@ -162,7 +159,7 @@ pub(crate) struct Epoch {
     pinned: Cell<usize>,
 }
 
-impl Epoch {
+impl Participants {
     const_fn! {
         pub(crate) fn new() -> Self {
             Self {
@@ -171,6 +168,11 @@ impl Epoch {
                 pinned: Cell::new(0),
             }
         }
+    }
+
+    /// Returns whether any is pinned by a pool.
+    pub(super) fn any_pinned(&self) -> bool {
+        self.pinned.get() > 0
     }
 
     fn take(&self) -> Box<Participant> {
@@ -190,7 +192,7 @@ impl Epoch {
         }
     }
 
-    /// Pins for a pool, by the name that it was given, until [`Epoch::unpin`].
+    /// Pins for a pool, by the name that it was given, until [`Participants::unpin`].
     pub(crate) fn pin(&self, name: Option<&Cow<'static, str>>) -> Box<Participant> {
         let mut participant = self.take();
         participant.pin(name);
@@ -198,7 +200,7 @@ impl Epoch {
         participant
     }
 
-    /// Takes back what [`Epoch::pin`] gave.
+    /// Takes back what [`Participants::pin`] gave.
     pub(crate) fn unpin(&self, mut participant: Box<Participant>) {
         participant.unpin();
         self.pinned.set(self.pinned.get() - 1);
@@ -220,21 +222,15 @@ fn watches() -> Vec<Arc<Watch>> {
     watches.iter().filter_map(Weak::upgrade).collect()
 }
 
-/// Returns whether pools of the calling thread are pinned, and of no other: then this thread itself
-/// holds the epoch.
-pub(crate) fn is_held_here_alone() -> bool {
-    let me = own_key();
-    let is_held =
-        thread_pools::with(|local| local.is_some_and(|local| local.epoch.pinned.get() > 0));
-    is_held && {
-        let mut watches = watches().into_iter();
-        !watches.any(|watch| watch.pinned.is_running() && watch.thread != me)
-    }
+/// Returns whether another thread than the one of this key holds the epoch.
+pub(super) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
+    let mut watches = watches().into_iter();
+    watches.any(|watch| watch.pinned.is_running() && watch.thread != me)
 }
 
 /// A pin for the time of one call. It goes back also if that panics.
 struct Pin<'l> {
-    local: Option<&'l ThreadPools>,
+    local: Option<&'l Participants>,
     participant: Option<Box<Participant>>,
     /// True if reports are to name it.
     watched: bool,
@@ -246,74 +242,66 @@ impl Drop for Pin<'_> {
             return;
         };
         match self.local {
-            Some(local) if self.watched => local.epoch.unpin(participant),
+            Some(local) if self.watched => local.unpin(participant),
             Some(local) => {
                 participant.guard = None;
-                local.epoch.put(participant);
+                local.put(participant);
             }
             None => participant.unpin(),
         }
     }
 }
 
-/// Keeps what slots hold just now, for a few instructions of our own.
-pub(crate) fn with_guard<R>(f: impl FnOnce(&Guard) -> R) -> R {
-    thread_pools::with(|local| {
-        // A thread that has exited has no place to keep one.
-        let mut participant = local.map_or_else(Participant::new, |local| local.epoch.take());
-        participant.guard = Some(participant.handle.pin());
-        let pin = Pin {
-            local,
-            participant: Some(participant),
-            watched: false,
-        };
-        let guard = pin.participant.as_ref().and_then(|p| p.guard.as_ref());
-        f(guard.expect("it has just been pinned"))
-    })
+/// Keeps what slots hold just now, for a few instructions of our own. `local` is the calling
+/// thread's; a thread that has exited has no place to keep a participant.
+pub(super) fn with_guard<R>(local: Option<&Participants>, f: impl FnOnce(&Guard) -> R) -> R {
+    let mut participant = local.map_or_else(Participant::new, Participants::take);
+    participant.guard = Some(participant.handle.pin());
+    let pin = Pin {
+        local,
+        participant: Some(participant),
+        watched: false,
+    };
+    let guard = pin.participant.as_ref().and_then(|p| p.guard.as_ref());
+    f(guard.expect("it has just been pinned"))
 }
 
 /// Keeps what slots hold just now while `f` runs, which is foreign code: if it takes long, an
-/// event says so.
-pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
+/// event says so. `local` is the calling thread's.
+pub(super) fn pinned_while<R>(
+    local: Option<&Participants>,
+    name: &'static str,
+    f: impl FnOnce() -> R,
+) -> R {
     let name = Cow::Borrowed(name);
-    thread_pools::with(|local| {
-        let participant = match local {
-            Some(local) => local.epoch.pin(Some(&name)),
-            None => {
-                let mut participant = Participant::new();
-                participant.pin(Some(&name));
-                participant
-            }
-        };
-        let _pin = Pin {
-            local,
-            participant: Some(participant),
-            watched: true,
-        };
-        f()
-    })
+    let participant = match local {
+        Some(local) => local.pin(Some(&name)),
+        None => {
+            let mut participant = Participant::new();
+            participant.pin(Some(&name));
+            participant
+        }
+    };
+    let _pin = Pin {
+        local,
+        participant: Some(participant),
+        watched: true,
+    };
+    f()
 }
 
-/// Gives up a strong reference once all who are pinned now are so no more.
-///
-/// # Safety
-/// The caller has the reference, to an object that may be sent to other threads.
-pub(crate) unsafe fn retire(thin: Thin) {
-    // SAFETY: by the caller's promise.
-    let release = unsafe { remote_release::orphaned_release(thin) };
-    let waiting = ORPHANS.retire(release);
+/// Returns whether so many waiting releases are worth an attempt to advance the epoch.
+pub(super) fn is_advance_due(waiting: u64) -> bool {
     // A thread that stores now and then is to find the pool that holds the epoch, too.
     let rarely = || elapsed().as_millis() as u64 >= SHARED.advanced.get() + RARELY;
-    if waiting % EVERY == 0 || waiting.is_power_of_two() && rarely() {
-        advance();
-    }
+    waiting % EVERY == 0 || waiting.is_power_of_two() && rarely()
 }
 
 /// Tries to take the epoch a step further, and with it what is retired to the orphans.
 #[cold]
 #[inline(never)]
-pub(crate) fn advance() {
-    with_guard(|guard| {
+pub(super) fn advance(local: Option<&Participants>) {
+    with_guard(local, |guard| {
         if let Some(sealed) = ORPHANS.seal() {
             // SAFETY: called once, by whichever thread; all that it touches is static or
             // owned by it.
@@ -331,14 +319,14 @@ pub(crate) fn advance() {
     }
 }
 
-/// Takes the epoch as far as it goes, and stops when something has become ready. Returns whether
+/// Takes the epoch as far as it goes, and stops when something has become ready. RemoteFreeList whether
 /// something has.
-pub(crate) fn advance_until_ready() -> bool {
+pub(super) fn advance_until_ready(local: Option<&Participants>) -> bool {
     for _ in 0..STEPS {
         if ORPHANS.has_releases() || !ORPHANS.has_deferred() {
             break;
         }
-        advance();
+        advance(local);
     }
     ORPHANS.has_releases()
 }
@@ -362,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_thread_keeps_few_participants() {
-        let epoch = Epoch::new();
+        let epoch = Participants::new();
         let pinned: Vec<_> = (0..3 * SPARE).map(|_| epoch.pin(None)).collect();
         assert_eq!(epoch.pinned.get(), 3 * SPARE);
         for participant in pinned {

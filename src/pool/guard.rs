@@ -1,14 +1,14 @@
 //! `AutoreleasePool`: a pool that a guard owns.
 
-use super::backlog;
 use super::budget::{Budget, Drained, Meter};
+use super::budgeted_drain;
 use super::drain;
 use super::dump::PoolDump;
 use super::manager_shared::ManagerShared;
 use super::pool_ref::PoolRef;
-use super::pool_stack::PoolStack;
-use super::state::{Kind, PoolState};
-use super::thread_pools::{self, ThreadPools};
+use super::pool_stack::{PoolKind, PoolStack, PoolState};
+use super::this_thread;
+use super::thread_pools::ThreadPools;
 use crate::object::strong::Ref;
 use crate::unwind::resume_or_report;
 use std::borrow::Cow;
@@ -88,8 +88,8 @@ impl AutoreleasePool {
         stack: impl FnOnce(&ThreadPools) -> &PoolStack,
         namespace: impl FnOnce() -> Arc<ManagerShared>,
     ) -> Self {
-        let head = thread_pools::with(|local| match local {
-            Some(local) => local.open(stack(local), Kind::Guard),
+        let head = this_thread::with(|local| match local {
+            Some(local) => local.open(stack(local), PoolKind::Guard),
             None => ThreadPools::open_detached(namespace()),
         });
         Self { head }
@@ -110,7 +110,7 @@ impl AutoreleasePool {
     #[inline]
     fn local(&self) -> &ThreadPools {
         // SAFETY: an open pool's stack is there.
-        unsafe { &*self.head().stack.get() }.local()
+        unsafe { &*self.head().stack.get() }.thread_pools()
     }
 
     /// Hands the reference to this pool, and lends the object back until the pool
@@ -197,7 +197,7 @@ impl AutoreleasePool {
     /// thread is unwinding already, the panic is reported as an event instead.
     pub fn drain(&mut self) -> usize {
         let head = self.head();
-        head.set_frugal(false);
+        head.set_budgeted(false);
         if drain::is_idle(head) {
             head.unpin();
             return 0;
@@ -259,7 +259,7 @@ impl AutoreleasePool {
     }
 
     fn drain_by(&mut self, meter: Meter) -> Drained {
-        let (drained, panic) = backlog::drain_pool(self.head(), meter);
+        let (drained, panic) = budgeted_drain::drain_pool(self.head(), meter);
         if let Some(payload) = panic {
             resume_or_report(payload);
         }
@@ -296,7 +296,7 @@ impl AutoreleasePool {
     /// assert!(dump.ends_with("f32 count 1"));
     /// ```
     pub fn dump(&self) -> PoolDump<'_> {
-        PoolDump(self)
+        PoolDump(self.head())
     }
 }
 
@@ -326,10 +326,10 @@ impl Drop for AutoreleasePool {
         let head = self.head();
         // SAFETY: an open pool's stack is there.
         let stack = unsafe { &*head.stack.get() };
-        if is_simple(head, stack, head.is_plain()) {
+        if is_simple(head, stack, head.has_no_extras()) {
             stack.pop_frame(&head.frame);
             stack.stats.count_closed();
-            stack.local().recycle(head);
+            stack.thread_pools().recycle(head);
         } else {
             close(self.head);
         }
@@ -339,7 +339,7 @@ impl Drop for AutoreleasePool {
 /// Whether taking it off is all.
 #[inline(always)]
 fn is_simple(head: &PoolState, stack: &PoolStack, plain: bool) -> bool {
-    let local = stack.local();
+    let local = stack.thread_pools();
     let simple = head.entries.is_untouched() && stack.is_topmost(&head.frame) && plain;
     simple && !local.has_duties(stack)
 }
@@ -361,8 +361,8 @@ fn close(pool: NonNull<PoolState>) {
         } else {
             stack.close_frame(&head.frame);
         }
-        head.entries.clear(&stack.local().pages);
-        if !head.is_plain() {
+        head.entries.clear(&stack.thread_pools().pages);
+        if !head.has_no_extras() {
             head.clear_extras();
         }
         stack.stats.count_closed();
@@ -385,8 +385,8 @@ unsafe fn give_back(pool: NonNull<PoolState>) {
         let head = unsafe { pool.as_ref() };
         // SAFETY: its stack is there.
         let stack = unsafe { &*head.stack.get() };
-        stack.local().recycle(head);
-        local = stack.block();
+        stack.thread_pools().recycle(head);
+        local = stack.thread_pools_ptr();
     }
     // SAFETY: nothing of the block is used from here on.
     unsafe { ThreadPools::guard_closed(local) };
@@ -431,13 +431,13 @@ fn scoped<R>(name: Option<&'static str>, f: impl FnOnce(&mut AutoreleasePool) ->
         pool.head().set_name(Some(name.into()));
     }
     let pool = &raw mut *pool;
-    let _scope = Scope { own, pool };
+    let _scope = ReleaseScope { own, pool };
     // SAFETY: a local of this function, which `_scope` does not touch until `f` is done.
     f(unsafe { &mut *pool })
 }
 
 /// A pool whose end makes current again what was so before it was opened.
-struct Scope {
+struct ReleaseScope {
     /// Stays until the scope ends, even if its guard goes before.
     own: NonNull<PoolState>,
     /// `f` may have put another guard there. By a pointer, so that the compiler sees that
@@ -445,7 +445,7 @@ struct Scope {
     pool: *mut AutoreleasePool,
 }
 
-impl Drop for Scope {
+impl Drop for ReleaseScope {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: by `scoped`. Nobody else drops it.
@@ -458,7 +458,7 @@ impl Drop for Scope {
             head.leave_scope();
             stack.pop_frame(&head.frame);
             stack.stats.count_closed();
-            stack.local().recycle(head);
+            stack.thread_pools().recycle(head);
         } else {
             end_scope(pool, self.own);
         }

@@ -3,14 +3,15 @@
 use super::drain;
 use super::entries::Entries;
 use super::page::PageCache;
+use super::page_chain::PageChain;
 use super::pool_ref::PoolRef;
-use super::thread_pools;
+use super::this_thread;
 use crate::object::block_allocated::ObjectMemory;
 use crate::object::strong::Ref;
-use crate::sync::{boxed, const_fn, unbox};
+use crate::sync::const_fn;
 use crate::thread::current::tally_handed_over;
 use crate::thread::handle::ThreadHandle;
-use crate::thread::inbox::{Message, MessageKind, Node};
+use crate::thread::inbox::Node;
 use crate::thread::orphans::ORPHANS;
 use std::fmt;
 use std::mem;
@@ -115,10 +116,8 @@ impl HandoffPool {
         }
         tally_handed_over(n as u64);
         let entries = mem::take(&mut self.entries);
-        let node = Node::weighing(n as u64, MessageKind::ReleaseMany, to.key(), PageChain::run);
-        let chain = boxed(PageChain { node, entries });
-        // SAFETY: just made; `run` frees it; all entries are Send and Sync.
-        let message = unsafe { Message::from_raw(chain.cast()) };
+        // SAFETY: all objects are Send and Sync; `run` takes the entries out.
+        let message = unsafe { PageChain::message(entries, n as u64, to.key(), run) };
         if let Err(back) = to.0.send_admitted(message) {
             ORPHANS.adopt(back);
         }
@@ -164,7 +163,7 @@ impl Drop for HandoffPool {
 
 /// Hands `f` the calling thread's spare pages, or none once it has exited.
 fn with_pages<R>(f: impl FnOnce(&PageCache) -> R) -> R {
-    thread_pools::with(|local| match local {
+    this_thread::with(|local| match local {
         Some(local) => f(&local.pages),
         None => f(&PageCache::new()),
     })
@@ -181,38 +180,13 @@ fn release_here(entries: Entries) -> usize {
     with_pages(|pages| drain::release_all(&entries, pages))
 }
 
-/// Entries on their way.
-#[repr(C)]
-pub(super) struct PageChain {
-    node: Node,
-    entries: Entries,
-}
-
-impl PageChain {
-    /// Takes the entries out of a message.
-    ///
-    /// # Safety
-    /// `node` is the head of an owned `PageChain`: the kind of the message says so.
-    pub(super) unsafe fn take(node: NonNull<Node>) -> Entries {
-        // SAFETY: by the caller's promise; `PageChain` is repr(C), head first, and the
-        // pointer was made from the whole allocation.
-        unsafe { unbox(node.cast::<Self>()) }.entries
-    }
-
-    /// The entries in a message of the kind `Chain`.
-    pub(super) fn entries(message: &Message) -> &Entries {
-        debug_assert_eq!(message.kind(), MessageKind::ReleaseMany);
-        // SAFETY: that is what the kind says; the message is alive, and `PageChain` is repr(C),
-        // head first.
-        unsafe { &message.as_raw().cast::<Self>().as_ref().entries }
-    }
-
-    /// # Safety
-    /// As `take`.
-    unsafe fn run(node: NonNull<Node>) {
-        // SAFETY: by the caller's promise.
-        release_here(unsafe { Self::take(node) });
-    }
+/// Releases the entries in a message.
+///
+/// # Safety
+/// `node` is the head of an owned `PageChain`.
+unsafe fn run(node: NonNull<Node>) {
+    // SAFETY: by the caller's promise.
+    release_here(unsafe { PageChain::take(node) });
 }
 
 // Whatever panics, pools are left in order.

@@ -1,8 +1,8 @@
 //! The current pool and the root pool.
 
-use super::pool_stack::PoolStack;
-use super::state::{Kind, PoolState};
-use super::thread_pools::{self, ThreadPools};
+use super::pool_stack::{PoolKind, PoolStack, PoolState};
+use super::this_thread;
+use super::thread_pools::ThreadPools;
 use super::watch;
 use crate::event::{Event, EventKind};
 use crate::object::destroy::release;
@@ -16,7 +16,7 @@ use crate::thread::current::current_label;
 /// thread's end drain; an [event](crate::event::EventKind::NoPool) says so, once for each type
 /// and then at growing intervals.
 ///
-/// Returns no reference, as nobody knows when the current pool is drained: use
+/// RemoteFreeList no reference, as nobody knows when the current pool is drained: use
 /// [`AutoreleasePool::autorelease`](crate::AutoreleasePool::autorelease) if you need
 /// the object until then.
 ///
@@ -51,14 +51,14 @@ impl<T: ?Sized> Ref<T> {
 /// Takes over one strong reference.
 #[inline]
 pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&ThreadPools) -> &PoolStack) {
-    thread_pools::with(|local| {
+    this_thread::with(|local| {
         let Some(local) = local else {
             // SAFETY: the reference that the caller gave up.
             return unsafe { release(thin) };
         };
         let stack = stack(local);
         let head = stack.current_pool();
-        if head.kind.get() == Kind::Root {
+        if head.kind.get() == PoolKind::Root {
             push_root(stack, head, thin);
         } else {
             head.entries.push(thin, &local.pages);
@@ -71,17 +71,17 @@ pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&ThreadPools) -> &Po
 fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin) {
     // SAFETY: alive by the reference that we have.
     let class = unsafe { header(thin) }.type_info;
-    root.entries.push(thin, &stack.local().pages);
+    root.entries.push(thin, &stack.thread_pools().pages);
     stack.stats.root_has_grown(root.entries.len());
     // What a drain autoreleases into its own root pool goes with it.
     if root.draining.get() > 0 {
         return;
     }
-    if let Some(times) = stack.strays.count(class, stack.namespace.id) {
+    if let Some(times) = stack.strays.count(class, stack.manager.id) {
         let event = Event::new(EventKind::NoPool, current_label());
         event
             .pool("root")
-            .manager(stack.namespace.id, stack.namespace.name.as_deref())
+            .manager(stack.manager.id, stack.manager.name.as_deref())
             .of_type(class.type_name())
             .times(times as usize)
             .emit();

@@ -1,4 +1,4 @@
-//! What a manager is to its pools: an identity, settings, and statistics.
+//! `ManagerShared`: a manager's identity, settings and statistics, shared by its pools.
 
 use crate::block::block_allocator::BlockAllocator;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -14,16 +14,16 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RootPolicy {
-    /// An event, and again at each doubling.
+    /// An event reports it, and again at each doubling.
     Report,
-    /// An event, and the root pool is drained at the next boundary that the
-    /// host marks ([`PoolManager::boundary`](crate::PoolManager::boundary)).
+    /// An event reports it, and the root pool is drained at the next boundary that the host marks
+    /// ([`PoolManager::boundary`](crate::PoolManager::boundary)).
     DrainAtBoundary,
 }
 
-/// What can be set when a manager is made.
+/// The settings that a manager is made with.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct ManagerSettings {
     pub(crate) name: Option<String>,
     pub(crate) root_watermark: usize,
     pub(crate) root_policy: RootPolicy,
@@ -31,7 +31,7 @@ pub(crate) struct Settings {
     pub(crate) memory: Option<BlockAllocator>,
 }
 
-impl Default for Settings {
+impl Default for ManagerSettings {
     fn default() -> Self {
         Self {
             name: None,
@@ -43,20 +43,20 @@ impl Default for Settings {
     }
 }
 
-/// Settings that may change at any time, read by all threads of the manager. A change orders
-/// nothing: each thread takes up the new value when it next looks.
+/// Settings that may change at any time, read by all threads of the manager. A change publishes
+/// nothing else: each thread uses the new value when it next reads it.
 #[derive(Debug)]
 pub(crate) struct Watermarks {
-    /// Entries in a root pool that make it worth an event.
+    /// The number of entries in a root pool from which an event reports it.
     root: Setting,
-    /// 1 for [`RootPolicy::DrainAtBoundary`].
+    /// 1 for [`RootPolicy::DrainAtBoundary`], else 0.
     drains_root: Setting,
-    /// Releases in a backlog that make it worth an event.
+    /// The number of releases in a backlog from which an event reports it.
     backlog: Setting,
 }
 
 impl Watermarks {
-    fn new(settings: &Settings) -> Self {
+    fn new(settings: &ManagerSettings) -> Self {
         let this = Self {
             root: Setting::new(0),
             drains_root: Setting::new(0),
@@ -72,7 +72,7 @@ impl Watermarks {
         self.root.get() as usize
     }
 
-    /// 0 counts as 1.
+    /// Sets the watermark of root pools; 0 counts as 1.
     pub(crate) fn set_root(&self, entries: usize) {
         self.root.set(entries.max(1) as u64);
     }
@@ -93,7 +93,7 @@ impl Watermarks {
         self.backlog.get() as usize
     }
 
-    /// 0 counts as 1.
+    /// Sets the watermark of backlogs; 0 counts as 1.
     pub(crate) fn set_backlog(&self, releases: usize) {
         self.backlog.set(releases.max(1) as u64);
     }
@@ -102,31 +102,30 @@ impl Watermarks {
 /// State of a manager that its pools share.
 #[derive(Debug)]
 pub(crate) struct ManagerShared {
-    /// Never that of another manager.
+    /// A number that no other manager has.
     pub(crate) id: u64,
-    /// Name for dumps, reports and events.
+    /// The name for dumps, reports and events.
     pub(crate) name: Option<String>,
-    /// Where pools get the memory of the objects that they make, if not from the process's
-    /// own allocator.
+    /// The allocator of the objects that pools make, if not the process-wide one.
     pub(crate) memory: Option<BlockAllocator>,
     pub(crate) watermarks: Watermarks,
-    /// 1 when the last handle of a manager is gone: stacks may be retired.
+    /// 1 once the last handle of the manager has been dropped: stacks may be retired. Else 0.
     abandoned: AtomicU64,
     /// The threads that use this manager.
     pub(crate) threads: Map<ThreadKey, Arc<PoolStackStats>>,
-    /// What threads that have ended did.
+    /// Statistics of threads that have ended.
     pub(crate) departed: Departed,
-    /// Woken when a thread has done what `shutdown` asked for.
+    /// Woken when a thread has done what `shutdown` asked it for.
     pub(crate) changed: Sleeper,
 }
 
-/// What one thread does with the pools of one manager; written by that thread.
-/// `shutdown` waits by what is atomic here.
+/// Statistics of one thread's pools of one manager, written by that thread. `shutdown` waits for the
+/// atomics among them.
 #[derive(Debug)]
 pub(crate) struct PoolStackStats {
-    /// Pools opened, the root not counted.
+    /// Pools opened, not counting the root.
     opened: AtomicU64,
-    /// Pools closed; those that were forgotten never are.
+    /// Pools closed; forgotten ones never are.
     closed: AtomicU64,
     /// Entries that have been released.
     pub(crate) released: Counter,
@@ -134,9 +133,10 @@ pub(crate) struct PoolStackStats {
     root: AtomicU64,
     /// Releases that budgeted drains have left.
     backlog: AtomicU64,
-    /// 1 by `shutdown`: please drain your root pool. Cleared by the thread.
+    /// Set to 1 by `shutdown`, to ask the thread to drain its root pool and its backlog; set to 0 by
+    /// the thread.
     asked: AtomicU64,
-    /// 1 once what the thread did has been added to what ended threads did.
+    /// 1 once these figures have been added to those of ended threads.
     departed: Counter,
 }
 
@@ -155,15 +155,15 @@ impl PoolStackStats {
 
     #[inline]
     pub(crate) fn count_opened(&self) {
-        // Relaxed: whoever sees that a pool was closed later sees this, too, by the Release in
+        // Relaxed: a thread that sees that a pool was closed later sees this, too, by the Release in
         // `count_closed`.
         self.opened.store(self.opened() + 1, Ordering::Relaxed);
     }
 
-    /// Pools opened so far.
+    /// Returns the number of pools opened so far.
     #[inline]
     pub(crate) fn opened(&self) -> u64 {
-        // Relaxed: the thread's own, or a figure for people; else as in `open`.
+        // Relaxed: read by the thread that writes it, or for reports; in `open`, after an Acquire.
         self.opened.load(Ordering::Relaxed)
     }
 
@@ -173,48 +173,50 @@ impl PoolStackStats {
         self.closed.store(self.closed() + 1, Ordering::Release);
     }
 
-    /// For the thread itself.
+    /// Returns the number of pools closed so far. For the thread itself.
     pub(crate) fn closed(&self) -> u64 {
-        // Relaxed: the thread's own.
+        // Relaxed: read by the thread that writes it.
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Pools that are open. What was done before the others were closed is seen.
+    /// Returns the number of open pools. Everything done before the others were closed
+    /// happens-before the return.
     pub(crate) fn open(&self) -> u64 {
-        // In this order: a thread that opens one pool and then closes another must
-        // not seem to have none.
-        // Acquire: pairs with the Release in `count_closed`, so that who finds none
-        // open sees what was done in them. Model: shutdown_waits.
+        // In this order: a thread that opens one pool and then closes another must not seem to have
+        // none.
+        // Acquire: pairs with the Release in `count_closed`, so that a caller that finds no open
+        // pool sees what was done in them. Model: shutdown_waits.
         let closed = self.closed.load(Ordering::Acquire);
         self.opened().saturating_sub(closed)
     }
 
-    /// The root pool has more entries than before.
+    /// Records that the root pool has grown to `len` entries.
     pub(crate) fn root_has_grown(&self, len: usize) {
-        // Relaxed: nobody waits for this.
+        // Relaxed: nothing waits for this.
         self.root.store(len as u64, Ordering::Relaxed);
     }
 
-    /// The root pool has been drained, down to `len` entries.
+    /// Records that the root pool has been drained, down to `len` entries.
     pub(crate) fn root_was_drained(&self, len: usize) {
         // Release: pairs with the Acquire in `root_entries`. Model: shutdown_root.
         self.root.store(len as u64, Ordering::Release);
     }
 
-    /// Entries in the root pool. What was done in its last drain is seen.
+    /// Returns the number of entries in the root pool. Its last drain happens-before the return.
     pub(crate) fn root_entries(&self) -> u64 {
-        // Acquire: pairs with the Release in `root_was_drained`, so that who finds
-        // no entry sees what their destructors did. Model: shutdown_root.
+        // Acquire: pairs with the Release in `root_was_drained`, so that a caller that finds no entry
+        // sees what the destructors did. Model: shutdown_root.
         self.root.load(Ordering::Acquire)
     }
 
-    /// A budgeted drain has left `len` releases.
+    /// Records that a budgeted drain has left `len` releases.
     pub(crate) fn backlog_is(&self, len: usize) {
         // Release: pairs with the Acquire in `backlog`. Model: shutdown_backlog.
         self.backlog.store(len as u64, Ordering::Release);
     }
 
-    /// Releases that budgeted drains have left. What was done in the last of them is seen.
+    /// Returns how many releases budgeted drains have left. The last of these drains happens-before
+    /// the return.
     pub(crate) fn backlog(&self) -> u64 {
         // Acquire: pairs with the Release in `backlog_is`, as for the root pool.
         // Model: shutdown_backlog.
@@ -223,38 +225,39 @@ impl PoolStackStats {
 
     /// Asks the thread to drain its root pool and its backlog.
     pub(crate) fn ask(&self) {
-        // Relaxed: what the answer is worth, `root_entries` says. A swap, as loom does not
-        // order two threads' stores to one atomic.
+        // Relaxed: the figures that `shutdown` reads then synchronize by themselves. A swap, as loom
+        // does not order two threads' stores to one atomic.
         self.asked.swap(1, Ordering::Relaxed);
     }
 
+    /// Returns whether `shutdown` has asked the thread for anything.
     #[inline]
     pub(crate) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed) != 0
     }
 
-    /// The thread is about to do what it was asked for.
+    /// Clears the request; the thread is about to do what it was asked for.
     pub(crate) fn answer(&self) {
-        // Relaxed: as in `ask`; the answer is told by a lock.
+        // Relaxed: as in `ask`; the lock of `changed` publishes that it is done.
         self.asked.swap(0, Ordering::Relaxed);
     }
 
-    /// Returns whether it was asked for anything since it last answered; asks are answered by this.
-    /// For a thread that ends, once the manager does not list it any more.
+    /// Clears the request; returns whether there was one. For a thread that ends, once the manager
+    /// does not list it any more.
     pub(crate) fn was_asked(&self) -> bool {
-        // Relaxed: whoever has found the thread listed asked before it was taken off the list,
-        // which the lock of that orders. Model: shutdown_woken.
+        // Relaxed: a `shutdown` that found the thread on the list asked before the thread was taken
+        // off, and the list's lock orders the two. Model: shutdown_woken.
         self.asked.swap(0, Ordering::Relaxed) != 0
     }
 
-    /// RemoteFreeList whether what the thread did counts as that of ended threads. To be called while
+    /// Returns whether these figures have been added to those of ended threads. Call it while
     /// [figures stay](lock_figures).
     pub(crate) fn has_departed(&self) -> bool {
         self.departed.get() != 0
     }
 }
 
-/// What threads that have ended did with the pools of one manager.
+/// Statistics of ended threads' pools of one manager.
 #[derive(Debug, Default)]
 pub(crate) struct Departed {
     pub(crate) opened: Counter,
@@ -262,7 +265,7 @@ pub(crate) struct Departed {
 }
 
 impl Departed {
-    /// Adds what a thread did that has ended, which does not count for the thread any more.
+    /// Adds the figures of a thread that has ended; from here on they do not count as the thread's.
     pub(crate) fn add(&self, thread: &PoolStackStats) {
         let opened = thread.opened();
         let _moving = lock_figures();
@@ -273,11 +276,11 @@ impl Departed {
 }
 
 lazy! {
-    static GLOBAL: Arc<ManagerShared> = Arc::new(ManagerShared::new(Settings::default()));
+    static GLOBAL: Arc<ManagerShared> = Arc::new(ManagerShared::new(ManagerSettings::default()));
 }
 
 impl ManagerShared {
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: ManagerSettings) -> Self {
         static NEXT: Numbers = Numbers::new();
         Self {
             id: NEXT.next(),
@@ -291,19 +294,19 @@ impl ManagerShared {
         }
     }
 
-    /// The last handle is gone.
+    /// Records that the last handle has been dropped.
     pub(crate) fn abandon(&self) {
-        // Relaxed: each thread gives up what is its own, whenever it sees this.
+        // Relaxed: each thread frees only what is its own, whenever it sees this.
         self.abandoned.store(1, Ordering::Relaxed);
     }
 
-    /// Returns whether no handle is left: threads may give up what they have for this manager.
+    /// Returns whether no handle is left, so that threads may free their stacks of this manager.
     pub(crate) fn is_abandoned(&self) -> bool {
         // Relaxed: as in `abandon`.
         self.abandoned.load(Ordering::Relaxed) != 0
     }
 
-    /// That of the process's own manager, made by the first use.
+    /// Returns the global manager's, made by the first use.
     pub(crate) fn global() -> Arc<ManagerShared> {
         GLOBAL.clone()
     }

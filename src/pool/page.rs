@@ -1,7 +1,7 @@
-//! The memory of pending releases.
+//! Pages: the memory of pending releases.
 //!
-//! A page belongs to one pool at a time, and to one thread always. Empty ones
-//! wait in the thread's cache.
+//! A page belongs to one pool at a time; empty ones wait in the thread's cache. Pages leave their
+//! thread only with the entries of a handoff pool.
 
 use crate::object::header::Thin;
 use crate::sync::cell::Cell;
@@ -9,81 +9,86 @@ use crate::sync::{SMALL, Witness, boxed, const_fn, unbox};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
-/// Entries in a page: with its head, 2 KiB.
+/// The number of entries in a page, which takes 2 KiB with its header.
 pub(crate) const ENTRIES: usize = if SMALL { 4 } else { 254 };
 
-/// Pages that a thread keeps for later, at least: 128 KiB of them.
+/// The least number of spare pages that a thread may keep: 128 KiB.
 const FEW: usize = if SMALL { 2 } else { 64 };
 
-/// And at most: 8 MiB, which are a million entries.
+/// The greatest number of spare pages that a thread may keep: 8 MiB, for a million entries.
 const MANY: usize = if SMALL { 8 } else { 4_096 };
 
-/// Pages put back, after which those go that were not needed meanwhile: so many, at most.
+/// After this many pages have been put back, the cache frees some of those that were not needed.
 const WINDOW: usize = if SMALL { 32 } else { 4_096 };
-const GIVEN_BACK: usize = if SMALL { 2 } else { 64 };
 
+/// The greatest number of pages that the cache frees at a time.
+const FREED: usize = if SMALL { 2 } else { 64 };
+
+/// Room for [`ENTRIES`] entries.
 pub(crate) struct Page {
-    /// The page below, full; null in the first.
+    /// The page below, which is full; null in the first page. In a cache, the next spare page.
     pub(crate) prev: Cell<*mut Page>,
-    /// How many entries are in the pages below.
+    /// The number of entries in the pages below.
     pub(crate) below: Cell<usize>,
-    /// Stands for the entries, in models.
+    /// Stands for the entries in models. No size otherwise.
     witness: Witness,
     entries: [MaybeUninit<Thin>; ENTRIES],
 }
 
 impl Page {
-    /// Where the entries begin.
+    /// Returns the beginning of the entries.
     ///
     /// # Safety
-    /// `page` is a page.
+    /// `page` points to a page.
     #[inline]
     pub(crate) unsafe fn start(page: *mut Page) -> *mut Thin {
-        // SAFETY: by the caller's promise.
+        // SAFETY: `page` points to a page, by the contract.
         unsafe { (&raw mut (*page).entries).cast() }
     }
 
-    /// Where they end.
+    /// Returns the end of the room for entries.
     ///
     /// # Safety
-    /// `page` is a page.
+    /// `page` points to a page.
     #[inline]
     pub(crate) unsafe fn end(page: *mut Page) -> *mut Thin {
-        // SAFETY: by the caller's promise.
+        // SAFETY: `page` points to a page, by the contract.
         unsafe { Self::start(page).add(ENTRIES) }
     }
 
     /// Tells the model checker that this thread changes the page.
     ///
     /// # Safety
-    /// `page` is a page.
+    /// `page` points to a page.
     #[inline]
     pub(crate) unsafe fn touch(page: *mut Page) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: `page` points to a page, by the contract.
         unsafe { (*page).witness.write() };
     }
 
     /// Tells the model checker that this thread reads entries of the page.
     ///
     /// # Safety
-    /// `page` is a page.
+    /// `page` points to a page.
     #[inline]
     pub(crate) unsafe fn look(page: *mut Page) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: `page` points to a page, by the contract.
         unsafe { (*page).witness.read() };
     }
 }
 
-/// A thread's empty pages: as many as it has needed at once, of late. A pool that is filled and
-/// drained in each frame must not ask malloc for them each time: with glibc such a request
-/// has all small pieces put together that were freed before.
+/// A thread's spare pages: as many as it has lately needed at once. Owner only.
+///
+/// A pool that is filled and drained in each frame must not call malloc for its pages each time:
+/// with glibc a request of that size consolidates all small chunks that were freed before.
 pub(crate) struct PageCache {
     first: Cell<*mut Page>,
     len: Cell<usize>,
-    /// How many may be kept.
+    /// The greatest number of pages that may be kept now.
     most: Cell<usize>,
-    /// The least that were there since `put` began to count.
+    /// The least number of pages that were there since `put` began to count.
     least: Cell<usize>,
+    /// How many pages have been put back since pages were last freed.
     put: Cell<usize>,
 }
 
@@ -100,7 +105,7 @@ impl PageCache {
         }
     }
 
-    /// A page that is nobody's, for the caller to put on top of others. May call the global
+    /// Returns a page that belongs to the caller, to be put on top of others. May call the global
     /// allocator.
     pub(crate) fn get(&self) -> *mut Page {
         let Some(page) = self.pop() else {
@@ -117,39 +122,39 @@ impl PageCache {
 
     fn pop(&self) -> Option<*mut Page> {
         let page = NonNull::new(self.first.get())?.as_ptr();
-        // SAFETY: pages in the cache are ours.
+        // SAFETY: pages in the cache are ours (invariant 6 of `pool`).
         self.first.set(unsafe { (*page).prev.get() });
         self.len.set(self.len.get() - 1);
         Some(page)
     }
 
-    /// Takes a page that nobody uses any more. May call the global allocator.
+    /// Takes a page that is not used any more. May call the global allocator.
     ///
     /// # Safety
-    /// `page` is a page, given up by its pool.
+    /// `page` is a page that the caller gives up.
     pub(crate) unsafe fn put(&self, page: *mut Page) {
         self.put.set(self.put.get() + 1);
         if self.put.get() == WINDOW {
-            self.give_back();
+            self.free_unneeded();
         }
         if self.len.get() >= self.most.get() {
-            // SAFETY: by the caller's promise.
+            // SAFETY: forwards the contract.
             return unsafe { free(page) };
         }
-        // SAFETY: by the caller's promise.
+        // SAFETY: the page is ours from here on.
         unsafe { (*page).prev.set(self.first.get()) };
         self.first.set(page);
         self.len.set(self.len.get() + 1);
     }
 
-    /// Half of the pages that were not needed go, but for a few.
+    /// Frees half of the pages that were not needed, except for [`FEW`].
     #[cold]
-    fn give_back(&self) {
+    fn free_unneeded(&self) {
         let unneeded = self.least.get().saturating_sub(FEW);
-        for _ in 0..unneeded.div_ceil(2).min(GIVEN_BACK) {
+        for _ in 0..unneeded.div_ceil(2).min(FREED) {
             self.most.set(self.most.get() - 1);
             if let Some(page) = self.pop() {
-                // SAFETY: it was in the cache.
+                // SAFETY: it was in the cache, so ours (invariant 6 of `pool`).
                 unsafe { free(page) };
             }
         }
@@ -158,10 +163,12 @@ impl PageCache {
     }
 }
 
+/// Frees a page.
+///
 /// # Safety
-/// A page that nobody uses.
+/// `page` is a page that the caller gives up.
 unsafe fn free(page: *mut Page) {
-    // SAFETY: by the caller's promise; made by `new_page`.
+    // SAFETY: given up, by the contract; all pages are made by `new_page`.
     unsafe {
         Page::touch(page);
         let _page = unbox(NonNull::new_unchecked(page));
@@ -171,7 +178,7 @@ unsafe fn free(page: *mut Page) {
 impl Drop for PageCache {
     fn drop(&mut self) {
         while let Some(page) = self.pop() {
-            // SAFETY: pages in the cache are ours.
+            // SAFETY: pages in the cache are ours (invariant 6 of `pool`).
             unsafe { free(page) };
         }
     }
@@ -192,12 +199,12 @@ fn new_page() -> *mut Page {
 mod tests {
     use super::*;
 
-    /// Takes `n` pages, and puts them back. How many the cache then has.
+    /// Takes `n` pages, and puts them back; returns how many the cache then has.
     fn use_pages(cache: &PageCache, n: usize) -> usize {
         let mut top = ptr::null_mut();
         for _ in 0..n {
             let page = cache.get();
-            // SAFETY: just made.
+            // SAFETY: from `get`, so ours.
             unsafe { (*page).prev.set(top) };
             top = page;
         }
@@ -219,22 +226,18 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(use_pages(&cache, 3 * FEW), 3 * FEW);
         }
-        assert_eq!(
-            cache.most.get(),
-            FEW + 3 * FEW,
-            "each that was missing once"
-        );
+        assert_eq!(cache.most.get(), FEW + 3 * FEW, "each was missing once");
     }
 
     #[test]
-    fn pages_that_are_not_needed_any_more_go() {
+    fn pages_that_are_not_needed_any_more_are_freed() {
         let cache = PageCache::new();
         let many = use_pages(&cache, MANY);
         assert_eq!(many, MANY);
         let mut before = many;
         for _ in 0..2 * many * WINDOW {
             let now = use_pages(&cache, 1);
-            assert!(before - now <= GIVEN_BACK, "a few at a time");
+            assert!(before - now <= FREED, "a few at a time");
             before = now;
         }
         assert!(before <= FEW + 1, "{before}");
@@ -242,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_limit_to_what_is_kept() {
+    fn the_number_of_spare_pages_is_limited() {
         let cache = PageCache::new();
         assert_eq!(use_pages(&cache, MANY + FEW), MANY);
     }

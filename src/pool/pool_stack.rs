@@ -1,201 +1,437 @@
-//! The pools of one manager on one thread.
+//! `PoolState`, one pool, and `PoolStack`, the pools of one manager on one thread.
+//!
+//! A pool points to its stack, a stack owns its root pool and points to the thread's pools, and
+//! those own the stacks: all of it stays at its address and belongs to one thread. How the pools
+//! of a stack follow each other is in [`chain`](super::chain).
 
 use super::backlog::Backlog;
+use super::entries::Entries;
+use super::epoch::Participant;
 use super::manager_shared::{ManagerShared, PoolStackStats};
-use super::state::{Frame, Kind, PoolState};
 use super::strays::Strays;
 use super::thread_pools::ThreadPools;
 use crate::block::block_allocator::BlockAllocator;
 use crate::object::block_allocated::ObjectMemory;
 use crate::sync::cell::{Cell, UnsafeCell};
+use crate::sync::const_fn;
 use crate::thread::key::ThreadKey;
+use std::borrow::Cow;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// See the module. Stays at its address; everything in it is its thread's own.
+/// A link of the chain that says which pool is current; see [`chain`](super::chain).
+///
+/// A pool's frame is part of its `PoolState`; a drain's frame is on the machine's stack.
+pub(crate) struct ChainFrame {
+    /// The frame below. Null in the root pool's frame, and in the frame of an open pool that has
+    /// left the chain.
+    pub(crate) prev: Cell<*const ChainFrame>,
+    /// The pool that is current while this is the topmost frame with a pool.
+    pub(crate) pool: Cell<*const PoolState>,
+    /// True if the frame is a barrier even if its pool does not belong to a scope.
+    barrier: Cell<bool>,
+}
+
+impl ChainFrame {
+    const_fn! {
+        pub(crate) fn new(barrier: bool) -> Self {
+            Self {
+                prev: Cell::new(ptr::null()),
+                pool: Cell::new(ptr::null()),
+                barrier: Cell::new(barrier),
+            }
+        }
+    }
+
+    pub(crate) fn is_barrier(&self) -> bool {
+        // SAFETY: a frame's pool is null or open (invariant 4 of `pool`).
+        let is_scope = || unsafe { self.pool.get().as_ref() }.is_some_and(PoolState::is_scope);
+        self.barrier.get() || is_scope()
+    }
+
+    /// Returns whether the frame is in the chain. Not for the root pool's frame.
+    pub(super) fn is_in_chain(&self) -> bool {
+        !self.prev.get().is_null()
+    }
+
+    /// Records that the frame has left the chain; returns the frame that was below it.
+    pub(super) fn leave_chain(&self) -> *const Self {
+        self.prev.replace(ptr::null())
+    }
+
+    /// Returns the pool that the frame is part of; `None` for the frames of drains and of scopes
+    /// whose guard has been dropped. The frame must be in the chain.
+    fn own_pool(&self) -> Option<&PoolState> {
+        let pool = self.pool.get();
+        // SAFETY: not null, so an open pool (invariant 4 of `pool`).
+        ptr::addr_eq(pool, self).then(|| unsafe { &*pool })
+    }
+
+    /// Returns the next barrier below the frame, if an earlier walk has stored it; else null. The
+    /// frame must be in the chain.
+    pub(super) fn next_barrier(&self) -> *const Self {
+        self.own_pool()
+            .map_or(ptr::null(), |pool| pool.next_barrier.get())
+    }
+
+    /// Stores the next barrier below a frame that is in the chain and is not a barrier itself.
+    pub(super) fn remember_barrier(&self, barrier: *const Self) {
+        debug_assert!(!self.is_barrier());
+        if let Some(pool) = self.own_pool() {
+            pool.next_barrier.set(barrier);
+            // So that closing the pool clears it, even if the pool is empty.
+            pool.add_extra(HAS_EXTRAS);
+        }
+    }
+}
+
+/// The pool belongs to a scope.
+const SCOPE: u8 = 1;
+/// The pool has a name, is pinned, was drained within a budget, or knows its next barrier.
+const HAS_EXTRAS: u8 = 2;
+/// The guard of a scope's pool was dropped before the scope ended.
+const GUARD_DROPPED: u8 = 4;
+
+/// Who closes a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PoolKind {
+    /// Nobody: it is closed and may be opened again.
+    Free,
+    /// The `AutoreleasePool` that owns it.
+    Guard,
+    /// `PoolManager::pop`, by its `PoolToken`.
+    Token,
+    /// Nobody: it is the root pool of its stack.
+    Root,
+}
+
+/// One pool. It stays at its address as long as its `ThreadPools` exists: guards hold the
+/// address, tokens the index and generation.
+// In this order, so that the frame has the pool's address, and the fields that opening and
+// closing an empty pool need are together.
+#[repr(C)]
+pub(crate) struct PoolState {
+    pub(crate) frame: ChainFrame,
+    pub(crate) entries: Entries,
+    /// The stack that the pool belongs to while it is open.
+    pub(crate) stack: Cell<*const PoolStack>,
+    /// The next free pool.
+    pub(crate) next_free: Cell<*const PoolState>,
+    pub(crate) kind: Cell<PoolKind>,
+    /// The bits [`SCOPE`], [`HAS_EXTRAS`] and [`GUARD_DROPPED`]. If any is set, closing the pool
+    /// takes more than removing its frame. Independent of each other, so no enum.
+    extra: Cell<u8>,
+    /// How many drains of this pool are in progress: more than one only for root pools.
+    pub(crate) draining: Cell<u32>,
+    /// Incremented whenever a token pool is closed.
+    pub(crate) generation: Cell<u32>,
+    pub(crate) index: u32,
+    /// True if the last drain was within a budget: closing the pool then releases only its own
+    /// entries.
+    budgeted: Cell<bool>,
+    /// Set and taken, never borrowed, while the pool is open.
+    name: UnsafeCell<Option<Cow<'static, str>>>,
+    /// Holds the epoch from the pool's first load from a slot to its next drain. Set and taken,
+    /// never borrowed.
+    participant: Cell<Option<Box<Participant>>>,
+    /// True if `participant` is there: quicker to look at.
+    pinned: Cell<bool>,
+    /// The next barrier below the pool, if a walk of the chain has found it. All frames in
+    /// between then store the same barrier. It remains in the chain as long as this pool does, but
+    /// may stop being a barrier. Only in pools that are not barriers.
+    next_barrier: Cell<*const ChainFrame>,
+}
+
+impl PoolState {
+    const_fn! {
+        pub(crate) fn new(index: u32, kind: PoolKind) -> Self {
+            Self {
+                frame: ChainFrame::new(false),
+                entries: Entries::new(),
+                stack: Cell::new(ptr::null()),
+                kind: Cell::new(kind),
+                draining: Cell::new(0),
+                generation: Cell::new(0),
+                index,
+                next_free: Cell::new(ptr::null()),
+                extra: Cell::new(0),
+                budgeted: Cell::new(false),
+                name: UnsafeCell::new(None),
+                participant: Cell::new(None),
+                pinned: Cell::new(false),
+                next_barrier: Cell::new(ptr::null()),
+            }
+        }
+    }
+
+    pub(crate) fn set_name(&self, name: Option<Cow<'static, str>>) {
+        // SAFETY: owner only (invariant 1 of `pool`), and nothing borrows it: `name` is called only
+        // on open pools, this function only while a pool is being opened or closed.
+        self.name.with_mut(|place| unsafe { *place = name });
+        self.add_extra(HAS_EXTRAS);
+    }
+
+    /// Returns whether the pool has nothing to clean up but its entries.
+    #[inline]
+    pub(crate) fn has_no_extras(&self) -> bool {
+        self.extra.get() == 0
+    }
+
+    pub(crate) fn is_guard(&self) -> bool {
+        self.kind.get() == PoolKind::Guard
+    }
+
+    #[inline]
+    fn add_extra(&self, extra: u8) {
+        self.extra.set(self.extra.get() | extra);
+    }
+
+    /// Makes the pool, which has just been opened, the pool of a scope: a barrier.
+    // Not part of opening: reading what has just been written would stall.
+    #[inline]
+    pub(crate) fn enter_scope(&self) {
+        self.extra.set(SCOPE);
+    }
+
+    pub(crate) fn is_scope(&self) -> bool {
+        self.extra.get() & SCOPE != 0
+    }
+
+    /// Returns whether the pool belongs to a scope and has nothing to clean up but its entries.
+    #[inline]
+    pub(crate) fn is_plain_scope(&self) -> bool {
+        self.extra.get() == SCOPE
+    }
+
+    /// Ends the scope; returns whether the pool's guard was dropped before.
+    #[inline]
+    pub(crate) fn leave_scope(&self) -> bool {
+        let extra = self.extra.get();
+        self.extra.set(extra & HAS_EXTRAS);
+        extra & GUARD_DROPPED != 0
+    }
+
+    /// Records that the guard was dropped before the scope ends: the frame stays as a barrier
+    /// without a pool.
+    pub(crate) fn end_in_scope(&self) {
+        self.add_extra(GUARD_DROPPED);
+        self.frame.pool.set(ptr::null());
+        self.frame.barrier.set(true);
+    }
+
+    /// Makes the frame that of an ordinary pool again, as free pools have it.
+    pub(crate) fn restore_frame(&self) {
+        self.frame.pool.set(self);
+        self.frame.barrier.set(false);
+    }
+
+    /// Records whether the drain that begins is within a budget.
+    pub(crate) fn set_budgeted(&self, budgeted: bool) {
+        self.budgeted.set(budgeted);
+        if budgeted {
+            self.add_extra(HAS_EXTRAS);
+        }
+    }
+
+    /// Returns whether the last drain was within a budget and nothing has been added since.
+    #[inline]
+    pub(crate) fn last_drain_was_budgeted(&self) -> bool {
+        self.budgeted.get() && self.entries.is_empty()
+    }
+
+    /// Clears everything but entries and the scope's bits. Part of closing the pool.
+    pub(crate) fn clear_extras(&self) {
+        self.unpin();
+        self.set_name(None);
+        self.budgeted.set(false);
+        self.next_barrier.set(ptr::null());
+        self.extra.set(self.extra.get() & !HAS_EXTRAS);
+    }
+
+    /// Keeps everything alive that slots hold from now on, until the pool is drained.
+    #[inline]
+    pub(crate) fn pin(&self) {
+        if !self.pinned.get() {
+            self.pin_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pin_now(&self) {
+        // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+        let pools = unsafe { &*self.stack.get() }.thread_pools();
+        // SAFETY: as in `name`.
+        let name = self.name.with(|name| unsafe { &*name }).as_ref();
+        self.participant.set(Some(pools.participants.pin(name)));
+        self.pinned.set(true);
+        self.add_extra(HAS_EXTRAS);
+    }
+
+    /// Stops keeping alive what slots held.
+    #[inline]
+    pub(crate) fn unpin(&self) {
+        if self.pinned.get() {
+            self.unpin_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unpin_now(&self) {
+        self.pinned.set(false);
+        if let Some(participant) = self.participant.take() {
+            // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+            let pools = unsafe { &*self.stack.get() }.thread_pools();
+            pools.participants.unpin(participant);
+        }
+    }
+
+    /// Returns the name that the pool was given, or one for its kind.
+    pub(crate) fn name(&self) -> &str {
+        // SAFETY: owner only (invariant 1 of `pool`), and the name changes only while the pool is
+        // being opened or closed.
+        match self.name.with(|name| unsafe { &*name }).as_deref() {
+            Some(name) => name,
+            None => match self.kind.get() {
+                PoolKind::Root => "root",
+                PoolKind::Token => "token",
+                PoolKind::Guard | PoolKind::Free => "unnamed",
+            },
+        }
+    }
+}
+
+/// The pools of one manager on one thread. Owner only; stays at its address.
 pub(crate) struct PoolStack {
-    local: Cell<*const ThreadPools>,
-    pub(crate) namespace: Arc<ManagerShared>,
+    thread_pools: Cell<*const ThreadPools>,
+    pub(crate) manager: Arc<ManagerShared>,
     pub(crate) stats: Arc<PoolStackStats>,
-    /// The manager's, if it is not the process's own.
-    memory: Option<BlockAllocator>,
-    /// The topmost frame: see [`super::state`].
-    current: Cell<*const Frame>,
+    /// The manager's allocator, if it has one of its own.
+    allocator: Option<BlockAllocator>,
+    /// The topmost frame of the [chain](super::chain).
+    pub(super) current: Cell<*const ChainFrame>,
     pub(crate) root: PoolState,
     /// Open token pools, oldest first. Never borrowed while other code runs.
     tokens: UnsafeCell<Vec<*const PoolState>>,
-    /// What budgeted drains have left.
+    /// Releases that budgeted drains have left.
     pub(crate) backlog: Backlog,
-    /// What went to the root pool as no pool was open.
+    /// Counts what went to the root pool because no pool was open.
     pub(crate) strays: Strays,
-    /// The number of root entries below which no further event is due; 0 if none has been made
+    /// The number of root entries below which no further event is due; 0 if there has been none
     /// since the root pool was last drained.
     pub(crate) next_mark: Cell<usize>,
 }
 
 impl PoolStack {
-    pub(crate) fn new(namespace: Arc<ManagerShared>) -> Self {
+    pub(crate) fn new(manager: Arc<ManagerShared>) -> Self {
         Self {
-            local: Cell::new(ptr::null()),
+            thread_pools: Cell::new(ptr::null()),
             next_mark: Cell::new(0),
             backlog: Backlog::new(),
-            memory: namespace.memory.clone(),
-            namespace,
+            allocator: manager.memory.clone(),
+            manager,
             stats: Arc::new(PoolStackStats::new()),
             current: Cell::new(ptr::null()),
-            root: PoolState::new(u32::MAX, Kind::Root),
+            root: PoolState::new(u32::MAX, PoolKind::Root),
             tokens: UnsafeCell::new(Vec::new()),
             strays: Strays::new(),
         }
     }
 
-    /// Ties the knots, once the stack is where it stays.
-    pub(crate) fn settle_in(&self, local: NonNull<ThreadPools>, key: Option<ThreadKey>) {
-        self.local.set(local.as_ptr());
+    /// Sets the self-referential pointers; call once the address is final.
+    pub(crate) fn settle_in(&self, thread_pools: NonNull<ThreadPools>, key: Option<ThreadKey>) {
+        self.thread_pools.set(thread_pools.as_ptr());
         self.root.stack.set(self);
         self.root.frame.pool.set(&self.root);
         self.current.set(&self.root.frame);
         if let Some(key) = key {
-            self.namespace.threads.insert(key, self.stats.clone());
+            self.manager.threads.insert(key, self.stats.clone());
         }
     }
 
-    /// The statistics move to the manager when the thread leaves.
+    /// Adds the statistics to the manager's, and takes the thread off the manager's list.
     pub(crate) fn retire(&self, key: ThreadKey) {
-        self.strays.tell_all(self.namespace.id);
-        self.namespace.departed.add(&self.stats);
-        self.namespace.threads.remove(&key);
-        // Whoever waits for what is here has asked.
+        self.strays.tell_all(self.manager.id);
+        self.manager.departed.add(&self.stats);
+        self.manager.threads.remove(&key);
+        // A `shutdown` that waits for this thread has asked it for something.
         if self.stats.was_asked() {
-            self.namespace.changed.wake();
+            self.manager.changed.wake();
         }
     }
 
-    /// The block, by the pointer that may free it.
-    pub(crate) fn block(&self) -> NonNull<ThreadPools> {
-        // SAFETY: set by `settle_in`.
-        unsafe { NonNull::new_unchecked(self.local.get().cast_mut()) }
+    /// Returns the thread's pools, as the pointer that they may be freed by.
+    pub(crate) fn thread_pools_ptr(&self) -> NonNull<ThreadPools> {
+        // SAFETY: `settle_in` has set it.
+        unsafe { NonNull::new_unchecked(self.thread_pools.get().cast_mut()) }
     }
 
     #[inline]
-    pub(crate) fn local(&self) -> &ThreadPools {
-        // SAFETY: a stack lives in its block, which outlives it.
-        unsafe { &*self.local.get() }
+    pub(crate) fn thread_pools(&self) -> &ThreadPools {
+        // SAFETY: they outlive their stacks (invariant 3 of `pool`).
+        unsafe { &*self.thread_pools.get() }
     }
 
-    /// Where objects that a pool makes have their memory.
+    /// Returns where objects that a pool makes have their memory.
     #[inline]
     pub(crate) fn memory(&self) -> ObjectMemory<'_> {
-        match &self.memory {
+        match &self.allocator {
             None => ObjectMemory::Process,
             Some(blocks) => ObjectMemory::Own(blocks),
         }
     }
 
-    /// The pool that implicit releases go to.
+    /// Returns the pool that implicit releases go to.
     #[inline]
     pub(crate) fn current_pool(&self) -> &PoolState {
         let mut frame = self.current.get();
         loop {
-            // SAFETY: frames in the chain are there, and the root's, which has a
-            // pool, is at its end.
+            // SAFETY: frames in the chain exist, and the last one, the root pool's, has a pool
+            // (invariant 4 of `pool`).
             let (pool, prev) = unsafe { ((*frame).pool.get(), (*frame).prev.get()) };
             if !pool.is_null() {
-                // SAFETY: pools in the chain are open.
+                // SAFETY: a frame's pool is open (invariant 4 of `pool`).
                 return unsafe { &*pool };
             }
             frame = prev;
         }
     }
 
-    /// Makes the root pool current, whatever is still open: for a thread's end.
-    pub(super) fn fall_back_to_root(&self) {
-        let root = &self.root.frame;
-        remove(self.current.replace(root), root);
-    }
-
-    /// Whether no pool is open, but perhaps the root is being drained.
+    /// Returns whether the root pool is the current one: no other is open, though the root pool
+    /// may be being drained.
     pub(crate) fn at_root(&self) -> bool {
         ptr::eq(self.current_pool(), &self.root)
     }
 
     #[inline]
-    pub(crate) fn push_frame(&self, frame: &Frame) {
+    pub(crate) fn push_frame(&self, frame: &ChainFrame) {
         frame.prev.set(self.current.get());
         self.current.set(frame);
     }
 
     #[inline]
-    pub(crate) fn is_topmost(&self, frame: &Frame) -> bool {
+    pub(crate) fn is_topmost(&self, frame: &ChainFrame) -> bool {
         ptr::eq(self.current.get(), frame)
     }
 
-    /// Takes away the frame that is known to be the topmost.
+    /// Removes a frame that is known to be the topmost.
     #[inline]
-    pub(crate) fn pop_frame(&self, frame: &Frame) {
+    pub(crate) fn pop_frame(&self, frame: &ChainFrame) {
         debug_assert!(self.is_topmost(frame));
         self.current.set(frame.prev.get());
     }
 
-    /// Takes away a frame and what is above it, as far as the next barrier. A
-    /// frame that is not in the chain any more is left alone.
-    #[inline]
-    pub(crate) fn close_frame(&self, frame: &Frame) {
-        if self.is_topmost(frame) {
-            self.pop_frame(frame);
-        } else {
-            self.cut(frame, frame.prev.get());
-        }
-    }
-
-    /// Takes away what is above a frame, as far as the next barrier.
-    pub(crate) fn close_above(&self, frame: &Frame) {
-        self.cut(frame, frame);
-    }
-
-    /// Removes the frames above `frame` as far as the next barrier, and puts `rest` in their
-    /// place: either `frame` itself or, to remove it too, the one below it.
-    #[cold]
-    fn cut(&self, frame: &Frame, rest: *const Frame) {
-        if !frame.is_in_chain() {
-            return;
-        }
-        let barrier = self.lowest_barrier_above(frame);
-        let top = barrier.map_or(&self.current, |barrier| &barrier.prev);
-        remove(top.replace(rest), frame);
-        if !ptr::eq(rest, frame) {
-            frame.leave_chain();
-        }
-    }
-
-    /// Returns the lowest barrier above `frame`, which is in the chain.
-    fn lowest_barrier_above(&self, frame: &Frame) -> Option<&Frame> {
-        let mut lowest = None;
-        let mut at = self.current.get();
-        // SAFETY: `at` is in the chain, and not below `frame`.
-        while let Some(next) = unsafe { next_barrier(at, frame) } {
-            // SAFETY: frames in the chain are there.
-            let next = unsafe { &*next };
-            at = next;
-            // A scope that is about to end may have ceased to be one.
-            if next.is_barrier() {
-                lowest = Some(next);
-                at = next.prev.get();
-            }
-        }
-        lowest
-    }
-
-    pub(crate) fn push_token(&self, head: &PoolState) {
-        // SAFETY: the thread's own; nothing else runs meanwhile.
+    pub(crate) fn push_token(&self, pool: &PoolState) {
+        // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
         self.tokens
-            .with_mut(|tokens| unsafe { (*tokens).push(head) });
+            .with_mut(|tokens| unsafe { (*tokens).push(pool) });
     }
 
     pub(crate) fn last_token(&self) -> Option<&PoolState> {
         // SAFETY: as in `push_token`; token pools in the list are open.
         self.tokens
-            .with(|tokens| unsafe { (*tokens).last().map(|head| &**head) })
+            .with(|tokens| unsafe { (*tokens).last().map(|pool| &**pool) })
     }
 
     pub(crate) fn pop_token(&self) {
@@ -203,8 +439,8 @@ impl PoolStack {
         self.tokens.with_mut(|tokens| unsafe { (*tokens).pop() });
     }
 
-    /// Whether this token pool, or one above it, is being drained.
-    pub(crate) fn token_is_draining(&self, head: &PoolState) -> bool {
+    /// Returns whether this token pool, or one above it, is being drained.
+    pub(crate) fn token_is_draining(&self, pool: &PoolState) -> bool {
         // SAFETY: as in `last_token`.
         let tokens = self.tokens.with(|tokens| unsafe { &*tokens });
         let from_the_top = tokens.iter().rev();
@@ -213,98 +449,16 @@ impl PoolStack {
             if unsafe { &*token }.draining.get() > 0 {
                 return true;
             }
-            if ptr::eq(token, head) {
+            if ptr::eq(token, pool) {
                 break;
             }
         }
         false
     }
 
-    /// Whether nothing is open here, current or not, and nothing is going on: a drain
-    /// has its barrier on top.
+    /// Returns whether no pool but the root is open, current or not, and no drain is in progress:
+    /// a drain's frame would be on top.
     pub(crate) fn is_idle(&self) -> bool {
         self.stats.opened() == self.stats.closed() && self.is_topmost(&self.root.frame)
-    }
-}
-
-/// Returns the first frame from `top` down that is a barrier, or was one when it was last
-/// looked for; `None` if `frame` is `top` or stands between the two. Remembers what it finds.
-///
-/// # Safety
-/// Both frames are in the chain, and `top` is not below `frame`.
-unsafe fn next_barrier(top: *const Frame, frame: &Frame) -> Option<*const Frame> {
-    let mut at = top;
-    let barrier = loop {
-        if ptr::eq(at, frame) {
-            return None;
-        }
-        count_step();
-        // SAFETY: in the chain, as it is not below `frame`.
-        let here = unsafe { &*at };
-        if here.is_barrier() {
-            break at;
-        }
-        let known = here.next_barrier();
-        if !known.is_null() {
-            // All frames above a barrier that is known know the same one.
-            if ptr::eq(known, frame) || ptr::eq(known, frame.next_barrier()) {
-                return None;
-            }
-            break known;
-        }
-        at = here.prev.get();
-    };
-    // The frames from `top` to there stay.
-    at = top;
-    while !ptr::eq(at, barrier) {
-        count_step();
-        // SAFETY: as above.
-        let here = unsafe { &*at };
-        if !here.next_barrier().is_null() {
-            break;
-        }
-        here.remember_barrier(barrier);
-        at = here.prev.get();
-    }
-    Some(barrier)
-}
-
-/// Marks the frames from `top` down to `end`, without that one, as removed from the chain.
-fn remove(top: *const Frame, end: &Frame) {
-    let mut at = top;
-    while !ptr::eq(at, end) {
-        count_step();
-        // SAFETY: it was in the chain until now, and no frame goes before it is removed.
-        at = unsafe { &*at }.leave_chain();
-    }
-}
-
-/// Counts a frame that a walk has visited, in the crate's own tests.
-#[cfg(not(test))]
-fn count_step() {}
-
-#[cfg(test)]
-use super::chain_tests::count_step;
-
-/// A frame of a drain: in the chain as long as this lives.
-pub(crate) struct Barrier<'s> {
-    stack: &'s PoolStack,
-    frame: &'s Frame,
-}
-
-impl<'s> Barrier<'s> {
-    /// `frame` stays where it is, on the caller's stack.
-    #[inline]
-    pub(crate) fn raise(stack: &'s PoolStack, frame: &'s Frame, pool: &PoolState) -> Self {
-        frame.pool.set(pool);
-        stack.push_frame(frame);
-        Self { stack, frame }
-    }
-}
-
-impl Drop for Barrier<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.stack.close_frame(self.frame);
     }
 }

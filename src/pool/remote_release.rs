@@ -1,13 +1,12 @@
-//! What other threads release here.
+//! Releases that other threads send to a thread.
 
-use super::thread_pools::{self, ThreadPools};
+use super::thread_pools::ThreadPools;
 use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::Thin;
 use crate::object::strong::Ref;
-use crate::object::thread_bound::HomeRef;
 use crate::sync::{boxed, unbox};
 use crate::thread::claimed::Next;
-use crate::thread::current::{current_or_closed, tally_handed_over};
+use crate::thread::current::tally_handed_over;
 use crate::thread::handle::ThreadHandle;
 use crate::thread::inbox::{Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
@@ -15,75 +14,77 @@ use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
 use crate::unwind::{FirstPanic, Payload};
 use std::ptr::NonNull;
-use std::sync::Arc;
 
+/// A message of the kind [`MessageKind::Release`]: one strong reference.
 #[repr(C)]
-struct Release {
+struct ReleaseMessage {
     node: Node,
     thin: Thin,
 }
 
-impl Release {
-    /// Takes the reference out of a message.
+impl ReleaseMessage {
+    /// Takes the reference out of a message, and frees the message.
     ///
     /// # Safety
-    /// `node` is the head of an owned `Release`.
+    /// `node` is the head of an owned `ReleaseMessage`.
     unsafe fn take(node: NonNull<Node>) -> Thin {
-        // SAFETY: by the caller's promise; `Release` is repr(C), head first, and
-        // the pointer was made from the whole allocation.
+        // SAFETY: owned by the contract; `ReleaseMessage` is repr(C), head first, and the pointer is
+        // that of the whole allocation.
         unsafe { unbox(node.cast::<Self>()) }.thin
     }
 
+    /// Releases the reference.
+    ///
     /// # Safety
-    /// As `take`.
+    /// As [`take`](Self::take).
     unsafe fn run(node: NonNull<Node>) {
-        // SAFETY: the message had a reference.
+        // SAFETY: forwards the contract; the message owned the reference.
         unsafe { release(Self::take(node)) };
     }
 }
 
-/// The reference that a message of the kind [`MessageKind::Release`] has.
-pub(super) fn reference(message: Message) -> Thin {
+/// Takes the reference out of a message of the kind [`MessageKind::Release`].
+pub(super) fn take(message: Message) -> Thin {
     debug_assert_eq!(message.kind(), MessageKind::Release);
-    // SAFETY: only `Release`s are of that kind.
-    unsafe { Release::take(message.into_raw()) }
+    // SAFETY: only `ReleaseMessage`s are of that kind.
+    unsafe { ReleaseMessage::take(message.into_raw()) }
 }
 
-/// The object whose reference a message of the kind [`MessageKind::Release`] has.
-pub(super) fn named(message: &Message) -> Thin {
+/// Returns the object of a message of the kind [`MessageKind::Release`].
+pub(super) fn object_of(message: &Message) -> Thin {
     debug_assert_eq!(message.kind(), MessageKind::Release);
-    // SAFETY: only `Release`s are of that kind; the message is alive.
-    unsafe { message.as_raw().cast::<Release>().as_ref() }.thin
+    // SAFETY: only `ReleaseMessage`s are of that kind; the message is owned, so alive.
+    unsafe { message.as_raw().cast::<ReleaseMessage>().as_ref() }.thin
 }
 
-/// A release for the orphans, of which the epoch lets go.
+/// Makes a release without a target, for the orphans: any thread may run it.
 ///
 /// # Safety
-/// The caller has a strong reference to `thin`, which may be sent to any thread, and
-/// gives it up.
+/// The caller gives up a strong reference to `thin`, which may be sent to any thread.
 pub(super) unsafe fn orphaned_release(thin: Thin) -> Message {
-    let node = Node::new(MessageKind::Release, ThreadKey::NOBODY, Release::run);
-    // SAFETY: just made; `run` frees it; the object may be sent.
-    unsafe { Message::from_raw(boxed(Release { node, thin }).cast()) }
+    let node = Node::new(MessageKind::Release, ThreadKey::NOBODY, ReleaseMessage::run);
+    // SAFETY: just made; `run` frees it; the object may be sent by the contract.
+    unsafe { Message::from_raw(boxed(ReleaseMessage { node, thin }).cast()) }
 }
 
+// Here and not with the type: `Ref` and `release` are above `thread`.
 impl ThreadHandle {
-    /// Has `r` released on that thread, in its next outermost drain; so if it is
-    /// the last reference, the value is destroyed there.
+    /// Releases `r` on that thread, in its next outermost drain: if it is the last reference, the
+    /// value is destroyed there.
     ///
-    /// If the thread has ended, the next outermost drain of any thread releases
-    /// it. One allocation and two read-modify-writes; lock-free, unless the thread sleeps
-    /// in a loop and this is the message that wakes it.
+    /// If the thread has ended, the next outermost drain of any thread releases it. One allocation
+    /// and two read-modify-writes; lock-free, unless the thread sleeps in a loop and this message
+    /// has to wake it.
     ///
-    /// If the thread is a [bounded reclaimer](crate::Looper::reclaimer_bounded) that has
-    /// fallen too far behind, the caller releases by itself, at once.
+    /// If the thread is a [bounded reclaimer](crate::Looper::reclaimer_bounded) that has fallen too
+    /// far behind, the calling thread releases `r` itself, at once.
     pub fn release<T: ?Sized + Send + Sync>(&self, r: Ref<T>) {
         if !self.0.admit(1) {
             return drop(r);
         }
-        let node = Node::new(MessageKind::Release, self.key(), Release::run);
+        let node = Node::new(MessageKind::Release, self.key(), ReleaseMessage::run);
         let thin = Ref::into_payload(r).cast();
-        let message = boxed(Release { node, thin });
+        let message = boxed(ReleaseMessage { node, thin });
         // SAFETY: just made; `run` frees it; the object is Send and Sync.
         let message = unsafe { Message::from_raw(message.cast()) };
         tally_handed_over(1);
@@ -93,112 +94,75 @@ impl ThreadHandle {
     }
 }
 
-impl<T> HomeRef<T> {
-    /// A new object, whose home is the calling thread, with one reference. If its home has
-    /// ended when the last reference goes, it is kept for ever, and reported.
-    ///
-    /// Aborts when memory is exhausted (`handle_alloc_error`).
-    pub fn new(value: T) -> Self {
-        // SAFETY: see `home`.
-        unsafe { Self::make(value, home(), MessageKind::DestroyAtHome) }
-    }
-
-    /// The same, for a value that may die anywhere: if its home has ended when the last
-    /// reference goes, it is destroyed there and then.
-    ///
-    /// ```
-    /// use releasepool::HomeRef;
-    /// let made = std::thread::spawn(|| HomeRef::new_or_anywhere(vec![1, 2, 3]));
-    /// let made = made.join().unwrap();
-    /// assert!(made.get().is_none());
-    /// drop(made); // here
-    /// ```
-    pub fn new_or_anywhere(value: T) -> Self
-    where
-        T: Send,
-    {
-        // SAFETY: see `home`; `T` is Send.
-        unsafe { Self::make(value, home(), MessageKind::DestroyAnywhere) }
-    }
-}
-
-/// The calling thread's record. It takes messages only if the thread has a block, whose
-/// exit runs them here.
-fn home() -> Arc<Record> {
-    // Makes the block, if the thread has not exited. If it is about to, either its inbox
-    // is closed, or is still to be, by the block's exit.
-    thread_pools::with(|_| ());
-    current_or_closed()
-}
-
-/// Releases what other threads have sent here, and the orphans. What budgeted drains have taken
-/// out is left to them, as the rest of the backlog. RemoteFreeList whether there was anything.
-pub(crate) fn deliver(local: &ThreadPools, scope: &ReleaseScope, panics: &mut FirstPanic) -> bool {
+/// Delivers what other threads have sent here, and the orphans. Leaves alone what budgeted drains
+/// have taken out of the inbox, as the rest of the backlog. Returns whether there was anything.
+pub(crate) fn deliver(pools: &ThreadPools, scope: &ReleaseScope, panics: &mut FirstPanic) -> bool {
     let mut any = false;
-    if let Some(record) = local.record() {
+    if let Some(record) = pools.record() {
         for message in record.releases.inbox().take() {
             any = true;
-            run_own(local, record, message, scope, panics);
+            run_own(pools, record, message, scope, panics);
         }
     }
     deliver_orphans(scope, panics) || any
 }
 
-/// Releases what other threads have sent here, the orphans, and what budgeted drains have taken out
-/// before. RemoteFreeList whether there was anything.
+/// Delivers what budgeted drains have taken out of the inbox, what other threads have sent here
+/// since, and the orphans. Returns whether there was anything.
 pub(crate) fn deliver_all(
-    local: &ThreadPools,
+    pools: &ThreadPools,
     scope: &ReleaseScope,
     panics: &mut FirstPanic,
 ) -> bool {
-    let claimed = deliver_claimed(local, scope, panics);
-    deliver(local, scope, panics) || claimed
+    let claimed = deliver_claimed(pools, scope, panics);
+    deliver(pools, scope, panics) || claimed
 }
 
-/// Makes the remote releases that budgeted drains have taken out and left. Returns the first panic.
-pub(crate) fn deliver_left(local: &ThreadPools) -> Option<Payload> {
-    if !local.has_claimed() {
+/// Delivers what budgeted drains have taken out of the inbox, in a drain of its own. Returns the
+/// first panic.
+pub(crate) fn deliver_left(pools: &ThreadPools) -> Option<Payload> {
+    if !pools.has_claimed() {
         return None;
     }
     let mut panics = FirstPanic::default();
     let scope = ReleaseScope::enter();
-    deliver_claimed(local, &scope, &mut panics);
+    deliver_claimed(pools, &scope, &mut panics);
     drop(scope);
     panics.into_first()
 }
 
-/// Makes those releases in the middle of a drain. RemoteFreeList whether there were any.
+/// Delivers what budgeted drains have taken out of the inbox. Returns whether there was anything.
 pub(super) fn deliver_claimed(
-    local: &ThreadPools,
+    pools: &ThreadPools,
     scope: &ReleaseScope,
     panics: &mut FirstPanic,
 ) -> bool {
-    let Some(record) = local.record() else {
+    let Some(record) = pools.record() else {
         return false;
     };
     let mut any = false;
-    while local.has_claimed() {
-        if let Next::Run(message) = local.claimed.next(record.releases.inbox()) {
+    while pools.has_claimed() {
+        if let Next::Run(message) = pools.claimed.next(record.releases.inbox()) {
             any = true;
-            run_own(local, record, message, scope, panics);
+            run_own(pools, record, message, scope, panics);
         }
     }
     any
 }
 
-/// Runs a message that was sent to this thread.
+/// Runs a message that was sent to this thread, whose record is `record`.
 pub(super) fn run_own(
-    local: &ThreadPools,
+    pools: &ThreadPools,
     record: &Record,
     message: Message,
     scope: &ReleaseScope,
     panics: &mut FirstPanic,
 ) {
     let weight = message.weight();
-    local.running(&record.releases, weight, || run(message, scope, panics));
+    pools.running(&record.releases, weight, || run(message, scope, panics));
 }
 
-/// Delivers the orphans alone, which need no thread of their own.
+/// Delivers the orphans, which any thread may run. Returns whether there were any.
 pub(crate) fn deliver_orphans(scope: &ReleaseScope, panics: &mut FirstPanic) -> bool {
     ORPHANS.has_releases() && ORPHANS.run_releases(|message| run(message, scope, panics)) > 0
 }

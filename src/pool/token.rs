@@ -2,9 +2,9 @@
 
 use super::drain;
 use super::manager_shared::ManagerShared;
-use super::pool_stack::PoolStack;
-use super::state::{Kind, PoolState};
-use super::thread_pools;
+use super::pool_stack::{PoolKind, PoolStack, PoolState};
+use super::prune::find_or_add;
+use super::this_thread;
 use crate::event::{Event, EventKind};
 use crate::thread::current::current_label;
 use crate::thread::key::ThreadKey;
@@ -50,7 +50,7 @@ pub enum PopError {
 
 /// Opens a pool, which is current from now on.
 pub(crate) fn push(namespace: &Arc<ManagerShared>) -> PoolToken {
-    thread_pools::with(|local| {
+    this_thread::with(|local| {
         let manager = namespace.id;
         let Some(local) = local else {
             return PoolToken {
@@ -60,9 +60,9 @@ pub(crate) fn push(namespace: &Arc<ManagerShared>) -> PoolToken {
                 generation: 0,
             };
         };
-        let stack = local.stack(namespace);
+        let stack = find_or_add(local, namespace);
         // SAFETY: heads live as long as the block.
-        let head = unsafe { local.open(stack, Kind::Token).as_ref() };
+        let head = unsafe { local.open(stack, PoolKind::Token).as_ref() };
         stack.push_token(head);
         PoolToken {
             manager,
@@ -79,7 +79,7 @@ pub(crate) fn pop(namespace: &Arc<ManagerShared>, token: PoolToken) -> Result<us
     if token.manager != namespace.id {
         return Err(PopError::WrongManager);
     }
-    thread_pools::with(|local| {
+    this_thread::with(|local| {
         let Some(owner) = token.thread else {
             return if local.is_none() {
                 Ok(0)
@@ -91,7 +91,7 @@ pub(crate) fn pop(namespace: &Arc<ManagerShared>, token: PoolToken) -> Result<us
             return Err(PopError::WrongThread { owner });
         };
         let stack = local.find(namespace).ok_or(PopError::Stale)?;
-        let head = local.head(token.index).ok_or(PopError::Stale)?;
+        let head = local.pool(token.index).ok_or(PopError::Stale)?;
         if !is_open(head, token.generation) {
             return Err(PopError::Stale);
         }
@@ -106,7 +106,7 @@ pub(crate) fn pop(namespace: &Arc<ManagerShared>, token: PoolToken) -> Result<us
 
 /// Whether the token pool of this generation has not been closed.
 fn is_open(head: &PoolState, generation: u32) -> bool {
-    head.generation.get() == generation && head.kind.get() == Kind::Token
+    head.generation.get() == generation && head.kind.get() == PoolKind::Token
 }
 
 fn pop_down_to(stack: &PoolStack, head: &PoolState) -> usize {
@@ -115,9 +115,9 @@ fn pop_down_to(stack: &PoolStack, head: &PoolState) -> usize {
     let mut released = 0;
     let mut rounds = 0;
     while let Some(last) = stack.last_token() {
-        if last.entries.is_untouched() && !stack.local().has_duties(stack) {
+        if last.entries.is_untouched() && !stack.thread_pools().has_duties(stack) {
             let found = ptr::eq(last, head);
-            close(stack, last);
+            stack.close_token(last);
             if found {
                 break;
             }
@@ -129,7 +129,7 @@ fn pop_down_to(stack: &PoolStack, head: &PoolState) -> usize {
         // Destructors may have pushed others, which go first.
         let closing = stack.last_token().is_some_and(|now| ptr::eq(now, last));
         if closing {
-            close(stack, last);
+            stack.close_token(last);
         }
         // Only now: foreign code hears of it, which may pop and push, and so may put
         // another pool in the place of this one.
@@ -151,37 +151,18 @@ fn pop_down_to(stack: &PoolStack, head: &PoolState) -> usize {
     released
 }
 
-/// Closes the last token pool, which is empty.
-pub(super) fn close(stack: &PoolStack, head: &PoolState) {
-    stack.pop_token();
-    stack.close_frame(&head.frame);
-    head.entries.clear(&stack.local().pages);
-    if !head.is_plain() {
-        head.clear_extras();
-    }
-    let generation = head.generation.get();
-    // A head whose generations are used up is never used again.
-    if let Some(next) = generation.checked_add(1) {
-        head.generation.set(next);
-        stack.local().recycle(head);
-    } else {
-        head.kind.set(Kind::Free);
-    }
-    stack.stats.count_closed();
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pool::manager_shared::Settings;
+    use crate::pool::manager_shared::ManagerSettings;
 
     #[test]
     fn a_place_whose_generations_are_used_up_is_never_used_again() {
-        let namespace = Arc::new(ManagerShared::new(Settings::default()));
+        let namespace = Arc::new(ManagerShared::new(ManagerSettings::default()));
         let first = push(&namespace);
         assert_eq!(pop(&namespace, first), Ok(0));
         let head = |f: fn(&PoolState)| {
-            thread_pools::with(|local| f(local.and_then(|local| local.head(first.index)).unwrap()));
+            this_thread::with(|local| f(local.and_then(|local| local.pool(first.index)).unwrap()));
         };
         head(|head| head.generation.set(u32::MAX));
         let last = push(&namespace);

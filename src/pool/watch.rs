@@ -1,8 +1,7 @@
 //! Whether root pools and backlogs grow beyond their watermarks.
 
-use super::backlog;
-use super::pool_stack::PoolStack;
-use super::state::PoolState;
+use super::pending;
+use super::pool_stack::{PoolStack, PoolState};
 use crate::event::{Event, EventKind};
 use crate::object::header::{Thin, header};
 use crate::thread::current::current_label;
@@ -17,7 +16,7 @@ const TYPES: usize = 8;
 #[inline]
 pub(super) fn root(stack: &PoolStack) {
     let len = stack.root.entries.len();
-    if len >= stack.namespace.watermarks.root().max(stack.next_mark.get()) {
+    if len >= stack.manager.watermarks.root().max(stack.next_mark.get()) {
         report_root(stack, len);
     }
 }
@@ -44,8 +43,8 @@ fn report_root(stack: &PoolStack, len: usize) {
 /// watermark is only noted: it may just have taken in a large batch, which those that follow
 /// work off.
 pub(super) fn backlog(stack: &PoolStack, head: &PoolState) {
-    let len = stack.backlog.len() + stack.local().remote_releases();
-    let watermark = stack.namespace.watermarks.backlog();
+    let len = stack.backlog.len() + stack.thread_pools().remote_releases();
+    let watermark = stack.manager.watermarks.backlog();
     let next = &stack.backlog.next_mark;
     if len < watermark.div_ceil(2) {
         next.set(0);
@@ -63,7 +62,7 @@ pub(super) fn backlog(stack: &PoolStack, head: &PoolState) {
 
 #[cold]
 fn report_backlog(stack: &PoolStack, head: &PoolState, len: usize) {
-    let sample = Sample::take(len, |f| backlog::look_through(stack, f));
+    let sample = Sample::take(len, |f| pending::look_through(stack, f));
     event(EventKind::BacklogWatermark, stack, head, len, sample).emit();
 }
 
@@ -76,7 +75,7 @@ fn event(
 ) -> Event {
     Event::new(kind, current_label())
         .pool(head.name())
-        .manager(stack.namespace.id, stack.namespace.name.as_deref())
+        .manager(stack.manager.id, stack.manager.name.as_deref())
         .count(len)
         .types(sample.types, sample.size)
 }

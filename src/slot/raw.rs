@@ -2,8 +2,8 @@
 
 use crate::object::header::{checked, header, note_read};
 use crate::object::strong::Ref;
-use crate::pool::epoch::{pinned_while, retire, with_guard};
 use crate::pool::guard::AutoreleasePool;
+use crate::pool::pin::{pinned_while, retire, with_guard};
 use crate::pool::pool_ref::PoolRef;
 use crate::sync::FreeWitness;
 use crate::sync::atomic::{AtomicPtr, Ordering};

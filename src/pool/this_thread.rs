@@ -1,0 +1,72 @@
+//! The way to the calling thread's `ThreadPools`.
+
+use super::exit;
+use super::manager_shared::ManagerShared;
+use super::thread_pools::ThreadPools;
+use crate::sync::cell::Cell;
+use crate::sync::local;
+use crate::thread::current;
+use crate::thread::record::Record;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+struct ThisThread {
+    /// Null before the first use, and after the thread's exit.
+    pools: Cell<*const ThreadPools>,
+    exited: Cell<bool>,
+}
+
+local! {
+    static THIS: ThisThread = ThisThread {
+        pools: Cell::new(ptr::null()),
+        exited: Cell::new(false),
+    };
+}
+
+/// Passes `f` the calling thread's pools, made if need be; `None` once the thread has exited.
+///
+/// `f` must not run a thread's exit; nothing but the destructor of a thread-local does.
+#[inline]
+pub(crate) fn with<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
+    let mut pools = THIS.with(|this| this.pools.get());
+    if pools.is_null() {
+        pools = enter();
+    }
+    // SAFETY: null, or freed by the thread's exit alone, which `f` does not run (invariant 3 of
+    // `pool`).
+    f(unsafe { pools.as_ref() })
+}
+
+/// Makes the thread's pools; returns null once the thread has exited.
+#[cold]
+#[inline(never)]
+fn enter() -> *const ThreadPools {
+    if THIS.with(|this| this.exited.get()) {
+        return ptr::null();
+    }
+    let Some(record) = current::current() else {
+        set_exited();
+        return ptr::null();
+    };
+    current::set_exit_hook(at_exit);
+    let pools = ThreadPools::make(ManagerShared::global(), Some(record)).as_ptr();
+    THIS.with(|this| this.pools.set(pools));
+    pools
+}
+
+/// From here on the thread has no pools of its own.
+fn set_exited() {
+    THIS.with(|this| {
+        this.pools.set(ptr::null());
+        this.exited.set(true);
+    });
+}
+
+/// The hook that a thread with pools runs at its exit.
+fn at_exit(record: &Arc<Record>) {
+    let pools = THIS.with(|this| this.pools.get()).cast_mut();
+    if let Some(pools) = NonNull::new(pools) {
+        // SAFETY: made by `enter`; after `set_exited` nothing but open guards finds it.
+        unsafe { exit::exit(pools, record, set_exited) };
+    }
+}

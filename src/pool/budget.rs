@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_coarse_meter_does_not_name_the_slowest_destructor() {
-        let class = SizedInfo::<String>::CLASS;
+        let class = SizedInfo::<String>::TYPE_INFO;
         for (mut meter, says) in [
             (Meter::new(Budget::All), true),
             (Meter::coarse(Budget::All), false),
@@ -218,8 +218,8 @@ mod tests {
 
     #[test]
     fn a_destructor_is_not_charged_for_what_came_before_it() {
-        let quick = SizedInfo::<String>::CLASS;
-        let slow = SizedInfo::<Vec<u8>>::CLASS;
+        let quick = SizedInfo::<String>::TYPE_INFO;
+        let slow = SizedInfo::<Vec<u8>>::TYPE_INFO;
         let mut meter = Meter::new(Budget::All);
         let spend = |ms| Parker::new().park(Some(Duration::from_millis(ms)));
         meter.quick();

@@ -15,7 +15,7 @@
 
 use crate::event::{Event, EventKind};
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, const_fn, elapsed, lazy};
+use crate::sync::{Hint, const_fn, elapsed, lazy};
 use crate::thread::current::current_label;
 use crate::thread::key::{ThreadKey, own_key};
 use crate::thread::lazy_timer::LazyTimer;
@@ -44,16 +44,16 @@ const SPARE: usize = 8;
 pub(crate) struct Shared {
     collector: Collector,
     /// When to look again what holds the epoch; milliseconds.
-    next_look: Counter,
+    next_look: Hint,
     /// When the last attempt was made to advance; milliseconds.
-    advanced: Counter,
+    advanced: Hint,
 }
 
 lazy! {
     static SHARED: Shared = Shared {
         collector: Collector::new(),
-        next_look: Counter::new(),
-        advanced: Counter::new(),
+        next_look: Hint::new(),
+        advanced: Hint::new(),
     };
 }
 

@@ -20,6 +20,7 @@
 //! [`RootWatermark`](EventKind::RootWatermark), [`BacklogWatermark`](EventKind::BacklogWatermark)
 //! and [`PostsWatermark`](EventKind::PostsWatermark).
 
+pub(crate) mod label;
 mod limit;
 mod message;
 
@@ -251,9 +252,8 @@ impl Event {
         })
     }
 
-    /// The thread's label without its key, which no other thread has.
     fn thread_name(&self) -> &str {
-        self.thread.rsplit_once(" (").map_or("", |(name, _)| name)
+        label::name(&self.thread)
     }
 }
 

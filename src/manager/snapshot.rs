@@ -1,6 +1,7 @@
 //! What goes on: figures for people.
 
 use super::PoolManager;
+use crate::event::label;
 use crate::object::thread_bound;
 use crate::pool::manager_shared::PoolStackStats;
 use crate::pool::thread_pools::{self, ThreadPools};
@@ -241,9 +242,6 @@ impl fmt::Display for Totals {
 impl ThreadSnapshot {
     /// Name and key.
     pub(super) fn label(&self) -> String {
-        match &self.name {
-            Some(name) => format!("{name} ({})", self.key),
-            None => self.key.to_string(),
-        }
+        label::of(self.name.as_deref(), self.key)
     }
 }

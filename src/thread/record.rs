@@ -5,6 +5,7 @@ use super::inbox::{Chain, Message, Sent};
 use super::key::ThreadKey;
 use super::registry::REGISTRY;
 use super::waker::ThreadWaker;
+use crate::event::label;
 use crate::sync::cell::Cell;
 use crate::sync::thread::{ThreadId, current_id, current_name};
 use crate::sync::{Counter, at_thread_exit, lazy, local};
@@ -158,10 +159,7 @@ impl Record {
 
     /// Name and key, for messages.
     pub(crate) fn label(&self) -> String {
-        match &self.name {
-            Some(name) => format!("{name} ({})", self.key),
-            None => self.key.to_string(),
-        }
+        label::of(self.name(), self.key)
     }
 }
 
@@ -292,10 +290,7 @@ pub(crate) fn current_label() -> String {
             return record.label();
         }
         let key = own_key().map_or_else(|| "without a key".to_owned(), |key| key.to_string());
-        match current_name() {
-            Some(name) => format!("{name} ({key})"),
-            None => key,
-        }
+        label::of(current_name().as_deref(), key)
     })
 }
 
@@ -336,6 +331,7 @@ fn enter(c: &Current, bound: Option<u64>) {
     let record = REGISTRY.claim(|key| Arc::new(make(key)));
     BY_ID.insert(id, record.key);
     c.key.set(record.key);
+    label::set_current(current_label);
     // `record` last: who finds it takes it for granted that `owner` is there.
     let at = Arc::as_ptr(&record);
     c.owner.set(Box::into_raw(Box::new(record)));
@@ -349,6 +345,7 @@ fn enter(c: &Current, bound: Option<u64>) {
 fn enter_closed(c: &Current) {
     let record = REGISTRY.claim(|key| Arc::new(Record::closed(key)));
     c.key.set(record.key);
+    label::set_current(current_label);
     c.gone.set(true);
     REGISTRY.leave(record.key);
 }

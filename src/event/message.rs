@@ -82,8 +82,8 @@ impl fmt::Display for Event {
             EventKind::HomeGone => write!(
                 f,
                 "thread {thread} dropped the last reference to a {of}, which only thread {} may \
-                 destroy, and that has ended{again}; the value is never destroyed: drop it earlier, \
-                 or make it with new_or_anywhere",
+                 destroy, but that thread has ended{again}; the value is never destroyed: drop it \
+                 earlier, or make it with new_or_anywhere",
                 self.home.as_deref().unwrap_or("an unknown one")
             ),
             EventKind::PostsDropped => write!(

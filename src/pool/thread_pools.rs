@@ -7,7 +7,7 @@
 
 use super::backlog;
 use super::budget::Budget;
-use super::epoch::Epoch;
+use super::epoch::Participants;
 use super::manager_shared::ManagerShared;
 use super::page::PageCache;
 use super::pool_stack::PoolStack;
@@ -36,7 +36,7 @@ pub(crate) struct ThreadPools {
     /// Those of other managers. Never borrowed while other code runs.
     others: UnsafeCell<Vec<NonNull<PoolStack>>>,
     pub(crate) pages: PageCache,
-    pub(crate) epoch: Epoch,
+    pub(crate) epoch: Participants,
     free: Cell<*const PoolState>,
     chunks: UnsafeCell<Vec<NonNull<Chunk>>>,
     /// `None` in blocks that were made detached.
@@ -130,7 +130,7 @@ impl ThreadPools {
             first: PoolStack::new(namespace),
             others: UnsafeCell::new(Vec::new()),
             pages: PageCache::new(),
-            epoch: Epoch::new(),
+            epoch: Participants::new(),
             free: Cell::new(ptr::null()),
             chunks: UnsafeCell::new(Vec::new()),
             inbox,

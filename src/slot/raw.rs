@@ -110,7 +110,7 @@ impl<T: Send + Sync> RawSlot<T> {
     pub(super) fn swap(&self, r: Option<Ref<T>>) -> Option<Ref<T>> {
         let before = self.replace(r);
         // SAFETY: the exchange moved the slot's own reference here (invariants 1 and 2).
-        unsafe { retire_and_retain(before) }
+        unsafe { retain_and_retire(before) }
     }
 
     /// Puts `r` in and returns the old pointer, which owns a reference or is null.
@@ -143,7 +143,7 @@ impl<T: Send + Sync> RawSlot<T> {
         match exchanged {
             // Not by `current`, whose provenance may be another one.
             // SAFETY: the exchange moved the slot's own reference here (invariants 1 and 2).
-            Ok(before) => Ok(unsafe { retire_and_retain(before) }),
+            Ok(before) => Ok(unsafe { retain_and_retire(before) }),
             // SAFETY: made of `new` above; the failed exchange did not take it.
             Err(_) => Err(unsafe { from_pointer(new) }),
         }
@@ -171,11 +171,11 @@ impl<T: Send + Sync> RawSlot<T> {
     }
 }
 
-/// Retires a reference that came out of a slot and returns a new one to its object.
+/// Retires a reference that came out of a slot, after counting a new one, which it returns.
 ///
 /// # Safety
 /// The pointer owns a reference, which the caller gives up.
-unsafe fn retire_and_retain<T: Send + Sync>(at: *mut T) -> Option<Ref<T>> {
+unsafe fn retain_and_retire<T: Send + Sync>(at: *mut T) -> Option<Ref<T>> {
     // SAFETY: the reference that the pointer owns keeps the object alive.
     let added = unsafe { retained(at) }?;
     // SAFETY: the caller gives up the reference that the pointer owns; `T` is Send and Sync.

@@ -17,26 +17,25 @@ use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
-/// A pool whose entries another thread may release. All of them are handed over for the
-/// cost of one message.
+/// A pool whose entries another thread can release; one message hands over all of them.
 ///
-/// For objects that somebody else should destroy: a loader must not spend its time on
-/// destructors, or a render thread wants the scene that it no longer shows destroyed by
-/// a [reclaimer](crate::Looper::reclaimer). It takes only what any thread may
-/// destroy, and is never the current pool: nothing gets in but by its own methods.
+/// For objects that another thread should destroy: a loader must not spend its time on destructors,
+/// or a render thread wants the scene that it no longer shows destroyed by a
+/// [reclaimer](crate::Looper::reclaimer). The pool accepts only objects that any thread may destroy.
+/// It is never the current pool: only its own methods add entries.
 ///
 /// # When not to use it
-/// For single objects, [`ThreadHandle::release`]. For what only one thread may destroy,
-/// [`HomeRef`](crate::HomeRef). If no other thread is to do it, an
-/// [`AutoreleasePool`](crate::AutoreleasePool), whose drains also see to what was sent to this
-/// thread; those of a handoff pool do not.
+/// For single objects, use [`ThreadHandle::release`]. For objects that only one thread may destroy,
+/// use [`HomeRef`](crate::HomeRef). If no other thread is involved, use an
+/// [`AutoreleasePool`](crate::AutoreleasePool), whose drains also make the releases that were sent
+/// to this thread; drains of a handoff pool do not.
 ///
 /// # Threads
 /// The pool itself stays on its thread; it is neither `Send` nor `Sync`.
 ///
 /// # Cost
-/// An entry: one store. [`drain_on`](Self::drain_on): one allocation and two
-/// read-modify-writes, however many entries there are; their pages go with them.
+/// An entry: one store. [`drain_on`](Self::drain_on): one allocation and two read-modify-writes,
+/// whatever the number of entries, whose pages are handed over as they are.
 ///
 /// ```
 /// use releasepool::{HandoffPool, Looper, Ref};
@@ -50,14 +49,13 @@ use std::ptr::NonNull;
 ///     old.autorelease(node);
 /// }
 /// assert_eq!(old.drain_on(reclaimer.thread()), 1_000);
-/// reclaimer.shutdown().unwrap(); // all is destroyed by now
+/// reclaimer.shutdown().unwrap(); // all nodes are destroyed by now
 /// assert!(first.upgrade().is_none());
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// The other thread may be any that opens and closes pools now and then: its
-/// [`ThreadHandle`] comes from
-/// [`PoolManager::current_thread`](crate::PoolManager::current_thread) there.
+/// The other thread may be any that opens and closes pools now and then. It gets its
+/// [`ThreadHandle`] from [`PoolManager::current_thread`](crate::PoolManager::current_thread).
 #[derive(Default)]
 pub struct HandoffPool {
     entries: Entries,
@@ -65,7 +63,7 @@ pub struct HandoffPool {
 
 impl HandoffPool {
     const_fn! {
-        /// An empty pool. Allocates nothing.
+        /// Makes an empty pool. Allocates nothing.
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -74,37 +72,36 @@ impl HandoffPool {
         }
     }
 
-    /// Hands the reference to this pool, and lends the object back until the pool is
-    /// drained.
+    /// Moves the reference into this pool and lends the object back until the pool is drained.
     ///
     /// Aborts when memory for a page is exhausted.
     #[inline]
     pub fn autorelease<T: ?Sized + Send + Sync>(&self, r: Ref<T>) -> PoolRef<'_, T> {
         let payload = Ref::into_payload(r);
         self.entries.push_or_grow(payload.cast(), grow);
-        // SAFETY: the pool holds the reference until it is drained, for which it must
-        // not be borrowed.
+        // SAFETY: the pool holds the reference until it is drained, which takes `&mut self` and so
+        // ends the borrow that the returned reference carries.
         unsafe { PoolRef::lend(payload) }
     }
 
-    /// A new object that the pool owns. Its memory is a block of the process's own
-    /// [allocator](crate::BlockAllocator), and goes back to this thread from wherever the
-    /// object dies.
+    /// Creates an object that the pool owns. Its memory is a block of the process's own
+    /// [allocator](crate::BlockAllocator::process), and returns to this thread from whichever thread
+    /// destroys the object.
     #[inline]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
         self.autorelease(Ref::new_from(value, Source::Process))
     }
 
-    /// Has that thread release all entries, newest first, in its next outermost drain,
-    /// and returns how many there are. The pool stays as it is, empty.
+    /// Has the thread `to` release all entries, newest first, in its next outermost drain, and
+    /// returns their number. This pool is empty afterwards and can be used again.
     ///
-    /// If the thread has ended, the next outermost drain of any thread does it. If it is a
-    /// [bounded reclaimer](crate::Looper::reclaimer_bounded) that has fallen too far behind,
-    /// they are released here, at once.
+    /// If the thread has ended, the next outermost drain of any thread releases them. If the thread
+    /// is a [bounded reclaimer](crate::Looper::reclaimer_bounded) whose queue is full, they are
+    /// released here, at once.
     ///
-    /// Lock-free, unless the thread sleeps in a loop and is to be woken. Entries that come in
-    /// while that thread drains
-    /// [within a budget](crate::AutoreleasePool::drain_within) are released by and by.
+    /// Lock-free, unless the thread sleeps in a loop and must be woken. If the entries arrive while
+    /// that thread drains [within a budget](crate::AutoreleasePool::drain_within), it releases them
+    /// within the budgets of that and later drains.
     pub fn drain_on(&mut self, to: &ThreadHandle) -> usize {
         let n = self.len();
         if n == 0 {
@@ -117,7 +114,8 @@ impl HandoffPool {
         let entries = mem::take(&mut self.entries);
         let node = Node::weighing(n as u64, Kind::Chain, to.key(), PageChain::run);
         let chain = boxed(PageChain { node, entries });
-        // SAFETY: just made; `run` frees it; all entries are Send and Sync.
+        // SAFETY: the node heads the `PageChain` that was just made, which `PageChain::run` frees; any
+        // thread may release the entries, as all objects are Send and Sync.
         let message = unsafe { Message::from_raw(chain.cast()) };
         if let Err(back) = to.0.send_admitted(message) {
             ORPHANS.adopt(back);
@@ -125,34 +123,35 @@ impl HandoffPool {
         n
     }
 
-    /// Releases all entries here, newest first, and returns how many.
+    /// Releases all entries on this thread, newest first, and returns their number.
     ///
     /// # Panics
-    /// As [`AutoreleasePool::drain`](crate::AutoreleasePool::drain).
+    /// Resumes the first panic of a destructor, after all entries are released. If the thread is
+    /// already unwinding, the panic is reported as an event instead.
     pub fn drain(&mut self) -> usize {
         release_here(mem::take(&mut self.entries))
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no entries.
+    /// Returns whether the pool has no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the pool has an entry for this object. Linear in the entries.
+    /// Returns whether the pool has an entry for this object. Linear in the number of entries.
     pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
         self.entries.contains(Ref::thin(r))
     }
 }
 
-/// Drains the pool, here.
+/// Drains the pool on this thread.
 ///
 /// # Panics
-/// As [`HandoffPool::drain`].
+/// As [`HandoffPool::drain`] does.
 impl Drop for HandoffPool {
     #[inline]
     fn drop(&mut self) {
@@ -162,10 +161,10 @@ impl Drop for HandoffPool {
     }
 }
 
-/// Hands `f` the calling thread's spare pages, or none once it has exited.
+/// Calls `f` with the calling thread's page cache, or with an empty one once the thread has exited.
 fn with_pages<R>(f: impl FnOnce(&PageCache) -> R) -> R {
-    thread_pools::with(|local| match local {
-        Some(local) => f(&local.pages),
+    thread_pools::with(|pools| match pools {
+        Some(pools) => f(&pools.pages),
         None => f(&PageCache::new()),
     })
 }
@@ -181,7 +180,8 @@ fn release_here(entries: Entries) -> usize {
     with_pages(|pages| drain::release_all(&entries, pages))
 }
 
-/// Entries on their way.
+/// A message that carries the entries of a handoff pool to another thread.
+// repr(C), so that a pointer to the node is one to the whole.
 #[repr(C)]
 pub(super) struct PageChain {
     node: Node,
@@ -192,30 +192,32 @@ impl PageChain {
     /// Takes the entries out of a message.
     ///
     /// # Safety
-    /// `node` is the head of an owned `PageChain`: the kind of the message says so.
+    /// `node` is that of a `PageChain` that the caller owns, as the message's kind shows.
     pub(super) unsafe fn take(node: NonNull<Node>) -> Entries {
-        // SAFETY: by the caller's promise; `PageChain` is repr(C), head first, and the
-        // pointer was made from the whole allocation.
+        // SAFETY: the caller owns the `PageChain`; its node is the first field (repr(C)), and
+        // `drain_on` made the pointer from the whole allocation.
         unsafe { unbox(node.cast::<Self>()) }.entries
     }
 
-    /// The entries in a message of the kind `Chain`.
+    /// Returns the entries that a message of the kind `Chain` carries.
     pub(super) fn entries(message: &Message) -> &Entries {
         debug_assert_eq!(message.kind(), Kind::Chain);
-        // SAFETY: that is what the kind says; the message is alive, and `PageChain` is repr(C),
-        // head first.
+        // SAFETY: messages of this kind are nodes of `PageChain`s, whose first field is the node
+        // (repr(C)); the chain is alive as long as the message is borrowed.
         unsafe { &message.as_raw().cast::<Self>().as_ref().entries }
     }
 
+    /// Releases the entries of a message here.
+    ///
     /// # Safety
-    /// As `take`.
+    /// As for [`take`](Self::take).
     unsafe fn run(node: NonNull<Node>) {
         // SAFETY: by the caller's promise.
         release_here(unsafe { Self::take(node) });
     }
 }
 
-// Whatever panics, pools are left in order.
+// A panic leaves no pool in a broken state: drains catch the panics of destructors.
 impl UnwindSafe for HandoffPool {}
 impl RefUnwindSafe for HandoffPool {}
 

@@ -62,7 +62,7 @@ impl PoolStack {
 
     /// The statistics move to the manager when the thread leaves.
     pub(crate) fn retire(&self, key: ThreadKey) {
-        self.strays.tell_all(self.namespace.id);
+        self.strays.share_all(self.namespace.id);
         self.namespace.departed.add(&self.stats);
         self.namespace.threads.remove(&key);
         // Whoever waits for what is here has asked.

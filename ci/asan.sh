@@ -20,7 +20,7 @@ skips=(
     --skip settle_counts_what_it_destroys
     --skip settle_scopes
     --skip object_that_waits_in_the_queue
-    --skip time_is_looked_at_deep
+    --skip time_budgets_apply_deep
     --skip drain_deep_inside_a_destructor
     --skip has_queued_aborts
     # Forgets a pool on a looper's thread: no frame of what is leaked names the test.

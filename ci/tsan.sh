@@ -32,7 +32,7 @@ case ${1-} in
     short)
         # Not: tests of one thread, or of several in lock step.
         step cargo +nightly test "${build[@]}" --test all -- "${skips[@]}" --skip random_programs --skip fuzz_regressions --skip lock_step --skip deep \
-            --skip aborts --skip contract --skip likeness --skip panics --skip payloads
+            --skip aborts --skip contract --skip arc_parity --skip panics --skip payloads
         # Not --release, for which std would be built once more.
         step cargo +nightly run "${build[@]}" "${share[@]}" --seconds 2
         ;;

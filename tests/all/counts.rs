@@ -9,7 +9,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 #[test]
-fn counts_are_those_of_an_arc() {
+fn counts_equal_those_of_an_arc() {
     let (r, a) = (Ref::new(1), Arc::new(1));
     let counts = |r: &Ref<i32>| (Ref::strong_count(r), Ref::weak_count(r));
     let expected = |a: &Arc<i32>| (Arc::strong_count(a), Arc::weak_count(a));
@@ -34,7 +34,7 @@ fn counts_are_those_of_an_arc() {
 }
 
 #[test]
-fn weak_new_is_nothing() {
+fn weak_new_refers_to_nothing() {
     static NOTHING: Weak<u32> = Weak::new();
     let w: Weak<String> = Weak::new();
     assert!(w.upgrade().is_none() && NOTHING.upgrade().is_none());

@@ -42,7 +42,7 @@ fn events_go_to_standard_error_one_line_each() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn hook_is_set_replaced_and_taken_away() {
+fn hook_is_set_replaced_and_removed() {
     static FIRST: AtomicU32 = AtomicU32::new(0);
     static SECOND: AtomicU32 = AtomicU32::new(0);
     fn first(event: &Event) {
@@ -86,7 +86,7 @@ fn hook_is_set_replaced_and_taken_away() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn hook_may_capture_and_is_dropped_by_who_takes_it_away() {
+fn hook_may_capture_and_is_dropped_by_the_caller_that_removes_it() {
     let child = child!(|| {
         let told = Arc::new(Mutex::new(Vec::new()));
         let inner = told.clone();
@@ -133,7 +133,7 @@ fn hook_may_cause_events_and_set_hooks() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn hook_that_is_taken_away_while_a_thread_runs_it_goes_on_and_its_panics_are_swallowed() {
+fn hook_removed_while_a_thread_runs_it_finishes_and_its_panics_are_swallowed() {
     struct Loud(Arc<AtomicU32>);
     impl Drop for Loud {
         fn drop(&mut self) {
@@ -172,7 +172,7 @@ fn hook_that_is_taken_away_while_a_thread_runs_it_goes_on_and_its_panics_are_swa
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn hook_that_comes_back_while_a_thread_runs_it_can_be_set_again() {
+fn hook_returned_while_a_thread_runs_it_can_be_set_again() {
     let child = child!(|| {
         let step = Arc::new(Barrier::new(2));
         let calls = Arc::new(AtomicU32::new(0));
@@ -284,7 +284,7 @@ fn one_thread_without_a_pool_is_reported_at_growing_intervals_for_each_type_and_
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_threads_count_and_have_not_told_is_told_when_they_end_or_count_others() {
+fn local_counts_are_added_when_a_thread_ends_or_counts_other_types() {
     let child = child!(|| {
         let told = all_events(|| {
             // 1 is told at once, and 8 when the thread ends, without an event.
@@ -316,7 +316,7 @@ fn what_threads_count_and_have_not_told_is_told_when_they_end_or_count_others() 
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn other_events_are_reported_at_growing_intervals_too_and_each_cause_for_itself() {
+fn other_events_are_reported_at_growing_intervals_for_each_cause() {
     struct Bomb(&'static str);
     impl Drop for Bomb {
         fn drop(&mut self) {
@@ -413,7 +413,7 @@ fn endless_drains_are_reported_at_growing_intervals() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn panic_that_cannot_be_resumed_is_told_with_its_message() {
+fn panic_that_cannot_be_resumed_is_reported_with_its_message() {
     if cfg!(feature = "tracing") {
         return;
     }
@@ -439,7 +439,7 @@ fn panic_that_cannot_be_resumed_is_told_with_its_message() {
 
 #[cfg(feature = "tracing")]
 #[test]
-fn events_go_to_tracing_where_that_is_on() {
+fn events_go_to_tracing_if_the_feature_is_on() {
     use std::sync::{Arc, Mutex};
     use tracing::field::{Field, Visit};
     use tracing::{Level, Metadata, Subscriber, span};
@@ -488,7 +488,7 @@ fn events_go_to_tracing_where_that_is_on() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn threads_that_have_ended_are_told_apart() {
+fn ended_threads_are_distinguished_by_their_keys() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {

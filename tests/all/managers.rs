@@ -5,7 +5,7 @@ use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, Ref, RootPolicy, autorelease};
 
 #[test]
-fn two_managers_and_no_entry_crosses_from_one_to_the_other() {
+fn no_entry_crosses_from_one_manager_to_another() {
     fresh(|| {
         let log = Log::new();
         let (a, b) = (PoolManager::new(), PoolManager::new());
@@ -26,7 +26,7 @@ fn two_managers_and_no_entry_crosses_from_one_to_the_other() {
 }
 
 #[test]
-fn two_managers_and_the_drain_of_one_takes_in_nothing_for_the_other() {
+fn a_drain_of_one_manager_releases_nothing_of_another() {
     fresh(|| {
         let log = Log::new();
         let (a, b) = (PoolManager::new(), PoolManager::new());
@@ -57,7 +57,7 @@ fn clones_are_the_same_manager_on_every_thread() {
 }
 
 #[test]
-fn settings_are_shown() {
+fn settings_are_in_the_debug_output() {
     let builder = PoolManager::builder().name("physics").root_watermark(7);
     let manager = builder
         .clone()
@@ -145,7 +145,7 @@ fn abandoned_managers_root_is_released_at_thread_exit() {
 }
 
 #[test]
-fn abandoned_managers_that_make_managers_while_they_are_cleared_away() {
+fn abandoned_managers_whose_destructors_make_managers() {
     fresh(|| {
         struct Maker(u32, Log);
         impl Drop for Maker {
@@ -172,7 +172,7 @@ fn abandoned_managers_that_make_managers_while_they_are_cleared_away() {
 }
 
 #[test]
-fn abandoned_managers_destructor_uses_the_manager_whose_first_use_clears_it_away() {
+fn abandoned_managers_destructor_uses_the_manager_whose_first_use_frees_it() {
     fresh(|| {
         let log = Log::new();
         let (abandoned, manager) = (PoolManager::new(), PoolManager::new());
@@ -213,7 +213,7 @@ fn abandoned_managers_destructor_that_panics_loses_nothing() {
 }
 
 #[test]
-fn abandoned_manager_that_another_thread_still_has_pools_of() {
+fn abandoned_manager_with_open_pools_on_another_thread() {
     let log = Log::new();
     let manager = PoolManager::new();
     let (tell, told) = std::sync::mpsc::channel();

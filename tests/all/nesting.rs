@@ -16,7 +16,7 @@ fn open_pools() -> usize {
 }
 
 #[test]
-fn a_name_goes_with_its_pool() {
+fn a_name_is_gone_with_its_pool() {
     fresh(|| {
         drop(AutoreleasePool::named("empty"));
         let pool = AutoreleasePool::new();
@@ -496,7 +496,7 @@ fn fiber_switch_while_a_pool_is_open_keeps_guard_pools_correct() {
 }
 
 #[test]
-fn two_managers_have_two_currents() {
+fn each_manager_has_its_own_current_pool() {
     let other = PoolManager::new();
     let mine = AutoreleasePool::new();
     let theirs = other.pool();

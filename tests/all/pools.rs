@@ -31,7 +31,7 @@ fn order_is_newest_first_across_many_pages() {
 }
 
 #[test]
-fn a_pool_is_as_good_as_new_after_a_drain() {
+fn a_pool_can_be_reused_after_a_drain() {
     let log = Log::new();
     let mut pool = AutoreleasePool::new();
     for round in 0..5 {
@@ -190,7 +190,7 @@ fn destructor_autoreleases_a_thousand_generations_and_one_warning_names_the_type
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of generations take minutes")]
-fn destructors_that_autorelease_a_thousand_generations_are_told_of_once_in_a_drain() {
+fn destructors_that_autorelease_a_thousand_generations_are_reported_once_per_drain() {
     fresh(|| {
         let log = Log::new();
         let mut pool = AutoreleasePool::new();
@@ -317,7 +317,7 @@ fn nested_pools_bound_the_peak() {
 }
 
 #[test]
-fn what_a_pool_lends_lives_until_it_is_drained() {
+fn lent_references_live_until_the_pool_is_drained() {
     let log = Log::new();
     let mut pool = AutoreleasePool::new();
     let lent = pool.create(log.probe(1));
@@ -338,7 +338,7 @@ fn what_a_pool_lends_lives_until_it_is_drained() {
 }
 
 #[test]
-fn a_lent_reference_outlives_the_scope_that_got_it() {
+fn a_lent_reference_outlives_the_scope_that_created_it() {
     fn first_word(pool: &AutoreleasePool) -> &str {
         PoolRef::get(pool.create(String::from("hello world")))
             .split(' ')
@@ -351,7 +351,7 @@ fn a_lent_reference_outlives_the_scope_that_got_it() {
 }
 
 #[test]
-fn the_pool_knows_what_is_in_it() {
+fn a_pool_finds_its_entries() {
     let pool = AutoreleasePool::named(String::from("scene"));
     let (inside, outside) = (Ref::new(1), Ref::new(1));
     assert!(pool.is_empty());
@@ -372,7 +372,7 @@ fn the_pool_knows_what_is_in_it() {
 }
 
 #[test]
-fn the_manager_knows_what_is_in_this_threads_pools() {
+fn the_manager_finds_entries_in_this_threads_pools() {
     fresh(|| {
         let manager = PoolManager::global();
         let object = Ref::new(1);

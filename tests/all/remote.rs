@@ -2,9 +2,10 @@
 //!
 //! Most of this is in processes of its own, as what others hold is the whole process's.
 
-use crate::shutdown::{Crew, LONG};
+use crate::shutdown::LONG;
 use crate::support::{Log, child, events, fresh, fresh_to_the_end, on_drop, wait_until};
 use crate::teardown::push_work;
+use crate::worker::Worker;
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, HandoffPool, Looper, PoolManager, Ref, ThreadHandle};
 use std::sync::mpsc::channel;
@@ -22,8 +23,8 @@ fn me() -> ThreadHandle {
 }
 
 /// A worker, and its handle.
-fn worker() -> (Crew, ThreadHandle) {
-    let worker = Crew::new("worker");
+fn worker() -> (Worker, ThreadHandle) {
+    let worker = Worker::new("worker");
     let (tell, told) = channel();
     worker.run(move || tell.send(me()).unwrap());
     (worker, told.recv().unwrap())
@@ -53,7 +54,7 @@ fn held_by_the_worker(messages: usize, backlog: usize) {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_waits_for_what_was_sent_to_a_thread_that_lives() {
+fn shutdown_waits_for_releases_sent_to_a_live_thread() {
     child!(|| {
         let log = Log::new();
         let (worker, handle) = worker();
@@ -67,7 +68,7 @@ fn shutdown_waits_for_what_was_sent_to_a_thread_that_lives() {
         worker.run(|| drop(AutoreleasePool::new()));
         global().shutdown(SOON).unwrap();
         assert_eq!(log.count(), 3);
-        worker.dismiss();
+        worker.join();
     })
     .assert_success();
 }
@@ -81,14 +82,14 @@ fn shutdown_waits_for_closures_that_were_posted() {
         held_by_the_worker(1, 0);
         worker.run(|| _ = global().run_inbox());
         global().shutdown(SOON).unwrap();
-        worker.dismiss();
+        worker.join();
     })
     .assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_waits_for_what_a_budgeted_drain_has_left_and_asks_for_it() {
+fn shutdown_asks_for_remote_releases_that_a_budgeted_drain_has_left() {
     child!(|| {
         let log = Log::new();
         let (worker, handle) = worker();
@@ -105,14 +106,14 @@ fn shutdown_waits_for_what_a_budgeted_drain_has_left_and_asks_for_it() {
         worker.run(|| drop(AutoreleasePool::new()));
         global().shutdown(SOON).unwrap();
         assert_eq!(log.ids(), Vec::from_iter(0..10));
-        worker.dismiss();
+        worker.join();
     })
     .assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_the_caller_is_in_the_middle_of_is_not_held() {
+fn messages_that_the_caller_is_running_are_not_counted() {
     child!(|| {
         for shut_down in [
             || global().shutdown(Duration::MAX).is_ok(),
@@ -152,15 +153,15 @@ fn shutdown_asks_threads_that_come_later_and_again() {
         idle.run(|| drop(AutoreleasePool::new()));
         waiting.join().unwrap().unwrap();
         assert_eq!(log.ids(), [1, 2, 3, 0]);
-        idle.dismiss();
-        late.dismiss();
+        idle.join();
+        late.join();
     })
     .assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn a_drain_within_a_budget_keeps_no_orphans_to_itself() {
+fn a_budgeted_drain_keeps_no_orphans_to_itself() {
     child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
@@ -182,7 +183,7 @@ fn a_drain_within_a_budget_keeps_no_orphans_to_itself() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_waits_is_taken_in_under_the_budget() {
+fn taking_messages_out_of_the_inbox_is_part_of_the_budget() {
     child!(|| {
         let log = Log::new();
         for id in 0..100 {
@@ -333,7 +334,7 @@ impl Drop for Again {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_is_sent_during_a_drain_within_a_budget_is_for_later() {
+fn releases_sent_during_a_budgeted_drain_wait_for_the_next() {
     child!(|| {
         me().release(Ref::new(Again(me(), 1_000)));
         for _ in 0..3 {
@@ -347,7 +348,7 @@ fn what_is_sent_during_a_drain_within_a_budget_is_for_later() {
 }
 
 #[test]
-fn run_inbox_releases_what_a_budgeted_drain_has_left_of_what_was_sent() {
+fn run_inbox_makes_remote_releases_that_a_budgeted_drain_has_left() {
     fresh(|| {
         let log = Log::new();
         for id in 0..10 {
@@ -363,7 +364,7 @@ fn run_inbox_releases_what_a_budgeted_drain_has_left_of_what_was_sent() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn drains_that_have_nothing_to_spend_take_no_memory() {
+fn drains_with_an_empty_budget_take_no_memory() {
     child!(|| {
         let gone = fresh_to_the_end(me);
         gone.release(Ref::new(0));
@@ -427,8 +428,8 @@ fn shutdown_misses_nothing_that_a_closing_pool_sends_elsewhere() {
             idle.run(|| drop(AutoreleasePool::new()));
             assert_eq!(log.count(), round);
         }
-        busy.dismiss();
-        idle.dismiss();
+        busy.join();
+        idle.join();
     })
     .assert_success();
 }

@@ -22,7 +22,7 @@ fn settle_until(done: impl Fn() -> bool) {
 }
 
 #[test]
-fn what_is_loaded_stays_until_the_pool_is_drained() {
+fn a_loaded_object_stays_until_the_pool_is_drained() {
     let log = Log::new();
     let slot = Slot::new(Ref::new(log.probe(1)));
     let mut pool = AutoreleasePool::new();
@@ -45,7 +45,7 @@ fn what_is_loaded_stays_until_the_pool_is_drained() {
 }
 
 #[test]
-fn each_pool_that_has_loaded_holds_by_itself() {
+fn each_pool_is_pinned_separately() {
     let log = Log::new();
     let slot = Slot::new(Ref::new(log.probe(1)));
     let outer = AutoreleasePool::new();
@@ -71,7 +71,7 @@ fn loading_does_not_touch_the_count() {
 }
 
 #[test]
-fn what_is_swapped_out_is_shared_for_a_while() {
+fn a_swapped_out_object_is_shared_until_the_slots_release() {
     let slot = Slot::new(Ref::new(1));
     let mut before = slot.swap(Ref::new(2));
     assert_eq!(*before, 1);
@@ -120,7 +120,7 @@ fn rcu_that_panics_changes_nothing() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn drains_of_empty_pools_release_what_slots_gave_up() {
+fn drains_of_empty_pools_release_retired_objects() {
     child!(|| {
         let log = Log::new();
         let slot = Slot::new(Ref::new(log.probe(1)));
@@ -135,7 +135,7 @@ fn drains_of_empty_pools_release_what_slots_gave_up() {
 }
 
 #[test]
-fn slots_are_made_of_references_and_show_what_they_hold() {
+fn slots_convert_from_references_and_format_their_content() {
     assert_eq!(format!("{:?}", Slot::new(Ref::new(7))), "Slot(7)");
     let slot = OptionSlot::new(Some(Ref::new(8)));
     assert_eq!(format!("{slot:?}"), "OptionSlot(Some(8))");
@@ -245,7 +245,7 @@ fn a_destructor_may_use_the_slot_it_was_in() {
 }
 
 #[test]
-fn what_a_thread_gave_up_before_it_ended_is_released() {
+fn objects_retired_by_a_thread_that_has_ended_are_released() {
     let log = Log::new();
     let slot = Slot::new(Ref::new(log.probe(1)));
     fresh(|| {
@@ -257,7 +257,7 @@ fn what_a_thread_gave_up_before_it_ended_is_released() {
 }
 
 #[test]
-fn what_has_a_home_goes_there_from_a_slot() {
+fn a_home_ref_in_a_slot_returns_home() {
     fresh(|| {
         let log = Log::new();
         let holder = |id| Ref::new(HomeRef::new((log.probe(id), Rc::new(()))));
@@ -285,7 +285,7 @@ fn what_has_a_home_goes_there_from_a_slot() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn quiesce_gets_what_slots_gave_up_released() {
+fn quiesce_releases_retired_objects() {
     let child = child!(|| {
         let log = Log::new();
         let manager = PoolManager::global();
@@ -314,7 +314,7 @@ fn quiesce_gets_what_slots_gave_up_released() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn ordinary_drains_release_what_slots_gave_up() {
+fn ordinary_drains_release_retired_objects() {
     let child = child!(|| {
         let log = Log::new();
         let slot = Slot::new(Ref::new(log.probe(0)));
@@ -382,7 +382,7 @@ fn a_thread_that_holds_the_epoch_for_long_is_reported_once() {
 }
 
 #[test]
-fn what_a_sleeping_thread_gave_up_is_released_by_others() {
+fn objects_retired_by_a_sleeping_thread_are_released_by_others() {
     let log = Log::new();
     let slot = Slot::new(Ref::new(log.probe(1)));
     thread::scope(|s| {
@@ -427,7 +427,7 @@ fn slots_work_while_a_thread_is_torn_down() {
 }
 
 #[test]
-fn what_a_slot_gives_up_goes_back_to_its_block() {
+fn a_retired_object_gives_its_block_back() {
     let blocks = releasepool::BlockAllocator::new();
     let slot = Slot::new(Ref::new_in(1, &blocks));
     slot.store(Ref::new_in(2, &blocks));

@@ -2,8 +2,9 @@
 //!
 //! It is the whole process's, so most of this is in processes of its own.
 
-use crate::shutdown::{Crew, LONG};
+use crate::shutdown::LONG;
 use crate::support::{child, events, fresh_to_the_end, listen, wait_until};
+use crate::worker::Worker;
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, OptionSlot, PoolManager, Ref, Slot,
@@ -83,7 +84,7 @@ fn stores_under_one_pin_are_released_within_a_second_of_frames() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_waits_for_a_pin_to_end_takes_little_memory() {
+fn retired_objects_take_little_memory_while_a_pin_lasts() {
     const STORES: usize = 100_000;
     child!(|| {
         let slot = Slot::new(Ref::new(0));
@@ -103,7 +104,7 @@ fn what_waits_for_a_pin_to_end_takes_little_memory() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn quiesce_goes_on_as_long_as_there_is_something_to_release() {
+fn quiesce_continues_while_there_is_something_to_release() {
     child!(|| {
         let slot = Slot::new(Ref::new(0));
         let pool = AutoreleasePool::new();
@@ -160,7 +161,7 @@ fn a_list_that_is_linked_by_slots_dies_within_a_second_of_frames() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_slots_gave_up_is_released_by_the_budgets_of_any_manager() {
+fn budgeted_drains_of_any_manager_release_retired_objects() {
     child!(|| {
         let manager = PoolManager::new();
         let mut pool = manager.pool();
@@ -242,7 +243,7 @@ fn held_by() -> (String, String) {
 fn the_pool_that_holds_the_epoch_is_named_and_not_one_before_it() {
     child!(|| {
         listen();
-        let worker = Crew::new("reader");
+        let worker = Worker::new("reader");
         worker.run(|| {
             let slot = Slot::new(Ref::new(0));
             let drained = AutoreleasePool::named("drained");
@@ -256,7 +257,7 @@ fn the_pool_that_holds_the_epoch_is_named_and_not_one_before_it() {
         assert_eq!(pool, "forgotten");
         assert!(thread.starts_with("reader ("), "{thread}");
         assert!(!thread.contains("ended"), "{thread}");
-        worker.dismiss();
+        worker.join();
     })
     .assert_success();
 }
@@ -306,7 +307,7 @@ fn a_closure_of_rcu_that_takes_long_is_named() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_the_callers_own_pool_holds_is_not_waited_for() {
+fn objects_held_by_the_callers_own_pool_are_not_waited_for() {
     child!(|| {
         let slot = Arc::new(Slot::new(Ref::new(0)));
         let pool = AutoreleasePool::new();
@@ -324,7 +325,7 @@ fn what_the_callers_own_pool_holds_is_not_waited_for() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn nothing_that_several_threads_retire_is_overlooked() {
+fn no_object_retired_by_several_threads_is_lost() {
     const ROUNDS: usize = 2_000;
     child!(|| {
         let slots: [_; 3] = std::array::from_fn(|n| Slot::new(Ref::new(n)));
@@ -344,9 +345,9 @@ fn nothing_that_several_threads_retire_is_overlooked() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_names_the_pool_that_holds_what_slots_gave_up() {
+fn shutdown_names_the_pool_that_holds_the_epoch() {
     child!(|| {
-        let worker = Crew::new("reader");
+        let worker = Worker::new("reader");
         let other = PoolManager::new();
         let slot = Arc::new(Slot::new(Ref::new(0)));
         let (theirs, read) = (other.clone(), slot.clone());
@@ -369,7 +370,7 @@ fn shutdown_names_the_pool_that_holds_what_slots_gave_up() {
             shown.contains("pool \"scene\" has loaded from a slot"),
             "{shown}"
         );
-        worker.dismiss();
+        worker.join();
     })
     .assert_success();
 }

@@ -11,7 +11,7 @@ fn global() -> &'static PoolManager {
 }
 
 #[test]
-fn pop_that_destructors_feed_with_ever_new_token_pools_says_so_once() {
+fn pop_that_destructors_feed_with_new_token_pools_is_reported_once() {
     struct Pushing(u32);
     impl Drop for Pushing {
         fn drop(&mut self) {

@@ -101,7 +101,7 @@ fn release_of_unsized_objects() {
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of generations take minutes")]
-fn release_that_feeds_the_drain_a_thousand_generations_is_told_of() {
+fn release_that_feeds_the_drain_a_thousand_generations_is_reported() {
     struct Relay(usize);
     impl Drop for Relay {
         fn drop(&mut self) {
@@ -126,7 +126,7 @@ fn release_that_feeds_the_drain_a_thousand_generations_is_told_of() {
 }
 
 #[test]
-fn posted_closure_and_an_ordinary_drain_do_not_meet() {
+fn ordinary_drains_run_no_posted_closures() {
     fresh(|| {
         let log = Log::new();
         let inner_log = log.clone();
@@ -279,7 +279,7 @@ fn closures_of_a_thread_that_ended_without_asking_are_not_lost() {
 }
 
 #[test]
-fn what_is_sent_to_a_thread_that_never_had_a_pool_is_not_lost() {
+fn messages_to_a_thread_that_never_had_a_pool_are_not_lost() {
     let log = Log::new();
     let inner_log = log.clone();
     fresh_to_the_end(move || {
@@ -293,7 +293,7 @@ fn what_is_sent_to_a_thread_that_never_had_a_pool_is_not_lost() {
 }
 
 #[test]
-fn senders_from_many_threads() {
+fn many_threads_send_to_one() {
     const SENDERS: u32 = 4;
     const EACH: u32 = if cfg!(miri) { 20 } else { 2_000 };
     fresh(|| {
@@ -420,7 +420,7 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn orphaned_closure_is_left_by_the_successor_to_another_thread() {
+fn a_successor_leaves_orphaned_closures_to_other_threads() {
     let child = child!(|| {
         let log = Log::new();
         let _this_thread_has_a_slot = me();
@@ -498,7 +498,7 @@ fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn one_drain_releases_what_was_sent_and_what_was_orphaned() {
+fn one_drain_makes_remote_releases_and_runs_orphans() {
     // Alone, so that no other thread runs the orphan.
     let child = child!(|| {
         let log = Log::new();
@@ -514,7 +514,7 @@ fn one_drain_releases_what_was_sent_and_what_was_orphaned() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_an_orphan_autoreleases_is_released_by_the_drain_that_runs_it() {
+fn objects_autoreleased_by_an_orphan_are_released_by_the_same_drain() {
     // Alone, so that no other thread runs the orphan.
     let child = child!(|| {
         let log = Log::new();

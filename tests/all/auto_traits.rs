@@ -51,7 +51,7 @@ macro_rules! agree {
 type Guard = MutexGuard<'static, u8>;
 
 #[test]
-fn the_question_is_answered_right() {
+fn the_implements_macro_is_right() {
     assert!(implements!(u8: Send) && !implements!(Rc<u8>: Send));
     assert!(implements!(Guard: Sync) && !implements!(Guard: Send));
     assert!(implements!(Cell<u8>: Send) && !implements!(Cell<u8>: Sync));
@@ -73,7 +73,7 @@ fn ref_is_send_and_sync_as_arc_is() {
 }
 
 #[test]
-fn weak_is_send_and_sync_as_that_of_arc_is() {
+fn weak_is_send_and_sync_as_arcs_weak_is() {
     agree!(Weak, ArcWeak, Send);
     agree!(Weak, ArcWeak, Sync);
 }
@@ -108,7 +108,7 @@ fn ref_is_unwind_safe_and_unpin_as_arc_is() {
 }
 
 #[test]
-fn weak_is_unwind_safe_and_unpin_as_that_of_arc_is() {
+fn weak_is_unwind_safe_and_unpin_as_arcs_weak_is() {
     agree!(Weak, ArcWeak, UnwindSafe);
     agree!(Weak, ArcWeak, RefUnwindSafe);
     agree!(Weak, ArcWeak, Unpin);

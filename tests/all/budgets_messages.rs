@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 #[test]
-fn handed_over_pools_are_released_by_and_by() {
+fn handed_over_pools_are_released_within_budgets() {
     fresh(|| {
         let log = Log::new();
         let home = me();
@@ -41,7 +41,7 @@ fn handed_over_pools_are_released_by_and_by() {
 }
 
 #[test]
-fn references_that_were_sent_are_known_while_they_wait() {
+fn sent_references_are_found_while_they_wait() {
     fresh(|| {
         let (single, pooled, other) = (Ref::new(1), Ref::new(2), Ref::new(3));
         me().release(single.clone());
@@ -90,7 +90,7 @@ fn orphans_that_a_drain_has_left() -> (Log, ThreadHandle, AutoreleasePool) {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn orphans_are_released_by_and_by_and_known_until_then() {
+fn orphans_are_released_within_budgets_and_counted_until_then() {
     child!(|| {
         let (log, gone, mut pool) = orphans_that_a_drain_has_left();
         assert_eq!(log.count(), 10);
@@ -146,7 +146,7 @@ fn orphans_that_a_drain_has_left_go_with_the_next_one() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn whole_pools_that_are_orphaned_are_released_by_and_by() {
+fn orphaned_pools_are_released_within_budgets() {
     child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
@@ -166,7 +166,7 @@ fn whole_pools_that_are_orphaned_are_released_by_and_by() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_slots_gave_up_is_within_the_budget() {
+fn retired_objects_are_part_of_the_budget() {
     child!(|| {
         let log = Log::new();
         let slot = Slot::new(Ref::new(log.probe(0)));
@@ -188,7 +188,7 @@ fn what_slots_gave_up_is_within_the_budget() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_was_sent_is_for_the_budgets_of_all_managers() {
+fn remote_releases_are_part_of_all_managers_budgets() {
     child!(|| {
         let log = Log::new();
         let manager = PoolManager::new();
@@ -227,7 +227,7 @@ impl Drop for Again {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn orphans_that_come_meanwhile_are_for_later() {
+fn orphans_that_arrive_during_a_drain_wait_for_the_next() {
     child!(|| {
         let gone = fresh_to_the_end(me);
         let generations = Arc::new(AtomicUsize::new(0));
@@ -246,7 +246,7 @@ fn orphans_that_come_meanwhile_are_for_later() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn orphans_and_what_is_the_threads_own_take_turns() {
+fn orphans_take_turns_with_the_threads_own_releases() {
     child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);

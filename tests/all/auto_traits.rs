@@ -1,4 +1,4 @@
-//! Auto traits and sizes: as `Arc` has them, type by type.
+//! Auto traits and sizes of all handles: those of `Arc`, for each kind of payload.
 
 use releasepool::{
     AutoreleasePool, BlockAllocator, Closed, HomeRef, PoolManager, PoolRef, PoolToken, Ref,
@@ -11,8 +11,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 use std::sync::{Arc, MutexGuard, Weak as ArcWeak};
 
-/// Whether a type implements a trait: an inherent constant, where it applies, goes
-/// before that of a trait.
+/// Evaluates to whether a type implements a trait: an inherent constant, if its bounds hold, takes
+/// precedence over that of a trait.
 macro_rules! implements {
     ($t:ty: $bound:path) => {{
         #[allow(dead_code)]
@@ -29,7 +29,7 @@ macro_rules! implements {
     }};
 }
 
-/// Asserts for each payload that our type implements a trait iff the standard one does.
+/// Asserts for each payload that our type implements a trait if and only if the standard one does.
 macro_rules! agree {
     ($ours:ident, $theirs:ident, $bound:path) => {
         agree!(@ $ours, $theirs, $bound:
@@ -64,11 +64,11 @@ fn ref_is_send_and_sync_as_arc_is() {
     assert!(implements!(Ref<u8>: Send) && implements!(Ref<u8>: Sync));
     assert!(
         !implements!(Ref<Cell<u8>>: Send),
-        "shared, so not by `Send` alone"
+        "it is shared, so `Send` alone is not enough"
     );
     assert!(
         !implements!(Ref<Guard>: Send),
-        "dropped there, so not by `Sync` alone"
+        "it may be dropped there, so `Sync` alone is not enough"
     );
 }
 

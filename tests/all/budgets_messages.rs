@@ -1,4 +1,4 @@
-//! What other threads send, and drains within a budget.
+//! Budgeted drains of messages from other threads and of orphans.
 
 use crate::budgets::{filled, global, me};
 use crate::support::{Log, child, fresh, fresh_to_the_end, wait_until};
@@ -26,7 +26,7 @@ fn handed_over_pools_are_released_within_budgets() {
         });
         let mut pool = filled(&log, 200..201);
         let drained = pool.drain_within(Budget::Count(10));
-        // What is in the pool comes first, as it was there first.
+        // The pool's own entries come first, because they were there first.
         assert_eq!((drained.released, drained.remaining), (10, 92));
         assert_eq!(log.ids()[..3], [200, 99, 98]);
         let drained = global().drain_backlog(Budget::All);
@@ -35,7 +35,7 @@ fn handed_over_pools_are_released_within_budgets() {
         let figures = global().snapshot().thread(me().key()).unwrap().totals;
         assert_eq!(
             figures.released, 1,
-            "the others were in no pool of this thread"
+            "the other objects were in no pool of this thread"
         );
     });
 }
@@ -70,14 +70,14 @@ fn closures_are_kept_for_run_inbox() {
     });
 }
 
-/// Sends a thread that has ended what others are to release.
+/// Makes orphans: sends releases to a thread that has ended.
 fn orphans(gone: &ThreadHandle, log: &Log, ids: Range<u32>) {
     for id in ids {
         gone.release(Ref::new(log.probe(id)));
     }
 }
 
-/// Of 100 orphans, of which a drain has released 10.
+/// Makes 100 orphans, of which a budgeted drain releases 10.
 fn orphans_that_a_drain_has_left() -> (Log, ThreadHandle, AutoreleasePool) {
     let log = Log::new();
     let gone = fresh_to_the_end(me);
@@ -95,7 +95,7 @@ fn orphans_are_released_within_budgets_and_counted_until_then() {
         let (log, gone, mut pool) = orphans_that_a_drain_has_left();
         assert_eq!(log.count(), 10);
         assert_eq!(global().snapshot().orphans, 90);
-        // The drain has given back what it did not release: other threads can have it.
+        // The drain has given back the orphans that it did not release: other threads can release them.
         fresh(|| {
             assert_eq!(
                 AutoreleasePool::new()
@@ -113,7 +113,7 @@ fn orphans_are_released_within_budgets_and_counted_until_then() {
         });
         assert_eq!(global().snapshot().orphans, 90);
         drop(pool);
-        assert_eq!(log.count(), 110, "closing it does no more");
+        assert_eq!(log.count(), 110, "closing the pool releases no more");
         autoreleasepool(|_| ());
         assert_eq!((global().snapshot().orphans, log.count()), (0, 200));
     })
@@ -127,11 +127,11 @@ fn orphans_that_a_drain_has_left_go_with_the_next_one() {
         let (log, gone, mut pool) = orphans_that_a_drain_has_left();
         FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| {
             AutoreleasePool::new().drain();
-            assert_eq!(log.count(), 10, "not within a frame");
+            assert_eq!(log.count(), 10, "not inside a frame");
         });
         pool.drain();
         assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
-        // Others that come meanwhile do not take their place.
+        // Orphans that arrive later do not replace them.
         orphans(&gone, &log, 0..100);
         assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
         orphans(&gone, &log, 100..200);
@@ -199,8 +199,8 @@ fn remote_releases_are_part_of_all_managers_budgets() {
         let drained = pool.drain_within(Budget::Count(1));
         assert_eq!((drained.released, drained.remaining), (1, 9));
         drop((manager, pool));
-        assert_eq!(log.count(), 1, "closing it does no more");
-        // It is in no backlog of that manager's, which nobody has a handle to.
+        assert_eq!(log.count(), 1, "closing the pool releases no more");
+        // They are in no backlog of the abandoned manager.
         let drained = AutoreleasePool::new().drain_within(Budget::Count(4));
         assert_eq!((drained.released, drained.remaining), (4, 5));
         assert_eq!(global().drain_backlog(Budget::All).released, 5);
@@ -209,7 +209,7 @@ fn remote_releases_are_part_of_all_managers_budgets() {
     .assert_success();
 }
 
-/// An orphan whose end is the beginning of another.
+/// An orphan whose destructor makes another one.
 struct Again {
     gone: ThreadHandle,
     generations: Arc<AtomicUsize>,
@@ -217,7 +217,7 @@ struct Again {
 
 impl Drop for Again {
     fn drop(&mut self) {
-        // Not for ever, so that a failure is seen.
+        // Limited, so that a failing test ends.
         if self.generations.fetch_add(1, Ordering::Relaxed) < 10_000 {
             let (gone, generations) = (self.gone.clone(), self.generations.clone());
             self.gone.release(Ref::new(Again { gone, generations }));

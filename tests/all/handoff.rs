@@ -1,4 +1,4 @@
-//! Pools that another thread drains.
+//! Handoff pools, which another thread drains.
 
 use crate::support::{Log, child, fresh, fresh_to_the_end, on_drop, panic_of, wait_until};
 use releasepool::{
@@ -25,10 +25,10 @@ fn all_entries_are_released_by_the_other_thread_newest_first() {
             }
             assert_eq!((pool.len(), pool.drain_on(&home)), (1_000, 1_000));
             assert!(pool.is_empty());
-            // It can be used again.
+            // The pool can be used again.
             pool.create(log.probe(1_000));
             assert_eq!(pool.drain_on(&home), 1);
-            assert_eq!(pool.drain_on(&home), 0, "nothing, so no message");
+            assert_eq!(pool.drain_on(&home), 0, "an empty pool sends no message");
             autoreleasepool(|_| ());
         });
         assert_eq!(log.count(), 0);

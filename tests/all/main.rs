@@ -1,5 +1,5 @@
-//! One binary, modules by topic. Tests whose thread matters run on fresh threads;
-//! tests that count what is in the process run in processes of their own.
+//! All integration tests in one binary, modules by topic. Tests that depend on the state of their
+//! thread run on fresh threads; tests that count objects of the whole process run in child processes.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Several managers, and managers that go.
+//! Several managers, and managers whose handles have all been dropped.
 
 use crate::support::{Log, events, fresh, fresh_to_the_end, on_drop};
 use releasepool::event::EventKind;
@@ -98,11 +98,11 @@ fn abandoned_manager_with_a_pool_that_is_open_but_not_current_is_left_alone() {
         manager.autorelease(Ref::new(log.probe(0)));
         let outer = manager.pool();
         let inner = manager.pool();
-        // Takes the inner one, too, off what is current.
+        // Removes the inner one, too, from the chain of current pools.
         drop(outer);
         drop(manager);
         PoolManager::new().autorelease(Ref::new(()));
-        assert_eq!(log.count(), 0, "not cleared away yet");
+        assert_eq!(log.count(), 0, "not freed yet");
         let lent = inner.create(log.probe(1));
         assert_eq!((lent.id, inner.len()), (1, 1));
         drop(inner);
@@ -121,7 +121,7 @@ fn abandoned_managers_root_is_released_by_the_next_first_use_of_a_manager() {
         for id in 0..3 {
             PoolManager::new().autorelease(Ref::new(log.probe(id)));
         }
-        assert_eq!(log.ids(), [0, 1], "each by the next");
+        assert_eq!(log.ids(), [0, 1], "each by the first use of the next");
         PoolManager::new().autorelease(Ref::new(()));
         assert_eq!(log.ids(), [0, 1, 2]);
         assert_eq!(kept.drain_root(), 1);
@@ -204,11 +204,7 @@ fn abandoned_managers_destructor_that_panics_loses_nothing() {
         assert_eq!(manager.drain_root(), 1);
         let mut ids = log.ids();
         ids.sort_unstable();
-        assert_eq!(
-            ids,
-            [0, 1],
-            "the new reference is not lost by the old panic"
-        );
+        assert_eq!(ids, [0, 1], "the panic does not lose the new reference");
     });
 }
 

@@ -34,7 +34,7 @@ fn release_to_a_thread_happens_in_its_next_outermost_drain() {
             autoreleasepool(|pool| pool.create(0).to_string());
             thread::current().id()
         });
-        assert_eq!(log.count(), 0, "not on the sender's");
+        assert_eq!(log.count(), 0, "not by the sender's drains");
         pool.create(log.probe(0));
         assert_eq!(pool.drain(), 1);
         assert_eq!(log.ids(), [0, 1, 2]);
@@ -115,7 +115,7 @@ fn release_that_feeds_the_drain_a_thousand_generations_is_reported() {
         for (generations, warnings) in [(999, 0), (1_000, 1)] {
             me().release(Ref::new(on_drop(move || {
                 autorelease(Ref::new(Relay(generations)));
-                // Released first; its one generation is not the other's.
+                // Released first; its one generation does not count for the other.
                 autorelease(Ref::new(Relay(1)));
             })));
             assert_eq!(pool.drain(), generations + 3);
@@ -141,7 +141,7 @@ fn ordinary_drains_run_no_posted_closures() {
         assert_eq!(
             log.count(),
             0,
-            "closures run only where the thread asks for it"
+            "closures run only when the thread calls run_inbox"
         );
         assert_eq!(global().run_inbox(), 1);
         assert_eq!(log.ids(), [1]);
@@ -250,7 +250,7 @@ fn release_to_a_thread_that_has_ended_is_done_by_others() {
     for id in 0..10 {
         gone.release(Ref::new(log.probe(id)));
     }
-    // By any outermost drain of any thread.
+    // Any outermost drain of any thread may run them.
     quiesce_until(|| log.count() == 10);
     let mut ids = log.ids();
     ids.sort_unstable();
@@ -332,13 +332,13 @@ fn many_threads_send_to_one() {
 
 #[test]
 fn release_or_post_to_a_thread_that_is_just_leaving() {
-    // Threads come and go on the same few slots, as fast as they can; two senders
-    // shoot at whichever they know last.
+    // Threads start and end on the same few registry slots, as fast as they can; two senders send to
+    // the newest thread that they know.
     const THREADS: u32 = if cfg!(miri) { 15 } else { 2_000 };
     let log = Log::new();
     let targets: Arc<Mutex<Option<ThreadHandle>>> = Arc::default();
     let done = AtomicBool::new(false);
-    // By closure: who it was meant for; and by whom it was run.
+    // For each closure, the threads that ran it.
     let runs: Arc<Mutex<HashMap<u32, Vec<Option<ThreadKey>>>>> = Arc::default();
     let (released, posted, refused) = thread::scope(|scope| {
         let senders: Vec<_> = (0..2)
@@ -364,8 +364,8 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
                         released += 1;
                         let runs = runs.clone();
                         let run = move || {
-                            // Without entering the thread: one that has no slot is nobody's
-                            // successor, and must not become it here.
+                            // Without registering the thread: a thread without a slot is no
+                            // successor, and must not become one here.
                             let runner = global().thread_by_id(thread::current().id());
                             let runner = runner.map(|thread| thread.key());
                             runs.lock().unwrap().entry(id).or_default().push(runner);
@@ -410,7 +410,7 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
     for (id, target) in &posted {
         let by = &runs[id];
         assert_eq!(by.len(), 1, "closure {id} ran once");
-        // Without a key: in the teardown of a thread that has left its slot.
+        // No key: the runner was in its teardown and had left its slot.
         if let Some(by) = by[0].filter(|by| by != target) {
             assert_ne!(slot(by), slot(*target), "{by} is the successor of {target}");
         }
@@ -436,10 +436,14 @@ fn a_successor_leaves_orphaned_closures_to_other_threads() {
             left.recv().unwrap();
             assert!(
                 !global().quiesce(Duration::from_millis(5)),
-                "not for this thread"
+                "the successor must not run it"
             );
         });
-        assert_eq!(slot(told.recv().unwrap()), slot(target), "it has the slot");
+        assert_eq!(
+            slot(told.recv().unwrap()),
+            slot(target),
+            "the successor has the slot"
+        );
         assert_eq!(global().snapshot().orphans, 1);
         leave.send(()).unwrap();
         successor.join().unwrap();
@@ -474,7 +478,7 @@ fn orphaned_closure_is_not_run_by_a_destructor_that_calls_quiesce() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
-    // Alone, so that the slot of the thread that ends is the next to be taken.
+    // In a process of its own, so that the slot of the ended thread is the next to be used.
     let child = child!(|| {
         let log = Log::new();
         let (tell, told) = std::sync::mpsc::channel();
@@ -488,7 +492,7 @@ fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
         handle.post(move || inner_log.note(0)).unwrap();
         drop(go);
         target.join().unwrap();
-        // The sender's first use of the crate, but for the post.
+        // The sender's first use of the crate, except for the post.
         drop(AutoreleasePool::new());
         assert!(global().quiesce(Duration::ZERO));
         assert_eq!(log.ids(), [0]);
@@ -499,7 +503,7 @@ fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn one_drain_makes_remote_releases_and_runs_orphans() {
-    // Alone, so that no other thread runs the orphan.
+    // In a process of its own, so that no other thread runs the orphan.
     let child = child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
@@ -515,7 +519,7 @@ fn one_drain_makes_remote_releases_and_runs_orphans() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn objects_autoreleased_by_an_orphan_are_released_by_the_same_drain() {
-    // Alone, so that no other thread runs the orphan.
+    // In a process of its own, so that no other thread runs the orphan.
     let child = child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
@@ -541,7 +545,7 @@ fn closures_of_a_thread_that_ended_keep_their_order() {
         let _this_thread_has_a_slot = me();
         fresh_to_the_end(move || {
             post(0);
-            // Takes it out of the inbox.
+            // Takes the closure out of the inbox.
             drop(AutoreleasePool::new());
             post(1);
         });

@@ -1,6 +1,6 @@
-//! What threads send to each other counts until it has run, whoever asks.
+//! Messages between threads count until they have run, in snapshots and for `shutdown`.
 //!
-//! Most of this is in processes of its own, as what others hold is the whole process's.
+//! Most tests run in processes of their own, because all threads of a process count.
 
 use crate::shutdown::LONG;
 use crate::support::{Log, child, events, fresh, fresh_to_the_end, on_drop, wait_until};
@@ -22,7 +22,7 @@ fn me() -> ThreadHandle {
     global().current_thread().unwrap()
 }
 
-/// A worker, and its handle.
+/// Starts a worker and returns its handle, too.
 fn worker() -> (Worker, ThreadHandle) {
     let worker = Worker::new("worker");
     let (tell, told) = channel();
@@ -30,7 +30,8 @@ fn worker() -> (Worker, ThreadHandle) {
     (worker, told.recv().unwrap())
 }
 
-/// A shutdown that finds that the worker holds so many messages, and releases in its backlog.
+/// Asserts that a shutdown of any manager reports this many messages, and releases in the backlog, of
+/// the worker.
 fn held_by_the_worker(messages: usize, backlog: usize) {
     for manager in [global(), &PoolManager::new()] {
         let report = manager.shutdown(SOON).unwrap_err();
@@ -102,7 +103,7 @@ fn shutdown_asks_for_remote_releases_that_a_budgeted_drain_has_left() {
         });
         held_by_the_worker(6, 0);
         assert_eq!(log.count(), 4);
-        // It was asked.
+        // The worker was asked by `shutdown`.
         worker.run(|| drop(AutoreleasePool::new()));
         global().shutdown(SOON).unwrap();
         assert_eq!(log.ids(), Vec::from_iter(0..10));
@@ -122,7 +123,7 @@ fn messages_that_the_caller_is_running_are_not_counted() {
             me().post(move || assert!(shut_down())).unwrap();
             assert_eq!(global().run_inbox(), 1);
         }
-        // But closures that are posted to the caller are, and nobody else runs them.
+        // Closures posted to the caller that have not begun do count, and no other thread runs them.
         me().post(|| ()).unwrap();
         let report = global().shutdown(Duration::MAX).unwrap_err();
         assert_eq!(report.holders[0].inbox, 1, "{report}");
@@ -139,7 +140,7 @@ fn shutdown_asks_threads_that_come_later_and_again() {
         let (idle, handle) = worker();
         handle.release(Ref::new(log.probe(0)));
         let waiting = thread::spawn(|| global().shutdown(LONG));
-        // It has looked, asked and gone to sleep, or does so soon.
+        // `shutdown` sleeps by now, or soon, after it has asked the first worker.
         thread::sleep(Duration::from_millis(20));
         let (late, _) = worker();
         for id in 1..4 {
@@ -171,7 +172,7 @@ fn a_budgeted_drain_keeps_no_orphans_to_itself() {
         let mut pool = AutoreleasePool::new();
         let drained = pool.drain_within(Budget::Count(10));
         assert_eq!((drained.released, drained.remaining), (10, 990));
-        // Several drains that leave some, and others that come meanwhile.
+        // Several drains leave orphans, and others arrive in between.
         gone.release(Ref::new(log.probe(1_000)));
         let drained = pool.drain_within(Budget::Count(10));
         assert_eq!((drained.released, drained.remaining), (10, 981));
@@ -191,7 +192,11 @@ fn taking_messages_out_of_the_inbox_is_part_of_the_budget() {
         }
         let mut pool = AutoreleasePool::new();
         let drained = pool.drain_within(Budget::Time(Duration::ZERO));
-        assert_eq!((drained.released, drained.remaining), (0, 100), "too many");
+        assert_eq!(
+            (drained.released, drained.remaining),
+            (0, 100),
+            "the budget is spent before the first release"
+        );
         let drains = (1..).find(|_| {
             let drained = pool.drain_within(Budget::Time(Duration::ZERO));
             drained.remaining == 0
@@ -234,7 +239,7 @@ fn queues_give_their_memory_back() {
             let kept = crate::heap::bytes() - before;
             assert!(kept < KEPT, "{kept} bytes");
         }
-        // A looper, which is not asked for it.
+        // A looper runs its messages without being asked.
         let looper = Looper::spawn("looper").unwrap();
         looper.call(|| ()).unwrap();
         let before = crate::heap::bytes();
@@ -255,13 +260,13 @@ fn closures_that_pile_up_are_reported() {
         for _ in 0..25_000 {
             me().post(|| ()).unwrap();
         }
-        // By the sender, as the thread may have no loop.
+        // Reported by the sender, because the thread may have no loop.
         let all = events(EventKind::PostsWatermark);
         let counts: Vec<_> = all.iter().map(|event| event.count).collect();
         assert_eq!(counts, [10_000, 20_000]);
         assert!(all[1].to_string().contains("20,000 posted closures wait"));
         assert_eq!(global().run_inbox(), 25_000);
-        // It begins anew.
+        // After the inbox has been emptied, reports start again.
         for _ in 0..10_000 {
             me().post(|| ()).unwrap();
         }
@@ -273,7 +278,7 @@ fn closures_that_pile_up_are_reported() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn a_successor_runs_no_closures_of_its_predecessor_while_it_is_torn_down() {
+fn a_successor_runs_no_closures_of_its_predecessor_during_its_teardown() {
     child!(|| {
         let log = Log::new();
         let inner = log.clone();
@@ -283,7 +288,7 @@ fn a_successor_runs_no_closures_of_its_predecessor_while_it_is_torn_down() {
         });
         let inner = log.clone();
         let successor = fresh_to_the_end(move || {
-            // Torn down after the crate's own thread-locals, or before.
+            // Runs after the crate's thread-locals are destroyed, and before.
             push_work(move || {
                 global().quiesce(Duration::ZERO);
                 inner.note(1);
@@ -295,10 +300,10 @@ fn a_successor_runs_no_closures_of_its_predecessor_while_it_is_torn_down() {
         assert_eq!(
             index(predecessor),
             index(successor),
-            "they had the same slot"
+            "both had the same slot"
         );
-        assert_eq!(log.ids(), [1], "not on the successor");
-        // On a thread that has never had that slot.
+        assert_eq!(log.ids(), [1], "the closure does not run on the successor");
+        // Run by threads that have never had that slot.
         let _slot = me();
         let _two = fresh(|| fresh(|| global().quiesce(SOON)));
         assert!(log.ids().len() <= 2);
@@ -325,7 +330,7 @@ struct Again(ThreadHandle, u32);
 
 impl Drop for Again {
     fn drop(&mut self) {
-        // Not for ever, so that a failure is seen.
+        // Limited, so that a failing test ends.
         if self.1 > 0 {
             self.0.release(Ref::new(Again(self.0.clone(), self.1 - 1)));
         }
@@ -384,7 +389,7 @@ fn drains_with_an_empty_budget_take_no_memory() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn the_rest_of_a_pool_that_was_handed_over_counts_while_one_is_released() {
+fn the_rest_of_a_handed_over_pool_counts_while_an_entry_is_released() {
     child!(|| {
         let mut pool = HandoffPool::new();
         for _ in 0..10 {
@@ -421,7 +426,7 @@ fn shutdown_misses_nothing_that_a_closing_pool_sends_elsewhere() {
             };
             busy.begin(order);
             wait.recv().unwrap();
-            // The pool was open before this, and what it held goes to a thread that is idle.
+            // The pool was open before this call, and its destructor sends a release to an idle thread.
             let done = global().shutdown(Duration::ZERO);
             assert!(done.is_err(), "round {round}: {done:?}");
             busy.finish();

@@ -1,4 +1,4 @@
-//! Releases without a pool: the root pool, its watermark and its policy.
+//! Autorelease while no pool is open: the root pool, its watermark and its policy.
 
 use crate::support::{Log, child, events, fresh, on_drop, react};
 use releasepool::event::EventKind;
@@ -48,7 +48,7 @@ fn implicit_autorelease_without_a_pool_warns_once_with_the_type() {
         assert_eq!(
             events(EventKind::NoPool).len(),
             0,
-            "another thread has warned"
+            "another thread has reported it"
         );
     });
 }
@@ -314,7 +314,7 @@ fn policy_is_set_at_any_time() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn watermarks_of_the_global_manager_can_be_set() {
-    // Alone, as it changes what other tests use.
+    // In a process of its own, because it changes the global manager.
     let child = child!(|| {
         let global = PoolManager::global();
         fresh(|| {
@@ -359,7 +359,7 @@ fn event_hook_may_use_pools_and_drain_the_reported_root() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn autoreleases_and_releases_are_counted() {
-    // Alone: what other tests orphan may be released by any thread.
+    // In a process of its own, because this thread may release orphans of other tests.
     let child = child!(|| {
         let manager = PoolManager::global();
         let me = manager.current_thread().unwrap().key();

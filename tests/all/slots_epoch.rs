@@ -1,6 +1,6 @@
-//! The epoch that slots rest on: which pools hold it, for how long, and who is told.
+//! The epoch: which pools hold it, for how long, and what is reported.
 //!
-//! It is the whole process's, so most of this is in processes of its own.
+//! The process has one epoch, so most tests run in processes of their own.
 
 use crate::shutdown::LONG;
 use crate::support::{child, events, fresh_to_the_end, listen, wait_until};
@@ -22,7 +22,8 @@ fn live() -> u64 {
     global().snapshot().live_objects()
 }
 
-/// Frames in which all must be gone that is retired and held by nobody: a second of them.
+/// Number of frames, one second's worth, within which retired objects that no pin delays must be
+/// released.
 const FRAMES: usize = 60;
 
 #[test]
@@ -39,7 +40,7 @@ fn pools_pinned_in_overlapping_turns_do_not_hold_the_epoch() {
             let [ours, other] = [round % 2, (round + 1) % 2];
             slot.load(&pools[ours]);
             slot.store(Ref::new(round));
-            // At any time, one of the two has loaded.
+            // One of the two is pinned at any time.
             pools[other].drain();
             most = most.max(live());
         }
@@ -65,7 +66,7 @@ fn stores_under_one_pin_are_released_within_a_second_of_frames() {
             live() == 1
         });
         assert!(drains < Some(FRAMES), "{drains:?} drains");
-        // The same by the frames of a loop, each of which has little time.
+        // Now by the frames of a loop, each of which has little time for its drain.
         slot.load(&pool);
         for n in 0..STORES {
             slot.store(Ref::new(n));
@@ -96,7 +97,7 @@ fn retired_objects_take_little_memory_while_a_pin_lasts() {
             slot.store(Ref::new(n));
         }
         let each = (crate::heap::bytes() - before) / STORES as isize;
-        // The object's header and payload, and the message that is to release it.
+        // The object's header and payload, and the message that releases it.
         assert!(each <= 24 + 48, "{each} bytes");
     })
     .assert_success();
@@ -211,7 +212,7 @@ fn a_thread_that_drains_is_not_reported() {
         for _ in 0..6 {
             let stores = || (0..200).for_each(|n| slot.store(Ref::new(n)));
             stores();
-            // Whenever somebody looks, something waits; but each time something else.
+            // Releases wait at each check, but none of them for long.
             thread::sleep(Duration::from_millis(260));
             stores();
             drop(AutoreleasePool::new());
@@ -224,7 +225,7 @@ fn a_thread_that_drains_is_not_reported() {
     .assert_success();
 }
 
-/// What [`EventKind::EpochHeld`] says, once it does.
+/// Waits for an [`EventKind::EpochHeld`] and returns the pool and the thread that it names.
 fn held_by() -> (String, String) {
     let slot = Slot::new(Ref::new(0));
     wait_until(|| {
@@ -313,7 +314,7 @@ fn objects_held_by_the_callers_own_pool_are_not_waited_for() {
         let pool = AutoreleasePool::new();
         slot.load(&pool);
         slot.store(Ref::new(1));
-        // Otherwise this test would be ended as one that hangs.
+        // If it waited, this process would be killed by the limit on child processes.
         assert!(!global().quiesce(Duration::MAX));
         let report = global().shutdown(Duration::MAX).unwrap_err();
         assert_eq!((report.orphans, report.holders.len()), (1, 1), "{report}");
@@ -336,7 +337,7 @@ fn no_object_retired_by_several_threads_is_lost() {
                 }
             });
             assert!(global().quiesce(LONG), "round {round}");
-            // Figures of threads that are ending may be counted nowhere for a moment.
+            // The figures of a thread that is just ending may be missing for a moment.
             wait_until(|| live() == slots.len() as u64);
         }
     })

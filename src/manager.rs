@@ -24,7 +24,8 @@
 //! 2. A thread is in `threads` from its first use of the manager until its exit, when its figures
 //!    move to `departed`.
 //! 3. When a manager is abandoned, each thread frees its stack the next time that it uses another
-//!    manager for the first time, or when it exits. Open pools keep the stack until they are closed.
+//!    manager for the first time, or when it exits. Open pools keep the stack until they are
+//!    closed.
 
 pub(crate) mod builder;
 pub(crate) mod shutdown;
@@ -130,7 +131,8 @@ impl PoolManager {
 
     /// Sets the watermark of root pools: the number of entries at which an
     /// [event](crate::event::EventKind::RootWatermark) is emitted, and again at each doubling.
-    /// 10,000 unless set here or by the [builder](PoolManagerBuilder::root_watermark); 0 counts as 1.
+    /// 10,000 unless set here or by the [builder](PoolManagerBuilder::root_watermark); 0 counts as
+    /// 1.
     ///
     /// May be called at any time, by any thread. Every thread compares its root pool with the new
     /// value when it next autoreleases while no pool is open, or marks a
@@ -157,10 +159,10 @@ impl PoolManager {
         self.shared().watermarks.set_root_policy(policy);
     }
 
-    /// Sets the watermark of backlogs: the number of releases left by drains
-    /// [within a budget](AutoreleasePool::drain_within) at which an
-    /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and again
-    /// at each doubling. 100,000 unless set here or by the
+    /// Sets the watermark of backlogs: the number of releases left by drains [within a
+    /// budget](AutoreleasePool::drain_within) at which an
+    /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and
+    /// again at each doubling. 100,000 unless set here or by the
     /// [builder](PoolManagerBuilder::backlog_watermark); 0 counts as 1.
     ///
     /// May be called at any time, by any thread. Every thread compares its backlog with the new
@@ -184,8 +186,8 @@ impl PoolManager {
         self.pool().with_name(name.into())
     }
 
-    /// Opens a pool on the calling thread and returns a token for it: for foreign code, which cannot
-    /// hold a guard. In Rust use [`pool`](Self::pool).
+    /// Opens a pool on the calling thread and returns a token for it: for foreign code, which
+    /// cannot hold a guard. In Rust use [`pool`](Self::pool).
     ///
     /// A pool that is never popped is drained when the thread ends.
     #[must_use = "the pool stays open until the token is popped"]
@@ -193,12 +195,13 @@ impl PoolManager {
         token::push(self.shared())
     }
 
-    /// Drains and closes the pool of `token`, after all token pools that were opened inside it. Guard
-    /// pools inside it stay open and keep their entries. Returns the number of entries released.
+    /// Drains and closes the pool of `token`, after all token pools that were opened inside it.
+    /// Guard pools inside it stay open and keep their entries. Returns the number of entries
+    /// released.
     ///
     /// # Errors
-    /// If the token is stale or belongs to another thread or manager, or if its pool is already being
-    /// drained further up the call stack: see [`PopError`]. Nothing is done then.
+    /// If the token is stale or belongs to another thread or manager, or if its pool is already
+    /// being drained further up the call stack: see [`PopError`]. Nothing is done then.
     ///
     /// # Panics
     /// As [`AutoreleasePool::drain`] does; the pools are closed all the same.
@@ -206,8 +209,8 @@ impl PoolManager {
         token::pop(self.shared(), token)
     }
 
-    /// Moves the reference into this manager's current pool on this thread, or into its root pool if
-    /// none is open. See [`autorelease`](crate::autorelease()).
+    /// Moves the reference into this manager's current pool on this thread, or into its root pool
+    /// if none is open. See [`autorelease`](crate::autorelease()).
     pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) {
         let shared = self.shared();
         autorelease_to(Ref::into_payload(r).cast(), |pools| pools.stack(shared));
@@ -225,8 +228,9 @@ impl PoolManager {
         })
     }
 
-    /// Works off this thread's backlog, oldest first, as far as the budget allows: the releases that
-    /// drains [within a budget](AutoreleasePool::drain_within) of this manager's pools have left.
+    /// Works off this thread's backlog, oldest first, as far as the budget allows: the releases
+    /// that drains [within a budget](AutoreleasePool::drain_within) of this manager's pools have
+    /// left.
     ///
     /// # Panics
     /// As [`AutoreleasePool::drain_within`] does.
@@ -264,8 +268,8 @@ impl PoolManager {
     /// returns their number; closures that these post wait for the next call. Also makes the
     /// releases that other threads have sent to this one.
     ///
-    /// Inside a destructor or drain it does nothing and returns 0, so that closures never run in the
-    /// middle of a release. The inbox belongs to the thread and is the same for all managers.
+    /// Inside a destructor or drain it does nothing and returns 0, so that closures never run in
+    /// the middle of a release. The inbox belongs to the thread and is the same for all managers.
     ///
     /// # Panics
     /// Resumes the first panic of a closure or destructor, after all have run.
@@ -315,14 +319,14 @@ impl PoolManager {
         record::by_id(id).map(ThreadHandle)
     }
 
-    /// Returns all live threads that have used this crate, in no particular order. Threads that start
-    /// or end meanwhile may be missing.
+    /// Returns all live threads that have used this crate, in no particular order. Threads that
+    /// start or end meanwhile may be missing.
     pub fn threads(&self) -> Vec<ThreadHandle> {
         REGISTRY.all().into_iter().map(ThreadHandle).collect()
     }
 
-    /// Returns whether one of the calling thread's pools, or its backlog, has an entry for this object.
-    /// Linear in the number of entries.
+    /// Returns whether one of the calling thread's pools, or its backlog, has an entry for this
+    /// object. Linear in the number of entries.
     pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
         thread_pools::with(|pools| {
             let Some(pools) = pools else { return false };

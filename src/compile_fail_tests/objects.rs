@@ -61,8 +61,8 @@ struct RefOfABorrow;
 /// ```
 struct RefShrunk;
 
-/// `unsize!` performs the coercions that the compiler performs for an `Arc`, and no others: the type
-/// must implement the trait.
+/// `unsize!` performs the coercions that the compiler performs for an `Arc`, and no others: the
+/// type must implement the trait.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{Ref, unsize};

@@ -130,8 +130,8 @@ struct RefOfNotSyncShared;
 /// ```
 struct WeakOfNotSyncSent;
 
-/// A `PoolRef` can be sent only if a `Ref` could. `Sync` is not enough, because the other thread could
-/// retain the object and drop the last reference.
+/// A `PoolRef` can be sent only if a `Ref` could. `Sync` is not enough, because the other thread
+/// could retain the object and drop the last reference.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{AutoreleasePool, PoolRef};
@@ -205,8 +205,8 @@ struct PostOfABorrow;
 /// ```
 struct ReleaseOfNotSend;
 
-/// An object that is released on another thread must be `Sync`, because other references to it may be
-/// in use until then.
+/// An object that is released on another thread must be `Sync`, because other references to it may
+/// be in use until then.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{PoolManager, Ref};

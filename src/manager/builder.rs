@@ -28,8 +28,8 @@ impl PoolManagerBuilder {
     }
 
     /// Sets the number of entries in a root pool at which an
-    /// [event](crate::event::EventKind::RootWatermark) is emitted, and again at each doubling. 10,000
-    /// unless set; 0 counts as 1. [`PoolManager::set_root_watermark`] changes it later.
+    /// [event](crate::event::EventKind::RootWatermark) is emitted, and again at each doubling.
+    /// 10,000 unless set; 0 counts as 1. [`PoolManager::set_root_watermark`] changes it later.
     pub fn root_watermark(mut self, entries: usize) -> Self {
         self.0.root_watermark = entries;
         self
@@ -42,10 +42,10 @@ impl PoolManagerBuilder {
         self
     }
 
-    /// Sets the number of releases left by drains
-    /// [within a budget](crate::AutoreleasePool::drain_within) at which an
-    /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and again
-    /// at each doubling. 100,000 unless set; 0 counts as 1.
+    /// Sets the number of releases left by drains [within a
+    /// budget](crate::AutoreleasePool::drain_within) at which an
+    /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and
+    /// again at each doubling. 100,000 unless set; 0 counts as 1.
     /// [`PoolManager::set_backlog_watermark`] changes it later.
     pub fn backlog_watermark(mut self, releases: usize) -> Self {
         self.0.backlog_watermark = releases;
@@ -53,8 +53,8 @@ impl PoolManagerBuilder {
     }
 
     /// Sets the allocator for the objects that the manager's pools
-    /// [create](crate::AutoreleasePool::create). The [process's own](BlockAllocator::process) unless
-    /// set.
+    /// [create](crate::AutoreleasePool::create). The [process's own](BlockAllocator::process)
+    /// unless set.
     ///
     /// ```
     /// use releasepool::{BlockAllocator, PoolManager};

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 /// Longest sleep between two looks at the threads. A thread that has done what it was asked for, or
 /// has given up its pools, wakes the sleeper. Other changes are noticed after a nap, because a wake
-/// would cost the threads that cause them too much: a pool is closed, a message runs, an orphan runs
-/// on another thread, the epoch advances.
+/// would cost the threads that cause them too much: a pool is closed, a message runs, an orphan
+/// runs on another thread, the epoch advances.
 const NAP: Duration = Duration::from_millis(2);
 
 /// Number of looks at threads that hold nothing but keep sending each other messages.
@@ -33,14 +33,15 @@ pub struct ShutdownReport {
     /// without releases that other threads had sent to it, and without orphans.
     pub released: usize,
     /// The threads that still hold something: open pools, entries in the root pool, a backlog, or
-    /// messages in their inbox. All threads, if none holds anything but they keep sending each other
-    /// messages. Empty if everything is released.
+    /// messages in their inbox. All threads, if none holds anything but they keep sending each
+    /// other messages. Empty if everything is released.
     pub holders: Vec<ThreadSnapshot>,
-    /// Number of orphans that have not run yet: releases and closures that were sent to threads that
-    /// have ended, and references that slots have retired.
+    /// Number of orphans that have not run yet: releases and closures that were sent to threads
+    /// that have ended, and references that slots have retired.
     pub orphans: usize,
-    /// The pools, of any thread and manager, that delay the release of what slots have retired: they
-    /// have loaded from a slot and have not been drained since. Empty if no orphan waits for them.
+    /// The pools, of any thread and manager, that delay the release of what slots have retired:
+    /// they have loaded from a slot and have not been drained since. Empty if no orphan waits for
+    /// them.
     pub epoch_holders: Vec<EpochHolder>,
     /// How long the shutdown took.
     pub elapsed: Duration,
@@ -107,9 +108,9 @@ impl std::error::Error for ShutdownReport {}
 impl PoolManager {
     /// Makes the deferred releases that belong to no thread in particular: it runs the releases and
     /// closures that were sent to threads that have ended, and releases what [slots](crate::Slot)
-    /// have retired. Also makes the releases that were sent to the calling thread. Waits, for at most
-    /// `deadline`, for other threads that are running such releases, or that have a pool open which
-    /// has loaded from a slot. Returns whether nothing is left.
+    /// have retired. Also makes the releases that were sent to the calling thread. Waits, for at
+    /// most `deadline`, for other threads that are running such releases, or that have a pool open
+    /// which has loaded from a slot. Returns whether nothing is left.
     ///
     /// It does not pause as long as there is something to release. It does not wait if all that is
     /// left depends on a pool of the calling thread, which has loaded from a slot and cannot be
@@ -145,8 +146,8 @@ impl PoolManager {
 
     /// Releases everything that this manager's pools hold. In turns, it runs what
     /// [`quiesce`](Self::quiesce) runs, drains the calling thread's root pool and backlog, asks the
-    /// other threads to do likewise, and looks whether any of them still holds something; until none
-    /// does, or for at most `deadline`.
+    /// other threads to do likewise, and looks whether any of them still holds something; until
+    /// none does, or for at most `deadline`.
     ///
     /// It never drains a pool of another live thread. A thread that was asked drains its root pool
     /// and backlog at the end of its next outermost drain of a pool of this manager (`run_inbox` is
@@ -204,8 +205,9 @@ impl PoolManager {
     }
 
     /// Returns the threads that hold something, the number of orphans, and whether that is settled.
-    /// If it is settled that nothing is left, then nothing was on its way from one thread to another
-    /// meanwhile. If it is not settled, the threads are all that have sent or received messages.
+    /// If it is settled that nothing is left, then nothing was on its way from one thread to
+    /// another meanwhile. If it is not settled, the threads are all that have sent or received
+    /// messages.
     fn look(&self) -> (Vec<ThreadSnapshot>, usize, bool) {
         let mut looks = 0;
         loop {
@@ -272,8 +274,8 @@ fn counted(n: usize, one: &str, many: &str) -> String {
 }
 
 impl PoolManager {
-    /// Empties this thread's backlog. Returns the number of entries released; remote releases are not
-    /// counted.
+    /// Empties this thread's backlog. Returns the number of entries released; remote releases are
+    /// not counted.
     fn drain_whole_backlog(&self) -> usize {
         let whole = thread_pools::with(|pools| {
             let stack = pools?.find(self.shared())?;
@@ -303,8 +305,8 @@ impl PoolManager {
     }
 }
 
-/// Runs all deferred releases and closures that can run now, without waiting. Returns whether any has
-/// run.
+/// Runs all deferred releases and closures that can run now, without waiting. Returns whether any
+/// has run.
 fn run_deferred(panics: &mut FirstPanic) -> bool {
     if in_destructor() {
         return false;

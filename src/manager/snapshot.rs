@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 /// The state of a manager and of all threads; made by [`PoolManager::snapshot`].
 ///
-/// The figures of other threads are read while these threads run, so they may not be consistent with
-/// each other: a pool that is closed meanwhile may count as open beside one that is opened after it,
-/// and entries of a root pool that is drained meanwhile may count twice as autoreleased. What a
-/// thread has done counts once: as its own or, after it has ended, in `departed`. [`fmt::Display`]
-/// writes a table.
+/// The figures of other threads are read while these threads run, so they may not be consistent
+/// with each other: a pool that is closed meanwhile may count as open beside one that is opened
+/// after it, and entries of a root pool that is drained meanwhile may count twice as autoreleased.
+/// What a thread has done counts once: as its own or, after it has ended, in `departed`.
+/// [`fmt::Display`] writes a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Snapshot {
@@ -30,8 +30,8 @@ pub struct Snapshot {
     /// have ended, and references that slots have retired. Those that the calling thread is running
     /// are not counted.
     pub orphans: usize,
-    /// Number of values of [`HomeRef`](crate::HomeRef)s that have outlived their home thread and are
-    /// never destroyed: in the whole process, since it started. They count as live objects.
+    /// Number of values of [`HomeRef`](crate::HomeRef)s that have outlived their home thread and
+    /// are never destroyed: in the whole process, since it started. They count as live objects.
     pub kept: u64,
 }
 
@@ -43,8 +43,8 @@ pub struct ThreadSnapshot {
     pub key: ThreadKey,
     /// The thread's name.
     pub name: Option<String>,
-    /// Number of open pools of this manager, including forgotten ones. While another thread opens and
-    /// closes pools, a snapshot may count too many of them, never too few.
+    /// Number of open pools of this manager, including forgotten ones. While another thread opens
+    /// and closes pools, a snapshot may count too many of them, never too few.
     pub open_pools: usize,
     /// Number of entries in this manager's root pool.
     pub root_entries: usize,
@@ -64,8 +64,8 @@ pub struct ThreadSnapshot {
 pub struct Totals {
     /// Number of pools of this manager that were opened.
     pub pools_pushed: u64,
-    /// Number of entries added to pools of this manager, as far as they have been released or are in
-    /// the root pool.
+    /// Number of entries added to pools of this manager, as far as they have been released or are
+    /// in the root pool.
     pub autoreleased: u64,
     /// Number of entries that drains of this manager's pools have released.
     pub released: u64,
@@ -80,8 +80,8 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Reads the figures of created and handed over objects. To be called after `destroyed` has been
-    /// read for all threads, so that no object counts as destroyed but not as created.
+    /// Reads the figures of created and handed over objects. To be called after `destroyed` has
+    /// been read for all threads, so that no object counts as destroyed but not as created.
     fn read_objects(&mut self, tally: &Tally) {
         self.created = tally.created.get();
         self.handed_over = tally.handed_over.get();

@@ -23,8 +23,8 @@ impl fmt::Display for PoolDump<'_> {
             pool.name(),
             current_label()
         )?;
-        // SAFETY: the pool is borrowed, so the formatter, which is foreign code, can only add entries,
-        // not drain it.
+        // SAFETY: the pool is borrowed, so the formatter, which is foreign code, can only add
+        // entries, not drain it.
         for thin in unsafe { pool.entries.newest_first() } {
             // SAFETY: the entry's reference keeps the object alive while the pool is borrowed.
             let object = unsafe { header(thin) };

@@ -38,7 +38,8 @@ const LONG: Duration = Duration::from_secs(1);
 /// Number of references that are retired between two attempts to advance the epoch, if many wait.
 const EVERY: u64 = 32;
 
-/// Number of epoch advances after which earlier retired references are ready, if no pin delays them.
+/// Number of epoch advances after which earlier retired references are ready, if no pin delays
+/// them.
 pub(crate) const STEPS: u32 = 3;
 
 /// Milliseconds without an attempt after which fewer retired references suffice for one.
@@ -64,7 +65,8 @@ lazy! {
     };
 }
 
-/// The watches of all participants. std's lock even in loom builds: nothing yields while it is held.
+/// The watches of all participants. std's lock even in loom builds: nothing yields while it is
+/// held.
 static WATCHES: Mutex<Vec<Weak<PinWatch>>> = Mutex::new(Vec::new());
 
 /// The part of a participant that other threads read, for reports.
@@ -325,8 +327,8 @@ pub(crate) unsafe fn retire(thin: Thin) {
 pub(crate) fn advance() {
     with_guard(|guard| {
         if let Some(sealed) = ORPHANS.seal() {
-            // SAFETY: the closure may run once, later, on any thread: it owns the batch, whose objects
-            // may be sent to other threads by `retire`'s contract; `ORPHANS` is static.
+            // SAFETY: the closure may run once, later, on any thread: it owns the batch, whose
+            // objects may be sent to other threads by `retire`'s contract; `ORPHANS` is static.
             unsafe { guard.defer_unchecked(move || ORPHANS.adopt_sealed(sealed)) };
         }
         // Makes the batch available to other threads, so that it does not wait for this one.
@@ -341,8 +343,8 @@ pub(crate) fn advance() {
     }
 }
 
-/// Advances the epoch until a release has become ready or it can advance no further. Returns whether
-/// a release is ready.
+/// Advances the epoch until a release has become ready or it can advance no further. Returns
+/// whether a release is ready.
 pub(crate) fn advance_until_ready() -> bool {
     for _ in 0..STEPS {
         if ORPHANS.has_releases() || !ORPHANS.has_deferred() {

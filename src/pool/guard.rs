@@ -140,11 +140,12 @@ impl AutoreleasePool {
     /// Creates an object that the pool owns, as `create()` does in Cocos2d-x.
     ///
     /// The object's memory is a block of the process's own
-    /// [`BlockAllocator`](crate::BlockAllocator::process), or of its manager's, if that [has one](crate::PoolManagerBuilder::memory). This is some two and a
-    /// half times as fast as [`Ref::new`](crate::Ref::new) and [`autorelease`](Self::autorelease),
-    /// for objects that are destroyed with the pool. A retained object keeps its block, and thereby
-    /// a chunk of 64 KiB. Objects of more than 640 bytes, header included, or aligned to more than
-    /// 16, come from the global allocator.
+    /// [`BlockAllocator`](crate::BlockAllocator::process), or of its manager's, if that [has
+    /// one](crate::PoolManagerBuilder::memory). This is some two and a half times as fast as
+    /// [`Ref::new`](crate::Ref::new) and [`autorelease`](Self::autorelease), for objects that are
+    /// destroyed with the pool. A retained object keeps its block, and thereby a chunk of 64 KiB.
+    /// Objects of more than 640 bytes, header included, or aligned to more than 16, come from the
+    /// global allocator.
     ///
     /// Aborts when memory is exhausted, or the allocator's hard cap is reached
     /// (`handle_alloc_error`).
@@ -189,12 +190,12 @@ impl AutoreleasePool {
         Ok(self.create(init()?))
     }
 
-    /// Releases all entries, newest first, and returns how many. The pool stays open. (The memory of
-    /// objects that have no destructor is freed in any order.)
+    /// Releases all entries, newest first, and returns how many. The pool stays open. (The memory
+    /// of objects that have no destructor is freed in any order.)
     ///
     /// The pool is current while it is drained. Objects that destructors autorelease into it
-    /// meanwhile are released in the same drain, until the pool is empty; after 1,000 generations of
-    /// that an [event](crate::event) names the type. An *outermost* drain, that is one that no
+    /// meanwhile are released in the same drain, until the pool is empty; after 1,000 generations
+    /// of that an [event](crate::event) names the type. An *outermost* drain, that is one that no
     /// destructor called, also makes the releases that other threads have sent to this thread, for
     /// example by [`ThreadHandle::release`](crate::ThreadHandle::release). The pool need not be the
     /// outermost one for that.
@@ -231,9 +232,9 @@ impl AutoreleasePool {
     ///
     /// Releases that other threads have sent here, and those that any thread may make, take turns
     /// with the backlog; taking them out of the inbox is part of the budget, too. Closing this pool
-    /// right afterwards releases nothing that other threads have sent. An ordinary drain or close of
-    /// another pool on this thread releases what is still in the inbox, unless a loop holds it back
-    /// for the end of its frame or command, but not what this call took out of the inbox.
+    /// right afterwards releases nothing that other threads have sent. An ordinary drain or close
+    /// of another pool on this thread releases what is still in the inbox, unless a loop holds it
+    /// back for the end of its frame or command, but not what this call took out of the inbox.
     ///
     /// Inside a destructor, what destructors release is not part of the budget. On a thread whose
     /// thread-locals are torn down the budget is ignored, because no later call would work off the
@@ -408,9 +409,9 @@ unsafe fn free_state(pool: NonNull<PoolState>) {
 ///
 /// Afterwards the pool that was current before is current again, whatever `f` did with the guard.
 ///
-/// Inside a destructor, objects that the pool releases may be destroyed only after this function has
-/// returned, as [`settle`](crate::settle) explains. Jobs of a work-stealing runtime such as rayon,
-/// which may run inside a destructor that waits, should use a
+/// Inside a destructor, objects that the pool releases may be destroyed only after this function
+/// has returned, as [`settle`](crate::settle) explains. Jobs of a work-stealing runtime such as
+/// rayon, which may run inside a destructor that waits, should use a
 /// [`callback_scope`](crate::callback_scope) or a [`settle_scope`](crate::settle_scope) instead of
 /// this function, or around it.
 ///
@@ -462,8 +463,8 @@ struct PoolScope {
 impl Drop for PoolScope {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: it points to the local variable of `scoped`, which outlives this scope and is never
-        // dropped itself.
+        // SAFETY: it points to the local variable of `scoped`, which outlives this scope and is
+        // never dropped itself.
         let pool = unsafe { (*self.pool).state };
         // SAFETY: the scope has not ended (fact 1).
         let state = unsafe { self.own.as_ref() };

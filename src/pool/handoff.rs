@@ -21,8 +21,8 @@ use std::ptr::NonNull;
 ///
 /// For objects that another thread should destroy: a loader must not spend its time on destructors,
 /// or a render thread wants the scene that it no longer shows destroyed by a
-/// [reclaimer](crate::Looper::reclaimer). The pool accepts only objects that any thread may destroy.
-/// It is never the current pool: only its own methods add entries.
+/// [reclaimer](crate::Looper::reclaimer). The pool accepts only objects that any thread may
+/// destroy. It is never the current pool: only its own methods add entries.
 ///
 /// # When not to use it
 /// For single objects, use [`ThreadHandle::release`]. For objects that only one thread may destroy,
@@ -85,8 +85,8 @@ impl HandoffPool {
     }
 
     /// Creates an object that the pool owns. Its memory is a block of the process's own
-    /// [allocator](crate::BlockAllocator::process), and returns to this thread from whichever thread
-    /// destroys the object.
+    /// [allocator](crate::BlockAllocator::process), and returns to this thread from whichever
+    /// thread destroys the object.
     #[inline]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
         self.autorelease(Ref::new_from(value, Source::Process))
@@ -114,8 +114,8 @@ impl HandoffPool {
         let entries = mem::take(&mut self.entries);
         let node = Node::weighing(n as u64, Kind::Chain, to.key(), PageChain::run);
         let chain = boxed(PageChain { node, entries });
-        // SAFETY: the node heads the `PageChain` that was just made, which `PageChain::run` frees; any
-        // thread may release the entries, as all objects are Send and Sync.
+        // SAFETY: the node heads the `PageChain` that was just made, which `PageChain::run` frees;
+        // any thread may release the entries, as all objects are Send and Sync.
         let message = unsafe { Message::from_raw(chain.cast()) };
         if let Err(back) = to.0.send_admitted(message) {
             ORPHANS.adopt(back);

@@ -86,8 +86,8 @@ impl<'pool, T: ?Sized> PoolRef<'pool, T> {
         unsafe { Ref::adopt(this.ptr) }
     }
 
-    /// Returns a weak reference, which does not keep the object alive. One read-modify-write; aborts
-    /// beyond 2³⁰ weak references.
+    /// Returns a weak reference, which does not keep the object alive. One read-modify-write;
+    /// aborts beyond 2³⁰ weak references.
     #[inline]
     #[must_use = "a weak reference does nothing unless it is kept"]
     pub fn downgrade(this: Self) -> Weak<T> {

@@ -1,16 +1,16 @@
 //! Counts of *strays*: objects that a thread has autoreleased while no pool was open, by type.
 //!
 //! Threads that do so often must not contend for a lock each time. So each thread counts locally,
-//! and adds to the process-wide [limit on events](crate::event) only its 1st, 10th, 100th, ... stray
-//! of a type.
+//! and adds to the process-wide [limit on events](crate::event) only its 1st, 10th, 100th, ...
+//! stray of a type.
 
 use crate::event;
 use crate::object::header::TypeInfo;
 use crate::sync::cell::Cell;
 use std::ptr;
 
-/// Number of types that a thread counts at a time. A further type displaces another one, whose count
-/// starts again from zero.
+/// Number of types that a thread counts at a time. A further type displaces another one, whose
+/// count starts again from zero.
 const TYPES: usize = 8;
 
 /// The count of one type.
@@ -39,8 +39,8 @@ impl Strays {
         }
     }
 
-    /// Counts one more object of this class. If a report is due, returns the number of strays that it
-    /// stands for: those since the last one.
+    /// Counts one more object of this class. If a report is due, returns the number of strays that
+    /// it stands for: those since the last one.
     pub(crate) fn count(&self, class: &'static TypeInfo, manager: u64) -> Option<u64> {
         let known = self.types.iter().find_map(|place| {
             let stray = place.get()?;

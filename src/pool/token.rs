@@ -42,8 +42,8 @@ pub enum PopError {
     /// The pool belongs to another manager; only the manager that pushed a pool can pop it.
     #[error("the pool of this token belongs to another manager")]
     WrongManager,
-    /// This pool, or a token pool inside it, is already being drained further up the call stack: the
-    /// caller runs inside a destructor that the drain has called.
+    /// This pool, or a token pool inside it, is already being drained further up the call stack:
+    /// the caller runs inside a destructor that the drain has called.
     #[error("the pool of this token is already being drained further up the call stack")]
     Draining,
 }
@@ -131,8 +131,8 @@ fn pop_down_to(stack: &PoolStack, pool: &PoolState) -> usize {
         if closing {
             close(stack, last);
         }
-        // Only now, because a report runs foreign code, which may pop and push pools and so reuse this
-        // pool's state.
+        // Only now, because a report runs foreign code, which may pop and push pools and so reuse
+        // this pool's state.
         if let Some(payload) = outcome.panic {
             panics.note(payload);
         }

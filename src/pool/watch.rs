@@ -13,8 +13,8 @@ const SAMPLE: usize = 4_096;
 /// Number of types that an event lists at most.
 const TYPES: usize = 8;
 
-/// Reports a root pool that has passed its watermark. To be called after each entry that is added to
-/// it.
+/// Reports a root pool that has passed its watermark. To be called after each entry that is added
+/// to it.
 #[inline]
 pub(super) fn root(stack: &PoolStack) {
     let len = stack.root.entries.len();
@@ -38,12 +38,13 @@ fn report_root(stack: &PoolStack, len: usize) {
     event.emit();
 }
 
-/// Reports a backlog that grows beyond its watermark. To be called at the end of each budgeted drain;
-/// `pool` is the drained pool.
+/// Reports a backlog that grows beyond its watermark. To be called at the end of each budgeted
+/// drain; `pool` is the drained pool.
 ///
-/// A backlog grows if a drain leaves more than the watermark, and more than any drain before it since
-/// the backlog was last below half of the watermark. So the first drain that leaves more than the
-/// watermark is only recorded: it may just have taken in a large batch, which later drains work off.
+/// A backlog grows if a drain leaves more than the watermark, and more than any drain before it
+/// since the backlog was last below half of the watermark. So the first drain that leaves more than
+/// the watermark is only recorded: it may just have taken in a large batch, which later drains work
+/// off.
 pub(super) fn backlog(stack: &PoolStack, pool: &PoolState) {
     let len = stack.backlog.len() + stack.local().remote_releases();
     let watermark = stack.namespace.watermarks.backlog();
@@ -96,15 +97,15 @@ impl Sample {
     /// Samples some of `len` objects. `look_through` passes objects to the closure that it gets, as
     /// long as that returns `true`.
     fn take(len: usize, look_through: impl FnOnce(&mut dyn FnMut(Thin) -> bool)) -> Self {
-        // Allocated before the first object is read: the global allocator is foreign code, which may
-        // drain the pool.
+        // Allocated before the first object is read: the global allocator is foreign code, which
+        // may drain the pool.
         let mut names: Vec<&'static str> = Vec::with_capacity(len.min(SAMPLE));
         let room = names.capacity().min(SAMPLE);
         look_through(&mut |thin| {
             let has_room = names.len() < room;
             if has_room {
-                // SAFETY: `look_through` passes objects that wait for their release or destructor, so
-                // their headers have not been freed, and nothing here runs foreign code.
+                // SAFETY: `look_through` passes objects that wait for their release or destructor,
+                // so their headers have not been freed, and nothing here runs foreign code.
                 names.push(unsafe { header(thin) }.class.type_name());
             }
             has_room

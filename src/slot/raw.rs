@@ -20,8 +20,8 @@ pub(super) struct RawSlot<T: Send + Sync + 'static> {
     holds: PhantomData<*mut T>,
 }
 
-// SAFETY: a slot gives access to its object only as `Ref<T>` and `PoolRef<T>`, which may be sent and
-// shared for `T: Send + Sync`; its own field is atomic.
+// SAFETY: a slot gives access to its object only as `Ref<T>` and `PoolRef<T>`, which may be sent
+// and shared for `T: Send + Sync`; its own field is atomic.
 unsafe impl<T: Send + Sync> Send for RawSlot<T> {}
 // SAFETY: as for `Send`.
 unsafe impl<T: Send + Sync> Sync for RawSlot<T> {}
@@ -81,8 +81,8 @@ impl<T: Send + Sync> RawSlot<T> {
         // object is visible.
         // Model: slot_load_store.
         let at = NonNull::new(self.at.load(Ordering::Acquire))?;
-        // SAFETY: the object was in the slot after the pin, so the slot's reference is retired later
-        // than that, and released only after the unpin (invariant 3).
+        // SAFETY: the object was in the slot after the pin, so the slot's reference is retired
+        // later than that, and released only after the unpin (invariant 3).
         Some(unsafe { PoolRef::lend(at) })
     }
 
@@ -90,7 +90,8 @@ impl<T: Send + Sync> RawSlot<T> {
         with_guard(|_| {
             // Acquire: as in `lend`. Model: slot_load_full.
             let at = self.at.load(Ordering::Acquire);
-            // SAFETY: pinned by `with_guard`, so the object is alive until it returns (invariant 3).
+            // SAFETY: pinned by `with_guard`, so the object is alive until it returns (invariant
+            // 3).
             unsafe { retained(at) }
         })
     }

@@ -95,7 +95,8 @@ fn orphans_are_released_within_budgets_and_counted_until_then() {
         let (log, gone, mut pool) = orphans_that_a_drain_has_left();
         assert_eq!(log.count(), 10);
         assert_eq!(global().snapshot().orphans, 90);
-        // The drain has given back the orphans that it did not release: other threads can release them.
+        // The drain has given back the orphans that it did not release: other threads can release
+        // them.
         fresh(|| {
             assert_eq!(
                 AutoreleasePool::new()

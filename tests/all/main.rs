@@ -1,5 +1,6 @@
 //! All integration tests in one binary, modules by topic. Tests that depend on the state of their
-//! thread run on fresh threads; tests that count objects of the whole process run in child processes.
+//! thread run on fresh threads; tests that count objects of the whole process run in child
+//! processes.
 
 mod support;
 

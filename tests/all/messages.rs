@@ -332,8 +332,8 @@ fn many_threads_send_to_one() {
 
 #[test]
 fn release_or_post_to_a_thread_that_is_just_leaving() {
-    // Threads start and end on the same few registry slots, as fast as they can; two senders send to
-    // the newest thread that they know.
+    // Threads start and end on the same few registry slots, as fast as they can; two senders send
+    // to the newest thread that they know.
     const THREADS: u32 = if cfg!(miri) { 15 } else { 2_000 };
     let log = Log::new();
     let targets: Arc<Mutex<Option<ThreadHandle>>> = Arc::default();

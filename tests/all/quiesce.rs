@@ -113,7 +113,8 @@ fn quiesce_called_by_an_orphaned_closure_does_not_hang() {
             for id in 0..2 {
                 let log = closures.clone();
                 me.post(move || {
-                    // It waits neither for the closure that calls it nor for the others, which it runs.
+                    // It waits neither for the closure that calls it nor for the others, which it
+                    // runs.
                     assert!(manager.quiesce(LONG));
                     log.note(id);
                 })

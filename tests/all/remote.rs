@@ -30,8 +30,8 @@ fn worker() -> (Worker, ThreadHandle) {
     (worker, told.recv().unwrap())
 }
 
-/// Asserts that a shutdown of any manager reports this many messages, and releases in the backlog, of
-/// the worker.
+/// Asserts that a shutdown of any manager reports this many messages, and releases in the backlog,
+/// of the worker.
 fn held_by_the_worker(messages: usize, backlog: usize) {
     for manager in [global(), &PoolManager::new()] {
         let report = manager.shutdown(SOON).unwrap_err();
@@ -123,7 +123,8 @@ fn messages_that_the_caller_is_running_are_not_counted() {
             me().post(move || assert!(shut_down())).unwrap();
             assert_eq!(global().run_inbox(), 1);
         }
-        // Closures posted to the caller that have not begun do count, and no other thread runs them.
+        // Closures posted to the caller that have not begun do count, and no other thread runs
+        // them.
         me().post(|| ()).unwrap();
         let report = global().shutdown(Duration::MAX).unwrap_err();
         assert_eq!(report.holders[0].inbox, 1, "{report}");
@@ -426,7 +427,8 @@ fn shutdown_misses_nothing_that_a_closing_pool_sends_elsewhere() {
             };
             busy.begin(order);
             wait.recv().unwrap();
-            // The pool was open before this call, and its destructor sends a release to an idle thread.
+            // The pool was open before this call, and its destructor sends a release to an idle
+            // thread.
             let done = global().shutdown(Duration::ZERO);
             assert!(done.is_err(), "round {round}: {done:?}");
             busy.finish();

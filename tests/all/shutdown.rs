@@ -1,4 +1,5 @@
-//! `shutdown`. Most tests run in processes of their own, because orphans belong to the whole process.
+//! `shutdown`. Most tests run in processes of their own, because orphans belong to the whole
+//! process.
 
 use crate::quiesce::thread_that_runs_an_orphan;
 use crate::support::{Log, child, fresh, fresh_to_the_end, on_drop, panic_of, wait_until};
@@ -210,7 +211,8 @@ fn shutdown_waits_for_the_orphans_of_threads_that_end_meanwhile() {
         let waiting = thread::spawn(|| manager.shutdown(LONG));
         let inner_log = log.clone();
         worker.run(move || {
-            // Until this thread is asked; by then `shutdown` has run the orphans for the first time.
+            // Until this thread is asked; by then `shutdown` has run the orphans for the first
+            // time.
             wait_until(|| {
                 drop(AutoreleasePool::new());
                 inner_log.count() == 1

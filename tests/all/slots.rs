@@ -358,7 +358,8 @@ fn a_thread_that_holds_the_epoch_for_long_is_reported_once() {
             let read = || {
                 let pool = AutoreleasePool::named("sleepy");
                 slot.load(&pool);
-                // A later pool of the thread that is dropped in time must not be the one that is named.
+                // A later pool of the thread that is dropped in time must not be the one that is
+                // named.
                 slot.load(&AutoreleasePool::named("brief"));
                 while !done.load(Ordering::Relaxed) {
                     thread::sleep(Duration::from_millis(1));

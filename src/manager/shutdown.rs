@@ -95,7 +95,7 @@ impl fmt::Display for ShutdownReport {
             let held = held.into_iter().filter(|(n, ..)| *n > 0);
             let held: Vec<_> = held.map(|(n, one, many)| counted(n, one, many)).collect();
             match &held[..] {
-                [] => write!(f, "\n  thread {} goes on sending", thread.label())?,
+                [] => write!(f, "\n  thread {} keeps sending messages", thread.label())?,
                 held => write!(f, "\n  thread {} holds {}", thread.label(), held.join(", "))?,
             }
         }
@@ -315,7 +315,7 @@ fn run_deferred(panics: &mut FirstPanic) -> bool {
     let mut any = {
         let scope = Scope::enter();
         // A thread without a key has no inbox. It must not be registered here: it might get the
-        // registry slot of an ended thread, whose closures it could then not run.
+        // registry slot of an ended thread, and could then not run the closures of that thread.
         if current_key().is_some() {
             thread_pools::with(|pools| match pools {
                 Some(pools) => remote_release::deliver_all(pools, &scope, panics),

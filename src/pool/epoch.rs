@@ -327,8 +327,9 @@ pub(crate) unsafe fn retire(thin: Thin) {
 pub(crate) fn advance() {
     with_guard(|guard| {
         if let Some(sealed) = ORPHANS.seal() {
-            // SAFETY: the closure may run once, later, on any thread: it owns the batch, whose
-            // objects may be sent to other threads by `retire`'s contract; `ORPHANS` is static.
+            // SAFETY: the closure may run once, later, on any thread: it owns the batch, the
+            // objects in it may be sent to other threads by `retire`'s contract, and `ORPHANS` is
+            // static.
             unsafe { guard.defer_unchecked(move || ORPHANS.adopt_sealed(sealed)) };
         }
         // Makes the batch available to other threads, so that it does not wait for this one.

@@ -236,9 +236,9 @@ impl AutoreleasePool {
     /// of another pool on this thread releases what is still in the inbox, unless a loop holds it
     /// back for the end of its frame or command, but not what this call took out of the inbox.
     ///
-    /// Inside a destructor, what destructors release is not part of the budget. On a thread whose
-    /// thread-locals are torn down the budget is ignored, because no later call would work off the
-    /// rest.
+    /// Inside a destructor, what destructors release is not part of the budget. Once the
+    /// thread-locals of the thread are torn down, the budget is ignored, because no later call
+    /// would work off the rest.
     ///
     /// Takes some 30 nanoseconds more for each destructor than [`drain`](Self::drain), to read the
     /// clock.
@@ -481,8 +481,8 @@ impl Drop for PoolScope {
     }
 }
 
-/// Drops the guard that the scope has at its end, whose pool is `pool`, and ends the scope, whose
-/// own pool is `own`.
+/// Ends a scope: drops the guard that it has at its end, of the pool `pool`. `own` is the pool that
+/// the scope has opened.
 #[inline(never)]
 fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
     if pool == own {
@@ -496,7 +496,8 @@ fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
     }
 }
 
-/// The own pool of a scope whose guard was replaced; ends the scope when it is dropped.
+/// The own pool of a scope in which another guard has replaced its own; ends the scope when it is
+/// dropped.
 struct ReplacedPool(NonNull<PoolState>);
 
 impl Drop for ReplacedPool {

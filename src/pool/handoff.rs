@@ -17,7 +17,7 @@ use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
-/// A pool whose entries another thread can release; one message hands over all of them.
+/// A pool of references for another thread to release; one message hands over all of them.
 ///
 /// For objects that another thread should destroy: a loader must not spend its time on destructors,
 /// or a render thread wants the scene that it no longer shows destroyed by a
@@ -27,15 +27,15 @@ use std::ptr::NonNull;
 /// # When not to use it
 /// For single objects, use [`ThreadHandle::release`]. For objects that only one thread may destroy,
 /// use [`HomeRef`](crate::HomeRef). If no other thread is involved, use an
-/// [`AutoreleasePool`](crate::AutoreleasePool), whose drains also make the releases that were sent
-/// to this thread; drains of a handoff pool do not.
+/// [`AutoreleasePool`](crate::AutoreleasePool): its drains also make the releases that were sent to
+/// this thread; drains of a handoff pool do not.
 ///
 /// # Threads
 /// The pool itself stays on its thread; it is neither `Send` nor `Sync`.
 ///
 /// # Cost
 /// An entry: one store. [`drain_on`](Self::drain_on): one allocation and two read-modify-writes,
-/// whatever the number of entries, whose pages are handed over as they are.
+/// whatever the number of entries: their pages are handed over as they are.
 ///
 /// ```
 /// use releasepool::{HandoffPool, Looper, Ref};
@@ -96,7 +96,7 @@ impl HandoffPool {
     /// returns their number. This pool is empty afterwards and can be used again.
     ///
     /// If the thread has ended, the next outermost drain of any thread releases them. If the thread
-    /// is a [bounded reclaimer](crate::Looper::reclaimer_bounded) whose queue is full, they are
+    /// is a [bounded reclaimer](crate::Looper::reclaimer_bounded) with a full queue, they are
     /// released here, at once.
     ///
     /// Lock-free, unless the thread sleeps in a loop and must be woken. If the entries arrive while
@@ -202,8 +202,8 @@ impl PageChain {
     /// Returns the entries that a message of the kind `Chain` carries.
     pub(super) fn entries(message: &Message) -> &Entries {
         debug_assert_eq!(message.kind(), Kind::Chain);
-        // SAFETY: messages of this kind are nodes of `PageChain`s, whose first field is the node
-        // (repr(C)); the chain is alive as long as the message is borrowed.
+        // SAFETY: messages of this kind are nodes of `PageChain`s, and the node is the first field
+        // of those (repr(C)); the chain is alive as long as the message is borrowed.
         unsafe { &message.as_raw().cast::<Self>().as_ref().entries }
     }
 

@@ -9,8 +9,8 @@ use crate::object::header::TypeInfo;
 use crate::sync::cell::Cell;
 use std::ptr;
 
-/// Number of types that a thread counts at a time. A further type displaces another one, whose
-/// count starts again from zero.
+/// Number of types that a thread counts at a time. A further type displaces another one, and the
+/// count of that one starts again from zero.
 const TYPES: usize = 8;
 
 /// The count of one type.

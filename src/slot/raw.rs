@@ -142,7 +142,7 @@ impl<T: Send + Sync> RawSlot<T> {
             .at
             .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed);
         match exchanged {
-            // Not by `current`, whose provenance may be another one.
+            // Not by `current`, which may have another provenance.
             // SAFETY: the exchange moved the slot's own reference here (invariants 1 and 2).
             Ok(before) => Ok(unsafe { retain_and_retire(before) }),
             // SAFETY: made of `new` above; the failed exchange did not take it.

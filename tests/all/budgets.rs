@@ -124,7 +124,7 @@ fn nested_releases_count() {
         let drained = pool.drain_within(Budget::Count(20));
         assert_eq!((drained.released, drained.remaining), (20, 2));
         assert_eq!(log.ids(), (0..20).collect::<Vec<_>>());
-        // The chain, whose destruction has begun, continues before older entries.
+        // The destruction of the chain has begun, and continues before older entries.
         let drained = global().drain_backlog(Budget::Count(30));
         assert_eq!((drained.released, drained.remaining), (30, 1));
         assert_eq!(log.ids(), (0..50).collect::<Vec<_>>());

@@ -210,7 +210,7 @@ fn remote_releases_are_part_of_all_managers_budgets() {
     .assert_success();
 }
 
-/// An orphan whose destructor makes another one.
+/// An orphan with a destructor that makes another one.
 struct Again {
     gone: ThreadHandle,
     generations: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! Several managers, and managers whose handles have all been dropped.
+//! Several managers, and managers without handles.
 
 use crate::support::{Log, events, fresh, fresh_to_the_end, on_drop};
 use releasepool::event::EventKind;

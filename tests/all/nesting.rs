@@ -356,7 +356,7 @@ fn pools_of_managers_one_after_the_other() {
     fresh(|| {
         let log = Log::new();
         for id in 0..8 {
-            // Frees the previous manager's stack, whose memory this one's may reuse.
+            // Frees the previous manager's stack, so that this one may reuse its memory.
             let manager = PoolManager::new();
             let pool = manager.pool();
             if id % 2 == 0 {

@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Starts a thread that runs the process's orphans, among them one whose destructor goes on until
-/// it is told to end.
+/// Starts a thread that runs the process's orphans. The destructor of one of them does not return
+/// before it is told to.
 pub fn thread_that_runs_an_orphan(told: Receiver<()>) -> JoinHandle<bool> {
     let manager = PoolManager::global();
     let gone = fresh(|| manager.current_thread().unwrap());

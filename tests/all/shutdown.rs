@@ -386,7 +386,7 @@ fn shutdown_does_not_ask_its_own_thread() {
     .assert_success();
 }
 
-/// A chain whose last link panics.
+/// A chain; the destructor of its last link panics.
 struct Link(Option<Ref<Link>>);
 
 impl Drop for Link {

@@ -368,8 +368,8 @@ fn pop_errors_say_what_is_wrong() {
     assert!(errors[1].to_string().contains(&key.to_string()));
 }
 
-/// Autoreleases, into the current pool, an object whose destructor panics after another one when
-/// the pool is popped: its payload is only reported, and `then` runs when it is dropped.
+/// Autoreleases, into the current pool, an object that panics in its destructor, after another one,
+/// when the pool is popped: its payload is only reported, and `then` runs when it is dropped.
 fn panic_and_then(then: impl FnOnce() + Send + 'static) {
     let payload = on_drop(then);
     autorelease(Ref::new(on_drop(move || std::panic::panic_any(payload))));

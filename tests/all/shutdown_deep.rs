@@ -67,7 +67,8 @@ impl Drop for Relay {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_asks_for_everything_that_destructors_leave_for_later() {
     const LINKS: u32 = 3_000;
-    let cases: [(&str, u32, fn(&Log)); 5] = [
+    type Case = (&'static str, u32, fn(&Log));
+    let cases: [Case; 5] = [
         ("a chain in the root pool that autoreleases", LINKS, |log| {
             autorelease(shedding(log, LINKS));
         }),

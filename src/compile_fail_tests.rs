@@ -1,10 +1,10 @@
-//! What must not compile, and why; each beside a twin that does compile, and differs
-//! only in the one thing.
+//! Code that must not compile, and why; each example stands beside a twin that compiles and differs
+//! only in the point that is tested.
 //!
-//! * [`lending`]: what a pool lends, and when it ends
-//! * [`threads`]: what stays on its thread
-//! * [`objects`]: what an object is, and what may be made of it
-//! * [`arenas`]: what is in an arena, and when it ends
+//! * [`lending`]: references that a pool has lent
+//! * [`threads`]: values that cannot be sent or shared
+//! * [`objects`]: bounds, conversions and mutable access
+//! * [`arenas`]: references into an arena
 #![allow(dead_code)]
 
 mod arenas;

@@ -1,25 +1,27 @@
-//! Warnings that the crate gives while it runs; never errors.
+//! Warnings that the crate emits at run time; never errors.
 //!
-//! An [`Event`] reports something that is legal but worth knowing: a release
-//! that waits for a pool that nobody opened, a destructor that feeds its own
-//! drain, a panic that could not be resumed. Events come from slow paths only.
+//! An [`Event`] reports something that is legal but worth knowing: an object that was autoreleased
+//! while no pool was open, destructors that keep adding to the drain that runs them, a panic that
+//! could not be resumed. Only slow paths emit events.
 //!
-//! They go to the [hook](set_hook) if one is set, else to `tracing` (feature `tracing`, level
+//! Events go to the [hook](set_hook) if one is set, else to `tracing` (feature `tracing`, level
 //! `WARN`, target `releasepool`), else to standard error, one line each.
 //!
 //! # Events that repeat
 //!
-//! A program does wrong in the same way ten thousand times. Events that say the same are
-//! counted together, for the whole process, and reported the 1st, 10th, 100th, 1,000th time,
-//! and so on; [`Event::occurrences`] and the message give the count. Each [`EventKind`] says what
-//! it counts together, and the first of each is always reported. The counts are kept in a table
-//! of fixed size, for the 1,024 causes that were seen last: a cause that has been displaced by
-//! others begins anew, and is reported again.
+//! A program may repeat one mistake ten thousand times. Events with the same cause are counted
+//! together, for the whole process, and reported the 1st, 10th, 100th, 1,000th time, and so on;
+//! [`Event::occurrences`] and the message give the count. Each [`EventKind`] documents which events
+//! it counts together; the first event with a cause is always reported. The counts are kept in a
+//! table of fixed size, for the 1,024 causes that occurred most recently. A cause that others have
+//! displaced from the table starts again from zero, and its next event is reported.
 //!
-//! Three kinds are not limited in this way, as they come at each doubling of a length:
-//! [`RootWatermark`](EventKind::RootWatermark), [`BacklogWatermark`](EventKind::BacklogWatermark)
-//! and [`PostsWatermark`](EventKind::PostsWatermark).
+//! Three kinds are not limited in this way, because they are emitted only when a length has
+//! doubled: [`RootWatermark`](EventKind::RootWatermark),
+//! [`BacklogWatermark`](EventKind::BacklogWatermark) and
+//! [`PostsWatermark`](EventKind::PostsWatermark).
 
+pub(crate) mod label;
 mod limit;
 mod message;
 
@@ -28,108 +30,109 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// What an [`Event`] is about.
+/// The kind of an [`Event`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EventKind {
-    /// `autorelease` without an open pool: the release waits in the thread's
-    /// root pool.
+    /// An object was autoreleased while no pool was open; the thread's root pool holds it.
     ///
     /// Counted together: objects of one type, in one manager, on all threads. Each thread counts
-    /// locally and adds to the shared count at its 1st, 10th, 100th, ... such call and at its end, so
-    /// [`Event::occurrences`] may be too low, never too high.
+    /// locally and adds to the shared count at its 1st, 10th, 100th, ... such call and when it
+    /// ends, so [`Event::occurrences`] may be too low, never too high.
     NoPool,
-    /// A root pool holds more entries than its watermark; again at each doubling.
+    /// A root pool holds more entries than its watermark; emitted again at each doubling.
     RootWatermark,
-    /// Destructors have fed the pool that is being drained for 1,000
-    /// generations.
+    /// Destructors have added entries to the pool that is being drained for 1,000 generations.
     ///
     /// Counted together: drains of pools of one name, with the same type.
     EndlessDrain,
-    /// A thread ended while destructors went on feeding its pools; what was
-    /// left after 100,000 generations is leaked.
+    /// A thread ended while destructors went on adding entries to its pools; the entries that were
+    /// left after 100,000 generations are leaked.
     ///
     /// Counted together: pools of one name, with the same type.
     CutOff,
-    /// A destructor or closure panicked where the panic cannot be resumed: the
-    /// thread was unwinding already, was ending, or an earlier panic goes first.
+    /// A destructor or closure panicked where the panic cannot be resumed: the thread was already
+    /// unwinding, was ending, or is to resume an earlier panic.
     ///
     /// Counted together: panics with one message, or without one and with payloads of one type,
     /// on one thread.
     Panic,
-    /// A thread ended with guard pools open, in all likelihood forgotten ones.
+    /// A thread ended while guard pools were open; most likely they were forgotten.
     ///
-    /// Counted together: threads of one name; those without a name are one group.
+    /// Counted together: threads of one name; threads without a name are one group.
     OpenAtExit,
-    /// Stores or drains, on any thread, have seen for a second or more that a pool has loaded from a
-    /// slot and has not been drained. Nothing that slots gave up since, on any thread, can be
-    /// released before. The event's `age` counts from the first of these sights.
+    /// A pool that has loaded from a slot has not been drained for a second or more. Nothing that
+    /// slots have retired since then, on any thread, can be released until it is. Stores into slots
+    /// and drains, on any thread, notice this. The event's `age` counts from the first time that
+    /// one of them saw the pool.
     ///
     /// Counted together: pools of one name, on threads of one name.
     EpochHeld,
-    /// Drains within a budget leave ever more releases: more than the watermark, and more than
-    /// any drain has left since the backlog was last below half of it. Again at each doubling.
-    /// The budget is too small for what the thread is given to release.
+    /// Budgeted drains leave more and more releases: more than the watermark, and more than any
+    /// drain has left since the backlog was last below half of it; emitted again at each doubling.
+    /// The budget is too small for the number of releases that reach the thread.
     ///
     /// A large batch is not reported if every later drain leaves less than the one before.
     BacklogWatermark,
-    /// The last [`HomeRef`](crate::HomeRef) of a value was dropped after the value's home
-    /// had ended. The value is kept, its destructor is never run.
+    /// The last [`HomeRef`](crate::HomeRef) to a value was dropped after the value's home thread
+    /// had ended. The value is kept and its destructor never runs.
     ///
     /// Counted together: values of one type.
     HomeGone,
-    /// A [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper) was closed while
-    /// delayed posts were not due yet: they were dropped, and never run.
+    /// A [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper) was closed before some of its
+    /// delayed posts were due: they were dropped and never run.
     ///
-    /// Counted together: loops on threads of one name; those without a name are one group.
+    /// Counted together: loops on threads of one name; threads without a name are one group.
     PostsDropped,
-    /// 10,000 closures or more that were posted to a thread wait for it to run them; again at each
-    /// doubling. The thread has no loop, or its loop does not keep up. Reported by the sender.
+    /// 10,000 or more closures that were posted to a thread wait for it to run them; emitted again
+    /// at each doubling. The thread has no loop, or its loop does not keep up. Emitted by the
+    /// sender.
     PostsWatermark,
-    /// Releases that any thread may make, of what slots have given up or of what was sent to
-    /// threads that have ended, have waited for a second or more: no thread drains a pool. Found
-    /// by a thread that stores into a slot.
+    /// Releases that any thread may make have waited for a second or more, because no thread drains
+    /// a pool: releases that slots have retired, or that were sent to threads that have ended.
+    /// Noticed by a thread that stores into a slot.
     ///
-    /// Counted together: all of them.
+    /// Counted together: all events of this kind.
     OrphansWaiting,
 }
 
-/// A warning. [`Display`](std::fmt::Display) gives it as a sentence.
+/// A warning. [`Display`](std::fmt::Display) writes it as a sentence.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Event {
-    /// What it is about.
+    /// What the event is about.
     pub kind: EventKind,
-    /// Name or key of the thread that it happened on.
+    /// Name and key of the thread that the event happened on.
     pub thread: String,
-    /// Name and key of the thread that the object belongs to, if it belongs to one.
+    /// Name and key of the object's home thread, for [`HomeGone`](EventKind::HomeGone).
     pub home: Option<String>,
-    /// The pool, if one is concerned.
+    /// Name of the pool, if the event is about one.
     pub pool: Option<String>,
-    /// Name of the manager of the pool, if it has one.
+    /// Name of the pool's manager, if it has one.
     pub manager: Option<String>,
-    /// The type of the object, if one is concerned.
+    /// Type of the object, if the event is about one.
     pub type_name: Option<&'static str>,
-    /// How many: entries, releases, generations, pools or posts. For
+    /// Number of entries, releases, generations, pools or posts. For
     /// [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic) and
     /// [`HomeGone`](EventKind::HomeGone) the number of [`occurrences`](Self::occurrences).
     pub count: usize,
-    /// How often events with the same cause have happened in this process, with this one and
-    /// with those that were not reported. See [the module](self#events-that-repeat).
+    /// Number of events with the same cause in this process so far, including this one and those
+    /// that were not reported. See [the module](self#events-that-repeat).
     pub occurrences: usize,
-    /// For the watermarks of root pools and backlogs: the most common types of what waits, with the number of objects of
-    /// each among those that were [looked at](Self::sampled); the most common one first, at
-    /// most eight.
+    /// For the watermarks of root pools and backlogs: the most common types among the
+    /// [sampled](Self::sampled) objects, with the number of objects of each; the most common type
+    /// first, at most eight.
     pub types: Vec<(&'static str, usize)>,
-    /// How many of the entries that wait `types` is about: all, or a few thousand.
+    /// Number of waiting objects whose types were counted for `types`: all of them, or a few
+    /// thousand.
     pub sampled: usize,
-    /// The message of a panic.
+    /// Message of the panic.
     pub message: Option<String>,
-    /// For how long.
+    /// How long the condition has lasted.
     pub age: Option<Duration>,
     /// Id of the manager.
     manager_id: u64,
-    /// What a panic carries.
+    /// Type of the panic's payload.
     payload: Option<TypeId>,
 }
 
@@ -179,14 +182,14 @@ impl Event {
         self
     }
 
-    /// This many of `sampled` entries are of these types.
+    /// Sets the most common types among `sampled` entries, and how many entries have each.
     pub(crate) fn types(mut self, types: Vec<(&'static str, usize)>, sampled: usize) -> Self {
         self.types = types;
         self.sampled = sampled;
         self
     }
 
-    /// The event stands for this many.
+    /// Sets how many occurrences the event stands for.
     pub(crate) fn times(mut self, occurrences: usize) -> Self {
         self.occurrences = occurrences;
         self
@@ -197,7 +200,7 @@ impl Event {
         self
     }
 
-    /// Takes the message out of a panic's payload.
+    /// Copies the message from a panic's payload.
     pub(crate) fn panic(mut self, payload: &(dyn std::any::Any + Send)) -> Self {
         self.payload = Some(payload.type_id());
         self.message = payload
@@ -207,9 +210,8 @@ impl Event {
         self
     }
 
-    /// Hands the event to the hook or the default sink, unless its cause has been reported
-    /// often enough. A panic in the hook is swallowed: events come from places that cannot be
-    /// unwound.
+    /// Passes the event to the hook or the default sink, unless its cause is not due for a report.
+    /// A panic in the hook is swallowed, because events are emitted where unwinding is not allowed.
     #[cold]
     pub(crate) fn emit(mut self) {
         if let Some(cause) = self.cause() {
@@ -229,11 +231,11 @@ impl Event {
             Some(hook) => hook(&self),
             None => default_sink(&self),
         });
-        // Perhaps the last reference: `set_hook` may have put another in its place.
+        // This may be the last reference, as `set_hook` may have replaced the hook meanwhile.
         swallow(|| drop(hook));
     }
 
-    /// What the event is counted with others by; `None` if it is always reported.
+    /// Returns a hash of the event's cause; `None` if the event is always reported.
     fn cause(&self) -> Option<u64> {
         let of_type = self.type_name.unwrap_or_default();
         let pool = self.pool.as_deref().unwrap_or_default();
@@ -251,14 +253,13 @@ impl Event {
         })
     }
 
-    /// The thread's label without its key, which no other thread has.
     fn thread_name(&self) -> &str {
-        self.thread.rsplit_once(" (").map_or("", |(name, _)| name)
+        label::name(&self.thread)
     }
 }
 
 fn cause(kind: EventKind, rest: impl Hash) -> u64 {
-    // Always with the same keys.
+    // `new` uses constant keys, so equal causes have equal hashes on all threads.
     let mut hasher = DefaultHasher::new();
     (kind, rest).hash(&mut hasher);
     hasher.finish()
@@ -268,38 +269,37 @@ fn no_pool_cause(type_name: &str, manager_id: u64) -> u64 {
     cause(EventKind::NoPool, (type_name, manager_id))
 }
 
-/// Adds to the count of an [`EventKind::NoPool`] without a report, even if one is due; the next
-/// event with this cause makes it.
+/// Adds to the count of an [`EventKind::NoPool`] cause without reporting, even if a report is due;
+/// the next event with this cause makes up for it.
 pub(crate) fn count_no_pool(type_name: &str, manager_id: u64, times: u64) {
     limit::add(no_pool_cause(type_name, manager_id), times);
 }
 
-/// Runs foreign code; nobody is there to be told of its panic.
+/// Runs foreign code and drops its panic, which nothing could report.
 fn swallow(f: impl FnOnce()) {
     if let Err(payload) = crate::sync::catch_unwind(f) {
-        // The payload's destructor may panic, too.
+        // The payload's destructor may panic as well.
         std::mem::forget(payload);
     }
 }
 
-/// A closure that events are handed to; see [`set_hook`].
+/// A closure that receives events; see [`set_hook`].
 pub type Hook = Box<dyn Fn(&Event) + Send + Sync>;
 
-// A lock of std's even in loom builds: no model yields while it is held. Threads that run the
-// hook hold it by a reference of their own, so that none of them holds the lock.
+// std's lock even in loom builds: no model yields while it is held. A thread that runs the hook
+// holds its own reference to it, not the lock.
 static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
 
-/// Sends events to `hook`, or back to where they go by default. Returns the hook
-/// that was set before.
+/// Sends events to `hook`, or with `None` to the default sink. Returns the hook that was set
+/// before.
 ///
-/// The hook runs on the thread that the event happened on, possibly in the
-/// middle of a drain or a thread's end, and on several threads at once: it may use pools and
-/// objects, cause events, and set another hook, and should be quick. If it panics, the panic is
-/// swallowed.
+/// The hook runs on the thread that the event happened on, possibly in the middle of a drain or of
+/// the thread's exit, and possibly on several threads at once. It may use pools and objects, cause
+/// events, and set another hook, and should be quick. If it panics, the panic is swallowed.
 ///
-/// A thread that is running the former hook goes on with it; the hook is dropped when it is
-/// neither being run nor in the hands of who got it from this function. If its destructor panics
-/// after such a run, that panic is swallowed, too.
+/// A thread that is running the former hook finishes that run. The former hook is dropped when no
+/// thread runs it and the caller of this function has dropped it. If it is dropped at the end of
+/// such a run and its destructor panics, that panic is swallowed as well.
 ///
 /// ```
 /// use releasepool::event;

@@ -1,4 +1,5 @@
-// Where the README's links lead here: the first definition of a link counts.
+// Targets of the README's links in these docs. They come first, because rustdoc uses the first
+// definition of a link.
 #![doc = include_str!("readme_links.md")]
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_op_in_unsafe_fn, missing_docs)]
@@ -21,9 +22,11 @@ pub mod event;
 pub mod frame;
 mod manager;
 #[cfg(all(loom, feature = "loom", not(crossbeam_loom)))]
-compile_error!("models need --cfg=crossbeam_loom, too: without it slots would not be checked");
-// In documentation too, which is built without loom: signatures name no type of loom's, and
-// rustdoc does not check bodies.
+compile_error!(
+    "models need --cfg=crossbeam_loom as well: without it crossbeam-epoch, and so slots, would not be checked"
+);
+// Also in documentation, which is built without loom: its signatures name no type of loom, and
+// rustdoc does not check function bodies.
 #[cfg(any(doc, all(loom, feature = "loom")))]
 pub mod model;
 mod object;

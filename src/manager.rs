@@ -1,8 +1,31 @@
-//! `PoolManager`: whose pools, on which threads.
+//! `PoolManager`: a stack of pools on each thread, and the state that these stacks share.
 //!
-//! * [`builder`]: own managers and their settings
-//! * [`snapshot`]: what goes on
-//! * [`shutdown`]: getting everything released: `quiesce` and `shutdown`
+//! * [`builder`]: settings of new managers
+//! * [`snapshot`]: figures of a manager and of all threads
+//! * [`shutdown`]: `quiesce` and `shutdown`, which get everything released
+//!
+//! ```text
+//!  PoolManager (clones) ──> ManagerHandle ─┐ its drop marks the manager as abandoned
+//!                                          ▼
+//!                          ┌─────────────────────────────────┐
+//!                          │ ManagerShared                   │
+//!                          │  id, name, allocator            │ constant
+//!                          │  watermarks                     │ read by each thread when it looks
+//!                          │  threads: key -> PoolStackStats │ one per thread that uses the manager
+//!                          │  departed                       │ sums of threads that have ended
+//!                          │  changed                        │ wakes `shutdown`
+//!                          └─────────────────────────────────┘
+//!                             ▲            ▲           ▲ counted references
+//!                        PoolStack    PoolStack    PoolStack
+//!                        (thread 1)   (thread 2)   (thread 3): root pool, open pools, backlog
+//! ```
+//!
+//! 1. Only its own thread touches a `PoolStack`; other threads read its `PoolStackStats`.
+//! 2. A thread is in `threads` from its first use of the manager until its exit, when its figures
+//!    move to `departed`.
+//! 3. When a manager is abandoned, each thread frees its stack the next time that it uses another
+//!    manager for the first time, or when it exits. Open pools keep the stack until they are
+//!    closed.
 
 pub(crate) mod builder;
 pub(crate) mod shutdown;
@@ -33,22 +56,20 @@ use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-/// Gives every thread a stack of pools of its own: `PoolManager::getInstance()`,
-/// made for threads.
+/// Gives every thread its own stack of pools: `PoolManager::getInstance()`, made for threads.
 ///
-/// There is one for the process, [`global`](Self::global), which
-/// [`AutoreleasePool::new`], [`autoreleasepool`](crate::autoreleasepool()) and
-/// [`autorelease`](crate::autorelease) use; most programs need no other. A library
-/// that must not mix its pools with those of its host makes its own. No entry
-/// crosses from one manager to another, or from one thread to another.
+/// The process has one [global](Self::global) manager, which [`AutoreleasePool::new`],
+/// [`autoreleasepool`](crate::autoreleasepool()) and [`autorelease`](crate::autorelease) use; most
+/// programs need no other. A library that must not mix its pools with those of its host makes its
+/// own. No entry moves from one manager to another, or from one thread to another.
 ///
-/// Threads need not be announced: each is entered when it first uses the crate,
-/// under a [`ThreadKey`] that is never reused, and left when it ends. That, too, is
-/// shared by all managers.
+/// Threads need not be announced. A thread is registered when it first uses the crate, under a
+/// [`ThreadKey`] that is never reused, and is removed when it ends. All managers share this
+/// registry.
 ///
-/// Clones are handles to the same manager. When the last handle is gone, pools
-/// that are open stay valid, and what waits in root pools is released when the
-/// thread next uses a manager for the first time, or ends.
+/// Clones are handles to the same manager. After the last handle is dropped, open pools stay valid;
+/// a thread releases the entries of its root pool when it next uses a manager that is new to it, or
+/// ends.
 ///
 /// ```
 /// use releasepool::{PoolManager, Ref};
@@ -59,16 +80,17 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct PoolManager {
-    handle: Arc<Handle>,
+    handle: Arc<ManagerHandle>,
 }
 
-struct Handle {
-    namespace: Arc<ManagerShared>,
+/// Shared by all clones of a `PoolManager`; its drop marks the manager as abandoned.
+struct ManagerHandle {
+    shared: Arc<ManagerShared>,
 }
 
-impl Drop for Handle {
+impl Drop for ManagerHandle {
     fn drop(&mut self) {
-        self.namespace.abandon();
+        self.shared.abandon();
     }
 }
 
@@ -77,46 +99,46 @@ lazy! {
 }
 
 impl PoolManager {
-    /// The process's own manager, made by the first use, of whichever thread.
+    /// Returns the global manager, which its first use on any thread makes.
     pub fn global() -> &'static Self {
         &GLOBAL
     }
 
-    /// A manager of your own, with the default settings.
+    /// Makes a manager with the default settings.
     #[must_use]
     pub fn new() -> Self {
         Self::builder().build()
     }
 
-    /// A manager of your own, with settings.
+    /// Returns a builder for a manager with other settings.
     pub fn builder() -> PoolManagerBuilder {
         PoolManagerBuilder::default()
     }
 
-    fn of(namespace: Arc<ManagerShared>) -> Self {
+    fn of(shared: Arc<ManagerShared>) -> Self {
         Self {
-            handle: Arc::new(Handle { namespace }),
+            handle: Arc::new(ManagerHandle { shared }),
         }
     }
 
-    fn namespace(&self) -> &Arc<ManagerShared> {
-        &self.handle.namespace
+    fn shared(&self) -> &Arc<ManagerShared> {
+        &self.handle.shared
     }
 
-    /// The name given to the [builder](Self::builder).
+    /// Returns the name given to the [builder](Self::builder).
     pub fn name(&self) -> Option<&str> {
-        self.namespace().name.as_deref()
+        self.shared().name.as_deref()
     }
 
-    /// Sets how many entries in a root pool are worth an
-    /// [event](crate::event::EventKind::RootWatermark), and again at each doubling. 10,000
-    /// unless set, also by the [builder](PoolManagerBuilder::root_watermark); 0 counts as 1.
+    /// Sets the watermark of root pools: the number of entries at which an
+    /// [event](crate::event::EventKind::RootWatermark) is emitted, and again at each doubling.
+    /// 10,000 unless set here or by the [builder](PoolManagerBuilder::root_watermark); 0 counts as
+    /// 1.
     ///
-    /// May be called at any time, by any thread. Every thread compares its root pool with the
-    /// new value when it next autoreleases without a pool, or marks a
-    /// [boundary](Self::boundary). A thread that has reported its root pool already reports
-    /// again when that has doubled, or after it has been drained, even if the watermark is
-    /// lower now.
+    /// May be called at any time, by any thread. Every thread compares its root pool with the new
+    /// value when it next autoreleases while no pool is open, or marks a
+    /// [boundary](Self::boundary). A thread that has already reported its root pool reports again
+    /// when that has doubled, or after it has been drained, even if the watermark is lower now.
     ///
     /// ```
     /// use releasepool::{PoolManager, RootPolicy};
@@ -125,152 +147,153 @@ impl PoolManager {
     /// manager.set_root_policy(RootPolicy::DrainAtBoundary);
     /// ```
     pub fn set_root_watermark(&self, entries: usize) {
-        self.namespace().watermarks.set_root(entries);
+        self.shared().watermarks.set_root(entries);
     }
 
-    /// Sets what happens beyond the watermark of a root pool: see [`RootPolicy`].
-    /// [`RootPolicy::Report`] unless set, also by the [builder](PoolManagerBuilder::root_policy).
+    /// Sets what happens when a root pool grows beyond its watermark: see [`RootPolicy`].
+    /// [`RootPolicy::Report`] unless set here or by the
+    /// [builder](PoolManagerBuilder::root_policy).
     ///
-    /// May be called at any time, by any thread. Every thread obeys the new policy when it
-    /// next marks a [boundary](Self::boundary).
+    /// May be called at any time, by any thread. Every thread applies the new policy when it next
+    /// marks a [boundary](Self::boundary).
     pub fn set_root_policy(&self, policy: RootPolicy) {
-        self.namespace().watermarks.set_root_policy(policy);
+        self.shared().watermarks.set_root_policy(policy);
     }
 
-    /// Sets how many releases that drains [within a budget](AutoreleasePool::drain_within)
-    /// leave are worth an [event](crate::event::EventKind::BacklogWatermark) if they grow, and
-    /// again at each doubling. 100,000 unless set, also by the
+    /// Sets the watermark of backlogs: the number of releases left by drains [within a
+    /// budget](AutoreleasePool::drain_within) at which an
+    /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and
+    /// again at each doubling. 100,000 unless set here or by the
     /// [builder](PoolManagerBuilder::backlog_watermark); 0 counts as 1.
     ///
-    /// May be called at any time, by any thread. Every thread compares its backlog with the
-    /// new value at the end of its next drain within a budget. A thread that has reported its
-    /// backlog already reports again when that has doubled, or when it has been below half of
-    /// the watermark, even if the watermark is lower now.
+    /// May be called at any time, by any thread. Every thread compares its backlog with the new
+    /// value at the end of its next budgeted drain. A thread that has already reported its backlog
+    /// reports again when that has doubled, or after it has been below half of the watermark, even
+    /// if the watermark is lower now.
     pub fn set_backlog_watermark(&self, releases: usize) {
-        self.namespace().watermarks.set_backlog(releases);
+        self.shared().watermarks.set_backlog(releases);
     }
 
     /// Opens a pool on the calling thread. See [`AutoreleasePool`].
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn pool(&self) -> AutoreleasePool {
-        let namespace = self.namespace();
-        AutoreleasePool::open(|local| find_or_add(local, namespace), || namespace.clone())
+        let shared = self.shared();
+        AutoreleasePool::open(|pools| find_or_add(pools, shared), || shared.clone())
     }
 
-    /// Opens a pool on the calling thread with a name, which dumps and events give.
+    /// Opens a pool with a name, which dumps and events include, on the calling thread.
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn named_pool(&self, name: impl Into<Cow<'static, str>>) -> AutoreleasePool {
         self.pool().with_name(name.into())
     }
 
-    /// Opens a pool on the calling thread that is named by a token: for foreign
-    /// code, which cannot hold a guard. In Rust use [`pool`](Self::pool).
+    /// Opens a pool on the calling thread and returns a token for it: for foreign code, which
+    /// cannot hold a guard. In Rust use [`pool`](Self::pool).
     ///
     /// A pool that is never popped is drained when the thread ends.
     #[must_use = "the pool stays open until the token is popped"]
     pub fn push(&self) -> PoolToken {
-        token::push(self.namespace())
+        token::push(self.shared())
     }
 
-    /// Drains and closes the pool of `token`, and first all token pools that were
-    /// opened inside it. Guard pools inside it stay valid and untouched. Returns how
-    /// many entries were released.
+    /// Drains and closes the pool of `token`, after all token pools that were opened inside it.
+    /// Guard pools inside it stay open and keep their entries. Returns the number of entries
+    /// released.
     ///
     /// # Errors
-    /// If the token is stale, foreign, or its pool is being drained by a caller of
-    /// this call: see [`PopError`]. Nothing has happened then.
+    /// If the token is stale or belongs to another thread or manager, or if its pool is already
+    /// being drained further up the call stack: see [`PopError`]. Nothing is done then.
     ///
     /// # Panics
-    /// As [`AutoreleasePool::drain`]; the pools are closed all the same.
+    /// As [`AutoreleasePool::drain`] does; the pools are closed all the same.
     pub fn pop(&self, token: PoolToken) -> Result<usize, PopError> {
-        token::pop(self.namespace(), token)
+        token::pop(self.shared(), token)
     }
 
-    /// Hands the reference to this manager's current pool on this thread, or to its
-    /// root pool. See [`autorelease`](crate::autorelease()).
+    /// Moves the reference into this manager's current pool on this thread, or into its root pool
+    /// if none is open. See [`autorelease`](crate::autorelease()).
     pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) {
-        let namespace = self.namespace();
-        autorelease_to(Ref::into_payload(r).cast(), |local| {
-            find_or_add(local, namespace)
+        let shared = self.shared();
+        autorelease_to(Ref::into_payload(r).cast(), |pools| {
+            find_or_add(pools, shared)
         });
     }
 
-    /// Drains this thread's root pool, as [`AutoreleasePool::drain`] does a pool,
-    /// and returns how many entries were released.
+    /// Drains this thread's root pool, as [`AutoreleasePool::drain`] does a pool, and returns the
+    /// number of entries released.
     ///
     /// # Panics
-    /// As [`AutoreleasePool::drain`].
+    /// As [`AutoreleasePool::drain`] does.
     pub fn drain_root(&self) -> usize {
-        this_thread::with(|local| {
-            let Some(local) = local else { return 0 };
-            drain::drain(&find_or_add(local, self.namespace()).root, None).resume()
+        this_thread::with(|pools| {
+            let Some(pools) = pools else { return 0 };
+            drain::drain(&find_or_add(pools, self.shared()).root, None).resume()
         })
     }
 
-    /// Works at this thread's backlog, that is at what drains
-    /// [within a budget](AutoreleasePool::drain_within) of this manager's pools have left,
-    /// oldest first; as far as the budget goes.
+    /// Works off this thread's backlog, oldest first, as far as the budget allows: the releases
+    /// that drains [within a budget](AutoreleasePool::drain_within) of this manager's pools have
+    /// left.
     ///
     /// # Panics
-    /// As [`AutoreleasePool::drain_within`].
+    /// As [`AutoreleasePool::drain_within`] does.
     pub fn drain_backlog(&self, budget: Budget) -> Drained {
-        // Destructors feed this one.
+        // The pool takes what destructors autorelease meanwhile.
         self.named_pool("backlog").drain_within(budget)
     }
 
-    /// Marks an outermost boundary of this thread's work: the end of a callback
-    /// that a foreign host made, say. If the manager's policy is
-    /// [`RootPolicy::DrainAtBoundary`] and the root pool has passed its watermark,
-    /// it is drained. Returns how many entries were released.
+    /// Marks an outermost boundary of this thread's work, such as the end of a callback that a
+    /// foreign host has made. If the manager's policy is [`RootPolicy::DrainAtBoundary`] and the
+    /// root pool has passed its watermark, it is drained. Returns the number of entries released.
     ///
-    /// Does nothing inside a pool or a destructor, which is no boundary. Costs
-    /// a few loads if there is nothing to do.
+    /// Does nothing inside a pool or a destructor, which is no boundary. Costs a few loads if there
+    /// is nothing to do.
     ///
     /// # Panics
-    /// As [`AutoreleasePool::drain`].
+    /// As [`AutoreleasePool::drain`] does.
     pub fn boundary(&self) -> usize {
-        let namespace = self.namespace();
-        if namespace.watermarks.root_policy() != RootPolicy::DrainAtBoundary || in_destructor() {
+        let shared = self.shared();
+        if shared.watermarks.root_policy() != RootPolicy::DrainAtBoundary || in_destructor() {
             return 0;
         }
-        this_thread::with(|local| {
-            let Some(stack) = local.and_then(|local| local.find(namespace)) else {
+        this_thread::with(|pools| {
+            let Some(stack) = pools.and_then(|pools| pools.find(shared)) else {
                 return 0;
             };
-            if stack.root.entries.len() < namespace.watermarks.root() || !stack.at_root() {
+            if stack.root.entries.len() < shared.watermarks.root() || !stack.at_root() {
                 return 0;
             }
             drain::drain(&stack.root, None).resume()
         })
     }
 
-    /// Runs the closures that were [posted](ThreadHandle::post) to this thread, in
-    /// order, and returns how many; those that they post in their turn wait for
-    /// the next call. Also releases what was sent to this thread.
+    /// Runs the closures that were [posted](ThreadHandle::post) to this thread, in order, and
+    /// returns their number; closures that these post wait for the next call. Also makes the
+    /// releases that other threads have sent to this one.
     ///
-    /// Inside a destructor or drain it does nothing and returns 0: closures never
-    /// run in the middle of somebody's release. The inbox is the thread's, whichever
-    /// manager is asked.
+    /// Inside a destructor or drain it does nothing and returns 0, so that closures never run in
+    /// the middle of a release. The inbox belongs to the thread and is the same for all managers.
     ///
     /// # Panics
-    /// With the first panic of a closure or destructor, after all have run.
+    /// Resumes the first panic of a closure or destructor, after all have run.
     pub fn run_inbox(&self) -> usize {
         if in_destructor() {
             return 0;
         }
-        this_thread::with(|local| {
-            let Some(local) = local else { return 0 };
+        this_thread::with(|pools| {
+            let Some(pools) = pools else { return 0 };
             let mut panics = FirstPanic::default();
-            // Before the releases, so that what a sender released before it posted is gone.
-            local.collect_posted();
+            // Before the releases: what a sender released before it posted is then destroyed before
+            // the closure runs.
+            pools.collect_posted();
             {
                 let scope = ReleaseScope::enter();
-                remote_release::deliver_all(local, &scope, &mut panics);
+                remote_release::deliver_all(pools, &scope, &mut panics);
             }
             let mut ran = 0;
-            for _ in 0..local.posted() {
+            for _ in 0..pools.posted() {
                 let run = |call: Message| panics.guard(|| call.run());
-                if local.run_posted(run).is_none() {
+                if pools.run_posted(run).is_none() {
                     break;
                 }
                 ran += 1;
@@ -282,46 +305,46 @@ impl PoolManager {
         })
     }
 
-    /// The calling thread, to be sent to by others. `None` while its
+    /// Returns a handle by which other threads can send to the calling one. `None` while its
     /// thread-locals are torn down.
     pub fn current_thread(&self) -> Option<ThreadHandle> {
         current::current().map(ThreadHandle)
     }
 
-    /// The thread of this key, if it lives. Wait-free.
+    /// Returns the thread with this key, if it is alive. Wait-free.
     pub fn thread(&self, key: ThreadKey) -> Option<ThreadHandle> {
         REGISTRY.get(key).map(ThreadHandle)
     }
 
-    /// The thread that the standard library knows by `id`, if it lives and has used
+    /// Returns the thread that the standard library identifies by `id`, if it is alive and has used
     /// this crate.
     pub fn thread_by_id(&self, id: ThreadId) -> Option<ThreadHandle> {
         current::by_id(id).map(ThreadHandle)
     }
 
-    /// All threads that live and have used this crate, in no order that matters.
-    /// Those that come or go meanwhile may be missing.
+    /// Returns all live threads that have used this crate, in no particular order. Threads that
+    /// start or end meanwhile may be missing.
     pub fn threads(&self) -> Vec<ThreadHandle> {
         REGISTRY.all().into_iter().map(ThreadHandle).collect()
     }
 
-    /// Whether one of the calling thread's pools, or its backlog, has an entry for this object.
-    /// Linear in the entries.
+    /// Returns whether one of the calling thread's pools, or its backlog, has an entry for this
+    /// object. Linear in the number of entries.
     pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
-        this_thread::with(|local| {
-            let Some(local) = local else { return false };
-            let Some(stack) = local.find(self.namespace()) else {
+        this_thread::with(|pools| {
+            let Some(pools) = pools else { return false };
+            let Some(stack) = pools.find(self.shared()) else {
                 return false;
             };
             let thin = Ref::thin(r);
             stack.root.entries.contains(thin)
                 || pending::contains(stack, thin)
-                || local.pools(stack).any(|pool| pool.entries.contains(thin))
+                || pools.pools(stack).any(|pool| pool.entries.contains(thin))
         })
     }
 }
 
-// Whatever panics, pools and managers are left in order.
+// A panic leaves no pool or manager in a broken state: drains catch the panics of destructors.
 impl UnwindSafe for PoolManager {}
 impl RefUnwindSafe for PoolManager {}
 
@@ -333,13 +356,13 @@ impl Default for PoolManager {
 
 impl fmt::Debug for PoolManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let watermarks = &self.namespace().watermarks;
+        let watermarks = &self.shared().watermarks;
         f.debug_struct("PoolManager")
-            .field("name", &self.namespace().name)
+            .field("name", &self.shared().name)
             .field("root_watermark", &watermarks.root())
             .field("root_policy", &watermarks.root_policy())
             .field("backlog_watermark", &watermarks.backlog())
-            .field("memory", &self.namespace().memory)
+            .field("memory", &self.shared().memory)
             .finish()
     }
 }

@@ -1,6 +1,32 @@
 //! Slots: places that hold an object for all threads to load and to replace.
 //!
-//! * [`Slot`] always holds one, [`OptionSlot`] perhaps; both are a [`raw::Raw`]
+//! [`Slot`] always holds an object, [`OptionSlot`] may be empty; both wrap a [`raw::RawSlot`].
+//!
+//! ```text
+//!   RawSlot ──owns one reference──> object <── PoolRef, lent to a pinned pool
+//!      │
+//!      │ store, swap: the old pointer comes out
+//!      ▼
+//!   retired   list of the slot's own references (pool::epoch::retire)
+//!      │ advance: the list becomes a batch
+//!      ▼
+//!   sealed    batch deferred by the epoch collector
+//!      │ all pools that were pinned then have been drained
+//!      ▼
+//!   orphans ──> the next outermost drain, on any thread ──> released
+//! ```
+//!
+//! Invariants, cited by `SAFETY:` comments here and in `raw`:
+//!
+//! 1. A non-null pointer in a slot owns one strong reference, so its object is alive while it is
+//!    there.
+//! 2. That reference leaves the slot only by an atomic exchange or by the slot's own drop. The
+//!    thread that gets it may only retire it; it never releases it directly.
+//! 3. A retired reference is released only after every participant that was pinned when it was
+//!    retired has been unpinned. So an object that was loaded while pinned is alive until the
+//!    unpin.
+//! 4. A pool that is pinned stays so until its next drain, which needs `&mut` and therefore ends
+//!    all `PoolRef`s that the pool has lent.
 
 mod option;
 mod raw;
@@ -10,37 +36,42 @@ pub use option::OptionSlot;
 use crate::object::strong::Ref;
 use crate::pool::guard::AutoreleasePool;
 use crate::pool::pool_ref::PoolRef;
-use raw::Raw;
+use raw::RawSlot;
 use std::fmt;
 
-/// Holds one object for all threads: each may load it, or put another in its place.
+/// Holds one object that any thread may load or replace.
 ///
-/// Loading with a pool costs one load: the count is not touched, so readers on any
-/// number of threads do not disturb each other, where cloning a `Ref` or an `Arc`
-/// would have them fight for one cache line. What is loaded stays valid until that
-/// pool is drained, whatever is stored meanwhile.
+/// Loading with a pool costs one load: the count is not touched, so readers on any number of
+/// threads do not disturb each other, whereas cloning a `Ref` or an `Arc` makes them contend for
+/// one cache line. A loaded object stays valid until that pool is drained, whatever is stored
+/// meanwhile.
 ///
 /// # When not to use it
-/// For what changes as often as it is read: a store costs one allocation of 40 bytes, beside that
-/// of the new object, and some tens of nanoseconds; every 32nd (more often, if stores are rare) also takes
-/// the epoch a step further, which allocates some 4 KiB. What it replaces is not released before all pools that
-/// were loaded with have been drained. A pool that is never drained holds, for the
-/// whole process, all that slots give up; once stores or drains have seen it do so for a second, an
+/// Do not use a slot for a value that changes as often as it is read. A store allocates 40 bytes in
+/// addition to the new object and takes some tens of nanoseconds; every 32nd store (more often, if
+/// stores are rare) also advances the epoch, which allocates some 4 KiB. The replaced object is not
+/// released before all pools that have loaded from slots by then have been drained.
+///
+/// A pool that is never drained delays the release of everything that slots give up, in the whole
+/// process. Once stores or drains have seen such a pool for a second, an
 /// [event](crate::event::EventKind::EpochHeld) names it. If no thread drains a pool, nothing that
 /// slots give up is released until somebody calls [`quiesce`](crate::PoolManager::quiesce);
-/// [another event](crate::event::EventKind::OrphansWaiting) says that. For what only one thread reads
-/// a channel or [`ThreadHandle`](crate::ThreadHandle) is better.
+/// [another event](crate::event::EventKind::OrphansWaiting) reports that.
+///
+/// For values that only one thread reads, a channel or a [`ThreadHandle`](crate::ThreadHandle) is
+/// better.
 ///
 /// # Releases
-/// A slot never releases an object itself. Its reference is *retired*: some outermost drain, on
-/// any thread, of any manager's pools, releases it once no pool can have it from this slot any
-/// more. [`quiesce`](crate::PoolManager::quiesce) gets that done at once. Dropping a slot retires what
-/// it holds. So [`Ref::get_mut`] of what was swapped out fails for a while, as the
-/// slot's own reference is still there.
+/// A slot never releases an object itself. It *retires* its reference: some outermost drain, on any
+/// thread, of any manager's pools, releases it once no pool can still use what it loaded from this
+/// slot. [`quiesce`](crate::PoolManager::quiesce) does this at once. Dropping a slot retires the
+/// object that it holds. As a retired reference still counts, [`Ref::get_mut`] on an object that
+/// was swapped out fails until then.
 ///
-/// The first load with a pool since it was opened or drained *pins* it: it marks the
-/// pool as a reader that is to be waited for (tens of nanoseconds). Each pool is pinned separately, so a
-/// drained pool holds nothing, even if the pins of several pools overlap, as with double buffering. The algorithm is Fraser's epoch-based reclamation, by crossbeam-epoch.
+/// The first load with a pool after it was opened or drained *pins* the pool: it marks the pool as
+/// a reader that releases must wait for (tens of nanoseconds). Each pool is pinned separately, so a
+/// drained pool delays nothing, even if the pins of several pools overlap, as with double
+/// buffering. The algorithm is Fraser's epoch-based reclamation, implemented by crossbeam-epoch.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, Ref, Slot};
@@ -57,9 +88,9 @@ use std::fmt;
 /// });
 /// assert_eq!(*settings.load_full(), "hard");
 /// ```
-pub struct Slot<T: Send + Sync + 'static>(Raw<T>);
+pub struct Slot<T: Send + Sync + 'static>(RawSlot<T>);
 
-/// What is never null in a `Slot`.
+/// Unwraps what a `Slot` holds, which is never null: `Slot` puts only `Some` into its `RawSlot`.
 fn held<R>(r: Option<R>) -> R {
     match r {
         Some(r) => r,
@@ -68,41 +99,41 @@ fn held<R>(r: Option<R>) -> R {
 }
 
 impl<T: Send + Sync> Slot<T> {
-    /// A slot that holds `r`.
+    /// Makes a slot that holds `r`.
     pub fn new(r: Ref<T>) -> Self {
-        Self(Raw::new(Some(r)))
+        Self(RawSlot::new(Some(r)))
     }
 
-    /// What the slot holds, for as long as `pool` is not drained.
+    /// Returns the object that the slot holds, lent until `pool` is drained.
     ///
-    /// One load; the first since the pool was opened or drained also pins it.
+    /// One load; the first one after the pool was opened or drained also pins it.
     #[inline]
     pub fn load<'p>(&self, pool: &'p AutoreleasePool) -> PoolRef<'p, T> {
         held(self.0.load(pool))
     }
 
-    /// A counted reference to what the slot holds. One read-modify-write, and the
-    /// epoch pinned for that time.
+    /// Returns a counted reference to the object that the slot holds. One read-modify-write,
+    /// during which the epoch is pinned.
     pub fn load_full(&self) -> Ref<T> {
         held(self.0.load_full())
     }
 
-    /// Puts `r` in, and retires what was there.
+    /// Replaces the object with `r` and retires the old one.
     pub fn store(&self, r: Ref<T>) {
         self.0.store(Some(r));
     }
 
-    /// Puts `r` in, and gives a reference to what was there. It is one that was added:
-    /// the slot's own is retired, so [`Ref::get_mut`] fails until that is released.
+    /// Replaces the object with `r` and returns a reference to the old one. The returned reference
+    /// is a new one: the slot's own is retired, so [`Ref::get_mut`] fails until that is released.
     pub fn swap(&self, r: Ref<T>) -> Ref<T> {
         held(self.0.swap(Some(r)))
     }
 
-    /// Puts `new` in if the slot holds the object at the address of `current`, and gives
-    /// a reference to what was there, as [`swap`](Self::swap).
+    /// Replaces the object with `new` if the slot holds the object at the address of `current`, and
+    /// returns a reference to the old one, as [`swap`](Self::swap) does.
     ///
     /// # Errors
-    /// Gives `new` back if the slot holds another object.
+    /// Returns `new` if the slot holds another object.
     pub fn compare_exchange(&self, current: &T, new: Ref<T>) -> Result<Ref<T>, Ref<T>> {
         match self.0.compare_exchange(Some(current), Some(new)) {
             Ok(before) => Ok(held(before)),
@@ -110,12 +141,13 @@ impl<T: Send + Sync> Slot<T> {
         }
     }
 
-    /// Puts in what `f` makes of what is there, and returns a reference to what was there, as
-    /// [`swap`](Self::swap). If another thread comes in between, `f` is called again:
-    /// *read, copy, update*. Nothing that slots give up is released while `f` runs.
+    /// Replaces the object with the result of `f`, which gets the current one, and returns a
+    /// reference to the old one, as [`swap`](Self::swap) does. If another thread replaces the
+    /// object meanwhile, `f` is called again: *read, copy, update*. Nothing that slots retire is
+    /// released while `f` runs.
     ///
     /// # Panics
-    /// As `f`; nothing is changed then.
+    /// If `f` panics; the slot is unchanged then.
     ///
     /// ```
     /// use releasepool::{Ref, Slot};

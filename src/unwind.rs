@@ -1,16 +1,15 @@
-//! Panics in places where several may come, or none may get out.
+//! Panics in places where several may happen, or where none may escape.
 //!
-//! The rule everywhere: what was begun goes on to its end; then the first panic
-//! is resumed. Later ones are reported. If the thread is unwinding already, the
-//! first is reported too, as resuming it would abort the process.
+//! The rule everywhere: work that has begun is finished, and then the first panic is resumed. Each
+//! later panic is reported as an [event](crate::event::EventKind::Panic). If the thread is already
+//! unwinding, the first one is reported too, because resuming it would abort the process.
 
-use crate::event::{Event, EventKind};
+use crate::event::{Event, EventKind, label};
 use crate::sync::catch_unwind;
 use crate::sync::thread::panicking;
-use crate::thread::current::current_label;
 use std::any::Any;
 
-/// What a panic carries.
+/// The value that a panic carries.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
 /// Keeps the first of several panics and reports the others.
@@ -18,6 +17,7 @@ pub(crate) type Payload = Box<dyn Any + Send>;
 pub(crate) struct FirstPanic(Option<Payload>);
 
 impl FirstPanic {
+    /// Keeps a panic if it is the first, and reports it otherwise.
     #[cold]
     pub(crate) fn note(&mut self, payload: Payload) {
         if self.0.is_none() {
@@ -39,18 +39,18 @@ impl FirstPanic {
     }
 }
 
-/// Tells of a panic that cannot be resumed.
+/// Reports a panic that cannot be resumed.
 #[cold]
 pub(crate) fn report(payload: Payload) {
-    let event = Event::new(EventKind::Panic, current_label());
+    let event = Event::new(EventKind::Panic, label::current());
     event.panic(&*payload).emit();
-    // A payload's destructor may panic in its turn; that one is forgotten.
+    // The payload's destructor may panic as well; nothing can report that panic.
     if let Err(another) = catch_unwind(|| drop(payload)) {
         std::mem::forget(another);
     }
 }
 
-/// Goes on with a panic, or reports it if the thread is unwinding already.
+/// Resumes a panic, or reports it if the thread is already unwinding.
 #[cold]
 pub(crate) fn resume_or_report(payload: Payload) {
     if panicking() {

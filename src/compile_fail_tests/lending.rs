@@ -1,6 +1,6 @@
-//! What a pool lends, and when it ends.
+//! Lent references: they must not outlive the pool's next drain.
 
-/// A pool is not drained while what it lent is in use.
+/// A pool cannot be drained while a reference that it has lent is in use.
 ///
 /// ```compile_fail,E0502
 /// let mut pool = releasepool::AutoreleasePool::new();
@@ -17,7 +17,7 @@
 /// ```
 struct DrainedWhileLent;
 
-/// Nor is it dropped.
+/// A pool cannot be dropped while a reference that it has lent is in use.
 ///
 /// ```compile_fail,E0505
 /// let pool = releasepool::AutoreleasePool::new();
@@ -34,7 +34,7 @@ struct DrainedWhileLent;
 /// ```
 struct DroppedWhileLent;
 
-/// Nor does it go out of scope.
+/// A pool cannot go out of scope while a reference that it has lent is in use.
 ///
 /// ```compile_fail,E0597
 /// let lent;
@@ -55,7 +55,8 @@ struct DroppedWhileLent;
 /// ```
 struct OutOfScopeWhileLent;
 
-/// Nor is it moved, replaced or swapped: what is lent borrows the guard.
+/// A pool cannot be moved, replaced or swapped while a reference that it has lent is in use,
+/// because that borrows the guard.
 ///
 /// ```compile_fail,E0502
 /// use releasepool::AutoreleasePool;
@@ -74,7 +75,7 @@ struct OutOfScopeWhileLent;
 /// ```
 struct SwappedWhileLent;
 
-/// What a plain reference borrows from a `PoolRef` ends with the pool, too.
+/// A plain reference made from a `PoolRef` cannot outlive the pool's next drain either.
 ///
 /// ```compile_fail,E0502
 /// use releasepool::{AutoreleasePool, PoolRef};
@@ -93,7 +94,7 @@ struct SwappedWhileLent;
 /// ```
 struct DrainedWhileBorrowed;
 
-/// Nothing that was lent leaves `autoreleasepool`; what was retained does.
+/// `autoreleasepool` cannot return a lent reference, only a retained one.
 ///
 /// ```compile_fail
 /// let kept = releasepool::autoreleasepool(|pool| pool.create(7));
@@ -107,7 +108,7 @@ struct DrainedWhileBorrowed;
 /// ```
 struct LentOutOfAutoreleasepool;
 
-/// Nor by way of a variable outside.
+/// A lent reference cannot leave `autoreleasepool` through an outer variable either.
 ///
 /// ```compile_fail,E0521
 /// use releasepool::{PoolRef, autoreleasepool};
@@ -122,7 +123,7 @@ struct LentOutOfAutoreleasepool;
 /// ```
 struct LentToAVariableOutside;
 
-/// What is lent does not outlive its pool by way of another pool.
+/// A lent reference cannot outlive its own pool, even if another pool outlives it.
 ///
 /// ```compile_fail,E0505
 /// use releasepool::AutoreleasePool;
@@ -145,7 +146,7 @@ struct LentToAVariableOutside;
 /// ```
 struct LentByTheInnerOfTwo;
 
-/// A pool that holds what borrows it cannot be put beside it in one value.
+/// A pool cannot be moved into one value together with a reference that it has lent.
 ///
 /// ```compile_fail,E0505
 /// use releasepool::{AutoreleasePool, PoolRef};
@@ -164,7 +165,7 @@ struct LentByTheInnerOfTwo;
 /// ```
 struct LentIntoTheSameStruct;
 
-/// What a pool lends to a thread is not lent for longer than the pool lives.
+/// A lent reference cannot be sent to a thread that may outlive the pool.
 ///
 /// ```compile_fail,E0597
 /// let pool = releasepool::AutoreleasePool::new();
@@ -181,7 +182,7 @@ struct LentIntoTheSameStruct;
 /// ```
 struct PoolRefSentForEver;
 
-/// What a pool lends is shared, and stays so.
+/// A lent reference gives shared access only.
 ///
 /// ```compile_fail,E0594
 /// let pool = releasepool::AutoreleasePool::new();

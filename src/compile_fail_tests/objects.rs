@@ -1,6 +1,6 @@
-//! What an object is, and what may be made of it.
+//! Objects: bounds on their types, conversions between handles, mutable access.
 
-/// Objects live for as long as anybody wants them to: they borrow nothing.
+/// An object cannot contain a borrow, because it may live as long as the process.
 ///
 /// ```compile_fail,E0597
 /// let text = String::from("text");
@@ -13,8 +13,8 @@
 /// ```
 struct RefOfABorrow;
 
-/// That is said of the type, not only of what makes one: a `Ref` cannot be shrunk to a
-/// shorter lifetime, and then be given a shorter borrow.
+/// The bound `'static` is on the type `Ref` itself, not only on its constructors: a `Ref` cannot be
+/// shrunk to a shorter lifetime and then be given a shorter borrow.
 ///
 /// ```compile_fail,E0597
 /// use releasepool::Ref;
@@ -38,7 +38,7 @@ struct RefOfABorrow;
 /// }
 /// ```
 ///
-/// The same type cannot even be named with a shorter one:
+/// A `Ref` of a type with a shorter lifetime cannot even be named:
 ///
 /// ```compile_fail,E0597
 /// use releasepool::Ref;
@@ -61,8 +61,8 @@ struct RefOfABorrow;
 /// ```
 struct RefShrunk;
 
-/// `unsize!` does what the compiler would do for an `Arc`, and no more: the type must
-/// implement the trait.
+/// `unsize!` performs the coercions that the compiler performs for an `Arc`, and no others: the
+/// type must implement the trait.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{Ref, unsize};
@@ -78,7 +78,7 @@ struct RefShrunk;
 /// ```
 struct UnsizedToAnotherTrait;
 
-/// It does not add `Send`,
+/// `unsize!` cannot add `Send` to a trait object,
 ///
 /// ```compile_fail,E0308
 /// use releasepool::{Ref, unsize};
@@ -94,7 +94,7 @@ struct UnsizedToAnotherTrait;
 /// let object = unsize!(object => dyn Any + Sync);
 /// ```
 ///
-/// nor to what does not have it,
+/// and cannot make a `Send` trait object of a type that is not `Send`.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{Ref, unsize};
@@ -107,7 +107,7 @@ struct UnsizedToAnotherTrait;
 /// ```
 struct UnsizedAddingSend;
 
-/// nor does it make of an object what it is not: a cast would.
+/// `unsize!` only coerces; it does not cast.
 ///
 /// ```compile_fail,E0308
 /// use releasepool::{Ref, unsize};
@@ -130,7 +130,7 @@ struct UnsizedAddingSend;
 /// ```
 struct UnsizedByACast;
 
-/// `unsize!` makes nothing unsafe of its operand.
+/// `unsize!` does not turn its operand into an unsafe context.
 ///
 /// ```compile_fail,E0133
 /// use releasepool::{Ref, unsize};
@@ -158,7 +158,7 @@ struct UnsizedUnsafely;
 /// ```
 struct UnsizedWhereUnsafeIsForbidden;
 
-/// An object is downcast to what may be `Send` and `Sync` only.
+/// An object that is `Send` and `Sync` can be downcast only to types that are, too.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{Ref, unsize};
@@ -175,7 +175,7 @@ struct UnsizedWhereUnsafeIsForbidden;
 /// ```
 struct DowncastToNotSend;
 
-/// `get_mut` lends for no longer than the reference lives.
+/// A borrow from `get_mut` cannot outlive the `Ref`.
 ///
 /// ```compile_fail,E0505
 /// use releasepool::Ref;
@@ -194,7 +194,7 @@ struct DowncastToNotSend;
 /// ```
 struct MutableBeyondTheReference;
 
-/// Nor is there a second reference meanwhile.
+/// A `Ref` cannot be cloned while a borrow from `make_mut` is in use.
 ///
 /// ```compile_fail,E0502
 /// use releasepool::Ref;
@@ -213,7 +213,7 @@ struct MutableBeyondTheReference;
 /// ```
 struct MutableAndShared;
 
-/// A pinned object is not moved out.
+/// A pinned object cannot be moved out.
 ///
 /// ```compile_fail,E0308
 /// use releasepool::Ref;
@@ -228,8 +228,8 @@ struct MutableAndShared;
 /// ```
 struct PinnedAndMoved;
 
-/// A reference to a type is not one to its subtype's parent, `'static` as both may be:
-/// what the object is was settled when it was made.
+/// `Ref<T>` is invariant: a `Ref` of a subtype is no `Ref` of its supertype, even if both are
+/// `'static`, because the object keeps the destructor of the type that it was made with.
 ///
 /// ```compile_fail,E0308
 /// use releasepool::Ref;

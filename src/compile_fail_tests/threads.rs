@@ -1,6 +1,6 @@
-//! What stays on its thread.
+//! Threads: which values can be sent to or shared with other threads.
 
-/// A guard stays on its thread.
+/// A guard cannot be sent to another thread.
 ///
 /// ```compile_fail,E0277
 /// let pool = releasepool::AutoreleasePool::new();
@@ -15,7 +15,7 @@
 /// ```
 struct GuardSent;
 
-/// Other threads do not even see it.
+/// A guard cannot be shared with another thread.
 ///
 /// ```compile_fail,E0277
 /// let pool = releasepool::AutoreleasePool::new();
@@ -34,7 +34,7 @@ struct GuardSent;
 /// ```
 struct GuardShared;
 
-/// A guard is not held across an await point of a task that may change threads.
+/// A guard cannot be held across an await point of a task that may move between threads.
 ///
 /// ```compile_fail
 /// fn spawn(_: impl Future<Output = ()> + Send + 'static) {}
@@ -54,7 +54,7 @@ struct GuardShared;
 /// });
 /// ```
 ///
-/// In a task that stays on its thread it may be:
+/// In a task that stays on its thread it can:
 ///
 /// ```
 /// fn spawn_local(_: impl Future<Output = ()> + 'static) {}
@@ -66,7 +66,7 @@ struct GuardShared;
 /// ```
 struct GuardAcrossAwait;
 
-/// What may not be sent may not be sent by counted reference.
+/// A `Ref` to a value that is not `Send` cannot be sent.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::Ref;
@@ -81,7 +81,7 @@ struct GuardAcrossAwait;
 /// ```
 struct RefOfNotSendSent;
 
-/// What may not be shared may not be shared by counted reference.
+/// A `Ref` to a value that is not `Sync` cannot be sent.
 ///
 /// ```compile_fail,E0277
 /// let object = releasepool::Ref::new(std::cell::Cell::new(7));
@@ -96,7 +96,7 @@ struct RefOfNotSendSent;
 /// ```
 struct RefOfNotSyncSent;
 
-/// Nor by a shared reference to a `Ref`, which could be cloned.
+/// A `Ref` to a value that is not `Sync` cannot be shared, because it could be cloned.
 ///
 /// ```compile_fail,E0277
 /// let object = releasepool::Ref::new(std::cell::Cell::new(7));
@@ -113,7 +113,7 @@ struct RefOfNotSyncSent;
 /// ```
 struct RefOfNotSyncShared;
 
-/// Nor by weak reference.
+/// A weak reference to a value that is not `Sync` cannot be sent.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::Ref;
@@ -130,8 +130,8 @@ struct RefOfNotSyncShared;
 /// ```
 struct WeakOfNotSyncSent;
 
-/// What a pool lends goes to other threads only if a `Ref` might. `Sync` is not enough,
-/// as it can be retained, and dropped last, there.
+/// A `PoolRef` can be sent only if a `Ref` could. `Sync` is not enough, because the other thread
+/// could retain the object and drop the last reference.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{AutoreleasePool, PoolRef};
@@ -156,7 +156,7 @@ struct WeakOfNotSyncSent;
 /// ```
 struct PoolRefOfNotSendSent;
 
-/// A closure that is posted runs on another thread.
+/// A posted closure must be `Send`, because it runs on another thread.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::PoolManager;
@@ -173,7 +173,7 @@ struct PoolRefOfNotSendSent;
 /// ```
 struct PostOfNotSend;
 
-/// And when nobody knows.
+/// A posted closure must be `'static`, because it may run at any later time.
 ///
 /// ```compile_fail,E0373
 /// use releasepool::PoolManager;
@@ -190,7 +190,7 @@ struct PostOfNotSend;
 /// ```
 struct PostOfABorrow;
 
-/// What is released to another thread may be destroyed there.
+/// An object that is released on another thread must be `Send`, because it may be destroyed there.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{PoolManager, Ref};
@@ -205,7 +205,8 @@ struct PostOfABorrow;
 /// ```
 struct ReleaseOfNotSend;
 
-/// And is used elsewhere, up to then.
+/// An object that is released on another thread must be `Sync`, because other references to it may
+/// be in use until then.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{PoolManager, Ref};
@@ -220,7 +221,7 @@ struct ReleaseOfNotSend;
 /// ```
 struct ReleaseOfNotSync;
 
-/// What may die anywhere may be sent anywhere.
+/// A `HomeRef` value that any thread may destroy must be `Send`.
 ///
 /// ```compile_fail,E0277
 /// let object = releasepool::HomeRef::new_or_anywhere(std::rc::Rc::new(7));
@@ -232,7 +233,7 @@ struct ReleaseOfNotSync;
 /// ```
 struct HomeRefAnywhere;
 
-/// What is seen at home stays there,
+/// A reference to a `HomeRef`'s value cannot leave the home thread.
 ///
 /// ```compile_fail,E0277
 /// use std::cell::Cell;
@@ -252,7 +253,7 @@ struct HomeRefAnywhere;
 /// ```
 struct HomeRefValueSent;
 
-/// and goes with the reference that it was seen by.
+/// A reference to a `HomeRef`'s value cannot outlive the `HomeRef`.
 ///
 /// ```compile_fail,E0505
 /// let object = releasepool::HomeRef::new(7);
@@ -269,7 +270,7 @@ struct HomeRefValueSent;
 /// ```
 struct HomeRefValueOutlives;
 
-/// It may come home late: so it borrows nothing,
+/// The value of a `HomeRef` cannot contain a borrow, because it may return home at any later time.
 ///
 /// ```compile_fail,E0597
 /// let text = String::from("text");
@@ -282,7 +283,8 @@ struct HomeRefValueOutlives;
 /// ```
 struct HomeRefOfABorrow;
 
-/// and is, for ever, of the type that it was made of.
+/// `HomeRef<T>` is invariant, because the object keeps the destructor of the type that it was made
+/// with.
 ///
 /// ```compile_fail,E0308
 /// use releasepool::HomeRef;
@@ -302,7 +304,7 @@ struct HomeRefOfABorrow;
 /// ```
 struct HomeRefOfASubtype;
 
-/// A frame loop stays on its thread; its proxy need not.
+/// A frame loop cannot be sent to another thread, but its proxy can.
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{FrameConfig, FrameLoop};
@@ -318,7 +320,7 @@ struct HomeRefOfASubtype;
 /// ```
 struct FrameLoopSent;
 
-/// What a frame's pool lends does not outlive the frame.
+/// A reference that a frame's pool has lent cannot outlive the frame.
 ///
 /// ```compile_fail
 /// use releasepool::{FrameConfig, FrameLoop};
@@ -334,7 +336,7 @@ struct FrameLoopSent;
 /// ```
 struct FrameLent;
 
-/// What is posted may be sent.
+/// A closure that is posted to a looper must be `Send`.
 ///
 /// ```compile_fail,E0277
 /// let looper = releasepool::Looper::spawn("worker").unwrap();
@@ -349,7 +351,7 @@ struct FrameLent;
 /// ```
 struct PostSent;
 
-/// So may what a call returns.
+/// The result of a call to a looper must be `Send`.
 ///
 /// ```compile_fail,E0277
 /// let looper = releasepool::Looper::spawn("worker").unwrap();
@@ -362,7 +364,7 @@ struct PostSent;
 /// ```
 struct AnswerSent;
 
-/// A pooled future is as Send as what it polls.
+/// A pooled future is `Send` only if the future that it polls is.
 ///
 /// ```compile_fail
 /// fn send<T: Send>(_: T) {}

@@ -1,29 +1,30 @@
-//! How often what has been seen: the limit on events that repeat.
+//! The limit on events that repeat: counts causes and decides which occurrences are reported.
 //!
-//! A table of fixed size, so that no memory is allocated under its lock: the global allocator is
-//! foreign code, which may cause events itself. A cause is known by a hash of 64 bits.
+//! The table has a fixed size, so that no memory is allocated under its lock: the global allocator
+//! is foreign code, which may itself cause events. A cause is identified by a 64-bit hash.
 
 use crate::sync::{CHECKED, global};
 use std::sync::{Mutex, PoisonError};
 
-/// A cause is looked for in one set only, and displaces another there. Models have fewer: each
-/// execution makes a table, on a small stack.
+/// Number of sets. A cause is kept in one set only and displaces another one there. Models have
+/// fewer sets, because each execution builds a table on a small stack.
 const SETS: usize = if CHECKED { 4 } else { 256 };
 const WAYS: usize = 4;
 
 #[derive(Clone, Copy)]
-struct Entry {
-    /// 0 in an unused entry.
+struct CauseCount {
+    /// 0 if this place is unused.
     cause: u64,
     occurrences: u64,
-    /// The occurrences at the last report.
+    /// Number of occurrences at the last report.
     reported: u64,
-    /// When it was last looked at.
+    /// Time of the last occurrence, by [`Limiter::now`].
     used: u64,
 }
 
 pub(crate) struct Limiter {
-    sets: [[Entry; WAYS]; SETS],
+    sets: [[CauseCount; WAYS]; SETS],
+    /// Goes up by one at each call of [`add`](Self::add).
     now: u64,
 }
 
@@ -32,12 +33,12 @@ global! {
     static LIMITER: Mutex<Limiter> = Mutex::new(Limiter::new());
 }
 
-/// Counts `times` more. Returns how many there are if that is to be reported.
+/// Counts `times` more occurrences. Returns their total number if it is to be reported.
 pub(super) fn admit(cause: u64, times: u64) -> Option<u64> {
     with(|limiter| limiter.add(cause, times).report())
 }
 
-/// Counts `times` more.
+/// Counts `times` more occurrences, without a report.
 pub(super) fn add(cause: u64, times: u64) {
     with(|limiter| _ = limiter.add(cause, times));
 }
@@ -46,7 +47,7 @@ fn with<R>(f: impl FnOnce(&mut Limiter) -> R) -> R {
     f(&mut LIMITER.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-impl Entry {
+impl CauseCount {
     const UNUSED: Self = Self {
         cause: 0,
         occurrences: 0,
@@ -54,7 +55,7 @@ impl Entry {
         used: 0,
     };
 
-    /// Returns the count if it has one digit more than at the last report.
+    /// Returns the number of occurrences if it has more digits than at the last report.
     fn report(&mut self) -> Option<u64> {
         let due = self.reported == 0 || self.occurrences.ilog10() > self.reported.ilog10();
         if due {
@@ -67,13 +68,13 @@ impl Entry {
 impl Limiter {
     const fn new() -> Self {
         Self {
-            sets: [[Entry::UNUSED; WAYS]; SETS],
+            sets: [[CauseCount::UNUSED; WAYS]; SETS],
             now: 0,
         }
     }
 
-    /// Counts `times` more, which is not 0. Returns the entry, perhaps a new one.
-    fn add(&mut self, cause: u64, times: u64) -> &mut Entry {
+    /// Counts `times` more occurrences, at least one. Returns the cause's entry, which may be new.
+    fn add(&mut self, cause: u64, times: u64) -> &mut CauseCount {
         self.now += 1;
         let cause = cause.max(1);
         let set = &mut self.sets[cause as usize % SETS];
@@ -82,7 +83,7 @@ impl Limiter {
             .position(|entry| entry.cause == cause)
             .unwrap_or_else(|| {
                 let oldest = (0..WAYS).min_by_key(|&at| set[at].used).unwrap_or(0);
-                set[oldest] = Entry::UNUSED;
+                set[oldest] = CauseCount::UNUSED;
                 oldest
             });
         let entry = &mut set[at];
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_come_at_powers_of_ten() {
+    fn a_cause_is_reported_at_powers_of_ten() {
         let mut limiter = Limiter::new();
         let reported: Vec<_> = (0..14_000)
             .filter_map(|_| admit(&mut limiter, 7, 1))
@@ -112,13 +113,13 @@ mod tests {
     }
 
     #[test]
-    fn several_at_once_are_reported_when_they_pass_a_power_of_ten() {
+    fn a_batch_is_reported_when_it_passes_a_power_of_ten() {
         let mut limiter = Limiter::new();
         assert_eq!(admit(&mut limiter, 7, 5), Some(5));
         assert_eq!(admit(&mut limiter, 7, 4), None);
         assert_eq!(admit(&mut limiter, 7, 3_000), Some(3_009));
         assert_eq!(admit(&mut limiter, 7, 6_990), None);
-        // What is only counted is told by the next report.
+        // What was only counted shows in the next report.
         limiter.add(7, 1);
         assert_eq!(admit(&mut limiter, 7, 1), Some(10_001));
         limiter.add(9, u64::MAX);
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn cause_seen_last_stays_and_the_oldest_goes() {
+    fn the_least_recently_used_cause_is_displaced() {
         let mut limiter = Limiter::new();
         let same_set = |n: u64| 1 + n * SETS as u64;
         for n in 0..1_000 {
@@ -138,15 +139,15 @@ mod tests {
             assert_eq!(
                 admit(&mut limiter, same_set(0), 1).is_some(),
                 n == 8 || n == 98 || n == 998,
-                "{n}: used all the time"
+                "{n}: used in each round"
             );
         }
-        assert_eq!(admit(&mut limiter, same_set(1), 1), Some(1), "forgotten");
+        assert_eq!(admit(&mut limiter, same_set(1), 1), Some(1), "displaced");
         assert_eq!(admit(&mut limiter, same_set(999), 1), None);
     }
 
     #[test]
-    fn as_many_causes_as_the_table_has_places_are_all_kept() {
+    fn the_table_keeps_a_cause_in_each_place() {
         let mut limiter = Limiter::new();
         for expected in [Some(1), None] {
             for cause in 1..=(SETS * WAYS) as u64 {

@@ -1,17 +1,17 @@
-//! Events as sentences: what happened, to what, on which thread, what to do about it.
+//! Event messages: what happened, to what, on which thread, and what to do about it.
 
 use super::{Event, EventKind};
 use std::fmt;
 
-/// Types that a message names.
+/// Number of types that a message names at most.
 const NAMED: usize = 3;
 
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pool = Pool(self);
+        let pool = PoolName(self);
         let of = self.type_name.unwrap_or("an unknown type");
-        let (thread, types, again) = (&self.thread, Types(self), Again(self.occurrences));
-        let counted = |one, many| Counted(self.count, one, many);
+        let (thread, types, again) = (&self.thread, TypeList(self), SoFar(self.occurrences));
+        let counted = |one, many| CountAndNoun(self.count, one, many);
         let is_one = self.count == 1;
         match self.kind {
             EventKind::NoPool => write!(
@@ -68,22 +68,22 @@ impl fmt::Display for Event {
             EventKind::BacklogWatermark => write!(
                 f,
                 "thread {thread}, {pool}: {} {} in the backlog and the inbox{types}; drains leave \
-                 ever more: give drain_within a larger budget, or autorelease less",
+                 more each time: give drain_within a larger budget, or autorelease less",
                 counted("release", "releases"),
                 if is_one { "waits" } else { "wait" },
             ),
             EventKind::EpochHeld => write!(
                 f,
                 "thread {thread}, {pool}: the pool has loaded from a slot and has not been drained \
-                 for {:?}{again}; nothing that slots gave up meanwhile can be released: drain or \
-                 drop the pool",
+                 for {:?}{again}; nothing that slots have retired meanwhile can be released: \
+                 drain or drop the pool",
                 self.age.unwrap_or_default()
             ),
             EventKind::HomeGone => write!(
                 f,
                 "thread {thread} dropped the last reference to a {of}, which only thread {} may \
-                 destroy, and that has ended{again}; the value is kept for ever: drop it earlier, \
-                 or make it with new_or_anywhere",
+                 destroy, but that thread has ended{again}; the value is never destroyed: drop it \
+                 earlier, or make it with new_or_anywhere",
                 self.home.as_deref().unwrap_or("an unknown one")
             ),
             EventKind::PostsDropped => write!(
@@ -113,9 +113,9 @@ impl fmt::Display for Event {
 }
 
 /// `pool "ui" of manager "physics"`.
-struct Pool<'e>(&'e Event);
+struct PoolName<'e>(&'e Event);
 
-impl fmt::Display for Pool<'_> {
+impl fmt::Display for PoolName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "pool {:?}", self.0.pool.as_deref().unwrap_or("unnamed"))?;
         match &self.0.manager {
@@ -126,9 +126,9 @@ impl fmt::Display for Pool<'_> {
 }
 
 /// `, most of them String (9,000), i32 (700)`.
-struct Types<'e>(&'e Event);
+struct TypeList<'e>(&'e Event);
 
-impl fmt::Display for Types<'_> {
+impl fmt::Display for TypeList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Event {
             types,
@@ -150,10 +150,10 @@ impl fmt::Display for Types<'_> {
     }
 }
 
-/// ` (10 times so far)`, unless it is the first.
-struct Again(usize);
+/// ` (10 times so far)`; nothing for the first occurrence.
+struct SoFar(usize);
 
-impl fmt::Display for Again {
+impl fmt::Display for SoFar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0 | 1 => Ok(()),
@@ -163,9 +163,9 @@ impl fmt::Display for Again {
 }
 
 /// `1 entry`, `2 entries`.
-struct Counted(usize, &'static str, &'static str);
+struct CountAndNoun(usize, &'static str, &'static str);
 
-impl fmt::Display for Counted {
+impl fmt::Display for CountAndNoun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let noun = if self.0 == 1 { self.1 } else { self.2 };
         write!(f, "{} {noun}", Grouped(self.0))
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn pool_its_length_and_its_types_are_named() {
+    fn watermark_messages_name_the_pool_its_length_and_its_types() {
         let types = vec![("String", 9_000), ("i32", 700), ("u8", 200), ("u16", 100)];
         let root = event(EventKind::RootWatermark).pool("root").count(10_000);
         starts(
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn singular_is_used_where_it_is_one() {
+    fn a_count_of_one_takes_the_singular() {
         let said = |kind, count, words: &str| {
             let message = event(kind).pool("p").of_type("T").count(count).to_string();
             assert!(message.contains(words), "{message}");
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_before_is_counted() {
+    fn earlier_occurrences_are_counted() {
         let panic = event(EventKind::Panic).times(100);
         let message = Event {
             message: Some("bomb".to_owned()),

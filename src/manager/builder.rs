@@ -1,4 +1,4 @@
-//! Own managers and their settings.
+//! `PoolManagerBuilder`: settings of new managers.
 
 use super::PoolManager;
 use crate::block::block_allocator::BlockAllocator;
@@ -21,39 +21,40 @@ use std::sync::Arc;
 pub struct PoolManagerBuilder(ManagerSettings);
 
 impl PoolManagerBuilder {
-    /// A name for dumps and reports.
+    /// Sets a name, which dumps, reports and events include.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.0.name = Some(name.into());
         self
     }
 
-    /// Sets how many entries in a root pool are worth an event, and again at each
-    /// doubling. 10,000 unless set; 0 counts as 1.
-    /// [`PoolManager::set_root_watermark`] changes it later.
+    /// Sets the number of entries in a root pool at which an
+    /// [event](crate::event::EventKind::RootWatermark) is emitted, and again at each doubling.
+    /// 10,000 unless set; 0 counts as 1. [`PoolManager::set_root_watermark`] changes it later.
     pub fn root_watermark(mut self, entries: usize) -> Self {
         self.0.root_watermark = entries;
         self
     }
 
-    /// Sets what happens beyond the watermark. [`RootPolicy::Report`] unless set.
-    /// [`PoolManager::set_root_policy`] changes it later.
+    /// Sets what happens when a root pool grows beyond its watermark. [`RootPolicy::Report`] unless
+    /// set. [`PoolManager::set_root_policy`] changes it later.
     pub fn root_policy(mut self, policy: RootPolicy) -> Self {
         self.0.root_policy = policy;
         self
     }
 
-    /// Sets how many releases that drains
-    /// [within a budget](crate::AutoreleasePool::drain_within) leave are worth an event if they
-    /// grow, and again at each doubling. 100,000 unless set; 0 counts as 1.
+    /// Sets the number of releases left by drains [within a
+    /// budget](crate::AutoreleasePool::drain_within) at which an
+    /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and
+    /// again at each doubling. 100,000 unless set; 0 counts as 1.
     /// [`PoolManager::set_backlog_watermark`] changes it later.
     pub fn backlog_watermark(mut self, releases: usize) -> Self {
         self.0.backlog_watermark = releases;
         self
     }
 
-    /// Where the manager's pools get the memory of the objects that they
-    /// [make](crate::AutoreleasePool::create). The [process's own](BlockAllocator::process)
-    /// allocator unless set.
+    /// Sets the allocator for the objects that the manager's pools
+    /// [create](crate::AutoreleasePool::create). The [process's own](BlockAllocator::process)
+    /// unless set.
     ///
     /// ```
     /// use releasepool::{BlockAllocator, PoolManager};

@@ -1,4 +1,4 @@
-//! Getting everything released: `quiesce` and `shutdown`.
+//! `quiesce` and `shutdown`, which get everything released.
 
 use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
@@ -17,33 +17,34 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long to sleep at most before looking again. A thread that has done what it was asked for, or
-/// has given up its pools, wakes the sleeper. What happens without a wake is found after a nap, as a
-/// wake would cost those who do it more than it is worth: pools are closed, messages run, orphans
-/// run on other threads, the epoch is advanced.
+/// Longest sleep between two looks at the threads. A thread that has done what it was asked for, or
+/// has given up its pools, wakes the sleeper. Other changes are noticed after a nap, because a wake
+/// would cost the threads that cause them too much: a pool is closed, a message runs, an orphan
+/// runs on another thread, the epoch advances.
 const NAP: Duration = Duration::from_millis(2);
 
-/// Looks at threads that hold nothing, but go on sending each other messages.
+/// Number of looks at threads that hold nothing but keep sending each other messages.
 const LOOKS: u32 = 8;
 
-/// What [`PoolManager::shutdown`] came to.
+/// The result of [`PoolManager::shutdown`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ShutdownReport {
-    /// Entries of this manager's root pool and backlog that the calling thread released; not what
-    /// others had sent to it, nor orphans.
+    /// Number of entries of this manager's root pool and backlog that the calling thread released;
+    /// without releases that other threads had sent to it, and without orphans.
     pub released: usize,
     /// The threads that still hold something: open pools, entries in the root pool, a backlog, or
-    /// messages in their inbox. If none holds anything, but they go on sending each other messages
-    /// whose destructors send others, all threads. Empty if all is released.
+    /// messages in their inbox. All threads, if none holds anything but they keep sending each
+    /// other messages. Empty if everything is released.
     pub holders: Vec<ThreadSnapshot>,
-    /// Releases and closures whose thread has ended, and releases of what slots gave up, that are
-    /// still to be made or run.
+    /// Number of orphans that have not run yet: releases and closures that were sent to threads
+    /// that have ended, and references that slots have retired.
     pub orphans: usize,
-    /// The pools that hold what slots gave up, on whichever thread, of whichever manager: they
-    /// have loaded from a slot and have not been drained since. Empty if no orphan waits for them.
+    /// The pools, of any thread and manager, that delay the release of what slots have retired:
+    /// they have loaded from a slot and have not been drained since. Empty if no orphan waits for
+    /// them.
     pub epoch_holders: Vec<EpochHolder>,
-    /// How long it took.
+    /// How long the shutdown took.
     pub elapsed: Duration,
 }
 
@@ -51,9 +52,9 @@ pub struct ShutdownReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EpochHolder {
-    /// Name and key of its thread; they say so if that has ended.
+    /// Name and key of its thread, and whether that has ended.
     pub thread: String,
-    /// The name that the pool was given, or `"unnamed"`.
+    /// Name of the pool, or `"unnamed"`.
     pub pool: String,
 }
 
@@ -95,7 +96,7 @@ impl fmt::Display for ShutdownReport {
             let held = held.into_iter().filter(|(n, ..)| *n > 0);
             let held: Vec<_> = held.map(|(n, one, many)| counted(n, one, many)).collect();
             match &held[..] {
-                [] => write!(f, "\n  thread {} goes on sending", thread.label())?,
+                [] => write!(f, "\n  thread {} keeps sending messages", thread.label())?,
                 held => write!(f, "\n  thread {} holds {}", thread.label(), held.join(", "))?,
             }
         }
@@ -106,22 +107,22 @@ impl fmt::Display for ShutdownReport {
 impl std::error::Error for ShutdownReport {}
 
 impl PoolManager {
-    /// Releases what is deferred and belongs to no thread in particular: releases
-    /// and closures whose thread has ended, and what [slots](crate::Slot) gave up. Also
-    /// releases what was sent to the calling thread. Waits, for at most `deadline`, for
-    /// other threads that are running such releases, or that have a pool open which has loaded from
-    /// a slot. Returns whether nothing is left.
+    /// Makes the deferred releases that belong to no thread in particular: it runs the releases and
+    /// closures that were sent to threads that have ended, and releases what [slots](crate::Slot)
+    /// have retired. Also makes the releases that were sent to the calling thread. Waits, for at
+    /// most `deadline`, for other threads that are running such releases, or that have a pool open
+    /// which has loaded from a slot. Returns whether nothing is left.
     ///
-    /// It goes on without a pause as long as there is something to release. If all that is left
-    /// is held by a pool of the calling thread, which has loaded from a slot and is not drained
-    /// meanwhile, it does not wait.
+    /// It does not pause as long as there is something to release. It does not wait if all that is
+    /// left depends on a pool of the calling thread, which has loaded from a slot and cannot be
+    /// drained meanwhile.
     ///
     /// Orphaned closures run here, on the calling thread; but never on a thread that reuses the
-    /// registry slot of their target, which leaves them to others. Inside a destructor or drain
-    /// nothing is run.
+    /// registry slot of their target, which leaves them to other threads. Inside a destructor or
+    /// drain nothing is run.
     ///
     /// # Panics
-    /// With the first panic of a closure or destructor, at the end.
+    /// Resumes the first panic of a closure or destructor, at the end.
     pub fn quiesce(&self, deadline: Duration) -> bool {
         let start = elapsed();
         let mut panics = FirstPanic::default();
@@ -133,8 +134,8 @@ impl PoolManager {
                 break left == 0;
             }
             if !ran {
-                // Nobody wakes it for what it waits for.
-                let changed = &self.namespace().changed;
+                // A timed sleep: what this waits for wakes nobody.
+                let changed = &self.shared().changed;
                 changed.sleep(changed.ticket(), NAP);
             }
         };
@@ -144,30 +145,31 @@ impl PoolManager {
         done
     }
 
-    /// Releases everything of this manager: in turns, it runs what [`quiesce`](Self::quiesce)
-    /// runs, drains the calling thread's root pool and backlog, asks the other threads, and
-    /// looks whether any still holds something; until none does, or for at most `deadline`.
+    /// Releases everything that this manager's pools hold. In turns, it runs what
+    /// [`quiesce`](Self::quiesce) runs, drains the calling thread's root pool and backlog, asks the
+    /// other threads to do likewise, and looks whether any of them still holds something; until
+    /// none does, or for at most `deadline`.
     ///
-    /// It never drains a pool of another thread that lives. A thread that is asked
-    /// drains its root pool and backlog at the end of its next outermost drain of a pool of
-    /// this manager (`run_inbox` is none); open pools are its own affair. Messages sent to a thread
-    /// count as held by it until they have run, even if that thread does not use this manager.
-    /// Afterwards the manager works as before: what is autoreleased from then on is not covered.
-    /// Inside a destructor, only the calling thread's root pool and backlog are drained.
+    /// It never drains a pool of another live thread. A thread that was asked drains its root pool
+    /// and backlog at the end of its next outermost drain of a pool of this manager (`run_inbox` is
+    /// not such a drain); its open pools are left to it. Messages sent to a thread count as held by
+    /// it until they have run, even if that thread does not use this manager. The manager can be
+    /// used as before afterwards; what is autoreleased from then on is not covered. Inside a
+    /// destructor, only the calling thread's root pool and backlog are drained.
     ///
     /// # Errors
-    /// If something is still held at the deadline. The report says which thread holds what, the
-    /// calling thread's own open pools, and closures posted to it, included. If all that is left
-    /// is held by the calling thread, `shutdown` does not wait for the deadline, as nobody could
-    /// change that meanwhile.
+    /// If something is still held at the deadline. The report says which thread holds what,
+    /// including the calling thread's own open pools and the closures posted to it. If all that is
+    /// left is held by the calling thread, `shutdown` does not wait for the deadline, because
+    /// nothing could change that meanwhile.
     ///
     /// # Panics
-    /// With the first panic of a closure or destructor, at the end.
+    /// Resumes the first panic of a closure or destructor, at the end.
     pub fn shutdown(&self, deadline: Duration) -> Result<ShutdownReport, ShutdownReport> {
         let start = elapsed();
         let mut panics = FirstPanic::default();
         let mut released = 0;
-        let changed = &self.namespace().changed;
+        let changed = &self.shared().changed;
         let report = loop {
             let ran_deferred = run_deferred(&mut panics);
             let before = released;
@@ -180,7 +182,7 @@ impl PoolManager {
             let (holders, orphans, settled) = self.look();
             let done = settled && holders.is_empty() && orphans == 0;
             let elapsed = elapsed().saturating_sub(start);
-            // While it waits here, the calling thread closes nothing.
+            // While the calling thread waits here, it closes none of its own pools.
             let is_mine = holders.iter().all(|t| Some(t.key) == current_key());
             let can_go_on = ran || !settled || has_own_release();
             let in_vain = !can_go_on && is_mine && (orphans == 0 || is_held_here());
@@ -204,9 +206,10 @@ impl PoolManager {
         report
     }
 
-    /// Returns which threads hold something, how many orphans there are, and whether that is
-    /// settled: if it is nothing, then nothing was on its way from one thread to another meanwhile.
-    /// Otherwise the threads are those that have sent or received messages.
+    /// Returns the threads that hold something, the number of orphans, and whether that is settled.
+    /// If it is settled that nothing is left, then nothing was on its way from one thread to
+    /// another meanwhile. If it is not settled, the threads are all that have sent or received
+    /// messages.
     fn look(&self) -> (Vec<ThreadSnapshot>, usize, bool) {
         let mut looks = 0;
         loop {
@@ -215,8 +218,8 @@ impl PoolManager {
             let before: Vec<_> = records.iter().map(|record| record.activity()).collect();
             let snapshot = self.snapshot_of(&records);
             let orphans = snapshot.orphans;
-            // A destructor that has run on one thread may have sent a message to a thread that
-            // was looked at already.
+            // A destructor on one thread may have sent a message to a thread that the snapshot had
+            // already visited.
             let mut moved = records
                 .iter()
                 .zip(before)
@@ -237,6 +240,7 @@ impl PoolManager {
     }
 }
 
+/// Returns whether a thread holds something that `shutdown` waits for.
 fn holds(thread: &ThreadSnapshot) -> bool {
     let held = [
         thread.open_pools,
@@ -247,7 +251,7 @@ fn holds(thread: &ThreadSnapshot) -> bool {
     held.iter().any(|n| *n > 0)
 }
 
-/// The pools that some of `left` orphans wait for.
+/// Returns the pools that some of `left` orphans wait for.
 fn epoch_holders(left: usize) -> Vec<EpochHolder> {
     if left == 0 || !ORPHANS.has_deferred() {
         return Vec::new();
@@ -258,27 +262,28 @@ fn epoch_holders(left: usize) -> Vec<EpochHolder> {
         .collect()
 }
 
-/// Returns whether some orphans wait for a pool of the calling thread alone.
+/// Returns whether some orphans wait, and only for pools of the calling thread.
 fn is_held_here() -> bool {
     ORPHANS.has_deferred() && pin::is_held_here_alone()
 }
 
-/// Returns whether a release has come for the calling thread that it can make.
+/// Returns whether a release has been sent to the calling thread that it can make now.
 fn has_own_release() -> bool {
-    let comes = |local: &ThreadPools| local.remote_releases() as u64 > local.running_messages();
-    !in_destructor() && this_thread::with(|local| local.is_some_and(comes))
+    let waits = |pools: &ThreadPools| pools.remote_releases() as u64 > pools.running_messages();
+    !in_destructor() && this_thread::with(|pools| pools.is_some_and(waits))
 }
 
-/// `n` of something, in words.
+/// Returns a number with its noun, as in `1 entry` or `2 entries`.
 fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
 impl PoolManager {
-    /// Returns the number of entries released; remote releases are not counted.
+    /// Empties this thread's backlog. Returns the number of entries released; remote releases are
+    /// not counted.
     fn drain_whole_backlog(&self) -> usize {
-        let whole = this_thread::with(|local| {
-            let stack = local?.find(self.namespace())?;
+        let whole = this_thread::with(|pools| {
+            let stack = pools?.find(self.shared())?;
             if stack.backlog.len() == 0 {
                 return None;
             }
@@ -295,17 +300,18 @@ impl PoolManager {
         released as usize
     }
 
-    /// The threads that use this manager, but for the calling one.
+    /// Returns the statistics of all threads that use this manager, except the calling one.
     fn others(&self) -> impl Iterator<Item = Arc<PoolStackStats>> {
         let me = current_key();
-        let threads = self.namespace().threads.all().into_iter();
+        let threads = self.shared().threads.all().into_iter();
         threads
             .filter(move |(key, _)| Some(*key) != me)
             .map(|(_, stats)| stats)
     }
 }
 
-/// Does once what `quiesce` is for, but for waiting. Returns whether anything has run.
+/// Runs all deferred releases and closures that can run now, without waiting. Returns whether any
+/// has run.
 fn run_deferred(panics: &mut FirstPanic) -> bool {
     if in_destructor() {
         return false;
@@ -313,11 +319,11 @@ fn run_deferred(panics: &mut FirstPanic) -> bool {
     pin::advance_until_ready();
     let mut any = {
         let scope = ReleaseScope::enter();
-        // A thread without a key has no mail, and is not to get the slot of one whose
-        // closures it could then not run.
+        // A thread without a key has no inbox. It must not be registered here: it might get the
+        // registry slot of an ended thread, and could then not run the closures of that thread.
         if current_key().is_some() {
-            this_thread::with(|local| match local {
-                Some(local) => remote_release::deliver_all(local, &scope, panics),
+            this_thread::with(|pools| match pools {
+                Some(pools) => remote_release::deliver_all(pools, &scope, panics),
                 None => remote_release::deliver_orphans(&scope, panics),
             })
         } else {

@@ -1,6 +1,7 @@
-//! What goes on: figures for people.
+//! Snapshots: figures of a manager and of all threads, for people.
 
 use super::PoolManager;
+use crate::event::label;
 use crate::object::thread_bound;
 use crate::pool::manager_shared::PoolStackStats;
 use crate::pool::this_thread;
@@ -13,25 +14,26 @@ use crate::thread::registry::REGISTRY;
 use std::fmt;
 use std::sync::Arc;
 
-/// The state of a manager and of the threads, by [`PoolManager::snapshot`].
+/// The state of a manager and of all threads; made by [`PoolManager::snapshot`].
 ///
-/// Figures of other threads are read while they go on, so they need not fit
-/// together to the last digit: a pool that is closed meanwhile may count as open beside one that is
-/// opened after it, and entries of a root pool that is drained meanwhile count twice as
-/// autoreleased. What a thread has done counts once, either as its own or, when it has ended, with
-/// that of the ended ones. [`fmt::Display`] gives a table.
+/// The figures of other threads are read while these threads run, so they may not be consistent
+/// with each other: a pool that is closed meanwhile may count as open beside one that is opened
+/// after it, and entries of a root pool that is drained meanwhile may count twice as autoreleased.
+/// What a thread has done counts once: as its own or, after it has ended, in `departed`.
+/// [`fmt::Display`] writes a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// The threads that live and have used the crate.
+    /// All live threads that have used the crate.
     pub threads: Vec<ThreadSnapshot>,
-    /// What threads did that have ended.
+    /// Totals of all threads that have ended.
     pub departed: Totals,
-    /// Releases and closures whose thread has ended, and releases of what slots gave up; waiting or
-    /// being run. Those that the caller is in the middle of are not counted.
+    /// Number of orphans, waiting or running: releases and closures that were sent to threads that
+    /// have ended, and references that slots have retired. Those that the calling thread is running
+    /// are not counted.
     pub orphans: usize,
-    /// Values of [`HomeRef`](crate::HomeRef)s that outlived their home, and are kept for
-    /// ever: in the whole process, since it began. They count as living objects.
+    /// Number of values of [`HomeRef`](crate::HomeRef)s that have outlived their home thread and
+    /// are never destroyed: in the whole process, since it started. They count as live objects.
     pub kept: u64,
 }
 
@@ -43,45 +45,45 @@ pub struct ThreadSnapshot {
     pub key: ThreadKey,
     /// The thread's name.
     pub name: Option<String>,
-    /// Pools of this manager that are open, forgotten ones with them. While another thread opens
-    /// and closes some, a snapshot may count too many of its pools, never too few.
+    /// Number of open pools of this manager, including forgotten ones. While another thread opens
+    /// and closes pools, a snapshot may count too many of them, never too few.
     pub open_pools: usize,
-    /// Entries that wait in this manager's root pool.
+    /// Number of entries in this manager's root pool.
     pub root_entries: usize,
-    /// Releases that drains of this manager's pools within a budget have left.
+    /// Number of releases that budgeted drains of this manager's pools have left.
     pub backlog: usize,
-    /// Releases and closures that other threads have sent to this one, for pools of whichever
-    /// manager, and that have not run: in its inbox, or taken out of it. Those that the caller is
-    /// in the middle of are not counted.
+    /// Number of releases and closures that other threads have sent to this one and that have not
+    /// run: in its inbox, or already taken out of it. The inbox serves all managers. Those that the
+    /// calling thread is running are not counted.
     pub inbox: usize,
-    /// What the thread has done.
+    /// Totals of this thread.
     pub totals: Totals,
 }
 
-/// What was done by a thread, since it began.
+/// Figures of what a thread has done since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Totals {
-    /// Pools of this manager opened.
+    /// Number of pools of this manager that were opened.
     pub pools_pushed: u64,
-    /// Entries that pools of this manager took in, as far as they have been
-    /// released or wait in the root pool.
+    /// Number of entries added to pools of this manager, as far as they have been released or are
+    /// in the root pool.
     pub autoreleased: u64,
-    /// Entries that drains of this manager's pools released.
+    /// Number of entries that drains of this manager's pools have released.
     pub released: u64,
-    /// Objects made, in whatever way.
+    /// Number of objects created, in any way.
     pub created: u64,
-    /// Objects destroyed, in whatever way.
+    /// Number of objects destroyed, in any way.
     pub destroyed: u64,
-    /// References sent by [`ThreadHandle::release`](crate::ThreadHandle::release) and
-    /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on), and last
-    /// [`HomeRef`](crate::HomeRef)s that sent their object home.
+    /// Number of references sent by [`ThreadHandle::release`](crate::ThreadHandle::release) and
+    /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on), and
+    /// of last [`HomeRef`](crate::HomeRef)s that sent their object home.
     pub handed_over: u64,
 }
 
 impl Totals {
-    /// Reads what concerns objects; `destroyed` has been read for all threads before: what others
-    /// destroyed must not look as if it had never been made.
+    /// Reads the figures of created and handed over objects. To be called after `destroyed` has
+    /// been read for all threads, so that no object counts as destroyed but not as created.
     fn read_objects(&mut self, tally: &Tally) {
         self.created = tally.created.get();
         self.handed_over = tally.handed_over.get();
@@ -89,7 +91,7 @@ impl Totals {
 }
 
 impl Snapshot {
-    /// Counted objects that live in the process, whoever made them.
+    /// Returns the number of live counted objects in the process.
     pub fn live_objects(&self) -> u64 {
         let all = || {
             self.threads
@@ -102,14 +104,14 @@ impl Snapshot {
         created.saturating_sub(destroyed)
     }
 
-    /// The thread of this key, if it is there.
+    /// Returns the thread with this key, if the snapshot has it.
     pub fn thread(&self, key: ThreadKey) -> Option<&ThreadSnapshot> {
         self.threads.iter().find(|thread| thread.key == key)
     }
 }
 
 impl PoolManager {
-    /// What goes on, for people to look at: cheap enough for every frame.
+    /// Returns the figures of this manager and of all threads; cheap enough for every frame.
     ///
     /// The calling thread's own figures are exact outside drains.
     pub fn snapshot(&self) -> Snapshot {
@@ -119,13 +121,13 @@ impl PoolManager {
     pub(super) fn snapshot_of(&self, records: &[Arc<Record>]) -> Snapshot {
         let held = records.iter().map(|record| self.held_by(record));
         let (mut threads, stats): (Vec<_>, Vec<_>) = held.unzip();
-        // Last: who sees that a thread holds nothing any more sees the orphans that it
-        // left.
+        // After the threads: if a thread is seen to hold nothing any more, the orphans that it has
+        // left are seen, too.
         let orphans = ORPHANS.outstanding();
-        let ended = &self.namespace().departed;
+        let ended = &self.shared().departed;
         let mut departed;
         {
-            // No operation that models see may be made while this is held.
+            // std's lock: no operation that models see may be made while this is held.
             let _moving = lock_figures();
             for (thread, record) in threads.iter_mut().zip(records) {
                 thread.totals.destroyed = record.tally.destroyed.get();
@@ -156,18 +158,18 @@ impl PoolManager {
         }
     }
 
-    /// What a thread holds; its totals are still to be read.
+    /// Returns what a thread holds; its totals are read later.
     fn held_by(&self, record: &Record) -> (ThreadSnapshot, Option<Arc<PoolStackStats>>) {
-        // First: what a message has autoreleased is seen in the root pool.
+        // Before the root pool: what a message autoreleases while it runs is then seen there.
         let mut inbox = record.waiting();
         if current_key() == Some(record.key()) {
-            // Not those that have called this function.
-            let running = this_thread::with(|local| local.map_or(0, ThreadPools::running_messages));
+            // Without the messages that are running on this thread and have called this function.
+            let running = this_thread::with(|pools| pools.map_or(0, ThreadPools::running_messages));
             inbox = inbox.saturating_sub(running);
         }
-        let stats = self.namespace().threads.get(&record.key());
+        let stats = self.shared().threads.get(&record.key());
         let figure = |f: fn(&PoolStackStats) -> u64| stats.as_deref().map_or(0, f) as usize;
-        // Before the root pool, which its drain feeds.
+        // Before the root pool, into which the destructors in the backlog may autorelease.
         let backlog = figure(PoolStackStats::backlog);
         let open_pools = figure(PoolStackStats::open);
         let held = ThreadSnapshot {
@@ -241,11 +243,8 @@ impl fmt::Display for Totals {
 }
 
 impl ThreadSnapshot {
-    /// Name and key.
+    /// Returns the thread's name and key, as in events.
     pub(super) fn label(&self) -> String {
-        match &self.name {
-            Some(name) => format!("{name} ({})", self.key),
-            None => self.key.to_string(),
-        }
+        label::of(self.name.as_deref(), self.key)
     }
 }

@@ -26,8 +26,8 @@ const MANY: usize = if cfg!(miri) { 300 } else { 20_000 };
 fn pools_that_have_left_the_chain_are_closed_without_a_walk() {
     let below = open(MANY);
     let above = open(MANY);
-    let last = ptr::from_ref(below.last().unwrap().head());
-    // Closing the first one removes the others from the chain.
+    let last = ptr::from_ref(below.last().unwrap().state());
+    // The first one takes the others out of the chain.
     let steps = steps_of(|| drop(above));
     assert!(steps <= 2 * MANY, "{steps} steps");
     assert_eq!(current(), last);
@@ -57,7 +57,7 @@ fn objects_that_own_pools_are_released_in_linear_time_in_either_order() {
     owned.reverse();
     let steps = drain_owners(&mut pool, owned);
     assert!(steps <= 3 * MANY, "oldest first: {steps} steps");
-    assert_eq!(current(), ptr::from_ref(below.last().unwrap().head()));
+    assert_eq!(current(), ptr::from_ref(below.last().unwrap().state()));
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn pools_below_a_barrier_are_closed_in_linear_time_whatever_is_above() {
         });
         assert!(steps <= 12 * MANY, "{steps} steps");
         above.into_iter().rev().for_each(drop);
-        assert_eq!(current(), ptr::from_ref(scope.head()));
+        assert_eq!(current(), ptr::from_ref(scope.state()));
     });
 }
 
@@ -139,7 +139,7 @@ impl World {
 
     fn open(&self) -> AutoreleasePool {
         let pool = AutoreleasePool::new();
-        self.opened(pool.head(), false);
+        self.opened(pool.state(), false);
         pool
     }
 
@@ -157,15 +157,15 @@ impl World {
     }
 
     fn drain(&self, pool: &mut AutoreleasePool) {
-        let id = pool.head();
+        let id = pool.state();
         self.opened(id, true);
         pool.drain();
-        self.closed(pool.head(), false);
+        self.closed(pool.state(), false);
     }
 
     fn close(&self, mut pool: AutoreleasePool) {
         self.drain(&mut pool);
-        let id = ptr::from_ref(pool.head());
+        let id = ptr::from_ref(pool.state());
         let is_scope = self.scopes.borrow().contains(&id);
         self.scopes
             .borrow_mut()
@@ -194,7 +194,7 @@ impl World {
     fn scope(self: &Rc<Self>, depth: usize) {
         let (mut own, mut last) = (ptr::null(), ptr::null());
         autoreleasepool(|pool| {
-            own = ptr::from_ref(pool.head());
+            own = ptr::from_ref(pool.state());
             self.opened(own, true);
             self.scopes.borrow_mut().push(own);
             self.run(depth - 1);
@@ -213,11 +213,11 @@ impl World {
             }
             // So that the end of the scope, which the model does not see, runs no program.
             self.drain(pool);
-            if !ptr::eq(pool.head(), own) {
+            if !ptr::eq(pool.state(), own) {
                 let other = replace(pool, self.open());
                 self.close(other);
             }
-            last = ptr::from_ref(pool.head());
+            last = ptr::from_ref(pool.state());
         });
         if !ptr::eq(last, own) {
             self.closed(last, false);

@@ -1,17 +1,19 @@
 //! The epoch that protects what slots lend.
 //!
-//! A pool that has loaded from a slot is *pinned* until it is drained. The slot's own reference
-//! to what it held before is *retired*: it is given up only when all pools that were pinned then
-//! have been drained since. There is one collector for the process, as a reader under one manager
-//! must hold off a writer under another. (Fraser's epoch-based reclamation, by crossbeam-epoch.)
+//! A pool that has loaded from a slot is *pinned* until it is drained. When a slot's content is
+//! replaced, the slot's own reference to the old object is *retired*: it is released only when all
+//! pools that were pinned then have been drained since. The whole process has one collector,
+//! because a reader under one manager must delay the releases of a writer under another.
+//! (Fraser's epoch-based reclamation, implemented by crossbeam-epoch.)
 //!
-//! 1. Each pinned pool is a participant of its own. Guards of one participant nest, so pools
-//!    that are pinned in overlapping turns would add up to one pin that never ends.
-//! 2. What is retired waits in one list. Whoever advances the epoch seals the list into a batch
-//!    and defers that: a store costs one allocation, and a pin of any length keeps no more than
-//!    two bags of the collector's.
-//! 3. The collector runs what is deferred whenever some thread pins, in the middle of anything.
-//!    So all that it does is to push the batch to the orphans, and a drain releases.
+//! 1. Each pinned pool is a participant of its own. Guards of one participant nest, so one
+//!    participant for several pools with overlapping pins would stay pinned for ever.
+//! 2. Retired references wait in one list. The thread that advances the epoch seals the list into a
+//!    batch and defers that: so a store makes only one allocation, and a pin of any length keeps at
+//!    most two of the collector's garbage bags.
+//! 3. The collector runs deferred functions whenever some thread pins, at any point of that
+//!    thread's code. So a deferred function only pushes its batch to the orphans; a later drain
+//!    releases them.
 
 use crate::event::{Event, EventKind};
 use crate::sync::cell::Cell;
@@ -26,53 +28,58 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// How long a pool may be pinned, or releases may wait for a drain, before an event says so.
+/// Time for which a pool may be pinned, or releases may wait for a drain, before an event reports
+/// it.
 const LONG: Duration = Duration::from_secs(1);
 
-/// References that are retired between two attempts to advance the epoch, if many wait.
+/// Number of references that are retired between two attempts to advance the epoch, if many wait.
 const EVERY: u64 = 32;
 
-/// Steps of the epoch after which what was retired before is ready, if no pin holds it.
+/// Number of epoch advances after which earlier retired references are ready, if no pin delays
+/// them.
 pub(crate) const STEPS: u32 = 3;
 
-/// Milliseconds without an attempt after which fewer are enough for one.
-const RARELY: u64 = 100;
+/// Milliseconds without an attempt after which fewer retired references suffice for one.
+const RARE_MS: u64 = 100;
 
-/// Unused participants that a thread keeps.
+/// Number of unused participants that a thread keeps.
 const SPARE: usize = 8;
 
-pub(crate) struct Shared {
+/// State of the epoch that all threads share. Times are in milliseconds.
+pub(crate) struct EpochShared {
     collector: Collector,
-    /// When to look again what holds the epoch; milliseconds.
+    /// When to check next which pools hold the epoch.
     next_look: Hint,
-    /// When the last attempt was made to advance; milliseconds.
+    /// When the last attempt to advance was made.
     advanced: Hint,
 }
 
 lazy! {
-    static SHARED: Shared = Shared {
+    static SHARED: EpochShared = EpochShared {
         collector: Collector::new(),
         next_look: Hint::new(),
         advanced: Hint::new(),
     };
 }
 
-/// All participants. std's lock even in loom builds: nothing yields while it is held.
-static WATCHES: Mutex<Vec<Weak<Watch>>> = Mutex::new(Vec::new());
+/// The watches of all participants. std's lock even in loom builds: nothing yields while it is
+/// held.
+static WATCHES: Mutex<Vec<Weak<PinWatch>>> = Mutex::new(Vec::new());
 
-/// What others can see of a participant.
+/// The part of a participant that other threads read, for reports.
 #[derive(Debug)]
-struct Watch {
+struct PinWatch {
     pinned: LazyTimer,
-    /// The thread, and its name and key for messages.
+    /// The participant's thread.
     thread: Option<ThreadKey>,
+    /// Name and key of that thread, for messages.
     label: String,
-    /// The name that the pinned pool was given. Locked as [`WATCHES`].
+    /// Name of the pinned pool. Locked as [`WATCHES`] is.
     pool: Mutex<Cow<'static, str>>,
 }
 
-impl Watch {
-    /// Has reports look at it for as long as it lives.
+impl PinWatch {
+    /// Adds this watch to the list that reports go through; it leaves the list when it is dropped.
     fn enlist(self: &Arc<Self>) {
         let mut watches = WATCHES.lock().unwrap_or_else(PoisonError::into_inner);
         if watches.len() == watches.capacity() {
@@ -91,7 +98,7 @@ impl Watch {
         event.pool(pool).age(age).emit();
     }
 
-    /// The thread's label, which says so if it has ended.
+    /// Returns the thread's label, which says so if the thread has ended.
     fn thread_label(&self) -> String {
         let ended = self.thread.is_none_or(|key| REGISTRY.get(key).is_none());
         match (ended, self.label.strip_suffix(')')) {
@@ -104,22 +111,22 @@ impl Watch {
 
 const UNNAMED: Cow<'static, str> = Cow::Borrowed("unnamed");
 
-/// A part in the epoch: one pool's while it is pinned, or one short operation's.
+/// A participant of the epoch: for one pool while it is pinned, or for one call.
 pub(crate) struct Participant {
-    /// Goes before its handle.
+    /// Declared before `handle`, because it must be dropped first.
     guard: Option<Guard>,
     handle: LocalHandle,
-    watch: Arc<Watch>,
-    /// True if the watch has a name.
+    watch: Arc<PinWatch>,
+    /// True if the watch has a name other than [`UNNAMED`].
     named: bool,
-    /// The next unused one of the thread's.
+    /// The next in the thread's list of unused participants.
     next: Option<Box<Participant>>,
 }
 
 impl Participant {
     #[cold]
     fn new() -> Box<Self> {
-        let watch = Arc::new(Watch {
+        let watch = Arc::new(PinWatch {
             pinned: LazyTimer::new(),
             thread: own_key(),
             label: current_label(),
@@ -150,12 +157,13 @@ impl Participant {
     }
 }
 
-/// A thread's participants.
+/// A thread's participants. Owner only.
 pub(crate) struct Participants {
-    /// Participants that are not in use. Taken and set, never borrowed.
+    /// List of participants that are not in use. Taken and set, never borrowed.
     spare: Cell<Option<Box<Participant>>>,
+    /// Length of that list.
     spares: Cell<usize>,
-    /// How many are pinned by pools.
+    /// Number of participants that [`Participants::pin`] has pinned.
     pinned: Cell<usize>,
 }
 
@@ -192,7 +200,7 @@ impl Participants {
         }
     }
 
-    /// Pins for a pool, by the name that it was given, until [`Participants::unpin`].
+    /// Returns a pinned participant for a pool with this name.
     pub(crate) fn pin(&self, name: Option<&Cow<'static, str>>) -> Box<Participant> {
         let mut participant = self.take();
         participant.pin(name);
@@ -200,7 +208,7 @@ impl Participants {
         participant
     }
 
-    /// Takes back what [`Participants::pin`] gave.
+    /// Unpins a participant that [`pin`](Self::pin) returned.
     pub(crate) fn unpin(&self, mut participant: Box<Participant>) {
         participant.unpin();
         self.pinned.set(self.pinned.get() - 1);
@@ -208,16 +216,16 @@ impl Participants {
     }
 }
 
-/// The pools that hold the epoch: thread and name.
+/// Returns the pools that hold the epoch, each as its thread's label and its name.
 pub(crate) fn holders() -> Vec<(String, String)> {
-    let pinned = |watch: &Arc<Watch>| watch.pinned.is_running();
+    let pinned = |watch: &Arc<PinWatch>| watch.pinned.is_running();
     let watches = watches().into_iter().filter(pinned);
     watches
         .map(|watch| (watch.thread_label(), watch.pool().clone().into_owned()))
         .collect()
 }
 
-fn watches() -> Vec<Arc<Watch>> {
+fn watches() -> Vec<Arc<PinWatch>> {
     let watches = WATCHES.lock().unwrap_or_else(PoisonError::into_inner);
     watches.iter().filter_map(Weak::upgrade).collect()
 }
@@ -228,15 +236,15 @@ pub(super) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
     watches.any(|watch| watch.pinned.is_running() && watch.thread != me)
 }
 
-/// A pin for the time of one call. It goes back also if that panics.
-struct Pin<'l> {
+/// A pinned participant for one call, unpinned when this is dropped, also by a panic.
+struct CallPin<'l> {
     local: Option<&'l Participants>,
     participant: Option<Box<Participant>>,
-    /// True if reports are to name it.
+    /// True if reports may name it, so that its watch and the thread's count know of the pin.
     watched: bool,
 }
 
-impl Drop for Pin<'_> {
+impl Drop for CallPin<'_> {
     fn drop(&mut self) {
         let Some(mut participant) = self.participant.take() else {
             return;
@@ -252,12 +260,13 @@ impl Drop for Pin<'_> {
     }
 }
 
-/// Keeps what slots hold just now, for a few instructions of our own. `local` is the calling
-/// thread's; a thread that has exited has no place to keep a participant.
+/// Runs `f` while the calling thread is pinned: what slots hold now stays alive until `f` is done.
+/// For a few instructions of the crate's own. `local` is the calling thread's list of participants;
+/// a thread that has exited has none.
 pub(super) fn with_guard<R>(local: Option<&Participants>, f: impl FnOnce(&Guard) -> R) -> R {
     let mut participant = local.map_or_else(Participant::new, Participants::take);
     participant.guard = Some(participant.handle.pin());
-    let pin = Pin {
+    let pin = CallPin {
         local,
         participant: Some(participant),
         watched: false,
@@ -266,8 +275,9 @@ pub(super) fn with_guard<R>(local: Option<&Participants>, f: impl FnOnce(&Guard)
     f(guard.expect("it has just been pinned"))
 }
 
-/// Keeps what slots hold just now while `f` runs, which is foreign code: if it takes long, an
-/// event says so. `local` is the calling thread's.
+/// Runs `f`, which is foreign code, while the calling thread is pinned: what slots hold now stays
+/// alive until `f` is done. If that takes long, an event reports it under `name`. `local` is the
+/// calling thread's list of participants.
 pub(super) fn pinned_while<R>(
     local: Option<&Participants>,
     name: &'static str,
@@ -282,7 +292,7 @@ pub(super) fn pinned_while<R>(
             participant
         }
     };
-    let _pin = Pin {
+    let _pin = CallPin {
         local,
         participant: Some(participant),
         watched: true,
@@ -293,21 +303,22 @@ pub(super) fn pinned_while<R>(
 /// Returns whether so many waiting releases are worth an attempt to advance the epoch.
 pub(super) fn is_advance_due(waiting: u64) -> bool {
     // A thread that stores now and then is to find the pool that holds the epoch, too.
-    let rarely = || elapsed().as_millis() as u64 >= SHARED.advanced.get() + RARELY;
+    let rarely = || elapsed().as_millis() as u64 >= SHARED.advanced.get() + RARE_MS;
     waiting % EVERY == 0 || waiting.is_power_of_two() && rarely()
 }
 
-/// Tries to take the epoch a step further, and with it what is retired to the orphans.
+/// Tries to advance the epoch, and defers the release of all that has been retired.
 #[cold]
 #[inline(never)]
 pub(super) fn advance(local: Option<&Participants>) {
     with_guard(local, |guard| {
         if let Some(sealed) = ORPHANS.seal() {
-            // SAFETY: called once, by whichever thread; all that it touches is static or
-            // owned by it.
+            // SAFETY: the closure may run once, later, on any thread: it owns the batch, the
+            // objects in it may be sent to other threads by `retire`'s contract, and `ORPHANS` is
+            // static.
             unsafe { guard.defer_unchecked(move || ORPHANS.adopt_sealed(sealed)) };
         }
-        // So that others can get at it, and it does not wait for this thread.
+        // Makes the batch available to other threads, so that it does not wait for this one.
         guard.flush();
     });
     let now = elapsed();
@@ -319,8 +330,8 @@ pub(super) fn advance(local: Option<&Participants>) {
     }
 }
 
-/// Takes the epoch as far as it goes, and stops when something has become ready. RemoteFreeList whether
-/// something has.
+/// Advances the epoch until a release has become ready or it can advance no further. Returns
+/// whether a release is ready.
 pub(super) fn advance_until_ready(local: Option<&Participants>) -> bool {
     for _ in 0..STEPS {
         if ORPHANS.has_releases() || !ORPHANS.has_deferred() {
@@ -331,7 +342,8 @@ pub(super) fn advance_until_ready(local: Option<&Participants>) -> bool {
     ORPHANS.has_releases()
 }
 
-/// Reports what has held the epoch, or has waited for a drain, for long.
+/// Emits events for pools that have held the epoch for long and for releases that have waited for a
+/// drain for long.
 fn look(now: Duration) {
     for watch in watches() {
         if let Some(age) = watch.pinned.overdue(LONG, now) {
@@ -349,13 +361,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_keeps_few_participants() {
-        let epoch = Participants::new();
-        let pinned: Vec<_> = (0..3 * SPARE).map(|_| epoch.pin(None)).collect();
-        assert_eq!(epoch.pinned.get(), 3 * SPARE);
+    fn a_thread_keeps_a_limited_number_of_unused_participants() {
+        let participants = Participants::new();
+        let pinned: Vec<_> = (0..3 * SPARE).map(|_| participants.pin(None)).collect();
+        assert_eq!(participants.pinned.get(), 3 * SPARE);
         for participant in pinned {
-            epoch.unpin(participant);
+            participants.unpin(participant);
         }
-        assert_eq!((epoch.pinned.get(), epoch.spares.get()), (0, SPARE));
+        assert_eq!(
+            (participants.pinned.get(), participants.spares.get()),
+            (0, SPARE)
+        );
     }
 }

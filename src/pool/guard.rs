@@ -1,4 +1,11 @@
-//! `AutoreleasePool`: a pool that a guard owns.
+//! `AutoreleasePool`: a guard that owns a pool.
+//!
+//! Facts that `SAFETY:` comments here cite:
+//!
+//! 1. A pool's state stays at its address until its guard's drop or, for the pool of a scope, the
+//!    scope's end, whichever is later: only [`free_state`] and the fast paths below recycle it.
+//! 2. While a pool is open, its `stack` points to the `PoolStack` that opened it, which lives as
+//!    long as any pool of it is open.
 
 use super::budget::{Budget, Drained, Meter};
 use super::budgeted_drain;
@@ -18,38 +25,37 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A pool of references that are released together: when it is drained or
-/// dropped, newest first.
+/// A pool of references that are released together, newest first, when it is drained or dropped.
 ///
-/// A pool owns its entries. [`autorelease`](Self::autorelease) hands a reference to
-/// *this* pool and lends the object back for as long as the pool is not drained.
-/// Dropping a pool out of order drains its own entries and no others.
+/// A pool owns its entries. [`autorelease`](Self::autorelease) moves a reference into *this* pool
+/// and lends the object back until the pool is drained. Dropping a pool out of order drains its own
+/// entries and no others.
 ///
-/// While it is open, and no other has been opened on this thread since, a pool is
-/// also the *current* one, which the function [`autorelease`](crate::autorelease)
-/// hands references to. Closing a pool makes current again what was current before
-/// it was opened, even if pools inside it were forgotten.
+/// While a pool is open, and no other has been opened on this thread since, it is also the
+/// *current* pool, into which the function [`autorelease`](crate::autorelease) moves references.
+/// Closing a pool makes the pool current that was current when it was opened, even if pools inside
+/// it were forgotten.
 ///
 /// # When not to use it
-/// If you know where the last use of an object is, let the `Ref` go out of scope
-/// there. Pools are for code that returns objects without knowing who will use
-/// them for how long, and for releasing many at a convenient time.
+/// If you know where an object is last used, let the `Ref` go out of scope there. Pools are for
+/// code that returns objects without knowing how long their users need them, and for releasing many
+/// objects at a convenient time.
 ///
 /// # Threads
-/// A pool stays on its thread; it is neither `Send` nor `Sync`. All it does
-/// touches only memory of this thread, except the counts of shared objects. Pools
-/// may be opened at any time, even while the thread's thread-locals are torn down.
+/// A pool stays on its thread; it is neither `Send` nor `Sync`. It touches only memory of this
+/// thread, except the counts of shared objects. Pools may be opened at any time, even while the
+/// thread's thread-locals are torn down.
 ///
 /// # Cost
-/// Opening and closing an empty pool: a few nanoseconds, no allocation. Closing one out of
-/// order: amortized constant time, plus a step for each scope and drain above it. An entry:
-/// one store; its release: one load if the pool has the only reference, else one
-/// read-modify-write. 2 KiB for every 254 entries, from a cache of the thread's, which
-/// keeps as many as were needed at once, up to 8 MiB, and gives back by and by what is not.
+/// Opening and closing an empty pool takes a few nanoseconds and no allocation. Closing a pool out
+/// of order takes amortized constant time, plus a step for each scope and drain above it. An entry
+/// costs one store; its release costs one load if the pool holds the only reference, else one
+/// read-modify-write. Every 254 entries take 2 KiB, from a cache of the thread's. The cache keeps
+/// as many pages as were in use at once, up to 8 MiB, and gradually frees those that stay unused.
 ///
 /// # Leaks
-/// A forgotten pool (`mem::forget`) leaks its entries, and nothing ever drains it:
-/// references that it lent may live for ever.
+/// A forgotten pool (`mem::forget`) leaks its entries and is never drained: references that it has
+/// lent may live for ever.
 ///
 /// ```
 /// use releasepool::AutoreleasePool;
@@ -61,83 +67,85 @@ use std::sync::Arc;
 /// }
 /// ```
 pub struct AutoreleasePool {
-    head: NonNull<PoolState>,
+    state: NonNull<PoolState>,
 }
 
 impl AutoreleasePool {
-    /// Opens a pool of the process's own manager.
+    /// Opens a pool of the [global](crate::PoolManager::global) manager.
     #[inline]
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn new() -> Self {
-        Self::open(|local| &local.first, ManagerShared::global)
+        Self::open(|pools| &pools.first, ManagerShared::global)
     }
 
-    /// Opens a pool with a name, which dumps and events give.
+    /// Opens a pool with a name, which dumps and events include.
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn named(name: impl Into<Cow<'static, str>>) -> Self {
         Self::new().with_name(name.into())
     }
 
     pub(crate) fn with_name(self, name: Cow<'static, str>) -> Self {
-        self.head().set_name(Some(name));
+        self.state().set_name(Some(name));
         self
     }
 
+    /// Opens a pool on the stack that `stack` selects; once the thread has exited, a detached pool
+    /// of the manager that `manager` returns.
     #[inline]
     pub(crate) fn open(
         stack: impl FnOnce(&ThreadPools) -> &PoolStack,
-        namespace: impl FnOnce() -> Arc<ManagerShared>,
+        manager: impl FnOnce() -> Arc<ManagerShared>,
     ) -> Self {
-        let head = this_thread::with(|local| match local {
-            Some(local) => local.open(stack(local), PoolKind::Guard),
-            None => ThreadPools::open_detached(namespace()),
+        let state = this_thread::with(|pools| match pools {
+            Some(pools) => pools.open(stack(pools), PoolKind::Guard),
+            None => ThreadPools::open_detached(manager()),
         });
-        Self { head }
+        Self { state }
     }
 
     #[inline]
-    pub(super) fn head(&self) -> &PoolState {
-        // SAFETY: a head stays as long as its pool is open.
-        unsafe { self.head.as_ref() }
+    pub(super) fn state(&self) -> &PoolState {
+        // SAFETY: this guard has not been dropped (fact 1).
+        unsafe { self.state.as_ref() }
     }
 
-    /// Keeps what slots hold from now on, until the next drain.
+    /// Pins the pool: what slots hold from now on stays alive until the next drain.
     #[inline]
     pub(crate) fn pin(&self) {
-        self.head().pin();
+        self.state().pin();
     }
 
     #[inline]
-    fn local(&self) -> &ThreadPools {
-        // SAFETY: an open pool's stack is there.
-        unsafe { &*self.head().stack.get() }.thread_pools()
+    fn thread_pools(&self) -> &ThreadPools {
+        // SAFETY: the pool is open (fact 2).
+        unsafe { &*self.state().stack.get() }.thread_pools()
     }
 
-    /// Hands the reference to this pool, and lends the object back until the pool
-    /// is drained: *autorelease*. An object that is handed over n times is released
-    /// n times.
+    /// Moves the reference into this pool and lends the object back until the pool is drained:
+    /// *autorelease*. An object that is autoreleased n times is released n times.
     ///
-    /// A store; now and then a page from the thread's cache. Aborts when memory
-    /// for a page is exhausted.
+    /// A store; now and then a page from the thread's cache. Aborts when memory for a page is
+    /// exhausted.
     #[inline]
     pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) -> PoolRef<'_, T> {
         let payload = Ref::into_payload(r);
-        self.head()
+        self.state()
             .entries
-            .push(payload.cast(), &self.local().pages);
-        // SAFETY: the pool holds the reference until it is drained, for which it
-        // must not be borrowed.
+            .push(payload.cast(), &self.thread_pools().pages);
+        // SAFETY: the pool holds the reference until it is drained, which takes `&mut self` and so
+        // ends the borrow that the returned reference carries.
         unsafe { PoolRef::lend(payload) }
     }
 
-    /// A new object that the pool owns: what `create()` gives in Cocos2d-x.
+    /// Creates an object that the pool owns, as `create()` does in Cocos2d-x.
     ///
-    /// Its memory is a block of the process's own [`BlockAllocator`](crate::BlockAllocator), or
-    /// of its manager's, if that [has one](crate::PoolManagerBuilder::memory): some two and a
-    /// half times as fast as [`Ref::new`](crate::Ref::new) and
-    /// [`autorelease`](Self::autorelease), for objects that die with the pool. One that is
-    /// retained keeps its block, and so a chunk of 64 KiB. Objects of more than 640 bytes,
-    /// header included, or aligned to more than 16, come from the global allocator.
+    /// The object's memory is a block of the process's own
+    /// [`BlockAllocator`](crate::BlockAllocator::process), or of its manager's, if that [has
+    /// one](crate::PoolManagerBuilder::memory). This is some two and a half times as fast as
+    /// [`Ref::new`](crate::Ref::new) and [`autorelease`](Self::autorelease), for objects that are
+    /// destroyed with the pool. A retained object keeps its block, and thereby a chunk of 64 KiB.
+    /// Objects of more than 640 bytes, header included, or aligned to more than 16, come from the
+    /// global allocator.
     ///
     /// Aborts when memory is exhausted, or the allocator's hard cap is reached
     /// (`handle_alloc_error`).
@@ -150,20 +158,20 @@ impl AutoreleasePool {
     /// drop(pool);
     /// assert_eq!(*kept, "player 1");
     /// ```
-    // Inlined, always: a value that is handed over goes through memory, which costs more than
-    // all the rest.
+    // Always inlined: a large argument is passed in memory, which costs more than everything else
+    // here.
     #[inline(always)]
     pub fn create<T>(&self, value: T) -> PoolRef<'_, T> {
-        // SAFETY: an open pool's stack is there.
-        let stack = unsafe { &*self.head().stack.get() };
+        // SAFETY: the pool is open (fact 2).
+        let stack = unsafe { &*self.state().stack.get() };
         self.autorelease(Ref::new_from(value, stack.memory()))
     }
 
-    /// A new object that the pool owns, if its making succeeds: the two phases of
-    /// Cocos2d-x's `create()`, allocation and `init()`.
+    /// Creates an object that the pool owns, if `init` succeeds: the two phases of Cocos2d-x's
+    /// `create()`, allocation and `init()`.
     ///
     /// # Errors
-    /// That of `init`. Nothing is left behind then, nor if it panics.
+    /// The error of `init`. The pool is unchanged then, and if `init` panics.
     ///
     /// ```
     /// use releasepool::AutoreleasePool;
@@ -182,60 +190,61 @@ impl AutoreleasePool {
         Ok(self.create(init()?))
     }
 
-    /// Releases all entries, newest first, and returns how many. The pool stays
-    /// open. (The memory of objects that have no destructor is freed in any order.)
+    /// Releases all entries, newest first, and returns how many. The pool stays open. (The memory
+    /// of objects that have no destructor is freed in any order.)
     ///
-    /// What destructors autorelease meanwhile (the pool is current while it is
-    /// drained) is released in the same drain, until the pool is empty; after 1,000
-    /// generations of that an [event](crate::event) names the type. An *outermost*
-    /// drain, that is one that no destructor called, also releases what other threads
-    /// sent to this thread, by [`ThreadHandle::release`](crate::ThreadHandle::release),
-    /// say. The pool need not be the outermost one for that.
+    /// The pool is current while it is drained. Objects that destructors autorelease into it
+    /// meanwhile are released in the same drain, until the pool is empty; after 1,000 generations
+    /// of that an [event](crate::event) names the type. An *outermost* drain, that is one that no
+    /// destructor called, also makes the releases that other threads have sent to this thread, for
+    /// example by [`ThreadHandle::release`](crate::ThreadHandle::release). The pool need not be the
+    /// outermost one for that.
     ///
     /// # Panics
-    /// With the first panic of a destructor, after all entries are released. If the
-    /// thread is unwinding already, the panic is reported as an event instead.
+    /// Resumes the first panic of a destructor, after all entries are released. If the thread is
+    /// already unwinding, the panic is reported as an event instead.
     pub fn drain(&mut self) -> usize {
-        let head = self.head();
-        head.set_budgeted(false);
-        if drain::is_idle(head) {
-            head.unpin();
+        let state = self.state();
+        state.set_budgeted(false);
+        if drain::is_idle(state) {
+            state.unpin();
             return 0;
         }
-        drain::drain(head, None).resume()
+        drain::drain(state, None).resume()
     }
 
-    /// Releases what the budget allows. The rest goes to the thread's *backlog* for this
-    /// manager: the pool itself is empty afterwards, and open.
+    /// Releases as many entries as the budget allows. The rest moves to the thread's *backlog* for
+    /// this manager: the pool itself is empty afterwards, and open.
     ///
-    /// For threads that must not stall, such as one that draws: a
-    /// [`FrameLoop`](crate::FrameLoop) calls this at the end of each frame. What destructors
-    /// release in their turn counts, too: it waits for its turn instead of being destroyed
-    /// inside them. A single destructor cannot be divided: if its own work takes longer than
-    /// the budget, so does the drain, and [`Drained::slowest`](crate::Drained) names its type.
+    /// For threads that must not stall, such as one that draws: a [`FrameLoop`](crate::FrameLoop)
+    /// calls this at the end of each frame. Objects that destructors release are part of the
+    /// budget: they wait for their turn instead of being destroyed inside those destructors. A
+    /// single destructor cannot be divided: if it takes longer than the budget, so does the drain,
+    /// and [`Drained::slowest`](crate::Drained) names its type.
     ///
-    /// The backlog is worked at, oldest first, by later calls of this function, on whichever
-    /// of the manager's pools on this thread, and by
-    /// [`PoolManager::drain_backlog`](crate::PoolManager::drain_backlog). Ordinary drains leave
-    /// it alone. A [`callback_scope`](crate::callback_scope) with no pool around it, loops,
-    /// [`shutdown`](crate::PoolManager::shutdown) and the thread's end empty it when they are
-    /// done. If it grows beyond the manager's
-    /// [watermark](crate::PoolManagerBuilder::backlog_watermark), an [event](crate::event) says
-    /// so.
+    /// Later calls of this function on any of the manager's pools on this thread, and calls of
+    /// [`PoolManager::drain_backlog`](crate::PoolManager::drain_backlog), work off the backlog,
+    /// oldest first. Ordinary drains leave it alone. A [`callback_scope`](crate::callback_scope)
+    /// with no pool around it, loops, [`shutdown`](crate::PoolManager::shutdown) and the thread's
+    /// exit empty it when they are done. If it grows beyond the manager's
+    /// [watermark](crate::PoolManagerBuilder::backlog_watermark), an [event](crate::event) reports
+    /// that.
     ///
-    /// What other threads have sent here takes turns with the backlog, and so does what any thread
-    /// may release; taking it in is part of the budget, too. Closing this pool right afterwards
-    /// releases nothing that others have sent. An ordinary drain or close of another pool on this
-    /// thread releases what is still in the inbox, unless a loop holds it back for the end of its
-    /// frame or command, but not what this call took out of it.
+    /// Releases that other threads have sent here, and those that any thread may make, take turns
+    /// with the backlog; taking them out of the inbox is part of the budget, too. Closing this pool
+    /// right afterwards releases nothing that other threads have sent. An ordinary drain or close
+    /// of another pool on this thread releases what is still in the inbox, unless a loop holds it
+    /// back for the end of its frame or command, but not what this call took out of the inbox.
     ///
-    /// Inside a destructor, what destructors release is not part of the budget. On a thread
-    /// whose thread-locals are torn down there is no later, and so no budget.
+    /// Inside a destructor, what destructors release is not part of the budget. Once the
+    /// thread-locals of the thread are torn down, the budget is ignored, because no later call
+    /// would work off the rest.
     ///
-    /// Some 30 nanoseconds for each destructor more than [`drain`](Self::drain), for the clock.
+    /// Takes some 30 nanoseconds more for each destructor than [`drain`](Self::drain), to read the
+    /// clock.
     ///
     /// # Panics
-    /// With the first panic of a destructor, when the budget is spent.
+    /// Resumes the first panic of a destructor, when the budget is spent.
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, Budget, PoolManager};
@@ -249,44 +258,44 @@ impl AutoreleasePool {
     /// assert_eq!((drained.released, drained.remaining), (40, 0));
     /// ```
     pub fn drain_within(&mut self, budget: Budget) -> Drained {
-        let local = self.local();
-        self.drain_by(Meter::new(local.allowed(budget)))
+        let pools = self.thread_pools();
+        self.drain_by(Meter::new(pools.allowed(budget)))
     }
 
-    /// The same, where nobody looks at what took longest.
+    /// Drains within a budget, without measuring which destructor took longest.
     pub(crate) fn drain_coarsely(&mut self, budget: Budget) -> Drained {
-        self.drain_by(Meter::coarse(self.local().allowed(budget)))
+        self.drain_by(Meter::coarse(self.thread_pools().allowed(budget)))
     }
 
     fn drain_by(&mut self, meter: Meter) -> Drained {
-        let (drained, panic) = budgeted_drain::drain_pool(self.head(), meter);
+        let (drained, panic) = budgeted_drain::drain_pool(self.state(), meter);
         if let Some(payload) = panic {
             resume_or_report(payload);
         }
         drained
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
-        self.head().entries.len()
+        self.state().entries.len()
     }
 
-    /// Whether there are no entries.
+    /// Returns whether the pool has no entries.
     pub fn is_empty(&self) -> bool {
-        self.head().entries.is_empty()
+        self.state().entries.is_empty()
     }
 
-    /// The name given by [`named`](Self::named), or `"unnamed"`.
+    /// Returns the name given by [`named`](Self::named), or `"unnamed"`.
     pub fn name(&self) -> &str {
-        self.head().name()
+        self.state().name()
     }
 
-    /// Whether the pool has an entry for this object. Linear in the entries.
+    /// Returns whether the pool has an entry for this object. Linear in the number of entries.
     pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
-        self.head().entries.contains(Ref::thin(r))
+        self.state().entries.contains(Ref::thin(r))
     }
 
-    /// What is in the pool, to be displayed.
+    /// Returns a displayable list of the pool's entries.
     ///
     /// ```
     /// let pool = releasepool::AutoreleasePool::named("loading");
@@ -296,11 +305,11 @@ impl AutoreleasePool {
     /// assert!(dump.ends_with("f32 count 1"));
     /// ```
     pub fn dump(&self) -> PoolDump<'_> {
-        PoolDump(self.head())
+        PoolDump(self.state())
     }
 }
 
-// Whatever panics, pools are left in order.
+// A panic leaves no pool in a broken state: drains catch the panics of destructors.
 impl UnwindSafe for AutoreleasePool {}
 impl RefUnwindSafe for AutoreleasePool {}
 
@@ -319,91 +328,95 @@ impl fmt::Debug for AutoreleasePool {
     }
 }
 
-/// Drains the pool, as [`AutoreleasePool::drain`], and closes it.
+/// Drains the pool, as [`AutoreleasePool::drain`] does, and closes it.
 impl Drop for AutoreleasePool {
     #[inline]
     fn drop(&mut self) {
-        let head = self.head();
-        // SAFETY: an open pool's stack is there.
-        let stack = unsafe { &*head.stack.get() };
-        if is_simple(head, stack, head.has_no_extras()) {
-            stack.pop_frame(&head.frame);
+        let state = self.state();
+        // SAFETY: the pool is open (fact 2).
+        let stack = unsafe { &*state.stack.get() };
+        if can_just_pop(state, stack, state.has_no_extras()) {
+            stack.pop_frame(&state.frame);
             stack.stats.count_closed();
-            stack.thread_pools().recycle(head);
+            stack.thread_pools().recycle(state);
         } else {
-            close(self.head);
+            close(self.state);
         }
     }
 }
 
-/// Whether taking it off is all.
+/// Returns whether closing a pool takes no more than popping its frame: it has never had an entry,
+/// its frame is the topmost one, and the thread has nothing else to do. `plain`: the pool has no
+/// extras but those that the caller handles.
 #[inline(always)]
-fn is_simple(head: &PoolState, stack: &PoolStack, plain: bool) -> bool {
-    let local = stack.thread_pools();
-    let simple = head.entries.is_untouched() && stack.is_topmost(&head.frame) && plain;
-    simple && !local.has_duties(stack)
+fn can_just_pop(state: &PoolState, stack: &PoolStack, plain: bool) -> bool {
+    let pools = stack.thread_pools();
+    let simple = state.entries.is_untouched() && stack.is_topmost(&state.frame) && plain;
+    simple && !pools.has_duties(stack)
 }
 
+/// Drains a pool and closes it, on behalf of its guard, which is not used again.
 #[inline(never)]
 fn close(pool: NonNull<PoolState>) {
     let outcome;
     let in_scope;
     {
-        // SAFETY: a head stays as long as its pool is open.
-        let head = unsafe { pool.as_ref() };
-        // SAFETY: an open pool's stack is there.
-        let stack = unsafe { &*head.stack.get() };
-        outcome = drain::drain(head, None);
-        in_scope = head.is_scope();
+        // SAFETY: its guard is being dropped and has not freed it yet (fact 1).
+        let state = unsafe { pool.as_ref() };
+        // SAFETY: the pool is open (fact 2).
+        let stack = unsafe { &*state.stack.get() };
+        outcome = drain::drain(state, None);
+        in_scope = state.is_scope();
         if in_scope {
-            head.end_in_scope();
-            stack.close_above(&head.frame);
+            state.end_in_scope();
+            stack.close_above(&state.frame);
         } else {
-            stack.close_frame(&head.frame);
+            stack.close_frame(&state.frame);
         }
-        head.entries.clear(&stack.thread_pools().pages);
-        if !head.has_no_extras() {
-            head.clear_extras();
+        state.entries.clear(&stack.thread_pools().pages);
+        if !state.has_no_extras() {
+            state.clear_extras();
         }
         stack.stats.count_closed();
     }
     if !in_scope {
-        // SAFETY: its guard goes, and nothing of it is used from here on.
-        unsafe { give_back(pool) };
+        // SAFETY: the guard is gone and there is no scope; the references above have ended.
+        unsafe { free_state(pool) };
     }
     outcome.resume();
 }
 
-/// Takes back the head of a closed pool, and with it, perhaps, a detached block.
+/// Recycles the state of a closed pool and frees its detached `ThreadPools`, if this was the last
+/// pool in it.
 ///
 /// # Safety
-/// Nothing of the pool is used from here on, nor of its block on its account.
-unsafe fn give_back(pool: NonNull<PoolState>) {
-    let local;
+/// Nothing refers to the pool from here on, nor to its `ThreadPools` by way of this pool.
+unsafe fn free_state(pool: NonNull<PoolState>) {
+    let pools;
     {
-        // SAFETY: not given back yet.
-        let head = unsafe { pool.as_ref() };
-        // SAFETY: its stack is there.
-        let stack = unsafe { &*head.stack.get() };
-        stack.thread_pools().recycle(head);
-        local = stack.thread_pools_ptr();
+        // SAFETY: it is recycled only below (fact 1).
+        let state = unsafe { pool.as_ref() };
+        // SAFETY: the stack outlives the recycling of the pool (fact 2).
+        let stack = unsafe { &*state.stack.get() };
+        stack.thread_pools().recycle(state);
+        pools = stack.thread_pools_ptr();
     }
-    // SAFETY: nothing of the block is used from here on.
-    unsafe { ThreadPools::guard_closed(local) };
+    // SAFETY: the references above have ended, and the caller has none.
+    unsafe { ThreadPools::guard_closed(pools) };
 }
 
-/// Runs `f` with a new pool, which is drained when `f` is done: `@autoreleasepool`.
+/// Runs `f` with a new pool, which is drained when `f` returns: `@autoreleasepool`.
 ///
-/// Afterwards the pool is current that was so before, whatever `f` did with the
-/// guard.
+/// Afterwards the pool that was current before is current again, whatever `f` did with the guard.
 ///
-/// Inside a destructor, what the pool releases may be destroyed only after the end of this, as
-/// [`settle`](crate::settle) says. Jobs of a work-stealing runtime such as rayon, which may run
-/// inside a destructor that waits, take a [`callback_scope`](crate::callback_scope) or a
-/// [`settle_scope`](crate::settle_scope) instead, or around it.
+/// Inside a destructor, objects that the pool releases may be destroyed only after this function
+/// has returned, as [`settle`](crate::settle) explains. Jobs of a work-stealing runtime such as
+/// rayon, which may run inside a destructor that waits, should use a
+/// [`callback_scope`](crate::callback_scope) or a [`settle_scope`](crate::settle_scope) instead of
+/// this function, or around it.
 ///
 /// # Panics
-/// As `f`, and as [`AutoreleasePool::drain`].
+/// If `f` panics, and as [`AutoreleasePool::drain`] does.
 ///
 /// ```
 /// use releasepool::{PoolRef, autoreleasepool};
@@ -417,7 +430,7 @@ pub fn autoreleasepool<R>(f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
     scoped(None, f)
 }
 
-/// [`autoreleasepool`] with a name.
+/// Runs `f` with a new pool of this name, as [`autoreleasepool`] does.
 pub(crate) fn named_scope<R>(name: &'static str, f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
     scoped(Some(name), f)
 }
@@ -425,83 +438,88 @@ pub(crate) fn named_scope<R>(name: &'static str, f: impl FnOnce(&mut Autorelease
 #[inline]
 fn scoped<R>(name: Option<&'static str>, f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
     let mut pool = ManuallyDrop::new(AutoreleasePool::new());
-    let own = pool.head;
-    pool.head().enter_scope();
+    let own = pool.state;
+    pool.state().enter_scope();
     if let Some(name) = name {
-        pool.head().set_name(Some(name.into()));
+        pool.state().set_name(Some(name.into()));
     }
     let pool = &raw mut *pool;
-    let _scope = ReleaseScope { own, pool };
-    // SAFETY: a local of this function, which `_scope` does not touch until `f` is done.
+    let _scope = PoolScope { own, pool };
+    // SAFETY: a local variable of this function; `_scope` does not access it before `f` is done.
     f(unsafe { &mut *pool })
 }
 
-/// A pool whose end makes current again what was so before it was opened.
-struct ReleaseScope {
-    /// Stays until the scope ends, even if its guard goes before.
+/// The scope of [`autoreleasepool`]. When it is dropped, the pool that was current before the scope
+/// is current again.
+struct PoolScope {
+    /// The pool that the scope has opened. Its state stays until the scope ends, even if its guard
+    /// is dropped before.
     own: NonNull<PoolState>,
-    /// `f` may have put another guard there. By a pointer, so that the compiler sees that
-    /// nobody changes `own`, and keeps it in a register.
+    /// The guard, which `f` may have replaced. By a pointer, so that the compiler knows that
+    /// nothing changes `own`, and keeps that in a register.
     pool: *mut AutoreleasePool,
 }
 
-impl Drop for ReleaseScope {
+impl Drop for PoolScope {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: by `scoped`. Nobody else drops it.
-        let pool = unsafe { (*self.pool).head };
-        // SAFETY: it stays until here.
-        let head = unsafe { self.own.as_ref() };
-        // SAFETY: its stack is there.
-        let stack = unsafe { &*head.stack.get() };
-        if pool == self.own && is_simple(head, stack, head.is_plain_scope()) {
-            head.leave_scope();
-            stack.pop_frame(&head.frame);
+        // SAFETY: it points to the local variable of `scoped`, which outlives this scope and is
+        // never dropped itself.
+        let pool = unsafe { (*self.pool).state };
+        // SAFETY: the scope has not ended (fact 1).
+        let state = unsafe { self.own.as_ref() };
+        // SAFETY: the scope's own pool keeps its stack (fact 2).
+        let stack = unsafe { &*state.stack.get() };
+        if pool == self.own && can_just_pop(state, stack, state.is_plain_scope()) {
+            state.leave_scope();
+            stack.pop_frame(&state.frame);
             stack.stats.count_closed();
-            stack.thread_pools().recycle(head);
+            stack.thread_pools().recycle(state);
         } else {
             end_scope(pool, self.own);
         }
     }
 }
 
-/// Drops the guard that the scope has at its end, and ends the scope.
+/// Ends a scope: drops the guard that it has at its end, of the pool `pool`. `own` is the pool that
+/// the scope has opened.
 #[inline(never)]
 fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
     if pool == own {
-        // SAFETY: its guard is here.
+        // SAFETY: the scope has not ended (fact 1).
         unsafe { own.as_ref() }.leave_scope();
         close(own);
     } else {
-        // Whether that panics or not.
-        let _left = Left(own);
-        drop(AutoreleasePool { head: pool });
+        // Dropped last, also if dropping the guard panics.
+        let _replaced = ReplacedPool(own);
+        drop(AutoreleasePool { state: pool });
     }
 }
 
-/// The pool of a scope that another one was put in the place of.
-struct Left(NonNull<PoolState>);
+/// The own pool of a scope in which another guard has replaced its own; ends the scope when it is
+/// dropped.
+struct ReplacedPool(NonNull<PoolState>);
 
-impl Drop for Left {
+impl Drop for ReplacedPool {
     fn drop(&mut self) {
-        let ended;
+        let guard_is_gone;
         {
-            // SAFETY: the head of a scope's pool stays until here.
-            let head = unsafe { self.0.as_ref() };
-            // SAFETY: its stack is there.
-            let stack = unsafe { &*head.stack.get() };
-            ended = head.leave_scope();
-            stack.close_frame(&head.frame);
-            if ended {
-                head.restore_frame();
+            // SAFETY: the scope ends only here (fact 1).
+            let state = unsafe { self.0.as_ref() };
+            // SAFETY: the scope's own pool keeps its stack (fact 2).
+            let stack = unsafe { &*state.stack.get() };
+            guard_is_gone = state.leave_scope();
+            stack.close_frame(&state.frame);
+            if guard_is_gone {
+                state.restore_frame();
             } else {
-                // Its guard is elsewhere, and closes it later.
-                head.frame.leave_chain();
+                // The guard is elsewhere and closes the pool later.
+                state.frame.leave_chain();
             }
         }
-        if ended {
-            // SAFETY: its guard has gone.
-            unsafe { give_back(self.0) };
+        if guard_is_gone {
+            // SAFETY: guard and scope are gone, and the references above have ended.
+            unsafe { free_state(self.0) };
         }
     }
 }

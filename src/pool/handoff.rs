@@ -18,26 +18,25 @@ use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
-/// A pool whose entries another thread may release. All of them are handed over for the
-/// cost of one message.
+/// A pool of references for another thread to release; one message hands over all of them.
 ///
-/// For objects that somebody else should destroy: a loader must not spend its time on
-/// destructors, or a render thread wants the scene that it no longer shows destroyed by
-/// a [reclaimer](crate::Looper::reclaimer). It takes only what any thread may
-/// destroy, and is never the current pool: nothing gets in but by its own methods.
+/// For objects that another thread should destroy: a loader must not spend its time on destructors,
+/// or a render thread wants the scene that it no longer shows destroyed by a
+/// [reclaimer](crate::Looper::reclaimer). The pool accepts only objects that any thread may
+/// destroy. It is never the current pool: only its own methods add entries.
 ///
 /// # When not to use it
-/// For single objects, [`ThreadHandle::release`]. For what only one thread may destroy,
-/// [`HomeRef`](crate::HomeRef). If no other thread is to do it, an
-/// [`AutoreleasePool`](crate::AutoreleasePool), whose drains also see to what was sent to this
-/// thread; those of a handoff pool do not.
+/// For single objects, use [`ThreadHandle::release`]. For objects that only one thread may destroy,
+/// use [`HomeRef`](crate::HomeRef). If no other thread is involved, use an
+/// [`AutoreleasePool`](crate::AutoreleasePool): its drains also make the releases that were sent to
+/// this thread; drains of a handoff pool do not.
 ///
 /// # Threads
 /// The pool itself stays on its thread; it is neither `Send` nor `Sync`.
 ///
 /// # Cost
-/// An entry: one store. [`drain_on`](Self::drain_on): one allocation and two
-/// read-modify-writes, however many entries there are; their pages go with them.
+/// An entry: one store. [`drain_on`](Self::drain_on): one allocation and two read-modify-writes,
+/// whatever the number of entries: their pages are handed over as they are.
 ///
 /// ```
 /// use releasepool::{HandoffPool, Looper, Ref};
@@ -51,14 +50,13 @@ use std::ptr::NonNull;
 ///     old.autorelease(node);
 /// }
 /// assert_eq!(old.drain_on(reclaimer.thread()), 1_000);
-/// reclaimer.shutdown().unwrap(); // all is destroyed by now
+/// reclaimer.shutdown().unwrap(); // all nodes are destroyed by now
 /// assert!(first.upgrade().is_none());
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// The other thread may be any that opens and closes pools now and then: its
-/// [`ThreadHandle`] comes from
-/// [`PoolManager::current_thread`](crate::PoolManager::current_thread) there.
+/// The other thread may be any that opens and closes pools now and then. It gets its
+/// [`ThreadHandle`] from [`PoolManager::current_thread`](crate::PoolManager::current_thread).
 #[derive(Default)]
 pub struct HandoffPool {
     entries: Entries,
@@ -66,7 +64,7 @@ pub struct HandoffPool {
 
 impl HandoffPool {
     const_fn! {
-        /// An empty pool. Allocates nothing.
+        /// Makes an empty pool. Allocates nothing.
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -75,37 +73,36 @@ impl HandoffPool {
         }
     }
 
-    /// Hands the reference to this pool, and lends the object back until the pool is
-    /// drained.
+    /// Moves the reference into this pool and lends the object back until the pool is drained.
     ///
     /// Aborts when memory for a page is exhausted.
     #[inline]
     pub fn autorelease<T: ?Sized + Send + Sync>(&self, r: Ref<T>) -> PoolRef<'_, T> {
         let payload = Ref::into_payload(r);
         self.entries.push_or_grow(payload.cast(), grow);
-        // SAFETY: the pool holds the reference until it is drained, for which it must
-        // not be borrowed.
+        // SAFETY: the pool holds the reference until it is drained, which takes `&mut self` and so
+        // ends the borrow that the returned reference carries.
         unsafe { PoolRef::lend(payload) }
     }
 
-    /// A new object that the pool owns. Its memory is a block of the process's own
-    /// [allocator](crate::BlockAllocator), and goes back to this thread from wherever the
-    /// object dies.
+    /// Creates an object that the pool owns. Its memory is a block of the process's own
+    /// [allocator](crate::BlockAllocator::process), and returns to this thread from whichever
+    /// thread destroys the object.
     #[inline]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
         self.autorelease(Ref::new_from(value, ObjectMemory::Process))
     }
 
-    /// Has that thread release all entries, newest first, in its next outermost drain,
-    /// and returns how many there are. The pool stays as it is, empty.
+    /// Has the thread `to` release all entries, newest first, in its next outermost drain, and
+    /// returns their number. This pool is empty afterwards and can be used again.
     ///
-    /// If the thread has ended, the next outermost drain of any thread does it. If it is a
-    /// [bounded reclaimer](crate::Looper::reclaimer_bounded) that has fallen too far behind,
-    /// they are released here, at once.
+    /// If the thread has ended, the next outermost drain of any thread releases them. If the thread
+    /// is a [bounded reclaimer](crate::Looper::reclaimer_bounded) with a full queue, they are
+    /// released here, at once.
     ///
-    /// Lock-free, unless the thread sleeps in a loop and is to be woken. Entries that come in
-    /// while that thread drains
-    /// [within a budget](crate::AutoreleasePool::drain_within) are released by and by.
+    /// Lock-free, unless the thread sleeps in a loop and must be woken. If the entries arrive while
+    /// that thread drains [within a budget](crate::AutoreleasePool::drain_within), it releases them
+    /// within the budgets of that and later drains.
     pub fn drain_on(&mut self, to: &ThreadHandle) -> usize {
         let n = self.len();
         if n == 0 {
@@ -124,34 +121,35 @@ impl HandoffPool {
         n
     }
 
-    /// Releases all entries here, newest first, and returns how many.
+    /// Releases all entries on this thread, newest first, and returns their number.
     ///
     /// # Panics
-    /// As [`AutoreleasePool::drain`](crate::AutoreleasePool::drain).
+    /// Resumes the first panic of a destructor, after all entries are released. If the thread is
+    /// already unwinding, the panic is reported as an event instead.
     pub fn drain(&mut self) -> usize {
         release_here(mem::take(&mut self.entries))
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no entries.
+    /// Returns whether the pool has no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the pool has an entry for this object. Linear in the entries.
+    /// Returns whether the pool has an entry for this object. Linear in the number of entries.
     pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
         self.entries.contains(Ref::thin(r))
     }
 }
 
-/// Drains the pool, here.
+/// Drains the pool on this thread.
 ///
 /// # Panics
-/// As [`HandoffPool::drain`].
+/// As [`HandoffPool::drain`] does.
 impl Drop for HandoffPool {
     #[inline]
     fn drop(&mut self) {
@@ -161,10 +159,10 @@ impl Drop for HandoffPool {
     }
 }
 
-/// Hands `f` the calling thread's spare pages, or none once it has exited.
+/// Calls `f` with the calling thread's page cache, or with an empty one once the thread has exited.
 fn with_pages<R>(f: impl FnOnce(&PageCache) -> R) -> R {
-    this_thread::with(|local| match local {
-        Some(local) => f(&local.pages),
+    this_thread::with(|pools| match pools {
+        Some(pools) => f(&pools.pages),
         None => f(&PageCache::new()),
     })
 }
@@ -189,7 +187,7 @@ unsafe fn run(node: NonNull<Node>) {
     release_here(unsafe { PageChain::take(node) });
 }
 
-// Whatever panics, pools are left in order.
+// A panic leaves no pool in a broken state: drains catch the panics of destructors.
 impl UnwindSafe for HandoffPool {}
 impl RefUnwindSafe for HandoffPool {}
 

@@ -1,4 +1,4 @@
-//! The current pool and the root pool.
+//! Implicit autorelease: into the current pool, or into the root pool if none is open.
 
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
 use super::this_thread;
@@ -10,22 +10,21 @@ use crate::object::header::{Thin, header};
 use crate::object::strong::Ref;
 use crate::thread::current::current_label;
 
-/// Hands the reference to this thread's current pool, to be released when that
-/// is drained: *autorelease*. Without an open pool it goes to the thread's root
-/// pool, which [`PoolManager::drain_root`](crate::PoolManager::drain_root) and the
-/// thread's end drain; an [event](crate::event::EventKind::NoPool) says so, once for each type
-/// and then at growing intervals.
+/// Moves the reference into this thread's current pool, which releases it when it is drained:
+/// *autorelease*. If no pool is open, the reference goes to the thread's root pool, which
+/// [`PoolManager::drain_root`](crate::PoolManager::drain_root) and the thread's exit drain; an
+/// [event](crate::event::EventKind::NoPool) reports this, once for each type and then at growing
+/// intervals.
 ///
-/// RemoteFreeList no reference, as nobody knows when the current pool is drained: use
-/// [`AutoreleasePool::autorelease`](crate::AutoreleasePool::autorelease) if you need
-/// the object until then.
+/// Lends nothing back, because nothing tells the caller when the current pool is drained. Use
+/// [`AutoreleasePool::autorelease`](crate::AutoreleasePool::autorelease) if you need the object
+/// until then.
 ///
-/// This is the process's own manager's; others have
-/// [`PoolManager::autorelease`](crate::PoolManager::autorelease).
+/// This function uses the pools of the [global](crate::PoolManager::global) manager; for others
+/// there is [`PoolManager::autorelease`](crate::PoolManager::autorelease).
 ///
-/// Touches only memory of this thread. While the thread's own thread-locals are
-/// torn down there may be no pools any more: then the reference is released at
-/// once.
+/// Touches only memory of this thread. While the thread's thread-locals are torn down it may have
+/// no pools any more; then the reference is released at once.
 ///
 /// ```
 /// use releasepool::{Ref, autorelease, autoreleasepool};
@@ -38,30 +37,31 @@ use crate::thread::current::current_label;
 /// assert!(w.upgrade().is_none());
 /// ```
 pub fn autorelease<T: ?Sized>(r: Ref<T>) {
-    autorelease_to(Ref::into_payload(r).cast(), |local| &local.first);
+    autorelease_to(Ref::into_payload(r).cast(), |pools| &pools.first);
 }
 
 impl<T: ?Sized> Ref<T> {
-    /// The same as [`autorelease`].
+    /// Moves the reference into this thread's current pool, as the function [`autorelease`] does.
     pub fn autorelease(this: Self) {
         autorelease(this);
     }
 }
 
-/// Takes over one strong reference.
+/// Takes over one strong reference and moves it into the current pool of the stack that `stack`
+/// selects.
 #[inline]
 pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&ThreadPools) -> &PoolStack) {
-    this_thread::with(|local| {
-        let Some(local) = local else {
-            // SAFETY: the reference that the caller gave up.
+    this_thread::with(|pools| {
+        let Some(pools) = pools else {
+            // SAFETY: the caller has given up this reference.
             return unsafe { release(thin) };
         };
-        let stack = stack(local);
-        let head = stack.current_pool();
-        if head.kind.get() == PoolKind::Root {
-            push_root(stack, head, thin);
+        let stack = stack(pools);
+        let pool = stack.current_pool();
+        if pool.kind.get() == PoolKind::Root {
+            push_root(stack, pool, thin);
         } else {
-            head.entries.push(thin, &local.pages);
+            pool.entries.push(thin, &pools.pages);
         }
     });
 }
@@ -69,11 +69,11 @@ pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&ThreadPools) -> &Po
 #[cold]
 #[inline(never)]
 fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin) {
-    // SAFETY: alive by the reference that we have.
+    // SAFETY: alive by the reference that the caller has given up.
     let class = unsafe { header(thin) }.type_info;
     root.entries.push(thin, &stack.thread_pools().pages);
     stack.stats.root_has_grown(root.entries.len());
-    // What a drain autoreleases into its own root pool goes with it.
+    // What a drain of the root pool autoreleases into it is released by the same drain.
     if root.draining.get() > 0 {
         return;
     }

@@ -1,4 +1,4 @@
-//! `PoolRef`: what a pool lends.
+//! `PoolRef`: a reference that a pool has lent.
 
 use crate::object::count::Misuse;
 use crate::object::header::{Thin, checked, header, note_read};
@@ -11,15 +11,15 @@ use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
-/// A reference to an object that a pool keeps alive: uncounted, free to copy,
-/// valid until the pool is drained.
+/// A reference to an object that a pool keeps alive: uncounted, free to copy, valid until the pool
+/// is drained.
 ///
-/// It borrows the pool, so the compiler sees to it that there is none left when
-/// the pool is drained or dropped. To keep the object for longer, [`retain`] it.
+/// It borrows the pool, so the compiler ensures that none is left when the pool is drained or
+/// dropped. To keep the object for longer, [`retain`] it.
 ///
-/// It may go to other threads if the value is `Send` and `Sync`, as a `Ref` may:
-/// within `std::thread::scope`, say. Using one object from many threads this way
-/// costs nothing, where cloning a `Ref` contends.
+/// It may be sent to other threads if the value is `Send` and `Sync`, as a `Ref` may: within
+/// `std::thread::scope`, for example. Using one object from many threads in this way costs nothing,
+/// whereas clones of a `Ref` contend for the count.
 ///
 /// [`retain`]: PoolRef::retain
 ///
@@ -35,19 +35,21 @@ use std::ptr::NonNull;
 #[repr(transparent)]
 pub struct PoolRef<'pool, T: ?Sized + 'static> {
     ptr: NonNull<T>,
-    /// Covariant in `'pool`, invariant in `T`: as for `Ref`.
+    /// Covariant in `'pool`; invariant in `T`, as `Ref` is.
     pool: PhantomData<(&'pool (), *mut T)>,
 }
 
-// SAFETY: it can be retained, so as for `Ref`. `T: Sync` alone would let another
-// thread's `retain` become the last reference to a value that may not go there.
+// SAFETY: it can be retained, so `Ref`'s bounds apply. With `T: Sync` alone, the `Ref` that another
+// thread retains could become the last one, and destroy a value on a thread that it may not go to.
 unsafe impl<T: ?Sized + Send + Sync> Send for PoolRef<'_, T> {}
-// SAFETY: it is `Copy`, so as for Send.
+// SAFETY: it is `Copy`, so sharing it allows no more than sending it.
 unsafe impl<T: ?Sized + Send + Sync> Sync for PoolRef<'_, T> {}
 
 impl<'pool, T: ?Sized> PoolRef<'pool, T> {
+    /// Makes a lent reference.
+    ///
     /// # Safety
-    /// Something that lives for `'pool` holds a strong reference to the object.
+    /// A strong reference to the object exists for all of `'pool`.
     #[inline]
     pub(crate) unsafe fn lend(ptr: NonNull<T>) -> Self {
         Self {
@@ -60,49 +62,49 @@ impl<'pool, T: ?Sized> PoolRef<'pool, T> {
         self.ptr.cast()
     }
 
-    /// The value, for as long as the pool is not drained.
+    /// Returns the value, borrowed until the pool is drained.
     #[inline]
     pub fn get(this: Self) -> &'pool T {
-        // SAFETY: alive for `'pool`.
+        // SAFETY: the object is alive for `'pool`, by the contract of `lend`.
         unsafe {
             note_read(this.thin());
             this.ptr.as_ref()
         }
     }
 
-    /// A counted reference, which outlives the pool: *retain*. One relaxed
-    /// read-modify-write; aborts beyond 2³¹.
+    /// Returns a counted reference, which may outlive the pool: *retain*. One relaxed
+    /// read-modify-write; aborts beyond 2³¹ references.
     #[inline]
     #[must_use = "the new reference is released at once if it is not kept"]
     pub fn retain(this: Self) -> Ref<T> {
         let thin = this.thin();
-        // SAFETY: alive for `'pool`.
+        // SAFETY: the object is alive for `'pool`, by the contract of `lend`.
         let counted: Result<(), Misuse> = unsafe { header(thin) }.count.retain();
-        // SAFETY: as above.
+        // SAFETY: alive, as in the line above.
         unsafe { checked(thin, counted) };
-        // SAFETY: the reference just counted.
+        // SAFETY: adopts the reference that was counted above.
         unsafe { Ref::adopt(this.ptr) }
     }
 
-    /// A reference that does not keep the object alive. One read-modify-write;
-    /// aborts beyond 2³⁰.
+    /// Returns a weak reference, which does not keep the object alive. One read-modify-write;
+    /// aborts beyond 2³⁰ weak references.
     #[inline]
     #[must_use = "a weak reference does nothing unless it is kept"]
     pub fn downgrade(this: Self) -> Weak<T> {
         let thin = this.thin();
-        // SAFETY: alive for `'pool`.
+        // SAFETY: the object is alive for `'pool`, by the contract of `lend`.
         unsafe { checked(thin, header(thin).count.downgrade()) };
-        // SAFETY: the reference just counted.
+        // SAFETY: adopts the weak reference that was counted above.
         unsafe { Weak::adopt(this.ptr) }
     }
 
-    /// The value's address.
+    /// Returns the address of the value.
     #[inline]
     pub fn as_ptr(this: Self) -> *const T {
         this.ptr.as_ptr()
     }
 
-    /// Whether both name the same object.
+    /// Returns whether both refer to the same object.
     #[inline]
     pub fn ptr_eq(a: Self, b: Self) -> bool {
         std::ptr::addr_eq(a.ptr.as_ptr(), b.ptr.as_ptr())
@@ -164,7 +166,8 @@ impl<'pool, T: ?Sized> Coercible for PoolRef<'pool, T> {
         self,
         coerce: impl FnOnce(*mut T) -> *mut U,
     ) -> PoolRef<'pool, U> {
-        // SAFETY: by the caller's promise the same object.
+        // SAFETY: `coerce` returns the same object by the caller's promise, and it is alive for
+        // `'pool` by the contract of `lend`.
         unsafe { PoolRef::lend(coerced(self.ptr, coerce)) }
     }
 }

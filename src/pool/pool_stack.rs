@@ -352,7 +352,7 @@ impl PoolStack {
 
     /// Adds the statistics to the manager's, and takes the thread off the manager's list.
     pub(crate) fn retire(&self, key: ThreadKey) {
-        self.strays.tell_all(self.manager.id);
+        self.strays.share_all(self.manager.id);
         self.manager.departed.add(&self.stats);
         self.manager.threads.remove(&key);
         // A `shutdown` that waits for this thread has asked it for something.

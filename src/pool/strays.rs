@@ -1,31 +1,33 @@
-//! How often a thread autoreleases without a pool, by type.
+//! Counts of *strays*: objects that a thread has autoreleased while no pool was open, by type.
 //!
-//! Threads that do so often must not meet at a lock each time: so each counts by itself, and tells
-//! the process-wide [limit on events](crate::event) its 1st, 10th, 100th, ... time with a type.
+//! Threads that do so often must not contend for a lock each time. So each thread counts locally,
+//! and adds to the process-wide [limit on events](crate::event) only its 1st, 10th, 100th, ...
+//! stray of a type.
 
 use crate::event;
 use crate::object::header::TypeInfo;
 use crate::sync::cell::Cell;
 use std::ptr;
 
-/// Types that a thread counts at a time. Those that come beyond take the place of others, which
-/// begin anew.
+/// Number of types that a thread counts at a time. A further type displaces another one, and the
+/// count of that one starts again from zero.
 const TYPES: usize = 8;
 
+/// The count of one type.
 #[derive(Clone, Copy)]
-struct Stray {
+struct StrayCount {
     class: &'static TypeInfo,
     times: u64,
-    /// How many of them the other threads know of.
-    told: u64,
-    /// The number of times to tell next.
+    /// How many of them have been added to the process-wide count.
+    shared: u64,
+    /// The value of `times` at which the next report is due.
     next: u64,
 }
 
-/// The types that one thread has autoreleased in one manager without a pool. Owner only.
+/// The counts of one thread in one manager. Owner only.
 pub(crate) struct Strays {
-    types: [Cell<Option<Stray>>; TYPES],
-    /// Where the next new type goes.
+    types: [Cell<Option<StrayCount>>; TYPES],
+    /// Index of the place that the next new type takes.
     place: Cell<usize>,
 }
 
@@ -37,8 +39,8 @@ impl Strays {
         }
     }
 
-    /// Counts one more object of this class. Returns how many the caller is to tell of, if it is
-    /// time for that.
+    /// Counts one more object of this class. If a report is due, returns the number of strays that
+    /// it stands for: those since the last one.
     pub(crate) fn count(&self, class: &'static TypeInfo, manager: u64) -> Option<u64> {
         let known = self.types.iter().find_map(|place| {
             let stray = place.get()?;
@@ -47,46 +49,51 @@ impl Strays {
         let (place, mut stray) = known.unwrap_or_else(|| self.begin(class, manager));
         stray.times += 1;
         let due = stray.times >= stray.next;
-        let untold = stray.times - stray.told;
+        let unshared = stray.times - stray.shared;
         if due {
-            stray.told = stray.times;
+            stray.shared = stray.times;
             stray.next = stray.next.saturating_mul(10);
         }
         place.set(Some(stray));
-        due.then_some(untold)
+        due.then_some(unshared)
     }
 
-    /// Makes a place for another class.
+    /// Makes room for a class that is not being counted.
     #[cold]
-    fn begin(&self, class: &'static TypeInfo, manager: u64) -> (&Cell<Option<Stray>>, Stray) {
+    fn begin(
+        &self,
+        class: &'static TypeInfo,
+        manager: u64,
+    ) -> (&Cell<Option<StrayCount>>, StrayCount) {
         let at = self.place.get();
         self.place.set((at + 1) % TYPES);
         let place = &self.types[at];
         if let Some(former) = place.take() {
-            former.tell(manager);
+            former.share(manager);
         }
-        let stray = Stray {
+        let stray = StrayCount {
             class,
             times: 0,
-            told: 0,
+            shared: 0,
             next: 1,
         };
         (place, stray)
     }
 
-    /// Tells the rest of what has been counted; no event is made by that.
-    pub(crate) fn tell_all(&self, manager: u64) {
+    /// Adds all that is left to the process-wide counts, without an event, and clears the counts.
+    pub(crate) fn share_all(&self, manager: u64) {
         for stray in self.types.iter().filter_map(Cell::take) {
-            stray.tell(manager);
+            stray.share(manager);
         }
     }
 }
 
-impl Stray {
-    fn tell(self, manager: u64) {
-        let untold = self.times - self.told;
-        if untold > 0 {
-            event::count_no_pool(self.class.type_name(), manager, untold);
+impl StrayCount {
+    /// Adds the rest of the count to the process-wide one, without an event.
+    fn share(self, manager: u64) {
+        let unshared = self.times - self.shared;
+        if unshared > 0 {
+            event::count_no_pool(self.class.type_name(), manager, unshared);
         }
     }
 }

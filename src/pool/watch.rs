@@ -1,4 +1,4 @@
-//! Whether root pools and backlogs grow beyond their watermarks.
+//! Events about root pools and backlogs that have grown beyond their watermarks.
 
 use super::pending;
 use super::pool_stack::{PoolStack, PoolState};
@@ -6,13 +6,14 @@ use crate::event::{Event, EventKind};
 use crate::object::header::{Thin, header};
 use crate::thread::current::current_label;
 
-/// Entries whose types are looked at.
+/// Number of objects that are sampled for an event at most.
 const SAMPLE: usize = 4_096;
 
-/// Types that an event names.
+/// Number of types that an event lists at most.
 const TYPES: usize = 8;
 
-/// To be called when an entry has been added to the root pool.
+/// Reports a root pool that has passed its watermark. To be called after each entry that is added
+/// to it.
 #[inline]
 pub(super) fn root(stack: &PoolStack) {
     let len = stack.root.entries.len();
@@ -25,7 +26,7 @@ pub(super) fn root(stack: &PoolStack) {
 fn report_root(stack: &PoolStack, len: usize) {
     stack.next_mark.set(len.saturating_mul(2));
     let sample = Sample::take(len, |f| {
-        // SAFETY: `f` takes nothing out.
+        // SAFETY: `f` only reads the entries' headers, so no entry is taken out meanwhile.
         unsafe { stack.root.entries.newest_first() }.all(f);
     });
     let newest = sample.first;
@@ -36,13 +37,14 @@ fn report_root(stack: &PoolStack, len: usize) {
     event.emit();
 }
 
-/// To be called at the end of a drain within a budget, of `head`.
+/// Reports a backlog that grows beyond its watermark. To be called at the end of each budgeted
+/// drain; `pool` is the drained pool.
 ///
 /// A backlog grows if a drain leaves more than the watermark, and more than any drain before it
-/// since there was last less than half of that. So the first drain that leaves more than the
-/// watermark is only noted: it may just have taken in a large batch, which those that follow
-/// work off.
-pub(super) fn backlog(stack: &PoolStack, head: &PoolState) {
+/// since the backlog was last below half of the watermark. So the first drain that leaves more than
+/// the watermark is only recorded: it may just have taken in a large batch, which later drains work
+/// off.
+pub(super) fn backlog(stack: &PoolStack, pool: &PoolState) {
     let len = stack.backlog.len() + stack.thread_pools().remote_releases();
     let watermark = stack.manager.watermarks.backlog();
     let next = &stack.backlog.next_mark;
@@ -53,7 +55,7 @@ pub(super) fn backlog(stack: &PoolStack, head: &PoolState) {
             0 => next.set(len.saturating_add(1)),
             due if len >= due => {
                 next.set(len.saturating_mul(2));
-                report_backlog(stack, head, len);
+                report_backlog(stack, pool, len);
             }
             _ => {}
         }
@@ -61,46 +63,48 @@ pub(super) fn backlog(stack: &PoolStack, head: &PoolState) {
 }
 
 #[cold]
-fn report_backlog(stack: &PoolStack, head: &PoolState, len: usize) {
+fn report_backlog(stack: &PoolStack, pool: &PoolState, len: usize) {
     let sample = Sample::take(len, |f| pending::look_through(stack, f));
-    event(EventKind::BacklogWatermark, stack, head, len, sample).emit();
+    event(EventKind::BacklogWatermark, stack, pool, len, sample).emit();
 }
 
 fn event(
     kind: EventKind,
     stack: &PoolStack,
-    head: &PoolState,
+    pool: &PoolState,
     len: usize,
     sample: Sample,
 ) -> Event {
     Event::new(kind, current_label())
-        .pool(head.name())
+        .pool(pool.name())
         .manager(stack.manager.id, stack.manager.name.as_deref())
         .count(len)
         .types(sample.types, sample.size)
 }
 
-/// The types of some of the objects that wait.
+/// The types of some of the waiting objects.
 struct Sample {
-    /// Type of the first that was looked at.
+    /// Type of the first sampled object.
     first: Option<&'static str>,
-    /// The most common ones, and how many objects have them.
+    /// The most common types, with the number of sampled objects of each.
     types: Vec<(&'static str, usize)>,
-    /// How many objects were looked at.
+    /// Number of sampled objects.
     size: usize,
 }
 
 impl Sample {
-    /// Looks at some of `len` objects, which `look_through` hands to the closure that it is
-    /// given, as long as that returns `true`.
+    /// Samples some of `len` objects. `look_through` passes objects to the closure that it gets, as
+    /// long as that returns `true`.
     fn take(len: usize, look_through: impl FnOnce(&mut dyn FnMut(Thin) -> bool)) -> Self {
-        // Before the first look, as the global allocator is foreign code: it may drain the pool.
+        // Allocated before the first object is read: the global allocator is foreign code, which
+        // may drain the pool.
         let mut names: Vec<&'static str> = Vec::with_capacity(len.min(SAMPLE));
         let room = names.capacity().min(SAMPLE);
         look_through(&mut |thin| {
             let has_room = names.len() < room;
             if has_room {
-                // SAFETY: the memory of what waits has not been freed.
+                // SAFETY: `look_through` passes objects that wait for their release or destructor,
+                // so their headers have not been freed, and nothing here runs foreign code.
                 names.push(unsafe { header(thin) }.type_info.type_name());
             }
             has_room

@@ -1,12 +1,12 @@
 //! `OptionSlot`: a slot that may be empty.
 
-use super::raw::Raw;
+use super::raw::RawSlot;
 use crate::object::strong::Ref;
 use crate::pool::guard::AutoreleasePool;
 use crate::pool::pool_ref::PoolRef;
 use std::fmt;
 
-/// A [`Slot`](super::Slot) that may be empty; for the rest, see there.
+/// A [`Slot`](super::Slot) that may be empty; everything else is documented there.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, OptionSlot, Ref};
@@ -16,55 +16,59 @@ use std::fmt;
 /// newest.store(Some(Ref::new(7)));
 /// assert_eq!(newest.load(&pool).as_deref(), Some(&7));
 /// ```
-pub struct OptionSlot<T: Send + Sync + 'static>(Raw<T>);
+pub struct OptionSlot<T: Send + Sync + 'static>(RawSlot<T>);
 
 impl<T: Send + Sync> OptionSlot<T> {
-    /// A slot that holds `r`.
+    /// Makes a slot that holds `r`.
     pub fn new(r: Option<Ref<T>>) -> Self {
-        Self(Raw::new(r))
+        Self(RawSlot::new(r))
     }
 
-    /// An empty one.
+    /// Makes an empty slot.
     pub fn empty() -> Self {
         Self::new(None)
     }
 
-    /// As [`Slot::load`](super::Slot::load).
+    /// Returns the object that the slot holds, if any, lent until `pool` is drained. See
+    /// [`Slot::load`](super::Slot::load).
     #[inline]
     pub fn load<'p>(&self, pool: &'p AutoreleasePool) -> Option<PoolRef<'p, T>> {
         self.0.load(pool)
     }
 
-    /// As [`Slot::load_full`](super::Slot::load_full).
+    /// Returns a counted reference to the object that the slot holds, if any. See
+    /// [`Slot::load_full`](super::Slot::load_full).
     pub fn load_full(&self) -> Option<Ref<T>> {
         self.0.load_full()
     }
 
-    /// Whether there is nothing in it just now.
+    /// Returns whether the slot is empty at this moment.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// As [`Slot::store`](super::Slot::store).
+    /// Replaces the content with `r` and retires the old object. See
+    /// [`Slot::store`](super::Slot::store).
     pub fn store(&self, r: Option<Ref<T>>) {
         self.0.store(r);
     }
 
-    /// As [`Slot::swap`](super::Slot::swap).
+    /// Replaces the content with `r` and returns a reference to the old object. See
+    /// [`Slot::swap`](super::Slot::swap).
     pub fn swap(&self, r: Option<Ref<T>>) -> Option<Ref<T>> {
         self.0.swap(r)
     }
 
-    /// Takes out what is there, as [`swap`](Self::swap).
+    /// Empties the slot and returns a reference to the old object, as [`swap`](Self::swap) does.
     pub fn take(&self) -> Option<Ref<T>> {
         self.swap(None)
     }
 
-    /// As [`Slot::compare_exchange`](super::Slot::compare_exchange); `None` stands for
-    /// an empty slot.
+    /// Replaces the content with `new` if it is `current`; `None` stands for an empty slot. See
+    /// [`Slot::compare_exchange`](super::Slot::compare_exchange).
     ///
     /// # Errors
-    /// Gives `new` back if the slot holds something else.
+    /// Returns `new` if the slot's content is not `current`.
     pub fn compare_exchange(
         &self,
         current: Option<&T>,
@@ -73,10 +77,11 @@ impl<T: Send + Sync> OptionSlot<T> {
         self.0.compare_exchange(current, new)
     }
 
-    /// As [`Slot::rcu`](super::Slot::rcu).
+    /// Replaces the content with the result of `f`, which gets the current one. See
+    /// [`Slot::rcu`](super::Slot::rcu).
     ///
     /// # Panics
-    /// As `f`; nothing is changed then.
+    /// If `f` panics; the slot is unchanged then.
     pub fn rcu(&self, f: impl FnMut(Option<&T>) -> Option<Ref<T>>) -> Option<Ref<T>> {
         self.0.rcu(f)
     }

@@ -1,4 +1,6 @@
-//! What both kinds of slots are: a pointer that owns a reference, or null.
+//! The pointer behind both kinds of slots: it owns a strong reference, or is null.
+//!
+//! Numbers in `SAFETY:` comments are those of the invariants in [`super`].
 
 use crate::object::header::{checked, header, note_read};
 use crate::object::strong::Ref;
@@ -11,44 +13,50 @@ use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 
-/// See the module.
-pub(super) struct Raw<T: Send + Sync + 'static> {
+/// A pointer that owns a strong reference, or null.
+pub(super) struct RawSlot<T: Send + Sync + 'static> {
     at: AtomicPtr<T>,
-    /// Invariant in `T`, as `Ref`.
+    /// Makes the slot invariant in `T`, as `Ref` is.
     holds: PhantomData<*mut T>,
 }
 
-// SAFETY: it hands out what `Ref<T>` hands out, to whichever thread.
-unsafe impl<T: Send + Sync> Send for Raw<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send + Sync> Sync for Raw<T> {}
-// A panic leaves a slot as it was.
-impl<T: Send + Sync + RefUnwindSafe> UnwindSafe for Raw<T> {}
-impl<T: Send + Sync + RefUnwindSafe> RefUnwindSafe for Raw<T> {}
+// SAFETY: a slot gives access to its object only as `Ref<T>` and `PoolRef<T>`, which may be sent
+// and shared for `T: Send + Sync`; its own field is atomic.
+unsafe impl<T: Send + Sync> Send for RawSlot<T> {}
+// SAFETY: as for `Send`.
+unsafe impl<T: Send + Sync> Sync for RawSlot<T> {}
+// A panic leaves a slot unchanged: foreign code runs only between its atomic operations.
+impl<T: Send + Sync + RefUnwindSafe> UnwindSafe for RawSlot<T> {}
+impl<T: Send + Sync + RefUnwindSafe> RefUnwindSafe for RawSlot<T> {}
 
+/// Turns a reference into a pointer that owns it; `None` becomes null.
 fn into_pointer<T>(r: Option<Ref<T>>) -> *mut T {
     r.map_or(ptr::null_mut(), |r| Ref::into_payload(r).as_ptr())
 }
 
+/// Turns a pointer from [`into_pointer`] back into a reference.
+///
 /// # Safety
 /// The pointer owns a reference, or is null.
 unsafe fn from_pointer<T>(at: *mut T) -> Option<Ref<T>> {
-    // SAFETY: by the caller's promise.
+    // SAFETY: by the caller's promise the pointer owns a reference, which `adopt` takes over.
     NonNull::new(at).map(|at| unsafe { Ref::adopt(at) })
 }
 
+/// Counts a new reference to the object; `None` if the pointer is null.
+///
 /// # Safety
 /// The object, if there is one, is alive.
 unsafe fn retained<T>(at: *mut T) -> Option<Ref<T>> {
     let at = NonNull::new(at)?;
     let thin = at.cast();
-    // SAFETY: by the caller's promise.
+    // SAFETY: the object is alive by the caller's promise, so its header can be read.
     unsafe { checked(thin, header(thin).count.retain()) };
-    // SAFETY: the reference just counted.
+    // SAFETY: adopts the reference that was counted in the line above.
     Some(unsafe { Ref::adopt(at) })
 }
 
-impl<T: Send + Sync> Raw<T> {
+impl<T: Send + Sync> RawSlot<T> {
     pub(super) fn new(r: Option<Ref<T>>) -> Self {
         Self {
             at: AtomicPtr::new(into_pointer(r)),
@@ -59,27 +67,31 @@ impl<T: Send + Sync> Raw<T> {
     #[inline]
     pub(super) fn load<'p>(&self, pool: &'p AutoreleasePool) -> Option<PoolRef<'p, T>> {
         pool.pin();
-        // SAFETY: pinned.
+        // SAFETY: the pool was pinned in the line above, and stays so for `'p` (invariant 4).
         unsafe { self.lend() }
     }
 
+    /// Lends the object, if there is one.
+    ///
     /// # Safety
-    /// Something that lives for `'p` has been pinned.
+    /// A participant of the epoch has been pinned and stays pinned for `'p`.
     #[inline]
     unsafe fn lend<'p>(&self) -> Option<PoolRef<'p, T>> {
-        // Acquire: pairs with the Release of who put it in, so that the value is seen.
+        // Acquire: pairs with the Release in `replace` and `exchange`, so that the value of the
+        // object is visible.
         // Model: slot_load_store.
         let at = NonNull::new(self.at.load(Ordering::Acquire))?;
-        // SAFETY: it was in the slot after that, so what the slot holds of it is given up
-        // only when the pin has gone.
+        // SAFETY: the object was in the slot after the pin, so the slot's reference is retired
+        // later than that, and released only after the unpin (invariant 3).
         Some(unsafe { PoolRef::lend(at) })
     }
 
     pub(super) fn load_full(&self) -> Option<Ref<T>> {
         with_guard(|_| {
-            // Acquire: as in `load`. Model: slot_load_full.
+            // Acquire: as in `lend`. Model: slot_load_full.
             let at = self.at.load(Ordering::Acquire);
-            // SAFETY: as in `load`, for as long as the guard is there.
+            // SAFETY: pinned by `with_guard`, so the object is alive until it returns (invariant
+            // 3).
             unsafe { retained(at) }
         })
     }
@@ -90,22 +102,23 @@ impl<T: Send + Sync> Raw<T> {
 
     pub(super) fn store(&self, r: Option<Ref<T>>) {
         if let Some(before) = NonNull::new(self.replace(r)) {
-            // SAFETY: the slot's own reference, which is ours now.
+            // SAFETY: the exchange moved the slot's own reference here (invariants 1 and 2); `T` is
+            // Send and Sync.
             unsafe { retire(before.cast()) };
         }
     }
 
     pub(super) fn swap(&self, r: Option<Ref<T>>) -> Option<Ref<T>> {
         let before = self.replace(r);
-        // SAFETY: what came out is ours.
-        unsafe { out(before) }
+        // SAFETY: the exchange moved the slot's own reference here (invariants 1 and 2).
+        unsafe { retain_and_retire(before) }
     }
 
-    /// Gives what comes out, which owns a reference, or null.
+    /// Puts `r` in and returns the old pointer, which owns a reference or is null.
     fn replace(&self, r: Option<Ref<T>>) -> *mut T {
-        // Release: pairs with the Acquire of the loads. Acquire: pairs with the Release
-        // of who put in what comes out, so that what he did with it comes before its
-        // end. Model: slot_load_store, slot_two_writers.
+        // Release: pairs with the Acquire of the loads. Acquire: pairs with the Release of the
+        // thread that put the old object in, so that its uses of the object happen-before the
+        // destructor. Model: slot_load_store, slot_two_writers.
         self.at.swap(into_pointer(r), Ordering::AcqRel)
     }
 
@@ -124,27 +137,28 @@ impl<T: Send + Sync> Raw<T> {
         new: Option<Ref<T>>,
     ) -> Result<Option<Ref<T>>, Option<Ref<T>>> {
         let new = into_pointer(new);
-        // AcqRel: as in `swap`. Model: slot_compare_exchange, slot_rcu.
+        // AcqRel: as in `replace`. Model: slot_compare_exchange, slot_rcu.
         let exchanged = self
             .at
             .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed);
         match exchanged {
-            // By the slot's pointer, as `current` may have another provenance.
-            // SAFETY: what came out is ours.
-            Ok(before) => Ok(unsafe { out(before) }),
-            // SAFETY: made of `new`, and still ours.
+            // Not by `current`, which may have another provenance.
+            // SAFETY: the exchange moved the slot's own reference here (invariants 1 and 2).
+            Ok(before) => Ok(unsafe { retain_and_retire(before) }),
+            // SAFETY: made of `new` above; the failed exchange did not take it.
             Err(_) => Err(unsafe { from_pointer(new) }),
         }
     }
 
     pub(super) fn rcu(&self, mut f: impl FnMut(Option<&T>) -> Option<Ref<T>>) -> Option<Ref<T>> {
-        // Pinned all the time: what was read is not freed, so no other object comes
-        // to stand at its address before the exchange.
+        // Pinned all the time: the object that was read is not freed, so no other object can take
+        // its address before the exchange.
         pinned_while("rcu", || {
             loop {
-                // Acquire: as in `load`. Model: slot_rcu.
+                // Acquire: as in `lend`. Model: slot_rcu.
                 let now = self.at.load(Ordering::Acquire);
-                // SAFETY: as in `load_full`.
+                // SAFETY: pinned by `pinned_while`, so the object is alive while `f` runs
+                // (invariant 3).
                 let new = f(NonNull::new(now).map(|now| unsafe {
                     note_read(now.cast());
                     now.as_ref()
@@ -158,25 +172,26 @@ impl<T: Send + Sync> Raw<T> {
     }
 }
 
-/// Gives an added reference to what came out of a slot, and retires the slot's own.
+/// Retires a reference that came out of a slot, after counting a new one, which it returns.
 ///
 /// # Safety
 /// The pointer owns a reference, which the caller gives up.
-unsafe fn out<T: Send + Sync>(at: *mut T) -> Option<Ref<T>> {
-    // SAFETY: alive by the reference.
+unsafe fn retain_and_retire<T: Send + Sync>(at: *mut T) -> Option<Ref<T>> {
+    // SAFETY: the reference that the pointer owns keeps the object alive.
     let added = unsafe { retained(at) }?;
-    // SAFETY: by the caller's promise; `T` is Send and Sync.
+    // SAFETY: the caller gives up the reference that the pointer owns; `T` is Send and Sync.
     unsafe { retire(Ref::thin(&added)) };
     Some(added)
 }
 
-impl<T: Send + Sync> Drop for Raw<T> {
+impl<T: Send + Sync> Drop for RawSlot<T> {
     fn drop(&mut self) {
-        // Relaxed: nobody else has the slot.
+        // Relaxed: `&mut self`, so no other thread has access to the slot.
         let at = self.at.load(Ordering::Relaxed);
         self.at.freed();
         if let Some(at) = NonNull::new(at) {
-            // SAFETY: the slot's own reference; `T` is Send and Sync.
+            // SAFETY: the slot's own reference (invariant 1), which leaves with the slot; `T` is
+            // Send and Sync.
             unsafe { retire(at.cast()) };
         }
     }

@@ -4,6 +4,7 @@ use super::key::{self, ThreadKey, own_key};
 use super::orphans::ORPHANS;
 use super::record::{DEPARTED, Record, Tally, lock_figures};
 use super::registry::REGISTRY;
+use crate::event::label;
 use crate::sync::cell::Cell;
 use crate::sync::thread::{ThreadId, current_id, current_name};
 use crate::sync::{at_thread_exit, lazy, local};
@@ -102,10 +103,7 @@ pub(crate) fn current_label() -> String {
             return record.label();
         }
         let key = own_key().map_or_else(|| "without a key".to_owned(), |key| key.to_string());
-        match current_name() {
-            Some(name) => format!("{name} ({key})"),
-            None => key,
-        }
+        label::of(current_name().as_deref(), key)
     })
 }
 
@@ -144,6 +142,7 @@ fn enter(c: &CurrentThread, bound: Option<u64>) {
     let record = REGISTRY.claim(|key| Arc::new(Record::new(key, bound)));
     BY_ID.insert(id, record.key());
     key::set_own(record.key());
+    label::set_current(current_label);
     // `record` last: invariant 7 of `thread`.
     let at = Arc::as_ptr(&record);
     c.owner.set(Box::into_raw(Box::new(record)));
@@ -157,6 +156,7 @@ fn enter(c: &CurrentThread, bound: Option<u64>) {
 fn enter_closed(c: &CurrentThread) {
     let record = REGISTRY.claim(|key| Arc::new(Record::closed(key)));
     key::set_own(record.key());
+    label::set_current(current_label);
     c.exited.set(true);
     REGISTRY.leave(record.key());
 }

@@ -4,6 +4,7 @@ use super::counted::CountedInbox;
 use super::inbox::{Chain, Message, PushOutcome};
 use super::key::ThreadKey;
 use super::waker::ThreadWaker;
+use crate::event::label;
 use crate::sync::thread::{ThreadId, current_id, current_name};
 use crate::sync::{Counter, Hint};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -159,10 +160,7 @@ impl Record {
 
     /// Returns name and key, for reports.
     pub(crate) fn label(&self) -> String {
-        match &self.name {
-            Some(name) => format!("{name} ({})", self.key),
-            None => self.key.to_string(),
-        }
+        label::of(self.name(), self.key)
     }
 }
 

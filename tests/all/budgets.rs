@@ -1,4 +1,4 @@
-//! Drains within a budget, and what they leave for later.
+//! Budgeted drains and the backlog that they leave.
 
 use crate::support::{
     Log, Probe, events, events_of, fresh, fresh_to_the_end, on_drop, panic_of, wait_until,
@@ -6,6 +6,7 @@ use crate::support::{
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Budget, PoolManager, Ref, ThreadHandle, autorelease, autoreleasepool,
+    callback_scope,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -27,7 +28,7 @@ pub fn filled(log: &Log, ids: std::ops::Range<u32>) -> AutoreleasePool {
     pool
 }
 
-/// A chain of probes: each is released by the destructor of the one before.
+/// A chain of probes, each of which releases the next when it is dropped.
 struct Link(
     #[expect(dead_code)] Probe,
     #[expect(dead_code)] Option<Ref<Link>>,
@@ -39,7 +40,7 @@ fn chain(log: &Log, ids: std::ops::Range<u32>) -> Ref<Link> {
 }
 
 #[test]
-fn rest_is_left_to_later_calls_oldest_first() {
+fn later_calls_release_the_rest_oldest_first() {
     fresh(|| {
         let log = Log::new();
         let mut pool = filled(&log, 0..4);
@@ -47,7 +48,7 @@ fn rest_is_left_to_later_calls_oldest_first() {
         assert_eq!((drained.released, drained.remaining), (1, 3));
         assert!(pool.is_empty());
         pool.create(log.probe(10));
-        // What was left first goes first, newest first as in every pool.
+        // The oldest part of the backlog is released first; within a part, the newest entry.
         let drained = pool.drain_within(Budget::Count(2));
         assert_eq!((drained.released, drained.remaining), (2, 2));
         let mut other = filled(&log, 20..21);
@@ -60,7 +61,7 @@ fn rest_is_left_to_later_calls_oldest_first() {
 }
 
 #[test]
-fn nothing_else_touches_the_backlog() {
+fn ordinary_operations_leave_the_backlog_alone() {
     fresh(|| {
         let log = Log::new();
         filled(&log, 0..3).drain_within(Budget::Count(0));
@@ -99,7 +100,7 @@ fn each_manager_has_a_backlog_of_its_own() {
 }
 
 #[test]
-fn duplicates_count_each() {
+fn each_duplicate_entry_counts() {
     fresh(|| {
         let r = Ref::new(());
         let mut pool = AutoreleasePool::new();
@@ -123,7 +124,7 @@ fn nested_releases_count() {
         let drained = pool.drain_within(Budget::Count(20));
         assert_eq!((drained.released, drained.remaining), (20, 2));
         assert_eq!(log.ids(), (0..20).collect::<Vec<_>>());
-        // The dead one goes on before what is older.
+        // The destruction of the chain has begun, and continues before older entries.
         let drained = global().drain_backlog(Budget::Count(30));
         assert_eq!((drained.released, drained.remaining), (30, 1));
         assert_eq!(log.ids(), (0..50).collect::<Vec<_>>());
@@ -132,7 +133,7 @@ fn nested_releases_count() {
 }
 
 #[test]
-fn dead_objects_that_wait_cannot_be_had_again() {
+fn objects_waiting_for_their_destructor_cannot_be_upgraded() {
     fresh(|| {
         let log = Log::new();
         let inner = Ref::new(log.probe(1));
@@ -141,14 +142,14 @@ fn dead_objects_that_wait_cannot_be_had_again() {
         pool.create(inner);
         assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 1);
         assert!(weak.upgrade().is_none());
-        assert_eq!(log.count(), 0, "its destructor is still to run");
+        assert_eq!(log.count(), 0, "its destructor has not run yet");
         global().drain_backlog(Budget::Count(1));
         assert_eq!(log.count(), 1);
     });
 }
 
 #[test]
-fn time_that_is_over_stops_it_but_not_before_one_release() {
+fn an_expired_time_budget_allows_one_release() {
     fresh(|| {
         let log = Log::new();
         let mut pool = filled(&log, 0..100);
@@ -161,7 +162,7 @@ fn time_that_is_over_stops_it_but_not_before_one_release() {
 }
 
 #[test]
-fn time_is_looked_at_even_where_nothing_has_a_destructor() {
+fn time_budgets_apply_to_objects_without_destructors() {
     fresh(|| {
         let mut pool = AutoreleasePool::new();
         for n in 0..1_000u32 {
@@ -175,7 +176,7 @@ fn time_is_looked_at_even_where_nothing_has_a_destructor() {
 }
 
 #[test]
-fn slowest_destructor_is_named_without_what_it_released() {
+fn the_slowest_destructor_is_measured_without_nested_ones() {
     struct Slow;
     impl Drop for Slow {
         fn drop(&mut self) {
@@ -199,7 +200,7 @@ fn slowest_destructor_is_named_without_what_it_released() {
 }
 
 #[test]
-fn what_destructors_autorelease_is_of_the_same_drain() {
+fn objects_autoreleased_by_destructors_belong_to_the_same_drain() {
     fresh(|| {
         let log = Log::new();
         let mut pool = AutoreleasePool::new();
@@ -210,7 +211,7 @@ fn what_destructors_autorelease_is_of_the_same_drain() {
         let drained = pool.drain_within(Budget::Count(4));
         assert_eq!((drained.released, drained.remaining), (4, 2));
         assert!(pool.is_empty());
-        // And where there is no pool but that of the call.
+        // With no other pool open than that of `drain_backlog`.
         let after = log.probe(20);
         pool.create(on_drop(move || autorelease(Ref::new(after))));
         pool.drain_within(Budget::Count(0));
@@ -220,7 +221,7 @@ fn what_destructors_autorelease_is_of_the_same_drain() {
 }
 
 #[test]
-fn panic_comes_out_when_the_budget_is_spent_and_nothing_is_lost() {
+fn a_panic_is_resumed_when_the_budget_is_spent_and_nothing_is_lost() {
     fresh(|| {
         let log = Log::new();
         let mut pool = filled(&log, 0..2);
@@ -230,7 +231,7 @@ fn panic_comes_out_when_the_budget_is_spent_and_nothing_is_lost() {
         assert_eq!(panic_of(|| pool.drain_within(Budget::Count(4))), "first");
         assert_eq!(log.ids(), [4, 3, 2, 1]);
         assert_eq!(global().drain_backlog(Budget::All).released, 1);
-        // What died in a destructor that panicked.
+        // Objects released by a destructor that panicked.
         let inner = chain(&log, 10..13);
         pool.create((on_drop(|| panic!("holder")), inner));
         assert_eq!(panic_of(|| pool.drain_within(Budget::Count(2))), "holder");
@@ -240,7 +241,7 @@ fn panic_comes_out_when_the_budget_is_spent_and_nothing_is_lost() {
 }
 
 #[test]
-fn shutdown_counts_entries_of_the_backlog_and_not_what_was_sent() {
+fn shutdown_counts_backlog_entries_but_not_remote_releases() {
     fresh(|| {
         let log = Log::new();
         let manager = PoolManager::new();
@@ -256,7 +257,7 @@ fn shutdown_counts_entries_of_the_backlog_and_not_what_was_sent() {
 }
 
 #[test]
-fn inside_a_destructor_it_works_too() {
+fn budgets_work_inside_a_destructor() {
     fresh(|| {
         let log = Log::new();
         let inner = filled(&log, 0..10);
@@ -269,7 +270,7 @@ fn inside_a_destructor_it_works_too() {
             }));
         });
         assert_eq!((remaining.get(), log.count()), (6, 4));
-        // And inside a budgeted one.
+        // Inside a destructor that a budgeted drain has called.
         let inner = filled(&log, 10..20);
         let mut pool = AutoreleasePool::new();
         pool.create(on_drop(move || {
@@ -282,7 +283,7 @@ fn inside_a_destructor_it_works_too() {
 }
 
 #[test]
-fn thread_that_ends_does_all_of_it() {
+fn a_thread_that_ends_empties_its_backlogs() {
     let log = Log::new();
     let kept = log.clone();
     let thread = fresh_to_the_end(move || {
@@ -330,7 +331,7 @@ fn thread_that_feeds_its_backlog_for_ever_is_cut_off() {
 }
 
 #[test]
-fn manager_that_nobody_has_any_more_leaves_nothing_behind() {
+fn the_backlog_of_an_abandoned_manager_is_released() {
     fresh(|| {
         let log = Log::new();
         let manager = PoolManager::new();
@@ -345,7 +346,7 @@ fn manager_that_nobody_has_any_more_leaves_nothing_behind() {
 }
 
 #[test]
-fn shutdown_does_what_the_caller_and_others_have_left() {
+fn shutdown_empties_the_backlogs_of_the_caller_and_of_others() {
     fresh(|| {
         let log = Log::new();
         let manager = PoolManager::new();
@@ -365,7 +366,7 @@ fn shutdown_does_what_the_caller_and_others_have_left() {
                 leave(2);
                 ready.send(()).unwrap();
                 gone_on.recv().unwrap();
-                // It may be asked at any time from now on; by a budgeted drain, too.
+                // From now on it may be asked at any time; budgeted drains answer as well.
                 wait_until(|| {
                     manager.pool().drain_within(Budget::Count(0));
                     log.count() == 2
@@ -382,7 +383,7 @@ fn shutdown_does_what_the_caller_and_others_have_left() {
 }
 
 #[test]
-fn pool_after_the_threads_exit_has_no_later() {
+fn a_pool_after_the_threads_exit_ignores_budgets() {
     thread_local! {
         static LATE: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
     }
@@ -400,143 +401,12 @@ fn pool_after_the_threads_exit_has_no_later() {
     let log = Log::new();
     let kept = log.clone();
     fresh_to_the_end(move || {
-        // Before the crate is used, so torn down after it.
+        // Initialized before the crate's thread-locals, so destroyed after them.
         let late = Late(kept);
         LATE.set(Some(Box::new(move || drop(late))));
         autoreleasepool(|_| ());
     });
     assert_eq!(log.count(), 10);
-}
-
-/// The lengths in the events on backlogs of this thread.
-fn backlog_marks() -> Vec<usize> {
-    let events = events(EventKind::BacklogWatermark);
-    events.iter().map(|event| event.count).collect()
-}
-
-/// Adds `n` entries to the pool's backlog.
-fn leave(pool: &mut AutoreleasePool, n: u32) {
-    for n in 0..n {
-        pool.create(n);
-    }
-    pool.drain_within(Budget::Count(0));
-}
-
-#[test]
-fn backlog_that_grows_is_worth_an_event() {
-    fresh(|| {
-        let manager = PoolManager::builder().backlog_watermark(10).build();
-        let mut pool = manager.pool();
-        leave(&mut pool, 9);
-        leave(&mut pool, 1);
-        assert_eq!(backlog_marks(), [], "noted, as it may be a batch");
-        leave(&mut pool, 0);
-        assert_eq!(backlog_marks(), [], "it does not grow");
-        leave(&mut pool, 1);
-        assert_eq!(backlog_marks(), [11]);
-        leave(&mut pool, 5);
-        leave(&mut pool, 5);
-        assert_eq!(backlog_marks(), [11]);
-        leave(&mut pool, 1);
-        assert_eq!(backlog_marks(), [11, 22], "at each doubling");
-        manager.drain_backlog(Budget::All);
-        leave(&mut pool, 10);
-        leave(&mut pool, 1);
-        assert_eq!(
-            backlog_marks(),
-            [11, 22, 11],
-            "begins anew when it has shrunk"
-        );
-    });
-}
-
-#[test]
-fn backlog_that_shrinks_in_every_drain_is_no_reason_to_warn() {
-    fresh(|| {
-        let manager = PoolManager::builder().backlog_watermark(10).build();
-        let mut pool = manager.pool();
-        for n in 0..1_000 {
-            pool.create(n);
-        }
-        for _ in 0..98 {
-            pool.create(0);
-            let drained = pool.drain_within(Budget::Count(10));
-            assert!(drained.remaining > 10);
-        }
-        assert_eq!(backlog_marks(), []);
-        // Another batch before the first is done with, but no more than that left.
-        leave(&mut pool, 500);
-        manager.drain_backlog(Budget::Count(100));
-        assert_eq!(backlog_marks(), []);
-    });
-}
-
-#[test]
-fn backlog_that_grows_between_drains_that_work_at_it_is_worth_an_event() {
-    fresh(|| {
-        let manager = PoolManager::builder().backlog_watermark(100).build();
-        let mut pool = manager.pool();
-        // Half of what comes is worked off: 100, 50, 150, 100, 200, ...
-        for _ in 0..3 {
-            leave(&mut pool, 100);
-            manager.drain_backlog(Budget::Count(50));
-        }
-        assert_eq!(backlog_marks(), [150]);
-    });
-}
-
-#[test]
-fn backlog_event_names_pool_length_and_types() {
-    fresh(|| {
-        let manager = PoolManager::builder()
-            .name("textures")
-            .backlog_watermark(1)
-            .build();
-        let mut pool = manager.named_pool("frame");
-        leave(&mut pool, 1);
-        pool.create(String::from("a"));
-        pool.create(String::from("b"));
-        leave(&mut pool, 1_200);
-        let [event] = &events(EventKind::BacklogWatermark)[..] else {
-            panic!("one event")
-        };
-        assert_eq!(event.pool.as_deref(), Some("frame"));
-        assert_eq!(event.manager.as_deref(), Some("textures"));
-        assert_eq!((event.count, event.sampled), (1_203, 1_203));
-        assert_eq!(event.types, [("u32", 1_201), ("alloc::string::String", 2)]);
-        let sentence = event.to_string();
-        for words in [
-            "thread fresh (#",
-            "pool \"frame\" of manager \"textures\": 1,203 releases wait",
-            "most of them u32 (1,201), alloc::string::String (2);",
-        ] {
-            assert!(sentence.contains(words), "{sentence}");
-        }
-    });
-}
-
-#[test]
-fn backlog_watermark_is_set_at_any_time_by_any_thread() {
-    fresh(|| {
-        let manager = PoolManager::new();
-        let mut pool = manager.pool();
-        leave(&mut pool, 20);
-        leave(&mut pool, 1);
-        let other = manager.clone();
-        fresh(move || other.set_backlog_watermark(10));
-        assert_eq!(backlog_marks(), [], "not before the next drain");
-        leave(&mut pool, 1);
-        leave(&mut pool, 1);
-        assert_eq!(backlog_marks(), [23]);
-        manager.set_backlog_watermark(1_000);
-        leave(&mut pool, 100);
-        assert_eq!(backlog_marks(), [23]);
-        manager.drain_backlog(Budget::All);
-        manager.set_backlog_watermark(0);
-        leave(&mut pool, 1);
-        leave(&mut pool, 1);
-        assert_eq!(backlog_marks(), [23, 2], "0 counts as 1");
-    });
 }
 
 #[test]
@@ -557,7 +427,7 @@ fn endless_regeneration_is_reported() {
     });
 }
 
-/// Calls `f` with so many KiB of the stack used.
+/// Calls `f` after `kib` KiB of the stack have been used.
 pub fn deep_down<R>(kib: u32, f: impl FnOnce() -> R) -> R {
     if kib == 0 {
         return f();
@@ -569,7 +439,7 @@ pub fn deep_down<R>(kib: u32, f: impl FnOnce() -> R) -> R {
 }
 
 #[test]
-fn time_is_looked_at_deep_inside_a_destructor_too() {
+fn time_budgets_apply_deep_inside_a_destructor() {
     fresh(|| {
         let remaining = Rc::new(Cell::new(0));
         let inner = remaining.clone();
@@ -633,7 +503,7 @@ fn objects_with_weak_references_are_measured_and_may_panic_as_others() {
 }
 
 #[test]
-fn what_has_no_destructor_is_not_measured() {
+fn objects_without_destructors_are_not_measured() {
     fresh(|| {
         let mut pool = AutoreleasePool::new();
         for n in 0..100u32 {
@@ -651,13 +521,11 @@ fn callback_scope_releases_what_the_backlog_autoreleases() {
         let mut pool = AutoreleasePool::new();
         for id in 0..3 {
             let inner = Ref::new(log.probe(id));
-            pool.create(crate::support::on_drop(move || {
-                releasepool::autorelease(inner)
-            }));
+            pool.create(on_drop(move || autorelease(inner)));
         }
         pool.drain_within(Budget::Count(0));
         drop(pool);
-        releasepool::callback_scope(|_| ());
+        callback_scope(|_| ());
         assert_eq!(log.count(), 3);
     });
 }

@@ -1,4 +1,4 @@
-//! The counts of an object: one word, `Arc`'s rules.
+//! The counts of an object: one word, with the rules of `Arc`.
 
 use crate::support::{Log, fresh, on_drop, panic_of};
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 #[test]
-fn counts_are_those_of_an_arc() {
+fn counts_equal_those_of_an_arc() {
     let (r, a) = (Ref::new(1), Arc::new(1));
     let counts = |r: &Ref<i32>| (Ref::strong_count(r), Ref::weak_count(r));
     let expected = |a: &Arc<i32>| (Arc::strong_count(a), Arc::weak_count(a));
@@ -34,7 +34,7 @@ fn counts_are_those_of_an_arc() {
 }
 
 #[test]
-fn weak_new_is_nothing() {
+fn weak_new_refers_to_nothing() {
     static NOTHING: Weak<u32> = Weak::new();
     let w: Weak<String> = Weak::new();
     assert!(w.upgrade().is_none() && NOTHING.upgrade().is_none());
@@ -78,7 +78,7 @@ fn weak_upgrade_in_the_destructor_fails() {
     *node.0.borrow_mut() = Ref::downgrade(&node);
     drop(node);
     assert_eq!(log.count(), 1);
-    // The same in a pool, by itself and shared.
+    // Now in a pool, as the only reference and shared.
     let mut pool = AutoreleasePool::new();
     for shared in [false, true] {
         let node = pool.create(Node(RefCell::default(), log.clone()));
@@ -91,14 +91,14 @@ fn weak_upgrade_in_the_destructor_fails() {
 }
 
 #[test]
-fn new_cyclic_knows_itself() {
+fn new_cyclic_passes_a_weak_reference_to_the_object() {
     struct Node {
         me: Weak<Node>,
         _probe: crate::support::Probe,
     }
     let log = Log::new();
     let node = Ref::new_cyclic(|me| {
-        assert!(me.upgrade().is_none(), "not made yet");
+        assert!(me.upgrade().is_none(), "the value does not exist yet");
         assert_eq!((me.strong_count(), me.weak_count()), (0, 0));
         Node {
             me: me.clone(),
@@ -243,7 +243,7 @@ fn make_mut_clones_moves_or_does_nothing() {
     assert_eq!(
         Ref::as_ptr(&object),
         address,
-        "the only one: nothing is done"
+        "the only reference: nothing is cloned or moved"
     );
 
     let other = object.clone();
@@ -257,7 +257,11 @@ fn make_mut_clones_moves_or_does_nothing() {
     let weak = Ref::downgrade(&object);
     let buffer = object.as_ptr();
     Ref::make_mut(&mut object).push(4);
-    assert_eq!(object.as_ptr(), buffer, "weak ones only: the value moves");
+    assert_eq!(
+        object.as_ptr(),
+        buffer,
+        "only weak references besides: the value moves"
+    );
     assert!(weak.upgrade().is_none());
     assert_eq!(Ref::weak_count(&object), 0);
     assert_eq!(&object[..], [1, 2, 3, 4]);
@@ -344,7 +348,7 @@ fn raw_pointers_carry_the_count() {
     let object = Ref::new(log.probe(0));
     let raw = Ref::into_raw(object.clone());
     assert_eq!(raw, Ref::as_ptr(&object));
-    // SAFETY: alive, and counted as said.
+    // SAFETY: `object` keeps the value alive, and each count is given back once.
     unsafe {
         Ref::increment_strong_count(raw);
         assert_eq!(Ref::strong_count(&object), 3);
@@ -381,7 +385,7 @@ fn raw_pointers_of_unsized_objects() {
 
 #[test]
 fn raw_pointers_handed_to_a_pool_behind_its_back() {
-    // What foreign code does: retain by pointer, then autorelease what it retained.
+    // As foreign code does: retain by pointer, then autorelease the new reference.
     let log = Log::new();
     let mut pool = AutoreleasePool::new();
     let lent = pool.create(log.probe(0));
@@ -438,6 +442,6 @@ fn two_handles_to_one_object_are_the_same() {
     );
     assert!(
         !Ref::ptr_eq(&Ref::new(()), &Ref::new(())),
-        "also those without a size"
+        "also for objects without a size"
     );
 }

@@ -1,4 +1,4 @@
-//! Where events go, and how often.
+//! Where events go, and how often they are reported.
 
 use crate::support::{child, panic_of};
 use releasepool::event::{self, Event, EventKind};
@@ -42,7 +42,7 @@ fn events_go_to_standard_error_one_line_each() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn hook_is_set_replaced_and_taken_away() {
+fn hook_is_set_replaced_and_removed() {
     static FIRST: AtomicU32 = AtomicU32::new(0);
     static SECOND: AtomicU32 = AtomicU32::new(0);
     fn first(event: &Event) {
@@ -51,7 +51,7 @@ fn hook_is_set_replaced_and_taken_away() {
     }
     fn second(_: &Event) {
         SECOND.fetch_add(1, Ordering::Relaxed);
-        // It may set another from within.
+        // The hook may set another one while it runs.
         assert!(event::set_hook(Some(Box::new(first))).is_some());
     }
     let stray = || PoolManager::new().autorelease(Ref::new(0));
@@ -68,15 +68,15 @@ fn hook_is_set_replaced_and_taken_away() {
         assert_eq!(
             FIRST.load(Ordering::Relaxed),
             3,
-            "what came back is as good"
+            "a returned hook can be set again"
         );
         assert!(event::set_hook(None).is_some());
         assert!(event::set_hook(None).is_none());
-        eprintln!("by default from here");
+        eprintln!("default sink from here");
         stray();
     });
     child.assert_success();
-    let (before, after) = child.stderr.split_once("by default from here").unwrap();
+    let (before, after) = child.stderr.split_once("default sink from here").unwrap();
     assert!(!before.contains("releasepool: "), "{before}");
     assert!(
         cfg!(feature = "tracing") || after.contains("releasepool: "),
@@ -86,7 +86,7 @@ fn hook_is_set_replaced_and_taken_away() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn hook_may_capture_and_is_dropped_by_who_takes_it_away() {
+fn hook_may_capture_and_is_dropped_by_the_caller_that_removes_it() {
     let child = child!(|| {
         let told = Arc::new(Mutex::new(Vec::new()));
         let inner = told.clone();
@@ -133,7 +133,7 @@ fn hook_may_cause_events_and_set_hooks() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn hook_that_is_taken_away_while_a_thread_runs_it_goes_on_and_its_panics_are_swallowed() {
+fn hook_removed_while_a_thread_runs_it_finishes_and_its_panics_are_swallowed() {
     struct Loud(Arc<AtomicU32>);
     impl Drop for Loud {
         fn drop(&mut self) {
@@ -147,7 +147,7 @@ fn hook_that_is_taken_away_while_a_thread_runs_it_goes_on_and_its_panics_are_swa
         let (inner, loud) = (step.clone(), Loud(dropped.clone()));
         event::set_hook(Some(Box::new(move |_| {
             inner.wait(); // runs
-            inner.wait(); // has been taken away
+            inner.wait(); // has been removed
             assert_eq!(loud.0.load(Ordering::Relaxed), 0);
             panic!("on purpose, by the hook");
         })));
@@ -161,10 +161,10 @@ fn hook_that_is_taken_away_while_a_thread_runs_it_goes_on_and_its_panics_are_swa
         assert_eq!(
             dropped.load(Ordering::Relaxed),
             0,
-            "the other thread has it"
+            "the other thread still runs it"
         );
         step.wait();
-        assert_eq!(runner.join().unwrap(), 1, "no panic got out");
+        assert_eq!(runner.join().unwrap(), 1, "no panic escapes");
         assert_eq!(dropped.load(Ordering::Relaxed), 1);
     });
     child.assert_success();
@@ -172,7 +172,7 @@ fn hook_that_is_taken_away_while_a_thread_runs_it_goes_on_and_its_panics_are_swa
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn hook_that_comes_back_while_a_thread_runs_it_can_be_set_again() {
+fn hook_returned_while_a_thread_runs_it_can_be_set_again() {
     let child = child!(|| {
         let step = Arc::new(Barrier::new(2));
         let calls = Arc::new(AtomicU32::new(0));
@@ -284,10 +284,10 @@ fn one_thread_without_a_pool_is_reported_at_growing_intervals_for_each_type_and_
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_threads_count_and_have_not_told_is_told_when_they_end_or_count_others() {
+fn local_counts_are_added_when_a_thread_ends_or_counts_other_types() {
     let child = child!(|| {
         let told = all_events(|| {
-            // 1 is told at once, and 8 when the thread ends, without an event.
+            // The first is added to the shared count at once, the other 8 when the thread ends.
             let nine = || (0..9).for_each(|_| autorelease(Ref::new(1u8)));
             thread::spawn(nine).join().unwrap();
             autorelease(Ref::new(1u8));
@@ -304,7 +304,7 @@ fn what_threads_count_and_have_not_told_is_told_when_they_end_or_count_others() 
         });
         let bytes = told.iter().filter(|event| event.type_name == Some("u8"));
         let counts: Vec<_> = bytes.map(|event| event.count).collect();
-        // So far 9 + 18 by others, and 10 of the 73 that this thread has made.
+        // The shared count is 9 + 18 of other threads and 10 of the 73 of this thread.
         assert_eq!(counts, [1, 10]);
         autorelease(Ref::new(1u8));
         let told = all_events(|| (0..30).for_each(|_| autorelease(Ref::new(1u8))));
@@ -316,7 +316,7 @@ fn what_threads_count_and_have_not_told_is_told_when_they_end_or_count_others() 
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn other_events_are_reported_at_growing_intervals_too_and_each_cause_for_itself() {
+fn other_events_are_reported_at_growing_intervals_for_each_cause() {
     struct Bomb(&'static str);
     impl Drop for Bomb {
         fn drop(&mut self) {
@@ -329,7 +329,7 @@ fn other_events_are_reported_at_growing_intervals_too_and_each_cause_for_itself(
             let of_kind = told.iter().filter(|event| event.kind == kind);
             of_kind.map(|event| event.occurrences).collect::<Vec<_>>()
         };
-        // The first panic of each drain is resumed, the other reported.
+        // The first panic of each drain is resumed, the second is reported.
         let bombs = |message| {
             let pool = AutoreleasePool::new();
             pool.create(Bomb(message));
@@ -371,7 +371,7 @@ fn other_events_are_reported_at_growing_intervals_too_and_each_cause_for_itself(
         };
         let told = all_events(|| (0..20).for_each(|_| dropped()));
         assert_eq!(counts(&told, EventKind::PostsDropped), [1, 10]);
-        assert_eq!(told[1].count, 1, "the posts of the 10th");
+        assert_eq!(told[1].count, 1, "the number of posts of the 10th event");
     });
     child.assert_success();
 }
@@ -413,7 +413,7 @@ fn endless_drains_are_reported_at_growing_intervals() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn panic_that_cannot_be_resumed_is_told_with_its_message() {
+fn panic_that_cannot_be_resumed_is_reported_with_its_message() {
     if cfg!(feature = "tracing") {
         return;
     }
@@ -439,12 +439,12 @@ fn panic_that_cannot_be_resumed_is_told_with_its_message() {
 
 #[cfg(feature = "tracing")]
 #[test]
-fn events_go_to_tracing_where_that_is_on() {
+fn events_go_to_tracing_if_the_feature_is_on() {
     use std::sync::{Arc, Mutex};
     use tracing::field::{Field, Visit};
     use tracing::{Level, Metadata, Subscriber, span};
 
-    /// Keeps what it is told.
+    /// Records the fields of all events.
     #[derive(Clone, Default)]
     struct Listener(Arc<Mutex<Vec<String>>>);
     struct Fields<'l>(&'l Listener);
@@ -488,14 +488,14 @@ fn events_go_to_tracing_where_that_is_on() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn threads_that_have_ended_are_told_apart() {
+fn ended_threads_are_distinguished_by_their_keys() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {
             panic!("bomb");
         }
     }
-    /// Of its two panics the first is resumed, the other reported.
+    /// The first of its two panics is resumed, the second is reported.
     struct Late(Option<AutoreleasePool>);
     impl Drop for Late {
         fn drop(&mut self) {
@@ -508,7 +508,7 @@ fn threads_that_have_ended_are_told_apart() {
         std::panic::set_hook(Box::new(|_| ()));
         let told = all_events(|| {
             for _ in 0..3 {
-                // Made before anything of the crate's, so it goes when that is gone.
+                // Initialized before the crate's thread-locals, so destroyed after them.
                 let late = || {
                     LATE.with(|late| {
                         let pool = AutoreleasePool::new();

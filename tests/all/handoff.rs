@@ -1,4 +1,4 @@
-//! Pools that another thread drains.
+//! Handoff pools, which another thread drains.
 
 use crate::support::{Log, child, fresh, fresh_to_the_end, on_drop, panic_of, wait_until};
 use releasepool::{
@@ -25,10 +25,10 @@ fn all_entries_are_released_by_the_other_thread_newest_first() {
             }
             assert_eq!((pool.len(), pool.drain_on(&home)), (1_000, 1_000));
             assert!(pool.is_empty());
-            // It can be used again.
+            // The pool can be used again.
             pool.create(log.probe(1_000));
             assert_eq!(pool.drain_on(&home), 1);
-            assert_eq!(pool.drain_on(&home), 0, "nothing, so no message");
+            assert_eq!(pool.drain_on(&home), 0, "an empty pool sends no message");
             autoreleasepool(|_| ());
         });
         assert_eq!(log.count(), 0);
@@ -41,7 +41,7 @@ fn all_entries_are_released_by_the_other_thread_newest_first() {
 }
 
 #[test]
-fn what_is_retained_outlives_the_handoff() {
+fn retained_objects_outlive_the_handoff() {
     fresh(|| {
         let log = Log::new();
         let mut pool = HandoffPool::new();
@@ -70,7 +70,7 @@ fn unsized_objects_can_be_handed_over() {
 }
 
 #[test]
-fn pool_that_is_dropped_or_drained_releases_here() {
+fn pool_that_is_dropped_or_drained_releases_on_its_own_thread() {
     let log = Log::new();
     let mut pool = HandoffPool::new();
     pool.create(log.probe(1));
@@ -84,7 +84,7 @@ fn pool_that_is_dropped_or_drained_releases_here() {
 }
 
 #[test]
-fn it_is_never_the_current_pool() {
+fn a_handoff_pool_is_never_current() {
     fresh(|| {
         let log = Log::new();
         autoreleasepool(|_| {
@@ -99,7 +99,7 @@ fn it_is_never_the_current_pool() {
 }
 
 #[test]
-fn thread_that_has_ended_leaves_it_to_the_others() {
+fn entries_for_an_ended_thread_are_released_by_others() {
     let log = Log::new();
     let gone = fresh_to_the_end(me);
     let mut pool = HandoffPool::new();
@@ -114,7 +114,7 @@ fn thread_that_has_ended_leaves_it_to_the_others() {
 }
 
 #[test]
-fn thread_that_ends_releases_what_it_was_given() {
+fn a_thread_that_ends_releases_the_entries_it_has_received() {
     let log = Log::new();
     let (to, from) = mpsc::channel();
     let (sent, wait) = mpsc::channel::<()>();
@@ -133,7 +133,7 @@ fn thread_that_ends_releases_what_it_was_given() {
 }
 
 #[test]
-fn destructors_that_panic_there_lose_nothing() {
+fn destructors_that_panic_on_the_other_thread_lose_nothing() {
     fresh(|| {
         let log = Log::new();
         let mut pool = HandoffPool::new();
@@ -151,7 +151,7 @@ fn destructors_that_panic_there_lose_nothing() {
 }
 
 #[test]
-fn what_destructors_autorelease_there_is_released_in_the_same_drain() {
+fn objects_autoreleased_by_destructors_are_released_in_the_same_drain() {
     fresh(|| {
         let log = Log::new();
         let mut pool = HandoffPool::new();
@@ -166,7 +166,7 @@ fn what_destructors_autorelease_there_is_released_in_the_same_drain() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn figures_know_of_what_is_handed_over() {
+fn snapshots_count_handed_over_entries() {
     child!(|| {
         let global = PoolManager::global();
         let handle = me();

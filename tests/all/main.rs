@@ -1,11 +1,14 @@
-//! One binary, modules by topic. Tests whose thread matters run on fresh threads;
-//! tests that count what is in the process run in processes of their own.
+//! All integration tests in one binary, modules by topic. Tests that depend on the state of their
+//! thread run on fresh threads; tests that count objects of the whole process run in child
+//! processes.
 
 mod support;
 
 mod aborts;
 #[cfg(feature = "allocator-api2")]
 mod api2_boxes;
+mod arc_parity;
+mod auto_traits;
 mod blocks;
 #[cfg(feature = "allocator-api2")]
 mod blocks_api2;
@@ -17,7 +20,8 @@ mod blocks_teardown;
 mod blocks_threads;
 mod blocks_use;
 mod budgets;
-mod budgets_mail;
+mod budgets_messages;
+mod budgets_watermark;
 mod callback;
 mod contract;
 mod counts;
@@ -35,12 +39,10 @@ mod home_gone;
 mod home_teardown;
 #[cfg(unix)]
 mod key_teardown;
-mod likeness;
 mod loopers;
 mod loops_left;
-mod mail;
 mod managers;
-mod markers;
+mod messages;
 mod model;
 mod nesting;
 mod panics;
@@ -48,6 +50,7 @@ mod panics_deep;
 mod payloads;
 mod pools;
 mod posts;
+mod quiesce;
 mod races;
 mod races_blocks;
 mod races_exit;
@@ -76,3 +79,4 @@ mod teardown;
 mod threads;
 mod tokens;
 mod wake_hooks;
+mod worker;

@@ -1,11 +1,11 @@
-//! Several managers, and managers that go.
+//! Several managers, and managers without handles.
 
 use crate::support::{Log, events, fresh, fresh_to_the_end, on_drop};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, Ref, RootPolicy, autorelease};
 
 #[test]
-fn two_managers_and_no_entry_crosses_from_one_to_the_other() {
+fn no_entry_crosses_from_one_manager_to_another() {
     fresh(|| {
         let log = Log::new();
         let (a, b) = (PoolManager::new(), PoolManager::new());
@@ -26,7 +26,7 @@ fn two_managers_and_no_entry_crosses_from_one_to_the_other() {
 }
 
 #[test]
-fn two_managers_and_the_drain_of_one_takes_in_nothing_for_the_other() {
+fn a_drain_of_one_manager_releases_nothing_of_another() {
     fresh(|| {
         let log = Log::new();
         let (a, b) = (PoolManager::new(), PoolManager::new());
@@ -57,7 +57,7 @@ fn clones_are_the_same_manager_on_every_thread() {
 }
 
 #[test]
-fn settings_are_shown() {
+fn settings_are_in_the_debug_output() {
     let builder = PoolManager::builder().name("physics").root_watermark(7);
     let manager = builder
         .clone()
@@ -98,11 +98,11 @@ fn abandoned_manager_with_a_pool_that_is_open_but_not_current_is_left_alone() {
         manager.autorelease(Ref::new(log.probe(0)));
         let outer = manager.pool();
         let inner = manager.pool();
-        // Takes the inner one, too, off what is current.
+        // Removes the inner one, too, from the chain of current pools.
         drop(outer);
         drop(manager);
         PoolManager::new().autorelease(Ref::new(()));
-        assert_eq!(log.count(), 0, "not cleared away yet");
+        assert_eq!(log.count(), 0, "not freed yet");
         let lent = inner.create(log.probe(1));
         assert_eq!((lent.id, inner.len()), (1, 1));
         drop(inner);
@@ -121,7 +121,7 @@ fn abandoned_managers_root_is_released_by_the_next_first_use_of_a_manager() {
         for id in 0..3 {
             PoolManager::new().autorelease(Ref::new(log.probe(id)));
         }
-        assert_eq!(log.ids(), [0, 1], "each by the next");
+        assert_eq!(log.ids(), [0, 1], "each by the first use of the next");
         PoolManager::new().autorelease(Ref::new(()));
         assert_eq!(log.ids(), [0, 1, 2]);
         assert_eq!(kept.drain_root(), 1);
@@ -145,7 +145,7 @@ fn abandoned_managers_root_is_released_at_thread_exit() {
 }
 
 #[test]
-fn abandoned_managers_that_make_managers_while_they_are_cleared_away() {
+fn abandoned_managers_whose_destructors_make_managers() {
     fresh(|| {
         struct Maker(u32, Log);
         impl Drop for Maker {
@@ -172,7 +172,7 @@ fn abandoned_managers_that_make_managers_while_they_are_cleared_away() {
 }
 
 #[test]
-fn abandoned_managers_destructor_uses_the_manager_whose_first_use_clears_it_away() {
+fn abandoned_managers_destructor_uses_the_manager_whose_first_use_frees_it() {
     fresh(|| {
         let log = Log::new();
         let (abandoned, manager) = (PoolManager::new(), PoolManager::new());
@@ -204,16 +204,12 @@ fn abandoned_managers_destructor_that_panics_loses_nothing() {
         assert_eq!(manager.drain_root(), 1);
         let mut ids = log.ids();
         ids.sort_unstable();
-        assert_eq!(
-            ids,
-            [0, 1],
-            "the new reference is not lost by the old panic"
-        );
+        assert_eq!(ids, [0, 1], "the panic does not lose the new reference");
     });
 }
 
 #[test]
-fn abandoned_manager_that_another_thread_still_has_pools_of() {
+fn abandoned_manager_with_open_pools_on_another_thread() {
     let log = Log::new();
     let manager = PoolManager::new();
     let (tell, told) = std::sync::mpsc::channel();

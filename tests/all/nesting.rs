@@ -1,4 +1,4 @@
-//! Several pools on one thread: which is current, and who drains what.
+//! Several pools on one thread: which one is current, and which drain releases what.
 
 use crate::support::{Log, Probe, fresh, on_drop, panic_of};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
@@ -9,14 +9,14 @@ fn global() -> &'static PoolManager {
     PoolManager::global()
 }
 
-/// Of the calling thread.
+/// Returns the number of open pools of the calling thread.
 fn open_pools() -> usize {
     let key = global().current_thread().unwrap().key();
     global().snapshot().thread(key).unwrap().open_pools
 }
 
 #[test]
-fn a_name_goes_with_its_pool() {
+fn a_name_is_gone_with_its_pool() {
     fresh(|| {
         drop(AutoreleasePool::named("empty"));
         let pool = AutoreleasePool::new();
@@ -83,13 +83,13 @@ fn pool_dropped_out_of_order_leaves_the_innermost_current() {
         drop(c);
         autorelease(Ref::new(0));
         assert_eq!((a.len(), b.len()), (0, 1));
-        // Closing a pool makes current what was so before it was opened.
+        // Closing a pool makes the pool current that was current when it was opened.
         drop(a);
         autorelease(Ref::new(0));
-        assert_eq!(b.len(), 1, "b is not current any more");
+        assert_eq!(b.len(), 1, "b is no longer current");
         assert_eq!(global().drain_root(), 1);
         b.create(1);
-        assert_eq!(b.len(), 2, "but works");
+        assert_eq!(b.len(), 2, "but it still takes entries");
     });
 }
 
@@ -147,13 +147,13 @@ fn inner_guard_forgotten_leaks_its_own_entries_only() {
         std::mem::forget(inner);
         autorelease(Ref::new(log.probe(3)));
         drop(outer);
-        assert_eq!(log.ids(), [1], "what went to the forgotten pool is leaked");
+        assert_eq!(log.ids(), [1], "the forgotten pool leaks its entries");
 
         autorelease(Ref::new(log.probe(4)));
         assert_eq!(
             outermost.len(),
             1,
-            "current is what it was before the outer pool"
+            "the pool that was current before the outer one is current again"
         );
         drop(outermost);
         assert_eq!(log.ids(), [1, 4]);
@@ -227,7 +227,7 @@ fn guard_moved_out_of_autoreleasepool_keeps_its_entries() {
         assert_eq!(
             (outer.len(), escaped.len()),
             (1, 1),
-            "valid, but not current"
+            "the escaped pool is valid, but not current"
         );
         drop(escaped);
         assert_eq!(log.ids(), [0]);
@@ -250,9 +250,9 @@ fn guard_of_autoreleasepool_dropped_inside_leaves_the_scope() {
             assert_eq!(
                 below.len(),
                 1,
-                "what was opened above it is not current either"
+                "pools opened inside the scope are not current either"
             );
-            // What is opened now is inside the scope, and outlives pools outside it.
+            // Pools opened now are inside the scope, and outlive pools outside it.
             kept.push(AutoreleasePool::new());
             let inner = AutoreleasePool::new();
             outer = None;
@@ -260,7 +260,7 @@ fn guard_of_autoreleasepool_dropped_inside_leaves_the_scope() {
             assert_eq!(inner.len(), 1);
             kept.push(inner);
         });
-        // As after the closure of `outer`, which took `below` with it.
+        // The state after `outer` was closed, which removed `below` from the chain.
         autorelease(Ref::new(0));
         assert_eq!((below.len(), global().drain_root()), (1, 1));
     });
@@ -279,7 +279,11 @@ fn scopes_whose_guards_change_places_end_in_order() {
             });
             assert_eq!(log.ids(), [1]);
             autorelease(Ref::new(log.probe(3)));
-            assert_eq!((outer.len(), a.len()), (1, 1), "both are off");
+            assert_eq!(
+                (outer.len(), a.len()),
+                (1, 1),
+                "neither scope's pool is current"
+            );
         });
         assert_eq!(log.ids(), [1, 2]);
         autorelease(Ref::new(log.probe(4)));
@@ -290,7 +294,7 @@ fn scopes_whose_guards_change_places_end_in_order() {
 }
 
 #[test]
-fn scope_ends_though_the_pool_in_its_place_panics() {
+fn scope_ends_even_if_the_guard_that_replaces_its_own_panics() {
     fresh(|| {
         let log = Log::new();
         let outer = AutoreleasePool::new();
@@ -352,7 +356,7 @@ fn pools_of_managers_one_after_the_other() {
     fresh(|| {
         let log = Log::new();
         for id in 0..8 {
-            // Clears the one before away, whose place in memory the next one may get.
+            // Frees the previous manager's stack, so that this one may reuse its memory.
             let manager = PoolManager::new();
             let pool = manager.pool();
             if id % 2 == 0 {
@@ -382,13 +386,13 @@ fn thousands_of_pools_may_be_open_at_once() {
     });
 }
 
-/// Enough for minutes, if closing a pool took time for each one that is open.
+/// So large that the tests would take minutes if closing a pool took time for each open one.
 const CROWD: usize = if cfg!(miri) { 50 } else { 100_000 };
 
 #[test]
 fn a_hundred_thousand_pools_may_be_closed_in_any_order() {
     fresh(|| {
-        // Kept below the others all the time, and walked by nobody.
+        // Stays below the others all the time; no walk visits these pools.
         let below: Vec<_> = (0..CROWD).map(|_| AutoreleasePool::new()).collect();
         for step in [1, 2, 7, CROWD / 2 - 1, CROWD - 1] {
             let mut pools: Vec<_> = (0..CROWD).map(|_| Some(AutoreleasePool::new())).collect();
@@ -430,7 +434,7 @@ fn objects_that_own_pools_die_in_either_order_below_and_above_others() {
                 owner.pool.create(());
                 drained.create(owner);
             }
-            // A scope's pools stay, whatever is closed below it.
+            // The pools of a scope stay current, whatever is closed below it.
             autoreleasepool(|scope| {
                 let above: Vec<_> = (0..OWNERS).map(|_| AutoreleasePool::new()).collect();
                 assert_eq!(drained.drain(), OWNERS);
@@ -444,8 +448,7 @@ fn objects_that_own_pools_die_in_either_order_below_and_above_others() {
     });
 }
 
-/// What a stackful or stackless coroutine does to pools: opens one, is switched away
-/// from with it open, comes back, closes it.
+/// Opens a pool, is suspended while it is open, resumes and closes it, as coroutines do.
 async fn coroutine(log: &Log, id: u32) {
     let pool = AutoreleasePool::new();
     let lent = pool.create(log.probe(id));
@@ -496,7 +499,7 @@ fn fiber_switch_while_a_pool_is_open_keeps_guard_pools_correct() {
 }
 
 #[test]
-fn two_managers_have_two_currents() {
+fn each_manager_has_its_own_current_pool() {
     let other = PoolManager::new();
     let mine = AutoreleasePool::new();
     let theirs = other.pool();

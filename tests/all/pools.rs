@@ -1,4 +1,4 @@
-//! What a guard pool does with its entries.
+//! Guard pools and their entries.
 
 use crate::support::{Log, events, fresh, on_drop};
 use releasepool::event::EventKind;
@@ -31,7 +31,7 @@ fn order_is_newest_first_across_many_pages() {
 }
 
 #[test]
-fn a_pool_is_as_good_as_new_after_a_drain() {
+fn a_pool_can_be_reused_after_a_drain() {
     let log = Log::new();
     let mut pool = AutoreleasePool::new();
     for round in 0..5 {
@@ -65,7 +65,7 @@ fn same_object_autoreleased_n_times_is_released_n_times() {
         }
         drop(object);
         assert_eq!(pool.drain(), n, "the pool had all references");
-        assert_eq!(log.ids(), [0], "it dies once");
+        assert_eq!(log.ids(), [0], "it is destroyed once");
     }
 }
 
@@ -99,7 +99,7 @@ fn same_object_in_several_pools_dies_with_the_last() {
     assert_eq!(log.ids(), [0]);
 }
 
-/// When it dies, it autoreleases the next of `left` like it.
+/// Autoreleases, when it is dropped, another one like it, until `left` are gone.
 struct Relay {
     left: u32,
     log: Log,
@@ -177,7 +177,7 @@ fn destructor_autoreleases_a_thousand_generations_and_one_warning_names_the_type
         );
 
         pool.create(Relay { left: 2_500, log });
-        assert_eq!(pool.drain(), 2_501, "warned, not cut off");
+        assert_eq!(pool.drain(), 2_501, "reported, not cut off");
         let [event] = &events(EventKind::EndlessDrain)[..] else {
             panic!("one warning")
         };
@@ -190,7 +190,7 @@ fn destructor_autoreleases_a_thousand_generations_and_one_warning_names_the_type
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of generations take minutes")]
-fn destructors_that_autorelease_a_thousand_generations_are_told_of_once_in_a_drain() {
+fn destructors_that_autorelease_a_thousand_generations_are_reported_once_per_drain() {
     fresh(|| {
         let log = Log::new();
         let mut pool = AutoreleasePool::new();
@@ -242,7 +242,7 @@ fn destructor_opens_uses_and_drops_a_nested_pool() {
         inner_log.note(4);
     }));
     pool.create(before);
-    assert_eq!(pool.drain(), 3, "entry 3 came to the outer pool");
+    assert_eq!(pool.drain(), 3, "entry 3 went to the outer pool");
     assert_eq!(log.ids(), [0, 2, 1, 4, 3]);
 }
 
@@ -265,14 +265,14 @@ fn destructor_leaves_a_nested_pool_open_and_no_other_pool_drains_it() {
         assert_eq!(
             outer.len(),
             1,
-            "after the drain, what was current before is so again"
+            "the pool that was current before the drain is current again"
         );
         drop(outer);
         assert_eq!(log.ids(), [2]);
         let nested = left.take().unwrap();
         assert_eq!((nested.name(), nested.len()), ("left open", 1));
         drop(nested);
-        assert_eq!(log.ids(), [2, 1], "its guard's own drop rules");
+        assert_eq!(log.ids(), [2, 1], "only its own guard drains it");
     });
 }
 
@@ -317,7 +317,7 @@ fn nested_pools_bound_the_peak() {
 }
 
 #[test]
-fn what_a_pool_lends_lives_until_it_is_drained() {
+fn lent_references_live_until_the_pool_is_drained() {
     let log = Log::new();
     let mut pool = AutoreleasePool::new();
     let lent = pool.create(log.probe(1));
@@ -338,7 +338,7 @@ fn what_a_pool_lends_lives_until_it_is_drained() {
 }
 
 #[test]
-fn a_lent_reference_outlives_the_scope_that_got_it() {
+fn a_lent_reference_outlives_the_scope_that_created_it() {
     fn first_word(pool: &AutoreleasePool) -> &str {
         PoolRef::get(pool.create(String::from("hello world")))
             .split(' ')
@@ -351,7 +351,7 @@ fn a_lent_reference_outlives_the_scope_that_got_it() {
 }
 
 #[test]
-fn the_pool_knows_what_is_in_it() {
+fn a_pool_finds_its_entries() {
     let pool = AutoreleasePool::named(String::from("scene"));
     let (inside, outside) = (Ref::new(1), Ref::new(1));
     assert!(pool.is_empty());
@@ -372,7 +372,7 @@ fn the_pool_knows_what_is_in_it() {
 }
 
 #[test]
-fn the_manager_knows_what_is_in_this_threads_pools() {
+fn the_manager_finds_entries_in_this_threads_pools() {
     fresh(|| {
         let manager = PoolManager::global();
         let object = Ref::new(1);

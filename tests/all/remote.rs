@@ -1,10 +1,11 @@
-//! What threads send to each other counts until it has run, whoever asks.
+//! Messages between threads count until they have run, in snapshots and for `shutdown`.
 //!
-//! Most of this is in processes of its own, as what others hold is the whole process's.
+//! Most tests run in processes of their own, because all threads of a process count.
 
-use crate::shutdown::{Crew, LONG};
+use crate::shutdown::LONG;
 use crate::support::{Log, child, events, fresh, fresh_to_the_end, on_drop, wait_until};
 use crate::teardown::push_work;
+use crate::worker::Worker;
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, HandoffPool, Looper, PoolManager, Ref, ThreadHandle};
 use std::sync::mpsc::channel;
@@ -21,15 +22,16 @@ fn me() -> ThreadHandle {
     global().current_thread().unwrap()
 }
 
-/// A worker, and its handle.
-fn worker() -> (Crew, ThreadHandle) {
-    let worker = Crew::new("worker");
+/// Starts a worker and returns its handle, too.
+fn worker() -> (Worker, ThreadHandle) {
+    let worker = Worker::new("worker");
     let (tell, told) = channel();
     worker.run(move || tell.send(me()).unwrap());
     (worker, told.recv().unwrap())
 }
 
-/// A shutdown that finds that the worker holds so many messages, and releases in its backlog.
+/// Asserts that a shutdown of any manager reports this many messages, and releases in the backlog,
+/// of the worker.
 fn held_by_the_worker(messages: usize, backlog: usize) {
     for manager in [global(), &PoolManager::new()] {
         let report = manager.shutdown(SOON).unwrap_err();
@@ -53,7 +55,7 @@ fn held_by_the_worker(messages: usize, backlog: usize) {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_waits_for_what_was_sent_to_a_thread_that_lives() {
+fn shutdown_waits_for_releases_sent_to_a_live_thread() {
     child!(|| {
         let log = Log::new();
         let (worker, handle) = worker();
@@ -67,7 +69,7 @@ fn shutdown_waits_for_what_was_sent_to_a_thread_that_lives() {
         worker.run(|| drop(AutoreleasePool::new()));
         global().shutdown(SOON).unwrap();
         assert_eq!(log.count(), 3);
-        worker.dismiss();
+        worker.join();
     })
     .assert_success();
 }
@@ -81,14 +83,14 @@ fn shutdown_waits_for_closures_that_were_posted() {
         held_by_the_worker(1, 0);
         worker.run(|| _ = global().run_inbox());
         global().shutdown(SOON).unwrap();
-        worker.dismiss();
+        worker.join();
     })
     .assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_waits_for_what_a_budgeted_drain_has_left_and_asks_for_it() {
+fn shutdown_asks_for_remote_releases_that_a_budgeted_drain_has_left() {
     child!(|| {
         let log = Log::new();
         let (worker, handle) = worker();
@@ -101,18 +103,18 @@ fn shutdown_waits_for_what_a_budgeted_drain_has_left_and_asks_for_it() {
         });
         held_by_the_worker(6, 0);
         assert_eq!(log.count(), 4);
-        // It was asked.
+        // The worker was asked by `shutdown`.
         worker.run(|| drop(AutoreleasePool::new()));
         global().shutdown(SOON).unwrap();
         assert_eq!(log.ids(), Vec::from_iter(0..10));
-        worker.dismiss();
+        worker.join();
     })
     .assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_the_caller_is_in_the_middle_of_is_not_held() {
+fn messages_that_the_caller_is_running_are_not_counted() {
     child!(|| {
         for shut_down in [
             || global().shutdown(Duration::MAX).is_ok(),
@@ -121,7 +123,8 @@ fn what_the_caller_is_in_the_middle_of_is_not_held() {
             me().post(move || assert!(shut_down())).unwrap();
             assert_eq!(global().run_inbox(), 1);
         }
-        // But closures that are posted to the caller are, and nobody else runs them.
+        // Closures posted to the caller that have not begun do count, and no other thread runs
+        // them.
         me().post(|| ()).unwrap();
         let report = global().shutdown(Duration::MAX).unwrap_err();
         assert_eq!(report.holders[0].inbox, 1, "{report}");
@@ -138,7 +141,7 @@ fn shutdown_asks_threads_that_come_later_and_again() {
         let (idle, handle) = worker();
         handle.release(Ref::new(log.probe(0)));
         let waiting = thread::spawn(|| global().shutdown(LONG));
-        // It has looked, asked and gone to sleep, or does so soon.
+        // `shutdown` sleeps by now, or soon, after it has asked the first worker.
         thread::sleep(Duration::from_millis(20));
         let (late, _) = worker();
         for id in 1..4 {
@@ -152,15 +155,15 @@ fn shutdown_asks_threads_that_come_later_and_again() {
         idle.run(|| drop(AutoreleasePool::new()));
         waiting.join().unwrap().unwrap();
         assert_eq!(log.ids(), [1, 2, 3, 0]);
-        idle.dismiss();
-        late.dismiss();
+        idle.join();
+        late.join();
     })
     .assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn a_drain_within_a_budget_keeps_no_orphans_to_itself() {
+fn a_budgeted_drain_keeps_no_orphans_to_itself() {
     child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
@@ -170,7 +173,7 @@ fn a_drain_within_a_budget_keeps_no_orphans_to_itself() {
         let mut pool = AutoreleasePool::new();
         let drained = pool.drain_within(Budget::Count(10));
         assert_eq!((drained.released, drained.remaining), (10, 990));
-        // Several drains that leave some, and others that come meanwhile.
+        // Several drains leave orphans, and others arrive in between.
         gone.release(Ref::new(log.probe(1_000)));
         let drained = pool.drain_within(Budget::Count(10));
         assert_eq!((drained.released, drained.remaining), (10, 981));
@@ -182,7 +185,7 @@ fn a_drain_within_a_budget_keeps_no_orphans_to_itself() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_waits_is_taken_in_under_the_budget() {
+fn taking_messages_out_of_the_inbox_is_part_of_the_budget() {
     child!(|| {
         let log = Log::new();
         for id in 0..100 {
@@ -190,7 +193,11 @@ fn what_waits_is_taken_in_under_the_budget() {
         }
         let mut pool = AutoreleasePool::new();
         let drained = pool.drain_within(Budget::Time(Duration::ZERO));
-        assert_eq!((drained.released, drained.remaining), (0, 100), "too many");
+        assert_eq!(
+            (drained.released, drained.remaining),
+            (0, 100),
+            "the budget is spent before the first release"
+        );
         let drains = (1..).find(|_| {
             let drained = pool.drain_within(Budget::Time(Duration::ZERO));
             drained.remaining == 0
@@ -233,7 +240,7 @@ fn queues_give_their_memory_back() {
             let kept = crate::heap::bytes() - before;
             assert!(kept < KEPT, "{kept} bytes");
         }
-        // A looper, which is not asked for it.
+        // A looper runs its messages without being asked.
         let looper = Looper::spawn("looper").unwrap();
         looper.call(|| ()).unwrap();
         let before = crate::heap::bytes();
@@ -254,13 +261,13 @@ fn closures_that_pile_up_are_reported() {
         for _ in 0..25_000 {
             me().post(|| ()).unwrap();
         }
-        // By the sender, as the thread may have no loop.
+        // Reported by the sender, because the thread may have no loop.
         let all = events(EventKind::PostsWatermark);
         let counts: Vec<_> = all.iter().map(|event| event.count).collect();
         assert_eq!(counts, [10_000, 20_000]);
         assert!(all[1].to_string().contains("20,000 posted closures wait"));
         assert_eq!(global().run_inbox(), 25_000);
-        // It begins anew.
+        // After the inbox has been emptied, reports start again.
         for _ in 0..10_000 {
             me().post(|| ()).unwrap();
         }
@@ -272,7 +279,7 @@ fn closures_that_pile_up_are_reported() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn a_successor_runs_no_closures_of_its_predecessor_while_it_is_torn_down() {
+fn a_successor_runs_no_closures_of_its_predecessor_during_its_teardown() {
     child!(|| {
         let log = Log::new();
         let inner = log.clone();
@@ -282,7 +289,7 @@ fn a_successor_runs_no_closures_of_its_predecessor_while_it_is_torn_down() {
         });
         let inner = log.clone();
         let successor = fresh_to_the_end(move || {
-            // Torn down after the crate's own thread-locals, or before.
+            // Runs after the crate's thread-locals are destroyed, and before.
             push_work(move || {
                 global().quiesce(Duration::ZERO);
                 inner.note(1);
@@ -294,10 +301,10 @@ fn a_successor_runs_no_closures_of_its_predecessor_while_it_is_torn_down() {
         assert_eq!(
             index(predecessor),
             index(successor),
-            "they had the same slot"
+            "both had the same slot"
         );
-        assert_eq!(log.ids(), [1], "not on the successor");
-        // On a thread that has never had that slot.
+        assert_eq!(log.ids(), [1], "the closure does not run on the successor");
+        // Run by threads that have never had that slot.
         let _slot = me();
         let _two = fresh(|| fresh(|| global().quiesce(SOON)));
         assert!(log.ids().len() <= 2);
@@ -324,7 +331,7 @@ struct Again(ThreadHandle, u32);
 
 impl Drop for Again {
     fn drop(&mut self) {
-        // Not for ever, so that a failure is seen.
+        // Limited, so that a failing test ends.
         if self.1 > 0 {
             self.0.release(Ref::new(Again(self.0.clone(), self.1 - 1)));
         }
@@ -333,7 +340,7 @@ impl Drop for Again {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_is_sent_during_a_drain_within_a_budget_is_for_later() {
+fn releases_sent_during_a_budgeted_drain_wait_for_the_next() {
     child!(|| {
         me().release(Ref::new(Again(me(), 1_000)));
         for _ in 0..3 {
@@ -347,7 +354,7 @@ fn what_is_sent_during_a_drain_within_a_budget_is_for_later() {
 }
 
 #[test]
-fn run_inbox_releases_what_a_budgeted_drain_has_left_of_what_was_sent() {
+fn run_inbox_makes_remote_releases_that_a_budgeted_drain_has_left() {
     fresh(|| {
         let log = Log::new();
         for id in 0..10 {
@@ -363,7 +370,7 @@ fn run_inbox_releases_what_a_budgeted_drain_has_left_of_what_was_sent() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn drains_that_have_nothing_to_spend_take_no_memory() {
+fn drains_with_an_empty_budget_take_no_memory() {
     child!(|| {
         let gone = fresh_to_the_end(me);
         gone.release(Ref::new(0));
@@ -383,7 +390,7 @@ fn drains_that_have_nothing_to_spend_take_no_memory() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn the_rest_of_a_pool_that_was_handed_over_counts_while_one_is_released() {
+fn the_rest_of_a_handed_over_pool_counts_while_an_entry_is_released() {
     child!(|| {
         let mut pool = HandoffPool::new();
         for _ in 0..10 {
@@ -420,15 +427,16 @@ fn shutdown_misses_nothing_that_a_closing_pool_sends_elsewhere() {
             };
             busy.begin(order);
             wait.recv().unwrap();
-            // The pool was open before this, and what it held goes to a thread that is idle.
+            // The pool was open before this call, and its destructor sends a release to an idle
+            // thread.
             let done = global().shutdown(Duration::ZERO);
             assert!(done.is_err(), "round {round}: {done:?}");
             busy.finish();
             idle.run(|| drop(AutoreleasePool::new()));
             assert_eq!(log.count(), round);
         }
-        busy.dismiss();
-        idle.dismiss();
+        busy.join();
+        idle.join();
     })
     .assert_success();
 }

@@ -1,4 +1,4 @@
-//! Releases without a pool: the root pool, its watermark and its policy.
+//! Autorelease while no pool is open: the root pool, its watermark and its policy.
 
 use crate::support::{Log, child, events, fresh, on_drop, react};
 use releasepool::event::EventKind;
@@ -48,7 +48,7 @@ fn implicit_autorelease_without_a_pool_warns_once_with_the_type() {
         assert_eq!(
             events(EventKind::NoPool).len(),
             0,
-            "another thread has warned"
+            "another thread has reported it"
         );
     });
 }
@@ -94,7 +94,7 @@ fn destructor_autoreleases_in_the_drain_of_the_root_without_a_warning_of_its_own
 }
 
 #[test]
-fn what_is_sent_here_autoreleases_in_a_drain_of_the_empty_root_without_a_warning() {
+fn remote_releases_that_autorelease_in_a_drain_of_the_empty_root_do_not_warn() {
     struct Stray(#[expect(dead_code)] crate::support::Probe);
     fresh(|| {
         let log = Log::new();
@@ -110,7 +110,7 @@ fn what_is_sent_here_autoreleases_in_a_drain_of_the_empty_root_without_a_warning
 }
 
 #[test]
-fn a_thread_that_never_ends_is_seen_by_the_watermark_of_its_root_pool() {
+fn the_root_watermark_reports_at_each_doubling() {
     fresh(|| {
         let manager = PoolManager::builder().root_watermark(10).build();
         let mut seen = Vec::new();
@@ -180,7 +180,7 @@ fn policy_drains_a_large_root_pool_at_the_next_boundary() {
 }
 
 #[test]
-fn boundary_inside_a_pool_or_a_destructor_is_none() {
+fn a_boundary_inside_a_pool_or_a_destructor_does_nothing() {
     fresh(|| {
         let log = Log::new();
         let manager = PoolManager::builder()
@@ -314,7 +314,7 @@ fn policy_is_set_at_any_time() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn watermarks_of_the_global_manager_can_be_set() {
-    // Alone, as it changes what other tests use.
+    // In a process of its own, because it changes the global manager.
     let child = child!(|| {
         let global = PoolManager::global();
         fresh(|| {
@@ -338,7 +338,7 @@ fn watermarks_of_the_global_manager_can_be_set() {
 }
 
 #[test]
-fn event_hook_may_use_pools_and_drain_the_root_that_it_is_told_of() {
+fn event_hook_may_use_pools_and_drain_the_reported_root() {
     fresh(|| {
         react(|event| {
             let mut pool = AutoreleasePool::new();
@@ -358,8 +358,8 @@ fn event_hook_may_use_pools_and_drain_the_root_that_it_is_told_of() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn deposits_and_releases_are_counted() {
-    // Alone: what other tests orphan may be released by any thread.
+fn autoreleases_and_releases_are_counted() {
+    // In a process of its own, because this thread may release orphans of other tests.
     let child = child!(|| {
         let manager = PoolManager::global();
         let me = manager.current_thread().unwrap().key();

@@ -1,8 +1,9 @@
-//! `shutdown` where what it asks for goes on deep down, or feeds what was drained before.
+//! `shutdown` where destructors autorelease deep down, or into pools that were drained before.
 
 use crate::budgets::deep_down;
-use crate::shutdown::{Crew, LONG, passed};
+use crate::shutdown::LONG;
 use crate::support::{Log, child, on_drop};
+use crate::worker::Worker;
 use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease};
 use std::time::Duration;
 
@@ -21,69 +22,25 @@ fn shedding(log: &Log, links: u32) -> Ref<Shedding> {
     (0..links).fold(None, link).unwrap()
 }
 
-/// Fills the root pool or the backlog of a thread by `fill`, asks it, and has it close a pool.
-fn asked_for_a_deep_chain(fill: fn(Ref<Shedding>)) {
-    const LINKS: u32 = 3_000;
+/// Runs `fill` on a worker, asks it by `shutdown`, and has it close a pool. Returns how many probes
+/// were released.
+fn released_when_asked(fill: fn(&Log)) -> usize {
     let log = Log::new();
-    let worker = Crew::new("worker");
-    let chain_log = log.clone();
-    worker.run(move || fill(shedding(&chain_log, LINKS)));
-    let global = PoolManager::global();
-    global.shutdown(Duration::ZERO).unwrap_err();
-    worker.run(|| drop(AutoreleasePool::new()));
-    assert_eq!(log.count(), LINKS as usize);
-    global.shutdown(Duration::ZERO).unwrap();
-    worker.dismiss();
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_asks_for_a_root_pool_and_what_dies_deep_down_loses_nothing() {
-    passed(&child!(|| asked_for_a_deep_chain(autorelease)));
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_asks_for_a_backlog_and_what_dies_deep_down_loses_nothing() {
-    passed(&child!(|| asked_for_a_deep_chain(|chain| {
-        let mut pool = AutoreleasePool::new();
-        pool.autorelease(chain);
-        pool.drain_within(Budget::Count(0));
-    })));
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_releases_what_the_backlog_autoreleases() {
-    passed(&child!(|| {
-        let log = Log::new();
-        let mut pool = AutoreleasePool::new();
-        pool.autorelease(shedding(&log, 1));
-        pool.drain_within(Budget::Count(0));
-        drop(pool);
-        let report = PoolManager::global().shutdown(LONG).unwrap();
-        assert_eq!((report.released, log.count()), (2, 1));
-    }));
-}
-
-/// Has the thread asked for `root`, in its root pool, and do it when it closes a pool.
-fn asked_for(root: impl FnOnce(&Log) + Send + 'static) -> usize {
-    let log = Log::new();
-    let worker = Crew::new("worker");
+    let worker = Worker::new("worker");
     let inner = log.clone();
-    worker.run(move || root(&inner));
+    worker.run(move || fill(&inner));
     let global = PoolManager::global();
     global.shutdown(Duration::ZERO).unwrap_err();
     worker.run(|| drop(AutoreleasePool::new()));
     global.shutdown(Duration::ZERO).unwrap();
-    worker.dismiss();
+    worker.join();
     log.count()
 }
 
-/// Leaves a probe in the backlog.
-fn leave(log: &Log) {
+/// Leaves an object in the backlog.
+fn leave<T>(object: Ref<T>) {
     let mut pool = AutoreleasePool::new();
-    pool.create(log.probe(0));
+    pool.autorelease(object);
     pool.drain_within(Budget::Count(0));
 }
 
@@ -93,42 +50,65 @@ fn deep<T: 'static>(f: impl FnOnce() -> T + 'static) {
     deep_down(64, || drop(inner));
 }
 
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_asks_for_what_destructors_leave_for_later() {
-    passed(&child!(|| {
-        let count = asked_for(|log| {
-            let log = log.clone();
-            autorelease(Ref::new(on_drop(move || leave(&log))));
-        });
-        assert_eq!(count, 1);
-        // And where they die in another pool, deep down.
-        let count = asked_for(|log| {
-            let log = log.clone();
-            autorelease(Ref::new(on_drop(move || {
-                deep(|| on_drop(move || leave(&log)));
-            })));
-        });
-        assert_eq!(count, 1);
-    }));
+/// Each is autoreleased by the destructor of the one before.
+struct Relay(u32, Log);
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.1.note(self.0);
+        let (n, log) = (self.0, self.1.clone());
+        if n > 0 {
+            deep(move || Relay(n - 1, log));
+        }
+    }
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_asks_for_what_is_fed_for_long() {
-    /// Each is autoreleased by the end of the one before.
-    struct Link(u32, Log);
-    impl Drop for Link {
-        fn drop(&mut self) {
-            self.1.note(self.0);
-            let (n, log) = (self.0, self.1.clone());
-            if n > 0 {
-                deep(move || Link(n - 1, log));
-            }
+fn shutdown_asks_for_everything_that_destructors_leave_for_later() {
+    const LINKS: u32 = 3_000;
+    type Case = (&'static str, u32, fn(&Log));
+    let cases: [Case; 5] = [
+        ("a chain in the root pool that autoreleases", LINKS, |log| {
+            autorelease(shedding(log, LINKS));
+        }),
+        ("a chain in the backlog that autoreleases", LINKS, |log| {
+            leave(shedding(log, LINKS));
+        }),
+        ("a destructor that leaves a backlog", 1, |log| {
+            let log = log.clone();
+            let leaving = on_drop(move || leave(Ref::new(log.probe(0))));
+            autorelease(Ref::new(leaving));
+        }),
+        (
+            "a backlog that is left in another pool, deep down",
+            1,
+            |log| {
+                let log = log.clone();
+                let leaving = || on_drop(move || leave(Ref::new(log.probe(0))));
+                autorelease(Ref::new(on_drop(|| deep(leaving))));
+            },
+        ),
+        ("a root pool that is fed for long", LINKS, |log| {
+            autorelease(Ref::new(Relay(LINKS - 1, log.clone())));
+        }),
+    ];
+    child!(|| {
+        for (what, expected, fill) in cases {
+            assert_eq!(released_when_asked(fill), expected as usize, "{what}");
         }
-    }
-    passed(&child!(|| {
-        let count = asked_for(|log| autorelease(Ref::new(Link(2_999, log.clone()))));
-        assert_eq!(count, 3_000);
-    }));
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_releases_what_the_backlog_autoreleases() {
+    child!(|| {
+        let log = Log::new();
+        leave(shedding(&log, 1));
+        let report = PoolManager::global().shutdown(LONG).unwrap();
+        assert_eq!((report.released, log.count()), (2, 1));
+    })
+    .assert_success();
 }

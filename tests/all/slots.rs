@@ -1,4 +1,4 @@
-//! Slots: what is loaded stays, what is replaced goes, and when.
+//! Slots: loaded objects stay alive until the drain, replaced ones are released in time.
 
 use crate::support::{Log, child, fresh, panic_of, wait_until};
 use releasepool::event::{self, Event, EventKind};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// Gets everything that slots gave up released, beside whatever other tests hold.
+/// Calls `quiesce` until `done`; other tests may hold the epoch meanwhile.
 fn settle_until(done: impl Fn() -> bool) {
     wait_until(|| {
         PoolManager::global().quiesce(Duration::ZERO);
@@ -22,7 +22,7 @@ fn settle_until(done: impl Fn() -> bool) {
 }
 
 #[test]
-fn what_is_loaded_stays_until_the_pool_is_drained() {
+fn a_loaded_object_stays_until_the_pool_is_drained() {
     let log = Log::new();
     let slot = Slot::new(Ref::new(log.probe(1)));
     let mut pool = AutoreleasePool::new();
@@ -36,7 +36,7 @@ fn what_is_loaded_stays_until_the_pool_is_drained() {
     assert_eq!(
         log.count(),
         0,
-        "2 was in the slot while the pool was pinned, too"
+        "2 was also in the slot while the pool was pinned"
     );
     assert_eq!(pool.drain(), 0, "nothing was autoreleased");
     settle_until(|| log.count() == 2);
@@ -45,7 +45,7 @@ fn what_is_loaded_stays_until_the_pool_is_drained() {
 }
 
 #[test]
-fn each_pool_that_has_loaded_holds_by_itself() {
+fn each_pool_is_pinned_separately() {
     let log = Log::new();
     let slot = Slot::new(Ref::new(log.probe(1)));
     let outer = AutoreleasePool::new();
@@ -64,18 +64,26 @@ fn loading_does_not_touch_the_count() {
     let pool = AutoreleasePool::new();
     let loaded = slot.load(&pool);
     let full = slot.load_full();
-    assert_eq!(Ref::strong_count(&full), 2, "the slot's, and this one");
+    assert_eq!(
+        Ref::strong_count(&full),
+        2,
+        "the slot's reference and this one"
+    );
     let kept = PoolRef::retain(loaded);
     assert_eq!(Ref::strong_count(&kept), 3);
     assert!(pool.is_empty());
 }
 
 #[test]
-fn what_is_swapped_out_is_shared_for_a_while() {
+fn a_swapped_out_object_is_shared_until_the_slots_release() {
     let slot = Slot::new(Ref::new(1));
     let mut before = slot.swap(Ref::new(2));
     assert_eq!(*before, 1);
-    assert_eq!(Ref::strong_count(&before), 2, "the slot's own is retired");
+    assert_eq!(
+        Ref::strong_count(&before),
+        2,
+        "the slot's own reference is retired"
+    );
     settle_until(|| Ref::strong_count(&before) == 1);
     assert_eq!(Ref::get_mut(&mut before), Some(&mut 1));
 }
@@ -120,7 +128,7 @@ fn rcu_that_panics_changes_nothing() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn drains_of_empty_pools_release_what_slots_gave_up() {
+fn drains_of_empty_pools_release_retired_objects() {
     child!(|| {
         let log = Log::new();
         let slot = Slot::new(Ref::new(log.probe(1)));
@@ -135,7 +143,7 @@ fn drains_of_empty_pools_release_what_slots_gave_up() {
 }
 
 #[test]
-fn slots_are_made_of_references_and_show_what_they_hold() {
+fn slots_convert_from_references_and_format_their_content() {
     assert_eq!(format!("{:?}", Slot::new(Ref::new(7))), "Slot(7)");
     let slot = OptionSlot::new(Some(Ref::new(8)));
     assert_eq!(format!("{slot:?}"), "OptionSlot(Some(8))");
@@ -201,7 +209,7 @@ fn readers_on_many_threads_see_whole_values_and_everything_dies_once() {
                     for _ in 0..10 {
                         let pair = slot.load(&pool);
                         assert_eq!(pair.0, !pair.1);
-                        assert!(pair.0 >= last, "went back");
+                        assert!(pair.0 >= last, "an older value after a newer one");
                         last = pair.0;
                         loads.fetch_add(1, Ordering::Relaxed);
                     }
@@ -239,13 +247,13 @@ fn a_destructor_may_use_the_slot_it_was_in() {
     }
     let slot = SLOT.get_or_init(|| Slot::new(Ref::new(Node(0))));
     slot.store(Ref::new(Node(5)));
-    // 0 puts 10 in the place of 5, and 5 puts 15 in the place of 10.
+    // The destructor of 0 replaces 5 by 10, and that of 5 replaces 10 by 15.
     settle_until(|| RAN.load(Ordering::Relaxed) == 3);
     assert_eq!(slot.load_full().0, 15);
 }
 
 #[test]
-fn what_a_thread_gave_up_before_it_ended_is_released() {
+fn objects_retired_by_a_thread_that_has_ended_are_released() {
     let log = Log::new();
     let slot = Slot::new(Ref::new(log.probe(1)));
     fresh(|| {
@@ -257,7 +265,7 @@ fn what_a_thread_gave_up_before_it_ended_is_released() {
 }
 
 #[test]
-fn what_has_a_home_goes_there_from_a_slot() {
+fn a_home_ref_in_a_slot_returns_home() {
     fresh(|| {
         let log = Log::new();
         let holder = |id| Ref::new(HomeRef::new((log.probe(id), Rc::new(()))));
@@ -271,7 +279,7 @@ fn what_has_a_home_goes_there_from_a_slot() {
             slot.store(other);
             autoreleasepool(|pool| assert!(slot.load(pool).get().is_none()));
         });
-        // 2 was made on a thread that has ended.
+        // The home of 2 is a thread that has ended.
         settle_until(|| {
             autoreleasepool(|_| ());
             log.count() == 2
@@ -285,7 +293,7 @@ fn what_has_a_home_goes_there_from_a_slot() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn quiesce_gets_what_slots_gave_up_released() {
+fn quiesce_releases_retired_objects() {
     let child = child!(|| {
         let log = Log::new();
         let manager = PoolManager::global();
@@ -314,7 +322,7 @@ fn quiesce_gets_what_slots_gave_up_released() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn ordinary_drains_release_what_slots_gave_up() {
+fn ordinary_drains_release_retired_objects() {
     let child = child!(|| {
         let log = Log::new();
         let slot = Slot::new(Ref::new(log.probe(0)));
@@ -339,7 +347,7 @@ fn a_thread_that_holds_the_epoch_for_long_is_reported_once() {
             TOLD.lock().unwrap().push(event.clone())
         })));
         let slot = Slot::new(Ref::new(1));
-        // This thread has drained in time.
+        // This thread drains in time.
         let brief = AutoreleasePool::named("brief");
         slot.load(&brief);
         slot.load(&brief);
@@ -350,7 +358,8 @@ fn a_thread_that_holds_the_epoch_for_long_is_reported_once() {
             let read = || {
                 let pool = AutoreleasePool::named("sleepy");
                 slot.load(&pool);
-                // The thread holds the epoch for as long as its first pool does.
+                // A later pool of the thread that is dropped in time must not be the one that is
+                // named.
                 slot.load(&AutoreleasePool::named("brief"));
                 while !done.load(Ordering::Relaxed) {
                     thread::sleep(Duration::from_millis(1));
@@ -382,7 +391,7 @@ fn a_thread_that_holds_the_epoch_for_long_is_reported_once() {
 }
 
 #[test]
-fn what_a_sleeping_thread_gave_up_is_released_by_others() {
+fn objects_retired_by_a_sleeping_thread_are_released_by_others() {
     let log = Log::new();
     let slot = Slot::new(Ref::new(log.probe(1)));
     thread::scope(|s| {
@@ -416,7 +425,7 @@ fn slots_work_while_a_thread_is_torn_down() {
     thread_local!(static LATE: std::cell::RefCell<Option<Late>> = const { std::cell::RefCell::new(None) });
     let log = Log::new();
     let inner = log.clone();
-    // Before the crate's own thread-local, so torn down after it.
+    // Initialized before the crate's thread-locals, so destroyed after them.
     thread::spawn(move || {
         LATE.with(|late| *late.borrow_mut() = Some(Late(inner)));
         drop(AutoreleasePool::new());
@@ -427,7 +436,7 @@ fn slots_work_while_a_thread_is_torn_down() {
 }
 
 #[test]
-fn what_a_slot_gives_up_goes_back_to_its_block() {
+fn a_retired_object_gives_its_block_back() {
     let blocks = releasepool::BlockAllocator::new();
     let slot = Slot::new(Ref::new_in(1, &blocks));
     slot.store(Ref::new_in(2, &blocks));

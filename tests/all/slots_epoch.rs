@@ -1,9 +1,10 @@
-//! The epoch that slots rest on: which pools hold it, for how long, and who is told.
+//! The epoch: which pools hold it, for how long, and what is reported.
 //!
-//! It is the whole process's, so most of this is in processes of its own.
+//! The process has one epoch, so most tests run in processes of their own.
 
-use crate::shutdown::{Crew, LONG};
+use crate::shutdown::LONG;
 use crate::support::{child, events, fresh_to_the_end, listen, wait_until};
+use crate::worker::Worker;
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, OptionSlot, PoolManager, Ref, Slot,
@@ -21,7 +22,8 @@ fn live() -> u64 {
     global().snapshot().live_objects()
 }
 
-/// Frames in which all must be gone that is retired and held by nobody: a second of them.
+/// Number of frames, one second's worth, within which retired objects that no pin delays must be
+/// released.
 const FRAMES: usize = 60;
 
 #[test]
@@ -38,7 +40,7 @@ fn pools_pinned_in_overlapping_turns_do_not_hold_the_epoch() {
             let [ours, other] = [round % 2, (round + 1) % 2];
             slot.load(&pools[ours]);
             slot.store(Ref::new(round));
-            // At any time, one of the two has loaded.
+            // One of the two is pinned at any time.
             pools[other].drain();
             most = most.max(live());
         }
@@ -64,7 +66,7 @@ fn stores_under_one_pin_are_released_within_a_second_of_frames() {
             live() == 1
         });
         assert!(drains < Some(FRAMES), "{drains:?} drains");
-        // The same by the frames of a loop, each of which has little time.
+        // Now by the frames of a loop, each of which has little time for its drain.
         slot.load(&pool);
         for n in 0..STORES {
             slot.store(Ref::new(n));
@@ -83,7 +85,7 @@ fn stores_under_one_pin_are_released_within_a_second_of_frames() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_waits_for_a_pin_to_end_takes_little_memory() {
+fn retired_objects_take_little_memory_while_a_pin_lasts() {
     const STORES: usize = 100_000;
     child!(|| {
         let slot = Slot::new(Ref::new(0));
@@ -95,7 +97,7 @@ fn what_waits_for_a_pin_to_end_takes_little_memory() {
             slot.store(Ref::new(n));
         }
         let each = (crate::heap::bytes() - before) / STORES as isize;
-        // The object's header and payload, and the message that is to release it.
+        // The object's header and payload, and the message that releases it.
         assert!(each <= 24 + 48, "{each} bytes");
     })
     .assert_success();
@@ -103,7 +105,7 @@ fn what_waits_for_a_pin_to_end_takes_little_memory() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn quiesce_goes_on_as_long_as_there_is_something_to_release() {
+fn quiesce_continues_while_there_is_something_to_release() {
     child!(|| {
         let slot = Slot::new(Ref::new(0));
         let pool = AutoreleasePool::new();
@@ -160,7 +162,7 @@ fn a_list_that_is_linked_by_slots_dies_within_a_second_of_frames() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_slots_gave_up_is_released_by_the_budgets_of_any_manager() {
+fn budgeted_drains_of_any_manager_release_retired_objects() {
     child!(|| {
         let manager = PoolManager::new();
         let mut pool = manager.pool();
@@ -210,7 +212,7 @@ fn a_thread_that_drains_is_not_reported() {
         for _ in 0..6 {
             let stores = || (0..200).for_each(|n| slot.store(Ref::new(n)));
             stores();
-            // Whenever somebody looks, something waits; but each time something else.
+            // Releases wait at each check, but none of them for long.
             thread::sleep(Duration::from_millis(260));
             stores();
             drop(AutoreleasePool::new());
@@ -223,7 +225,7 @@ fn a_thread_that_drains_is_not_reported() {
     .assert_success();
 }
 
-/// What [`EventKind::EpochHeld`] says, once it does.
+/// Waits for an [`EventKind::EpochHeld`] and returns the pool and the thread that it names.
 fn held_by() -> (String, String) {
     let slot = Slot::new(Ref::new(0));
     wait_until(|| {
@@ -242,7 +244,7 @@ fn held_by() -> (String, String) {
 fn the_pool_that_holds_the_epoch_is_named_and_not_one_before_it() {
     child!(|| {
         listen();
-        let worker = Crew::new("reader");
+        let worker = Worker::new("reader");
         worker.run(|| {
             let slot = Slot::new(Ref::new(0));
             let drained = AutoreleasePool::named("drained");
@@ -256,7 +258,7 @@ fn the_pool_that_holds_the_epoch_is_named_and_not_one_before_it() {
         assert_eq!(pool, "forgotten");
         assert!(thread.starts_with("reader ("), "{thread}");
         assert!(!thread.contains("ended"), "{thread}");
-        worker.dismiss();
+        worker.join();
     })
     .assert_success();
 }
@@ -306,13 +308,13 @@ fn a_closure_of_rcu_that_takes_long_is_named() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_the_callers_own_pool_holds_is_not_waited_for() {
+fn objects_held_by_the_callers_own_pool_are_not_waited_for() {
     child!(|| {
         let slot = Arc::new(Slot::new(Ref::new(0)));
         let pool = AutoreleasePool::new();
         slot.load(&pool);
         slot.store(Ref::new(1));
-        // Otherwise this test would be ended as one that hangs.
+        // If it waited, this process would be killed by the limit on child processes.
         assert!(!global().quiesce(Duration::MAX));
         let report = global().shutdown(Duration::MAX).unwrap_err();
         assert_eq!((report.orphans, report.holders.len()), (1, 1), "{report}");
@@ -324,7 +326,7 @@ fn what_the_callers_own_pool_holds_is_not_waited_for() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn nothing_that_several_threads_retire_is_overlooked() {
+fn no_object_retired_by_several_threads_is_lost() {
     const ROUNDS: usize = 2_000;
     child!(|| {
         let slots: [_; 3] = std::array::from_fn(|n| Slot::new(Ref::new(n)));
@@ -335,7 +337,7 @@ fn nothing_that_several_threads_retire_is_overlooked() {
                 }
             });
             assert!(global().quiesce(LONG), "round {round}");
-            // Figures of threads that are ending may be counted nowhere for a moment.
+            // The figures of a thread that is just ending may be missing for a moment.
             wait_until(|| live() == slots.len() as u64);
         }
     })
@@ -344,9 +346,9 @@ fn nothing_that_several_threads_retire_is_overlooked() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_names_the_pool_that_holds_what_slots_gave_up() {
+fn shutdown_names_the_pool_that_holds_the_epoch() {
     child!(|| {
-        let worker = Crew::new("reader");
+        let worker = Worker::new("reader");
         let other = PoolManager::new();
         let slot = Arc::new(Slot::new(Ref::new(0)));
         let (theirs, read) = (other.clone(), slot.clone());
@@ -369,7 +371,7 @@ fn shutdown_names_the_pool_that_holds_what_slots_gave_up() {
             shown.contains("pool \"scene\" has loaded from a slot"),
             "{shown}"
         );
-        worker.dismiss();
+        worker.join();
     })
     .assert_success();
 }

@@ -1,4 +1,4 @@
-//! Pools that are named by tokens.
+//! Token pools.
 
 use crate::support::{Log, events, fresh, fresh_to_the_end, listen, on_drop, panic_of};
 use releasepool::event::EventKind;
@@ -11,7 +11,7 @@ fn global() -> &'static PoolManager {
 }
 
 #[test]
-fn pop_that_destructors_feed_with_ever_new_token_pools_says_so_once() {
+fn pop_that_destructors_feed_with_new_token_pools_is_reported_once() {
     struct Pushing(u32);
     impl Drop for Pushing {
         fn drop(&mut self) {
@@ -124,7 +124,11 @@ fn token_popped_with_an_inner_guard_pool_open_leaves_it_valid_and_untouched() {
         assert_eq!((guard.len(), lent.id), (1, 1));
         assert_eq!(global().pop(inner), Err(PopError::Stale));
         autorelease(Ref::new(log.probe(3)));
-        assert_eq!(guard.len(), 1, "current is what it was before the push");
+        assert_eq!(
+            guard.len(),
+            1,
+            "the pool that was current before the push is current again"
+        );
         guard.create(log.probe(4));
         drop(guard);
         assert_eq!(log.ids(), [2, 0, 4, 1]);
@@ -156,12 +160,12 @@ fn token_popped_by_a_destructor_that_the_same_drain_runs_is_an_error() {
         autorelease(Ref::new(on_drop(move || {
             keep.set(Some((global().pop(token), global().pop(outer))));
         })));
-        assert_eq!(global().pop(token), Ok(1), "the drain goes on");
+        assert_eq!(global().pop(token), Ok(1), "the drain continues");
         let draining = Err(PopError::Draining);
         assert_eq!(
             seen.get(),
             Some((draining, draining)),
-            "the outer one holds the drained one"
+            "the drained pool is inside the outer one"
         );
         assert_eq!(global().pop(token), Err(PopError::Stale));
         assert_eq!(global().pop(outer), Ok(0));
@@ -170,7 +174,7 @@ fn token_popped_by_a_destructor_that_the_same_drain_runs_is_an_error() {
 
 #[test]
 fn destructor_autoreleases_while_its_pool_is_popped() {
-    // A lock that is held meanwhile would be taken twice by the same thread.
+    // If a lock were held during the drain, this thread would take it twice.
     fresh(|| {
         let log = Log::new();
         let token = global().push();
@@ -249,7 +253,7 @@ fn token_popped_twice_is_stale() {
         let token = global().push();
         assert_eq!(global().pop(token), Ok(0));
         assert_eq!(global().pop(token), Err(PopError::Stale));
-        // Even when its place has been taken by others.
+        // Also after its pool state has been reused.
         let again = global().push();
         assert_ne!(again, token);
         assert_eq!(global().pop(token), Err(PopError::Stale));
@@ -285,7 +289,7 @@ fn token_popped_on_another_thread_is_an_error() {
         let owner = global().current_thread().unwrap().key();
         let wrong = fresh(move || global().pop(token));
         assert_eq!(wrong, Err(PopError::WrongThread { owner }));
-        assert_eq!(log.count(), 0, "nothing has happened");
+        assert_eq!(log.count(), 0, "the failed pop has done nothing");
         assert_eq!(global().pop(token), Ok(1));
         assert_eq!(
             fresh(move || global().pop(token)),
@@ -296,7 +300,7 @@ fn token_popped_on_another_thread_is_an_error() {
 
 #[test]
 fn token_of_a_thread_that_has_ended_is_an_error_even_on_its_successor() {
-    // The next thread may well take the place of the one before.
+    // The next thread is likely to get the registry slot of the previous one.
     for _ in 0..20 {
         let (token, owner) = fresh(|| (global().push(), global().current_thread().unwrap().key()));
         let popped = fresh(move || {
@@ -364,8 +368,8 @@ fn pop_errors_say_what_is_wrong() {
     assert!(errors[1].to_string().contains(&key.to_string()));
 }
 
-/// Autoreleases, into the current pool, an object whose panic is a second one when the
-/// pool is popped: nobody gets it, and `then` runs when its payload is dropped.
+/// Autoreleases, into the current pool, an object that panics in its destructor, after another one,
+/// when the pool is popped: its payload is only reported, and `then` runs when it is dropped.
 fn panic_and_then(then: impl FnOnce() + Send + 'static) {
     let payload = on_drop(then);
     autorelease(Ref::new(on_drop(move || std::panic::panic_any(payload))));
@@ -374,7 +378,7 @@ fn panic_and_then(then: impl FnOnce() + Send + 'static) {
 }
 
 #[test]
-fn token_popped_by_the_payload_of_a_panic_in_its_own_pop_takes_no_other_pool_along() {
+fn token_popped_by_the_payload_of_a_panic_in_its_own_pop_closes_no_other_pool() {
     fresh(|| {
         let log = Log::new();
         let outer = global().push();
@@ -395,7 +399,7 @@ fn token_popped_by_the_payload_of_a_panic_in_its_own_pop_takes_no_other_pool_alo
 }
 
 #[test]
-fn token_pushed_by_the_payload_of_a_panic_in_a_pop_is_not_taken_for_the_one_that_it_replaces() {
+fn token_pushed_by_the_payload_of_a_panic_in_a_pop_is_distinct_from_the_popped_one() {
     let log = Log::new();
     let inner_log = log.clone();
     fresh_to_the_end(move || {
@@ -408,5 +412,5 @@ fn token_pushed_by_the_payload_of_a_panic_in_a_pop_is_not_taken_for_the_one_that
         assert_eq!(panic_of(|| global().pop(token)), "the first");
         assert_eq!(global().pop(token), Err(PopError::Stale));
     });
-    assert_eq!(log.ids(), [0], "at the end of the thread, if not before");
+    assert_eq!(log.ids(), [0], "at the end of the thread at the latest");
 }

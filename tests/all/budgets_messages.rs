@@ -1,4 +1,4 @@
-//! What other threads send, and drains within a budget.
+//! Budgeted drains of messages from other threads and of orphans.
 
 use crate::budgets::{filled, global, me};
 use crate::support::{Log, child, fresh, fresh_to_the_end, wait_until};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 #[test]
-fn handed_over_pools_are_released_by_and_by() {
+fn handed_over_pools_are_released_within_budgets() {
     fresh(|| {
         let log = Log::new();
         let home = me();
@@ -26,7 +26,7 @@ fn handed_over_pools_are_released_by_and_by() {
         });
         let mut pool = filled(&log, 200..201);
         let drained = pool.drain_within(Budget::Count(10));
-        // What is in the pool comes first, as it was there first.
+        // The pool's own entries come first, because they were there first.
         assert_eq!((drained.released, drained.remaining), (10, 92));
         assert_eq!(log.ids()[..3], [200, 99, 98]);
         let drained = global().drain_backlog(Budget::All);
@@ -35,13 +35,13 @@ fn handed_over_pools_are_released_by_and_by() {
         let figures = global().snapshot().thread(me().key()).unwrap().totals;
         assert_eq!(
             figures.released, 1,
-            "the others were in no pool of this thread"
+            "the other objects were in no pool of this thread"
         );
     });
 }
 
 #[test]
-fn references_that_were_sent_are_known_while_they_wait() {
+fn sent_references_are_found_while_they_wait() {
     fresh(|| {
         let (single, pooled, other) = (Ref::new(1), Ref::new(2), Ref::new(3));
         me().release(single.clone());
@@ -70,14 +70,14 @@ fn closures_are_kept_for_run_inbox() {
     });
 }
 
-/// Sends a thread that has ended what others are to release.
+/// Makes orphans: sends releases to a thread that has ended.
 fn orphans(gone: &ThreadHandle, log: &Log, ids: Range<u32>) {
     for id in ids {
         gone.release(Ref::new(log.probe(id)));
     }
 }
 
-/// Of 100 orphans, of which a drain has released 10.
+/// Makes 100 orphans, of which a budgeted drain releases 10.
 fn orphans_that_a_drain_has_left() -> (Log, ThreadHandle, AutoreleasePool) {
     let log = Log::new();
     let gone = fresh_to_the_end(me);
@@ -90,12 +90,13 @@ fn orphans_that_a_drain_has_left() -> (Log, ThreadHandle, AutoreleasePool) {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn orphans_are_released_by_and_by_and_known_until_then() {
+fn orphans_are_released_within_budgets_and_counted_until_then() {
     child!(|| {
         let (log, gone, mut pool) = orphans_that_a_drain_has_left();
         assert_eq!(log.count(), 10);
         assert_eq!(global().snapshot().orphans, 90);
-        // The drain has given back what it did not release: other threads can have it.
+        // The drain has given back the orphans that it did not release: other threads can release
+        // them.
         fresh(|| {
             assert_eq!(
                 AutoreleasePool::new()
@@ -113,7 +114,7 @@ fn orphans_are_released_by_and_by_and_known_until_then() {
         });
         assert_eq!(global().snapshot().orphans, 90);
         drop(pool);
-        assert_eq!(log.count(), 110, "closing it does no more");
+        assert_eq!(log.count(), 110, "closing the pool releases no more");
         autoreleasepool(|_| ());
         assert_eq!((global().snapshot().orphans, log.count()), (0, 200));
     })
@@ -127,11 +128,11 @@ fn orphans_that_a_drain_has_left_go_with_the_next_one() {
         let (log, gone, mut pool) = orphans_that_a_drain_has_left();
         FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| {
             AutoreleasePool::new().drain();
-            assert_eq!(log.count(), 10, "not within a frame");
+            assert_eq!(log.count(), 10, "not inside a frame");
         });
         pool.drain();
         assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
-        // Others that come meanwhile do not take their place.
+        // Orphans that arrive later do not replace them.
         orphans(&gone, &log, 0..100);
         assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
         orphans(&gone, &log, 100..200);
@@ -146,7 +147,7 @@ fn orphans_that_a_drain_has_left_go_with_the_next_one() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn whole_pools_that_are_orphaned_are_released_by_and_by() {
+fn orphaned_pools_are_released_within_budgets() {
     child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
@@ -166,7 +167,7 @@ fn whole_pools_that_are_orphaned_are_released_by_and_by() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_slots_gave_up_is_within_the_budget() {
+fn retired_objects_are_part_of_the_budget() {
     child!(|| {
         let log = Log::new();
         let slot = Slot::new(Ref::new(log.probe(0)));
@@ -188,7 +189,7 @@ fn what_slots_gave_up_is_within_the_budget() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_was_sent_is_for_the_budgets_of_all_managers() {
+fn remote_releases_are_part_of_all_managers_budgets() {
     child!(|| {
         let log = Log::new();
         let manager = PoolManager::new();
@@ -199,8 +200,8 @@ fn what_was_sent_is_for_the_budgets_of_all_managers() {
         let drained = pool.drain_within(Budget::Count(1));
         assert_eq!((drained.released, drained.remaining), (1, 9));
         drop((manager, pool));
-        assert_eq!(log.count(), 1, "closing it does no more");
-        // It is in no backlog of that manager's, which nobody has a handle to.
+        assert_eq!(log.count(), 1, "closing the pool releases no more");
+        // They are in no backlog of the abandoned manager.
         let drained = AutoreleasePool::new().drain_within(Budget::Count(4));
         assert_eq!((drained.released, drained.remaining), (4, 5));
         assert_eq!(global().drain_backlog(Budget::All).released, 5);
@@ -209,7 +210,7 @@ fn what_was_sent_is_for_the_budgets_of_all_managers() {
     .assert_success();
 }
 
-/// An orphan whose end is the beginning of another.
+/// An orphan with a destructor that makes another one.
 struct Again {
     gone: ThreadHandle,
     generations: Arc<AtomicUsize>,
@@ -217,7 +218,7 @@ struct Again {
 
 impl Drop for Again {
     fn drop(&mut self) {
-        // Not for ever, so that a failure is seen.
+        // Limited, so that a failing test ends.
         if self.generations.fetch_add(1, Ordering::Relaxed) < 10_000 {
             let (gone, generations) = (self.gone.clone(), self.generations.clone());
             self.gone.release(Ref::new(Again { gone, generations }));
@@ -227,7 +228,7 @@ impl Drop for Again {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn orphans_that_come_meanwhile_are_for_later() {
+fn orphans_that_arrive_during_a_drain_wait_for_the_next() {
     child!(|| {
         let gone = fresh_to_the_end(me);
         let generations = Arc::new(AtomicUsize::new(0));
@@ -246,7 +247,7 @@ fn orphans_that_come_meanwhile_are_for_later() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn orphans_and_what_is_the_threads_own_take_turns() {
+fn orphans_take_turns_with_the_threads_own_releases() {
     child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);

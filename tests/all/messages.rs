@@ -34,7 +34,7 @@ fn release_to_a_thread_happens_in_its_next_outermost_drain() {
             autoreleasepool(|pool| pool.create(0).to_string());
             thread::current().id()
         });
-        assert_eq!(log.count(), 0, "not on the sender's");
+        assert_eq!(log.count(), 0, "not by the sender's drains");
         pool.create(log.probe(0));
         assert_eq!(pool.drain(), 1);
         assert_eq!(log.ids(), [0, 1, 2]);
@@ -101,7 +101,7 @@ fn release_of_unsized_objects() {
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of generations take minutes")]
-fn release_that_feeds_the_drain_a_thousand_generations_is_told_of() {
+fn release_that_feeds_the_drain_a_thousand_generations_is_reported() {
     struct Relay(usize);
     impl Drop for Relay {
         fn drop(&mut self) {
@@ -115,7 +115,7 @@ fn release_that_feeds_the_drain_a_thousand_generations_is_told_of() {
         for (generations, warnings) in [(999, 0), (1_000, 1)] {
             me().release(Ref::new(on_drop(move || {
                 autorelease(Ref::new(Relay(generations)));
-                // Released first; its one generation is not the other's.
+                // Released first; its one generation does not count for the other.
                 autorelease(Ref::new(Relay(1)));
             })));
             assert_eq!(pool.drain(), generations + 3);
@@ -126,7 +126,7 @@ fn release_that_feeds_the_drain_a_thousand_generations_is_told_of() {
 }
 
 #[test]
-fn posted_closure_and_an_ordinary_drain_do_not_meet() {
+fn ordinary_drains_run_no_posted_closures() {
     fresh(|| {
         let log = Log::new();
         let inner_log = log.clone();
@@ -141,7 +141,7 @@ fn posted_closure_and_an_ordinary_drain_do_not_meet() {
         assert_eq!(
             log.count(),
             0,
-            "closures run only where the thread asks for it"
+            "closures run only when the thread calls run_inbox"
         );
         assert_eq!(global().run_inbox(), 1);
         assert_eq!(log.ids(), [1]);
@@ -250,7 +250,7 @@ fn release_to_a_thread_that_has_ended_is_done_by_others() {
     for id in 0..10 {
         gone.release(Ref::new(log.probe(id)));
     }
-    // By any outermost drain of any thread.
+    // Any outermost drain of any thread may run them.
     quiesce_until(|| log.count() == 10);
     let mut ids = log.ids();
     ids.sort_unstable();
@@ -279,7 +279,7 @@ fn closures_of_a_thread_that_ended_without_asking_are_not_lost() {
 }
 
 #[test]
-fn what_is_sent_to_a_thread_that_never_had_a_pool_is_not_lost() {
+fn messages_to_a_thread_that_never_had_a_pool_are_not_lost() {
     let log = Log::new();
     let inner_log = log.clone();
     fresh_to_the_end(move || {
@@ -293,7 +293,7 @@ fn what_is_sent_to_a_thread_that_never_had_a_pool_is_not_lost() {
 }
 
 #[test]
-fn senders_from_many_threads() {
+fn many_threads_send_to_one() {
     const SENDERS: u32 = 4;
     const EACH: u32 = if cfg!(miri) { 20 } else { 2_000 };
     fresh(|| {
@@ -332,13 +332,13 @@ fn senders_from_many_threads() {
 
 #[test]
 fn release_or_post_to_a_thread_that_is_just_leaving() {
-    // Threads come and go on the same few slots, as fast as they can; two senders
-    // shoot at whichever they know last.
+    // Threads start and end on the same few registry slots, as fast as they can; two senders send
+    // to the newest thread that they know.
     const THREADS: u32 = if cfg!(miri) { 15 } else { 2_000 };
     let log = Log::new();
     let targets: Arc<Mutex<Option<ThreadHandle>>> = Arc::default();
     let done = AtomicBool::new(false);
-    // By closure: who it was meant for; and by whom it was run.
+    // For each closure, the threads that ran it.
     let runs: Arc<Mutex<HashMap<u32, Vec<Option<ThreadKey>>>>> = Arc::default();
     let (released, posted, refused) = thread::scope(|scope| {
         let senders: Vec<_> = (0..2)
@@ -364,8 +364,8 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
                         released += 1;
                         let runs = runs.clone();
                         let run = move || {
-                            // Without entering the thread: one that has no slot is nobody's
-                            // successor, and must not become it here.
+                            // Without registering the thread: a thread without a slot is no
+                            // successor, and must not become one here.
                             let runner = global().thread_by_id(thread::current().id());
                             let runner = runner.map(|thread| thread.key());
                             runs.lock().unwrap().entry(id).or_default().push(runner);
@@ -410,7 +410,7 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
     for (id, target) in &posted {
         let by = &runs[id];
         assert_eq!(by.len(), 1, "closure {id} ran once");
-        // Without a key: in the teardown of a thread that has left its slot.
+        // No key: the runner was in its teardown and had left its slot.
         if let Some(by) = by[0].filter(|by| by != target) {
             assert_ne!(slot(by), slot(*target), "{by} is the successor of {target}");
         }
@@ -420,7 +420,7 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn orphaned_closure_is_left_by_the_successor_to_another_thread() {
+fn a_successor_leaves_orphaned_closures_to_other_threads() {
     let child = child!(|| {
         let log = Log::new();
         let _this_thread_has_a_slot = me();
@@ -436,10 +436,14 @@ fn orphaned_closure_is_left_by_the_successor_to_another_thread() {
             left.recv().unwrap();
             assert!(
                 !global().quiesce(Duration::from_millis(5)),
-                "not for this thread"
+                "the successor must not run it"
             );
         });
-        assert_eq!(slot(told.recv().unwrap()), slot(target), "it has the slot");
+        assert_eq!(
+            slot(told.recv().unwrap()),
+            slot(target),
+            "the successor has the slot"
+        );
         assert_eq!(global().snapshot().orphans, 1);
         leave.send(()).unwrap();
         successor.join().unwrap();
@@ -474,7 +478,7 @@ fn orphaned_closure_is_not_run_by_a_destructor_that_calls_quiesce() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
-    // Alone, so that the slot of the thread that ends is the next to be taken.
+    // In a process of its own, so that the slot of the ended thread is the next to be used.
     let child = child!(|| {
         let log = Log::new();
         let (tell, told) = std::sync::mpsc::channel();
@@ -488,7 +492,7 @@ fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
         handle.post(move || inner_log.note(0)).unwrap();
         drop(go);
         target.join().unwrap();
-        // The sender's first use of the crate, but for the post.
+        // The sender's first use of the crate, except for the post.
         drop(AutoreleasePool::new());
         assert!(global().quiesce(Duration::ZERO));
         assert_eq!(log.ids(), [0]);
@@ -498,8 +502,8 @@ fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn one_drain_releases_what_was_sent_and_what_was_orphaned() {
-    // Alone, so that no other thread runs the orphan.
+fn one_drain_makes_remote_releases_and_runs_orphans() {
+    // In a process of its own, so that no other thread runs the orphan.
     let child = child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
@@ -514,8 +518,8 @@ fn one_drain_releases_what_was_sent_and_what_was_orphaned() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_an_orphan_autoreleases_is_released_by_the_drain_that_runs_it() {
-    // Alone, so that no other thread runs the orphan.
+fn objects_autoreleased_by_an_orphan_are_released_by_the_same_drain() {
+    // In a process of its own, so that no other thread runs the orphan.
     let child = child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
@@ -541,7 +545,7 @@ fn closures_of_a_thread_that_ended_keep_their_order() {
         let _this_thread_has_a_slot = me();
         fresh_to_the_end(move || {
             post(0);
-            // Takes it out of the inbox.
+            // Takes the closure out of the inbox.
             drop(AutoreleasePool::new());
             post(1);
         });

@@ -1,4 +1,4 @@
-//! Auto traits and sizes: as `Arc` has them, type by type.
+//! Auto traits and sizes of all handles: those of `Arc`, for each kind of payload.
 
 use releasepool::{
     AutoreleasePool, BlockAllocator, Closed, HomeRef, PoolManager, PoolRef, PoolToken, Ref,
@@ -11,8 +11,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 use std::sync::{Arc, MutexGuard, Weak as ArcWeak};
 
-/// Whether a type implements a trait: an inherent constant, where it applies, goes
-/// before that of a trait.
+/// Evaluates to whether a type implements a trait: an inherent constant, if its bounds hold, takes
+/// precedence over that of a trait.
 macro_rules! implements {
     ($t:ty: $bound:path) => {{
         #[allow(dead_code)]
@@ -29,7 +29,7 @@ macro_rules! implements {
     }};
 }
 
-/// Asserts for each payload that our type implements a trait iff the standard one does.
+/// Asserts for each payload that our type implements a trait if and only if the standard one does.
 macro_rules! agree {
     ($ours:ident, $theirs:ident, $bound:path) => {
         agree!(@ $ours, $theirs, $bound:
@@ -51,7 +51,7 @@ macro_rules! agree {
 type Guard = MutexGuard<'static, u8>;
 
 #[test]
-fn the_question_is_answered_right() {
+fn the_implements_macro_is_right() {
     assert!(implements!(u8: Send) && !implements!(Rc<u8>: Send));
     assert!(implements!(Guard: Sync) && !implements!(Guard: Send));
     assert!(implements!(Cell<u8>: Send) && !implements!(Cell<u8>: Sync));
@@ -64,16 +64,16 @@ fn ref_is_send_and_sync_as_arc_is() {
     assert!(implements!(Ref<u8>: Send) && implements!(Ref<u8>: Sync));
     assert!(
         !implements!(Ref<Cell<u8>>: Send),
-        "shared, so not by `Send` alone"
+        "it is shared, so `Send` alone is not enough"
     );
     assert!(
         !implements!(Ref<Guard>: Send),
-        "dropped there, so not by `Sync` alone"
+        "it may be dropped there, so `Sync` alone is not enough"
     );
 }
 
 #[test]
-fn weak_is_send_and_sync_as_that_of_arc_is() {
+fn weak_is_send_and_sync_as_arcs_weak_is() {
     agree!(Weak, ArcWeak, Send);
     agree!(Weak, ArcWeak, Sync);
 }
@@ -108,7 +108,7 @@ fn ref_is_unwind_safe_and_unpin_as_arc_is() {
 }
 
 #[test]
-fn weak_is_unwind_safe_and_unpin_as_that_of_arc_is() {
+fn weak_is_unwind_safe_and_unpin_as_arcs_weak_is() {
     agree!(Weak, ArcWeak, UnwindSafe);
     agree!(Weak, ArcWeak, RefUnwindSafe);
     agree!(Weak, ArcWeak, Unpin);

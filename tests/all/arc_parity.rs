@@ -1,4 +1,4 @@
-//! What `Arc` can be made of and compared with, a `Ref` can, too.
+//! `Ref` has the conversions, comparisons and formatting of `Arc`.
 
 use crate::support::Log;
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak};
@@ -164,7 +164,7 @@ fn hashes_and_borrows_are_those_of_the_values() {
     );
     let mut map = HashMap::new();
     map.insert(Ref::<str>::from("key"), 1);
-    assert_eq!(map.get("key"), Some(&1), "found by what it borrows as");
+    assert_eq!(map.get("key"), Some(&1), "found by its borrowed form");
     let set: BTreeSet<Ref<str>> = ["b", "a"].map(Ref::from).into();
     assert!(set.contains("a") && set.iter().map(|text| &**text).eq(["a", "b"]));
     let set: HashSet<Ref<Vec<u8>>> = HashSet::from([Ref::new(vec![1])]);

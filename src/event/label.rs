@@ -1,0 +1,43 @@
+//! Thread labels: how events name a thread.
+//!
+//! Panics are reported on threads that may have no key, by code that knows nothing of keys. So a
+//! thread that gets a key sets here how its label is read.
+
+use crate::sync::cell::Cell;
+use crate::sync::local;
+use crate::sync::thread::current_name;
+use std::fmt::Display;
+
+local! {
+    static CURRENT: Cell<fn() -> String> = Cell::new(without_key);
+}
+
+/// Returns the label of a thread: its name, if it has one, and its key.
+pub(crate) fn of(name: Option<&str>, key: impl Display) -> String {
+    match name {
+        Some(name) => format!("{name} ({key})"),
+        None => key.to_string(),
+    }
+}
+
+/// Returns the label of a thread that has not used the crate.
+fn without_key() -> String {
+    of(current_name().as_deref(), "without a key")
+}
+
+/// Returns the calling thread's label.
+pub(crate) fn current() -> String {
+    let read = CURRENT.with(Cell::get);
+    read()
+}
+
+/// Has [`current`] call `read` on this thread from now on.
+pub(crate) fn set_current(read: fn() -> String) {
+    CURRENT.with(|current| current.set(read));
+}
+
+/// Returns the name that a label begins with, or an empty string: the key, which no other thread
+/// has, is left out.
+pub(super) fn name(label: &str) -> &str {
+    label.rsplit_once(" (").map_or("", |(name, _)| name)
+}

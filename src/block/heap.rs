@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// Remote frees that an owner puts back at a time: more than a refill hands out, so that it keeps
 /// up with them, and no more, so that no request waits long.
-pub(super) const COLLECTED_AT_ONCE: usize = if SMALL { 4 } else { 1_024 };
+const COLLECTED_AT_ONCE: usize = if SMALL { 4 } else { 1_024 };
 
 /// Calls of [`Heap::idle`] during which a chunk must not be needed before it is freed.
 const IDLE_WINDOW: u32 = if SMALL { 2 } else { 60 };

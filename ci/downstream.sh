@@ -23,23 +23,4 @@ grep -q "loom is off, so nothing would be checked" <<<"$off"
 echo "with RUSTFLAGS set, the models refuse to build: good"
 
 # What the recipe shows is this package, word for word; but that it has no path.
-# Block number $2 of language $1.
-shown() {
-    awk -v begin="\`\`\`$1" -v n="$2" '/^```$/ { on = 0 } on; $0 == begin { on = ++i == n }' docs/CHECKING.md
-}
-is_in() {
-    if [[ -z $1 || $2 != *"$1"* ]]; then
-        printf 'docs/CHECKING.md shows what is not in %s:\n%s\n' "$3" "$1" >&2
-        exit 1
-    fi
-}
-manifest=$(sed -E 's/, path = "[^"]*"//; s/\{ version = ("[^"]*") \}/\1/' $package/Cargo.toml)
-is_in "$(shown toml 1)" "$manifest" Cargo.toml
-sources=$(cat $package/src/*.rs $package/tests/loom/*.rs)
-blocks=$(grep -c '^```rust,ignore$' docs/CHECKING.md)
-for n in $(seq "$blocks"); do
-    is_in "$(shown rust,ignore "$n")" "$sources" "the package"
-done
-is_in "${models[*]}" "$(shown console 1)" "the command"
-is_in "--config \"$loom\"" "$(shown console 1)" "the command"
-echo "docs/CHECKING.md shows what is there, in $blocks examples: good"
+step xtask recipe "$package" "${models[*]}" "--config \"$loom\""

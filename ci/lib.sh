@@ -14,6 +14,26 @@ skip() {
     exit 0
 }
 
+# `cargo xtask`, built in one way whatever flags a script has set.
+xtask() {
+    env -u RUSTFLAGS -u CARGO_PROFILE_DEV_DEBUG cargo xtask "$@"
+}
+
+# Sets `tests` to what `cargo test` is given for the tests in these lists of ci/tests.txt.
+tests_of() {
+    local names
+    names=$(xtask tests "$@")
+    mapfile -t tests <<<"$names"
+}
+
+# Sets `skips` to the options that skip them.
+skip_tests() {
+    local tests test
+    tests_of "$@"
+    skips=()
+    for test in "${tests[@]}"; do skips+=(--skip "$test"); done
+}
+
 # Skips unless there is a nightly toolchain with these components, or it can be had.
 needs_nightly() {
     rustup toolchain list 2>/dev/null | grep -q '^nightly' ||

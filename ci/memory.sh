@@ -3,4 +3,5 @@
 # many as said.
 . "$(dirname "$0")/lib.sh"
 
-RELEASEPOOL_OBJECTS="${1:-100000000}" step cargo test --release --test all producer_and_consumer_have_flat_memory
+tests_of memory
+RELEASEPOOL_OBJECTS="${1:-100000000}" step cargo test --release --test all -- "${tests[@]}"

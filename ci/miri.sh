@@ -9,7 +9,7 @@
 #
 # Not under Miri, each with its reason beside it (`cfg_attr(miri, ignore)`): tests
 # that start processes, which Miri cannot, and one that takes too long. Numbers of
-# rounds are smaller (`cfg!(miri)`).
+# rounds are smaller (`cfg!(miri)`). Other lists of tests are in ci/tests.txt.
 . "$(dirname "$0")/lib.sh"
 
 needs_nightly miri rust-src
@@ -34,12 +34,10 @@ miri() {
     shift
     for model in "" -Zmiri-tree-borrows; do
         export MIRIFLAGS="$flags $more $model"
-        # crossbeam-epoch gets from the link of a list to what contains it, which Stacked
-        # Borrows does not allow.
-        local skip=()
-        [ -n "$model" ] || skip=(--skip slots:: --skip slots_epoch:: --skip epoch::)
+        local skips=()
+        [ -n "$model" ] || skip_tests miri-trees-only
         printf '\nMIRIFLAGS=%s' "$MIRIFLAGS"
-        step cargo +nightly miri test --target-dir target/miri -p releasepool --features allocator-api2 "$@" "${skip[@]}" 2>&1 | tee "$log"
+        step cargo +nightly miri test --target-dir target/miri -p releasepool --features allocator-api2 "$@" "${skips[@]}" 2>&1 | tee "$log"
         # A cast from an integer to a pointer is said once for each place, with the place where
         # it is after the arrow.
         if grep -A2 'warning: integer-to-pointer cast' "$log" | grep -e '-->' | grep -vE '/(parking_lot_core|crossbeam-epoch)-|--> src/block/exposed\.rs:'; then
@@ -55,18 +53,24 @@ miri() {
 
 case ${1-} in
     "")
-        miri "" --lib --test all -- --skip races
-        miri "-Zmiri-many-seeds=0..64" --test all -- races
+        skip_tests races
+        miri "" --lib --test all -- "${skips[@]}"
+        tests_of races
+        miri "-Zmiri-many-seeds=0..64" --test all -- "${tests[@]}"
         ;;
     short)
-        # Random programs take as long as all the rest.
-        miri "" --lib --test all -- pools:: nesting:: tests:: slots:: stack:: stack_ api2 --skip random
-        miri "-Zmiri-many-seeds=0..4" --test all -- races
+        tests_of miri-short
+        miri "" --lib --test all -- "${tests[@]}"
+        tests_of races
+        miri "-Zmiri-many-seeds=0..4" --test all -- "${tests[@]}"
         ;;
     seeds)
         seeds=$2
         shift 2
-        [ $# -gt 0 ] || set -- races
+        if [ $# = 0 ]; then
+            tests_of races
+            set -- "${tests[@]}"
+        fi
         miri "-Zmiri-many-seeds=0..$seeds" --test all -- "$@"
         ;;
     *)

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# The README's test command and its smallest example, and the same with all features.
+# The README's test command, without features and with all of them.
 . "$(dirname "$0")/lib.sh"
 
 step cargo test
-step cargo run --example home
 step cargo test --features allocator-api2,checks,tracing

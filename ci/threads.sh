@@ -2,4 +2,5 @@
 # Threads that come and go, with flat memory: 100,000 of them, or as many as said.
 . "$(dirname "$0")/lib.sh"
 
-RELEASEPOOL_THREADS="${1:-100000}" step cargo test --release --test all threads_come_and_go
+tests_of threads
+RELEASEPOOL_THREADS="${1:-100000}" step cargo test --release --test all -- "${tests[@]}"

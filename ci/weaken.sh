@@ -5,4 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 
 unset RUSTFLAGS
+step cargo test --quiet --manifest-path loom_tests/Cargo.toml -p releasepool-order-mutants \
+    --target-dir target/order/tool
 step cargo weaken "$@"

@@ -289,7 +289,7 @@ pub type Hook = Box<dyn Fn(&Event) + Send + Sync>;
 // hook hold it by a reference of their own, so that none of them holds the lock.
 static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
 
-/// Sends events to `hook`, or back to where they go by default. RemoteFreeList the hook
+/// Sends events to `hook`, or back to where they go by default. Returns the hook
 /// that was set before.
 ///
 /// The hook runs on the thread that the event happened on, possibly in the

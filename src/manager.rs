@@ -172,7 +172,7 @@ impl PoolManager {
     }
 
     /// Drains and closes the pool of `token`, and first all token pools that were
-    /// opened inside it. Guard pools inside it stay valid and untouched. RemoteFreeList how
+    /// opened inside it. Guard pools inside it stay valid and untouched. Returns how
     /// many entries were released.
     ///
     /// # Errors
@@ -218,7 +218,7 @@ impl PoolManager {
     /// Marks an outermost boundary of this thread's work: the end of a callback
     /// that a foreign host made, say. If the manager's policy is
     /// [`RootPolicy::DrainAtBoundary`] and the root pool has passed its watermark,
-    /// it is drained. RemoteFreeList how many entries were released.
+    /// it is drained. Returns how many entries were released.
     ///
     /// Does nothing inside a pool or a destructor, which is no boundary. Costs
     /// a few loads if there is nothing to do.

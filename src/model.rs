@@ -84,7 +84,7 @@ pub fn free_kept() -> usize {
     HOMELESS.take().map(free).count()
 }
 
-/// RemoteFreeList the index of the thread's slot in the registry, which its successor may have too.
+/// Returns the index of the thread's slot in the registry, which its successor may have too.
 #[doc(hidden)]
 pub fn slot(key: ThreadKey) -> u32 {
     key.index()
@@ -170,7 +170,7 @@ pub mod parts {
     }
 
     impl Counted {
-        /// Counts a number as sent, and sends it. RemoteFreeList whether it was accepted.
+        /// Counts a number as sent, and sends it. Returns whether it was accepted.
         pub fn push(&self, number: u32) -> bool {
             self.0.announce(1);
             rings(self.0.push(message(number))).is_some()
@@ -191,19 +191,19 @@ pub mod parts {
             self.0.done(1);
         }
 
-        /// RemoteFreeList how many were sent and have not run.
+        /// Returns how many were sent and have not run.
         pub fn waiting(&self) -> u64 {
             self.0.waiting()
         }
     }
 
     impl Inbox {
-        /// Sends a number. RemoteFreeList whether the owner is to be rung for it; `None` if it was refused.
+        /// Sends a number. Returns whether the owner is to be rung for it; `None` if it was refused.
         pub fn push(&self, number: u32) -> Option<bool> {
             rings(self.0.push(message(number)))
         }
 
-        /// For the owner: has the next push ring, if there is nothing. RemoteFreeList whether it will.
+        /// For the owner: has the next push ring, if there is nothing. Returns whether it will.
         pub fn arm(&self) -> bool {
             self.0.arm()
         }

@@ -1,50 +1,78 @@
 //! The command line.
 
-use crate::error::Error;
-use crate::number::{number, wrong};
 use crate::world::ours::Memory;
-use std::ffi::OsString;
+use clap::Parser;
+use releasepool_examples_common::number::parse_in;
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-pub const HELP: &str = "\
+const ABOUT: &str = "\
 Shares counted objects between worker threads and a UI thread.
 
-Usage: cargo run --release --example share [-- OPTIONS] [FILES or DIRECTORIES]
-
 Workers parse JSON documents into graphs of counted objects and hand them to the
-UI thread, which runs a frame loop. Afterwards: figures, a verification, and the
-same documents by a single-threaded pool, by pools behind a mutex and by objects
-of the global allocator.
+UI thread, which runs a frame loop. Afterwards come figures, a verification, and a
+comparison: the same documents with pools of a single thread, with pools behind a
+mutex, and with objects of the global allocator.";
 
-Arguments:
-  FILES           JSON documents; of a directory, all *.json in it, recursively.
-                  None: what `cargo metadata` says of this project
+const EXIT_CODES: &str =
+    "Exit code: 0 if all is well, 1 if the verification fails, 2 for wrong input.";
 
-Options:
-  --workers N     worker threads, 1 to 1024            [default: one per processor,
-                  but for that of the UI thread]
-  --seconds S     how long to go on; each document is parsed at least once
-                                                       [default: 3]
-  --rounds N      instead: each worker parses all documents N times
-  --frame-hz HZ   frames per second of the UI thread, 1 to 1000, or 0: as many as
-                  there is work for                    [default: 60]
-  --memory WHERE  where objects are: in blocks of the library's allocator (blocks), or
-                  of the global one (global)           [default: blocks]
-  -q, --quiet     no progress display
-  -h, --help      this text
-
-Exit code: 0 if all is well, 1 if the verification fails, 2 for wrong input.
-";
-
+#[derive(Parser)]
+#[command(
+    name = "share",
+    version,
+    about = ABOUT,
+    after_help = EXIT_CODES,
+    override_usage = "cargo run --release --example share [-- OPTIONS] [FILES or DIRECTORIES]",
+    args_override_self = true
+)]
 pub struct Options {
+    /// JSON documents; of a directory, all *.json files in it and below it
+    /// [default: what `cargo metadata` says of this project]
+    #[arg(value_name = "FILES", verbatim_doc_comment)]
     pub paths: Vec<PathBuf>,
+
+    /// Number of worker threads, 1 to 1024
+    /// [default: one per processor, less one for the UI thread]
+    #[arg(long, value_name = "N", verbatim_doc_comment)]
+    #[arg(allow_negative_numbers = true)]
+    #[arg(default_value_t = default_workers(), hide_default_value = true)]
+    #[arg(value_parser = |text: &str| parse_in(1..=1024_usize, text))]
     pub workers: usize,
-    pub length: Length,
-    /// Time from frame to frame; `None`: no waiting.
-    pub frame: Option<Duration>,
+
+    /// How long to go on; each document is parsed at least once
+    #[arg(long, value_name = "S", default_value = "3")]
+    #[arg(allow_negative_numbers = true)]
+    #[arg(conflicts_with = "rounds", value_parser = seconds)]
+    seconds: Duration,
+
+    /// Parse all documents N times on each worker, instead of for a given time
+    #[arg(long, value_name = "N")]
+    #[arg(allow_negative_numbers = true)]
+    #[arg(value_parser = |text: &str| parse_in(1..=u64::from(u32::MAX), text))]
+    rounds: Option<u64>,
+
+    /// Frames per second of the UI thread, 1 to 1000,
+    /// or 0: a frame whenever there is work
+    #[arg(long, value_name = "HZ", default_value = "60", verbatim_doc_comment)]
+    #[arg(allow_negative_numbers = true)]
+    #[arg(value_parser = frame_hz)]
+    frame_hz: f64,
+
+    /// Where objects are allocated: in blocks of the library's allocator
+    /// (blocks) or by the global allocator (global)
+    #[arg(
+        long,
+        value_name = "WHERE",
+        default_value = "blocks",
+        verbatim_doc_comment
+    )]
+    #[arg(value_parser = memory)]
     pub memory: Memory,
+
+    /// Show no progress
+    #[arg(short, long)]
     pub quiet: bool,
 }
 
@@ -52,83 +80,44 @@ pub struct Options {
 #[derive(Clone, Copy)]
 pub enum Length {
     Time(Duration),
-    /// Times that each worker parses each document.
+    /// How many times each worker parses each document.
     Rounds(u64),
 }
 
-pub enum Command {
-    Help,
-    Share(Options),
-}
-
-pub fn parse() -> Result<Command, Error> {
-    parse_from(lexopt::Parser::from_env())
-}
-
-fn parse_from(mut parser: lexopt::Parser) -> Result<Command, Error> {
-    use lexopt::prelude::*;
-
-    let mut paths = Vec::new();
-    let mut workers = None;
-    let mut seconds = None;
-    let mut rounds = None;
-    let mut frame_hz = 60.0;
-    let mut memory = Memory::Blocks;
-    let mut quiet = false;
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Long("workers") => {
-                workers = Some(number("--workers", parser.value()?, 1, 1024)?);
-            }
-            Long("seconds") => {
-                let value = number("--seconds", parser.value()?, 0.0, 86_400.0)?;
-                seconds = Some(Duration::from_secs_f64(value));
-            }
-            Long("rounds") => {
-                rounds = Some(number("--rounds", parser.value()?, 1, u64::from(u32::MAX))?);
-            }
-            Long("frame-hz") => {
-                let value = parser.value()?;
-                frame_hz = number("--frame-hz", value.clone(), 0.0, 1000.0)?;
-                if frame_hz > 0.0 && frame_hz < 1.0 {
-                    return Err(wrong("--frame-hz", &value, "between 1 and 1000, or 0"));
-                }
-            }
-            Long("memory") => memory = where_objects_are(parser.value()?)?,
-            Short('q') | Long("quiet") => quiet = true,
-            Short('h') | Long("help") => return Ok(Command::Help),
-            Value(path) => paths.push(PathBuf::from(path)),
-            other => return Err(other.unexpected().into()),
+impl Options {
+    pub fn length(&self) -> Length {
+        match self.rounds {
+            Some(rounds) => Length::Rounds(rounds),
+            None => Length::Time(self.seconds),
         }
     }
-    let length = match (seconds, rounds) {
-        (Some(_), Some(_)) => {
-            let message = "--seconds and --rounds exclude each other".to_owned();
-            return Err(Error::Usage(message));
-        }
-        (None, Some(rounds)) => Length::Rounds(rounds),
-        (seconds, None) => Length::Time(seconds.unwrap_or(Duration::from_secs(3))),
-    };
-    let processors = || available_parallelism().map_or(2, |n| n.get().min(1024));
-    let workers = workers.unwrap_or_else(|| processors().saturating_sub(1).max(1));
-    Ok(Command::Share(Options {
-        paths,
-        workers,
-        length,
-        memory,
-        frame: (frame_hz > 0.0).then(|| Duration::from_secs_f64(1.0 / frame_hz)),
-        quiet,
-    }))
+
+    /// Returns the time from frame to frame, or `None` if a frame starts whenever there is work.
+    pub fn frame(&self) -> Option<Duration> {
+        (self.frame_hz > 0.0).then(|| Duration::from_secs_f64(1.0 / self.frame_hz))
+    }
 }
 
-fn where_objects_are(value: OsString) -> Result<Memory, Error> {
-    match value.to_str() {
-        Some("blocks") => Ok(Memory::Blocks),
-        Some("global") => Ok(Memory::Global),
-        _ => {
-            let value = value.to_string_lossy();
-            let message = format!("--memory {value}: must be blocks or global");
-            Err(Error::Usage(message))
-        }
+fn default_workers() -> usize {
+    let processors = available_parallelism().map_or(2, |n| n.get().min(1024));
+    processors.saturating_sub(1).max(1)
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    parse_in(0.0..=86_400.0, text).map(Duration::from_secs_f64)
+}
+
+fn frame_hz(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(hz) if hz == 0.0 || (1.0..=1000.0).contains(&hz) => Ok(hz),
+        _ => Err("must be a number between 1 and 1000, or 0".to_owned()),
+    }
+}
+
+fn memory(text: &str) -> Result<Memory, String> {
+    match text {
+        "blocks" => Ok(Memory::Blocks),
+        "global" => Ok(Memory::Global),
+        _ => Err("must be blocks or global".to_owned()),
     }
 }

@@ -1,9 +1,9 @@
-//! The same documents by other means: what contention costs.
+//! The same documents by other means, which shows what contention costs.
 //!
-//! All do the same work by the same code, and what differs is how objects are
-//! counted and how pools are kept. Each thread digests and releases itself what it
-//! has parsed: a UI thread that is slower than the workers, or just waits for its
-//! next frame, would hide the difference.
+//! All of them run the same code on the same documents; they differ in how objects are counted and
+//! where pools are. There is no UI thread: one that is slower than the workers, or waits for its
+//! next frame, would hide the difference. Instead, each thread inspects and releases the documents
+//! that it has parsed.
 
 use crate::args::Options;
 use crate::digest::Digest;
@@ -26,21 +26,21 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Documents that each thread keeps, until newer ones replace them.
+/// How many documents each thread keeps until newer ones replace them.
 const SCENE: usize = 4;
 
-/// How long the first of the means takes; some of the others, a few times that.
+/// How long the first of the means takes in all. Some of the others take a few times as long.
 const LENGTH: Duration = Duration::from_millis(600);
 
-/// The library's objects in blocks, and by the global allocator.
+/// The names of the rows for the library, by where its objects are allocated.
 const BLOCKS: &str = "releasepool";
 const GLOBAL: &str = "releasepool, global allocator";
 
-/// What one of the means did.
+/// What one of the means has done.
 pub struct Row {
     pub name: &'static str,
     pub threads: usize,
-    /// Whether threads share the keys.
+    /// True if the threads share one set of keys.
     pub shared_keys: bool,
     pub objects: u64,
     pub elapsed: Duration,
@@ -48,21 +48,23 @@ pub struct Row {
 
 pub struct Comparison {
     pub rows: Vec<Row>,
-    /// That each of them went through.
+    /// How many documents each of the means has processed.
     pub documents: u64,
     pub turns: u64,
-    /// The part of the first row's time that its thread had no processor for, as others had
-    /// them all; where that is known.
+    /// The part of the first row's time in which its thread was runnable but had no processor;
+    /// 0 where the platform does not report it.
     pub waited: f64,
     pub checks: Vec<Check>,
 }
 
 impl Comparison {
+    /// Returns whether all checks passed.
     pub fn holds(&self) -> bool {
         self.checks.iter().all(|check| check.holds)
     }
 
-    /// How many times as fast blocks were as the global allocator, by the row of each.
+    /// Returns each row of blocks, with how many times as fast it was as the row of the global
+    /// allocator.
     pub fn gained_by_blocks(&self) -> impl Iterator<Item = (&Row, f64)> {
         let blocks = self.rows.iter().filter(|row| row.name == BLOCKS);
         blocks.filter_map(|blocks| {
@@ -77,10 +79,11 @@ impl Comparison {
     }
 }
 
+/// What each of the means has to do in one turn.
 struct Turn<'t> {
     documents: &'t [Document],
     expected: &'t [Digest],
-    /// Documents to go through.
+    /// How many documents to process.
     total: u64,
 }
 
@@ -89,11 +92,11 @@ struct Done {
     objects: u64,
     elapsed: Duration,
     wrong: u64,
-    /// Without a processor, where that is known.
+    /// The time in which the thread was runnable but had no processor.
     waited: Duration,
 }
 
-/// Whether a word's key is one object for all threads, or one for each.
+/// How many sets of keys there are: one for all threads, or one for each thread.
 #[derive(Clone, Copy, PartialEq)]
 enum KeysOf {
     All,
@@ -150,7 +153,7 @@ pub fn compare(
     run: &Run,
     progress: &mut Progress,
 ) -> Result<Comparison, Error> {
-    // There is no UI thread that would want a processor.
+    // One more than there were, because there is no UI thread that needs a processor.
     let workers = options.workers + 1;
     let means = all_means(workers);
     progress.note("comparing with other means");
@@ -160,7 +163,7 @@ pub fn compare(
         total: 0,
     };
     let total = amount(&turn, run)?;
-    // By turns, so that a disturbance from outside does not hit one only.
+    // In turns, so that a disturbance from outside affects more than one of the means.
     let turns = if total >= 6 * workers as u64 { 3 } else { 1 };
     turn.total = total / turns;
     let mut rows: Vec<Row> = Vec::new();
@@ -206,12 +209,13 @@ pub fn compare(
     })
 }
 
-/// Documents that take one thread about as long as [`LENGTH`], or as the main run.
+/// Returns how many documents one thread processes in [`LENGTH`], or in the time of the main run if
+/// that was shorter.
 fn amount(turn: &Turn<'_>, run: &Run) -> Result<u64, Error> {
     let mut trial = Turn { total: 1, ..*turn };
     loop {
         let done = alone(&trial)?;
-        // Of a busy machine: else a disturbed trial would make for a short comparison.
+        // On a busy machine the time without a processor would make the comparison too short.
         let time = done.elapsed.saturating_sub(done.waited);
         if time >= LENGTH / 10 {
             let share = LENGTH.min(run.elapsed).as_secs_f64() / time.as_secs_f64();
@@ -221,8 +225,8 @@ fn amount(turn: &Turn<'_>, run: &Run) -> Result<u64, Error> {
     }
 }
 
-/// Nothing of this may be seen by other threads, the keys included. On a thread of
-/// its own all the same, as the memory allocator may treat the first one better.
+/// Processes the documents with [`Plain`], on a single thread. It is a new thread, because the
+/// memory allocator may be faster on the first one.
 fn alone(turn: &Turn<'_>) -> Result<Done, Error> {
     let schedule = Schedule::new(turn.documents.len(), 1, End::Total(turn.total));
     let start = Instant::now();
@@ -243,6 +247,7 @@ fn alone(turn: &Turn<'_>) -> Result<Done, Error> {
     })
 }
 
+/// Processes the documents on several threads.
 fn together<W: World>(
     turn: &Turn<'_>,
     threads: usize,
@@ -300,7 +305,7 @@ where
     failed.map_or(Ok(sum), Err)
 }
 
-/// Parses what the schedule says, looks at it, keeps it for a while. How many
+/// Parses the documents of the schedule, inspects each and keeps it for a while. Returns how many
 /// digests were wrong.
 fn go_through<W: World>(
     turn: &Turn<'_>,

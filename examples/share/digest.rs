@@ -1,8 +1,9 @@
-//! What the UI thread finds out about a graph by walking it.
+//! A summary of a graph, which the UI thread computes by walking it.
 
 use crate::node::Node;
 use crate::world::World;
 
+/// Counts of all nodes, with a sum and a hash of their contents. Equal graphs have equal digests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digest {
     pub scalars: u64,
@@ -10,10 +11,10 @@ pub struct Digest {
     pub arrays: u64,
     pub dicts: u64,
     pub entries: u64,
-    /// The bits of the sum, in the order of the document: equal graphs give equal
-    /// bits, be it infinite or not a number.
+    /// The bits of the sum of all scalars, added in the order of the document. Bits are comparable
+    /// even if the sum is not a number.
     sum: u64,
-    /// Of all strings and keys, in the order of the document.
+    /// The hash of all strings and keys, in the order of the document.
     hash: u64,
 }
 
@@ -41,7 +42,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// As deep as the document, which the parser limits.
+    /// Recurses as deep as the document, whose depth the parser limits.
     fn node<W: World>(&mut self, node: &Node<W>) {
         match node {
             Node::Null => self.scalar(0.0),

@@ -1,4 +1,4 @@
-//! What can be wrong with the input; exit code 2.
+//! Errors; each ends the program with exit code 2.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,8 +6,6 @@ use thiserror::Error;
 
 #[derive(Debug, Error)]
 pub enum Error {
-    #[error("{0} (see --help)")]
-    Usage(String),
     #[error("{}: cannot be read: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{}: no *.json files in this directory", .0.display())]
@@ -17,7 +15,7 @@ pub enum Error {
     #[error("{name}:{line}:{column}: invalid JSON: {message}")]
     Invalid {
         name: String,
-        /// Position in the list of documents.
+        /// The document's position in the list of documents.
         document: usize,
         line: usize,
         column: usize,
@@ -26,23 +24,24 @@ pub enum Error {
     #[error("thread {name} cannot be started: {source}")]
     Spawn { name: String, source: io::Error },
     #[error("the report cannot be written: {0}")]
-    Output(io::Error),
+    Output(#[from] io::Error),
 }
 
 impl Error {
-    /// Whether objects were being shared when it was found.
+    /// Returns whether threads were already sharing objects when the error was found.
     pub fn was_sharing(&self) -> bool {
         matches!(self, Error::Invalid { .. } | Error::Spawn { .. })
     }
 
-    /// `document`: its position and name.
+    /// Makes the error for invalid JSON in `text`, which is the document with this position and
+    /// name.
     pub fn invalid(document: usize, name: &str, text: &str, error: &serde_json::Error) -> Self {
         let message = error.to_string();
-        // The position is said once, where compilers say it.
+        // The position goes to the front, where compilers put it, and not into the message, too.
         let position = format!(" at line {} column {}", error.line(), error.column());
         let message = message.strip_suffix(&position).unwrap_or(&message);
         let (line, column) = match (error.line(), error.column()) {
-            // Column 0 is the end of the line before.
+            // Column 0 means the end of the previous line.
             (line @ 2.., 0) => {
                 let before = text.lines().nth(line - 2).unwrap_or("");
                 (line - 1, before.len() + 1)
@@ -56,11 +55,5 @@ impl Error {
             column,
             message: message.to_owned(),
         }
-    }
-}
-
-impl From<lexopt::Error> for Error {
-    fn from(error: lexopt::Error) -> Self {
-        Error::Usage(error.to_string())
     }
 }

@@ -1,4 +1,4 @@
-//! Where the documents come from.
+//! Reads the documents.
 
 use crate::error::Error;
 use std::env;
@@ -16,11 +16,11 @@ pub struct Document {
 
 pub struct Input {
     pub documents: Vec<Document>,
-    /// Why it is the embedded document, if cargo was asked and could not answer.
+    /// Why the embedded document is used instead of the output of `cargo metadata`.
     pub instead_of_cargo: Option<String>,
 }
 
-/// The documents at `paths`; without paths, cargo's view of this project.
+/// Reads the documents at `paths`; without paths, takes the output of `cargo metadata`.
 pub fn read(paths: &[PathBuf]) -> Result<Input, Error> {
     if paths.is_empty() {
         return Ok(describe_project());
@@ -55,8 +55,8 @@ fn is_directory(path: &Path) -> Result<bool, Error> {
     Ok(fs::metadata(path).map_err(unreadable(path))?.is_dir())
 }
 
-/// The `*.json` below `directory`, in the order of their names. Links to
-/// directories are not followed, as they may lead in circles.
+/// Finds the `*.json` files in `directory` and below, in the order of their names. Links to
+/// directories are not followed, because they may form cycles.
 fn find(directory: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(directory).map_err(unreadable(directory))? {
@@ -103,8 +103,8 @@ fn describe_project() -> Input {
     }
 }
 
-/// A description of this project and all it depends on. Offline and locked: it
-/// must neither wait for a network nor change the project.
+/// Returns a description of this project and its dependencies. Offline and locked, so that cargo
+/// neither waits for a network nor changes the project.
 fn cargo_metadata() -> Result<String, String> {
     let about = cargo(&["-vV"])?;
     let host = about
@@ -120,7 +120,7 @@ fn cargo_metadata() -> Result<String, String> {
         "--filter-platform",
         host,
     ])?;
-    // A wrapper that says something else must not pass for a broken document.
+    // The output of a wrapper around cargo must not be reported as invalid JSON.
     if text.trim_start().starts_with('{') {
         Ok(text)
     } else {
@@ -129,7 +129,7 @@ fn cargo_metadata() -> Result<String, String> {
 }
 
 fn cargo(arguments: &[&str]) -> Result<String, String> {
-    // Set where `cargo run` is above us.
+    // Set by `cargo run`.
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let shown = format!("{} {}", program.to_string_lossy(), arguments[0]);
     let output = Command::new(&program)

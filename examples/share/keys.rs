@@ -1,8 +1,7 @@
 //! Dictionary keys: one counted object per word, shared by all threads.
 //!
-//! The table of all keys is read by every thread and hardly ever changed. With the library
-//! it stands in a [`Slot`], where readers do not disturb each other; the other ways of
-//! counting have a lock.
+//! Every thread reads the table of all keys; it rarely changes. With the library it is in a
+//! [`Slot`], where readers do not contend; the other worlds put it behind a lock.
 
 use crate::node::Key;
 use crate::world::World;
@@ -14,11 +13,11 @@ use std::sync::{PoisonError, RwLock};
 
 pub type Table<W> = HashMap<Box<str>, <W as World>::Counted<Key>>;
 
-/// Where a table is that all threads share.
+/// A table that all threads share.
 pub trait Shared<W: World>: Default {
     fn find(&self, text: &str) -> Option<W::Counted<Key>>;
 
-    /// Puts `key` in, unless another thread was faster.
+    /// Inserts `key`, unless another thread has inserted one for this word.
     fn insert(&self, world: &W, text: &str, key: W::Counted<Key>);
 }
 
@@ -57,7 +56,7 @@ impl<W: World> Shared<W> for Locking<W> {
     }
 }
 
-/// All threads' keys.
+/// The keys of all threads.
 #[derive(Default)]
 pub struct Keys<W: World>(W::Keys);
 
@@ -76,7 +75,7 @@ impl<W: World> Keys<W> {
     }
 }
 
-/// The keys that a thread has met, so that it asks the others only once per word.
+/// The keys that a thread has used, so that it looks up each word in the shared table only once.
 pub struct KnownKeys<'k, W: World> {
     world: &'k W,
     shared: &'k Keys<W>,

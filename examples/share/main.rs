@@ -2,26 +2,22 @@
 //!
 //! `cargo run --release --example share [-- FILES or DIRECTORIES]`
 //!
-//! Workers parse JSON documents into graphs of counted objects, with every
-//! temporary in a pool of their own, and hand the roots to the UI thread, which
-//! looks at them in its frames and releases what it replaces. Afterwards the
-//! figures, a check that nothing went wrong, and the same work by other means.
+//! Workers parse JSON documents into graphs of counted objects and put all temporaries into pools
+//! of their own. They hand the roots to the UI thread, which inspects them in its frames and
+//! releases the ones that newer documents replace. At the end come the figures, a check that
+//! nothing went wrong, and the same work done by other means.
 //!
-//! Where to look first: `parse.rs` is the game code, `world/ours.rs` what it asks
-//! of the library, `ui.rs` the frame loop, `run.rs` the threads.
-#![deny(clippy::undocumented_unsafe_blocks)]
-#![forbid(unsafe_code)]
+//! Where to start reading: `parse.rs` is the game code, `world/ours.rs` shows what it needs from
+//! the library, `ui.rs` is the frame loop, `run.rs` has the threads.
 
 mod args;
 mod compare;
 mod digest;
 mod error;
-mod histogram;
-mod home;
+mod frame_times;
 mod input;
 mod keys;
 mod node;
-mod number;
 mod output;
 mod parse;
 mod progress;
@@ -33,22 +29,18 @@ mod verify;
 mod worker;
 mod world;
 
-use args::{Command, Options};
+use args::Options;
+use clap::Parser;
 use error::Error;
-use output::{Output, complain};
 use progress::Progress;
 use releasepool::PoolManager;
+use releasepool_examples_common::output::{Output, complain};
 use std::process::ExitCode;
 use ui::Clearing;
 
 fn main() -> ExitCode {
-    let mut out = Output::new();
-    let done = match args::parse() {
-        Ok(Command::Help) => out.say(args::HELP).map(|()| true),
-        Ok(Command::Share(options)) => share(&options, &mut out),
-        Err(error) => Err(error),
-    };
-    match done {
+    let options = Options::parse();
+    match share(&options, &mut Output::default()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
@@ -61,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the verification succeeded.
+/// Returns whether the verification succeeded.
 fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
     let input = input::read(&options.paths)?;
     if let Some(reason) = &input.instead_of_cargo {
@@ -79,7 +71,7 @@ fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
     let verdict = verify::verify(&run, &expected);
     out.say(&report::verdict(&verdict))?;
 
-    // Nobody reads on: do not keep them waiting.
+    // Nobody reads the rest, so it is not worth waiting for.
     if out.is_closed() {
         return Ok(verdict.holds());
     }

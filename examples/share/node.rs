@@ -1,9 +1,9 @@
-//! What a document becomes: counted dictionaries, arrays, strings and numbers.
+//! The nodes of a graph: counted dictionaries, arrays, strings and numbers.
 
-use crate::home::Label;
 use crate::world::{Object, World};
+use releasepool_examples_common::label::Label;
 
-/// A value of a document. Containers retain what they contain.
+/// A value of a document. Containers retain their contents.
 pub enum Node<W: World> {
     Null,
     Bool(bool),
@@ -15,13 +15,13 @@ pub enum Node<W: World> {
     Dict(Vec<Member<W>>),
 }
 
-/// A key, and its value.
+/// A key and its value.
 pub type Member<W> = (<W as World>::Counted<Key>, <W as World>::Counted<Node<W>>);
 
 /// The key of a dictionary: one object per word, shared by all threads.
 pub struct Key(pub Box<str>);
 
-/// What may be in a pool, for the worlds whose pools do not take just any type.
+/// An entry of a pool, for the worlds whose pools cannot hold objects of any type.
 pub enum Entry<W: World> {
     Node(W::Counted<Node<W>>),
     Label(W::Counted<Label>),

@@ -1,45 +1,10 @@
-//! Standard output and error, either of which may go away, and tables.
+//! Tables, and figures with their units.
 
-use crate::error::Error;
-use std::io::{self, ErrorKind, Write};
+use releasepool_examples_common::output::grouped;
+use std::fmt;
 use std::time::Duration;
 
-/// Standard output. If its reader has gone, the rest is not said, and that is no
-/// error: the exit code still tells how the run went.
-pub struct Output {
-    closed: bool,
-}
-
-impl Output {
-    pub fn new() -> Self {
-        Self { closed: false }
-    }
-
-    pub fn is_closed(&self) -> bool {
-        self.closed
-    }
-
-    pub fn say(&mut self, text: &str) -> Result<(), Error> {
-        if self.closed {
-            return Ok(());
-        }
-        let mut out = io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                self.closed = true;
-                Ok(())
-            }
-            other => other.map_err(Error::Output),
-        }
-    }
-}
-
-/// A line on standard error. Where even that is closed, there is nobody to tell.
-pub fn complain(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
-}
-
-/// Rows of cells, the first left and the others right aligned.
+/// Rows of cells. The first column is aligned to the left, the others to the right.
 #[derive(Default)]
 pub struct Table(Vec<Vec<String>>);
 
@@ -49,8 +14,8 @@ impl Table {
     }
 }
 
-impl std::fmt::Display for Table {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns = self.0.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
             let cells = self.0.iter().filter_map(|row| row.get(column));
@@ -68,20 +33,7 @@ impl std::fmt::Display for Table {
     }
 }
 
-/// 1234567 as "1,234,567".
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// So many in this time, per second.
+/// Returns how many there were per second, or 0 if no time has passed.
 pub fn rate(n: u64, time: Duration) -> f64 {
     if time.is_zero() {
         return 0.0;
@@ -89,7 +41,7 @@ pub fn rate(n: u64, time: Duration) -> f64 {
     n as f64 / time.as_secs_f64()
 }
 
-/// A rate, with as many digits as make sense.
+/// Formats a rate: rates below 100 with a decimal place, others without.
 pub fn shown_rate(rate: f64) -> String {
     if rate < 100.0 {
         format!("{rate:.1}")
@@ -98,6 +50,7 @@ pub fn shown_rate(rate: f64) -> String {
     }
 }
 
+/// Formats a time in microseconds or milliseconds.
 pub fn short_time(time: Duration) -> String {
     let millis = time.as_secs_f64() * 1e3;
     if millis < 0.1 {
@@ -107,6 +60,7 @@ pub fn short_time(time: Duration) -> String {
     }
 }
 
+/// Formats a number of bytes in bytes, kB or MB.
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
@@ -115,7 +69,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// "1 document", "2 documents".
+/// Formats a count of things: "1 document", "2 documents".
 pub fn counted(n: u64, what: &str) -> String {
     let s = if n == 1 { "" } else { "s" };
     format!("{} {what}{s}", grouped(n))

@@ -1,21 +1,20 @@
-//! From text to a graph of counted objects, the way game code builds its scenes.
+//! Parses text into a graph of counted objects, the way game code builds its scenes.
 //!
-//! Each object is made by `create`, which leaves it in a pool, and is retained by
-//! the container that it belongs to. Each container has a pool of its own for as
-//! long as it is filled, so that the temporaries do not pile up. Where the text is
-//! wrong, the pools release what there is.
+//! Each object is made by `create`, which leaves it to a pool, and is retained by the container
+//! that it belongs to. While a container is filled it has a pool of its own, so that temporaries
+//! do not pile up. If the text is invalid, the pools release what has been built.
 
-use crate::home::Label;
 use crate::keys::KnownKeys;
 use crate::node::{Key, Node};
 use crate::world::World;
-use serde::Deserializer;
-use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use releasepool_examples_common::label::Label;
+use serde_core::Deserializer;
+use serde_core::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
 type Counted<W> = <W as World>::Counted<Node<W>>;
 
-/// The root of the document in `text`, retained for the caller; `pool` owns it, too.
+/// Parses `text` and returns the root, retained for the caller; `pool` owns it, too.
 pub fn parse<'w, W: World>(
     world: &'w W,
     keys: &'w KnownKeys<'w, W>,
@@ -28,7 +27,7 @@ pub fn parse<'w, W: World>(
     Ok(root)
 }
 
-/// A value is expected; `pool` is to own it.
+/// Parses a value, which `pool` will own.
 struct Value<'p, 'w, W: World> {
     world: &'w W,
     keys: &'w KnownKeys<'w, W>,
@@ -40,7 +39,7 @@ impl<'w, W: World> Value<'_, 'w, W> {
         Ok(self.world.create(self.pool, node))
     }
 
-    /// The same, within a container that has opened `pool`.
+    /// Returns a parser for the contents of a container that has opened `pool`.
     fn within<'p>(&self, pool: &'p W::Pool<'w>) -> Value<'p, 'w, W> {
         Value {
             world: self.world,
@@ -113,7 +112,7 @@ impl<'de, W: World> Visitor<'de> for Value<'_, '_, W> {
     }
 }
 
-/// The key of a dictionary is expected.
+/// Parses a key of a dictionary.
 struct Name<'p, 'w, W: World>(Value<'p, 'w, W>);
 
 impl<'de, W: World> DeserializeSeed<'de> for Name<'_, '_, W> {
@@ -131,7 +130,7 @@ impl<'de, W: World> Visitor<'de> for Name<'_, '_, W> {
         f.write_str("a key")
     }
 
-    /// Makes a string object to look the key up by, as the ported code does.
+    /// Makes a temporary string object to look the key up, as code ported from Cocos2d-x does.
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
         let Value { world, keys, pool } = self.0;
         Ok(world.temporary(pool, Label::new(text), |label| keys.intern(&label.text)))

@@ -1,10 +1,12 @@
-//! What goes on, on standard error while it does.
+//! The progress display, on standard error.
 
-use crate::output::{complain, grouped, rate, short_time, shown_rate};
-use std::io::{self, IsTerminal, Write};
+use crate::output::{rate, short_time, shown_rate};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use releasepool_examples_common::output::complain;
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-/// As they are now.
+/// What is displayed.
 pub struct Figures {
     pub documents: u64,
     pub frames: u64,
@@ -15,19 +17,17 @@ pub struct Figures {
 
 enum Mode {
     Quiet,
-    /// A terminal: one line, written anew.
-    Rewritten,
-    /// A file or pipe: a line now and then.
+    /// To a terminal: one line, which is rewritten.
+    Bar(ProgressBar),
+    /// To a file or pipe: a new line now and then.
     Lines,
 }
 
 pub struct Progress {
     mode: Mode,
     start: Instant,
-    /// When the display was last written, and how many documents there were.
-    last: (Instant, u64),
-    /// Characters on the line that is to be rewritten.
-    width: usize,
+    last_update: Instant,
+    last_documents: u64,
 }
 
 impl Progress {
@@ -35,7 +35,7 @@ impl Progress {
         let mode = if quiet {
             Mode::Quiet
         } else if io::stderr().is_terminal() {
-            Mode::Rewritten
+            Mode::Bar(bar())
         } else {
             Mode::Lines
         };
@@ -43,79 +43,72 @@ impl Progress {
         Self {
             mode,
             start: now,
-            last: (now, 0),
-            width: 0,
+            last_update: now,
+            last_documents: 0,
         }
     }
 
-    /// From now on it is about something new.
+    /// Counts time and documents from zero again.
     pub fn restart(&mut self) {
-        let now = Instant::now();
-        self.start = now;
-        self.last = (now, 0);
+        self.start = Instant::now();
+        self.last_update = self.start;
+        self.last_documents = 0;
     }
 
-    /// Shows the figures, if it is time to. Asked in every frame.
+    /// Shows the figures if enough time has passed since the last update. Called in every frame.
     pub fn update(&mut self, figures: impl FnOnce() -> Figures) {
         let interval = match self.mode {
             Mode::Quiet => return,
-            Mode::Rewritten => Duration::from_millis(100),
+            Mode::Bar(_) => Duration::from_millis(100),
             Mode::Lines => Duration::from_secs(1),
         };
-        let now = Instant::now();
-        let since = now - self.last.0;
+        let since = self.last_update.elapsed();
         if since < interval {
             return;
         }
         let figures = figures();
-        let line = format!(
+        let documents = figures.documents - self.last_documents;
+        self.note(&format!(
             "{:4.1} s  {} documents ({}/s)  frame {} ({})  queue {}  {} live objects",
-            (now - self.start).as_secs_f64(),
-            grouped(figures.documents),
-            shown_rate(rate(figures.documents - self.last.1, since)),
-            grouped(figures.frames),
+            self.start.elapsed().as_secs_f64(),
+            HumanCount(figures.documents),
+            shown_rate(rate(documents, since)),
+            HumanCount(figures.frames),
             short_time(figures.frame_time),
             figures.queue,
-            grouped(figures.live),
-        );
-        self.last = (now, figures.documents);
-        self.write(&line);
+            HumanCount(figures.live),
+        ));
+        self.last_update = Instant::now();
+        self.last_documents = figures.documents;
     }
 
-    /// Says what is done now.
+    /// Shows what is done now.
     pub fn note(&mut self, line: &str) {
-        self.write(line);
-    }
-
-    /// The same, if it is not worth a line of its own.
-    pub fn detail(&mut self, line: &str) {
-        if let Mode::Rewritten = self.mode {
-            self.rewrite(line);
-        }
-    }
-
-    /// Leaves the terminal's line empty, for others to write on.
-    pub fn clear(&mut self) {
-        if self.width > 0 {
-            self.rewrite("");
-        }
-    }
-
-    fn write(&mut self, line: &str) {
-        match self.mode {
+        match &self.mode {
             Mode::Quiet => {}
-            Mode::Rewritten => self.rewrite(line),
+            Mode::Bar(_) => self.detail(line),
             Mode::Lines => complain(line),
         }
     }
 
-    fn rewrite(&mut self, line: &str) {
-        let mut err = io::stderr();
-        let _ = write!(err, "\r{line:<0$}", self.width);
-        if line.is_empty() {
-            let _ = write!(err, "\r");
+    /// Shows what is done now, but only on a terminal: it is not worth a line of its own.
+    pub fn detail(&mut self, line: &str) {
+        if let Mode::Bar(bar) = &self.mode {
+            bar.set_message(line.to_owned());
         }
-        let _ = err.flush();
-        self.width = line.chars().count();
     }
+
+    /// Removes the display from the terminal, so that other output can follow.
+    pub fn clear(&mut self) {
+        if let Mode::Bar(line) = &mut self.mode {
+            line.finish_and_clear();
+            *line = bar();
+        }
+    }
+}
+
+/// Makes a display that consists of one line of text.
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    bar.with_style(ProgressStyle::with_template("{msg}").expect("the template is valid"))
 }

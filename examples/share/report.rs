@@ -1,21 +1,22 @@
-//! What is said at the end.
+//! The text of the report.
 
 use crate::args::{Length, Options};
 use crate::compare::Comparison;
 use crate::input::Input;
-use crate::output::{Table, counted, grouped, rate, short_time, shown_rate, size};
+use crate::output::{Table, counted, rate, short_time, shown_rate, size};
 use crate::run::Run;
 use crate::ui::Seen;
 use crate::verify::{Check, Verdict};
 use crate::world::ours::Memory;
+use releasepool_examples_common::output::grouped;
 use std::fmt::Write;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-/// What a thread may wait for a processor without anything being said, as part of its time.
+/// A thread that had no processor for more than this part of its time is worth a note.
 const BUSY: f64 = 0.02;
 
-/// What a row must take to say anything.
+/// A comparison whose first row took less than this is worth a note.
 const SHORT: Duration = Duration::from_millis(200);
 
 pub fn input(input: &Input, options: &Options) -> String {
@@ -25,11 +26,11 @@ pub fn input(input: &Input, options: &Options) -> String {
         [only] => only.name.clone(),
         all => counted(all.len() as u64, "document"),
     };
-    let length = match options.length {
+    let length = match options.length() {
         Length::Time(time) => format!("{} s", time.as_secs_f64()),
         Length::Rounds(rounds) => counted(rounds, "round"),
     };
-    let frames = match options.frame {
+    let frames = match options.frame() {
         Some(interval) => format!("{} frames/s", shown_rate(1.0 / interval.as_secs_f64())),
         None => "frames as there is work".to_owned(),
     };
@@ -89,7 +90,7 @@ pub fn run(run: &Run, options: &Options) -> String {
     format!(
         "\nPer thread\n{table}{THREADS}\nOverall, in {:.2} s\n{overall}{CHUNKS}{FRAME_TIME}{}{}",
         run.elapsed.as_secs_f64(),
-        match options.frame {
+        match options.frame() {
             Some(interval) => format!("  A frame has {}.\n", short_time(interval)),
             None => String::new(),
         },
@@ -100,37 +101,37 @@ pub fn run(run: &Run, options: &Options) -> String {
 const THREADS: &str = "
   autoreleased   references given to a pool of this thread
   released here  references that its pools released; must equal autoreleased
-  destroyed      objects whose last reference was dropped on this thread: those of
-                 a document die where the document does
+  destroyed      objects whose last reference was dropped on this thread; the objects
+                 of a document are destroyed where its root is
   handed over    documents sent to the UI thread
 ";
 
 const CHUNKS: &str = "
-  chunks         memory that blocks for objects are cut from, now that all is done
-  remote frees   blocks that went home to the thread that had allocated them, as
-                 another freed them
+  chunks         memory that the block allocator holds at the end
+  remote frees   blocks that were not freed by the thread that had allocated them,
+                 and went back to that thread
 ";
 
 const FRAME_TIME: &str = "
-  Frame time is from a frame's beginning to the end of its drain; the wait for the
-  next one is not in it. p99: 99 of 100 frames took no longer.
+  A frame time is from the beginning of the frame to the end of its drain, without the
+  wait for the next frame. p99: 99 of 100 frames took no longer.
 ";
 
-/// Said if the frame times are those of a crowd.
+/// Returns a note if the UI thread often had no processor.
 fn crowded(run: &Run, options: &Options) -> String {
     let waited = run.ui_waited.as_secs_f64() / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
     if waited < BUSY {
         return String::new();
     }
     format!(
-        "  Note: for {:.0} % of the time the UI thread could have run, but had no processor:\n  \
-         {}, the reclaimer or other programs had them. Frame times include that.\n",
+        "  Note: for {:.0} % of the time the UI thread could have run, but had no processor,\n  \
+         because {}, the reclaimer or other programs used them all. Frame times include that.\n",
         waited * 100.0,
         counted(options.workers as u64, "worker"),
     )
 }
 
-/// What the frame loop, budgets and handing over are good for.
+/// Compares frame times by how old documents are released.
 pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen, options: &Options) -> String {
     let mut table = Table::default();
     table.row([
@@ -157,12 +158,12 @@ pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen, options: &Option
             grouped(seen.peak_backlog as u64),
         ]);
     }
-    let length = match options.length {
+    let length = match options.length() {
         Length::Time(_) => "  The first two ran for 1.5 s at most.\n",
         Length::Rounds(_) => "",
     };
     format!(
-        "\nFrame times, by how documents that are shown no more are released\n{table}{LEFT}{length}"
+        "\nFrame times, by how documents that are no longer shown are released\n{table}{LEFT}{length}"
     )
 }
 
@@ -180,7 +181,7 @@ fn checks(checks: &[Check]) -> String {
     let mut text = String::new();
     for check in checks {
         let mark = if check.holds { "ok" } else { "FAILED" };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "  {:<13} {mark}: {}", check.what, check.finding);
     }
     text
@@ -223,30 +224,31 @@ pub fn comparison(comparison: &Comparison) -> String {
 }
 
 const MEANS: &str = "
-  keys     the strings that dictionaries have as keys: one set that all threads count
-           references to (shared), or one for each thread (own)
+  keys     the strings that dictionaries have as keys: one set, to which all threads
+           count references (shared), or one set for each thread (own)
   time     of all turns
   ratio    objects/s of all threads together, divided by those of the first row
-  There is no UI thread, so one thread more than there were workers.
+  There is no UI thread, so there is one thread more than there were workers.
 ";
 
-/// What blocks are good for.
+/// Returns how much faster objects in blocks were.
 fn gained(comparison: &Comparison) -> String {
-    let mut text = "  Objects in blocks, against those of the global allocator:\n".to_owned();
+    let mut text =
+        "  Objects in blocks, compared with objects of the global allocator:\n".to_owned();
     for (row, times) in comparison.gained_by_blocks() {
         let keys = if row.shared_keys { "shared" } else { "own" };
         let threads = counted(row.threads as u64, "thread");
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "    {threads}, {keys} keys: {times:.2} times as fast");
     }
     text
 }
 
-/// What makes the figures say less than they seem to.
+/// Returns notes about what makes the figures less reliable.
 fn notes(comparison: &Comparison) -> String {
     let mut text = String::new();
     let mut note = |words: String| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "  Note: {words}");
     };
     let threads = comparison.rows.iter().map(|row| row.threads).max();
@@ -254,18 +256,18 @@ fn notes(comparison: &Comparison) -> String {
     let processors = available_parallelism().map_or(usize::MAX, |n| n.get());
     if threads > processors {
         note(format!(
-            "{threads} threads have only {} here, more cannot run at once.",
+            "{threads} threads share {} here; no more can run at once.",
             counted(processors as u64, "processor")
         ));
     }
     let first = comparison.rows.first().map(|row| row.elapsed);
     if first.is_some_and(|time| time < SHORT) {
-        note("too short to compare; give it more documents, or `--seconds 3`.".into());
+        note("too short for a comparison; use more documents or `--seconds 3`.".into());
     }
     if comparison.waited > BUSY {
         note(format!(
-            "the processors are busy with other things: the first row waited for one for\n  \
-             {:.0} % of its time. Figures of a quiet machine are steadier.",
+            "other programs use the processors: the first row waited for one for {:.0} % of\n  \
+             its time. Figures of a quiet machine are steadier.",
             comparison.waited * 100.0
         ));
     }

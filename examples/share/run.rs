@@ -1,4 +1,4 @@
-//! The main job: worker threads, the UI thread, and what each of them did.
+//! The main job: the worker threads, the UI thread, and figures of what each of them did.
 
 use crate::args::{Length, Options};
 use crate::error::Error;
@@ -17,20 +17,20 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Text whose graphs may wait in the queue, and so be in memory.
+/// The queue may hold the graphs of about this many bytes of text.
 const WAITING_BYTES: usize = 4 << 20;
 
-/// How long the frame times of the other ways are looked at.
+/// How long frame times are measured for each of the other ways to release documents.
 const TRIAL: Duration = Duration::from_millis(1_500);
 
 /// What one thread did.
 pub struct Activity {
     pub thread: String,
-    /// The example's own count, where it creates and autoreleases.
+    /// Counted by the example itself, where it creates and autoreleases.
     pub created: u64,
     pub autoreleased: u64,
     pub handed_over: u64,
-    /// The library's.
+    /// Counted by the library.
     pub totals: Totals,
 }
 
@@ -39,13 +39,13 @@ pub struct Run {
     pub threads: Vec<Activity>,
     pub seen: Seen,
     pub elapsed: Duration,
-    /// How long the UI thread had no processor, as other threads had them all.
+    /// How long the UI thread was runnable but had no processor.
     pub ui_waited: Duration,
-    /// Bytes of memory at most; `None` where it is not measured.
+    /// The peak memory of the process in bytes; `None` where the platform does not report it.
     pub peak_memory: Option<u64>,
-    /// When all was done.
+    /// Objects alive at the end.
     pub live_objects: u64,
-    /// What the blocks' allocator had then.
+    /// The statistics of the block allocator at the end.
     pub blocks: BlockStats,
 }
 
@@ -55,15 +55,15 @@ impl Run {
     }
 }
 
-/// As many documents as may wait for the UI thread: a bound, so that workers that
-/// are faster wait, too, rather than fill the memory.
+/// Returns how many documents may wait for the UI thread. Faster workers wait when the queue is
+/// full, rather than fill the memory.
 fn queue_length(documents: &[Document], workers: usize) -> usize {
     let bytes: usize = documents.iter().map(|document| document.text.len()).sum();
     let average = (bytes / documents.len()).max(1);
     (WAITING_BYTES / average).clamp(workers, 4096)
 }
 
-/// With a thread that destroys the documents that are shown no more.
+/// Runs the main job, with a reclaimer thread that destroys the documents that are no longer shown.
 pub fn run(
     documents: &[Document],
     options: &Options,
@@ -74,13 +74,13 @@ pub fn run(
         source,
     })?;
     let clearing = Clearing::Handoff(&reclaimer);
-    let result = run_by(documents, options, options.length, clearing, progress);
-    // All that was handed over before is destroyed when it comes to this.
+    let result = run_by(documents, options, options.length(), clearing, progress);
+    // The reclaimer runs this after it has destroyed everything that was handed over before.
     let totals = reclaimer.call(|| {
         autoreleasepool(|_| ());
         own_totals()
     });
-    // It ends when all is done; should that fail, the verification says so.
+    // If this fails, objects are left, and the verification reports them.
     let _ = reclaimer.shutdown();
     let mut run = result?;
     run.threads.push(Activity {
@@ -95,14 +95,14 @@ pub fn run(
     Ok(run)
 }
 
-/// The same without another thread for that: how frame times are then.
+/// Runs the job without a reclaimer, to measure frame times.
 pub fn frame_times(
     documents: &[Document],
     options: &Options,
     clearing: Clearing<'_>,
     progress: &mut Progress,
 ) -> Result<Seen, Error> {
-    let length = match options.length {
+    let length = match options.length() {
         Length::Time(time) => Length::Time(time.min(TRIAL)),
         rounds => rounds,
     };
@@ -114,7 +114,7 @@ pub fn frame_times(
     Ok(run.seen)
 }
 
-/// Once the keys' tables that were replaced have been released, too.
+/// Returns the number of live objects, after releasing the tables of keys that were replaced.
 pub fn live_objects() -> u64 {
     let manager = PoolManager::global();
     manager.quiesce(Duration::from_secs(10));
@@ -143,7 +143,7 @@ fn run_by(
     };
     let (sender, arrivals) = sync_channel(queue_length(documents, workers));
     let names = documents.iter().map(|d| d.name.as_str()).collect();
-    let frames = ui::frames(options.frame);
+    let frames = ui::frames(options.frame());
     let proxy = &frames.proxy();
     let ui = Ui::new(arrivals, &job.sent, names, clearing, proxy.clone(), options);
     progress.restart();
@@ -158,7 +158,7 @@ fn run_by(
             let body = move || {
                 let ask = || proxy.request_frame();
                 let done = worker(index, job, &sender, ask);
-                // So that the UI thread sees that nobody sends any more.
+                // With the last sender dropped, the UI thread knows that it can end.
                 drop(sender);
                 proxy.request_frame();
                 done
@@ -173,11 +173,11 @@ fn run_by(
                 }
             }
         }
-        // The workers have one each; the frames end when the last is gone.
+        // Each worker has its own sender; the frame loop ends when the last one is dropped.
         drop(sender);
         let seen = ui.run(frames, progress);
         for thread in threads {
-            // Waits for the thread's very end, which the scope alone does not.
+            // Unlike the scope, `join` waits until the thread's thread-locals are destroyed, too.
             let result = thread.join();
             results.push(result.unwrap_or_else(|panic| panic::resume_unwind(panic)));
         }
@@ -188,7 +188,7 @@ fn run_by(
     let mut threads = all_or_first_error(results)?;
     threads.push(Activity {
         thread: "ui".to_owned(),
-        // The first table of keys, too.
+        // Including the first table of keys.
         created: seen.created + 1,
         autoreleased: seen.autoreleased,
         handed_over: 0,
@@ -200,18 +200,18 @@ fn run_by(
         elapsed,
         ui_waited,
         peak_memory: peak_memory(),
-        // The keys are still there; see `run`.
+        // The keys are still alive; `run` fills these in.
         live_objects: 0,
         blocks: BlockStats::default(),
     })
 }
 
-/// What all workers have in common.
+/// What all workers share.
 struct Job<'j> {
     documents: &'j [Document],
     keys: Keys<Ours>,
     schedule: Schedule,
-    /// Documents sent so far.
+    /// How many documents have been sent so far.
     sent: AtomicU64,
     memory: Memory,
 }
@@ -240,7 +240,7 @@ fn worker(
         },
     );
     if let Err(error) = done {
-        // The others need not go on.
+        // The other workers need not go on.
         job.schedule.stop();
         return Err(error);
     }
@@ -253,8 +253,8 @@ fn worker(
     })
 }
 
-/// Of the documents that are wrong, the first one's error, whichever worker was
-/// the first to find one.
+/// Returns what all threads did, or the error of the first invalid document in the list,
+/// regardless of which worker was first to find one.
 fn all_or_first_error(results: Vec<Result<Activity, Error>>) -> Result<Vec<Activity>, Error> {
     let mut threads = Vec::new();
     let mut errors = Vec::new();
@@ -274,7 +274,7 @@ fn all_or_first_error(results: Vec<Result<Activity, Error>>) -> Result<Vec<Activ
     }
 }
 
-/// What the library says that the calling thread has done.
+/// Returns the library's counts for the calling thread.
 fn own_totals() -> Totals {
     let manager = PoolManager::global();
     let me = manager.current_thread().map(|thread| thread.key());
@@ -283,6 +283,8 @@ fn own_totals() -> Totals {
         .map_or_else(Totals::default, |thread| thread.totals)
 }
 
+/// Returns the peak memory of the process. Without a library: the ones that read this file take
+/// longer to build than the rest of the example.
 #[cfg(target_os = "linux")]
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -296,7 +298,7 @@ fn peak_memory() -> Option<u64> {
     None
 }
 
-/// For how long the calling thread could have run, but had no processor to run on.
+/// Returns how long the calling thread was runnable but had no processor.
 #[cfg(target_os = "linux")]
 pub fn without_processor() -> Option<Duration> {
     let figures = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;

@@ -1,4 +1,4 @@
-//! Which worker parses what, and until when.
+//! Decides which worker parses which document, and when to stop.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -7,18 +7,19 @@ pub struct Schedule {
     documents: usize,
     workers: usize,
     end: End,
-    /// Documents given out so far, where all workers take from one list.
+    /// How many documents have been assigned so far, if all workers take from one list.
     next: AtomicU64,
     stopped: AtomicBool,
 }
 
+/// When to stop.
 pub enum End {
-    /// At this time, but not before each document has been given out once: so
-    /// whatever is wrong with one is found.
+    /// At this time, but not before each document has been assigned once, so that all errors in
+    /// documents are found.
     At(Instant),
-    /// After so many documents in all.
+    /// After this many documents in all.
     Total(u64),
-    /// When each worker has parsed each document so many times.
+    /// When each worker has parsed each document this many times.
     Rounds(u64),
 }
 
@@ -33,15 +34,15 @@ impl Schedule {
         }
     }
 
-    /// Ends it for all workers.
+    /// Stops all workers.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// The documents that this worker, counted from 0, is to parse.
+    /// Returns the documents that a worker has to parse; workers are counted from 0.
     pub fn of_worker(&self, worker: usize) -> impl Iterator<Item = usize> + '_ {
         let documents = self.documents as u64;
-        // In rounds, each worker starts elsewhere in the list.
+        // In rounds, each worker starts at another document.
         let offset = worker as u64 * documents / self.workers as u64;
         let mut done = 0;
         std::iter::from_fn(move || {

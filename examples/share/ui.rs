@@ -1,9 +1,8 @@
-//! The UI thread: a frame loop that shows what the workers made.
+//! The UI thread: a frame loop that displays the documents from the workers.
 
 use crate::args::Options;
 use crate::digest::Digest;
-use crate::histogram::Histogram;
-use crate::home::Label;
+use crate::frame_times::FrameTimes;
 use crate::node::Node;
 use crate::progress::{Figures, Progress};
 use crate::world::ours::{Memory, Ours};
@@ -11,60 +10,61 @@ use releasepool::{
     AutoreleasePool, Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, HandoffPool, Looper,
     PoolManager, PoolRef, Ref,
 };
+use releasepool_examples_common::label::Label;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-/// Documents that stay on display.
+/// How many documents stay on display.
 const SCENE: usize = 4;
 
-/// The share of a frame's time that is for arrivals; a game has more to do.
+/// The part of a frame's time that is for arrivals; a game needs the rest for other work.
 const SHARE: f64 = 0.5;
 
-/// Documents that may wait for the reclaimer: each is some megabytes.
+/// How many documents may wait for the reclaimer; each can be several megabytes.
 const WAITING: usize = 8;
 
-/// How long a frame takes in arrivals where none follows at a given time.
+/// The frame time if frames start whenever there is work.
 const UNTIMED: Duration = Duration::from_millis(8);
 
-/// A finished document, on its way from a worker.
+/// A parsed document on its way from a worker.
 pub struct Arrival {
     pub document: usize,
     pub root: Ref<Node<Ours>>,
 }
 
-/// On display, until newer ones replace it.
+/// A document on display.
 struct Shown {
     root: Ref<Node<Ours>>,
     caption: Ref<Label>,
 }
 
-/// How the UI thread gets rid of documents that it shows no more.
+/// How the UI thread releases documents that are no longer on display.
 #[derive(Clone, Copy)]
 pub enum Clearing<'u> {
-    /// By a pool that is drained to the end in every frame, as Cocos2d-x does.
+    /// By a pool that is drained completely in every frame, as in Cocos2d-x.
     Whole,
-    /// By the frame's pool, which is drained as far as the frame has time.
+    /// By the frame's pool, which is drained as far as the frame's time permits.
     Budget,
-    /// By a pool that is handed to another thread, unless that has enough to do; what is
-    /// left, within the budget.
+    /// By a pool that is handed to the reclaimer thread. While many documents wait for that, by the
+    /// frame's pool.
     Handoff(&'u Looper),
 }
 
 /// What the UI thread has seen.
 pub struct Seen {
-    /// For each document, what it was found to be, and how often. One digest each,
-    /// if all is well.
+    /// For each document, its digests and how often each was found. If all is well, there is one
+    /// digest per document.
     pub digests: Vec<Vec<(Digest, u64)>>,
     pub taken: u64,
-    pub frames: Histogram,
+    pub frames: FrameTimes,
     pub peak_live: u64,
-    /// Releases that frames have left to later ones, at most.
+    /// The largest number of releases that a frame has left to later ones.
     pub peak_backlog: usize,
-    /// Objects made, references autoreleased and handed to the reclaimer here, counted
-    /// where it is done.
+    /// Objects created, references autoreleased, and documents handed to the reclaimer, counted by
+    /// the example itself.
     pub created: u64,
     pub autoreleased: u64,
     pub reclaimed: u64,
@@ -75,7 +75,7 @@ impl Seen {
         Self {
             digests: vec![Vec::new(); documents],
             taken: 0,
-            frames: Histogram::new(),
+            frames: FrameTimes::new(),
             peak_live: 0,
             peak_backlog: 0,
             created: 0,
@@ -85,8 +85,8 @@ impl Seen {
     }
 }
 
-/// A frame loop for the calling thread. Without an interval it makes frames when it is
-/// asked for one.
+/// Makes a frame loop for the calling thread. Without an interval it runs a frame when one is
+/// requested.
 pub fn frames(interval: Option<Duration>) -> FrameLoop {
     let config = FrameConfig::new();
     FrameLoop::new(match interval {
@@ -97,13 +97,13 @@ pub fn frames(interval: Option<Duration>) -> FrameLoop {
 
 pub struct Ui<'u> {
     arrivals: Receiver<Arrival>,
-    /// Documents sent by all workers so far.
+    /// How many documents the workers have sent so far.
     sent: &'u AtomicU64,
     names: Vec<&'u str>,
     clearing: Clearing<'u>,
     proxy: FrameProxy,
     memory: Memory,
-    /// For a frame's arrivals.
+    /// How much of each frame's time is for arrivals.
     time: Duration,
     scene: VecDeque<Shown>,
     handoff: HandoffPool,
@@ -127,14 +127,14 @@ impl<'u> Ui<'u> {
             clearing,
             proxy,
             memory: options.memory,
-            time: options.frame.unwrap_or(UNTIMED).mul_f64(SHARE),
+            time: options.frame().unwrap_or(UNTIMED).mul_f64(SHARE),
             scene: VecDeque::new(),
             handoff: HandoffPool::new(),
             seen,
         }
     }
 
-    /// Runs frames until all workers are done and all they sent has been shown.
+    /// Runs frames until all workers have ended and everything they sent has been shown.
     pub fn run(mut self, mut frames: FrameLoop, progress: &mut Progress) -> Seen {
         frames.run(|frame| self.frame(frame, progress));
         if let Some(last) = frames.last_report() {
@@ -146,7 +146,7 @@ impl<'u> Ui<'u> {
         }
         self.hand_over();
         drop(pool);
-        // What the last frames have left is released here.
+        // Releases what the last frames have left.
         drop(frames);
         progress.clear();
         self.seen
@@ -177,15 +177,14 @@ impl<'u> Ui<'u> {
         }
     }
 
-    /// What a frame came to, its drain included.
+    /// Records the figures of a frame, including its drain.
     fn note(&mut self, report: &FrameReport) {
         self.seen.frames.record(report.busy);
         let backlog = report.drained.remaining;
         self.seen.peak_backlog = self.seen.peak_backlog.max(backlog);
     }
 
-    /// Shows what has arrived, as far as there is time. Whether there may be more, now or
-    /// later.
+    /// Shows what has arrived, as far as time permits. Returns whether more may arrive.
     fn take_arrivals(&mut self, pool: &AutoreleasePool) -> bool {
         let start = Instant::now();
         while start.elapsed() < self.time {
@@ -195,7 +194,7 @@ impl<'u> Ui<'u> {
                 Err(TryRecvError::Disconnected) => return false,
             }
         }
-        // For the others.
+        // The next frame takes the rest.
         self.proxy.request_frame();
         true
     }
@@ -225,7 +224,8 @@ impl<'u> Ui<'u> {
         }
     }
 
-    /// Not released at once: this frame may still draw it.
+    /// Takes a document off the display. It is not released at once, because this frame may still
+    /// draw it.
     fn take_down(&mut self, pool: &AutoreleasePool, shown: Shown) {
         match self.clearing {
             Clearing::Handoff(reclaimer) if reclaimer.waiting() + self.handoff.len() < WAITING => {
@@ -237,18 +237,19 @@ impl<'u> Ui<'u> {
                 self.seen.autoreleased += 1;
             }
         }
-        // A label must die on the thread that made it: see `home.rs`.
+        // A label must be destroyed on the thread that made it.
         pool.autorelease(shown.caption);
         self.seen.autoreleased += 1;
     }
 
+    /// Hands the documents in the hand-over pool to the reclaimer.
     fn hand_over(&mut self) {
         if let Clearing::Handoff(reclaimer) = self.clearing {
             self.handoff.drain_on(reclaimer.thread());
         }
     }
 
-    /// Documents in the queue.
+    /// Returns how many documents are in the queue.
     fn waiting(&self) -> u64 {
         let sent = self.sent.load(Ordering::Relaxed);
         sent.saturating_sub(self.seen.taken)

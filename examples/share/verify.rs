@@ -1,17 +1,15 @@
-//! Whether all went as it must.
+//! Checks that everything went right.
 
 use crate::digest::Digest;
 use crate::error::Error;
-use crate::home;
 use crate::input::Document;
 use crate::keys::Keys;
-use crate::output::grouped;
 use crate::run::Run;
 use crate::worker::work;
 use crate::world::plain::Plain;
+use releasepool_examples_common::{label, output::grouped};
 
-/// The digest of each document, parsed on this thread alone and without the
-/// library.
+/// Returns the digest of each document, parsed on this thread alone and without the library.
 pub fn expected(documents: &[Document]) -> Result<Vec<Digest>, Error> {
     let world = Plain::default();
     let keys = Keys::new();
@@ -23,6 +21,7 @@ pub fn expected(documents: &[Document]) -> Result<Vec<Digest>, Error> {
     Ok(digests)
 }
 
+/// One check and its result.
 pub struct Check {
     pub what: &'static str,
     pub holds: bool,
@@ -87,8 +86,8 @@ pub fn live_objects(live: u64) -> Check {
     }
 }
 
-/// The calls counted in the example against the releases counted in the drains:
-/// had a thread drained another's entry, both would have the wrong figure.
+/// Compares the calls that the example counted with the releases that the library counted, for each
+/// thread. If a thread had drained another thread's entry, the figures of both would differ.
 fn entries(run: &Run) -> Check {
     let differ = |thread: &&crate::run::Activity| {
         thread.autoreleased != thread.totals.released || thread.created != thread.totals.created
@@ -131,7 +130,7 @@ fn reclaimed(run: &Run) -> Check {
 }
 
 pub fn strays() -> Check {
-    let strays = home::strays();
+    let strays = label::strays();
     Check {
         what: "strays",
         holds: strays == 0,

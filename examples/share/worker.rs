@@ -1,4 +1,4 @@
-//! What a worker thread does, in whichever world.
+//! The work of a worker thread, the same in every world.
 
 use crate::error::Error;
 use crate::input::Document;
@@ -7,8 +7,8 @@ use crate::node::Node;
 use crate::parse::parse;
 use crate::world::World;
 
-/// Parses what `schedule` says and hands the roots over, until `hand_over` says
-/// that nobody wants them any more.
+/// Parses the documents of `schedule` and passes the roots to `hand_over`, until that returns
+/// false.
 pub fn work<W: World>(
     world: &W,
     keys: &Keys<W>,
@@ -22,8 +22,8 @@ pub fn work<W: World>(
         let pool = world.pool();
         let root = parse(world, &keys, &pool, text)
             .map_err(|error| Error::invalid(document, name, text, &error))?;
-        // This thread's pool holds the root still while the other looks at it:
-        // whichever of the two lets go last destroys the graph.
+        // This thread's pool still owns the root while the receiver inspects it. The last of the
+        // two to release it destroys the graph.
         if !hand_over(document, root) {
             break;
         }

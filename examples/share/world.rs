@@ -1,6 +1,6 @@
-//! The three ways to count objects and release them later that are compared.
+//! The three ways to count objects and release them later, which this example compares.
 //!
-//! The parser is written once, against this trait, so that all do the same work.
+//! The parser is generic over this trait, so that all three run the same code.
 
 pub mod locked;
 pub mod ours;
@@ -20,23 +20,23 @@ pub trait World: Sized + 'static {
     where
         Self: 'w;
 
-    /// Where the keys are that all threads share.
+    /// The table of keys that all threads share.
     type Keys: Shared<Self>;
 
-    /// How many things were done; each way counts alike.
+    /// Returns this thread's counts.
     fn tally(&self) -> &Tally;
 
     /// Opens a pool.
     fn pool(&self) -> Self::Pool<'_>;
 
-    /// A new object, in no pool.
+    /// Makes an object that no pool owns.
     fn make<T>(&self, value: T) -> Self::Counted<T>;
 
-    /// A new object that the pool owns, retained by the caller: what a container
-    /// does with what `create()` gives it.
+    /// Makes an object that the pool owns and the caller retains, as a container retains the result
+    /// of `create()`.
     fn create<T: Object<Self>>(&self, pool: &Self::Pool<'_>, value: T) -> Self::Counted<T>;
 
-    /// A new object that the pool owns, looked at and left to the pool.
+    /// Makes an object that the pool owns and shows it to `look`, without retaining it.
     fn temporary<T: Object<Self>, R>(
         &self,
         pool: &Self::Pool<'_>,
@@ -48,12 +48,12 @@ pub trait World: Sized + 'static {
     fn autorelease<T: Object<Self>>(&self, pool: &Self::Pool<'_>, object: Self::Counted<T>);
 }
 
-/// What may be put into pools.
+/// A type whose objects can be put into pools.
 pub trait Object<W: World>: Sized + 'static {
     fn entry(object: W::Counted<Self>) -> Entry<W>;
 }
 
-/// The example's own count, to check the library's by.
+/// The example's own counts, to verify those of the library.
 #[derive(Default)]
 pub struct Tally {
     pub created: Cell<u64>,

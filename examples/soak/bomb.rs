@@ -1,4 +1,4 @@
-//! Panics on purpose, and how they are told from others.
+//! Deliberate panics ("bombs"), and how they are told from unexpected ones.
 
 use crate::ledger::{LEDGER, fail};
 use releasepool::event::{self, Event, EventKind};
@@ -6,10 +6,11 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// How each message of a panic on purpose begins.
+/// The beginning of the message of every deliberate panic.
 const BOMB: &str = "bomb ";
 
-/// Panics that may still happen; filled up every frame, so that they are spread.
+/// How many more deliberate panics are allowed. Refilled every frame, so that they are spread over
+/// the run.
 static BUDGET: AtomicI64 = AtomicI64::new(0);
 
 const EACH_FRAME: i64 = 6;
@@ -18,18 +19,18 @@ pub fn fill_up() {
     BUDGET.store(EACH_FRAME, Ordering::Relaxed);
 }
 
-/// Whether there may be so many more.
+/// Takes this many panics from the budget; returns whether it held enough.
 pub fn may(panics: i64) -> bool {
     BUDGET.fetch_sub(panics, Ordering::Relaxed) >= panics
 }
 
-/// Panics.
+/// Panics deliberately.
 pub fn explode(id: u64) -> ! {
     LEDGER.bombs.add(1);
     panic!("{BOMB}{id}")
 }
 
-/// The id of a panic on purpose; any other is a failure.
+/// Returns the id in the payload of a deliberate panic, `None` for any other panic.
 fn id_of(payload: &(dyn Any + Send)) -> Option<u64> {
     payload
         .downcast_ref::<String>()?
@@ -38,23 +39,25 @@ fn id_of(payload: &(dyn Any + Send)) -> Option<u64> {
         .ok()
 }
 
-/// The panic that ended a thread, or got out of a call.
+/// Counts a panic that ended a thread or was caught around a call, and returns its id. Fails if it
+/// was not deliberate.
 pub fn caught(payload: Box<dyn Any + Send>) -> Option<u64> {
     let id = id_of(&*payload);
     match id {
         Some(_) => LEDGER.caught.add(1),
-        // The panic hook has told the message.
-        None => fail("a panic got out that nobody expected"),
+        // The panic hook has printed the message.
+        None => fail("an unexpected panic was caught"),
     }
     id
 }
 
-/// Runs `f`, which may end with a panic on purpose; gives that one's id.
+/// Runs `f`, which may panic deliberately; then returns the id of the panic as an error.
 pub fn defuse<R>(f: impl FnOnce() -> R) -> Result<R, Option<u64>> {
     catch_unwind(AssertUnwindSafe(f)).map_err(caught)
 }
 
-/// Keeps the panic hook from telling of bombs, and listens to the library's events.
+/// Installs a panic hook that does not print deliberate panics, and a hook for the library's
+/// events.
 pub fn install_hooks() {
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -74,7 +77,7 @@ fn on_event(event: &Event) {
             Some(message) if message.starts_with(BOMB) => LEDGER.reported.add(1),
             _ => fail(event.to_string()),
         },
-        // Workers do all of these on purpose.
+        // Workers cause all of these deliberately.
         EventKind::NoPool | EventKind::RootWatermark | EventKind::OpenAtExit => {}
         _ => fail(event.to_string()),
     }

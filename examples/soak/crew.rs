@@ -1,4 +1,4 @@
-//! Workers that come and go: each that ends is replaced at once.
+//! The workers: each one that ends is replaced at once.
 
 use crate::bomb;
 use crate::ledger::{LEDGER, fail};
@@ -9,10 +9,10 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How often to look whether a worker has ended.
+/// Time between two checks for workers that have ended.
 const LOOK: Duration = Duration::from_micros(300);
 
-/// How long workers that are told to stop may take.
+/// How long workers may take to stop when they are told to.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Crew {
@@ -30,7 +30,7 @@ impl Crew {
         }
     }
 
-    /// Goes on for this long.
+    /// Keeps the crew complete for this long.
     pub fn work(&mut self, time: Duration) {
         let end = Instant::now() + time;
         self.stage.stop.store(false, Ordering::Relaxed);
@@ -52,7 +52,7 @@ impl Crew {
                 self.workers.push(worker);
                 true
             }
-            // Whoever has no threads left will have some later.
+            // The system has no threads left; it will have some later.
             Err(_) => false,
         }
     }
@@ -60,7 +60,7 @@ impl Crew {
     fn join_ended(&mut self) {
         for index in (0..self.workers.len()).rev() {
             if self.workers[index].is_finished() {
-                // To its very end, thread-locals included.
+                // Waits until its thread-locals are destroyed, too.
                 if let Err(panic) = self.workers.swap_remove(index).join() {
                     bomb::caught(panic);
                 }
@@ -68,7 +68,7 @@ impl Crew {
         }
     }
 
-    /// All workers end. Whether they did.
+    /// Stops all workers; returns whether all of them ended in time.
     pub fn stop(&mut self) -> bool {
         self.stage.stop.store(true, Ordering::Relaxed);
         let begun = Instant::now();

@@ -1,20 +1,21 @@
-//! Whether memory grows, by what it is when all workers have ended and only the
-//! scene is there.
+//! Finds out whether memory grows, from measurements at times when all workers have ended and only
+//! the scene is alive.
 //!
-//! The first quarter of these points warms up: caches and tables reach their sizes,
-//! the allocator its shape. The largest of its second half is the baseline. It is
-//! growth if even the smallest of the last three points is above that by more than
-//! a margin: a single large point is noise.
+//! The first quarter of the measurements is the warm-up, in which caches, tables and the allocator
+//! reach their sizes. The largest measurement in the second half of the warm-up is the baseline.
+//! Memory has grown if even the smallest of the last three measurements exceeds the baseline by
+//! more than a margin; a single large measurement is noise.
 
 use crate::heap::{self, mib};
 
-/// Allocated bytes are exact; what differs is what is on display, and the sizes of
-/// tables.
+/// For allocated bytes. They are counted exactly, but what is on display and the sizes of tables
+/// vary.
 const HEAP_MARGIN: u64 = 128 << 10;
 
-/// The allocator does not give back all that it could.
+/// For resident bytes: allocators do not return all free memory to the system.
 const RESIDENT_MARGIN: u64 = 32 << 20;
 
+/// How many of the last measurements are compared.
 const LAST: usize = 3;
 
 #[derive(Clone, Copy)]
@@ -23,7 +24,7 @@ struct Point {
     resident: u64,
 }
 
-/// One figure.
+/// One figure, before and now.
 struct Compared {
     baseline: u64,
     now: u64,
@@ -60,7 +61,7 @@ impl Growth {
         Some(Compared { baseline, now })
     }
 
-    /// Names, values, margins.
+    /// Returns the name, the values and the margin of each figure.
     fn figures(&self) -> [(&'static str, Option<Compared>, u64); 2] {
         [
             (
@@ -76,7 +77,7 @@ impl Growth {
         ]
     }
 
-    /// What has grown, and by how much.
+    /// Returns a message for each figure that has grown.
     pub fn found(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (what, compared, margin) in self.figures() {
@@ -96,7 +97,7 @@ impl Growth {
         found
     }
 
-    /// For the report.
+    /// Returns the lines for the report.
     pub fn summary(&self) -> String {
         let mut text = String::new();
         for (what, compared, _) in self.figures() {

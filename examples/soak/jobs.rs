@@ -1,11 +1,11 @@
-//! What workers do, all of it at random.
+//! The jobs of workers, chosen at random.
 //!
-//! * [`pools`]: nested, named, out of order, implicit, of own managers
-//! * [`objects`]: references, weak ones, trees, chains
-//! * [`mail`]: between threads, ended ones included
-//! * [`sharing`]: handed over, kept at home, in slots, drained by parts
+//! * [`pools`]: pools that are nested, named, closed out of order, implicit, or of another manager
+//! * [`objects`]: strong and weak references, trees, chains
+//! * [`mail`]: releases and closures for other threads, including ended ones
+//! * [`sharing`]: hand-over pools, thread-bound values, slots, drains within a budget
 //! * [`trouble`]: destructors that panic or use pools
-//! * [`tokens`]: tokens, and their misuse
+//! * [`tokens`]: tokens and their misuse
 //! * [`teardown`]: what destructors of thread-locals do
 
 mod mail;
@@ -53,17 +53,18 @@ const JOBS: &[Job] = &[
     tokens::popped_by_its_own_drain,
 ];
 
+/// Does a random job.
 pub fn any(worker: &mut Worker) {
-    let job = JOBS[worker.dice.index(JOBS.len())];
+    let job = JOBS[worker.rng.usize(..JOBS.len())];
     job(worker);
 }
 
-/// The last thing that a worker does: it leaves something for its thread's end.
+/// A worker's last job: leaves something for its thread's end.
 pub fn leave(worker: &mut Worker) {
     let manager = PoolManager::global();
-    match worker.dice.in_range(0..10) {
+    match worker.rng.u64(0..10) {
         0..3 => {
-            // Never popped: the thread's end drains them.
+            // The tokens are not popped: the thread's end drains the pools.
             for n in 0..3 {
                 let _ = manager.push();
                 autorelease(Ref::new(Item::new(n)));
@@ -76,8 +77,8 @@ pub fn leave(worker: &mut Worker) {
         6 => trouble::left_to_the_threads_end(worker),
         7 => trouble::out_of_the_thread(worker),
         8 => mail::run_inbox(),
-        // What was sent here stays in the inbox: closures are orphaned, releases done
-        // by the thread's end.
+        // What was sent here stays in the inbox. At the thread's end, its closures become orphans
+        // and its releases are done.
         _ => {}
     }
 }

@@ -1,6 +1,6 @@
-//! What the soak itself knows, to hold the library's figures against.
+//! Counts that the program keeps itself, to compare the library's figures with.
 
-use crate::output::complain;
+use releasepool_examples_common::output::complain;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Default)]
@@ -20,33 +20,33 @@ impl Count {
     }
 }
 
-/// Each is exact when no other thread is at work.
+/// Every count is exact while no worker is running.
 pub struct Ledger {
-    /// Payloads; each counted object has one.
+    /// Payloads made and destroyed; each counted object has one.
     pub made: Count,
     pub died: Count,
     /// Threads that were started.
     pub threads: Count,
     pub frames: Count,
-    /// Objects of the scene that arrived at the UI thread, and were sent to it.
+    /// Roots for the scene that were sent to the UI thread, and those that it has taken.
     pub roots_sent: Count,
     pub roots_taken: Count,
-    /// Closures that a thread has accepted, and those that ran.
+    /// Closures that were posted to a thread, and those that ran.
     pub posts_accepted: Count,
     pub posts_run: Count,
-    /// Closures that came back, as their thread had ended.
+    /// Closures that were returned because their thread had ended.
     pub posts_refused: Count,
-    /// Panics on purpose: begun, seen by the panic hook, caught, and reported by the
-    /// library as they could not be resumed.
+    /// Deliberate panics: begun, seen by the panic hook, caught, and reported by the library as
+    /// events because it could not resume them.
     pub bombs: Count,
     pub hooked: Count,
     pub caught: Count,
     pub reported: Count,
-    /// Errors that misused tokens gave, each the right one.
+    /// Misuses of tokens, each of which must return the right error.
     pub misuses: Count,
-    /// Closures run while a thread's thread-locals were torn down.
+    /// Closures that ran while a thread's thread-locals were destroyed.
     pub teardowns: Count,
-    /// Upgrades that gave a reference, and those that came too late.
+    /// Upgrades of weak references that succeeded, and those that came too late.
     pub upgraded: Count,
     pub too_late: Count,
 }
@@ -72,8 +72,8 @@ pub static LEDGER: Ledger = Ledger {
 };
 
 impl Ledger {
-    /// Payloads that live. Read in this order, a payload may look alive that has died,
-    /// but not the other way round.
+    /// Returns how many payloads are alive. While workers run, it may count a payload that has just
+    /// been destroyed, but never misses one that is alive: `died` is read first.
     pub fn alive(&self) -> u64 {
         let died = self.died.get();
         let made = self.made.get();
@@ -84,26 +84,27 @@ impl Ledger {
     }
 }
 
-/// As many as are said; the first ones tell most.
-const SAID: u64 = 20;
+/// How many failures are printed; the first ones are the most useful.
+const PRINTED: u64 = 20;
 
 static FAILURES: Count = Count::new();
 
-/// Something is wrong: says it, and ends the run within a second. From any thread,
-/// at any time, a destructor or a thread's teardown included.
+/// Reports a failure; the run then ends within a second. May be called on any thread at any time,
+/// including in destructors of objects and of thread-locals.
 pub fn fail(what: impl Into<String>) {
     let what = what.into();
     FAILURES.add(1);
-    if FAILURES.get() <= SAID {
+    if FAILURES.get() <= PRINTED {
         complain(&format!("soak: FAILED: {what}"));
     }
 }
 
+/// Returns the number of failures so far.
 pub fn failures() -> u64 {
     FAILURES.get()
 }
 
-/// Fails, unless the two are equal.
+/// Reports a failure unless the two values are equal.
 pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) {
     if found != wanted {
         fail(format!("{what}: {found:?} instead of {wanted:?}"));

@@ -1,9 +1,10 @@
-//! What the objects hold: payloads that notice what must not happen to them.
+//! The values of objects: they detect destruction on the wrong thread, double destruction, and use
+//! after destruction.
 
 use crate::bomb;
-use crate::home::Label;
 use crate::ledger::{LEDGER, fail, same};
 use releasepool::{AutoreleasePool, PoolManager, Ref, Weak, autorelease, autoreleasepool, unsize};
+use releasepool_examples_common::label::Label;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const ALIVE: u64 = 0xA11E_C0DE_A11E_C0DE;
 const DEAD: u64 = 0xDEAD_C0DE_DEAD_C0DE;
 
-/// One in each payload: counted when it is made and when it dies. Notices a second
-/// death, and a use after it, as far as the memory still says so.
+/// A part of every payload, counted when it is made and when it is destroyed. Detects a second
+/// destruction and a use after destruction, unless the memory has been overwritten.
 pub struct Mark(AtomicU64);
 
 impl Mark {
@@ -21,6 +22,7 @@ impl Mark {
         Self(AtomicU64::new(ALIVE))
     }
 
+    /// Reports a failure if the payload has been destroyed.
     pub fn look(&self) {
         let state = self.0.load(Ordering::Relaxed);
         if state != ALIVE {
@@ -41,10 +43,11 @@ impl Drop for Mark {
     }
 }
 
-/// What goes from thread to thread.
+/// A payload that is passed from thread to thread.
 pub trait Thing: Send + Sync {
+    /// Checks this payload and those that it owns.
     fn look(&self);
-    /// Objects that live by this one, itself included.
+    /// Returns how many objects this one keeps alive, itself included.
     fn objects(&self) -> u64;
 }
 
@@ -85,8 +88,7 @@ impl Thing for Item {
     }
 }
 
-/// A value that may not leave its thread; its label notices if it is destroyed
-/// elsewhere.
+/// A value that must not leave its thread; its label detects destruction on another thread.
 pub struct Stay {
     pub mark: Mark,
     _label: Label,
@@ -103,12 +105,12 @@ impl Stay {
     }
 }
 
-/// A tree, each node an object.
+/// A tree; each node is an object.
 pub struct Tree {
     mark: Mark,
     objects: u64,
     branches: Vec<Ref<dyn Thing>>,
-    /// As children have in scene graphs.
+    /// Weak, as in scene graphs.
     parent: Weak<Tree>,
 }
 
@@ -151,7 +153,7 @@ impl Thing for Tree {
     }
 }
 
-/// A node of a chain, whose destructor without care would fill the stack.
+/// A node of a chain; a naive destructor would overflow the stack.
 pub struct Chain {
     mark: Mark,
     length: u64,
@@ -181,7 +183,7 @@ impl Thing for Chain {
     }
 }
 
-/// Panics when it dies; its mark dies all the same.
+/// Panics when it is destroyed; its mark is destroyed nevertheless.
 pub struct Bomb {
     _mark: Mark,
     id: u64,
@@ -202,7 +204,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Uses pools while it dies, and leaves others behind that do the same.
+/// Uses pools while it is destroyed, and autoreleases another `Busy` of one generation less.
 pub struct Busy {
     _mark: Mark,
     generations: u32,
@@ -236,17 +238,17 @@ impl Drop for Busy {
         let token = manager.push();
         autorelease(Ref::new(Item::new(4)));
         if next % 2 == 0 {
-            // At a thread's very end nothing was pushed, and there is nothing to pop.
+            // Late in the thread's end `push` has no effect, and `pop` accepts its token.
             if manager.pop(token).is_err() {
                 fail("a destructor's own token could not be popped");
             }
         }
-        // Otherwise it stays open, for a pop further out or the thread's end.
+        // Otherwise the token pool stays open until an outer `pop` or the thread's end.
         autorelease(Ref::new(Self::new(next)));
     }
 }
 
-/// Does something when it dies.
+/// Runs a closure when it is destroyed.
 pub struct OnDrop<F: FnOnce()> {
     _mark: Mark,
     work: Cell<Option<F>>,

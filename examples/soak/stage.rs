@@ -1,34 +1,34 @@
-//! Where the threads meet.
+//! What the threads share.
 
-use crate::dice::Dice;
 use crate::ledger::{LEDGER, fail};
 use crate::payload::{Item, Thing};
 use crate::ui;
+use fastrand::Rng;
 use releasepool::{OptionSlot, Ref, ThreadHandle, Weak};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const SLOTS: usize = 16;
-/// Handles to the latest threads, of which many have ended.
+/// How many handles are kept: to the latest threads, many of which have ended.
 const HANDLES: usize = 12;
-/// Roots that may be on their way to the UI thread.
+/// How many roots may be on their way to the UI thread.
 const WAITING: u64 = 2_000;
 
 pub struct Stage {
     pub ui: ThreadHandle,
-    /// Workers end their lives early.
+    /// Tells workers to end.
     pub stop: AtomicBool,
-    /// For names and seeds.
+    /// The next number, for names and seeds.
     next: AtomicU64,
     slots: [Mutex<Option<Ref<dyn Thing>>>; SLOTS],
     weak: [Mutex<Option<Weak<dyn Thing>>>; SLOTS],
     handles: Mutex<VecDeque<ThreadHandle>>,
-    /// For all to load, and to replace.
+    /// All workers load and replace it.
     pub latest: OptionSlot<Item>,
 }
 
-/// A worker that panics does so without a lock.
+/// Locks a mutex. Poisoning can be ignored, because no worker panics while it holds one.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -46,6 +46,7 @@ impl Stage {
         }
     }
 
+    /// Returns a number that has not been returned before.
     pub fn number(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
@@ -54,24 +55,24 @@ impl Stage {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Puts a thing into one of the slots, and takes what was there.
-    pub fn swap(&self, dice: &mut Dice, thing: Option<Ref<dyn Thing>>) -> Option<Ref<dyn Thing>> {
-        let slot = dice.index(SLOTS);
+    /// Puts a thing into a random slot and returns what it replaces.
+    pub fn swap(&self, rng: &mut Rng, thing: Option<Ref<dyn Thing>>) -> Option<Ref<dyn Thing>> {
+        let slot = rng.usize(..SLOTS);
         std::mem::replace(&mut *lock(&self.slots[slot]), thing)
     }
 
-    /// Another reference to what is in one of the slots.
-    pub fn peek(&self, dice: &mut Dice) -> Option<Ref<dyn Thing>> {
-        lock(&self.slots[dice.index(SLOTS)]).clone()
+    /// Returns another reference to what is in a random slot.
+    pub fn peek(&self, rng: &mut Rng) -> Option<Ref<dyn Thing>> {
+        lock(&self.slots[rng.usize(..SLOTS)]).clone()
     }
 
-    pub fn put_weak(&self, dice: &mut Dice, weak: Weak<dyn Thing>) {
-        let before = lock(&self.weak[dice.index(SLOTS)]).replace(weak);
+    pub fn put_weak(&self, rng: &mut Rng, weak: Weak<dyn Thing>) {
+        let before = lock(&self.weak[rng.usize(..SLOTS)]).replace(weak);
         drop(before);
     }
 
-    pub fn peek_weak(&self, dice: &mut Dice) -> Option<Weak<dyn Thing>> {
-        lock(&self.weak[dice.index(SLOTS)]).clone()
+    pub fn peek_weak(&self, rng: &mut Rng) -> Option<Weak<dyn Thing>> {
+        lock(&self.weak[rng.usize(..SLOTS)]).clone()
     }
 
     pub fn put_handle(&self, handle: ThreadHandle) {
@@ -82,16 +83,16 @@ impl Stage {
         }
     }
 
-    /// A thread to send to, which may have ended long ago.
-    pub fn some_handle(&self, dice: &mut Dice) -> Option<ThreadHandle> {
+    /// Returns a handle to a random thread, which may have ended long ago.
+    pub fn some_handle(&self, rng: &mut Rng) -> Option<ThreadHandle> {
         let handles = lock(&self.handles);
         if handles.is_empty() {
             return None;
         }
-        Some(handles[dice.index(handles.len())].clone())
+        Some(handles[rng.usize(..handles.len())].clone())
     }
 
-    /// Nobody is at work: empties it.
+    /// Drops everything. All workers must have been joined.
     pub fn clear(&self) {
         self.slots.iter().for_each(|slot| drop(lock(slot).take()));
         self.weak.iter().for_each(|slot| drop(lock(slot).take()));
@@ -102,23 +103,23 @@ impl Stage {
         }
     }
 
-    /// Whether the UI thread can keep up with another root.
+    /// Returns whether few enough roots wait for the UI thread to send another one.
     pub fn has_room(&self) -> bool {
         let taken = LEDGER.roots_taken.get();
         LEDGER.roots_sent.get().saturating_sub(taken) < WAITING
     }
 
-    /// Sends a root, to be put on display.
+    /// Sends a root to the UI thread, which displays it.
     pub fn show(&self, root: Ref<dyn Thing>) {
         LEDGER.roots_sent.add(1);
         post(&self.ui, move || ui::take(root));
     }
 }
 
-/// Sends a closure, and keeps account of it.
+/// Posts a closure and counts what becomes of it.
 pub fn post(to: &ThreadHandle, work: impl FnOnce() + Send + 'static) {
     let was_alive = to.is_alive();
-    // Before it can run.
+    // Counted before it can run.
     LEDGER.posts_accepted.add(1);
     let counted = move || {
         LEDGER.posts_run.add(1);
@@ -126,7 +127,7 @@ pub fn post(to: &ThreadHandle, work: impl FnOnce() + Send + 'static) {
     };
     if let Err(back) = to.post(counted) {
         LEDGER.posts_refused.add(1);
-        // Given back whole: whatever is in it dies here.
+        // The closure was returned: what it owns is destroyed here.
         drop(back.0);
     } else if !was_alive {
         fail("a closure was accepted by a thread that had ended");

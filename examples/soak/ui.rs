@@ -1,5 +1,5 @@
-//! The UI thread: a frame loop that shows what the workers send, and clears its pool
-//! every frame.
+//! The UI thread: a frame loop that displays what the workers send, and drains its pool in every
+//! frame.
 
 use crate::bomb;
 use crate::ledger::{LEDGER, fail, same};
@@ -10,17 +10,18 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// Roots on display.
+/// How many roots are on display.
 const SCENE: usize = 50;
 
 const FRAME: Duration = Duration::from_millis(8);
 
-/// Orphaned closures are run after so many frames.
+/// How many frames pass from one call of `quiesce` to the next. It runs closures that were posted
+/// to threads that have ended.
 const QUIESCE: u64 = 8;
 
+/// A request to the UI thread.
 pub enum Ask {
-    /// Take in all that has been sent, answer, and then stay as you are until asked
-    /// something else.
+    /// Take in everything that has been sent, answer, then wait for the next request.
     Settle(Sender<Settled>),
     GoOn,
     /// Clear the scene, and end.
@@ -33,12 +34,12 @@ pub struct Settled {
 }
 
 thread_local! {
-    /// Where closures that workers post can find it.
+    /// A thread-local, so that closures that workers post have access to it.
     static SCENE_GRAPH: RefCell<VecDeque<Ref<dyn Thing>>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Runs on the UI thread, by `run_inbox`; or, if a bomb in the same inbox got in
-/// between, in a later frame.
+/// Puts a root on display. Called by posted closures, in `run_inbox` on the UI thread; in a later
+/// frame if a deliberate panic interrupted that call.
 pub fn take(root: Ref<dyn Thing>) {
     LEDGER.roots_taken.add(1);
     SCENE_GRAPH.with_borrow_mut(|scene| scene.push_back(root));
@@ -78,11 +79,12 @@ pub fn run(asks: &Receiver<Ask>, ready: &Sender<ThreadHandle>) {
     }
 }
 
+/// Returns how many objects the scene keeps alive.
 fn objects() -> u64 {
     SCENE_GRAPH.with_borrow(|scene| scene.iter().map(|root| root.objects()).sum())
 }
 
-/// Frames, until nothing comes any more. The senders have ended.
+/// Runs frames until a frame receives nothing. All senders have ended.
 fn settle(pool: &mut AutoreleasePool) {
     loop {
         let before = (LEDGER.roots_taken.get(), LEDGER.posts_run.get());
@@ -95,14 +97,14 @@ fn settle(pool: &mut AutoreleasePool) {
 
 fn frame(pool: &mut AutoreleasePool, scene: usize) {
     let manager = PoolManager::global();
-    // Some of what is sent here explodes. All the rest is done, all the same.
+    // Some closures panic deliberately; the others run nevertheless.
     let _ = bomb::defuse(|| manager.run_inbox());
     let marker = pool.create(Stay::new());
     marker.mark.look();
     let marker = PoolRef::downgrade(marker);
     SCENE_GRAPH.with_borrow_mut(|roots| {
         while roots.len() > scene {
-            // Not released at once: this frame may still draw it.
+            // Autoreleased, because this frame may still draw it.
             if let Some(oldest) = roots.pop_front() {
                 pool.autorelease(oldest).look();
             }

@@ -1,17 +1,17 @@
-//! The run: second by second, with a stop of all workers now and then, and the end.
+//! The run: checks every second, stops all workers now and then for exact checks, and ends.
 
 use crate::args::Options;
 use crate::bomb;
 use crate::crew::Crew;
-use crate::error::Error;
 use crate::growth::Growth;
 use crate::heap::{self, mib};
-use crate::home;
 use crate::ledger::{LEDGER, fail, failures, same};
-use crate::output::{Output, grouped};
 use crate::stage::Stage;
 use crate::ui::{self, Ask, Settled};
 use releasepool::{BlockAllocator, PoolManager, Snapshot, Totals};
+use releasepool_examples_common::label;
+use releasepool_examples_common::output::{Output, grouped};
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -19,17 +19,17 @@ use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// From stop to stop of all workers, in runs that are long enough.
+/// Time from one stop of all workers to the next; shorter in short runs.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// What never comes is to fail, not to hang.
+/// How long to wait for something before it counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Bounds while workers are at work. A worker may have a helper.
+/// Upper bounds while workers are running.
 const LIVE_PER_WORKER: u64 = 1_000_000;
 const ORPHANS: usize = 100_000;
 
-/// Seconds without a frame or a new thread that a busy machine may cause.
+/// How many seconds without a frame or a new thread a busy machine may cause.
 const STALL: u32 = 10;
 
 pub struct Watch<'w> {
@@ -41,16 +41,17 @@ pub struct Watch<'w> {
     ui: JoinHandle<()>,
     asks: Sender<Ask>,
     growth: Growth,
-    /// Frames and threads a second ago, and for how many seconds each stands still.
+    /// The numbers of frames and threads a second ago, and for how many seconds each has not
+    /// changed.
     before: [(u64, u32); 2],
     stops: u64,
 }
 
-/// Whether all went well.
-pub fn soak(options: &Options, out: &mut Output) -> Result<bool, Error> {
+/// Runs everything; returns whether all went well.
+pub fn soak(options: &Options, out: &mut Output) -> io::Result<bool> {
     bomb::install_hooks();
-    // This thread is there first, and keeps its place: orphaned closures that were
-    // meant for an earlier thread in the same place would be left to others.
+    // This thread registers first, so that its slot in the registry has had no earlier thread.
+    // Orphaned closures of such a thread would be left to other threads.
     let _me = PoolManager::global().current_thread();
     let (asks, asked) = channel();
     let (ready, handle) = channel();
@@ -62,8 +63,8 @@ pub fn soak(options: &Options, out: &mut Output) -> Result<bool, Error> {
         return Ok(false);
     };
     let stage = Arc::new(Stage::new(handle));
-    let period = (options.length / 6).clamp(SECOND, PERIOD);
-    let planned = options.length.as_secs_f64() / period.as_secs_f64();
+    let period = (options.length() / 6).clamp(SECOND, PERIOD);
+    let planned = options.length().as_secs_f64() / period.as_secs_f64();
     Watch {
         options,
         out,
@@ -80,21 +81,21 @@ pub fn soak(options: &Options, out: &mut Output) -> Result<bool, Error> {
 }
 
 impl Watch<'_> {
-    fn run(mut self, period: Duration) -> Result<bool, Error> {
+    fn run(mut self, period: Duration) -> io::Result<bool> {
         let mut next_stop = self.start + period;
-        while self.start.elapsed() < self.options.length {
-            let left = self.options.length.saturating_sub(self.start.elapsed());
+        while self.start.elapsed() < self.options.length() {
+            let left = self.options.length().saturating_sub(self.start.elapsed());
             self.crew.work(left.min(SECOND));
             self.check_and_tell()?;
             if Instant::now() >= next_stop {
                 next_stop += period;
-                // What hangs cannot be ended.
+                // A thread that hangs cannot be ended.
                 let Some(settled) = self.stop_all() else {
                     return Ok(false);
                 };
                 self.check_scene(&settled);
-                // Chunks that threads have left for the next ones differ by a few, and
-                // drown what is looked for.
+                // The number of chunks that ended threads leave to later ones varies; it would hide
+                // small leaks.
                 BlockAllocator::process().trim();
                 self.growth.measure();
                 self.growth.found().into_iter().for_each(fail);
@@ -107,12 +108,11 @@ impl Watch<'_> {
         self.end()
     }
 
-    /// Once a second, while all are at work.
-    fn check_and_tell(&mut self) -> Result<(), Error> {
-        // In this order: what dies in between is not missed.
+    /// Checks the bounds and prints a line. Called once a second, while workers are running.
+    fn check_and_tell(&mut self) -> io::Result<()> {
         let snapshot = PoolManager::global().snapshot();
         let live = LEDGER.alive();
-        same("values destroyed by another thread", home::strays(), 0);
+        same("values destroyed by another thread", label::strays(), 0);
         let workers = self.options.workers as u64;
         if live > (workers + 1) * LIVE_PER_WORKER {
             fail(format!("{live} live objects pile up"));
@@ -120,7 +120,7 @@ impl Watch<'_> {
         if snapshot.orphans > ORPHANS {
             fail(format!("{} orphans pile up", snapshot.orphans));
         }
-        // Workers and their helpers, two at most; this thread and the UI's.
+        // Workers, each with two helpers at most; this thread and the UI thread.
         let threads = snapshot.threads.len() as u64;
         if threads > workers * 3 + 2 {
             fail(format!(
@@ -154,8 +154,8 @@ impl Watch<'_> {
         ))
     }
 
-    /// All workers end, the UI thread takes in what they sent and keeps still, and
-    /// what is left of ended threads is done. `None` if something hangs.
+    /// Stops all workers, lets the UI thread take in what they sent and pause, and releases what
+    /// ended threads have left. Returns `None` if something hangs.
     fn stop_all(&mut self) -> Option<Settled> {
         self.stops += 1;
         if !self.crew.stop() {
@@ -172,7 +172,7 @@ impl Watch<'_> {
         Some(settled)
     }
 
-    /// On this thread, all that is deferred. Again and again, as destructors and
+    /// Runs everything that is deferred, on this thread; repeatedly, because destructors and
     /// closures may defer more.
     fn deferred(&self) {
         let manager = PoolManager::global();
@@ -189,7 +189,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Nobody is at work: the figures are exact.
+    /// Checks exact figures, while no worker is running.
     fn check_scene(&self, settled: &Settled) {
         let snapshot = PoolManager::global().snapshot();
         same(
@@ -202,8 +202,8 @@ impl Watch<'_> {
         same("threads registered", snapshot.threads.len(), 2);
     }
 
-    /// All ends; then nothing may be left.
-    fn end(mut self) -> Result<bool, Error> {
+    /// Ends all threads, checks that no object is left, and prints the report.
+    fn end(mut self) -> io::Result<bool> {
         if self.stop_all().is_none() {
             return Ok(false);
         }
@@ -235,7 +235,7 @@ impl Watch<'_> {
         let mut text = format!("\nsoaked for {:.1} s\n", self.start.elapsed().as_secs_f64());
         for (what, count) in all {
             text += &format!("{what}: {}\n", grouped(count.get()));
-            // What never happens is not tested.
+            // If it never happened, it was not tested.
             if count.get() == 0 {
                 fail(format!("{what}: none in the whole run"));
             }
@@ -259,12 +259,12 @@ fn pools_pushed(snapshot: &Snapshot) -> u64 {
     living.sum::<u64>() + pushed(&snapshot.departed)
 }
 
-/// What must come out even whenever nobody is at work.
+/// Checks counts against each other, while no worker is running.
 fn check_books() {
     let ledger = &LEDGER;
     let snapshot = PoolManager::global().snapshot();
     same("orphans", snapshot.orphans, 0);
-    same("values destroyed by another thread", home::strays(), 0);
+    same("values destroyed by another thread", label::strays(), 0);
     same(
         "roots taken",
         ledger.roots_taken.get(),

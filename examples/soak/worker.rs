@@ -1,41 +1,46 @@
 //! A worker: a short life full of jobs.
 
-use crate::dice::Dice;
 use crate::jobs;
 use crate::stage::Stage;
+use fastrand::Rng;
 use releasepool::PoolManager;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub struct Worker {
     pub stage: Arc<Stage>,
-    pub dice: Dice,
+    pub rng: Rng,
 }
 
 impl Worker {
     pub fn new(stage: &Arc<Stage>, number: u64) -> Self {
         Self {
             stage: stage.clone(),
-            dice: Dice::new(number),
+            rng: Rng::with_seed(number),
         }
     }
 
-    /// Milliseconds to a second; most lives are short.
+    /// Returns true once in `n` calls, on average.
+    pub fn once_in(&mut self, n: u32) -> bool {
+        self.rng.u32(..n) == 0
+    }
+
+    /// Chooses how long to live: from a millisecond to a second, mostly short.
     fn lifetime(&mut self) -> Duration {
-        let micros = match self.dice.in_range(0..20) {
+        let micros = match self.rng.u64(0..20) {
             0 => 100_000..1_000_000,
             1..5 => 10_000..100_000,
             _ => 500..10_000,
         };
-        Duration::from_micros(self.dice.in_range(micros))
+        Duration::from_micros(self.rng.u64(micros))
     }
 
     pub fn live(mut self) {
-        // Some leave without ever having used the library, until their end.
-        let abstains = self.dice.once_in(50);
-        // Thread-locals are torn down newest first: those that are there before the
-        // library is used are torn down after it has left the thread.
-        if self.dice.once_in(2) {
+        // Some workers do not use the library before their thread-locals are destroyed.
+        let abstains = self.once_in(50);
+        // The newest thread-local is destroyed first. One that exists before the thread's first use
+        // of the library is destroyed after the library has left the thread.
+        if self.once_in(2) {
             jobs::teardown::pack(&mut self);
         }
         if !abstains {
@@ -47,7 +52,7 @@ impl Worker {
                 jobs::any(&mut self);
             }
         }
-        if self.dice.once_in(2) {
+        if self.once_in(2) {
             jobs::teardown::pack(&mut self);
         }
         if !abstains {

@@ -4,6 +4,7 @@
 //! * [`run`]: all of them, in processes of their own
 //! * [`weaken`]: the test of the models: orderings weakened one by one
 //! * [`order`]: the test of models and tests: statements misplaced one by one
+//! * [`justified`]: what neither of them need notice
 //! * the others: models, by what they are about
 
 mod canary;
@@ -17,11 +18,13 @@ mod handoff;
 mod heaps;
 mod home;
 mod inbox;
+#[cfg(feature = "weaken")]
+mod justified;
 mod later;
 mod manager;
 mod memory;
 mod model;
-#[cfg(feature = "order")]
+#[cfg(feature = "weaken")]
 mod order;
 mod orphans;
 mod probe;
@@ -33,6 +36,7 @@ mod slot;
 mod slot_reuse;
 mod snapshot;
 mod wait;
+#[cfg(feature = "weaken")]
 mod weaken;
 
 use model::{How, Model};
@@ -83,9 +87,11 @@ pub fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        #[cfg(feature = "order")]
+        #[cfg(feature = "weaken")]
         ["--weaken", "--order", ref wanted @ ..] => order::order(wanted),
+        #[cfg(feature = "weaken")]
         ["--weaken"] => weaken::weaken_all(""),
+        #[cfg(feature = "weaken")]
         ["--weaken", filter] => weaken::weaken_all(filter),
         ["--replay", file] => model::replay(file),
         ["--seed", _] => sample("", &args),

@@ -128,7 +128,7 @@ impl StackAllocator {
         Ok(moved)
     }
 
-    /// RemoteFreeList the memory that a collection keeps, as long as its new layout says: by the arena's
+    /// Returns the memory that a collection keeps, as long as its new layout says: by the arena's
     /// own pointer, as the collection's may end where the old layout does.
     ///
     /// # Safety

@@ -113,7 +113,7 @@ impl Overflow {
         layout.size()
     }
 
-    /// RemoteFreeList the list's own pointer to a value of a collection. Only the address of `value`
+    /// Returns the list's own pointer to a value of a collection. Only the address of `value`
     /// counts.
     ///
     /// # Safety

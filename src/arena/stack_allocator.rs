@@ -445,7 +445,7 @@ impl StackAllocator {
         true
     }
 
-    /// RemoteFreeList the arena's own pointer to the memory of a collection, with the provenance of the
+    /// Returns the arena's own pointer to the memory of a collection, with the provenance of the
     /// header before it, too. Only the address of `value` counts.
     ///
     /// # Safety
@@ -464,7 +464,7 @@ impl StackAllocator {
         }
     }
 
-    /// RemoteFreeList whether a value did not fit.
+    /// Returns whether a value did not fit.
     #[cfg(feature = "allocator-api2")]
     #[inline]
     pub(super) fn is_on_heap(&self, value: NonNull<u8>) -> bool {

@@ -207,7 +207,7 @@ impl Memory {
         }
     }
 
-    /// RemoteFreeList whether memory of this layout can be where this is.
+    /// Returns whether memory of this layout can be where this is.
     #[inline]
     fn holds(self, layout: Layout) -> bool {
         let room = match self {
@@ -218,7 +218,7 @@ impl Memory {
         class_of(layout).is_some() && layout.size() <= room
     }
 
-    /// RemoteFreeList whether this is a block, and no smaller one holds the layout.
+    /// Returns whether this is a block, and no smaller one holds the layout.
     #[inline]
     fn is_best_for(self, layout: Layout) -> bool {
         match self {
@@ -227,7 +227,7 @@ impl Memory {
         }
     }
 
-    /// Makes it of the new layout, which it [holds](Self::holds). RemoteFreeList it by a pointer that
+    /// Makes it of the new layout, which it [holds](Self::holds). Returns it by a pointer that
     /// covers all of it, as the collection's may end where the old layout does.
     #[inline]
     fn resize(self, old: Layout, new: Layout) -> NonNull<[u8]> {

@@ -145,7 +145,7 @@ unsafe fn question(block: NonNull<u8>, class: usize) {
     unsafe { block.add(LINKS).write_bytes(FREED, size - LINKS) };
 }
 
-/// RemoteFreeList the chunk of what is freed as a block of this size.
+/// Returns the chunk of what is freed as a block of this size.
 ///
 /// # Safety
 /// If it is in a chunk, `block` has the provenance of that.

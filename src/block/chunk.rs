@@ -172,7 +172,7 @@ impl ChunkPtr {
         Self(chunk.cast())
     }
 
-    /// RemoteFreeList this pointer as `new` made it. For a pointer whose own provenance is an exposed
+    /// Returns this pointer as `new` made it. For a pointer whose own provenance is an exposed
     /// one.
     #[cfg(feature = "allocator-api2")]
     #[inline(always)]
@@ -182,7 +182,7 @@ impl ChunkPtr {
         unsafe { (&raw const (*self.0.as_ptr()).seen.at).read() }
     }
 
-    /// RemoteFreeList the pointer to a block of this chunk, with the provenance of the chunk.
+    /// Returns the pointer to a block of this chunk, with the provenance of the chunk.
     #[cfg(feature = "allocator-api2")]
     #[inline(always)]
     pub(crate) fn block_at(self, block: NonNull<u8>) -> NonNull<u8> {

@@ -18,7 +18,7 @@ pub(super) fn expose(memory: NonNull<u8>) {
     _ = memory.as_ptr().expose_provenance();
 }
 
-/// RemoteFreeList a pointer to the same address, with provenance that [`expose`] has exposed.
+/// Returns a pointer to the same address, with provenance that [`expose`] has exposed.
 #[inline(always)]
 pub(super) fn recover(memory: NonNull<u8>) -> NonNull<u8> {
     let recovered = ptr::with_exposed_provenance_mut(memory.addr().get());

@@ -29,7 +29,7 @@ const BY_UNITS: [u8; LARGEST / ALIGN + 1] = {
     table
 };
 
-/// RemoteFreeList the index in [`SIZES`] of the smallest block for this layout; none if it has no size,
+/// Returns the index in [`SIZES`] of the smallest block for this layout; none if it has no size,
 /// is too large, or is aligned to more than blocks are.
 #[inline]
 pub(crate) const fn class_of(layout: Layout) -> Option<usize> {

@@ -32,7 +32,7 @@ global! {
     static LIMITER: Mutex<Limiter> = Mutex::new(Limiter::new());
 }
 
-/// Counts `times` more. RemoteFreeList how many there are if that is to be reported.
+/// Counts `times` more. Returns how many there are if that is to be reported.
 pub(super) fn admit(cause: u64, times: u64) -> Option<u64> {
     with(|limiter| limiter.add(cause, times).report())
 }
@@ -54,7 +54,7 @@ impl Entry {
         used: 0,
     };
 
-    /// RemoteFreeList the count if it has one digit more than at the last report.
+    /// Returns the count if it has one digit more than at the last report.
     fn report(&mut self) -> Option<u64> {
         let due = self.reported == 0 || self.occurrences.ilog10() > self.reported.ilog10();
         if due {
@@ -72,7 +72,7 @@ impl Limiter {
         }
     }
 
-    /// Counts `times` more, which is not 0. RemoteFreeList the entry, perhaps a new one.
+    /// Counts `times` more, which is not 0. Returns the entry, perhaps a new one.
     fn add(&mut self, cause: u64, times: u64) -> &mut Entry {
         self.now += 1;
         let cause = cause.max(1);

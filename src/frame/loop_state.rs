@@ -133,7 +133,7 @@ impl LoopState {
 /// For the loop, on its thread.
 impl LoopState {
     /// Sleeps until there is a message, something is due or asked for, or it is shut; not at
-    /// all if drains have left something. RemoteFreeList whether it is still open.
+    /// all if drains have left something. Returns whether it is still open.
     pub(super) fn sleep(&self) -> bool {
         // Messages that come when it is awake may wake it once more, in vain.
         while self.arm_inboxes() {
@@ -178,7 +178,7 @@ impl LoopState {
         self.agenda.lock().granted();
     }
 
-    /// RemoteFreeList whether a frame has something to do but to make releases, which go to the backlog.
+    /// Returns whether a frame has something to do but to make releases, which go to the backlog.
     pub(super) fn needs_frame(&self) -> bool {
         // A loop whose thread ends cannot sleep any more.
         collected() > 0 || self.agenda.lock().is_pressing() || !self.thread.is_alive()
@@ -250,7 +250,7 @@ impl LoopState {
     }
 }
 
-/// RemoteFreeList whether nothing waits that was taken out, or that drains have left to the next one.
+/// Returns whether nothing waits that was taken out, or that drains have left to the next one.
 fn is_idle(local: &ThreadPools) -> bool {
     // Drains inside a destructor leave alone what others have sent.
     let for_others = || local.has_claimed() || ORPHANS.has_releases();

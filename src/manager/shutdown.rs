@@ -109,7 +109,7 @@ impl PoolManager {
     /// and closures whose thread has ended, and what [slots](crate::Slot) gave up. Also
     /// releases what was sent to the calling thread. Waits, for at most `deadline`, for
     /// other threads that are running such releases, or that have a pool open which has loaded from
-    /// a slot. RemoteFreeList whether nothing is left.
+    /// a slot. Returns whether nothing is left.
     ///
     /// It goes on without a pause as long as there is something to release. If all that is left
     /// is held by a pool of the calling thread, which has loaded from a slot and is not drained
@@ -173,9 +173,10 @@ impl PoolManager {
             panics.guard(|| released += self.drain_root());
             panics.guard(|| released += self.drain_whole_backlog());
             let ran = ran_deferred || released > before;
+            // Before they are asked, so that the wake of the first that answers is not missed.
+            let seen = changed.ticket();
             self.others().for_each(|stats| stats.ask());
-            // Taken before the look, so that no wake after it is missed.
-            let (seen, (holders, orphans, settled)) = (changed.ticket(), self.look());
+            let (holders, orphans, settled) = self.look();
             let done = settled && holders.is_empty() && orphans == 0;
             let elapsed = elapsed().saturating_sub(start);
             // While it waits here, the calling thread closes nothing.
@@ -202,7 +203,7 @@ impl PoolManager {
         report
     }
 
-    /// RemoteFreeList which threads hold something, how many orphans there are, and whether that is
+    /// Returns which threads hold something, how many orphans there are, and whether that is
     /// settled: if it is nothing, then nothing was on its way from one thread to another meanwhile.
     /// Otherwise the threads are those that have sent or received messages.
     fn look(&self) -> (Vec<ThreadSnapshot>, usize, bool) {
@@ -256,12 +257,12 @@ fn epoch_holders(left: usize) -> Vec<EpochHolder> {
         .collect()
 }
 
-/// RemoteFreeList whether some orphans wait for a pool of the calling thread alone.
+/// Returns whether some orphans wait for a pool of the calling thread alone.
 fn is_held_here() -> bool {
     ORPHANS.has_deferred() && epoch::is_held_here_alone()
 }
 
-/// RemoteFreeList whether a release has come for the calling thread that it can make.
+/// Returns whether a release has come for the calling thread that it can make.
 fn has_own_release() -> bool {
     let comes = |local: &ThreadPools| local.remote_releases() as u64 > local.in_the_middle();
     !in_destructor() && thread_pools::with(|local| local.is_some_and(comes))
@@ -273,7 +274,7 @@ fn counted(n: usize, one: &str, many: &str) -> String {
 }
 
 impl PoolManager {
-    /// RemoteFreeList the number of entries released; remote releases are not counted.
+    /// Returns the number of entries released; remote releases are not counted.
     fn drain_whole_backlog(&self) -> usize {
         let whole = thread_pools::with(|local| {
             let stack = local?.find(self.namespace())?;
@@ -303,7 +304,7 @@ impl PoolManager {
     }
 }
 
-/// Does once what `quiesce` is for, but for waiting. RemoteFreeList whether anything has run.
+/// Does once what `quiesce` is for, but for waiting. Returns whether anything has run.
 fn run_deferred(panics: &mut FirstPanic) -> bool {
     if in_destructor() {
         return false;

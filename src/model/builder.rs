@@ -43,7 +43,7 @@ fn set(outcomes: &[&str]) -> BTreeSet<String> {
 }
 
 impl Builder {
-    /// RemoteFreeList a builder for a check of both modes without bounds.
+    /// Returns a builder for a check of both modes without bounds.
     pub fn new() -> Self {
         Self {
             name: None,

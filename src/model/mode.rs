@@ -18,7 +18,7 @@ impl Mode {
     /// Both modes, in the order in which [`Builder`](super::Builder) runs them.
     pub const ALL: [Self; 2] = [Self::Plain, Self::Rmw];
 
-    /// RemoteFreeList the mode with this name, as [`Display`](fmt::Display) writes it.
+    /// Returns the mode with this name, as [`Display`](fmt::Display) writes it.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }

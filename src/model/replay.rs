@@ -18,7 +18,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// RemoteFreeList the file for this run's failing interleaving: beside the program, or where temporary
+    /// Returns the file for this run's failing interleaving: beside the program, or where temporary
     /// files go.
     pub(super) fn file(&self) -> PathBuf {
         let exe = std::env::current_exe().ok();
@@ -69,7 +69,7 @@ impl Run {
     }
 }
 
-/// RemoteFreeList the command that runs `file` in this program again.
+/// Returns the command that runs `file` in this program again.
 pub(super) fn command(file: &Path, with: Option<&str>) -> String {
     let quote = |text: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@".contains(c);
@@ -103,7 +103,7 @@ pub(super) fn command(file: &Path, with: Option<&str>) -> String {
 /// Variable that names the file to run instead of checking models.
 pub(super) const VARIABLE: &str = "RELEASEPOOL_MODEL_REPLAY";
 
-/// RemoteFreeList the name of the calling thread if it can be that of a test.
+/// Returns the name of the calling thread if it can be that of a test.
 pub(super) fn test_name() -> Option<String> {
     let name = crate::sync::settings::os_thread_name()?;
     (name != "main").then_some(name)

@@ -147,7 +147,7 @@ impl Backlog {
     }
 }
 
-/// RemoteFreeList whether the backlog of this stack, or what budgeted drains have taken out of the inbox,
+/// Returns whether the backlog of this stack, or what budgeted drains have taken out of the inbox,
 /// has an entry for this object. Linear.
 pub(crate) fn contains(stack: &PoolStack, thin: Thin) -> bool {
     let names = |message: &Message| match message.kind() {
@@ -207,7 +207,7 @@ pub(crate) fn drain_pool(head: &PoolState, meter: Meter) -> (Drained, Option<Pay
     work.run(true)
 }
 
-/// Works at a backlog alone within the budget. Destructors feed the root pool. RemoteFreeList the first
+/// Works at a backlog alone within the budget. Destructors feed the root pool. Returns the first
 /// panic.
 pub(crate) fn drain(stack: &PoolStack, budget: Budget) -> Option<Payload> {
     Work::new(stack, &stack.root, Meter::coarse(budget))
@@ -311,7 +311,7 @@ impl<'d> Work<'d> {
     }
 
     /// Takes out what slots have given up, if it has become ready now, and this drain has made
-    /// some such releases: what it released may have been in the way. RemoteFreeList whether it has.
+    /// some such releases: what it released may have been in the way. Returns whether it has.
     fn made_ready(&mut self) -> bool {
         let Some(orphans) = &mut self.orphans else {
             return false;
@@ -370,7 +370,7 @@ impl<'d> Work<'d> {
     }
 
     /// Makes releases that other threads have sent here until `until` are made, or the budget is
-    /// spent. RemoteFreeList whether there were any.
+    /// spent. Returns whether there were any.
     fn remote(&mut self, until: usize) -> bool {
         let Some(record) = self.local.record() else {
             return false;
@@ -394,7 +394,7 @@ impl<'d> Work<'d> {
         any
     }
 
-    /// Makes the releases of a message until `until` are made, or the budget is spent. RemoteFreeList
+    /// Makes the releases of a message until `until` are made, or the budget is spent. Returns
     /// how many it made, and what is left of it.
     fn message(&mut self, message: Message, until: usize) -> (u32, Option<Message>) {
         match message.kind() {

@@ -20,7 +20,7 @@ pub(super) fn count_step() {
     STEPS.with(|steps| steps.set(steps.get() + 1));
 }
 
-/// RemoteFreeList how many frames `f` has walked on this thread.
+/// Returns how many frames `f` has walked on this thread.
 fn steps_of(f: impl FnOnce()) -> usize {
     let before = STEPS.with(Cell::get);
     f();
@@ -115,7 +115,7 @@ struct World {
 }
 
 impl World {
-    /// RemoteFreeList a number below `n`.
+    /// Returns a number below `n`.
     fn random(&self, n: usize) -> usize {
         let next = self.random.get().wrapping_mul(6_364_136_223_846_793_005);
         self.random

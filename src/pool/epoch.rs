@@ -220,7 +220,7 @@ fn watches() -> Vec<Arc<Watch>> {
     watches.iter().filter_map(Weak::upgrade).collect()
 }
 
-/// RemoteFreeList whether pools of the calling thread are pinned, and of no other: then this thread itself
+/// Returns whether pools of the calling thread are pinned, and of no other: then this thread itself
 /// holds the epoch.
 pub(crate) fn is_held_here_alone() -> bool {
     let me = own_key();
@@ -331,7 +331,7 @@ pub(crate) fn advance() {
     }
 }
 
-/// Takes the epoch as far as it goes, and stops when something has become ready. RemoteFreeList whether
+/// Takes the epoch as far as it goes, and stops when something has become ready. Returns whether
 /// something has.
 pub(crate) fn advance_until_ready() -> bool {
     for _ in 0..STEPS {

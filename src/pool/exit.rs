@@ -113,7 +113,7 @@ impl Exit<'_> {
     }
 
     /// Runs the closures of loops that were made and dropped, or forgotten, by what this exit has
-    /// destroyed. RemoteFreeList whether there were any.
+    /// destroyed. Returns whether there were any.
     fn run_posts(&mut self) -> bool {
         self.drains += 1;
         self.drains < LIMIT && self.local.run_posts_of_loops()

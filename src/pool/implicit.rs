@@ -16,7 +16,7 @@ use crate::thread::current::current_label;
 /// thread's end drain; an [event](crate::event::EventKind::NoPool) says so, once for each type
 /// and then at growing intervals.
 ///
-/// RemoteFreeList no reference, as nobody knows when the current pool is drained: use
+/// Returns no reference, as nobody knows when the current pool is drained: use
 /// [`AutoreleasePool::autorelease`](crate::AutoreleasePool::autorelease) if you need
 /// the object until then.
 ///

@@ -239,7 +239,7 @@ impl PoolStackStats {
         self.asked.swap(0, Ordering::Relaxed);
     }
 
-    /// RemoteFreeList whether it was asked for anything since it last answered; asks are answered by this.
+    /// Returns whether it was asked for anything since it last answered; asks are answered by this.
     /// For a thread that ends, once the manager does not list it any more.
     pub(crate) fn was_asked(&self) -> bool {
         // Relaxed: whoever has found the thread listed asked before it was taken off the list,
@@ -247,7 +247,7 @@ impl PoolStackStats {
         self.asked.swap(0, Ordering::Relaxed) != 0
     }
 
-    /// RemoteFreeList whether what the thread did counts as that of ended threads. To be called while
+    /// Returns whether what the thread did counts as that of ended threads. To be called while
     /// [figures stay](lock_figures).
     pub(crate) fn has_departed(&self) -> bool {
         self.departed.get() != 0
@@ -297,7 +297,7 @@ impl ManagerShared {
         self.abandoned.store(1, Ordering::Relaxed);
     }
 
-    /// RemoteFreeList whether no handle is left: threads may give up what they have for this manager.
+    /// Returns whether no handle is left: threads may give up what they have for this manager.
     pub(crate) fn is_abandoned(&self) -> bool {
         // Relaxed: as in `abandon`.
         self.abandoned.load(Ordering::Relaxed) != 0

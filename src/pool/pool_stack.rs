@@ -168,7 +168,7 @@ impl PoolStack {
         }
     }
 
-    /// RemoteFreeList the lowest barrier above `frame`, which is in the chain.
+    /// Returns the lowest barrier above `frame`, which is in the chain.
     fn lowest_barrier_above(&self, frame: &Frame) -> Option<&Frame> {
         let mut lowest = None;
         let mut at = self.current.get();
@@ -227,7 +227,7 @@ impl PoolStack {
     }
 }
 
-/// RemoteFreeList the first frame from `top` down that is a barrier, or was one when it was last
+/// Returns the first frame from `top` down that is a barrier, or was one when it was last
 /// looked for; `None` if `frame` is `top` or stands between the two. Remembers what it finds.
 ///
 /// # Safety

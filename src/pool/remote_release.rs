@@ -132,7 +132,7 @@ fn home() -> Arc<Record> {
 }
 
 /// Releases what other threads have sent here, and the orphans. What budgeted drains have taken
-/// out is left to them, as the rest of the backlog. RemoteFreeList whether there was anything.
+/// out is left to them, as the rest of the backlog. Returns whether there was anything.
 pub(crate) fn deliver(local: &ThreadPools, scope: &ReleaseScope, panics: &mut FirstPanic) -> bool {
     let mut any = false;
     if let Some(record) = local.record() {
@@ -145,7 +145,7 @@ pub(crate) fn deliver(local: &ThreadPools, scope: &ReleaseScope, panics: &mut Fi
 }
 
 /// Releases what other threads have sent here, the orphans, and what budgeted drains have taken out
-/// before. RemoteFreeList whether there was anything.
+/// before. Returns whether there was anything.
 pub(crate) fn deliver_all(
     local: &ThreadPools,
     scope: &ReleaseScope,
@@ -155,7 +155,7 @@ pub(crate) fn deliver_all(
     deliver(local, scope, panics) || claimed
 }
 
-/// Makes the remote releases that budgeted drains have taken out and left. RemoteFreeList the first panic.
+/// Makes the remote releases that budgeted drains have taken out and left. Returns the first panic.
 pub(crate) fn deliver_left(local: &ThreadPools) -> Option<Payload> {
     if !local.has_claimed() {
         return None;
@@ -167,7 +167,7 @@ pub(crate) fn deliver_left(local: &ThreadPools) -> Option<Payload> {
     panics.into_first()
 }
 
-/// Makes those releases in the middle of a drain. RemoteFreeList whether there were any.
+/// Makes those releases in the middle of a drain. Returns whether there were any.
 pub(super) fn deliver_claimed(
     local: &ThreadPools,
     scope: &ReleaseScope,

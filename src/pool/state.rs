@@ -57,7 +57,7 @@ impl Frame {
         self.barrier.get() || is_scope()
     }
 
-    /// RemoteFreeList whether the frame, of an open pool other than the root or of a drain, is in the
+    /// Returns whether the frame, of an open pool other than the root or of a drain, is in the
     /// chain.
     pub(super) fn is_in_chain(&self) -> bool {
         !self.prev.get().is_null()
@@ -68,7 +68,7 @@ impl Frame {
         self.prev.replace(ptr::null())
     }
 
-    /// RemoteFreeList the head that the frame is part of; `None` for drains and for ended scopes. The
+    /// Returns the head that the frame is part of; `None` for drains and for ended scopes. The
     /// frame must be in the chain.
     fn head(&self) -> Option<&PoolState> {
         let pool = self.pool.get();
@@ -76,7 +76,7 @@ impl Frame {
         ptr::addr_eq(pool, self).then(|| unsafe { &*pool })
     }
 
-    /// RemoteFreeList the barrier that the frame was found to stand on; null if that is unknown. The
+    /// Returns the barrier that the frame was found to stand on; null if that is unknown. The
     /// frame must be in the chain.
     pub(super) fn next_barrier(&self) -> *const Self {
         self.head()

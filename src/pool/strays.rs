@@ -37,7 +37,7 @@ impl Strays {
         }
     }
 
-    /// Counts one more object of this class. RemoteFreeList how many the caller is to tell of, if it is
+    /// Counts one more object of this class. Returns how many the caller is to tell of, if it is
     /// time for that.
     pub(crate) fn count(&self, class: &'static TypeInfo, manager: u64) -> Option<u64> {
         let known = self.types.iter().find_map(|place| {

@@ -231,7 +231,7 @@ impl ThreadPools {
         self.detached.get() || self.has_messages() || stack.stats.is_asked()
     }
 
-    /// RemoteFreeList whether an ordinary drain has something to release that other threads have sent.
+    /// Returns whether an ordinary drain has something to release that other threads have sent.
     #[inline]
     pub(crate) fn has_messages(&self) -> bool {
         // SAFETY: `record` keeps it there, or it is a static.
@@ -392,7 +392,7 @@ impl ThreadPools {
     }
 
     /// Runs the closures that loops have accepted, oldest first, and leaves the others. Panics are
-    /// reported. RemoteFreeList whether there were any.
+    /// reported. Returns whether there were any.
     pub(crate) fn run_posts_of_loops(&self) -> bool {
         let Some(record) = self.record() else {
             return false;
@@ -447,7 +447,7 @@ impl ThreadPools {
         self.posted.len()
     }
 
-    /// RemoteFreeList whether budgeted drains have taken out remote releases that they have not made.
+    /// Returns whether budgeted drains have taken out remote releases that they have not made.
     pub(crate) fn has_claimed(&self) -> bool {
         !self.claimed.is_empty()
     }

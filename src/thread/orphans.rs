@@ -153,7 +153,6 @@ impl Orphans {
         let len = self.unsealed.swap(0, Ordering::Relaxed);
         let chain = self.retired.take_newest_first();
         if chain.is_empty() {
-            self.unsealed.fetch_add(len, Ordering::Relaxed);
             self.in_flight.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
@@ -167,8 +166,7 @@ impl Orphans {
     pub(crate) fn adopt_sealed(&self, sealed: SealedBatch) {
         // Relaxed: sums that publish nothing; the push does.
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.sealed.fetch_sub(sealed.len, Ordering::Relaxed);
-        self.ready.add_shared(sealed.len);
+        self.count_ready(sealed.len);
         Self::push(&self.releases, sealed.batch);
     }
 

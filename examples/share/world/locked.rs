@@ -1,6 +1,6 @@
-//! One pool manager for all threads, behind a mutex, with a stack of pools for
-//! each thread id: the known patch. Other than there, the lock is given up before
-//! destructors run, as those may want it too.
+//! One pool manager for all threads, behind a mutex, with a stack of pools for each thread id. This
+//! is the usual way to make Cocos2d-x safe for threads. Here the lock is released before
+//! destructors run, because they may need it, too.
 
 use super::{Object, Tally, World};
 use crate::keys::Locking;
@@ -42,7 +42,7 @@ pub struct Locked {
 }
 
 impl Locked {
-    /// For the calling thread.
+    /// Makes a world for the calling thread.
     pub fn new(manager: &Arc<Manager>) -> Self {
         Self {
             tally: Tally::default(),
@@ -99,7 +99,7 @@ impl World for Locked {
 
 impl Drop for LockedPool<'_> {
     fn drop(&mut self) {
-        // Two statements: the lock is given up in between.
+        // Two statements, so that the lock is released before the entries are dropped.
         let entries = self.0.manager.pop(self.0.thread);
         drop(entries);
     }

@@ -1,20 +1,20 @@
-//! The library: pools of the thread's own, objects for all threads.
+//! The library: pools of each thread, objects shared by all threads.
 
 use super::{Object, Tally, World};
 use crate::keys::Table;
 use releasepool::{AutoreleasePool, BlockAllocator, PoolRef, Ref, Slot};
 
-/// Where objects are.
+/// Where objects are allocated.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Memory {
-    /// In blocks of the process's allocator.
+    /// In blocks of the library's allocator for the process.
     Blocks,
-    /// Where a `Box` would be.
+    /// By the global allocator, like a `Box`.
     Global,
 }
 
 impl Memory {
-    /// A new object that nobody owns but the caller.
+    /// Makes an object that only the caller owns.
     pub fn make<T>(self, value: T) -> Ref<T> {
         match self {
             Self::Blocks => Ref::new_in(value, &BlockAllocator::process()),
@@ -22,7 +22,7 @@ impl Memory {
         }
     }
 
-    /// A new object that the pool owns.
+    /// Makes an object that the pool owns.
     pub fn create<T>(self, pool: &AutoreleasePool, value: T) -> PoolRef<'_, T> {
         match self {
             Self::Blocks => pool.create(value),

@@ -1,5 +1,5 @@
-//! One thread: `Rc`, and all pools in one vector. What a program would use that
-//! has no other threads; nothing of it may leave its thread.
+//! For a program with a single thread: `Rc`, and one vector for the entries of all pools. Nothing
+//! of it can leave its thread.
 
 use super::{Object, Tally, World};
 use crate::keys::Locking;
@@ -14,7 +14,7 @@ pub struct Plain {
     entries: RefCell<Vec<Entry<Plain>>>,
 }
 
-/// Entries from `start` on are this pool's.
+/// A pool, which owns the entries from `start` on.
 pub struct PlainPool<'w> {
     world: &'w Plain,
     start: usize,
@@ -75,7 +75,7 @@ impl Drop for PlainPool<'_> {
                 }
                 entries.pop()
             };
-            // Not while the entries are borrowed.
+            // Dropped while the entries are not borrowed, because its destructor may use pools.
             drop(entry);
         }
     }

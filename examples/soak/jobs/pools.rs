@@ -1,4 +1,4 @@
-//! Pools of every kind.
+//! All kinds of pools.
 
 use crate::ledger::{LEDGER, fail, same};
 use crate::payload::{Item, Stay};
@@ -8,21 +8,22 @@ use releasepool::{
 };
 use std::thread;
 
-/// More than fit on one page, sometimes.
+/// The largest number of entries: more than fit on one page.
 const ENTRIES: u64 = 600;
 
+/// Pools inside pools.
 pub fn nested(worker: &mut Worker) {
-    let depth = worker.dice.in_range(1..5);
+    let depth = worker.rng.u64(1..5);
     nest(worker, depth);
 }
 
 fn nest(worker: &mut Worker, depth: u64) {
-    let mut pool = if worker.dice.once_in(3) {
+    let mut pool = if worker.once_in(3) {
         AutoreleasePool::named(format!("level {depth}"))
     } else {
         AutoreleasePool::new()
     };
-    let entries = worker.dice.in_range(0..ENTRIES);
+    let entries = worker.rng.u64(0..ENTRIES);
     let lent: Vec<_> = (0..entries).map(|n| pool.create(Item::new(n))).collect();
     pool.create(Stay::new()).mark.look();
     if depth > 0 {
@@ -33,7 +34,7 @@ fn nest(worker: &mut Worker, depth: u64) {
     }
     let kept = lent.last().map(|item| PoolRef::retain(*item));
     same("a pool's length", pool.len() as u64, entries + 1);
-    // It may also release what orphans autorelease.
+    // It may be more: destructors of orphans may autorelease, too.
     if (pool.drain() as u64) < entries + 1 {
         fail("a drain released too little");
     }
@@ -43,8 +44,9 @@ fn nest(worker: &mut Worker, depth: u64) {
     }
 }
 
+/// Pools that are closed in random order.
 pub fn out_of_order(worker: &mut Worker) {
-    let count = worker.dice.in_range(2..6) as usize;
+    let count = worker.rng.usize(2..6);
     let mut pools: Vec<_> = (0..count).map(|_| AutoreleasePool::new()).collect();
     let weak: Vec<_> = pools
         .iter()
@@ -52,7 +54,7 @@ pub fn out_of_order(worker: &mut Worker) {
         .collect();
     let mut alive: Vec<usize> = (0..count).collect();
     while !pools.is_empty() {
-        let victim = worker.dice.index(pools.len());
+        let victim = worker.rng.usize(..pools.len());
         drop(pools.remove(victim));
         let dead = alive.remove(victim);
         for (n, weak) in weak.iter().enumerate() {
@@ -66,6 +68,7 @@ pub fn out_of_order(worker: &mut Worker) {
     }
 }
 
+/// Autoreleasing to the current pool, and without any pool.
 pub fn implicit(worker: &mut Worker) {
     let weak = autoreleasepool(|pool| {
         let item = pool.create(Item::new(1));
@@ -76,15 +79,16 @@ pub fn implicit(worker: &mut Worker) {
     if weak.upgrade().is_some() {
         fail("an object outlived its autoreleasepool");
     }
-    // Without a pool.
-    for n in 0..worker.dice.in_range(0..50) {
+    // Without a pool: to the root pool.
+    for n in 0..worker.rng.u64(0..50) {
         autorelease(Ref::new(Item::new(n)));
     }
-    if worker.dice.once_in(2) {
+    if worker.once_in(2) {
         PoolManager::global().drain_root();
     }
 }
 
+/// Pools of another manager, which may be dropped before they are.
 pub fn own_manager(worker: &mut Worker) {
     let name = format!("manager {}", worker.stage.number());
     let manager = PoolManager::builder().name(name).build();
@@ -95,9 +99,9 @@ pub fn own_manager(worker: &mut Worker) {
     manager.autorelease(Ref::new(Stay::new()));
     inner.create(Item::new(2));
     same("entries of an own manager's pool", inner.len(), 2);
-    // What is autoreleased to another manager is none of ours.
+    // An autorelease to the global manager does not reach the pools of this one.
     autoreleasepool(|_| autorelease(Ref::new(Item::new(3))));
-    match worker.dice.in_range(0..3) {
+    match worker.rng.u64(0..3) {
         0 => {
             drop(inner);
             if !manager.pop(token).is_ok_and(|released| released >= 1) {
@@ -106,13 +110,13 @@ pub fn own_manager(worker: &mut Worker) {
             outer.drain();
         }
         1 => {
-            // The manager goes first; its pools stay valid.
+            // The manager is dropped first; its pools stay valid.
             drop(manager);
             drop(outer);
             same("entries after the manager is gone", inner.len(), 2);
         }
         _ => {
-            // Something waits in the root pool of a manager that is gone.
+            // An object waits in the root pool of a manager that is dropped.
             drop((inner, outer));
             let _ = manager.pop(token);
             manager.autorelease(Ref::new(Item::new(4)));
@@ -120,12 +124,13 @@ pub fn own_manager(worker: &mut Worker) {
     }
 }
 
+/// A root pool that is drained at boundaries, once it has enough entries.
 pub fn boundary(worker: &mut Worker) {
     let manager = PoolManager::builder()
         .root_watermark(10)
         .root_policy(RootPolicy::DrainAtBoundary)
         .build();
-    for n in 0..worker.dice.in_range(5..15) {
+    for n in 0..worker.rng.u64(5..15) {
         manager.autorelease(Ref::new(Item::new(n)));
         if n < 9 {
             same("a boundary below the watermark", manager.boundary(), 0);
@@ -135,10 +140,10 @@ pub fn boundary(worker: &mut Worker) {
     }
 }
 
-/// A pool's objects, used by other threads without counting.
+/// Objects of a pool, lent to other threads without counting.
 pub fn lent_to_threads(worker: &mut Worker) {
-    // Threads cost more than other jobs.
-    if !worker.dice.once_in(20) {
+    // Rare, because threads cost more than other jobs.
+    if !worker.once_in(20) {
         return;
     }
     let pool = AutoreleasePool::new();
@@ -149,12 +154,12 @@ pub fn lent_to_threads(worker: &mut Worker) {
             scope.spawn(move || {
                 same("a lent number", item.number(), 5);
                 drop(PoolRef::retain(item));
-                // Kept in a pool of the other thread until its end.
+                // Waits in the helper's root pool until the helper ends.
                 autorelease(PoolRef::retain(item));
             })
         });
         for helper in helpers {
-            // The scope alone does not wait for the end of thread-locals.
+            // The scope alone does not wait until thread-locals are destroyed.
             if helper.join().is_err() {
                 fail("a helper panicked");
             }

@@ -1,4 +1,4 @@
-//! What is handed over, kept at home, loaded from slots, and drained by parts.
+//! Hand-over pools, thread-bound values, slots, and drains within a budget.
 
 use crate::ledger::{fail, same};
 use crate::payload::{Item, Thing};
@@ -8,41 +8,42 @@ use releasepool::{
     AutoreleasePool, Budget, HandoffPool, HomeRef, PoolManager, Ref, autoreleasepool,
 };
 
-/// A whole pool to the UI thread, or to one that may be leaving just now.
+/// Hands a pool over to the UI thread or to a worker, which may be about to end.
 pub fn handoff(worker: &mut Worker) {
     let mut pool = HandoffPool::new();
-    let n = worker.dice.in_range(1..600);
+    let n = worker.rng.u64(1..600);
     for number in 0..n {
         pool.create(Item::new(number)).look();
     }
-    let to = match worker.dice.in_range(0..3) {
+    let to = match worker.rng.u64(0..3) {
         0 => None,
         1 => Some(worker.stage.ui.clone()),
-        _ => worker.stage.some_handle(&mut worker.dice),
+        _ => worker.stage.some_handle(&mut worker.rng),
     };
     if let Some(to) = to {
         same("entries handed over", pool.drain_on(&to) as u64, n);
     }
-    // Else released here.
+    // Otherwise its entries are released here.
 }
 
-/// A pool that is drained by parts. What is left is for later, or for the thread's end.
+/// Drains a pool within a budget. The rest waits for a later drain or the thread's end.
 pub fn budget(worker: &mut Worker) {
     let mut pool = AutoreleasePool::new();
-    for number in 0..worker.dice.in_range(1..50) {
+    for number in 0..worker.rng.u64(1..50) {
         pool.create((Item::new(number), Ref::new(Item::new(number))));
     }
-    let most = worker.dice.index(40);
+    let most = worker.rng.usize(..40);
     let drained = pool.drain_within(Budget::Count(most));
     if drained.released > most {
         fail("a drain within a budget did more than that");
     }
-    if worker.dice.once_in(3) {
+    if worker.once_in(3) {
         PoolManager::global().drain_backlog(Budget::All);
     }
 }
 
-/// A value that dies here, unless this thread is gone by then.
+/// A value that is destroyed on this thread even if another thread drops the last reference to it,
+/// unless this thread has ended by then.
 pub fn home(worker: &mut Worker) {
     let value = HomeRef::new_or_anywhere(Item::new(5));
     match value.get() {
@@ -57,25 +58,26 @@ pub fn home(worker: &mut Worker) {
         }
     };
     post(&worker.stage.ui, look);
-    if worker.dice.once_in(2) {
+    if worker.once_in(2) {
         drop(value);
-    } else if let Some(to) = worker.stage.some_handle(&mut worker.dice) {
+    } else if let Some(to) = worker.stage.some_handle(&mut worker.rng) {
         post(&to, move || drop(value));
     }
 }
 
-/// What all threads load, and replace.
+/// Loads from a slot that all workers use, and replaces its object.
 pub fn slot(worker: &mut Worker) {
-    let latest = &worker.stage.latest;
+    let stage = worker.stage.clone();
+    let latest = &stage.latest;
     autoreleasepool(|pool| {
-        for _ in 0..worker.dice.in_range(1..20) {
+        for _ in 0..worker.rng.u64(1..20) {
             if let Some(item) = latest.load(pool) {
                 item.look();
             }
         }
-        if worker.dice.once_in(3) {
+        if worker.once_in(3) {
             latest.store(Some(Ref::new(Item::new(3))));
-        } else if worker.dice.once_in(5) {
+        } else if worker.once_in(5) {
             if let Some(before) = latest.swap(Some(Ref::new(Item::new(4)))) {
                 before.look();
             }

@@ -1,5 +1,4 @@
-//! What destructors of thread-locals do, before the library leaves the thread and
-//! after.
+//! Destructors of thread-locals that use the library, before and after it has left the thread.
 
 use crate::bomb;
 use crate::ledger::{LEDGER, fail, same};
@@ -15,7 +14,8 @@ use std::sync::Arc;
 
 type Work = Box<dyn FnOnce()>;
 
-/// Does its work when it is torn down. What gets out of there ends the process.
+/// Does its work when it is destroyed with the thread. A panic that got out of that would end the
+/// process.
 struct Luggage(RefCell<Vec<Work>>);
 
 impl Drop for Luggage {
@@ -31,15 +31,15 @@ impl Drop for Luggage {
 
 thread_local! {
     static LUGGAGE: Luggage = const { Luggage(RefCell::new(Vec::new())) };
-    /// These die by themselves.
+    /// These two are dropped as they are.
     static THINGS: RefCell<Vec<Ref<dyn Thing>>> = const { RefCell::new(Vec::new()) };
     static POOLS: RefCell<Vec<AutoreleasePool>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Packs something for this thread's teardown.
+/// Puts work and objects into this thread's thread-locals, for the time of their destruction.
 pub fn pack(worker: &mut Worker) {
-    for _ in 0..worker.dice.in_range(1..4) {
-        let work: Work = match worker.dice.in_range(0..8) {
+    for _ in 0..worker.rng.u64(1..4) {
+        let work: Work = match worker.rng.u64(0..8) {
             0 => Box::new(pools),
             1 => Box::new(implicit),
             2 => Box::new(tokens),
@@ -48,7 +48,7 @@ pub fn pack(worker: &mut Worker) {
                 Box::new(move || hand_over(&stage))
             }
             4 => {
-                let to = worker.stage.some_handle(&mut worker.dice);
+                let to = worker.stage.some_handle(&mut worker.rng);
                 Box::new(move || mail(to))
             }
             5 => {
@@ -56,7 +56,7 @@ pub fn pack(worker: &mut Worker) {
                 Box::new(move || bombs(id))
             }
             6 => {
-                let chain = Chain::new(worker.dice.in_range(1..2_000));
+                let chain = Chain::new(worker.rng.u64(1..2_000));
                 Box::new(move || drop(chain))
             }
             _ => {
@@ -68,13 +68,13 @@ pub fn pack(worker: &mut Worker) {
     }
 }
 
-/// Leaves references and open pools in thread-locals.
+/// Leaves references and an open pool in thread-locals.
 fn keep(worker: &mut Worker) {
     THINGS.with_borrow_mut(|things| {
         things.push(unsize!(Ref::new(Item::new(1)) => dyn Thing));
-        things.extend(worker.stage.peek(&mut worker.dice));
+        things.extend(worker.stage.peek(&mut worker.rng));
     });
-    // Opened now, or first of all things that this thread does with the library.
+    // This may be the thread's first use of the library, or a later one.
     let pool = AutoreleasePool::named("thread-local");
     pool.create(Stay::new()).mark.look();
     pool.create(Busy::new(2));
@@ -114,7 +114,7 @@ fn hand_over(stage: &Arc<Stage>) {
     stage.show(unsize!(Ref::new(Item::new(4)) => dyn Thing));
     stage.ui.release(Ref::new(Item::new(5)));
     if let Some(me) = PoolManager::global().current_thread() {
-        // To itself, at the last moment.
+        // To itself, as late as possible.
         me.release(Ref::new(Item::new(6)));
         post(&me, || drop(Ref::new(Item::new(7))));
     }

@@ -1,4 +1,4 @@
-//! Tokens, and their misuse: each gives the right error, and nothing happens.
+//! Tokens and their misuse: every misuse must return the right error and have no effect.
 
 use crate::ledger::{LEDGER, fail, same};
 use crate::payload::{Item, OnDrop};
@@ -13,10 +13,10 @@ fn misuse(manager: &PoolManager, token: PoolToken, wanted: PopError) {
     LEDGER.misuses.add(1);
 }
 
-/// Pops a token whose pool and those inside it have at least so many entries.
+/// Pops a token; its pool and the pools inside it must have at least this many entries.
 fn pop(manager: &PoolManager, token: PoolToken, least: usize) {
     match manager.pop(token) {
-        // It may also release what orphans autorelease.
+        // It may be more: destructors of orphans may autorelease, too.
         Ok(released) if released >= least => {}
         other => fail(format!("a pop of {least} entries gave {other:?}")),
     }
@@ -25,12 +25,12 @@ fn pop(manager: &PoolManager, token: PoolToken, least: usize) {
 pub fn nested(worker: &mut Worker) {
     let manager = PoolManager::global();
     let outer = manager.push();
-    let depth = worker.dice.in_range(1..6) as usize;
+    let depth = worker.rng.usize(1..6);
     for n in 0..depth {
         let _ = manager.push();
         autorelease(Ref::new(Item::new(n as u64)));
     }
-    // A guard inside them is not theirs to drain.
+    // Popping the token must not drain a guard inside its pool.
     let guard = AutoreleasePool::new();
     guard.create(Item::new(1)).number();
     pop(manager, outer, depth);
@@ -42,7 +42,7 @@ pub fn popped_twice(_: &mut Worker) {
     let outer = manager.push();
     let inner = manager.push();
     pop(manager, outer, 0);
-    // Their places may be taken by others.
+    // Another pool may reuse the place of a popped one.
     let another = manager.push();
     autorelease(Ref::new(Item::new(1)));
     misuse(manager, outer, PopError::Stale);
@@ -51,8 +51,8 @@ pub fn popped_twice(_: &mut Worker) {
 }
 
 pub fn popped_elsewhere(worker: &mut Worker) {
-    // Threads cost more than other jobs.
-    if !worker.dice.once_in(10) {
+    // Rare, because threads cost more than other jobs.
+    if !worker.once_in(10) {
         return;
     }
     let manager = PoolManager::global();

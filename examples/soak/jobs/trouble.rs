@@ -6,10 +6,10 @@ use crate::payload::{Bomb, Busy, Item};
 use crate::worker::Worker;
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
 
-/// Bombs between other entries: the newest one's panic gets out, all the rest is
-/// released all the same.
+/// Bombs among other entries: the panic of the newest one propagates, and all other entries are
+/// released nevertheless.
 pub fn bombs(worker: &mut Worker) {
-    let count = worker.dice.in_range(1..4);
+    let count = worker.rng.u64(1..4);
     if !bomb::may(count as i64) {
         return;
     }
@@ -32,32 +32,33 @@ pub fn bombs(worker: &mut Worker) {
     pool.create(Item::new(3)).number();
 }
 
+/// Objects whose destructors use pools.
 pub fn busy(worker: &mut Worker) {
-    let generations = worker.dice.in_range(0..6) as u32;
+    let generations = worker.rng.u32(0..6);
     let pool = AutoreleasePool::new();
     let entry = pool.create(Busy::new(generations));
     std::hint::black_box(&*entry);
-    match worker.dice.in_range(0..3) {
+    match worker.rng.u64(0..3) {
         0 => drop(pool),
         1 => drop(Ref::new(Busy::new(generations))),
         _ => autorelease(Ref::new(Busy::new(generations))),
     }
 }
 
-/// Where no panic can get out.
+/// Bombs for the end of the thread, where their panics cannot propagate.
 pub fn left_to_the_threads_end(worker: &mut Worker) {
     if !bomb::may(2) {
         return;
     }
-    // A pool in a thread-local may be the current one: a panic in that would get out
-    // of the thread-local's destructor, which ends the process. This token pool is
-    // drained by the library, as is the other manager's root pool.
+    // The bombs must not go to the current pool, which may be a guard in a thread-local: their
+    // panics would then propagate from its destructor, and end the process. The library drains this
+    // token pool and the other manager's root pool itself.
     let _ = PoolManager::global().push();
     autorelease(Ref::new(Bomb::new(worker.stage.number())));
     PoolManager::new().autorelease(Ref::new(Bomb::new(worker.stage.number())));
 }
 
-/// The worker ends by a panic of its own, through pools with a bomb in them.
+/// Ends the worker by a panic that unwinds through a pool with a bomb in it.
 pub fn out_of_the_thread(worker: &mut Worker) {
     if !bomb::may(2) {
         return;

@@ -1,8 +1,9 @@
-//! Jobs that rayon runs inside destructors: what they drop is destroyed before they go on.
+//! Jobs that rayon runs inside destructors: objects that they release must be destroyed before the
+//! release returns, not when the destructor has ended.
 //!
-//! A pool of two threads, the *victim* and the *helper*. A destructor on the victim calls
-//! `rayon::join` and waits for the half that the helper has stolen; that half spawns a job and
-//! waits for it. Only the victim can run the job: inside the destructor.
+//! rayon has two threads here, the *victim* and the *helper*. A destructor on the victim calls
+//! `rayon::join` and waits for the half that the helper has stolen. That half spawns a job and
+//! waits for it. Only the victim can run the job, and it does so inside the destructor.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use releasepool::{
@@ -16,7 +17,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// What never comes is to fail, not to hang.
+/// How long to wait for something before the test fails, rather than hangs.
 const NEVER: Duration = Duration::from_secs(20);
 
 /// Runs a closure when it is dropped.
@@ -40,7 +41,7 @@ fn wait(receiver: &Receiver<()>) {
     assert_eq!(end, Err(RecvTimeoutError::Disconnected), "still alive");
 }
 
-/// Has the victim run `job` while `join` waits, and returns when it has.
+/// Makes the victim run `job` while it waits in `join`; returns afterwards.
 fn join_and_steal(job: impl FnOnce() + Send) {
     let victim = thread::current().id();
     let stolen = AtomicBool::new(false);
@@ -51,13 +52,13 @@ fn join_and_steal(job: impl FnOnce() + Send) {
             let done = AtomicBool::new(false);
             rayon::scope(|scope| {
                 scope.spawn(|_| {
-                    // Whatever happens, the helper goes on.
+                    // Lets the helper continue even if `job` panics.
                     let _done = OnDrop(|| done.store(true, Ordering::Release));
                     assert_eq!(thread::current().id(), victim, "inside the destructor");
                     job();
                 });
                 stolen.store(true, Ordering::Release);
-                // Not by rayon, which would run the job here.
+                // Without rayon, which would run the job on this thread.
                 spin_until(|| done.load(Ordering::Acquire));
             });
         },
@@ -74,7 +75,7 @@ fn workers() -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(2).build().unwrap()
 }
 
-/// Calls `f` with more than 32 KiB of stack in use since the caller.
+/// Calls `f` from this many more stack frames of over 1 KiB each.
 fn deeper(levels: u32, f: &mut dyn FnMut()) {
     let room = black_box([0u8; 1024]);
     if levels == 0 {
@@ -85,7 +86,7 @@ fn deeper(levels: u32, f: &mut dyn FnMut()) {
     black_box(room);
 }
 
-/// Calls `join` in destructors of all kinds that queue what is released in them.
+/// Calls `join` in each kind of destructor in which releases are queued.
 fn in_destructors(join: fn()) {
     let workers = workers();
     workers.install(|| {
@@ -146,7 +147,7 @@ fn a_poll_isolates_a_task() {
     });
 }
 
-/// Jobs that steal each other, further and further up on the same stacks.
+/// Jobs whose destructors wait for more jobs, so that they nest on the same stacks.
 #[test]
 fn many_jobs_in_destructors() {
     fn job(depth: u32) {

@@ -13,6 +13,8 @@
 //! * [`errors`]: which mutants the compiler complains about
 //! * [`diff`]: which lines a commit has changed
 //! * [`tokens`]: calls, found without types
+//!
+//! Beside that, [`written`] finds the atomic operations of a file, for `cargo weaken`.
 
 pub mod diff;
 pub mod errors;
@@ -22,6 +24,7 @@ pub mod operations;
 pub mod render;
 pub mod text;
 pub mod tokens;
+pub mod written;
 
 pub use diff::changed_lines;
 pub use errors::{Culprits, Diagnostic, culprits, executables};
@@ -30,6 +33,7 @@ pub use mutate::{Mutant, mutants};
 pub use operations::Operations;
 pub use render::{Place, rendered};
 pub use syn::File;
+pub use written::{Written, written};
 
 /// The module that every mutated program has: the switch. `BLOCKS` stands for the number of lists.
 pub const SWITCH: &str = include_str!("switch.rs.txt");

@@ -1,7 +1,7 @@
 //! Which statements synchronize with other threads.
 //!
 //! An *operation* is a call of a method of an atomic (one of [`ATOMIC`] with an `Ordering` among
-//! its arguments), of `fence`, of a lock, a parker, a sleeper, or a shared counter
+//! its arguments), of [`FENCE`], of a lock, a parker, a sleeper, or a shared counter
 //! ([`FACADE`]). A call of a function of the crate that contains one counts, too. There are no
 //! types here, so such a call is found by its name; if that is a name that everything has
 //! (`push`, `take`: [`COMMON`]), what it is called on must be a field, static, parameter or
@@ -14,7 +14,8 @@ use quote::ToTokens;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::Visit;
 
-const ATOMIC: &[&str] = &[
+/// Methods of atomics: operations, if an `Ordering` is among the arguments.
+pub const ATOMIC: &[&str] = &[
     "load",
     "store",
     "swap",
@@ -29,6 +30,8 @@ const ATOMIC: &[&str] = &[
     "fetch_min",
     "fetch_update",
 ];
+
+pub const FENCE: &str = "fence";
 
 const FACADE: &[&str] = &[
     "lock",
@@ -144,7 +147,7 @@ fn is_operation(call: &Call<'_>) -> bool {
         On::Receiver(_) => {
             FACADE.contains(&call.name) || ATOMIC.contains(&call.name) && has_ordering()
         }
-        _ => call.name == "fence",
+        _ => call.name == FENCE,
     }
 }
 

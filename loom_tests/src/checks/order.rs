@@ -12,19 +12,22 @@
 //! * [`process`]: programs that may hang, or take all memory
 //! * [`baseline`]: what each model and test reaches, and how long it takes
 //! * [`verdict`]: who notices a mutant
-//! * [`justified`], [`report`]: the files that are kept
+//! * [`report`]: the file that is kept
 
 mod baseline;
 mod build;
-mod justified;
 mod process;
 mod program;
 mod report;
 mod verdict;
 mod wanted;
 
+use super::justified::Justified;
 use releasepool_order_mutants::Breadth;
 use std::process::ExitCode;
+
+/// Mutants that nothing notices, each with its reason.
+const JUSTIFIED: &str = "loom_tests/order/justified.txt";
 
 /// `cargo weaken -- --order ...`; without arguments, all files.
 pub fn order(args: &[&str]) -> ExitCode {
@@ -83,7 +86,7 @@ fn examine(args: &[&str]) -> Result<bool, String> {
         .count();
     println!("{left} compile");
     let baseline = baseline::Baseline::of(&program, &built, wanted.is_quick())?;
-    let justified = justified::Justified::read();
+    let justified = Justified::read(JUSTIFIED, 1);
     let mut verdicts = verdict::all(
         &program,
         &built,

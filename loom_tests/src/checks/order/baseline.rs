@@ -68,6 +68,11 @@ pub struct Known {
 }
 
 impl Known {
+    /// How many lists of statements it reaches.
+    pub fn breadth(&self) -> usize {
+        self.reached.iter().filter(|reached| **reached).count()
+    }
+
     /// The time that it may take with a mutant on.
     pub fn limit(&self) -> Duration {
         limit(self.seconds)

@@ -1,9 +1,10 @@
 //! What came of it, and the file that keeps it.
 
-use super::justified::{self, Justified};
+use super::JUSTIFIED;
 use super::program::{Program, folder, git};
 use super::verdict::Verdict;
 use super::wanted::Chosen;
+use crate::checks::justified::Justified;
 use crate::checks::weaken::written::root;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,9 +83,8 @@ impl Outcome {
             };
             this.lines.push(format!("{name}: {came_of_it}"));
             if reason.is_some() && !listed.contains(name) {
-                let file = justified::FILE;
                 this.complaints.push(format!(
-                    "{file} lists what does not survive: {name}: {came_of_it}"
+                    "{JUSTIFIED} lists what does not survive: {name}: {came_of_it}"
                 ));
             }
         }
@@ -94,9 +94,8 @@ impl Outcome {
             .collect();
         for name in chosen.files.iter().flat_map(|file| justified.of_file(file)) {
             if !names.contains(name) {
-                let file = justified::FILE;
                 this.complaints
-                    .push(format!("{file} lists what is no mutant: {name}"));
+                    .push(format!("{JUSTIFIED} lists what is no mutant: {name}"));
             }
         }
         this
@@ -125,9 +124,8 @@ impl Outcome {
         }
         row("all", &all);
         println!();
-        let file = justified::FILE;
         for name in &self.unexplained {
-            println!("SURVIVED, and is not in {file}: {name}");
+            println!("SURVIVED, and is not in {JUSTIFIED}: {name}");
         }
         self.complaints.iter().for_each(|c| println!("FAILED: {c}"));
         println!("each mutant: {}", details.display());

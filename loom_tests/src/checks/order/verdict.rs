@@ -2,8 +2,8 @@
 
 use super::baseline::{Baseline, Check, Known, limit, run_tests};
 use super::build::Built;
-use super::justified::Justified;
 use super::program::{Program, folder};
+use crate::checks::justified::Justified;
 use crate::checks::run::in_parallel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,6 +21,13 @@ const CANARIES: &[&str] = &[
 /// Checks that take longer, in seconds, come after all others.
 const SLOW: f64 = 2.0;
 
+/// The checks of a mutant take this long together, at most, in seconds without it: those that reach
+/// little else come first, and most of the others only pass by.
+const MOST: f64 = 60.0;
+
+/// The same for a mutant that is justified: whether that is still so.
+const MOST_IF_JUSTIFIED: f64 = 10.0;
+
 /// Tests that are run in one process at most. If all pass, that is quicker.
 const TOGETHER: usize = 40;
 
@@ -28,7 +35,7 @@ const TOGETHER: usize = 40;
 pub enum Verdict {
     Model(String),
     Test(String),
-    /// By none of so many that reach it.
+    /// None of the checks that were run noticed it; how many were.
     Survived(usize),
 }
 
@@ -64,8 +71,7 @@ impl Noticed {
     }
 }
 
-/// Who notices each mutant that compiles. Of those that are justified, only quick checks are made:
-/// whether that is still so.
+/// Who notices each mutant that compiles.
 pub fn all(
     program: &Program,
     built: &Built,
@@ -126,7 +132,7 @@ pub fn all(
 }
 
 /// Runs the checks that reach a mutant until one notices: the models before the tests, those that
-/// were `successful` before the others, the quick ones first, the slow ones last.
+/// were `successful` before the others, those that reach little else first, the slow ones last.
 fn examine(
     number: usize,
     program: &Program,
@@ -136,15 +142,28 @@ fn examine(
     is_justified: bool,
 ) -> Verdict {
     let mut checks: Vec<&Known> = baseline.reaching(program.block(number)).collect();
-    checks.retain(|known| known.seconds <= SLOW || !is_justified);
     checks.sort_by(|a, b| {
         let key = |known: &Known| {
             let was_successful = successful.contains(&known.check.name());
             let is_slow = known.seconds > SLOW && !was_successful;
             (is_slow, known.check.is_test(), !was_successful)
         };
-        key(a).cmp(&key(b)).then(a.seconds.total_cmp(&b.seconds))
+        key(a).cmp(&key(b)).then(a.breadth().cmp(&b.breadth()))
     });
+    let (mut seconds, most) = (
+        0.0,
+        if is_justified {
+            MOST_IF_JUSTIFIED
+        } else {
+            MOST
+        },
+    );
+    let fits = |known: &&&Known| {
+        seconds += known.seconds;
+        seconds <= most
+    };
+    let fitting = checks.iter().take_while(fits).count();
+    checks.truncate(fitting.max(1));
     let mutant = number.to_string();
     let env = [("RELEASEPOOL_ORDER_MUTANT", &*mutant)];
     let fails = |known: &Known| !known.check.run(built, &env, known.limit()).passed;

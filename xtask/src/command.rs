@@ -1,0 +1,35 @@
+//! Other programs.
+
+use std::process::{Command, ExitStatus};
+
+/// Prints what is run, and runs it.
+pub fn step(command: &mut Command) -> Result<ExitStatus, String> {
+    let args = command.get_args().map(|arg| arg.to_string_lossy());
+    let words: Vec<_> = std::iter::once(command.get_program().to_string_lossy())
+        .chain(args)
+        .collect();
+    println!("\n== {} ==", words.join(" "));
+    command.status().map_err(|e| not_run(command, &e))
+}
+
+/// What a program prints; its errors go where ours go.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let output = command.stderr(std::process::Stdio::inherit()).output();
+    let output = output.map_err(|e| not_run(command, &e))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{command:?} failed: {}", output.status))
+    }
+}
+
+pub fn git(args: &[&str]) -> Result<String, String> {
+    output(Command::new("git").args(args))
+}
+
+pub fn not_run(command: &Command, error: &std::io::Error) -> String {
+    format!(
+        "{} cannot be run: {error}",
+        command.get_program().to_string_lossy()
+    )
+}

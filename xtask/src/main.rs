@@ -1,0 +1,80 @@
+//! `cargo xtask`: what the scripts in `ci/` do that is more than running commands.
+//!
+//! * [`cells`]: writes, cells and locks in `src/` that models do not see
+//! * [`docs`]: links and models that the documentation names
+//! * [`imports`]: atomics and threads that `src/` names itself
+//! * [`layers`]: folders of `src/` use only those below them
+//! * [`recipe`]: the examples of `docs/CHECKING.md`
+//! * [`test_lists`]: lists of tests that scripts run or skip
+//! * [`mutants`]: logic mutants
+//! * [`planted`]: bugs that the checkers must report
+//! * [`rust`], [`markdown`]: what is read of source files and of pages
+//! * [`command`]: other programs
+
+mod cells;
+mod command;
+mod docs;
+mod imports;
+mod layers;
+mod markdown;
+mod mutants;
+mod planted;
+mod recipe;
+mod rust;
+mod test_lists;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND, called by the scripts in ci/
+    cells [--list]                  what models do not see in src/ (ci/cells.sh)
+    docs                            links and models that pages name (ci/docs.sh)
+    imports                         atomics and threads that src/ names itself (ci/lint.sh)
+    layers                          folders of src/ that use what is above them (ci/lint.sh)
+    recipe PACKAGE PART...          the examples of docs/CHECKING.md, whose command has these parts (ci/downstream.sh)
+    tests [LIST...]                 the tests of these lists of ci/tests.txt; without one, checks all lists (ci/lint.sh)
+    mutants all | FILE... | changed [N] | commit [N]    logic mutants (ci/mutants.sh)
+    planted [NAME...]               bugs that the checkers must report (ci/planted.sh)";
+
+/// True if all is well; an error says why that cannot be told.
+type Outcome = Result<bool, String>;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    if let Err(e) = std::env::set_current_dir(&root) {
+        eprintln!("{} cannot be entered: {e}", root.display());
+        return ExitCode::FAILURE;
+    }
+    let outcome = match args[..] {
+        ["cells"] => cells::check(),
+        ["cells", "--list"] => cells::list(),
+        ["docs"] => docs::check(),
+        ["imports"] => imports::check(),
+        ["layers"] => layers::check(),
+        ["recipe", package, ref parts @ ..] => recipe::check(package, parts),
+        ["tests"] => test_lists::check(),
+        ["tests", ref lists @ ..] => test_lists::print(lists),
+        ["mutants", ref wanted @ ..] => mutants::examine(wanted),
+        ["planted", ref names @ ..] => planted::check(names),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Reads a file of the project.
+fn read(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|e| format!("{path} cannot be read: {e}"))
+}

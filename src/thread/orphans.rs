@@ -147,27 +147,40 @@ impl Orphans {
         // Before they are taken, so that `has_deferred` sees them in one place or the other.
         // Relaxed: a thread that misses both looks again after the next drain or nap.
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        // A reference that is counted and not pushed yet makes this length too large, and that of
-        // the next batch too small.
-        // Relaxed: a sum that publishes nothing.
-        let len = self.unsealed.swap(0, Ordering::Relaxed);
         let chain = self.retired.take_newest_first();
         if chain.is_empty() {
             self.in_flight.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
+        let batch = OrphanBatch::boxed(vec![chain]);
+        let len = self.count_sealed();
+        Some(SealedBatch { batch, len })
+    }
+
+    /// Counts the references of the batch that was just sealed, and returns their number. A
+    /// reference that is counted and not pushed yet makes it too large, and that of the next batch
+    /// too small.
+    fn count_sealed(&self) -> u64 {
+        // Relaxed: a sum that publishes nothing.
+        let len = self.unsealed.swap(0, Ordering::Relaxed);
         // Relaxed: a sum that publishes nothing.
         self.sealed.fetch_add(len, Ordering::Relaxed);
-        let batch = OrphanBatch::boxed(vec![chain]);
-        Some(SealedBatch { batch, len })
+        len
     }
 
     /// Makes a batch ready. Runs no foreign code, as the epoch may call it anywhere.
     pub(crate) fn adopt_sealed(&self, sealed: SealedBatch) {
-        // Relaxed: sums that publish nothing; the push does.
+        // Relaxed: publishes nothing; the push does.
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
         self.count_ready(sealed.len);
         Self::push(&self.releases, sealed.batch);
+    }
+
+    /// Counts `len` references of a batch as ready.
+    fn count_ready(&self, len: u64) {
+        // Relaxed: a sum that publishes nothing.
+        self.sealed.fetch_sub(len, Ordering::Relaxed);
+        self.ready.add_shared(len);
     }
 
     /// Returns whether any retired reference is not ready.

@@ -172,8 +172,8 @@ pub(super) fn look_through(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
     };
     stack.backlog.look_through(&mut look);
     stack.local().claimed.none(|message| match message.kind() {
-        // SAFETY: `look` takes nothing out.
         MessageKind::ReleaseMany => {
+            // SAFETY: `look` takes nothing out.
             !unsafe { PageChain::entries(message).newest_first() }.all(&mut look)
         }
         MessageKind::Release => !look(remote_release::named(message)),

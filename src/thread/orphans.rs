@@ -157,25 +157,28 @@ impl Orphans {
         Some(SealedBatch { batch, len })
     }
 
-    /// Returns the number of references in the batch that was just sealed. A reference that is
-    /// counted and not pushed yet makes it too large, and that of the next batch too small.
+    /// Counts the references of the batch that was just sealed, and returns their number. A
+    /// reference that is counted and not pushed yet makes it too large, and that of the next batch
+    /// too small.
     fn count_sealed(&self) -> u64 {
-        // Relaxed: sums that publish nothing.
+        // Relaxed: a sum that publishes nothing.
         let len = self.unsealed.swap(0, Ordering::Relaxed);
+        // Relaxed: a sum that publishes nothing.
         self.sealed.fetch_add(len, Ordering::Relaxed);
         len
     }
 
     /// Makes a batch ready. Runs no foreign code, as the epoch may call it anywhere.
     pub(crate) fn adopt_sealed(&self, sealed: SealedBatch) {
-        // Relaxed: sums that publish nothing; the push does.
+        // Relaxed: publishes nothing; the push does.
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
         self.count_ready(sealed.len);
         Self::push(&self.releases, sealed.batch);
     }
 
+    /// Counts `len` references of a batch as ready.
     fn count_ready(&self, len: u64) {
-        // Relaxed: sums that publish nothing.
+        // Relaxed: a sum that publishes nothing.
         self.sealed.fetch_sub(len, Ordering::Relaxed);
         self.ready.add_shared(len);
     }

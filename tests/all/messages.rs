@@ -236,7 +236,7 @@ fn post_to_a_thread_that_has_ended_gives_the_closure_back() {
     let log = probe.clone();
     let closed = gone.post(move || log.note(1)).unwrap_err();
     assert_eq!(probe.count(), 0);
-    assert!(closed.to_string().contains("ended"), "{closed}");
+    assert!(closed.to_string().contains("shut down"), "{closed}");
     assert!(!format!("{closed:?}").is_empty());
     let _: &dyn std::error::Error = &closed;
     (closed.0)();

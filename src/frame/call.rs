@@ -10,15 +10,15 @@ use std::time::Duration;
 /// How long a caller sleeps before it looks whether its loop is still there. It is
 /// woken when its call is done; this is for loops that go without a word: forgotten
 /// ones, and those that are dropped inside a destructor.
-const NAP: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Something that one thread waits for.
-pub(super) struct Rendezvous<T> {
+pub(super) struct OneShot<T> {
     value: Lock<Option<T>>,
     parker: Parker,
 }
 
-impl<T> Rendezvous<T> {
+impl<T> OneShot<T> {
     pub(super) fn new() -> Self {
         Self {
             value: Lock::new(None),
@@ -46,22 +46,22 @@ impl<T> Rendezvous<T> {
 /// How far a call has come.
 enum Stage<F, R> {
     /// The closure has not begun.
-    Sent(F),
+    Posted(F),
     /// It runs on its target; or the caller has taken everything.
-    Away,
+    Taken,
     Done(Result<R>),
 }
 
 /// What a caller and its message share.
-pub(super) struct Call<F, R> {
+pub(super) struct PendingCall<F, R> {
     stage: Lock<Stage<F, R>>,
     caller: Parker,
 }
 
-impl<F: FnOnce() -> R, R> Call<F, R> {
+impl<F: FnOnce() -> R, R> PendingCall<F, R> {
     pub(super) fn new(f: F) -> Self {
         Self {
-            stage: Lock::new(Stage::Sent(f)),
+            stage: Lock::new(Stage::Posted(f)),
             caller: Parker::new(),
         }
     }
@@ -70,9 +70,9 @@ impl<F: FnOnce() -> R, R> Call<F, R> {
     /// target: then it does nothing, and the caller takes the closure back.
     pub(super) fn run(&self, target: ThreadKey) {
         if current_key() == Some(target) {
-            let stage = std::mem::replace(&mut *self.stage.lock(), Stage::Away);
+            let stage = std::mem::replace(&mut *self.stage.lock(), Stage::Taken);
             // Otherwise the caller has given up.
-            if let Stage::Sent(f) = stage {
+            if let Stage::Posted(f) = stage {
                 let result = catch_unwind(f);
                 *self.stage.lock() = Stage::Done(result);
             }
@@ -87,16 +87,16 @@ impl<F: FnOnce() -> R, R> Call<F, R> {
             let taken = {
                 let mut stage = self.stage.lock();
                 match *stage {
-                    Stage::Sent(_) if closed => std::mem::replace(&mut *stage, Stage::Away),
-                    Stage::Done(_) => std::mem::replace(&mut *stage, Stage::Away),
-                    _ => Stage::Away,
+                    Stage::Posted(_) if closed => std::mem::replace(&mut *stage, Stage::Taken),
+                    Stage::Done(_) => std::mem::replace(&mut *stage, Stage::Taken),
+                    _ => Stage::Taken,
                 }
             };
             match taken {
-                Stage::Sent(f) => return Err(Closed(f)),
+                Stage::Posted(f) => return Err(Closed(f)),
                 Stage::Done(Ok(result)) => return Ok(result),
                 Stage::Done(Err(payload)) => std::panic::resume_unwind(payload),
-                Stage::Away => self.caller.park(Some(NAP)),
+                Stage::Taken => self.caller.park(Some(CHECK_INTERVAL)),
             }
         }
     }

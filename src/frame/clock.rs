@@ -1,6 +1,6 @@
 //! What time it is for the world that a loop draws.
 
-use super::config::{FrameConfig, Mode};
+use super::config::{FrameConfig, Pacing};
 use std::time::Duration;
 
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Clock {
             self.last = Some(now);
         }
         let delta = passed.min(config.max_delta);
-        let Mode::Fixed { step } = config.mode else {
+        let Pacing::Fixed { step } = config.pacing else {
             return Times {
                 delta,
                 steps: 1,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// When a loop makes frames, and how many updates to each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum Pacing {
     Variable,
     Fixed { step: Duration },
     OnDemand,
@@ -26,7 +26,7 @@ pub(super) enum Mode {
 #[derive(Clone, Debug)]
 #[must_use = "settings do nothing until a loop is made of them"]
 pub struct FrameConfig {
-    pub(super) mode: Mode,
+    pub(super) pacing: Pacing,
     pub(super) frame_time: Option<Duration>,
     pub(super) max_delta: Duration,
     pub(super) max_steps: u32,
@@ -37,7 +37,7 @@ pub struct FrameConfig {
 impl Default for FrameConfig {
     fn default() -> Self {
         Self {
-            mode: Mode::Variable,
+            pacing: Pacing::Variable,
             frame_time: Some(Duration::from_nanos(1_000_000_000 / 60)),
             max_delta: Duration::from_millis(250),
             max_steps: 5,
@@ -55,7 +55,7 @@ impl FrameConfig {
 
     /// One update to each frame, by the time since the last one. This is the default.
     pub fn variable(mut self) -> Self {
-        self.mode = Mode::Variable;
+        self.pacing = Pacing::Variable;
         self
     }
 
@@ -64,7 +64,7 @@ impl FrameConfig {
     /// nanosecond.
     pub fn fixed_step(mut self, step: Duration) -> Self {
         let step = step.max(Duration::from_nanos(1));
-        self.mode = Mode::Fixed { step };
+        self.pacing = Pacing::Fixed { step };
         self
     }
 
@@ -73,7 +73,7 @@ impl FrameConfig {
     /// [`run`](crate::FrameLoop::run); [`tick`](crate::FrameLoop::tick) makes a frame
     /// whenever it is called.
     pub fn on_demand(mut self) -> Self {
-        self.mode = Mode::OnDemand;
+        self.pacing = Pacing::OnDemand;
         self
     }
 
@@ -158,18 +158,18 @@ mod tests {
             config.max_steps(9).min_drain(ms(10))
         };
         let step = ms(11);
-        let (variable, fixed) = (Mode::Variable, Mode::Fixed { step });
+        let (variable, fixed) = (Pacing::Variable, Pacing::Fixed { step });
         let (time, second) = (Some(ms(7)), Some(ms(1_000)));
-        for (config, mode, frame_time) in [
+        for (config, pacing, frame_time) in [
             (odd(), variable, time),
             (odd().fixed_step(step), fixed, time),
             (odd().fixed_step(step).variable(), variable, time),
-            (odd().on_demand(), Mode::OnDemand, time),
+            (odd().on_demand(), Pacing::OnDemand, time),
             (odd().frames_per_second(50), variable, Some(ms(20))),
             (odd().frames_per_second(0), variable, second),
             (odd().unlimited(), variable, None),
         ] {
-            assert_eq!((config.mode, config.frame_time), (mode, frame_time));
+            assert_eq!((config.pacing, config.frame_time), (pacing, frame_time));
             assert_eq!((config.max_delta, config.max_steps), (ms(8), 9));
             assert_eq!(config.min_drain, ms(10));
         }

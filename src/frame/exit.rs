@@ -1,6 +1,6 @@
 //! The end of a thread that has frame loops, or has had: what they accepted runs there.
 
-use super::loop_state::{LoopState, Task, work};
+use super::loop_state::{LoopState, Task, run_in_pool};
 use crate::pool::budget::Budget;
 use crate::pool::thread_pools::{self, ThreadPools};
 use crate::sync::cell::RefCell;
@@ -17,11 +17,11 @@ local! {
 }
 
 /// Has the thread's end close this loop, if it has not been closed by then.
-pub(super) fn enter(port: &Arc<LoopState>) {
+pub(super) fn register(state: &Arc<LoopState>) {
     LOOPS.with(|loops| {
         let mut loops = loops.borrow_mut();
-        loops.retain(|port| port.strong_count() > 0);
-        loops.push(Arc::downgrade(port));
+        loops.retain(|state| state.strong_count() > 0);
+        loops.push(Arc::downgrade(state));
     });
     set_first_exit_hook(close_all);
 }
@@ -30,9 +30,9 @@ pub(super) fn enter(port: &Arc<LoopState>) {
 /// destructor. No panic gets out.
 fn close_all(_: &Arc<Record>) {
     let loops = LOOPS.with(|loops| loops.take());
-    work("last frame", Budget::All, || {
-        for port in loops.iter().filter_map(Weak::upgrade) {
-            port.close(Task::run);
+    run_in_pool("last frame", Budget::All, || {
+        for state in loops.iter().filter_map(Weak::upgrade) {
+            state.close(Task::run);
         }
         thread_pools::with(|local| {
             local.map(ThreadPools::run_posts_of_loops);

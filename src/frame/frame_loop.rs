@@ -1,9 +1,9 @@
 //! `FrameLoop`: the UI thread's.
 
 use super::clock::{Clock, Times};
-use super::config::{FrameConfig, Mode};
+use super::config::{FrameConfig, Pacing};
 use super::exit;
-use super::loop_state::{LoopState, Task, work};
+use super::loop_state::{LoopState, Task, run_in_pool};
 use super::proxy::FrameProxy;
 use super::report::FrameReport;
 use crate::arena::stack_allocator::StackAllocator;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-type Events = Box<dyn FnMut(&AutoreleasePool)>;
+type HostEvents = Box<dyn FnMut(&AutoreleasePool)>;
 
 /// Makes the frames of a UI thread: each runs what other threads have posted, updates
 /// and draws, and clears the frame's pool: `Director::mainLoop`.
@@ -57,7 +57,7 @@ type Events = Box<dyn FnMut(&AutoreleasePool)>;
 /// thread: two would take each other's posts. The exception is a loop that lives within a
 /// frame of the other, for a modal dialog, say: it runs what comes meanwhile.
 ///
-/// # Inside destructors
+/// # InFlightPost destructors
 /// A frame that is made inside a destructor or drain runs no posted closures; they wait
 /// for the next one. If the loop is dropped there, those that are due stay with the thread: they
 /// run in its next [`run_inbox`](crate::PoolManager::run_inbox) or loop, or at its end.
@@ -81,9 +81,9 @@ type Events = Box<dyn FnMut(&AutoreleasePool)>;
 /// assert_eq!(worker.join().unwrap(), "drawn");
 /// ```
 pub struct FrameLoop {
-    port: Arc<LoopState>,
+    state: Arc<LoopState>,
     config: FrameConfig,
-    events: Option<Events>,
+    events: Option<HostEvents>,
     clock: Clock,
     /// When the last frame began.
     began: Option<Duration>,
@@ -108,10 +108,10 @@ impl FrameLoop {
         let Some(record) = record::current() else {
             panic!("a FrameLoop cannot be made while its thread ends");
         };
-        let port = Arc::new(LoopState::new(ThreadHandle(record)));
-        exit::enter(&port);
+        let state = Arc::new(LoopState::new(ThreadHandle(record)));
+        exit::register(&state);
         Self {
-            port,
+            state,
             config,
             events: None,
             clock: Clock::default(),
@@ -127,7 +127,7 @@ impl FrameLoop {
 
     /// The loop, for other threads.
     pub fn proxy(&self) -> FrameProxy {
-        FrameProxy(self.port.clone())
+        FrameProxy(self.state.clone())
     }
 
     /// Has `events` called at the beginning of each frame: to poll the queue of a host.
@@ -162,33 +162,33 @@ impl FrameLoop {
     }
 
     fn hook(&mut self, hook: Option<WakeHook>) {
-        let bell = &self.port.thread.0.waker;
+        let waker = &self.state.thread.0.waker;
         if self.hook.is_none() {
-            self.outer = bell.hook().as_ref().map(Arc::downgrade);
+            self.outer = waker.hook().as_ref().map(Arc::downgrade);
         }
         let old = std::mem::replace(&mut self.hook, hook);
         // Not if a loop has set its own since, which outlives us.
-        let set = bell.hook();
+        let set = waker.hook();
         let is_ours = set.is_none()
             || set
                 .zip(old.as_ref())
                 .is_some_and(|(a, b)| Arc::ptr_eq(&a, b));
         if self.hook.is_some() || is_ours {
             let outer = || self.outer.as_ref()?.upgrade();
-            let before = bell.set_hook(self.hook.clone().or_else(outer));
+            let before = waker.set_hook(self.hook.clone().or_else(outer));
             before.into_iter().for_each(let_go);
         }
         old.into_iter().for_each(let_go);
         if self.hook.is_some() {
-            self.port.disarm();
-            self.port.arm();
+            self.state.disarm();
+            self.state.arm();
         }
     }
 
     /// How long until the first delayed post is due: zero if it is, `None` if there is
     /// none. For hosts that sleep by themselves.
     pub fn next_due(&self) -> Option<Duration> {
-        self.port.next_due()
+        self.state.next_due()
     }
 
     /// Makes time stand still, for an app in the background: the deltas of frames are
@@ -214,7 +214,7 @@ impl FrameLoop {
     /// first panic of a destructor in the frame's drain. Even then the frame's pool has
     /// been drained, its arena is empty, and the loop goes on with the next frame.
     pub fn tick(&mut self, f: impl FnOnce(&mut Frame<'_>)) -> FrameReport {
-        let _armed = self.awake();
+        let _armed = self.disarm_until_end();
         self.frame(Duration::ZERO, f)
     }
 
@@ -227,7 +227,7 @@ impl FrameLoop {
     /// # Panics
     /// As [`tick`](Self::tick).
     pub fn run(&mut self, mut f: impl FnMut(&mut Frame<'_>) -> ControlFlow<()>) {
-        let _armed = self.awake();
+        let _armed = self.disarm_until_end();
         loop {
             let start = elapsed();
             self.wait();
@@ -241,21 +241,21 @@ impl FrameLoop {
     }
 
     /// The host need not be told of anything until the end of this.
-    fn awake(&self) -> Option<ArmAtEnd> {
-        self.port.disarm();
+    fn disarm_until_end(&self) -> Option<ArmAtEnd> {
+        self.state.disarm();
         // The hook may be that of a loop which this one is inside of.
-        let has_hook = self.port.thread.0.waker.has_hook();
-        has_hook.then(|| ArmAtEnd(self.port.clone()))
+        let has_hook = self.state.thread.0.waker.has_hook();
+        has_hook.then(|| ArmAtEnd(self.state.clone()))
     }
 
     /// Waits until a frame is to be made.
     fn wait(&self) {
         let Some(began) = self.began else { return };
-        if self.config.mode == Mode::OnDemand {
-            self.port.sleep();
-            while !self.port.needs_frame() {
-                work("idle", Budget::Time(self.config.min_drain), || ());
-                self.port.sleep();
+        if self.config.pacing == Pacing::OnDemand {
+            self.state.sleep();
+            while !self.state.needs_frame() {
+                run_in_pool("idle", Budget::Time(self.config.min_drain), || ());
+                self.state.sleep();
             }
         }
         if let Some(frame_time) = self.config.frame_time {
@@ -265,7 +265,7 @@ impl FrameLoop {
                 (!left.is_zero()).then_some(left)
             };
             while let Some(left) = left() {
-                self.port.thread.0.waker.sleep(Some(left));
+                self.state.thread.0.waker.sleep(Some(left));
             }
         }
     }
@@ -276,8 +276,8 @@ impl FrameLoop {
         let index = self.index;
         self.index += 1;
         let times = self.clock.frame(began, &self.config);
-        self.port.grant();
-        let (port, events, last) = (&*self.port, &mut self.events, self.last.as_ref());
+        self.state.clear_request();
+        let (state, events, last) = (&*self.state, &mut self.events, self.last.as_ref());
         let (config, arena) = (&self.config, &mut self.arena);
         let frame = |local: Option<&ThreadPools>| {
             named_scope("frame", |pool| {
@@ -286,7 +286,7 @@ impl FrameLoop {
                 if let Some(events) = events {
                     events(pool);
                 }
-                let round = port.round(Task::run);
+                let round = state.round(Task::run);
                 let arena = ResetAtEnd(arena);
                 let mut frame = Frame {
                     pool,
@@ -348,15 +348,15 @@ impl Drop for ResetAtEnd<'_> {
 impl Drop for FrameLoop {
     fn drop(&mut self) {
         self.hook(None);
-        let _armed = self.awake();
-        work("last frame", Budget::All, || self.port.close(Task::run));
+        let _armed = self.disarm_until_end();
+        run_in_pool("last frame", Budget::All, || self.state.close(Task::run));
     }
 }
 
 impl fmt::Debug for FrameLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FrameLoop")
-            .field("thread", &self.port.thread)
+            .field("thread", &self.state.thread)
             .field("config", &self.config)
             .field("frames", &self.index)
             .finish_non_exhaustive()

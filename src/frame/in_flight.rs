@@ -17,7 +17,7 @@ pub(super) struct InFlightPosts(AtomicUsize);
 
 /// A poster is in the middle; no foreign code runs meanwhile.
 #[must_use]
-pub(super) struct Inside<'g>(&'g InFlightPosts);
+pub(super) struct InFlightPost<'g>(&'g InFlightPosts);
 
 impl InFlightPosts {
     pub(super) fn new() -> Self {
@@ -25,7 +25,7 @@ impl InFlightPosts {
     }
 
     /// `None` if it is closed.
-    pub(super) fn enter(&self) -> Option<Inside<'_>> {
+    pub(super) fn begin_post(&self) -> Option<InFlightPost<'_>> {
         let mut state = self.0.load(Ordering::Relaxed);
         loop {
             // Nobody enters once it is closed, so closing waits only for those who are
@@ -40,25 +40,25 @@ impl InFlightPosts {
                 Ordering::Relaxed,
                 Ordering::Relaxed,
             ) {
-                Ok(_) => return Some(Inside(self)),
+                Ok(_) => return Some(InFlightPost(self)),
                 Err(now) => state = now,
             }
         }
     }
 
     /// From now on nobody enters. Idempotent.
-    pub(super) fn shut(&self) {
+    pub(super) fn close(&self) {
         // Relaxed: who shuts it for another thread rings that thread's bell.
         self.0.fetch_or(CLOSED, Ordering::Relaxed);
     }
 
     /// Whether it has been shut; if it was by another thread just now, that may be
     /// missed.
-    pub(super) fn is_shut(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         self.0.load(Ordering::Relaxed) & CLOSED != 0
     }
 
-    /// Waits, after [`shut`](Self::shut), until nobody is in the middle any more. What
+    /// Waits, after [`close`](Self::close), until nobody is in the middle any more. What
     /// they have posted can be seen then. They have a few instructions to go.
     pub(super) fn wait_until_empty(&self) {
         // Acquire: pairs with the Release of each leaving. Model: frame_post_close.
@@ -68,7 +68,7 @@ impl InFlightPosts {
     }
 }
 
-impl Drop for Inside<'_> {
+impl Drop for InFlightPost<'_> {
     fn drop(&mut self) {
         // Release: pairs with the Acquire of `wait_until_empty`, so that what was
         // posted is seen. Model: frame_post_close.

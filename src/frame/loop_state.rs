@@ -1,10 +1,10 @@
 //! What a loop and those who post to it share.
 //!
 //! There is no queue of its own: a post is a message in the inbox of the loop's
-//! thread. Beside it stand the [gate](super::in_flight), as a loop may be closed before its
-//! thread ends, and the [agenda](super::timers) of what is to be done later.
+//! thread. Beside it stand the [in_flight](super::in_flight), as a loop may be closed before its
+//! thread ends, and the [timers](super::timers) of what is to be done later.
 
-use super::call::Call;
+use super::call::PendingCall;
 use super::in_flight::InFlightPosts;
 use super::timers::{Delayed, PostId, Timers};
 use crate::event::{Event, EventKind};
@@ -23,20 +23,20 @@ use std::time::Duration;
 
 pub(super) struct LoopState {
     pub(super) thread: ThreadHandle,
-    pub(super) gate: InFlightPosts,
-    agenda: Lock<Timers>,
+    pub(super) in_flight: InFlightPosts,
+    timers: Lock<Timers>,
 }
 
 /// A closure that is to run now.
 pub(super) enum Task {
-    Sent(Message),
+    Posted(Message),
     Delayed(Delayed),
 }
 
 impl Task {
     pub(super) fn run(self) {
         match self {
-            Self::Sent(message) => message.run(),
+            Self::Posted(message) => message.run(),
             Self::Delayed(f) => f(),
         }
     }
@@ -54,18 +54,18 @@ impl LoopState {
     pub(super) fn new(thread: ThreadHandle) -> Self {
         Self {
             thread,
-            gate: InFlightPosts::new(),
-            agenda: Lock::new(Timers::default()),
+            in_flight: InFlightPosts::new(),
+            timers: Lock::new(Timers::default()),
         }
     }
 
     pub(super) fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        let Some(inside) = self.gate.enter() else {
+        let Some(post_in_flight) = self.in_flight.begin_post() else {
             return Err(Closed(f));
         };
         let posted = self.thread.post_quietly(Kind::Post, f)?;
         // Before the bell is rung, as its hook is foreign code.
-        drop(inside);
+        drop(post_in_flight);
         posted.finish();
         Ok(())
     }
@@ -75,21 +75,21 @@ impl LoopState {
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        let Some(inside) = self.gate.enter() else {
+        let Some(post_in_flight) = self.in_flight.begin_post() else {
             return Err(Closed(f));
         };
         let post = Box::new(f);
-        let (id, first) = self.agenda.lock().insert(delay, post);
+        let (id, first) = self.timers.lock().insert(delay, post);
         // Before the bell is rung, as its hook is foreign code.
-        drop(inside);
+        drop(post_in_flight);
         if first {
-            self.ring();
+            self.wake();
         }
         Ok(id)
     }
 
     pub(super) fn cancel(&self, id: PostId) -> bool {
-        let cancelled = self.agenda.lock().cancel(id);
+        let cancelled = self.timers.lock().cancel(id);
         // Dropped when unlocked: its destructor is foreign code.
         cancelled.is_some()
     }
@@ -101,31 +101,31 @@ impl LoopState {
     {
         let target = self.thread.key();
         if current_key() == Some(target) {
-            return if self.gate.is_shut() {
+            return if self.in_flight.is_closed() {
                 Err(Closed(f))
             } else {
                 Ok(f())
             };
         }
-        let call = Arc::new(Call::new(f));
+        let call = Arc::new(PendingCall::new(f));
         let message = call.clone();
         let refused = self.post(move || message.run(target)).is_err();
         call.wait(|| refused || self.is_closed())
     }
 
     /// Asks for a frame.
-    pub(super) fn request(&self) {
-        let first = self.agenda.lock().request();
+    pub(super) fn request_frame(&self) {
+        let first = self.timers.lock().request_frame();
         if first {
-            self.ring();
+            self.wake();
         }
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.gate.is_shut() || !self.thread.is_alive()
+        self.in_flight.is_closed() || !self.thread.is_alive()
     }
 
-    pub(super) fn ring(&self) {
+    pub(super) fn wake(&self) {
         self.thread.0.waker.ring();
     }
 }
@@ -140,15 +140,15 @@ impl LoopState {
             // In this order: whoever changes one of these after we have looked rings
             // after that, so the sleep below ends at once.
             let due = {
-                let agenda = self.agenda.lock();
-                if agenda.is_pressing() || self.gate.is_shut() {
+                let timers = self.timers.lock();
+                if timers.has_work_now() || self.in_flight.is_closed() {
                     break;
                 }
-                agenda.next_due()
+                timers.next_due()
             };
             self.thread.0.waker.sleep(due);
         }
-        !self.gate.is_shut()
+        !self.in_flight.is_closed()
     }
 
     /// Has the next message ring, unless there is something to do already; returns whether it will.
@@ -160,8 +160,8 @@ impl LoopState {
     /// Has the next push ring; rings at once if there is something to do already. For
     /// loops that wait in a foreign event loop.
     pub(super) fn arm(&self) {
-        if !self.arm_inboxes() || self.agenda.lock().is_pressing() {
-            self.ring();
+        if !self.arm_inboxes() || self.timers.lock().has_work_now() {
+            self.wake();
         }
     }
 
@@ -170,18 +170,18 @@ impl LoopState {
     }
 
     pub(super) fn next_due(&self) -> Option<Duration> {
-        self.agenda.lock().next_due()
+        self.timers.lock().next_due()
     }
 
-    /// A frame begins: what was asked for until now is granted.
-    pub(super) fn grant(&self) {
-        self.agenda.lock().granted();
+    /// A frame begins: what was asked for until now is clear_request.
+    pub(super) fn clear_request(&self) {
+        self.timers.lock().clear_request();
     }
 
     /// RemoteFreeList whether a frame has something to do but to make releases, which go to the backlog.
     pub(super) fn needs_frame(&self) -> bool {
         // A loop whose thread ends cannot sleep any more.
-        collected() > 0 || self.agenda.lock().is_pressing() || !self.thread.is_alive()
+        collect_closures() > 0 || self.timers.lock().has_work_now() || !self.thread.is_alive()
     }
 
     /// Runs the closures that are here and due at its beginning, each by `each`. Panics
@@ -192,7 +192,7 @@ impl LoopState {
         if in_destructor() {
             return round;
         }
-        let here = collected();
+        let here = collect_closures();
         let mut run = |task| {
             round.closures += 1;
             if let Err(payload) = catch_unwind(|| each(task)) {
@@ -203,7 +203,7 @@ impl LoopState {
         self.pop_due().for_each(|f| run(Task::Delayed(f)));
         thread_pools::with(|local| {
             // Fewer, if one of them has run the inbox.
-            let next = || local?.run_posted(|call| run(Task::Sent(call)));
+            let next = || local?.run_posted(|call| run(Task::Posted(call)));
             std::iter::from_fn(next).take(here).for_each(drop);
         });
         round
@@ -212,22 +212,22 @@ impl LoopState {
     /// Takes out the delayed posts that are due now, in order; each when it is asked for, so that
     /// an earlier one can cancel it.
     fn pop_due(&self) -> impl Iterator<Item = Delayed> + '_ {
-        let horizon = self.agenda.lock().horizon();
-        std::iter::from_fn(move || self.agenda.lock().pop_due(horizon))
+        let cutoff = self.timers.lock().cutoff();
+        std::iter::from_fn(move || self.timers.lock().pop_due(cutoff))
     }
 
     /// Refuses posts from now on, runs those that were accepted and are due, and drops
-    /// the others with an event. Inside a destructor or drain, nothing runs: what is accepted and
+    /// the others with an event. InFlightPost a destructor or drain, nothing runs: what is accepted and
     /// due stays with the thread.
     pub(super) fn close(&self, each: impl Fn(Task)) {
-        self.gate.shut();
-        self.gate.wait_until_empty();
+        self.in_flight.close();
+        self.in_flight.wait_until_empty();
         if in_destructor() {
-            self.leave_to_the_thread();
+            self.leave_to_thread();
         } else {
             self.round(each);
         }
-        let left = self.agenda.lock().take_all();
+        let left = self.timers.lock().take_all();
         if left.len() > 0 {
             let event = Event::new(EventKind::PostsDropped, current_label());
             event.count(left.len()).emit();
@@ -243,7 +243,7 @@ impl LoopState {
 impl LoopState {
     /// Leaves what is due to the thread, for whoever runs its closures next, before those that were
     /// posted.
-    fn leave_to_the_thread(&self) {
+    fn leave_to_thread(&self) {
         let message = |f| self.thread.announced(Kind::Post, f).1;
         // A thread that has exited has no loop with anything that is due.
         thread_pools::with(|local| local.map(|local| local.put_first(self.pop_due().map(message))));
@@ -260,7 +260,7 @@ fn is_idle(local: &ThreadPools) -> bool {
 
 /// Takes out the closures that were posted; returns how many are out. Releases stay where they are:
 /// they come after the closures, and within a budget.
-fn collected() -> usize {
+fn collect_closures() -> usize {
     thread_pools::with(|local| {
         local.map_or(0, |local| {
             local.collect_posted();
@@ -271,12 +271,12 @@ fn collected() -> usize {
 
 /// A pool around `f` that is then drained within a budget, and the backlog with it.
 /// No panic gets out: they are reported.
-pub(super) fn work(name: &'static str, budget: Budget, f: impl FnOnce()) {
-    let work = |pool: &mut AutoreleasePool| {
+pub(super) fn run_in_pool(name: &'static str, budget: Budget, f: impl FnOnce()) {
+    let scope = |pool: &mut AutoreleasePool| {
         f();
         pool.drain_coarsely(budget);
     };
-    if let Err(payload) = catch_unwind(|| named_scope(name, work)) {
+    if let Err(payload) = catch_unwind(|| named_scope(name, scope)) {
         report(payload);
     }
 }

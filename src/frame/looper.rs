@@ -1,7 +1,7 @@
 //! `Looper`: a worker that does what it is told, in order.
 
-use super::call::Rendezvous;
-use super::loop_state::{LoopState, Task, work};
+use super::call::OneShot;
+use super::loop_state::{LoopState, Task, run_in_pool};
 use super::proxy::LooperProxy;
 use super::timers::PostId;
 use crate::block::thread_heaps;
@@ -20,10 +20,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Releases that may wait for a [reclaimer](Looper::reclaimer) unless set.
-const BOUND: usize = 100_000;
+const DEFAULT_BOUND: usize = 100_000;
 
 /// For how long to release before looking for commands again.
-const SLICE: Budget = Budget::Time(Duration::from_millis(1));
+const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 
 /// A thread that runs what it is sent, one command after the other, each in a pool of
 /// its own, and sleeps in between: the looper of Android's `native_app_glue`, a serial
@@ -60,7 +60,7 @@ const SLICE: Budget = Budget::Time(Duration::from_millis(1));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Looper {
-    port: Arc<LoopState>,
+    state: Arc<LoopState>,
     /// `None` when it has been waited for, or is not to be.
     thread: Option<JoinHandle<()>>,
 }
@@ -97,7 +97,7 @@ impl Looper {
     /// # Panics
     /// As [`spawn`](Self::spawn).
     pub fn reclaimer(name: &str) -> io::Result<Self> {
-        Self::reclaimer_bounded(name, BOUND)
+        Self::reclaimer_bounded(name, DEFAULT_BOUND)
     }
 
     /// The same, with a bound: if already so many references wait to be released, a
@@ -114,42 +114,42 @@ impl Looper {
     }
 
     fn start(name: &str, bound: Option<u64>) -> io::Result<Self> {
-        let ready = Arc::new(Rendezvous::new());
+        let ready = Arc::new(OneShot::new());
         let here = ready.clone();
         let thread = thread::spawn(name, move || {
             if let Some(bound) = bound {
                 enter_bounded(bound);
             }
             let record = current().expect("a thread that has just begun");
-            let port = Arc::new(LoopState::new(ThreadHandle(record)));
-            here.put(port.clone());
+            let state = Arc::new(LoopState::new(ThreadHandle(record)));
+            here.put(state.clone());
             drop(here);
-            serve(&port);
-            drop(port);
+            serve(&state);
+            drop(state);
             // The end of the thread would do it; but in models that is not seen.
             thread_exit();
         })?;
         Ok(Self {
-            port: ready.take(),
+            state: ready.take(),
             thread: Some(thread),
         })
     }
 
     /// The thread, as others see it.
     pub fn thread(&self) -> &ThreadHandle {
-        &self.port.thread
+        &self.state.thread
     }
 
     /// How many references that were sent to a [reclaimer](Self::reclaimer) are still to be
     /// released; 0 for other loopers. For senders that look before they send more, so as
     /// not to reach the bound and have to release by themselves.
     pub fn waiting(&self) -> usize {
-        self.port.thread.0.waiting_of_bound() as usize
+        self.state.thread.0.waiting_of_bound() as usize
     }
 
     /// The looper, for those who only send to it and may outlive it.
     pub fn proxy(&self) -> LooperProxy {
-        LooperProxy(self.port.clone())
+        LooperProxy(self.state.clone())
     }
 
     /// Has the looper run `f`, after what was posted before. Does not wait.
@@ -161,7 +161,7 @@ impl Looper {
     /// [`Closed`], with the closure in it, once the looper is closed: commands that run
     /// during its shutdown see that.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        self.port.post(f)
+        self.state.post(f)
     }
 
     /// Has the looper run `f`, waits for it, and returns what it returns. On the looper's
@@ -177,7 +177,7 @@ impl Looper {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.port.call(f)
+        self.state.call(f)
     }
 
     /// Has the looper run `f` after `delay`. See
@@ -190,12 +190,12 @@ impl Looper {
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        self.port.post_after(delay, f)
+        self.state.post_after(delay, f)
     }
 
     /// Cancels a delayed post of this looper: whether it now never runs.
     pub fn cancel(&self, id: PostId) -> bool {
-        self.port.cancel(id)
+        self.state.cancel(id)
     }
 
     /// Closes the looper and waits for its thread: what was posted runs, delayed posts
@@ -213,9 +213,9 @@ impl Looper {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        self.port.gate.shut();
-        self.port.ring();
-        if current_key() == Some(self.port.thread.key()) {
+        self.state.in_flight.close();
+        self.state.wake();
+        if current_key() == Some(self.state.thread.key()) {
             return Ok(());
         }
         thread.join()
@@ -223,17 +223,17 @@ impl Looper {
 }
 
 /// The life of a looper's thread.
-fn serve(port: &LoopState) {
-    while port.sleep() {
-        work("looper", SLICE, || {
-            port.round(command);
+fn serve(state: &LoopState) {
+    while state.sleep() {
+        run_in_pool("looper", RELEASE_BUDGET, || {
+            state.round(run_command);
         });
         thread_heaps::idle();
     }
-    work("looper", Budget::All, || port.close(command));
+    run_in_pool("looper", Budget::All, || state.close(run_command));
 }
 
-fn command(task: Task) {
+fn run_command(task: Task) {
     thread_pools::with(|local| {
         // What others have sent is not for the drains of a command, but for later.
         let _held = local.map(ThreadPools::hold_remote_releases);
@@ -255,8 +255,8 @@ impl RefUnwindSafe for Looper {}
 impl fmt::Debug for Looper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Looper")
-            .field("thread", &self.port.thread)
-            .field("closed", &self.port.is_closed())
+            .field("thread", &self.state.thread)
+            .field("closed", &self.state.is_closed())
             .finish_non_exhaustive()
     }
 }

@@ -96,7 +96,7 @@ impl FrameProxy {
     /// Has a loop that makes frames [on demand](crate::FrameConfig::on_demand) make
     /// one; requests that come before it are one. Other loops make it anyway.
     pub fn request_frame(&self) {
-        self.0.request();
+        self.0.request_frame();
     }
 
     /// Whether the loop takes posts no more.

@@ -20,7 +20,7 @@ impl PostId {
 
 pub(super) type Delayed = Box<dyn FnOnce() + Send>;
 
-/// Taken under the lock of an agenda, so later ones there have greater numbers.
+/// Taken under the lock of an timers, so later ones there have greater numbers.
 static NEXT: Numbers = Numbers::new();
 
 /// Behind a lock. Whoever changes what the loop looks at before it sleeps rings the
@@ -34,7 +34,7 @@ pub(super) struct Timers {
 
 /// Up to where a round goes: posts that come during the round are for the next.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Horizon {
+pub(super) struct Cutoff {
     now: Duration,
     serial: u64,
 }
@@ -56,8 +56,8 @@ impl Timers {
         self.delayed.remove(&id.key())
     }
 
-    pub(super) fn horizon(&self) -> Horizon {
-        Horizon {
+    pub(super) fn cutoff(&self) -> Cutoff {
+        Cutoff {
             now: elapsed(),
             serial: NEXT.next(),
         }
@@ -65,9 +65,9 @@ impl Timers {
 
     /// One that is due. One at a time, so that those that wait behind it can still be
     /// cancelled by it.
-    pub(super) fn pop_due(&mut self, horizon: Horizon) -> Option<Delayed> {
+    pub(super) fn pop_due(&mut self, cutoff: Cutoff) -> Option<Delayed> {
         let entry = self.delayed.first_entry()?;
-        if *entry.key() < (horizon.now, horizon.serial) {
+        if *entry.key() < (cutoff.now, cutoff.serial) {
             Some(entry.remove())
         } else {
             None
@@ -81,17 +81,17 @@ impl Timers {
     }
 
     /// Asks for a frame: whether nobody had done so before.
-    pub(super) fn request(&mut self) -> bool {
+    pub(super) fn request_frame(&mut self) -> bool {
         !std::mem::replace(&mut self.requested, true)
     }
 
     /// A frame begins.
-    pub(super) fn granted(&mut self) {
+    pub(super) fn clear_request(&mut self) {
         self.requested = false;
     }
 
     /// Whether there is something for a round or frame to do at once.
-    pub(super) fn is_pressing(&self) -> bool {
+    pub(super) fn has_work_now(&self) -> bool {
         self.requested || self.next_due() == Some(Duration::ZERO)
     }
 

@@ -1,8 +1,8 @@
-//! What a loop and those who post to it share.
+//! The state that a loop shares with its proxies.
 //!
-//! There is no queue of its own: a post is a message in the inbox of the loop's
-//! thread. Beside it stand the [in_flight](super::in_flight), as a loop may be closed before its
-//! thread ends, and the [timers](super::timers) of what is to be done later.
+//! It has no queue: a post is a message in the inbox of the loop's thread. It adds the
+//! [count of posts in flight](super::in_flight), as a loop may be closed before its thread ends,
+//! and the [timers](super::timers).
 
 use super::call::PendingCall;
 use super::in_flight::InFlightPosts;
@@ -21,6 +21,7 @@ use crate::unwind::report;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What a frame loop or looper shares with its proxies.
 pub(super) struct LoopState {
     pub(super) thread: ThreadHandle,
     pub(super) in_flight: InFlightPosts,
@@ -42,14 +43,14 @@ impl Task {
     }
 }
 
-/// What a round came to.
+/// How many closures a round has run, and how many of them panicked.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Round {
     pub(super) closures: usize,
     pub(super) panics: usize,
 }
 
-/// For everybody.
+/// What any thread may call.
 impl LoopState {
     pub(super) fn new(thread: ThreadHandle) -> Self {
         Self {
@@ -64,7 +65,7 @@ impl LoopState {
             return Err(Closed(f));
         };
         let posted = self.thread.post_quietly(Kind::Post, f)?;
-        // Before the bell is rung, as its hook is foreign code.
+        // Before the wake, as its hook is foreign code.
         drop(post_in_flight);
         posted.finish();
         Ok(())
@@ -80,7 +81,7 @@ impl LoopState {
         };
         let post = Box::new(f);
         let (id, first) = self.timers.lock().insert(delay, post);
-        // Before the bell is rung, as its hook is foreign code.
+        // Before the wake, as its hook is foreign code.
         drop(post_in_flight);
         if first {
             self.wake();
@@ -90,10 +91,11 @@ impl LoopState {
 
     pub(super) fn cancel(&self, id: PostId) -> bool {
         let cancelled = self.timers.lock().cancel(id);
-        // Dropped when unlocked: its destructor is foreign code.
+        // Dropped after unlocking: its destructor is foreign code.
         cancelled.is_some()
     }
 
+    /// Runs `f` on the loop's thread and returns its result; at once on that thread itself.
     pub(super) fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
     where
         F: FnOnce() -> R + Send + 'static,
@@ -113,7 +115,7 @@ impl LoopState {
         call.wait(|| refused || self.is_closed())
     }
 
-    /// Asks for a frame.
+    /// Requests a frame, and wakes the loop if no other request is pending.
     pub(super) fn request_frame(&self) {
         let first = self.timers.lock().request_frame();
         if first {
@@ -130,15 +132,15 @@ impl LoopState {
     }
 }
 
-/// For the loop, on its thread.
+/// What only the loop calls, on its own thread.
 impl LoopState {
-    /// Sleeps until there is a message, something is due or asked for, or it is shut; not at
-    /// all if drains have left something. RemoteFreeList whether it is still open.
+    /// Sleeps until there is a message, a delayed post is due, a frame is requested, or the loop is
+    /// closed; not at all if drains have left releases. Returns whether the loop is still open.
     pub(super) fn sleep(&self) -> bool {
-        // Messages that come when it is awake may wake it once more, in vain.
+        // A message that arrives while the loop is awake may cause one spurious wake-up.
         while self.arm_inboxes() {
-            // In this order: whoever changes one of these after we have looked rings
-            // after that, so the sleep below ends at once.
+            // Checked after arming: a thread that changes one of these after this check wakes the
+            // loop after its change, so the sleep below ends at once.
             let due = {
                 let timers = self.timers.lock();
                 if timers.has_work_now() || self.in_flight.is_closed() {
@@ -151,20 +153,22 @@ impl LoopState {
         !self.in_flight.is_closed()
     }
 
-    /// Has the next message ring, unless there is something to do already; returns whether it will.
+    /// Makes the next message wake the thread, unless there is something to do already; returns
+    /// whether it will.
     fn arm_inboxes(&self) -> bool {
-        let is_idle = thread_pools::with(|local| local.is_none_or(is_idle));
+        let is_idle = thread_pools::with(|pools| pools.is_none_or(is_idle));
         is_idle && self.thread.0.arm(!in_destructor())
     }
 
-    /// Has the next push ring; rings at once if there is something to do already. For
-    /// loops that wait in a foreign event loop.
+    /// Makes the next message call the wake hook; calls it at once if there is something to do
+    /// already. For loops that a foreign event loop drives.
     pub(super) fn arm(&self) {
         if !self.arm_inboxes() || self.timers.lock().has_work_now() {
             self.wake();
         }
     }
 
+    /// Makes messages no longer wake the thread.
     pub(super) fn disarm(&self) {
         self.thread.0.disarm();
     }
@@ -173,26 +177,27 @@ impl LoopState {
         self.timers.lock().next_due()
     }
 
-    /// A frame begins: what was asked for until now is clear_request.
+    /// Clears the request for a frame, when one begins.
     pub(super) fn clear_request(&self) {
         self.timers.lock().clear_request();
     }
 
-    /// RemoteFreeList whether a frame has something to do but to make releases, which go to the backlog.
+    /// Returns whether there is a reason for a frame: a closure, or a request. Releases are none;
+    /// they go to the backlog.
     pub(super) fn needs_frame(&self) -> bool {
-        // A loop whose thread ends cannot sleep any more.
+        // The loop of an ending thread cannot sleep any more.
         collect_closures() > 0 || self.timers.lock().has_work_now() || !self.thread.is_alive()
     }
 
-    /// Runs the closures that are here and due at its beginning, each by `each`. Panics
-    /// are reported. The releases that came with them go to the backlog.
+    /// Runs, by `each`, the delayed posts that are due and the closures that are in the inbox when
+    /// the round begins. Panics are reported.
     pub(super) fn round(&self, each: impl Fn(Task)) -> Round {
         let mut round = Round::default();
-        // Never in the middle of somebody's release; they wait.
+        // Posted closures never run inside a destructor.
         if in_destructor() {
             return round;
         }
-        let here = collect_closures();
+        let waiting = collect_closures();
         let mut run = |task| {
             round.closures += 1;
             if let Err(payload) = catch_unwind(|| each(task)) {
@@ -201,24 +206,24 @@ impl LoopState {
             }
         };
         self.pop_due().for_each(|f| run(Task::Delayed(f)));
-        thread_pools::with(|local| {
-            // Fewer, if one of them has run the inbox.
-            let next = || local?.run_posted(|call| run(Task::Posted(call)));
-            std::iter::from_fn(next).take(here).for_each(drop);
+        thread_pools::with(|pools| {
+            // Fewer than `waiting` are left if one of them has run the inbox itself.
+            let next = || pools?.run_posted(|call| run(Task::Posted(call)));
+            std::iter::from_fn(next).take(waiting).for_each(drop);
         });
         round
     }
 
-    /// Takes out the delayed posts that are due now, in order; each when it is asked for, so that
-    /// an earlier one can cancel it.
+    /// Takes out, in order, the delayed posts that are due now. Lazily, so that an earlier one can
+    /// cancel a later one.
     fn pop_due(&self) -> impl Iterator<Item = Delayed> + '_ {
         let cutoff = self.timers.lock().cutoff();
         std::iter::from_fn(move || self.timers.lock().pop_due(cutoff))
     }
 
-    /// Refuses posts from now on, runs those that were accepted and are due, and drops
-    /// the others with an event. InFlightPost a destructor or drain, nothing runs: what is accepted and
-    /// due stays with the thread.
+    /// Refuses posts from now on, runs those that were accepted and are due, and drops the others
+    /// with an event. Inside a destructor or drain nothing runs: accepted posts that are due stay
+    /// with the thread.
     pub(super) fn close(&self, each: impl Fn(Task)) {
         self.in_flight.close();
         self.in_flight.wait_until_empty();
@@ -241,36 +246,37 @@ impl LoopState {
 }
 
 impl LoopState {
-    /// Leaves what is due to the thread, for whoever runs its closures next, before those that were
-    /// posted.
+    /// Leaves the delayed posts that are due to the thread, before the closures that were posted:
+    /// its next loop, `run_inbox` or end runs them.
     fn leave_to_thread(&self) {
         let message = |f| self.thread.announced(Kind::Post, f).1;
-        // A thread that has exited has no loop with anything that is due.
-        thread_pools::with(|local| local.map(|local| local.put_first(self.pop_due().map(message))));
+        // A thread that has exited has no loop, so nothing can be due there.
+        thread_pools::with(|pools| pools.map(|pools| pools.put_first(self.pop_due().map(message))));
     }
 }
 
-/// RemoteFreeList whether nothing waits that was taken out, or that drains have left to the next one.
-fn is_idle(local: &ThreadPools) -> bool {
-    // Drains inside a destructor leave alone what others have sent.
-    let for_others = || local.has_claimed() || ORPHANS.has_releases();
-    let has_backlog = local.first.backlog.len() > 0 || !in_destructor() && for_others();
-    local.posted() == 0 && !has_backlog
+/// Returns whether the thread may sleep: no closures have been taken out of its inbox, and no
+/// releases wait for its next drain.
+fn is_idle(pools: &ThreadPools) -> bool {
+    // Drains inside a destructor leave remote releases alone.
+    let has_remote_releases = || pools.has_claimed() || ORPHANS.has_releases();
+    let has_backlog = pools.first.backlog.len() > 0 || !in_destructor() && has_remote_releases();
+    pools.posted() == 0 && !has_backlog
 }
 
-/// Takes out the closures that were posted; returns how many are out. Releases stay where they are:
-/// they come after the closures, and within a budget.
+/// Takes posted closures out of the inbox; returns how many have been taken out and not run yet.
+/// Releases stay in their inbox: they come after the closures, and within a budget.
 fn collect_closures() -> usize {
-    thread_pools::with(|local| {
-        local.map_or(0, |local| {
-            local.collect_posted();
-            local.posted()
+    thread_pools::with(|pools| {
+        pools.map_or(0, |pools| {
+            pools.collect_posted();
+            pools.posted()
         })
     })
 }
 
-/// A pool around `f` that is then drained within a budget, and the backlog with it.
-/// No panic gets out: they are reported.
+/// Runs `f` in a pool of its own, then drains that and the backlog within `budget`. Panics are
+/// reported, not propagated.
 pub(super) fn run_in_pool(name: &'static str, budget: Budget, f: impl FnOnce()) {
     let scope = |pool: &mut AutoreleasePool| {
         f();

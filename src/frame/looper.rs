@@ -234,9 +234,9 @@ fn serve(state: &LoopState) {
 }
 
 fn run_command(task: Task) {
-    thread_pools::with(|local| {
-        // What others have sent is not for the drains of a command, but for later.
-        let _held = local.map(ThreadPools::hold_remote_releases);
+    thread_pools::with(|pools| {
+        // The drains of a command leave remote releases to the looper's own drain.
+        let _held = pools.map(ThreadPools::hold_remote_releases);
         named_scope("command", |_| task.run());
     });
 }

@@ -9,7 +9,7 @@
 //!   │     └────── woken, or a delayed post is due ──┘
 //!   │ dropped, shut down, or its thread ends
 //!   v
-//! closed: accepted closures run once more, later ones are given back
+//! closed: accepted closures run, later ones are given back
 //!
 //! what is sent   where it goes        when it wakes the loop    what happens to it
 //! post, call     inbox for closures   first one since arming    runs in a frame or as a command

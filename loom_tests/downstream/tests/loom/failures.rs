@@ -86,13 +86,13 @@ fn what_is_left_at_the_end_is_named() {
 }
 
 #[test]
-#[should_panic(expected = "outcomes that were expected are not reached")]
+#[should_panic(expected = "some expected outcomes were not reached")]
 fn a_model_that_does_not_interleave_fails() {
     model::check(&["one", "another"], || "one");
 }
 
 #[test]
-#[should_panic(expected = "it passed, but had to fail")]
+#[should_panic(expected = "the model passed, but should have failed")]
 fn a_mistake_that_is_not_found_fails() {
     Builder::new().must_fail("anything").check(|| "fine");
 }

@@ -34,7 +34,7 @@ use std::time::Duration;
 ///
 /// For code that calls loom itself, with [`begin`] and [`end`]; [`Builder`] does it for you.
 pub fn set_mode(mode: Mode) {
-    crate::sync::settings::set_mode(mode);
+    crate::sync::settings::set_rmw_mode(mode == Mode::Rmw);
 }
 
 /// Begins an execution of a model; call it first.

@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, Details, Failure, Report};
 use super::replay::{self, ModelRun};
-use super::{Mode, begin, end};
+use super::{Mode, begin, end, set_mode};
 use crate::sync::explore::{Body, Failed, Plan};
 use crate::sync::{settings, time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +34,7 @@ pub(super) fn run(builder: &Builder, at: &Location<'_>, model: Model) -> Result<
         (None, None) => check.all(),
     };
     settings::set_seed(None);
-    settings::set_mode(Mode::Plain);
+    set_mode(Mode::Plain);
     time::let_time_pass(false);
     result
 }
@@ -102,7 +102,7 @@ impl Check<'_> {
 
     /// Sets the process's mode, seed and clock for `run`.
     fn prepare(&self, run: &ModelRun) {
-        settings::set_mode(run.mode);
+        set_mode(run.mode);
         settings::set_seed(run.seed);
         time::let_time_pass(self.builder.time_passes);
     }

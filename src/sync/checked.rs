@@ -2,7 +2,7 @@
 //!
 //! * loom keeps one "last access" per atomic, so a thread's own load hides
 //!   another thread's: `load; store | load` is explored in one order only
-//!   (tokio-rs/loom #166, #392). In [`Mode::Rmw`] every load is made as a
+//!   (tokio-rs/loom #166, #392). In the mode `rmw` every load is made as a
 //!   read-modify-write, which loom does interleave with everything. Such a load
 //!   reads the newest value, so the plain mode is needed too, for staleness. A
 //!   plain store could get lost between such loads, so it is an exchange there.
@@ -13,7 +13,7 @@
 //!   exchange that publishes it is never seen half done. All cells are loom's (see [`cell`]), and a
 //!   [`Witness`] stands for what is written through raw pointers. `ci/cells.sh` finds what is
 //!   neither.
-//! * `compare_exchange_weak` never fails by itself. [`Mode::Rmw`] makes the
+//! * `compare_exchange_weak` never fails by itself. The mode `rmw` makes the
 //!   first one of each execution fail.
 //! * Its waits with a limit never end by that, and a clock would make each execution another one:
 //!   [`time`] stands still, or passes only when nothing else can happen.

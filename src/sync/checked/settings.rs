@@ -1,15 +1,14 @@
 //! What the models may set from outside, and what they may ask.
 
 use super::seed;
-use crate::model::Mode;
 use std::collections::BTreeMap;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 pub(crate) use seed::{point, set_seed};
 
-static MODE: AtomicU8 = AtomicU8::new(0);
+static RMW_MODE: AtomicBool = AtomicBool::new(false);
 /// The number of the next `compare_exchange_weak` that fails, counted down; 0 for none.
 static SPURIOUS: AtomicU64 = AtomicU64::new(0);
 static LOGGING: AtomicBool = AtomicBool::new(false);
@@ -31,9 +30,9 @@ pub struct Site {
     pub part: &'static str,
 }
 
-/// Sets how loads are made from now on.
-pub fn set_mode(mode: Mode) {
-    MODE.store(mode as u8, Ordering::Relaxed);
+/// Sets whether loads are read-modify-writes from now on, and stores are exchanges.
+pub(crate) fn set_rmw_mode(on: bool) {
+    RMW_MODE.store(on, Ordering::Relaxed);
 }
 
 /// Resets what is counted in an execution.
@@ -67,7 +66,7 @@ pub fn sites() -> Vec<(Site, Ordering)> {
 }
 
 pub(super) fn rmw_mode() -> bool {
-    MODE.load(Ordering::Relaxed) == Mode::Rmw as u8
+    RMW_MODE.load(Ordering::Relaxed)
 }
 
 /// Returns whether this weak exchange is the one that fails.

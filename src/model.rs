@@ -60,8 +60,8 @@ pub fn end() {
 
 /// Releases the objects that slots have retired; call it after the joins, when no pool is open.
 ///
-/// When a store replaces a slot's object, the release of the old one is deferred until no thread can
-/// be reading it, so the old object is alive until then.
+/// When a store replaces a slot's object, the release of the old one is deferred until no thread
+/// can be reading it, so the old object is alive until then.
 ///
 /// # Panics
 /// If something holds the releases back, such as an open pool that has loaded from a slot.

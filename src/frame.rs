@@ -37,11 +37,11 @@
 //! # The end of a loop
 //!
 //! A loop ends when a `FrameLoop` is dropped, when a `Looper` is shut down or dropped, and when the
-//! thread of a `FrameLoop` ends that was forgotten or is kept in a thread-local. No accepted closure
-//! is lost silently, and none runs on another thread. The steps are:
+//! thread of a `FrameLoop` ends that was forgotten or is kept in a thread-local. No accepted
+//! closure is lost silently, and none runs on another thread. The steps are:
 //!
-//! 1. The loop is closed: from now on `post`, `call` and `post_after` give the closure back, also to
-//!    closures that the next step runs. Closing waits for posts in flight, which take a few
+//! 1. The loop is closed: from now on `post`, `call` and `post_after` give the closure back, also
+//!    to closures that the next step runs. Closing waits for posts in flight, which take a few
 //!    instructions each.
 //! 2. Delayed posts that are due run, ordered by the time they are due; then everything that was
 //!    posted runs, in order. Panics are reported as events. A `FrameLoop` that is dropped inside a
@@ -56,8 +56,8 @@
 //! `ThreadHandle` sends to it wait for another loop or for
 //! [`run_inbox`](crate::PoolManager::run_inbox). A `Looper` also ends its thread:
 //!
-//! 5. The thread's root pools are drained, its inboxes are closed, and what was in them is released.
-//!    Closures that a `ThreadHandle` sent after step 2 go to the orphans, for
+//! 5. The thread's root pools are drained, its inboxes are closed, and what was in them is
+//!    released. Closures that a `ThreadHandle` sent after step 2 go to the orphans, for
 //!    [`quiesce`](crate::PoolManager::quiesce) or [`shutdown`](crate::PoolManager::shutdown).
 //! 6. `Looper::shutdown`, or the drop of the `Looper`, returns.
 //!

@@ -225,8 +225,8 @@ impl FrameLoop {
     /// The loop stays open afterwards; dropping it closes it.
     ///
     /// A loop that makes frames [on demand](FrameConfig::on_demand) makes the first one at once.
-    /// Releases alone, whether sent by other threads or left by an earlier frame, are made without a
-    /// frame.
+    /// Releases alone, whether sent by other threads or left by an earlier frame, are made without
+    /// a frame.
     ///
     /// # Panics
     /// Under the same conditions as [`tick`](Self::tick).
@@ -386,8 +386,8 @@ impl Frame<'_> {
     /// Returns the frame's arena: memory for values that do not outlive the frame, such as lists of
     /// visible nodes, text, or contacts.
     ///
-    /// It is reset when the function that draws has returned or panicked, before the frame's pool is
-    /// drained. Nothing can refer to it then, as pools only own `'static` values. If a frame
+    /// It is reset when the function that draws has returned or panicked, before the frame's pool
+    /// is drained. Nothing can refer to it then, as pools only own `'static` values. If a frame
     /// needed more than the arena's capacity, the next frame has one and a half times what was
     /// needed.
     ///

@@ -247,7 +247,8 @@ fn run_command(task: Task) {
     });
 }
 
-/// Shuts the looper down and waits, as [`Looper::shutdown`] does; a panic of its thread is reported.
+/// Shuts the looper down and waits, as [`Looper::shutdown`] does; a panic of its thread is
+/// reported.
 impl Drop for Looper {
     fn drop(&mut self) {
         self.end().err().into_iter().for_each(report);

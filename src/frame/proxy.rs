@@ -124,7 +124,8 @@ impl fmt::Debug for FrameProxy {
 
 /// A handle that only sends to a [`Looper`](crate::Looper).
 ///
-/// Cheap to clone. It may outlive its looper; then posts are refused, and the closure is given back.
+/// Cheap to clone. It may outlive its looper; then posts are refused, and the closure is given
+/// back.
 #[derive(Clone)]
 pub struct LooperProxy(pub(super) Arc<LoopState>);
 

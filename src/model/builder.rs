@@ -198,9 +198,9 @@ impl Builder {
     /// Checks the model `f`, which returns its outcome.
     ///
     /// Every execution begins with [`begin`](super::begin) and ends with [`end`](super::end). The
-    /// model must be deterministic: it may depend only on the order of its threads' steps and on the
-    /// values that loads return. A process checks one model at a time. Any panic in `f` fails the
-    /// model, even one that `f` would catch.
+    /// model must be deterministic: it may depend only on the order of its threads' steps and on
+    /// the values that loads return. A process checks one model at a time. Any panic in `f` fails
+    /// the model, even one that `f` would catch.
     ///
     /// # Panics
     /// With the [`Failure`] if the model fails.

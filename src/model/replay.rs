@@ -1,5 +1,5 @@
-//! Files that hold a failing interleaving: lines of `key=value`, an empty line, and the path as loom
-//! writes it.
+//! Files that hold a failing interleaving: lines of `key=value`, an empty line, and the path as
+//! loom writes it.
 
 use super::Mode;
 use std::fmt::Write;

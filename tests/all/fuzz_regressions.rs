@@ -8,8 +8,8 @@ use crate::model::run::{Place, in_turns, one_thread};
 use crate::model::{Op, Plan};
 use crate::support::child;
 
-/// Runs a program of several threads that take turns, in a process of its own, as orphans are shared
-/// by the whole process.
+/// Runs a program of several threads that take turns, in a process of its own, as orphans are
+/// shared by the whole process.
 const ALONE: Place = Place {
     on_thread: || crate::support::react(on_event),
     alone: true,

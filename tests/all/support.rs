@@ -1,5 +1,5 @@
-//! Helpers for tests: objects that log their destruction, fresh threads, events by thread, and child
-//! processes.
+//! Helpers for tests: objects that log their destruction, fresh threads, events by thread, and
+//! child processes.
 
 use releasepool::PoolManager;
 use releasepool::event::{self, Event, EventKind};
@@ -86,8 +86,8 @@ pub fn fresh<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     })
 }
 
-/// Does what [`fresh`] does, and waits until the thread's thread-locals are destroyed, too: a scoped
-/// thread counts as finished before that.
+/// Does what [`fresh`] does, and waits until the thread's thread-locals are destroyed, too: a
+/// scoped thread counts as finished before that.
 pub fn fresh_to_the_end<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
     named_to_the_end("fresh", f)
 }

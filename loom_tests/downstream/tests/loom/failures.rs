@@ -20,7 +20,7 @@ fn a_replay_fails_as_the_model_did_and_at_once() {
     assert!(again.message().contains("Causality violation"));
     assert_eq!(again.execution(), Some(1));
 
-    // The same steps, without the mistake.
+    // The same steps without the mistake.
     replay.run(|| hand_over(Mailbox::put)).unwrap();
 }
 
@@ -33,7 +33,7 @@ fn an_outcome_that_is_not_expected_is_replayed() {
     assert!(replay.run(taken).unwrap_err().message().contains("taken"));
 }
 
-/// Two threads that take turns, six in all, which nothing makes them do: that takes four
+/// Two threads that take six turns in all. Nothing makes them alternate, so it takes four
 /// preemptions.
 fn six_turns() -> &'static str {
     let turn = Ref::new(AtomicUsize::new(0));

@@ -1,31 +1,31 @@
 #!/usr/bin/env bash
-# AddressSanitizer, with LeakSanitizer: use after free, out of bounds, use of a
-# stack frame that is gone, and leaks; in the tests and in the main job.
+# AddressSanitizer with LeakSanitizer: use after free, out-of-bounds accesses, use of stack frames
+# that have ended, and leaks; in the tests and in the example `share`.
 #
 #   ci/asan.sh             everything
-#   ci/asan.sh short       what CI runs: without the slowest tests, a shorter job
+#   ci/asan.sh short       what CI runs: without the slowest tests, and `share` for a shorter time
 #   ci/asan.sh only NAME   only those tests
 . "$(dirname "$0")/lib.sh"
 
 needs_nightly
-# With the cfg, free blocks of a `BlockAllocator` are poisoned.
+# The cfg makes a `BlockAllocator` poison its free blocks.
 export RUSTFLAGS="-Zsanitizer=address --cfg releasepool_asan" CARGO_PROFILE_DEV_DEBUG=line-tables-only
 export ASAN_OPTIONS="detect_leaks=1 detect_stack_use_after_return=1"
-# What is leaked on purpose; each with its reason.
+# Leaks on purpose, each with its reason.
 export LSAN_OPTIONS="suppressions=$PWD/ci/lsan.supp print_suppressions=0"
 build=(--target "$host" --target-dir target/asan -p releasepool)
 share=(-q --frame-hz 0 --workers 4)
 skips=(
-    # Count on how much stack a frame takes; here, locals are elsewhere.
+    # Depend on the size of stack frames; here, locals are elsewhere.
     --skip settle_counts_what_it_destroys
     --skip settle_scopes
     --skip object_that_waits_in_the_queue
     --skip time_is_looked_at_deep
     --skip drain_deep_inside_a_destructor
     --skip has_queued_aborts
-    # Forgets a pool on a looper's thread: no frame of what is leaked names the test.
+    # Forgets a pool on a looper's thread, so no stack frame of the leak names the test.
     --skip every_command_has_a_pool
-    # Measures the memory of the process; here, what is freed is kept for a while.
+    # Measures the memory of the process; here, freed memory is kept for a while.
     --skip memory_is_flat
 )
 
@@ -35,7 +35,7 @@ case ${1-} in
         seconds=10
         ;;
     short)
-        # Millions of objects, or 100,000 generations: as long as all others.
+        # Millions of objects, or 100,000 generations: these take as long as all other tests.
         step cargo +nightly test "${build[@]}" --lib --test all -- "${skips[@]}" \
             --skip endless_regeneration --skip three_million --skip random_programs
         seconds=2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format and clippy, for every package, with no warning allowed.
+# Formatting and clippy for every package, without warnings.
 . "$(dirname "$0")/lib.sh"
 
 step cargo fmt --all --check
@@ -12,7 +12,7 @@ step cargo clippy --manifest-path loom_tests/Cargo.toml --target-dir target/loom
     --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml -p releasepool-order-mutants \
     --target-dir target/order/tool --all-targets -- -D warnings
-# Build libFuzzer and snmalloc.
+# These build libFuzzer and snmalloc.
 if command -v c++ >/dev/null; then
     step cargo clippy --manifest-path fuzz/Cargo.toml -- -D warnings
     step cargo clippy -p releasepool-benches --all-targets --features snmalloc -- -D warnings
@@ -26,9 +26,9 @@ step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir 
 
 step ci/cells.sh
 
-# Only the door to atomics and threads may name them.
+# Only src/sync may name atomics, threads and loom.
 if grep -rnE 'std::sync::atomic|std::thread|loom::' src --include='*.rs' |
     grep -vE '^src/(sync\.rs|sync/|compile_fail_tests)|^[^:]+:[0-9]+:\s*//'; then
-    echo "atomics, threads or loom named outside src/sync" >&2
+    echo "only src/sync may name atomics, threads or loom" >&2
     exit 1
 fi

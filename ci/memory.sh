@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Objects that one thread makes and another frees, with flat memory: 100 million of them, or as
-# many as said.
+# Checks that objects which one thread creates and another one frees leave memory use flat: 100
+# million objects, or the given number.
 . "$(dirname "$0")/lib.sh"
 
 RELEASEPOOL_OBJECTS="${1:-100000000}" step cargo test --release --test all producer_and_consumer_have_flat_memory

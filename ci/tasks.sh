@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The examples for tokio and rayon, a package of their own: each asserts that no object
-# is left. And tests: jobs that rayon runs inside destructors.
+# The examples for tokio and rayon, which assert that no object is left, and tests of jobs that
+# rayon runs inside destructors.
 . "$(dirname "$0")/lib.sh"
 
 step cargo run --release -p releasepool-tasks --bin tokio

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The README's test command and its smallest example, and the same with all features.
+# The README's test command and its smallest example, and the tests with all features.
 . "$(dirname "$0")/lib.sh"
 
 step cargo test

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Weakens every memory ordering in src/ by one step, one after the other: a model must fail, and the
 # comment in the source must name it. Takes about two minutes. With an argument, examines only files
-# whose paths contain it.
+# with it in their paths.
 . "$(dirname "$0")/lib.sh"
 
 unset RUSTFLAGS

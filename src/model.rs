@@ -78,7 +78,7 @@ pub fn quiesce() {
 pub fn free_kept() -> usize {
     let free = |object| {
         tally_destroyed(1);
-        // SAFETY: `KEPT` only holds objects whose last reference, strong or weak, is gone, and
+        // SAFETY: `KEPT` only holds objects without references, strong or weak, and
         // `take` has removed this one from it.
         unsafe { header::free(object) };
     };
@@ -140,11 +140,11 @@ pub mod parts {
             number,
             witness,
         });
-        // SAFETY: just allocated and owned by nobody else; a number is Send.
+        // SAFETY: just allocated and no other thread can reach it yet; a number is Send.
         unsafe { Message::from_raw(message.cast()) }
     }
 
-    fn rings(sent: Result<Sent, Message>) -> Option<bool> {
+    fn wakes(sent: Result<Sent, Message>) -> Option<bool> {
         match sent {
             Ok(sent) => Some(sent == Sent::Ring),
             Err(back) => {
@@ -174,7 +174,7 @@ pub mod parts {
         /// Counts a number as sent, and sends it. Returns whether it was accepted.
         pub fn push(&self, number: u32) -> bool {
             self.0.announce(1);
-            rings(self.0.push(message(number))).is_some()
+            wakes(self.0.push(message(number))).is_some()
         }
 
         /// Takes out all numbers, oldest first.
@@ -202,7 +202,7 @@ pub mod parts {
         /// Sends a number. Returns whether the owner must be woken for it; `None` if it was
         /// refused.
         pub fn push(&self, number: u32) -> Option<bool> {
-            rings(self.0.push(message(number)))
+            wakes(self.0.push(message(number)))
         }
 
         /// Owner only: makes the next push wake the owner, unless there is a message already.

@@ -8,7 +8,7 @@ use crate::thread::record::current_key;
 use std::time::Duration;
 
 /// How long a caller sleeps before it checks that its loop still exists. A finished call wakes its
-/// caller; the check is for loops that end without waking anybody: those that are forgotten, or
+/// caller; the check is for loops that end without a wake-up: those that are forgotten, or
 /// dropped inside a destructor.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 

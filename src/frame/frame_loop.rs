@@ -200,7 +200,7 @@ impl FrameLoop {
         self.clock.suspend();
     }
 
-    /// Lets the loop's time go on, from the next frame, whose delta is zero.
+    /// Lets the loop's time go on from the next frame, which has a delta of zero.
     pub fn resume(&mut self) {
         self.clock.resume();
     }

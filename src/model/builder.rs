@@ -121,7 +121,7 @@ impl Builder {
 
     /// Asserts that all executions in `mode` have exactly these outcomes.
     ///
-    /// Ignored with [`seeds`](Self::seeds), whose switches can reach outcomes of the other mode.
+    /// Ignored with [`seeds`](Self::seeds): their switches can reach outcomes of the other mode.
     pub fn outcomes_in(mut self, mode: Mode, outcomes: &[&str]) -> Self {
         self.outcomes_in.insert(mode, set(outcomes));
         self

@@ -55,14 +55,14 @@ pub(super) fn assert_none() {
     panic!("{message}");
 }
 
-/// The objects of one type whose memory is not freed; either all or none have strong references.
+/// Objects of one type that are not freed; either all or none have strong references.
 struct Group {
     name: &'static str,
     objects: usize,
     references: usize,
 }
 
-/// Returns the objects whose memory is not freed, by type.
+/// Returns the objects that are not freed, by type.
 fn groups() -> Vec<Group> {
     let mut groups = BTreeMap::new();
     for (header, name) in living() {

@@ -102,7 +102,11 @@ fn frame_pool_is_current_and_nested_ones_are_restored() {
         });
         frames.tick(|frame| {
             autorelease(Ref::new(log.probe(1)));
-            assert_eq!(frame.pool().len(), 1, "the frame's pool is the current one again");
+            assert_eq!(
+                frame.pool().len(),
+                1,
+                "the frame's pool is the current one again"
+            );
         });
         assert_eq!(log.ids(), [0, 1]);
     });
@@ -374,7 +378,7 @@ fn on_demand_sleeps_until_there_is_something_to_do() {
     });
 }
 
-/// Settings of a loop whose frames are always late, so that each drain makes one release.
+/// Settings of a loop with frames that are always late, so that each drain makes one release.
 fn late() -> FrameConfig {
     FrameConfig::new()
         .frame_time(Duration::ZERO)
@@ -398,7 +402,11 @@ fn late_frame_leaves_releases_to_the_next_ones() {
         for n in [1, 2] {
             assert_eq!(log.count(), n);
             assert_eq!(frames.last_report().unwrap().drained.remaining, 3 - n);
-            assert_eq!(told.take(), 1, "called at once, as there is something to do");
+            assert_eq!(
+                told.take(),
+                1,
+                "called at once, as there is something to do"
+            );
             frames.tick(|_| ());
         }
         assert_eq!((log.ids(), told.take()), (vec![2, 1, 0], 0));

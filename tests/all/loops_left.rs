@@ -52,7 +52,11 @@ fn posts_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
         assert!(proxy.post(|| ()).is_err(), "the loop is closed");
         assert_eq!(log.count(), 0, "nothing runs in a destructor");
         let dropped = events(EventKind::PostsDropped);
-        assert_eq!((dropped.len(), dropped[0].count), (1, 2), "the posts that are not due");
+        assert_eq!(
+            (dropped.len(), dropped[0].count),
+            (1, 2),
+            "the posts that are not due"
+        );
         assert_eq!(PoolManager::global().run_inbox(), 4);
         assert_eq!(sorted(&log), [0, 1, 2, 3]);
     });
@@ -102,7 +106,11 @@ fn posts_of_a_forgotten_loop_run_when_its_thread_ends() {
         std::mem::forget(frames);
         (thread::current().id(), proxy)
     });
-    assert_eq!(log.ids(), [2, 3, 0, 1, 6], "the order is that of the end of any loop");
+    assert_eq!(
+        log.ids(),
+        [2, 3, 0, 1, 6],
+        "the order is that of the end of any loop"
+    );
     assert_eq!(log.threads(), [home; 5]);
     let events = events_of(home);
     assert_eq!(events.len(), 1, "{events:?}");
@@ -199,6 +207,10 @@ fn posts_of_a_loop_that_is_dropped_in_a_destructor_keep_their_order() {
         post_all(&frames.proxy(), &log);
         drop(Ref::new(on_drop(move || drop(frames))));
         PoolManager::global().run_inbox();
-        assert_eq!(log.ids(), [2, 3, 0, 1], "delayed posts that are due come first");
+        assert_eq!(
+            log.ids(),
+            [2, 3, 0, 1],
+            "delayed posts that are due come first"
+        );
     });
 }

@@ -209,11 +209,11 @@ fn call_is_answered_by_a_thread_that_ends_without_closing_its_loop() {
     let log = Log::new();
     let (tell, told) = mpsc::channel();
     let (go, wait) = mpsc::channel::<()>();
-    let (ring, rung) = mpsc::channel();
+    let (signal, signaled) = mpsc::channel();
     let target = thread::spawn(move || {
         // Leaked, as if its thread were killed.
         let mut frames = ManuallyDrop::new(quick());
-        frames.set_wake_hook(move || ring.send(()).unwrap());
+        frames.set_wake_hook(move || signal.send(()).unwrap());
         tell.send(frames.proxy()).unwrap();
         let _ = wait.recv();
     });
@@ -221,7 +221,7 @@ fn call_is_answered_by_a_thread_that_ends_without_closing_its_loop() {
     let proxy = told.recv().unwrap();
     let caller = waiting_call(&proxy, &log);
     // The call has been accepted.
-    rung.recv().unwrap();
+    signaled.recv().unwrap();
     let posted = proxy.post(|| ()).is_ok();
     drop(go);
     target.join().unwrap();

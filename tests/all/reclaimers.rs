@@ -108,7 +108,7 @@ fn waiting_counts_references_until_they_are_released() {
     assert_eq!(
         looper().waiting(),
         0,
-        "nobody counts where there is no bound"
+        "a looper without a bound counts nothing"
     );
 }
 

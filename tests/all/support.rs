@@ -132,7 +132,10 @@ const NEVER: Duration = Duration::from_secs(120);
 pub fn wait_until(mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
-        assert!(start.elapsed() < NEVER, "the condition that the test waits for never became true");
+        assert!(
+            start.elapsed() < NEVER,
+            "the condition that the test waits for never became true"
+        );
         thread::yield_now();
     }
 }

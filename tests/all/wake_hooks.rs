@@ -49,7 +49,11 @@ fn wake_hook_is_called_once_between_two_frames() {
         proxy.post(|| ()).unwrap();
         let hook = told.clone();
         frames.set_wake_hook(move || hook.note());
-        assert_eq!(told.take(), 1, "called at once, as there was something to do");
+        assert_eq!(
+            told.take(),
+            1,
+            "called at once, as there was something to do"
+        );
         frames.tick(|_| ());
         assert_eq!(told.take(), 0);
         for _ in 0..3 {
@@ -59,7 +63,11 @@ fn wake_hook_is_called_once_between_two_frames() {
         let inside = proxy.clone();
         proxy.post(move || inside.post(|| ()).unwrap()).unwrap();
         assert_eq!(frames.tick(|_| assert_eq!(told.take(), 0)).closures, 4);
-        assert_eq!(told.take(), 1, "called for the post that was made in the frame");
+        assert_eq!(
+            told.take(),
+            1,
+            "called for the post that was made in the frame"
+        );
         frames.tick(|_| ());
         proxy.thread().release(Ref::new(()));
         assert_eq!(told.take(), 1, "releases call the hook, too");

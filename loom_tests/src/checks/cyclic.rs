@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 pub const MODELS: &[Model] = &[
     Model::new(
         "cyclic_last",
-        "an upgrade while new_cyclic creates the value, whose reference is then dropped",
+        "an upgrade while new_cyclic creates the value, and its reference is then dropped",
         &[
             "upgraded, died on 0",
             "upgraded, died on 1",

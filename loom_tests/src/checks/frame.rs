@@ -73,7 +73,7 @@ pub const MODELS: &[Model] = &[
     ),
     Model::new(
         "call_thread_exit",
-        "a call to a loop whose thread ends without closing it: it never runs on another thread",
+        "a call to a loop that its ending thread has not closed: it never runs on another thread",
         &["ran", "given back"],
         call_exit,
     )

@@ -35,7 +35,7 @@ fn use_block(blocks: &BlockAllocator) {
     }
 }
 
-/// Returns an allocator with one heap, whose thread has ended.
+/// Returns an allocator with the heap of one thread that has ended.
 fn with_idle_heap() -> BlockAllocator {
     let blocks = BlockAllocator::new();
     let theirs = blocks.clone();

@@ -9,7 +9,7 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "inbox_arm_close",
         "one sender; the owner arms its inbox, then closes it: each message is received or refused",
-        &["refused", "received", "received, rung"],
+        &["refused", "received", "received, woken"],
         arm_close,
     ),
     Model::new(
@@ -68,17 +68,17 @@ fn arm_close() -> String {
     };
     let armed = inbox.arm();
     let received = inbox.close();
-    let rings = sender.join().unwrap();
-    assert_eq!(received.len(), usize::from(rings.is_some()));
+    let wakes = sender.join().unwrap();
+    assert_eq!(received.len(), usize::from(wakes.is_some()));
     assert!(
-        armed || rings != Some(true),
+        armed || wakes != Some(true),
         "armed although there was a message"
     );
     assert!(!inbox.arm(), "armed although closed");
-    match rings {
+    match wakes {
         None => "refused",
         Some(false) => "received",
-        Some(true) => "received, rung",
+        Some(true) => "received, woken",
     }
     .to_owned()
 }

@@ -74,7 +74,7 @@ fn shutdown_inbox() -> String {
     let me = PoolManager::global().current_thread().unwrap();
     me.release(Ref::new((Probe::new(), Watched(seen.clone()))));
     let waiter = spawn(move || shut_down(&seen));
-    // Without a pool, whose end would order the two as well.
+    // Without a pool, as its end would order the two as well.
     PoolManager::global().run_inbox();
     let done = waiter.join().unwrap();
     take_deaths();

@@ -103,7 +103,7 @@ pub const MODELS: &[Model] = &[
     .bounded(1),
 ];
 
-/// An object whose destructor sets `Seen`.
+/// An object with a destructor that sets `Seen`.
 fn watched(seen: &[Arc<Seen>], n: usize) -> (Probe, Watched) {
     (Probe::new(), Watched(seen[n].clone()))
 }

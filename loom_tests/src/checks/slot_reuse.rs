@@ -1,4 +1,4 @@
-//! Slots whose old objects are destroyed, and whose addresses are reused.
+//! Slots: old objects are destroyed, and their addresses are reused.
 
 use super::model::Model;
 use super::probe::{Probe, spawn, take_deaths};

@@ -4,15 +4,15 @@
 # and why: ci/tests.txt.
 #
 #   ci/asan.sh             everything
-#   ci/asan.sh short       what CI runs: without the slowest tests, a shorter job
+#   ci/asan.sh short       what CI runs: without the slowest tests, and `share` for a shorter time
 #   ci/asan.sh only NAME   only those tests
 . "$(dirname "$0")/lib.sh"
 
 needs_nightly
-# With the cfg, free blocks of a `BlockAllocator` are poisoned.
+# The cfg makes a `BlockAllocator` poison its free blocks.
 export RUSTFLAGS="-Zsanitizer=address --cfg releasepool_asan" CARGO_PROFILE_DEV_DEBUG=line-tables-only
 export ASAN_OPTIONS="detect_leaks=1 detect_stack_use_after_return=1"
-# What is leaked on purpose; each with its reason.
+# Leaks on purpose, each with its reason.
 export LSAN_OPTIONS="suppressions=$PWD/ci/lsan.supp print_suppressions=0"
 build=(--target "$host" --target-dir target/asan)
 share=(-q --frame-hz 0 --workers 4)

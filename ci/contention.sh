@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The benchmark of contention, in a hurry: that all implementations do the same work, and that
-# a run leaves its figures, and a page with a chart of each scenario. With arguments, as
-# `cargo bench --bench contention`.
+# A quick run of the benchmark `contention`: checks that all implementations do equal work, and that
+# a run writes its figures, and a page with a chart of each scenario. Arguments are passed to `cargo
+# bench --bench contention`.
 . "$(dirname "$0")/lib.sh"
 
 if [ $# -gt 0 ]; then
@@ -19,5 +19,5 @@ for scenario in $scenarios; do
         exit 1
     fi
 done
-# Once more, beside what it was.
+# Once more, with that run as the baseline.
 step cargo bench --bench contention -- --quick --threads 1 --scenario temporaries-1000 --baseline "$out/results.json"

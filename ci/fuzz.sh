@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Fuzzing: replays the kept corpus, then fuzzes each target for so many seconds (600
-# unless said otherwise), with the address and leak sanitizers.
+# Fuzzing: replays the kept corpus, then fuzzes each target for the given number of seconds
+# (default: 600), with AddressSanitizer and LeakSanitizer.
 . "$(dirname "$0")/lib.sh"
 
 seconds=${1:-600}
 needs_nightly
-command -v c++ >/dev/null || skip "libFuzzer is built with a C++ compiler, and there is none (c++)"
+command -v c++ >/dev/null || skip "libFuzzer needs a C++ compiler, and there is none (c++)"
 if ! command -v cargo-fuzz >/dev/null; then
     step cargo install cargo-fuzz --locked
 fi
 
-# Leaks are looked for: what programs forget on purpose, the harness gives back when
-# their threads have ended. A program that hangs is a crash, too.
+# Leaks are detected: what programs forget on purpose, the harness frees when their threads have
+# ended. A program that hangs counts as a crash.
 options=(-timeout=60 -rss_limit_mb=4096)
 
 fuzz() {
@@ -20,11 +20,11 @@ fuzz() {
     step cargo +nightly fuzz run "$target" "$@" && return
     cat >&2 <<END
 
-$target found something. Above stand the step, what was expected, the program that
-leads there, and the file it is kept in, FILE below. To see it again, and smaller:
+$target found a failure. The output above has the failing step, what was expected, the program,
+and the file that holds the program, FILE below. To run it again, and to minimize it:
     cargo +nightly fuzz run $target FILE
     cargo +nightly fuzz tmin $target FILE
-Then make it a test: fuzz/README.md says how.
+Then turn it into a test, as fuzz/README.md describes.
 END
     exit 1
 }
@@ -33,7 +33,7 @@ for target in one_thread threads; do
     fuzz "$target" "fuzz/corpus/$target" -- "${options[@]}" -runs=0
 done
 for target in one_thread threads; do
-    # What is found goes to the first directory, which is not kept.
+    # New inputs go to the first directory, which is not kept.
     found=fuzz/target/found/$target
     mkdir -p "$found"
     fuzz "$target" "$found" "fuzz/corpus/$target" -- "${options[@]}" \

@@ -1,5 +1,4 @@
-# Sourced by the scripts here: stop at the first error, work from the root, and
-# say what is being done.
+# Sourced by the scripts here: stops at the first error, changes to the root, and prints each step.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -8,7 +7,7 @@ step() {
     "$@"
 }
 
-# Ends the script well: what it needs cannot be had here. `.ci/run` repeats it.
+# Ends the script with success, as something that it needs is missing. `.ci/run` repeats the reason.
 skip() {
     printf '\nSKIPPED ci/%s: %s\n' "$(basename "$0")" "$*" | tee -a "${SKIPPED:-/dev/null}"
     exit 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format and clippy, for every package, with no warning allowed.
+# Formatting and clippy for every package, without warnings.
 . "$(dirname "$0")/lib.sh"
 
 step cargo fmt --all --check
@@ -12,7 +12,7 @@ step cargo clippy --manifest-path loom_tests/Cargo.toml --target-dir target/loom
     --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml -p releasepool-order-mutants \
     --target-dir target/order/tool --all-targets -- -D warnings
-# Build libFuzzer and snmalloc.
+# These build libFuzzer and snmalloc.
 if command -v c++ >/dev/null; then
     step cargo clippy --manifest-path fuzz/Cargo.toml -- -D warnings
     step cargo clippy -p releasepool-benches --all-targets --features snmalloc -- -D warnings

@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
-# The model checks under AddressSanitizer: loom itself lets a use after free pass
-# where nobody told it of the free.
+# The model checks under AddressSanitizer: loom only detects a use after free if it is told of the
+# free.
 #
-#   ci/loom-asan.sh           all models; takes long
-#   ci/loom-asan.sh short     what CI runs: models of less than a few seconds
-#   ci/loom-asan.sh NAME      models whose name contains NAME
+#   ci/loom-asan.sh           all models; takes a long time
+#   ci/loom-asan.sh short     what CI runs: models that take at most a few seconds
+#   ci/loom-asan.sh NAME      models with NAME in their names
 . "$(dirname "$0")/lib.sh"
 
 needs_nightly
-# It would hide the flags below.
+# It would override the flags below.
 unset RUSTFLAGS
-# Loom's threads are coroutines, which end in the middle of their stacks when a
-# model fails; what they leak then says nothing. Leaks of models are found by the
-# models.
+# loom's threads are coroutines, which are abandoned with their stacks when a model fails; leaks are
+# meaningless then. The models detect their own leaks.
 export ASAN_OPTIONS="detect_leaks=0"
 
 models() {

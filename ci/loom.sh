@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The model checks; and that they cannot silently be off.
+# The model checks; also checks that they cannot be switched off silently.
 . "$(dirname "$0")/lib.sh"
 
 unset RUSTFLAGS
 step cargo loom
 
-# With RUSTFLAGS set the alias's own flags are ignored: that must not build.
+# With RUSTFLAGS set, cargo ignores the alias's flags: then the models must not build.
 off=$(RUSTFLAGS="-Cdebuginfo=0" cargo check --manifest-path loom_tests/Cargo.toml \
     --target-dir target/loom-off --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" 2>&1) && {
     echo "the models built with loom off" >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Objects that one thread makes and another frees, with flat memory: 100 million of them, or as
-# many as said.
+# Checks that objects which one thread creates and another one frees leave memory use flat: 100
+# million objects, or the given number.
 . "$(dirname "$0")/lib.sh"
 
 tests_of memory

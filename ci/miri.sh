@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Miri: undefined behaviour, in the tests (tests/all) and unit tests that it can
-# run, under both aliasing models; and data races and weak memory, in the small
-# versions of the models (tests/all/races*.rs), by many seeds.
+# Miri: undefined behavior in the unit tests and tests (tests/all) that it can run, under both
+# aliasing models; and data races and weak memory in small versions of the models
+# (tests/all/races*.rs), with many seeds.
 #
 #   ci/miri.sh             everything, 64 seeds
 #   ci/miri.sh short       what CI runs
-#   ci/miri.sh seeds N [NAME]...   the races, or those tests, by N seeds only
+#   ci/miri.sh seeds N [NAME]...   tests with NAME in their names (default: races), with N seeds
 #
 # Not under Miri, each with its reason beside it (`cfg_attr(miri, ignore)`): tests
 # that start processes, which Miri cannot, and one that takes too long. Numbers of
@@ -15,20 +15,19 @@
 needs_nightly miri rust-src
 unset RUSTFLAGS
 
-# * Isolation off: tests look at the clock and the environment.
-# * Leaks are not looked for: tests forget guards on purpose, which leaks by
-#   design. ci/asan.sh looks for leaks.
-# * Strict provenance is demanded below, by what Miri says of casts: with
-#   -Zmiri-strict-provenance it would stop at those in parking_lot (which dashmap
-#   uses, too) and in crossbeam-epoch, and those we have to trust. One file of the crate
-#   casts, src/block/exposed.rs: a collection of allocator-api2 gives its memory back by a
-#   pointer that covers the value alone, and the header before it can only be reached by
-#   provenance that was exposed. No other file may.
+# * Isolation is off, as tests read the clock and the environment.
+# * Leaks are ignored: tests forget guards on purpose, which leaks by design. ci/asan.sh detects
+#   leaks.
+# * Strict provenance is checked below, by Miri's warnings about casts: -Zmiri-strict-provenance
+#   would stop at the casts in parking_lot (which dashmap also uses) and in crossbeam-epoch, which
+#   are trusted. Only src/block/exposed.rs may cast: a collection of allocator-api2 frees its memory
+#   by a pointer that covers only the value, and the header before it can only be reached by exposed
+#   provenance.
 flags="-Zmiri-disable-isolation -Zmiri-ignore-leaks"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# miri FLAGS TEST-ARGUMENTS...: under both models.
+# miri FLAGS TEST-ARGUMENTS...: runs tests under both aliasing models.
 miri() {
     local more=$1 model
     shift

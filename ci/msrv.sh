@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds and tests with the oldest supported toolchain, where it can be had.
+# Builds and tests with the oldest supported toolchain, if it can be installed.
 . "$(dirname "$0")/lib.sh"
 
 msrv=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 rustup toolchain install "$msrv" --profile minimal >/dev/null 2>&1 ||
-    skip "toolchain $msrv cannot be had here (rustup toolchain install $msrv)"
+    skip "there is no toolchain $msrv (rustup toolchain install $msrv)"
 step cargo "+$msrv" test --target-dir target/msrv

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The main job, as a user runs it: with its own input, with given files, and
-# with every kind of bad input.
+# The example `share`, as a user runs it: with its default input, with given files, and with every
+# kind of bad input.
 . "$(dirname "$0")/lib.sh"
 
 step cargo build --release --example share

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything at once, for ten minutes, or as many as said; and what it refuses.
+# The example `soak` for ten minutes, or the given number, and its error messages for bad options.
 . "$(dirname "$0")/lib.sh"
 
 step cargo build --release --example soak

@@ -4,14 +4,14 @@
 # need be suppressed. Which tests it leaves out, and why: ci/tests.txt.
 #
 #   ci/tsan.sh             everything
-#   ci/tsan.sh short       what CI runs: tests of several threads, a shorter job
+#   ci/tsan.sh short       what CI runs: tests with several threads, and `share` for a shorter time
 #   ci/tsan.sh only NAME   only those tests
 . "$(dirname "$0")/lib.sh"
 
 needs_nightly rust-src
-# Lines are enough in reports.
+# Line numbers are enough for reports.
 export RUSTFLAGS=-Zsanitizer=thread CARGO_PROFILE_DEV_DEBUG=line-tables-only
-# A race in a process that a test starts is seen by its exit code.
+# A test notices a race in a process that it starts by the exit code.
 export TSAN_OPTIONS="exitcode=66"
 build=(-Zbuild-std --target "$host" --target-dir target/tsan)
 share=(-p releasepool-share --example share -- -q --frame-hz 0 --workers 4)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Valgrind's memcheck on the main job, built as a user builds it: reads of what
-# was never written (which the sanitizers do not see), use after free, leaks.
+# Valgrind's memcheck on the release build of the example `share`: reads of uninitialized memory
+# (which the sanitizers do not detect), use after free, leaks.
 #
 #   ci/valgrind.sh          3,000 rounds
 #   ci/valgrind.sh short    what CI runs: 100 rounds
@@ -20,12 +20,12 @@ case ${1-} in
         ;;
 esac
 unset RUSTFLAGS
-# Lines of the source in the reports.
+# Source lines for the reports.
 export CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 step cargo build --release --target-dir target/valgrind --example share
-# The process's own tables live until its end and are still reachable then; through
-# pointers into their middle, which valgrind calls "possibly lost". Fair scheduling,
-# or one thread would starve the others.
+# The crate's global tables live until the process ends. They are still reachable then, but through
+# pointers into their middle, which valgrind calls "possibly lost". Without fair scheduling one
+# thread would starve the others.
 step valgrind --quiet --error-exitcode=99 --fair-sched=yes --leak-check=full \
     --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect \
     target/valgrind/release/examples/share -q --frame-hz 0 --workers 2 --rounds "$rounds" examples/share/scene.json

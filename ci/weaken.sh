@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every ordering in src/ weakened by a step, one after the other: some model must
-# fail, and be the one that the source names. About two minutes. With an argument,
-# only the files whose path contains it.
+# Weakens every memory ordering in src/ by one step, one after the other: a model must fail, and the
+# comment in the source must name it. Takes about two minutes. With an argument, examines only files
+# with it in their paths.
 . "$(dirname "$0")/lib.sh"
 
 unset RUSTFLAGS

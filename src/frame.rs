@@ -1,53 +1,75 @@
-//! Frames, workers, tasks: who runs what threads send to each other.
+//! Loops that run what threads send to each other, and pools for code that others call.
 //!
-//! * [`FrameLoop`]: a UI thread, frame by frame
-//! * [`Looper`]: a worker that does what it is told, in order
-//! * [`pooled`], [`callback_scope`]: pools for code
-//!   that others call
+//! ```text
+//!            nothing to do          still nothing
+//! ┌─────────┐ ──────────> ┌───────┐ ──────────> ┌────────┐
+//! │ running │             │ armed │             │ asleep │
+//! └─────────┘ <────────── └───────┘             └────────┘
+//!   │     ^   something came                        │
+//!   │     └────── woken, or a delayed post is due ──┘
+//!   │ dropped, shut down, or its thread ends
+//!   v
+//! closed: accepted closures run, later ones are given back
 //!
-//! A loop has no queue of its own: it serves the inbox of its thread, which
-//! [`ThreadHandle`](crate::ThreadHandle) sends to as well. A loop that is about to sleep
-//! marks its empty inboxes, and the message that finds a mark wakes it: no wake is
-//! lost, there are at most two to a sleep, and nobody pays for it while the loop is awake.
+//! what is sent   where it goes        when it wakes the loop    what happens to it
+//! post, call     inbox for closures   first one since arming    runs in a frame or as a command
+//! post_after     timers               if the first to be due    runs when due, before posts
+//! request_frame  flag in the timers   if none is pending        a frame on demand
+//! release        inbox for releases   first one since arming    a drain makes it, in its budget
+//!
+//! A loop that is driven by `tick` stays armed between frames; a wake-up calls its hook.
+//! ```
+//!
+//! * [`FrameLoop`]: makes the frames of a UI thread
+//! * [`Looper`]: a worker thread that runs closures in order
+//! * [`pooled`], [`callback_scope`]: pools for async tasks and foreign callbacks
+//!
+//! A loop has no queue of its own: it serves the inboxes of its thread, to which
+//! [`ThreadHandle`](crate::ThreadHandle) sends as well. Before a loop sleeps, it *arms* its empty
+//! inboxes: it marks them, and the message that replaces the mark wakes the loop. So no wake-up is
+//! missed, a sleep ends with at most two wake-ups, and senders pay nothing for them while the
+//! loop is awake. A delayed post, a request for a frame and a shutdown change the loop's state
+//! first and wake the thread afterwards; a wake-up that comes before the sleep ends it at once.
+//!
+//! Closures run at the beginning of a frame or as a looper's commands; releases are made by the
+//! drain at a frame's end or between commands, within its budget.
 //!
 //! # The end of a loop
 //!
-//! Dropping a `FrameLoop`, and shutting a `Looper` down or dropping it, goes in this
-//! order. So does the end of a thread whose `FrameLoop` is still open, as it was forgotten or is
-//! kept in a thread-local. Nothing that was posted is lost without a word, and nothing runs on
-//! another thread.
+//! A loop ends when a `FrameLoop` is dropped, when a `Looper` is shut down or dropped, and when the
+//! thread of a `FrameLoop` ends that was forgotten or is kept in a thread-local. No accepted
+//! closure is lost silently, and none runs on another thread. The steps are:
 //!
-//! 1. The loop is closed: from now on `post`, `call` and `post_after` give the closure
-//!    back, also to the closures that the next step runs. It waits for those
-//!    who are in the middle of a post, a few instructions each.
-//! 2. Delayed posts that are due run, by the time they are due; then everything that was
-//!    posted, in order. Panics are reported as events. A `FrameLoop` that is dropped inside a
-//!    destructor leaves all this to the next loop of its thread, its next
+//! 1. The loop is closed: from now on `post`, `call` and `post_after` give the closure back, also
+//!    to closures that the next step runs. Closing waits for posts in flight, which take a few
+//!    instructions each.
+//! 2. Delayed posts that are due run, ordered by the time they are due; then everything that was
+//!    posted runs, in order. Panics are reported as events. A `FrameLoop` that is dropped inside a
+//!    destructor leaves this step to its thread: to the thread's next loop, its next
 //!    [`run_inbox`](crate::PoolManager::run_inbox), or its end.
 //! 3. Delayed posts that are not due are dropped; the event
 //!    [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
-//! 4. The pool around all this is drained, and what other threads have sent to be
-//!    released is released; the backlog, too.
+//! 4. The pool around these steps is drained, then the backlog, and what other threads have sent
+//!    here to be released is released.
 //!
-//! A `FrameLoop` ends there: its thread lives on, and with it its inbox. What is sent there
-//! by a `ThreadHandle` waits for another loop, or
-//! [`run_inbox`](crate::PoolManager::run_inbox). A `Looper`'s thread ends:
+//! A `FrameLoop` ends here. Its thread goes on, and so does the thread's inbox: closures that a
+//! `ThreadHandle` sends to it wait for another loop or for
+//! [`run_inbox`](crate::PoolManager::run_inbox). A `Looper` also ends its thread:
 //!
-//! 5. Its root pools are drained, the inbox is closed, and what was in it is released.
-//!    Closures that were sent by a `ThreadHandle` after step 2 go to the orphans, for
-//!    [`quiesce`](crate::PoolManager::quiesce) or
-//!    [`shutdown`](crate::PoolManager::shutdown).
-//! 6. `shutdown` returns.
+//! 5. The thread's root pools are drained, its inboxes are closed, and what was in them is
+//!    released. Closures that a `ThreadHandle` sent after step 2 go to the orphans, for
+//!    [`quiesce`](crate::PoolManager::quiesce) or [`shutdown`](crate::PoolManager::shutdown).
+//! 6. `Looper::shutdown`, or the drop of the `Looper`, returns.
 //!
 //! # The end of a program
 //!
-//! 1. Workers that post to the UI are told to stop. The UI's loop goes on until they have,
-//!    as they may be waiting for a call. Then they are joined, by their handles: a
-//!    `std::thread::scope` alone does not wait until their root pools have been drained.
-//! 2. Loopers are shut down.
-//! 3. The loop is dropped, and then what the UI thread itself holds.
-//! 4. [`PoolManager::shutdown`](crate::PoolManager::shutdown) gets released what is left, or
-//!    says who still holds what.
+//! 1. Tell workers that post to the UI thread to stop. Run the UI's loop until they have, as they
+//!    may be waiting for a call. Then join them by their handles: a `std::thread::scope` alone does
+//!    not wait until their root pools have been drained.
+//! 2. Shut loopers down.
+//! 3. Drop the frame loop, and then what the UI thread itself holds.
+//! 4. Call [`PoolManager::shutdown`](crate::PoolManager::shutdown): it releases what is left, or
+//!    reports which thread still holds what.
 //!
 //! The [crate's page](crate#frames-workers-tasks) has a program that does this.
 

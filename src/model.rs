@@ -30,24 +30,25 @@ use crate::thread::current::tally_destroyed;
 use crate::thread::key::ThreadKey;
 use std::time::Duration;
 
-/// Sets how loads are made from now on, in the whole process.
+/// Sets how all threads of the process perform loads from now on.
 ///
 /// For code that calls loom itself, with [`begin`] and [`end`]; [`Builder`] does it for you.
 pub fn set_mode(mode: Mode) {
-    crate::sync::settings::make_loads_rmw(mode == Mode::Rmw);
+    crate::sync::settings::set_rmw_mode(mode == Mode::Rmw);
 }
 
-/// Starts an execution of a model; to be called first.
+/// Begins an execution of a model; call it first.
 ///
 /// For code that calls loom itself; [`Builder`] does it for you.
 pub fn begin() {
     live::begin();
 }
 
-/// Ends an execution of a model; to be called last, by the main thread, after all others have been
+/// Ends an execution of a model; call it last, on the main thread, when all other threads have been
 /// joined.
 ///
-/// Exits the main thread. For code that calls loom itself; [`Builder`] does it for you.
+/// Ends the main thread's use of the crate, as [`thread_exit`] does. For code that calls loom
+/// itself; [`Builder`] does it for you.
 ///
 /// # Panics
 /// If a counted object is alive, or a posted closure has not run. The message names the types, how
@@ -57,41 +58,41 @@ pub fn end() {
     live::assert_none();
 }
 
-/// Releases what slots have given up; to be called after the joins, when no pool is open.
+/// Releases the objects that slots have retired; call it after the joins, when no pool is open.
 ///
-/// A slot defers the release of what it gives up until no thread can be reading it, so an object
-/// that was stored over is alive until then.
+/// When a store replaces a slot's object, the release of the old one is deferred until no thread
+/// can be reading it, so the old object is alive until then.
 ///
 /// # Panics
-/// If something keeps the release from happening, such as a pool that has loaded from a slot and is
-/// open.
+/// If something holds the releases back, such as an open pool that has loaded from a slot.
 pub fn quiesce() {
-    // Each advances the epoch by a step or two.
+    // Each call advances the epoch by one or two steps.
     let released = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
     assert!(released, "a thread still reads from a slot: drop its pools");
 }
 
 /// Frees the values of [`HomeRef`](crate::HomeRef)s that outlived their home; returns how many.
 ///
-/// Such values are kept for ever, which [`end`] takes for objects that are alive, and loom for a
-/// leak. Call this at the end of a model that makes them on purpose. No destructor runs.
+/// Such values are kept for ever: [`end`] reports them as live objects, and loom as a leak. Call
+/// this at the end of a model that makes them on purpose. No destructor runs.
 pub fn free_kept() -> usize {
     let free = |object| {
         tally_destroyed(1);
-        // SAFETY: dead, and nobody has a reference of any kind.
+        // SAFETY: `KEPT` only holds objects without references, strong or weak, and
+        // `take` has removed this one from it.
         unsafe { header::free(object) };
     };
     HOMELESS.take().map(free).count()
 }
 
-/// Returns the index of the thread's slot in the registry, which its successor may have too.
+/// Returns the index of the thread's slot in the registry; a later thread may reuse the slot.
 #[doc(hidden)]
 pub fn slot(key: ThreadKey) -> u32 {
     key.index()
 }
 
-/// The small queues and tables beneath the public types, on their own: models of
-/// them stay small enough to be checked without bounds.
+/// The internal queues and tables, on their own: models of them are small enough to be checked
+/// without bounds.
 #[cfg(all(loom, feature = "loom"))]
 #[doc(hidden)]
 pub mod parts {
@@ -106,7 +107,7 @@ pub mod parts {
     use std::ptr::NonNull;
     use std::sync::Arc;
 
-    /// An inbox for numbers; loom watches each number.
+    /// An inbox of numbers; loom checks that the access to each number is ordered after its making.
     pub struct Inbox(inbox::Inbox);
 
     #[repr(C)]
@@ -122,9 +123,9 @@ pub mod parts {
 
     fn read(chain: Chain) -> Vec<u32> {
         let take = |message: Message| {
-            // SAFETY: all messages here are numbers.
+            // SAFETY: every message in this inbox was made by `message`, by `boxed`.
             let number = unsafe { unbox(message.into_raw().cast::<Number>()) };
-            // loom checks that its making came before.
+            // loom fails here unless the making of the message happens before this.
             number.witness.write();
             number.number
         };
@@ -139,15 +140,15 @@ pub mod parts {
             number,
             witness,
         });
-        // SAFETY: just made, and numbers may be sent.
+        // SAFETY: just allocated and no other thread can reach it yet; a number is Send.
         unsafe { Message::from_raw(message.cast()) }
     }
 
-    fn rings(sent: Result<PushOutcome, Message>) -> Option<bool> {
+    fn wakes(sent: Result<PushOutcome, Message>) -> Option<bool> {
         match sent {
             Ok(sent) => Some(sent == PushOutcome::WakeOwner),
             Err(back) => {
-                // SAFETY: all messages here are numbers.
+                // SAFETY: the inbox has given back the message, which `message` made by `boxed`.
                 drop(unsafe { unbox(back.into_raw().cast::<Number>()) });
                 None
             }
@@ -160,7 +161,7 @@ pub mod parts {
         }
     }
 
-    /// The same, with the counts of what was sent and of what has run.
+    /// An inbox of numbers that counts what was sent and what has run.
     pub struct Counted(CountedInbox);
 
     impl Default for Counted {
@@ -173,53 +174,55 @@ pub mod parts {
         /// Counts a number as sent, and sends it. Returns whether it was accepted.
         pub fn push(&self, number: u32) -> bool {
             self.0.announce(1);
-            rings(self.0.push(message(number))).is_some()
+            wakes(self.0.push(message(number))).is_some()
         }
 
-        /// Takes what is there.
+        /// Takes out all numbers, oldest first.
         pub fn take(&self) -> Vec<u32> {
             read(self.0.inbox().take())
         }
 
-        /// Closes the inbox and takes what is there.
+        /// Closes the inbox and takes out all numbers, oldest first.
         pub fn close(&self) -> Vec<u32> {
             read(self.0.inbox().close())
         }
 
-        /// For the owner: counts a number as run.
+        /// Owner only: counts a number as run.
         pub fn done(&self) {
             self.0.done(1);
         }
 
-        /// Returns how many were sent and have not run.
+        /// Returns how many numbers were sent and have not run.
         pub fn waiting(&self) -> u64 {
             self.0.waiting()
         }
     }
 
     impl Inbox {
-        /// Sends a number. Returns whether the owner is to be rung for it; `None` if it was refused.
+        /// Sends a number. Returns whether the owner must be woken for it; `None` if it was
+        /// refused.
         pub fn push(&self, number: u32) -> Option<bool> {
-            rings(self.0.push(message(number)))
+            wakes(self.0.push(message(number)))
         }
 
-        /// For the owner: has the next push ring, if there is nothing. Returns whether it will.
+        /// Owner only: makes the next push wake the owner, unless there is a message already.
+        /// Returns whether it will.
         pub fn arm(&self) -> bool {
             self.0.arm()
         }
 
-        /// Takes what is there.
+        /// Takes out all numbers, oldest first.
         pub fn take(&self) -> Vec<u32> {
             read(self.0.take())
         }
 
-        /// Closes the inbox and takes what is there.
+        /// Closes the inbox and takes out all numbers, oldest first.
         pub fn close(&self) -> Vec<u32> {
             read(self.0.close())
         }
     }
 
-    /// A registry of its own.
+    /// A registry of threads, apart from that of the process.
     pub struct Registry(registry::Registry);
 
     impl Default for Registry {
@@ -228,11 +231,12 @@ pub mod parts {
         }
     }
 
-    /// One of the crate's cells, for canaries: every thread may use it.
+    /// One of the crate's cells, shared between threads on purpose, for canaries.
     #[derive(Debug)]
     pub struct Cell(cell::Cell<u32>);
 
-    // SAFETY: loom runs one thread at a time, and fails if two uses are not ordered.
+    // SAFETY: loom runs one thread at a time, so accesses never overlap; it fails the model if two
+    // of them are not ordered.
     unsafe impl Sync for Cell {}
 
     impl Default for Cell {
@@ -274,34 +278,35 @@ pub mod parts {
             self.0.store(n, Ordering::Relaxed);
         }
 
-        /// Marks the memory as given back, without any synchronisation.
+        /// Tells the checker that the memory was freed, without any synchronization.
         ///
         /// # Safety
-        /// None in fact: it only tells the checker a lie that it must find out.
+        /// Nothing is freed, so callers need not promise anything. It is unsafe to call because it
+        /// plants a mistake that the checker must find.
         pub unsafe fn lie_freed(&self) {
-            // SAFETY: loom runs one thread at a time, and keeps the value outside
-            // of the atomic; this is the mistake that a canary is to detect.
+            // SAFETY: loom runs one thread at a time, and keeps the value outside of the atomic, so
+            // no other reference is in use; the missing order is the mistake that a canary detects.
             unsafe { &mut *(&raw const self.0).cast_mut() }.freed();
         }
     }
 
     impl Registry {
-        /// Enters a thread, and gives its key.
+        /// Registers a thread; returns its key.
         pub fn claim(&self) -> ThreadKey {
             self.0.claim(|key| Arc::new(Record::new(key, None))).key()
         }
 
-        /// The thread of this key has left.
+        /// Removes the thread with this key.
         pub fn leave(&self, key: ThreadKey) {
             self.0.leave(key);
         }
 
-        /// Looks a key up: the key in the record that was found.
+        /// Looks a key up; returns the key in the record that was found.
         pub fn get(&self, key: ThreadKey) -> Option<ThreadKey> {
             self.0.get(key).map(|record| record.key())
         }
 
-        /// The keys in all records.
+        /// Returns the keys in all records.
         pub fn all(&self) -> Vec<ThreadKey> {
             self.0
                 .all()

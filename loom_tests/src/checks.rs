@@ -1,11 +1,10 @@
-//! The models and what runs them.
+//! The models, and the programs that run them.
 //!
 //! * [`model`]: what a model is, and how one is checked
-//! * [`run`]: all of them, in processes of their own
-//! * [`weaken`]: the test of the models: orderings weakened one by one
-//! * [`order`]: the test of models and tests: statements misplaced one by one
-//! * [`justified`]: what neither of them need notice
-//! * the others: models, by what they are about
+//! * [`run`]: checks all models, in processes of their own
+//! * [`weaken`]: tests the models: weakens the orderings one by one
+//! * [`order`]: tests the models and tests: misplaces statements one by one
+//! * the others: models, by subject
 
 mod canary;
 mod caps;
@@ -73,7 +72,7 @@ fn all() -> Vec<&'static Model> {
 }
 
 pub fn main() -> ExitCode {
-    // `cargo loom --list` and `cargo loom -- --list` are the same.
+    // `cargo loom --list` and `cargo loom -- --list` mean the same.
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--").collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {

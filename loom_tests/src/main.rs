@@ -1,12 +1,14 @@
 //! Model checks of `releasepool`, on the crate as it ships.
 //!
-//! `cargo loom` runs every model in both modes, each in a process of its own, and
-//! prints a row for each. `cargo loom NAME` runs those whose name contains NAME,
-//! `cargo loom -- --list` lists them, `cargo loom -- --weaken` tests the models
-//! themselves: it weakens one ordering after the other and expects a failure.
-//! `cargo loom -- --replay FILE` runs a failing interleaving alone, with a log; the failure names
-//! the file. `cargo loom NAME -- --seed 0..100` samples interleavings, which proves nothing, for
-//! models that do not finish.
+//! * `cargo loom` runs every model in both modes, each in a process of its own, and prints a row
+//!   for each; `cargo loom NAME` runs those with NAME in their names; `cargo loom -- --list` lists
+//!   them.
+//! * `cargo loom -- --weaken` tests the models themselves: it weakens one ordering after the other,
+//!   and expects a model to fail.
+//! * `cargo loom -- --replay FILE` runs only a failing interleaving, with a log; the failure names
+//!   the file.
+//! * `cargo loom NAME -- --seed 0..100` samples interleavings, for models that do not finish; it
+//!   proves nothing.
 
 #[cfg(not(all(loom, crossbeam_loom)))]
 compile_error!(

@@ -1,4 +1,4 @@
-//! Running a closure on another thread and waiting for what comes of it.
+//! Runs a closure on another thread and waits for its result.
 
 use crate::sync::thread::Result;
 use crate::sync::{Lock, Parker, catch_unwind};
@@ -7,18 +7,18 @@ use crate::thread::handle::Closed;
 use crate::thread::key::ThreadKey;
 use std::time::Duration;
 
-/// How long a caller sleeps before it looks whether its loop is still there. It is
-/// woken when its call is done; this is for loops that go without a word: forgotten
-/// ones, and those that are dropped inside a destructor.
-const NAP: Duration = Duration::from_millis(20);
+/// How long a caller sleeps before it checks that its loop still exists. A finished call wakes its
+/// caller; the check is for loops that end without a wake-up: those that are forgotten, or
+/// dropped inside a destructor.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Something that one thread waits for.
-pub(super) struct Rendezvous<T> {
+/// A one-shot channel: one thread puts a value, another waits for it.
+pub(super) struct OneShot<T> {
     value: Lock<Option<T>>,
     parker: Parker,
 }
 
-impl<T> Rendezvous<T> {
+impl<T> OneShot<T> {
     pub(super) fn new() -> Self {
         Self {
             value: Lock::new(None),
@@ -31,7 +31,7 @@ impl<T> Rendezvous<T> {
         self.parker.unpark();
     }
 
-    /// Waits for it.
+    /// Waits for the value and takes it.
     pub(super) fn take(&self) -> T {
         loop {
             let value = self.value.lock().take();
@@ -43,36 +43,37 @@ impl<T> Rendezvous<T> {
     }
 }
 
-/// How far a call has come.
+/// Progress of a call.
 enum Stage<F, R> {
     /// The closure has not begun.
-    Sent(F),
-    /// It runs on its target; or the caller has taken everything.
-    Away,
+    Posted(F),
+    /// The target thread is running the closure, or the caller has taken it back or has taken the
+    /// result.
+    Taken,
     Done(Result<R>),
 }
 
-/// What a caller and its message share.
-pub(super) struct Call<F, R> {
+/// A call that its caller and its message share: whichever comes first takes the closure.
+pub(super) struct PendingCall<F, R> {
     stage: Lock<Stage<F, R>>,
     caller: Parker,
 }
 
-impl<F: FnOnce() -> R, R> Call<F, R> {
+impl<F: FnOnce() -> R, R> PendingCall<F, R> {
     pub(super) fn new(f: F) -> Self {
         Self {
-            stage: Lock::new(Stage::Sent(f)),
+            stage: Lock::new(Stage::Posted(f)),
             caller: Parker::new(),
         }
     }
 
-    /// The message's part. Orphaned, it may find itself on another thread than its
-    /// target: then it does nothing, and the caller takes the closure back.
+    /// Runs the closure, for the message. An orphaned message may run on a thread other than its
+    /// target; then it does nothing, and the caller takes the closure back.
     pub(super) fn run(&self, target: ThreadKey) {
         if current_key() == Some(target) {
-            let stage = std::mem::replace(&mut *self.stage.lock(), Stage::Away);
-            // Otherwise the caller has given up.
-            if let Stage::Sent(f) = stage {
+            let stage = std::mem::replace(&mut *self.stage.lock(), Stage::Taken);
+            // Otherwise the caller has taken the closure back.
+            if let Stage::Posted(f) = stage {
                 let result = catch_unwind(f);
                 *self.stage.lock() = Stage::Done(result);
             }
@@ -80,23 +81,24 @@ impl<F: FnOnce() -> R, R> Call<F, R> {
         self.caller.unpark();
     }
 
-    /// The caller's part. Once `is_closed`, a closure that has not begun comes back.
+    /// Waits for the result, for the caller. Once `is_closed`, takes back a closure that has not
+    /// begun.
     pub(super) fn wait(&self, is_closed: impl Fn() -> bool) -> std::result::Result<R, Closed<F>> {
         loop {
             let closed = is_closed();
             let taken = {
                 let mut stage = self.stage.lock();
                 match *stage {
-                    Stage::Sent(_) if closed => std::mem::replace(&mut *stage, Stage::Away),
-                    Stage::Done(_) => std::mem::replace(&mut *stage, Stage::Away),
-                    _ => Stage::Away,
+                    Stage::Posted(_) if closed => std::mem::replace(&mut *stage, Stage::Taken),
+                    Stage::Done(_) => std::mem::replace(&mut *stage, Stage::Taken),
+                    _ => Stage::Taken,
                 }
             };
             match taken {
-                Stage::Sent(f) => return Err(Closed(f)),
+                Stage::Posted(f) => return Err(Closed(f)),
                 Stage::Done(Ok(result)) => return Ok(result),
                 Stage::Done(Err(payload)) => std::panic::resume_unwind(payload),
-                Stage::Away => self.caller.park(Some(NAP)),
+                Stage::Taken => self.caller.park(Some(CHECK_INTERVAL)),
             }
         }
     }

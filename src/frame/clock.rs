@@ -1,18 +1,19 @@
-//! What time it is for the world that a loop draws.
+//! The time of the world that a frame loop draws: deltas and fixed steps.
 
-use super::config::{FrameConfig, Mode};
+use super::config::{FrameConfig, Pacing};
 use std::time::Duration;
 
+/// Computes the times of each frame.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
-    /// When the last frame began; `None` if time begins with the next one.
+    /// When the last frame began; `None` if time starts with the next frame.
     last: Option<Duration>,
-    /// Time that no step has made up for yet.
+    /// Time that no step has covered yet.
     leftover: Duration,
     suspended: bool,
 }
 
-/// The time of one frame.
+/// The times of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
     pub(super) delta: Duration,
@@ -22,7 +23,7 @@ pub(super) struct Times {
 }
 
 impl Clock {
-    /// A frame begins.
+    /// Begins a frame at `now`; returns its times.
     pub(super) fn frame(&mut self, now: Duration, config: &FrameConfig) -> Times {
         let passed = self
             .last
@@ -31,7 +32,7 @@ impl Clock {
             self.last = Some(now);
         }
         let delta = passed.min(config.max_delta);
-        let Mode::Fixed { step } = config.mode else {
+        let Pacing::Fixed { step } = config.pacing else {
             return Times {
                 delta,
                 steps: 1,
@@ -42,7 +43,7 @@ impl Clock {
         let time = self.leftover + delta;
         let due = time.as_nanos() / step.as_nanos();
         let steps = u32::try_from(due).unwrap_or(u32::MAX).min(config.max_steps);
-        // What is beyond the limit is given up, but for a part of a step.
+        // Whole steps beyond the limit are dropped; only a part of a step is kept.
         let rest = time.as_nanos() % step.as_nanos();
         self.leftover = Duration::from_nanos(u64::try_from(rest).unwrap_or(u64::MAX));
         Times {
@@ -53,12 +54,13 @@ impl Clock {
         }
     }
 
-    /// Time stands still until [`resume`](Self::resume).
+    /// Stops time until [`resume`](Self::resume).
     pub(super) fn suspend(&mut self) {
         self.suspended = true;
         self.last = None;
     }
 
+    /// Lets time go on, from the next frame.
     pub(super) fn resume(&mut self) {
         self.suspended = false;
         self.last = None;
@@ -73,7 +75,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// Steps and leftover, by the deltas.
+    /// Returns steps and leftover of each frame, for frames at these times in milliseconds.
     fn fixed(config: &FrameConfig, at: &[u64]) -> Vec<(u32, Duration)> {
         let mut clock = Clock::default();
         let frames = at.iter().map(|&now| clock.frame(ms(now), config));
@@ -81,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_frame_has_one_step_by_the_time_that_has_passed() {
+    fn a_variable_frame_has_one_step_of_the_time_that_has_passed() {
         let config = FrameConfig::new();
         let mut clock = Clock::default();
         for (now, delta) in [(1_000, 0), (1_016, 16), (1_016, 0), (1_050, 34)] {
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn time_stands_still_while_suspended_and_begins_anew_after() {
+    fn time_stops_while_suspended_and_starts_again_on_resume() {
         let config = FrameConfig::new();
         let mut clock = Clock::default();
         clock.frame(ms(0), &config);
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn fixed_steps_make_up_for_all_the_time_and_keep_what_is_left() {
+    fn fixed_steps_cover_all_the_time_and_keep_the_rest() {
         let config = FrameConfig::new().fixed_step(ms(10));
         assert_eq!(
             fixed(&config, &[0, 9, 18, 40, 40]),
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn fixed_steps_beyond_the_limit_are_given_up() {
+    fn fixed_steps_beyond_the_limit_are_dropped() {
         let config = FrameConfig::new().fixed_step(ms(10)).max_steps(3);
         assert_eq!(
             fixed(&config, &[0, 95, 100, 110]),

@@ -1,11 +1,11 @@
-//! Settings of a frame loop.
+//! `FrameConfig`: settings of a frame loop.
 
 use crate::pool::budget::Budget;
 use std::time::Duration;
 
-/// When a loop makes frames, and how many updates to each.
+/// When a loop makes frames, and how many updates each has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum Pacing {
     Variable,
     Fixed { step: Duration },
     OnDemand,
@@ -24,9 +24,9 @@ pub(super) enum Mode {
 /// # drop(frames);
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "settings do nothing until a loop is made of them"]
+#[must_use = "settings do nothing until a loop is created with them"]
 pub struct FrameConfig {
-    pub(super) mode: Mode,
+    pub(super) pacing: Pacing,
     pub(super) frame_time: Option<Duration>,
     pub(super) max_delta: Duration,
     pub(super) max_steps: u32,
@@ -37,7 +37,7 @@ pub struct FrameConfig {
 impl Default for FrameConfig {
     fn default() -> Self {
         Self {
-            mode: Mode::Variable,
+            pacing: Pacing::Variable,
             frame_time: Some(Duration::from_nanos(1_000_000_000 / 60)),
             max_delta: Duration::from_millis(250),
             max_steps: 5,
@@ -48,87 +48,88 @@ impl Default for FrameConfig {
 }
 
 impl FrameConfig {
-    /// One update to each frame, 60 frames a second.
+    /// Returns the default settings: 60 frames a second, one update per frame.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One update to each frame, by the time since the last one. This is the default.
+    /// Makes one update per frame, by the time since the last frame. This is the default.
     pub fn variable(mut self) -> Self {
-        self.mode = Mode::Variable;
+        self.pacing = Pacing::Variable;
         self
     }
 
-    /// As many updates to each frame as make up for the time since the last one, each
-    /// by `step`: see [`Frame::steps`](crate::Frame::steps). A step of zero counts as a
-    /// nanosecond.
+    /// Makes as many updates of `step` per frame as cover the time since the last frame: see
+    /// [`Frame::steps`](crate::Frame::steps). A step of zero counts as one nanosecond.
     pub fn fixed_step(mut self, step: Duration) -> Self {
         let step = step.max(Duration::from_nanos(1));
-        self.mode = Mode::Fixed { step };
+        self.pacing = Pacing::Fixed { step };
         self
     }
 
-    /// Frames only when there is something to do: a post, a delayed post that is due,
-    /// or [`request_frame`](crate::FrameProxy::request_frame). Concerns
-    /// [`run`](crate::FrameLoop::run); [`tick`](crate::FrameLoop::tick) makes a frame
-    /// whenever it is called.
+    /// Makes frames only when there is something to do: a post, a delayed post that is due, or a
+    /// [request](crate::FrameProxy::request_frame). Affects [`run`](crate::FrameLoop::run) only;
+    /// [`tick`](crate::FrameLoop::tick) makes a frame whenever it is called.
     pub fn on_demand(mut self) -> Self {
-        self.mode = Mode::OnDemand;
+        self.pacing = Pacing::OnDemand;
         self
     }
 
-    /// The time from the beginning of a frame to that of the next. [`run`](crate::FrameLoop::run)
-    /// waits for it, and the drain at a frame's end has what is left of it. A sixtieth of a
-    /// second unless set.
+    /// Sets the time from the beginning of a frame to that of the next; the default is 1/60 s.
+    ///
+    /// [`run`](crate::FrameLoop::run) waits until it has passed, and the drain at a frame's end
+    /// gets what is left of it.
     pub fn frame_time(mut self, time: Duration) -> Self {
         self.frame_time = Some(time);
         self
     }
 
-    /// [`frame_time`](Self::frame_time) by its inverse; 0 counts as 1.
+    /// Sets the [`frame_time`](Self::frame_time) to the `n`th part of a second; 0 counts as 1.
     pub fn frames_per_second(self, n: u32) -> Self {
         self.frame_time(Duration::from_secs(1) / n.max(1))
     }
 
-    /// No waiting between frames, in [`run`](crate::FrameLoop::run): for hosts that wait for
-    /// the display by themselves, and for tests. So a frame has no time to keep to, and its
-    /// drain goes on to the end. To have a limit for that, set a [`frame_time`](Self::frame_time)
-    /// and call [`tick`](crate::FrameLoop::tick), which never waits.
+    /// Does not wait between frames in [`run`](crate::FrameLoop::run): for hosts that wait for the
+    /// display themselves, and for tests.
+    ///
+    /// Then the drain at a frame's end has no limit and releases everything. To limit it without
+    /// waiting, set a [`frame_time`](Self::frame_time) and call [`tick`](crate::FrameLoop::tick),
+    /// which never waits.
     pub fn unlimited(mut self) -> Self {
         self.frame_time = None;
         self
     }
 
-    /// The upper limit of [`Frame::delta`](crate::Frame::delta): after a debugger's stop or
-    /// a long load the world is not to jump. 250 ms unless set.
+    /// Limits [`Frame::delta`](crate::Frame::delta), so that the world does not jump after a
+    /// breakpoint or a long load; the default is 250 ms.
     pub fn max_delta(mut self, limit: Duration) -> Self {
         self.max_delta = limit;
         self
     }
 
-    /// Updates to a frame of [`fixed_step`](Self::fixed_step), at most; the time that
-    /// they do not make up for is given up. 5 unless set; 0 counts as 1.
+    /// Limits the updates per frame of [`fixed_step`](Self::fixed_step); the time that they do not
+    /// cover is dropped. The default is 5; 0 counts as 1.
     pub fn max_steps(mut self, n: u32) -> Self {
         self.max_steps = n.max(1);
         self
     }
 
-    /// What the drain at a frame's end has at least, even if the frame was late: so that it
-    /// keeps up in the long run. 1 ms unless set.
+    /// Sets the least time that the drain at a frame's end gets, even if the frame is late, so that
+    /// it keeps up in the long run; the default is 1 ms.
     pub fn min_drain(mut self, time: Duration) -> Self {
         self.min_drain = time;
         self
     }
 
-    /// How many bytes [`Frame::arena`](crate::Frame::arena) has at first. They are allocated
-    /// when a frame uses it for the first time; between frames it grows to what was needed.
-    /// 64 KiB unless set.
+    /// Sets the initial capacity of [`Frame::arena`](crate::Frame::arena); the default is 64 KiB.
+    ///
+    /// It is allocated when a frame first uses it, and grows between frames to what was needed.
     pub fn arena_capacity(mut self, bytes: usize) -> Self {
         self.arena_capacity = bytes;
         self
     }
 
-    /// For the drain of a frame that has taken so long.
+    /// Returns the budget for the drain of a frame that has taken `spent` so far.
     pub(super) fn drain_budget(&self, spent: Duration) -> Budget {
         match self.frame_time {
             None => Budget::All,
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drain_has_what_is_left_of_the_frame_and_a_minimum() {
+    fn a_drain_gets_the_rest_of_the_frame_and_a_minimum() {
         let ms = Duration::from_millis;
         let config = FrameConfig::new().frame_time(ms(10)).min_drain(ms(2));
         for (spent, left) in [(0, 10), (7, 3), (9, 2), (500, 2)] {
@@ -150,6 +151,7 @@ mod tests {
         }
         assert_eq!(config.unlimited().drain_budget(ms(1)), Budget::All);
     }
+
     #[test]
     fn a_setting_leaves_the_others_alone() {
         let ms = Duration::from_millis;
@@ -158,18 +160,18 @@ mod tests {
             config.max_steps(9).min_drain(ms(10))
         };
         let step = ms(11);
-        let (variable, fixed) = (Mode::Variable, Mode::Fixed { step });
+        let (variable, fixed) = (Pacing::Variable, Pacing::Fixed { step });
         let (time, second) = (Some(ms(7)), Some(ms(1_000)));
-        for (config, mode, frame_time) in [
+        for (config, pacing, frame_time) in [
             (odd(), variable, time),
             (odd().fixed_step(step), fixed, time),
             (odd().fixed_step(step).variable(), variable, time),
-            (odd().on_demand(), Mode::OnDemand, time),
+            (odd().on_demand(), Pacing::OnDemand, time),
             (odd().frames_per_second(50), variable, Some(ms(20))),
             (odd().frames_per_second(0), variable, second),
             (odd().unlimited(), variable, None),
         ] {
-            assert_eq!((config.mode, config.frame_time), (mode, frame_time));
+            assert_eq!((config.pacing, config.frame_time), (pacing, frame_time));
             assert_eq!((config.max_delta, config.max_steps), (ms(8), 9));
             assert_eq!(config.min_drain, ms(10));
         }

@@ -1,6 +1,6 @@
-//! The end of a thread that has frame loops, or has had: what they accepted runs there.
+//! Closes the frame loops of a thread at its end, and runs what they accepted.
 
-use super::loop_state::{LoopState, Task, work};
+use super::loop_state::{LoopState, Task, run_in_pool};
 use crate::pool::budget::Budget;
 use crate::pool::this_thread;
 use crate::pool::thread_pools::ThreadPools;
@@ -12,32 +12,32 @@ use std::mem::ManuallyDrop;
 use std::sync::{Arc, Weak};
 
 local! {
-    /// The loops of this thread. Never borrowed while other code runs; emptied at the thread's
-    /// exit.
+    /// The frame loops of this thread. No foreign code runs while it is borrowed; emptied at the
+    /// thread's exit.
     static LOOPS: ManuallyDrop<RefCell<Vec<Weak<LoopState>>>> =
         ManuallyDrop::new(RefCell::new(Vec::new()));
 }
 
-/// Has the thread's end close this loop, if it has not been closed by then.
-pub(super) fn enter(port: &Arc<LoopState>) {
+/// Registers a loop, to be closed by the end of this thread unless it is closed before.
+pub(super) fn register(state: &Arc<LoopState>) {
     LOOPS.with(|loops| {
         let mut loops = loops.borrow_mut();
-        loops.retain(|port| port.strong_count() > 0);
-        loops.push(Arc::downgrade(port));
+        loops.retain(|state| state.strong_count() > 0);
+        loops.push(Arc::downgrade(state));
     });
     set_first_exit_hook(close_all);
 }
 
-/// Closes all loops of the thread, and runs what others have accepted that were dropped inside a
-/// destructor. No panic gets out.
+/// Closes all loops of the thread, then runs the posts that loops dropped inside a destructor have
+/// left to it. Panics are reported, not propagated.
 fn close_all(_: &Arc<Record>) {
     let loops = LOOPS.with(|loops| loops.take());
-    work("last frame", Budget::All, || {
-        for port in loops.iter().filter_map(Weak::upgrade) {
-            port.close(Task::run);
+    run_in_pool("last frame", Budget::All, || {
+        for state in loops.iter().filter_map(Weak::upgrade) {
+            state.close(Task::run);
         }
-        this_thread::with(|local| {
-            local.map(ThreadPools::run_posts_of_loops);
+        this_thread::with(|pools| {
+            pools.map(ThreadPools::run_posts_of_loops);
         });
     });
 }

@@ -1,9 +1,9 @@
-//! `FrameLoop`: the UI thread's.
+//! `FrameLoop`: makes the frames of a UI thread.
 
 use super::clock::{Clock, Times};
-use super::config::{FrameConfig, Mode};
+use super::config::{FrameConfig, Pacing};
 use super::exit;
-use super::loop_state::{LoopState, Task, work};
+use super::loop_state::{LoopState, Task, run_in_pool};
 use super::proxy::FrameProxy;
 use super::report::FrameReport;
 use crate::arena::stack_allocator::StackAllocator;
@@ -25,47 +25,49 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-type Events = Box<dyn FnMut(&AutoreleasePool)>;
+/// Polls the host's event queue at the beginning of each frame.
+type HostEvents = Box<dyn FnMut(&AutoreleasePool)>;
 
-/// Makes the frames of a UI thread: each runs what other threads have posted, updates
-/// and draws, and clears the frame's pool: `Director::mainLoop`.
+/// Makes the frames of a UI thread, like `Director::mainLoop` in Cocos2d-x.
 ///
-/// A frame goes in this order: events, if [`set_events`](Self::set_events) says how to
-/// get them; closures that were posted and delayed posts that are due, those that are
-/// there when the frame begins; the function that draws; the reset of the frame's
-/// [arena](Frame::arena); the drain of the frame's pool and of what other threads have sent to
-/// be released. All of it has the frame's pool as its current one.
+/// Each frame goes through these steps, with the frame's pool as the current pool:
 ///
-/// The drain has what is left of the [frame's time](FrameConfig::frame_time), and at
-/// least [`min_drain`](FrameConfig::min_drain); what it leaves is for the drains of the
-/// next frames, oldest first. So one frame that lets go of a hundred thousand objects does
-/// not stall. See [`drain_within`](AutoreleasePool::drain_within).
+/// 1. the function given to [`set_events`](Self::set_events), if there is one;
+/// 2. the closures that are in the inbox when the frame begins, and the delayed posts that are due;
+/// 3. the function given to [`run`](Self::run) or [`tick`](Self::tick), which updates and draws;
+/// 4. the reset of the frame's [arena](Frame::arena);
+/// 5. the drain of the frame's pool, of the backlog, and of what other threads have sent here to be
+///    released.
 ///
-/// There are two ways to drive it. [`run`](Self::run) makes one frame after the other, and
-/// sleeps in between. [`tick`](Self::tick) makes one, for hosts with an event loop of
-/// their own; it never waits, and [`set_wake_hook`](Self::set_wake_hook) or
-/// [`set_waker`](Self::set_waker) has the host told when there is something to do.
+/// The drain has what is left of the [frame's time](FrameConfig::frame_time), and at least
+/// [`min_drain`](FrameConfig::min_drain). What it does not get to is left to the drains of the next
+/// frames, oldest first. So a frame that drops 100,000 objects does not stall. See
+/// [`drain_within`](AutoreleasePool::drain_within).
+///
+/// There are two ways to drive the loop. [`run`](Self::run) makes one frame after the other, and
+/// sleeps in between. [`tick`](Self::tick) makes one frame and never waits, for hosts with an event
+/// loop of their own; [`set_wake_hook`](Self::set_wake_hook) or [`set_waker`](Self::set_waker)
+/// tells such a host when there is something to do.
 ///
 /// # When not to use it
-/// For a thread that only serves others: that is a [`Looper`](crate::Looper). If you have
-/// a loop of your own and want nothing but its pool cleared, drain an
-/// [`AutoreleasePool`] in it and call
+/// For a thread that only serves other threads: use a [`Looper`](crate::Looper). If you have a loop
+/// of your own and only want its pool cleared, drain an [`AutoreleasePool`] in it and call
 /// [`run_inbox`](crate::PoolManager::run_inbox).
 ///
 /// # Threads
-/// It stays on the thread that made it, whose inbox it serves: what is sent by a
-/// [`ThreadHandle`] runs here, too. Other threads have [`FrameProxy`]s. Have one loop on a
-/// thread: two would take each other's posts. The exception is a loop that lives within a
-/// frame of the other, for a modal dialog, say: it runs what comes meanwhile.
+/// The loop stays on the thread that made it and serves that thread's inbox, so it also runs
+/// what is sent by a [`ThreadHandle`]. Other threads use a [`FrameProxy`]. Make only one loop per
+/// thread: two would take each other's posts. The exception is a loop inside a frame of another
+/// one, such as that of a modal dialog: it runs what arrives meanwhile.
 ///
 /// # Inside destructors
-/// A frame that is made inside a destructor or drain runs no posted closures; they wait
-/// for the next one. If the loop is dropped there, those that are due stay with the thread: they
-/// run in its next [`run_inbox`](crate::PoolManager::run_inbox) or loop, or at its end.
+/// A frame that is made inside a destructor or drain runs no posted closures; they wait for the
+/// next frame. If the loop is dropped there, the posts that are due stay with the thread: they run
+/// in its next [`run_inbox`](crate::PoolManager::run_inbox) or loop, or at its end.
 ///
 /// # The end
-/// Dropping the loop closes it: [the order](crate::frame#the-end-of-a-loop). The end of its thread
-/// closes a loop that is still open then: one that was forgotten, or is kept in a thread-local.
+/// Dropping the loop closes it, in [this order](crate::frame#the-end-of-a-loop). A loop that was
+/// forgotten, or is kept in a thread-local, is closed by the end of its thread.
 ///
 /// ```
 /// use releasepool::{FrameConfig, FrameLoop};
@@ -82,9 +84,9 @@ type Events = Box<dyn FnMut(&AutoreleasePool)>;
 /// assert_eq!(worker.join().unwrap(), "drawn");
 /// ```
 pub struct FrameLoop {
-    port: Arc<LoopState>,
+    state: Arc<LoopState>,
     config: FrameConfig,
-    events: Option<Events>,
+    events: Option<HostEvents>,
     clock: Clock,
     /// When the last frame began.
     began: Option<Duration>,
@@ -93,26 +95,26 @@ pub struct FrameLoop {
     /// Made by the first frame that uses it.
     arena: OnceCell<StackAllocator>,
     hook: Option<WakeHook>,
-    /// That of a loop which this one is inside of: it is set again when ours is not any more.
+    /// The hook of a loop that encloses this one: set again when this loop's hook is removed.
     outer: Option<OuterHook>,
-    /// It stays on its thread.
+    /// The loop is neither Send nor Sync.
     _thread: PhantomData<*mut ()>,
 }
 
 impl FrameLoop {
-    /// A loop for the calling thread.
+    /// Creates a loop for the calling thread.
     ///
     /// # Panics
-    /// While the thread's thread-locals are torn down.
+    /// While the thread's thread-locals are destroyed.
     #[must_use = "a loop makes no frames by itself"]
     pub fn new(config: FrameConfig) -> Self {
         let Some(record) = current::current() else {
-            panic!("a FrameLoop cannot be made while its thread ends");
+            panic!("a FrameLoop cannot be created while its thread ends");
         };
-        let port = Arc::new(LoopState::new(ThreadHandle(record)));
-        exit::enter(&port);
+        let state = Arc::new(LoopState::new(ThreadHandle(record)));
+        exit::register(&state);
         Self {
-            port,
+            state,
             config,
             events: None,
             clock: Clock::default(),
@@ -126,33 +128,34 @@ impl FrameLoop {
         }
     }
 
-    /// The loop, for other threads.
+    /// Returns a handle by which other threads send work to the loop.
     pub fn proxy(&self) -> FrameProxy {
-        FrameProxy(self.port.clone())
+        FrameProxy(self.state.clone())
     }
 
-    /// Has `events` called at the beginning of each frame: to poll the queue of a host.
+    /// Calls `events` at the beginning of each frame, to poll the host's event queue.
     pub fn set_events(&mut self, events: impl FnMut(&AutoreleasePool) + 'static) {
         self.events = Some(Box::new(events));
     }
 
-    /// Has `hook` called when there is something to do for a loop that is driven by
-    /// [`tick`](Self::tick): a post, a release, a request for a frame, or a delayed post
-    /// that is to be the first one due (see [`next_due`](Self::next_due)). It wakes the
-    /// event loop of the host: winit's proxy, `SDL_PushEvent`, `PostMessage`.
+    /// Calls `hook` when a loop that is driven by [`tick`](Self::tick) has something to do: a post,
+    /// a release, a request for a frame, or a delayed post that is now the first to be due (see
+    /// [`next_due`](Self::next_due)). The hook should wake the host's event loop: by winit's proxy,
+    /// `SDL_PushEvent` or `PostMessage`.
     ///
-    /// Between two frames the first post calls it, and the first release. If there is something to do already when this
-    /// is called, or at the end of a frame (releases that the frame had no time for are
-    /// such), the hook is called at once. Spurious calls are possible, missed ones are not.
+    /// Between two frames it is called for the first post and for the first release. It is called
+    /// at once if there is something to do already: when it is set, or at the end of a frame, for
+    /// releases that the frame had no time for. Spurious calls are possible, missed wake-ups are
+    /// not.
     ///
-    /// It runs on the thread of the sender, under no lock. Its panics are reported as
+    /// The hook runs on the sending thread, under no lock. Its panics are reported as
     /// [events](crate::event).
     pub fn set_wake_hook(&mut self, hook: impl Fn() + Send + Sync + 'static) {
         self.hook(Some(Arc::new(hook)));
     }
 
-    /// Wakes `waker` where [`set_wake_hook`](Self::set_wake_hook) calls its hook: for a task that
-    /// drives the loop.
+    /// Wakes `waker` whenever [`set_wake_hook`](Self::set_wake_hook) would call its hook: for an
+    /// async task that drives the loop.
     pub fn set_waker(&mut self, waker: Waker) {
         self.hook(Some(Arc::new(move || waker.wake_by_ref())));
     }
@@ -163,72 +166,73 @@ impl FrameLoop {
     }
 
     fn hook(&mut self, hook: Option<WakeHook>) {
-        let bell = &self.port.thread.0.waker;
+        let waker = &self.state.thread.0.waker;
         if self.hook.is_none() {
-            self.outer = bell.hook().as_ref().map(Arc::downgrade);
+            self.outer = waker.hook().as_ref().map(Arc::downgrade);
         }
         let old = std::mem::replace(&mut self.hook, hook);
-        // Not if a loop has set its own since, which outlives us.
-        let set = bell.hook();
+        // Not if another loop has set its own hook since, and outlives this one.
+        let set = waker.hook();
         let is_ours = set.is_none()
             || set
                 .zip(old.as_ref())
                 .is_some_and(|(a, b)| Arc::ptr_eq(&a, b));
         if self.hook.is_some() || is_ours {
             let outer = || self.outer.as_ref()?.upgrade();
-            let before = bell.set_hook(self.hook.clone().or_else(outer));
+            let before = waker.set_hook(self.hook.clone().or_else(outer));
             before.into_iter().for_each(drop_hook);
         }
         old.into_iter().for_each(drop_hook);
         if self.hook.is_some() {
-            self.port.disarm();
-            self.port.arm();
+            self.state.disarm();
+            self.state.arm();
         }
     }
 
-    /// How long until the first delayed post is due: zero if it is, `None` if there is
-    /// none. For hosts that sleep by themselves.
+    /// Returns how long until the first delayed post is due: zero if it is, `None` if there is
+    /// none. For hosts that sleep on their own.
     pub fn next_due(&self) -> Option<Duration> {
-        self.port.next_due()
+        self.state.next_due()
     }
 
-    /// Makes time stand still, for an app in the background: the deltas of frames are
-    /// zero. Posts go on.
+    /// Stops the loop's time, for an app in the background: [`Frame::delta`] is zero. Frames and
+    /// posts go on.
     pub fn suspend(&mut self) {
         self.clock.suspend();
     }
 
-    /// Lets time go on; it begins anew with the next frame, whose delta is zero.
+    /// Lets the loop's time go on from the next frame, which has a delta of zero.
     pub fn resume(&mut self) {
         self.clock.resume();
     }
 
-    /// What the last frame came to, if there was one and it did not panic.
+    /// Returns the report of the last frame, if there was one and it did not panic.
     pub fn last_report(&self) -> Option<&FrameReport> {
         self.last.as_ref()
     }
 
-    /// Makes a frame, now.
+    /// Makes one frame, at once; `f` updates and draws.
     ///
     /// # Panics
-    /// As `f` and the function given to [`set_events`](Self::set_events), and with the
-    /// first panic of a destructor in the frame's drain. Even then the frame's pool has
-    /// been drained, its arena is empty, and the loop goes on with the next frame.
+    /// If `f` or the function given to [`set_events`](Self::set_events) panics, and with the first
+    /// panic of a destructor in the frame's drain. Even then the frame's pool has been drained, its
+    /// arena is empty, and the loop can go on with the next frame.
     pub fn tick(&mut self, f: impl FnOnce(&mut Frame<'_>)) -> FrameReport {
-        let _armed = self.awake();
+        let _armed = self.disarm_until_end();
         self.frame(Duration::ZERO, f)
     }
 
-    /// Makes frames until `f` breaks, and waits between them as the
-    /// [settings](FrameConfig) say. The loop stays open; dropping it closes it.
+    /// Makes frames until `f` breaks, and waits between them as the [settings](FrameConfig) say.
+    /// The loop stays open afterwards; dropping it closes it.
     ///
-    /// [On demand](FrameConfig::on_demand), the first frame is made at once. What only is to
-    /// be released, sent by others or left by a frame, is released without making a frame.
+    /// A loop that makes frames [on demand](FrameConfig::on_demand) makes the first one at once.
+    /// Releases alone, whether sent by other threads or left by an earlier frame, are made without
+    /// a frame.
     ///
     /// # Panics
-    /// As [`tick`](Self::tick).
+    /// Under the same conditions as [`tick`](Self::tick).
     pub fn run(&mut self, mut f: impl FnMut(&mut Frame<'_>) -> ControlFlow<()>) {
-        let _armed = self.awake();
+        let _armed = self.disarm_until_end();
         loop {
             let start = elapsed();
             self.wait();
@@ -241,32 +245,32 @@ impl FrameLoop {
         }
     }
 
-    /// The host need not be told of anything until the end of this.
-    fn awake(&self) -> Option<ArmAtEnd> {
-        self.port.disarm();
-        // The hook may be that of a loop which this one is inside of.
-        let has_hook = self.port.thread.0.waker.has_hook();
-        has_hook.then(|| ArmAtEnd(self.port.clone()))
+    /// Stops the wake hook from being called until the returned guard is dropped.
+    fn disarm_until_end(&self) -> Option<ArmAtEnd> {
+        self.state.disarm();
+        // The hook may be that of an enclosing loop.
+        let has_hook = self.state.thread.0.waker.has_hook();
+        has_hook.then(|| ArmAtEnd(self.state.clone()))
     }
 
-    /// Waits until a frame is to be made.
+    /// Waits until it is time for the next frame.
     fn wait(&self) {
         let Some(began) = self.began else { return };
-        if self.config.mode == Mode::OnDemand {
-            self.port.sleep();
-            while !self.port.needs_frame() {
-                work("idle", Budget::Time(self.config.min_drain), || ());
-                self.port.sleep();
+        if self.config.pacing == Pacing::OnDemand {
+            self.state.sleep();
+            while !self.state.needs_frame() {
+                run_in_pool("idle", Budget::Time(self.config.min_drain), || ());
+                self.state.sleep();
             }
         }
         if let Some(frame_time) = self.config.frame_time {
-            // Not armed: what comes now is for the frame anyway.
+            // Not armed: the frame that comes next runs what arrives now.
             let left = || {
                 let left = frame_time.saturating_sub(elapsed().saturating_sub(began));
                 (!left.is_zero()).then_some(left)
             };
             while let Some(left) = left() {
-                self.port.thread.0.waker.sleep(Some(left));
+                self.state.thread.0.waker.sleep(Some(left));
             }
         }
     }
@@ -277,17 +281,17 @@ impl FrameLoop {
         let index = self.index;
         self.index += 1;
         let times = self.clock.frame(began, &self.config);
-        self.port.grant();
-        let (port, events, last) = (&*self.port, &mut self.events, self.last.as_ref());
+        self.state.clear_request();
+        let (state, events, last) = (&*self.state, &mut self.events, self.last.as_ref());
         let (config, arena) = (&self.config, &mut self.arena);
-        let frame = |local: Option<&ThreadPools>| {
+        let frame = |pools: Option<&ThreadPools>| {
             named_scope("frame", |pool| {
-                // Pools that are closed in a frame leave to its end what others have sent.
-                let held = local.map(ThreadPools::hold_remote_releases);
+                // Pools that close inside the frame leave remote releases to the frame's end.
+                let held = pools.map(ThreadPools::hold_remote_releases);
                 if let Some(events) = events {
                     events(pool);
                 }
-                let round = port.round(Task::run);
+                let round = state.round(Task::run);
                 let arena = ResetAtEnd(arena);
                 let mut frame = Frame {
                     pool,
@@ -325,7 +329,7 @@ impl FrameLoop {
     }
 }
 
-/// Has the host told of what comes after this, however that ends.
+/// Lets messages call the wake hook again when dropped, also by a panic.
 struct ArmAtEnd(Arc<LoopState>);
 
 impl Drop for ArmAtEnd {
@@ -334,7 +338,7 @@ impl Drop for ArmAtEnd {
     }
 }
 
-/// Empties the arena of a frame, however that ends.
+/// Resets the arena of a frame when dropped, also by a panic.
 struct ResetAtEnd<'a>(&'a mut OnceCell<StackAllocator>);
 
 impl Drop for ResetAtEnd<'_> {
@@ -345,19 +349,19 @@ impl Drop for ResetAtEnd<'_> {
     }
 }
 
-/// Closes the loop: [the order](crate::frame#the-end-of-a-loop).
+/// Closes the loop, in [this order](crate::frame#the-end-of-a-loop).
 impl Drop for FrameLoop {
     fn drop(&mut self) {
         self.hook(None);
-        let _armed = self.awake();
-        work("last frame", Budget::All, || self.port.close(Task::run));
+        let _armed = self.disarm_until_end();
+        run_in_pool("last frame", Budget::All, || self.state.close(Task::run));
     }
 }
 
 impl fmt::Debug for FrameLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FrameLoop")
-            .field("thread", &self.port.thread)
+            .field("thread", &self.state.thread)
             .field("config", &self.config)
             .field("frames", &self.index)
             .finish_non_exhaustive()
@@ -375,22 +379,22 @@ pub struct Frame<'f> {
 }
 
 impl Frame<'_> {
-    /// The frame's pool, which is drained at its end. It is also the current one.
+    /// Returns the frame's pool, which is drained at the frame's end. It is also the current pool.
     pub fn pool(&self) -> &AutoreleasePool {
         self.pool
     }
 
-    /// Memory for what the frame makes and does not keep: lists of what is visible, text,
-    /// contacts.
+    /// Returns the frame's arena: memory for values that do not outlive the frame, such as lists of
+    /// visible nodes, text, or contacts.
     ///
-    /// It is reset when the function that draws is done, or has panicked, before the frame's
-    /// pool is drained. Nothing refers to it any more then; what is in the pool is `'static`,
-    /// and never has. If the frame needed more than fits, the arena has one and a half of that
-    /// in the next one.
+    /// It is reset when the function that draws has returned or panicked, before the frame's pool
+    /// is drained. Nothing can refer to it then, as pools only own `'static` values. If a frame
+    /// needed more than the arena's capacity, the next frame has one and a half times what was
+    /// needed.
     ///
     /// # Panics
-    /// If the [capacity](FrameConfig::arena_capacity) that was set is more than the address
-    /// space holds. Aborts if memory is exhausted. Both in the first frame that uses it.
+    /// In the first frame that uses it, if the [capacity](FrameConfig::arena_capacity) exceeds the
+    /// address space. If memory is exhausted, it aborts.
     ///
     /// ```
     /// use releasepool::{FrameConfig, FrameLoop};
@@ -407,37 +411,36 @@ impl Frame<'_> {
             .get_or_init(|| StackAllocator::with_capacity(capacity))
     }
 
-    /// The time since the last frame began, at most
-    /// [`max_delta`](FrameConfig::max_delta). Zero in the first frame, and in the first
-    /// one after [`resume`](FrameLoop::resume).
+    /// Returns the time since the last frame began, at most [`max_delta`](FrameConfig::max_delta).
+    /// Zero in the first frame, and in the first one after [`resume`](FrameLoop::resume).
     pub fn delta(&self) -> Duration {
         self.times.delta
     }
 
-    /// The frame's number, from 0.
+    /// Returns the frame's number, counted from 0.
     pub fn index(&self) -> u64 {
         self.index
     }
 
-    /// How many updates are due: 1, or with a [fixed step](FrameConfig::fixed_step) as
-    /// many as have become due since the last frame, which may be none.
+    /// Returns how many updates are due: 1, or with a [fixed step](FrameConfig::fixed_step) as many
+    /// as have become due since the last frame, possibly 0.
     pub fn steps(&self) -> u32 {
         self.times.steps
     }
 
-    /// By how much time to advance the world in each update: the fixed step, or
+    /// Returns how much time each update should advance the world by: the fixed step, or
     /// [`delta`](Self::delta).
     pub fn step(&self) -> Duration {
         self.times.step
     }
 
-    /// With a fixed step, the time that no update has made up for yet: less than a step,
-    /// to draw what is in between. Otherwise zero.
+    /// Returns, with a fixed step, the time that no update has covered yet: less than a step, for
+    /// interpolation when drawing. Otherwise zero.
     pub fn leftover(&self) -> Duration {
         self.times.leftover
     }
 
-    /// What the last frame came to, if there was one and it did not panic.
+    /// Returns the report of the last frame, if there was one and it did not panic.
     pub fn last_report(&self) -> Option<&FrameReport> {
         self.last
     }

@@ -1,10 +1,10 @@
-//! What a loop and those who post to it share.
+//! The state that a loop shares with its proxies.
 //!
-//! There is no queue of its own: a post is a message in the inbox of the loop's
-//! thread. Beside it stand the [gate](super::in_flight), as a loop may be closed before its
-//! thread ends, and the [agenda](super::timers) of what is to be done later.
+//! It has no queue: a post is a message in the inbox of the loop's thread. It adds the
+//! [count of posts in flight](super::in_flight), as a loop may be closed before its thread ends,
+//! and the [timers](super::timers).
 
-use super::call::Call;
+use super::call::PendingCall;
 use super::in_flight::InFlightPosts;
 use super::timers::{Delayed, PostId, Timers};
 use crate::event::{Event, EventKind};
@@ -22,51 +22,52 @@ use crate::unwind::report;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What a frame loop or looper shares with its proxies.
 pub(super) struct LoopState {
     pub(super) thread: ThreadHandle,
-    pub(super) gate: InFlightPosts,
-    agenda: Lock<Timers>,
+    pub(super) in_flight: InFlightPosts,
+    timers: Lock<Timers>,
 }
 
 /// A closure that is to run now.
 pub(super) enum Task {
-    Sent(Message),
+    Posted(Message),
     Delayed(Delayed),
 }
 
 impl Task {
     pub(super) fn run(self) {
         match self {
-            Self::Sent(message) => message.run(),
+            Self::Posted(message) => message.run(),
             Self::Delayed(f) => f(),
         }
     }
 }
 
-/// What a round came to.
+/// How many closures a round has run, and how many of them panicked.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Round {
     pub(super) closures: usize,
     pub(super) panics: usize,
 }
 
-/// For everybody.
+/// What any thread may call.
 impl LoopState {
     pub(super) fn new(thread: ThreadHandle) -> Self {
         Self {
             thread,
-            gate: InFlightPosts::new(),
-            agenda: Lock::new(Timers::default()),
+            in_flight: InFlightPosts::new(),
+            timers: Lock::new(Timers::default()),
         }
     }
 
     pub(super) fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        let Some(inside) = self.gate.enter() else {
+        let Some(post_in_flight) = self.in_flight.begin_post() else {
             return Err(Closed(f));
         };
         let posted = self.thread.post_quietly(MessageKind::LoopClosure, f)?;
-        // Before the bell is rung, as its hook is foreign code.
-        drop(inside);
+        // Before the wake, as its hook is foreign code.
+        drop(post_in_flight);
         posted.finish();
         Ok(())
     }
@@ -76,25 +77,26 @@ impl LoopState {
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        let Some(inside) = self.gate.enter() else {
+        let Some(post_in_flight) = self.in_flight.begin_post() else {
             return Err(Closed(f));
         };
         let post = Box::new(f);
-        let (id, first) = self.agenda.lock().insert(delay, post);
-        // Before the bell is rung, as its hook is foreign code.
-        drop(inside);
+        let (id, first) = self.timers.lock().insert(delay, post);
+        // Before the wake, as its hook is foreign code.
+        drop(post_in_flight);
         if first {
-            self.ring();
+            self.wake();
         }
         Ok(id)
     }
 
     pub(super) fn cancel(&self, id: PostId) -> bool {
-        let cancelled = self.agenda.lock().cancel(id);
-        // Dropped when unlocked: its destructor is foreign code.
+        let cancelled = self.timers.lock().cancel(id);
+        // Dropped after unlocking: its destructor is foreign code.
         cancelled.is_some()
     }
 
+    /// Runs `f` on the loop's thread and returns its result; at once on that thread itself.
     pub(super) fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
     where
         F: FnOnce() -> R + Send + 'static,
@@ -102,98 +104,101 @@ impl LoopState {
     {
         let target = self.thread.key();
         if current_key() == Some(target) {
-            return if self.gate.is_shut() {
+            return if self.in_flight.is_closed() {
                 Err(Closed(f))
             } else {
                 Ok(f())
             };
         }
-        let call = Arc::new(Call::new(f));
+        let call = Arc::new(PendingCall::new(f));
         let message = call.clone();
         let refused = self.post(move || message.run(target)).is_err();
         call.wait(|| refused || self.is_closed())
     }
 
-    /// Asks for a frame.
-    pub(super) fn request(&self) {
-        let first = self.agenda.lock().request();
+    /// Requests a frame, and wakes the loop if no other request is pending.
+    pub(super) fn request_frame(&self) {
+        let first = self.timers.lock().request_frame();
         if first {
-            self.ring();
+            self.wake();
         }
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.gate.is_shut() || !self.thread.is_alive()
+        self.in_flight.is_closed() || !self.thread.is_alive()
     }
 
-    pub(super) fn ring(&self) {
+    pub(super) fn wake(&self) {
         self.thread.0.waker.wake();
     }
 }
 
-/// For the loop, on its thread.
+/// What only the loop calls, on its own thread.
 impl LoopState {
-    /// Sleeps until there is a message, something is due or asked for, or it is shut; not at
-    /// all if drains have left something. Returns whether it is still open.
+    /// Sleeps until there is a message, a delayed post is due, a frame is requested, or the loop is
+    /// closed; not at all if drains have left releases. Returns whether the loop is still open.
     pub(super) fn sleep(&self) -> bool {
-        // Messages that come when it is awake may wake it once more, in vain.
+        // A message that arrives while the loop is awake may cause one spurious wake-up.
         while self.arm_inboxes() {
-            // In this order: whoever changes one of these after we have looked rings
-            // after that, so the sleep below ends at once.
+            // Checked after arming: a thread that changes one of these after this check wakes the
+            // loop after its change, so the sleep below ends at once.
             let due = {
-                let agenda = self.agenda.lock();
-                if agenda.is_pressing() || self.gate.is_shut() {
+                let timers = self.timers.lock();
+                if timers.has_work_now() || self.in_flight.is_closed() {
                     break;
                 }
-                agenda.next_due()
+                timers.next_due()
             };
             self.thread.0.waker.sleep(due);
         }
-        !self.gate.is_shut()
+        !self.in_flight.is_closed()
     }
 
-    /// Has the next message ring, unless there is something to do already; returns whether it will.
+    /// Makes the next message wake the thread, unless there is something to do already; returns
+    /// whether it will.
     fn arm_inboxes(&self) -> bool {
-        let is_idle = this_thread::with(|local| local.is_none_or(is_idle));
+        let is_idle = this_thread::with(|pools| pools.is_none_or(is_idle));
         is_idle && self.thread.0.arm(!in_destructor())
     }
 
-    /// Has the next push ring; rings at once if there is something to do already. For
-    /// loops that wait in a foreign event loop.
+    /// Makes the next message call the wake hook; calls it at once if there is something to do
+    /// already. For loops that a foreign event loop drives.
     pub(super) fn arm(&self) {
-        if !self.arm_inboxes() || self.agenda.lock().is_pressing() {
-            self.ring();
+        if !self.arm_inboxes() || self.timers.lock().has_work_now() {
+            self.wake();
         }
     }
 
+    /// Makes messages no longer wake the thread.
     pub(super) fn disarm(&self) {
         self.thread.0.disarm();
     }
 
     pub(super) fn next_due(&self) -> Option<Duration> {
-        self.agenda.lock().next_due()
+        self.timers.lock().next_due()
     }
 
-    /// A frame begins: what was asked for until now is granted.
-    pub(super) fn grant(&self) {
-        self.agenda.lock().granted();
+    /// Clears the request for a frame, when one begins.
+    pub(super) fn clear_request(&self) {
+        self.timers.lock().clear_request();
     }
 
-    /// Returns whether a frame has something to do but to make releases, which go to the backlog.
+    /// Returns whether there is a reason for a frame: a closure, or a request. Releases are none;
+    /// they go to the backlog.
     pub(super) fn needs_frame(&self) -> bool {
-        // A loop whose thread ends cannot sleep any more.
-        collected() > 0 || self.agenda.lock().is_pressing() || !self.thread.is_alive()
+        // The loop of an ending thread cannot sleep any more.
+        collect_closures() > 0 || self.timers.lock().has_work_now() || !self.thread.is_alive()
     }
 
-    /// Runs the closures that are here and due at its beginning, each by `each`. Panics
-    /// are reported. The releases that came with them go to the backlog.
+    /// Runs, by `each`, the delayed posts that are due and the closures that are in the inbox when
+    /// the round begins. Panics are reported.
     pub(super) fn round(&self, each: impl Fn(Task)) -> Round {
         let mut round = Round::default();
-        // Never in the middle of somebody's release; they wait.
+        // Posted closures never run inside a destructor.
         if in_destructor() {
             return round;
         }
-        let here = collected();
+        let waiting = collect_closures();
         let mut run = |task| {
             round.closures += 1;
             if let Err(payload) = catch_unwind(|| each(task)) {
@@ -202,33 +207,33 @@ impl LoopState {
             }
         };
         self.pop_due().for_each(|f| run(Task::Delayed(f)));
-        this_thread::with(|local| {
-            // Fewer, if one of them has run the inbox.
-            let next = || local?.run_posted(|call| run(Task::Sent(call)));
-            std::iter::from_fn(next).take(here).for_each(drop);
+        this_thread::with(|pools| {
+            // Fewer than `waiting` are left if one of them has run the inbox itself.
+            let next = || pools?.run_posted(|call| run(Task::Posted(call)));
+            std::iter::from_fn(next).take(waiting).for_each(drop);
         });
         round
     }
 
-    /// Takes out the delayed posts that are due now, in order; each when it is asked for, so that
-    /// an earlier one can cancel it.
+    /// Takes out, in order, the delayed posts that are due now. Lazily, so that an earlier one can
+    /// cancel a later one.
     fn pop_due(&self) -> impl Iterator<Item = Delayed> + '_ {
-        let horizon = self.agenda.lock().horizon();
-        std::iter::from_fn(move || self.agenda.lock().pop_due(horizon))
+        let cutoff = self.timers.lock().cutoff();
+        std::iter::from_fn(move || self.timers.lock().pop_due(cutoff))
     }
 
-    /// Refuses posts from now on, runs those that were accepted and are due, and drops
-    /// the others with an event. Inside a destructor or drain, nothing runs: what is accepted and
-    /// due stays with the thread.
+    /// Refuses posts from now on, runs those that were accepted and are due, and drops the others
+    /// with an event. Inside a destructor or drain nothing runs: accepted posts that are due stay
+    /// with the thread.
     pub(super) fn close(&self, each: impl Fn(Task)) {
-        self.gate.shut();
-        self.gate.wait_until_empty();
+        self.in_flight.close();
+        self.in_flight.wait_until_empty();
         if in_destructor() {
-            self.leave_to_the_thread();
+            self.leave_to_thread();
         } else {
             self.round(each);
         }
-        let left = self.agenda.lock().take_all();
+        let left = self.timers.lock().take_all();
         if left.len() > 0 {
             let event = Event::new(EventKind::PostsDropped, current_label());
             event.count(left.len()).emit();
@@ -242,42 +247,43 @@ impl LoopState {
 }
 
 impl LoopState {
-    /// Leaves what is due to the thread, for whoever runs its closures next, before those that were
-    /// posted.
-    fn leave_to_the_thread(&self) {
+    /// Leaves the delayed posts that are due to the thread, before the closures that were posted:
+    /// its next loop, `run_inbox` or end runs them.
+    fn leave_to_thread(&self) {
         let message = |f| self.thread.announced(MessageKind::LoopClosure, f).1;
-        // A thread that has exited has no loop with anything that is due.
-        this_thread::with(|local| local.map(|local| local.put_first(self.pop_due().map(message))));
+        // A thread that has exited has no loop, so nothing can be due there.
+        this_thread::with(|pools| pools.map(|pools| pools.put_first(self.pop_due().map(message))));
     }
 }
 
-/// Returns whether nothing waits that was taken out, or that drains have left to the next one.
-fn is_idle(local: &ThreadPools) -> bool {
-    // Drains inside a destructor leave alone what others have sent.
-    let for_others = || local.has_claimed() || ORPHANS.has_releases();
-    let has_backlog = local.first.backlog.len() > 0 || !in_destructor() && for_others();
-    local.posted() == 0 && !has_backlog
+/// Returns whether the thread may sleep: no closures have been taken out of its inbox, and no
+/// releases wait for its next drain.
+fn is_idle(pools: &ThreadPools) -> bool {
+    // Drains inside a destructor leave remote releases alone.
+    let has_remote_releases = || pools.has_claimed() || ORPHANS.has_releases();
+    let has_backlog = pools.first.backlog.len() > 0 || !in_destructor() && has_remote_releases();
+    pools.posted() == 0 && !has_backlog
 }
 
-/// Takes out the closures that were posted; returns how many are out. Releases stay where they are:
-/// they come after the closures, and within a budget.
-fn collected() -> usize {
-    this_thread::with(|local| {
-        local.map_or(0, |local| {
-            local.collect_posted();
-            local.posted()
+/// Takes posted closures out of the inbox; returns how many have been taken out and not run yet.
+/// Releases stay in their inbox: they come after the closures, and within a budget.
+fn collect_closures() -> usize {
+    this_thread::with(|pools| {
+        pools.map_or(0, |pools| {
+            pools.collect_posted();
+            pools.posted()
         })
     })
 }
 
-/// A pool around `f` that is then drained within a budget, and the backlog with it.
-/// No panic gets out: they are reported.
-pub(super) fn work(name: &'static str, budget: Budget, f: impl FnOnce()) {
-    let work = |pool: &mut AutoreleasePool| {
+/// Runs `f` in a pool of its own, then drains that and the backlog within `budget`. Panics are
+/// reported, not propagated.
+pub(super) fn run_in_pool(name: &'static str, budget: Budget, f: impl FnOnce()) {
+    let scope = |pool: &mut AutoreleasePool| {
         f();
         pool.drain_coarsely(budget);
     };
-    if let Err(payload) = catch_unwind(|| named_scope(name, work)) {
+    if let Err(payload) = catch_unwind(|| named_scope(name, scope)) {
         report(payload);
     }
 }

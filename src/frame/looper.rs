@@ -1,7 +1,7 @@
-//! `Looper`: a worker that does what it is told, in order.
+//! `Looper`: a thread that runs posted closures in order.
 
-use super::call::Rendezvous;
-use super::loop_state::{LoopState, Task, work};
+use super::call::OneShot;
+use super::loop_state::{LoopState, Task, run_in_pool};
 use super::proxy::LooperProxy;
 use super::timers::PostId;
 use crate::block::thread_heaps;
@@ -20,37 +20,37 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Releases that may wait for a [reclaimer](Looper::reclaimer) unless set.
-const BOUND: usize = 100_000;
+/// The default bound of a [reclaimer](Looper::reclaimer): releases that may wait for it.
+const DEFAULT_BOUND: usize = 100_000;
 
-/// For how long to release before looking for commands again.
-const SLICE: Budget = Budget::Time(Duration::from_millis(1));
+/// How long to make releases before checking for commands again.
+const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 
-/// A thread that runs what it is sent, one command after the other, each in a pool of
-/// its own, and sleeps in between: the looper of Android's `native_app_glue`, a serial
-/// dispatch queue.
+/// A thread that runs posted closures one after the other, each in a pool of its own, and sleeps
+/// in between: like a serial dispatch queue, or the looper of Android's `native_app_glue`.
 ///
-/// Its queue is its thread's inbox: sending takes one compare-and-swap, and the thread is
-/// woken only if it sleeps. What is [released](ThreadHandle::release) there is released
-/// when there is no command to run, and between rounds of commands for a millisecond at a
-/// time: so it neither holds them up nor is held up by them for ever.
+/// Its queue is its thread's inbox: a post takes one compare-and-swap, and wakes the thread only if
+/// it sleeps. References that are [released](ThreadHandle::release) on the thread are released when
+/// no command waits, and between rounds of commands for a millisecond at a time. So releases do not
+/// delay commands for long, and commands do not starve releases.
 ///
 /// # When not to use it
-/// For work in parallel, or that should be stolen by whoever is free, there are thread
-/// pools; for a thread that draws there is [`FrameLoop`](crate::FrameLoop).
+/// For parallel work or work stealing, use a thread pool; for a thread that draws, use
+/// [`FrameLoop`](crate::FrameLoop).
 ///
 /// # Threads
-/// Send and Sync; other threads may also have [proxies](Self::proxy). [`thread`](Self::thread) is the
-/// thread that it runs; what is posted by that handle runs in order with the other
-/// commands. But only those that are sent by the looper or a proxy are given back when it
-/// is closed, or else sure to run.
+/// A looper is Send and Sync; other threads may also use [proxies](Self::proxy).
+/// [`thread`](Self::thread) is the handle of its thread; closures that are posted by that handle
+/// run in order with the other commands. But only a post by the looper or a proxy either runs or is
+/// given back when the looper is closed.
 ///
 /// # Panics
-/// A panic of a command is reported as an [event](crate::event), and the next one goes on.
+/// A command's panic is reported as an [event](crate::event), and the looper goes on with the next
+/// command.
 ///
 /// # The end
-/// [`shutdown`](Self::shutdown) and dropping it close it and wait for its thread:
-/// [the order](crate::frame#the-end-of-a-loop).
+/// [`shutdown`](Self::shutdown), or dropping the looper, closes it and waits for its thread, in
+/// [this order](crate::frame#the-end-of-a-loop).
 ///
 /// ```
 /// use releasepool::Looper;
@@ -61,151 +61,156 @@ const SLICE: Budget = Budget::Time(Duration::from_millis(1));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Looper {
-    port: Arc<LoopState>,
-    /// `None` when it has been waited for, or is not to be.
+    state: Arc<LoopState>,
+    /// `None` once the thread has been joined, or if it is not to be.
     thread: Option<JoinHandle<()>>,
 }
 
 impl Looper {
-    /// Starts a looper; its thread has this name.
+    /// Starts a looper, with a thread of this name.
     ///
     /// # Errors
-    /// If the system has no thread for it.
+    /// If the operating system cannot start a thread.
     ///
     /// # Panics
-    /// If the name has a null byte in it.
+    /// If the name contains a null byte.
     pub fn spawn(name: &str) -> io::Result<Self> {
         Self::start(name, None)
     }
 
-    /// Starts a looper that is to destroy what others send it, so that they need not: a
-    /// free thread. They send single references by [`ThreadHandle::release`] and whole pools
-    /// by [`HandoffPool::drain_on`](crate::HandoffPool::drain_on). 100,000 references may wait for it; then see
-    /// [`reclaimer_bounded`](Self::reclaimer_bounded).
+    /// Starts a looper that destroys objects for other threads.
+    ///
+    /// They send it single references by [`ThreadHandle::release`], and whole pools by
+    /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on). At most 100,000 references may wait
+    /// for it: see [`reclaimer_bounded`](Self::reclaimer_bounded).
     ///
     /// ```
     /// use releasepool::{Looper, Ref};
     /// let reclaimer = Looper::reclaimer("reclaimer")?;
     /// let scene = Ref::new(vec![0; 1_000]);
-    /// reclaimer.thread().release(scene); // destroyed there
-    /// reclaimer.shutdown().unwrap();     // and by now it is
+    /// reclaimer.thread().release(scene); // destroyed on the reclaimer's thread
+    /// reclaimer.shutdown().unwrap();     // waits until it has been
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`spawn`](Self::spawn).
+    /// If the operating system cannot start a thread.
     ///
     /// # Panics
-    /// As [`spawn`](Self::spawn).
+    /// If the name contains a null byte.
     pub fn reclaimer(name: &str) -> io::Result<Self> {
-        Self::reclaimer_bounded(name, BOUND)
+        Self::reclaimer_bounded(name, DEFAULT_BOUND)
     }
 
-    /// The same, with a bound: if already so many references wait to be released, a
-    /// sender releases by itself, at once. So memory stays bounded when senders are faster, and
-    /// senders become slower.
+    /// Starts a [`reclaimer`](Self::reclaimer) for which at most `bound` references may wait.
+    ///
+    /// When the bound is reached, a sender releases its references itself, at once. So memory stays
+    /// bounded if senders are faster than the reclaimer; they slow down instead.
     ///
     /// # Errors
-    /// As [`spawn`](Self::spawn).
+    /// If the operating system cannot start a thread.
     ///
     /// # Panics
-    /// As [`spawn`](Self::spawn).
+    /// If the name contains a null byte.
     pub fn reclaimer_bounded(name: &str, bound: usize) -> io::Result<Self> {
         Self::start(name, Some(bound as u64))
     }
 
     fn start(name: &str, bound: Option<u64>) -> io::Result<Self> {
-        let ready = Arc::new(Rendezvous::new());
+        let ready = Arc::new(OneShot::new());
         let here = ready.clone();
         let thread = thread::spawn(name, move || {
             if let Some(bound) = bound {
                 enter_bounded(bound);
             }
             let record = current().expect("a thread that has just begun");
-            let port = Arc::new(LoopState::new(ThreadHandle(record)));
-            here.put(port.clone());
+            let state = Arc::new(LoopState::new(ThreadHandle(record)));
+            here.put(state.clone());
             drop(here);
-            serve(&port);
-            drop(port);
-            // The end of the thread would do it; but in models that is not seen.
+            serve(&state);
+            drop(state);
+            // The thread's end would call it, but models do not see that.
             thread_exit();
         })?;
         Ok(Self {
-            port: ready.take(),
+            state: ready.take(),
             thread: Some(thread),
         })
     }
 
-    /// The thread, as others see it.
+    /// Returns the handle of the looper's thread.
     pub fn thread(&self) -> &ThreadHandle {
-        &self.port.thread
+        &self.state.thread
     }
 
-    /// How many references that were sent to a [reclaimer](Self::reclaimer) are still to be
-    /// released; 0 for other loopers. For senders that look before they send more, so as
-    /// not to reach the bound and have to release by themselves.
+    /// Returns how many references that were sent to a [reclaimer](Self::reclaimer) have not been
+    /// released yet; 0 for other loopers. Senders can check it, so as not to reach the bound and
+    /// have to make releases themselves.
     pub fn waiting(&self) -> usize {
-        self.port.thread.0.waiting_of_bound() as usize
+        self.state.thread.0.waiting_of_bound() as usize
     }
 
-    /// The looper, for those who only send to it and may outlive it.
+    /// Returns a handle that only sends to the looper, and may outlive it.
     pub fn proxy(&self) -> LooperProxy {
-        LooperProxy(self.port.clone())
+        LooperProxy(self.state.clone())
     }
 
-    /// Has the looper run `f`, after what was posted before. Does not wait.
+    /// Posts `f` to the looper, which runs it after what was posted before. Does not wait.
     ///
-    /// What is accepted runs, at the latest when the looper is shut down. One allocation and
-    /// four read-modify-writes; lock-free, unless the looper sleeps.
+    /// A closure that is accepted runs, at the latest when the looper is shut down. Takes one
+    /// allocation and four read-modify-writes; lock-free, unless the looper sleeps.
     ///
     /// # Errors
-    /// [`Closed`], with the closure in it, once the looper is closed: commands that run
-    /// during its shutdown see that.
+    /// Returns [`Closed`] with the closure once the looper is closed; so commands that run during
+    /// its shutdown cannot post to it.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        self.port.post(f)
+        self.state.post(f)
     }
 
-    /// Has the looper run `f`, waits for it, and returns what it returns. On the looper's
-    /// own thread it runs at once. See [`FrameProxy::call`](crate::FrameProxy::call).
+    /// Runs `f` on the looper, waits for it, and returns its result. On the looper's own thread it
+    /// runs at once. See [`FrameProxy::call`](crate::FrameProxy::call).
     ///
     /// # Errors
-    /// [`Closed`], with the closure in it, if the looper is closed before it has run.
+    /// Returns [`Closed`] with the closure if the looper is closed before it has run.
     ///
     /// # Panics
-    /// As `f`: the panic is carried over to the caller.
+    /// With `f`'s panic, if it panics.
     pub fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.port.call(f)
+        self.state.call(f)
     }
 
-    /// Has the looper run `f` after `delay`. See
+    /// Posts `f` to the looper, which runs it after `delay`. See
     /// [`FrameProxy::post_after`](crate::FrameProxy::post_after).
     ///
     /// # Errors
-    /// [`Closed`], with the closure in it, once the looper is closed.
+    /// Returns [`Closed`] with the closure once the looper is closed.
     pub fn post_after<F: FnOnce() + Send + 'static>(
         &self,
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        self.port.post_after(delay, f)
+        self.state.post_after(delay, f)
     }
 
-    /// Cancels a delayed post of this looper: whether it now never runs.
+    /// Cancels a delayed post of this looper; returns whether it was still waiting. If so, its
+    /// closure is dropped here and never runs.
     pub fn cancel(&self, id: PostId) -> bool {
-        self.port.cancel(id)
+        self.state.cancel(id)
     }
 
-    /// Closes the looper and waits for its thread: what was posted runs, delayed posts
-    /// that are not due are dropped, everything that waits for the thread is released.
-    /// On the looper's own thread it only closes, and does not wait.
+    /// Closes the looper and waits for its thread.
+    ///
+    /// Closures that were posted run, delayed posts that are not due are dropped, and everything
+    /// that waits to be released on the thread is released. On the looper's own thread this only
+    /// closes, and does not wait.
     ///
     /// # Errors
-    /// With what the thread panicked with. Panics of commands are not among that: they
-    /// are reported, and caught.
+    /// If the thread itself panicked, with its payload. Panics of commands are caught and reported,
+    /// and are not errors here.
     pub fn shutdown(mut self) -> thread::Result<()> {
         self.end()
     }
@@ -214,50 +219,52 @@ impl Looper {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        self.port.gate.shut();
-        self.port.ring();
-        if current_key() == Some(self.port.thread.key()) {
+        self.state.in_flight.close();
+        self.state.wake();
+        if current_key() == Some(self.state.thread.key()) {
             return Ok(());
         }
         thread.join()
     }
 }
 
-/// The life of a looper's thread.
-fn serve(port: &LoopState) {
-    while port.sleep() {
-        work("looper", SLICE, || {
-            port.round(command);
+/// Runs commands and makes releases until the looper is closed.
+fn serve(state: &LoopState) {
+    while state.sleep() {
+        run_in_pool("looper", RELEASE_BUDGET, || {
+            state.round(run_command);
         });
         thread_heaps::idle();
     }
-    work("looper", Budget::All, || port.close(command));
+    run_in_pool("looper", Budget::All, || state.close(run_command));
 }
 
-fn command(task: Task) {
-    this_thread::with(|local| {
-        // What others have sent is not for the drains of a command, but for later.
-        let _held = local.map(ThreadPools::hold_remote_releases);
+/// Runs one command in a pool of its own.
+fn run_command(task: Task) {
+    this_thread::with(|pools| {
+        // The drains of a command leave remote releases to the looper's own drain.
+        let _held = pools.map(ThreadPools::hold_remote_releases);
         named_scope("command", |_| task.run());
     });
 }
 
-/// As [`Looper::shutdown`].
+/// Shuts the looper down and waits, as [`Looper::shutdown`] does; a panic of its thread is
+/// reported.
 impl Drop for Looper {
     fn drop(&mut self) {
         self.end().err().into_iter().for_each(report);
     }
 }
 
-// Whatever panics, loopers are left in order.
+// A panic leaves no looper in an inconsistent state.
 impl UnwindSafe for Looper {}
 impl RefUnwindSafe for Looper {}
 
 impl fmt::Debug for Looper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Looper")
-            .field("thread", &self.port.thread)
-            .field("closed", &self.port.is_closed())
+            .field("thread", &self.state.thread)
+            .field("closed", &self.state.is_closed())
             .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Sending work to a loop.
+//! `FrameProxy` and `LooperProxy`: handles that send work to a loop.
 
 use super::loop_state::LoopState;
 use super::timers::PostId;
@@ -8,14 +8,13 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A [`FrameLoop`](crate::FrameLoop), as other threads see it:
-/// `performFunctionInCocosThread`, with an answer if wanted.
+/// A handle to a [`FrameLoop`](crate::FrameLoop) for other threads, like
+/// `performFunctionInCocosThread`, with a result if wanted.
 ///
-/// Cheap to clone; may outlive its loop, which then refuses what is posted and gives
-/// the closure back.
+/// Cheap to clone. It may outlive its loop; then posts are refused, and the closure is given back.
 ///
-/// What is posted must be `Send`, so it cannot borrow what the loop's thread has. A
-/// [`HomeRef`](crate::HomeRef) names it from everywhere, and opens there:
+/// Posted closures must be `Send`, so they cannot borrow what the loop's thread owns. A
+/// [`HomeRef`](crate::HomeRef) can be sent with the closure, and opened on the loop's thread:
 ///
 /// ```
 /// use releasepool::{FrameConfig, FrameLoop, HomeRef};
@@ -37,31 +36,31 @@ use std::time::Duration;
 pub struct FrameProxy(pub(super) Arc<LoopState>);
 
 impl FrameProxy {
-    /// Has `f` run by the loop at the beginning of its next frame, after what was posted
-    /// before, and wakes the loop if it sleeps. Its panic is reported as an
-    /// [event](crate::event), and does not disturb the frame.
+    /// Posts `f` to the loop, which runs it at the beginning of its next frame, after what was
+    /// posted before. Wakes the loop if it sleeps.
     ///
-    /// What is accepted runs on the loop's thread, at the latest when the loop is closed or that
-    /// thread ends. One allocation and four read-modify-writes; lock-free, unless the loop sleeps.
+    /// A closure that is accepted runs on the loop's thread, at the latest when the loop is closed
+    /// or that thread ends. Its panic is reported as an [event](crate::event), and does not disturb
+    /// the frame. Takes one allocation and four read-modify-writes; lock-free, unless the loop
+    /// sleeps.
     ///
     /// # Errors
-    /// [`Closed`], with the closure in it, once the loop is closed.
+    /// Returns [`Closed`] with the closure once the loop is closed.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
         self.0.post(f)
     }
 
-    /// Runs `f` in the loop, waits for it, and returns what it returns. On the loop's own
+    /// Runs `f` on the loop's thread, waits for it, and returns its result. On the loop's own
     /// thread it runs at once.
     ///
-    /// A loop that waits for another one which calls it never ends: as with any
-    /// rendezvous, calls must go one way.
+    /// Two loops that call each other at the same time deadlock: let calls go one way only.
     ///
     /// # Errors
-    /// [`Closed`], with the closure in it, if the loop is closed, or its thread ends,
-    /// before it has run. It never runs on another thread.
+    /// Returns [`Closed`] with the closure if the loop is closed, or its thread ends, before the
+    /// closure has run. It never runs on another thread.
     ///
     /// # Panics
-    /// As `f`: the panic is carried over to the caller.
+    /// With `f`'s panic, if it panics.
     pub fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
     where
         F: FnOnce() -> R + Send + 'static,
@@ -70,15 +69,15 @@ impl FrameProxy {
         self.0.call(f)
     }
 
-    /// Has `f` run by the loop in the first frame that begins after `delay`. Delayed
-    /// posts run by the time they are due, then in the order they were made, before
-    /// what was [posted](Self::post) without a delay.
+    /// Posts `f` to the loop, which runs it in the first frame that begins after `delay`.
     ///
-    /// If it is not due when the loop is closed, it is dropped and never runs; an
-    /// [event](crate::event::EventKind::PostsDropped) says how many were.
+    /// In each frame, delayed posts run before what was [posted](Self::post) without a delay,
+    /// ordered by the time they are due, then by the order in which they were made. Posts that are
+    /// not due when the loop is closed are dropped without running; the event
+    /// [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
     ///
     /// # Errors
-    /// [`Closed`], with the closure in it, once the loop is closed.
+    /// Returns [`Closed`] with the closure once the loop is closed.
     pub fn post_after<F: FnOnce() + Send + 'static>(
         &self,
         delay: Duration,
@@ -87,30 +86,30 @@ impl FrameProxy {
         self.0.post_after(delay, f)
     }
 
-    /// Cancels a delayed post of this loop: whether it now never runs. Its closure is
-    /// dropped here.
+    /// Cancels a delayed post of this loop; returns whether it was still waiting. If so, its
+    /// closure is dropped here and never runs.
     pub fn cancel(&self, id: PostId) -> bool {
         self.0.cancel(id)
     }
 
-    /// Has a loop that makes frames [on demand](crate::FrameConfig::on_demand) make
-    /// one; requests that come before it are one. Other loops make it anyway.
+    /// Requests a frame from a loop that makes them [on demand](crate::FrameConfig::on_demand).
+    /// Several requests before that frame count as one. Other loops ignore it.
     pub fn request_frame(&self) {
-        self.0.request();
+        self.0.request_frame();
     }
 
-    /// Whether the loop takes posts no more.
+    /// Returns whether the loop refuses posts.
     pub fn is_closed(&self) -> bool {
         self.0.is_closed()
     }
 
-    /// The thread of the loop, to have things released there, say.
+    /// Returns the handle of the loop's thread, for example to release objects there.
     pub fn thread(&self) -> &ThreadHandle {
         &self.0.thread
     }
 }
 
-// Whatever panics, loops are left in order.
+// A panic leaves no loop in an inconsistent state.
 impl UnwindSafe for FrameProxy {}
 impl RefUnwindSafe for FrameProxy {}
 
@@ -123,29 +122,29 @@ impl fmt::Debug for FrameProxy {
     }
 }
 
-/// A [`Looper`](crate::Looper), for those who only send to it.
+/// A handle that only sends to a [`Looper`](crate::Looper).
 ///
-/// Cheap to clone; may outlive its looper, which then refuses what is posted and gives
-/// the closure back.
+/// Cheap to clone. It may outlive its looper; then posts are refused, and the closure is given
+/// back.
 #[derive(Clone)]
 pub struct LooperProxy(pub(super) Arc<LoopState>);
 
 impl LooperProxy {
-    /// As [`Looper::post`](crate::Looper::post).
+    /// Posts `f` to the looper: see [`Looper::post`](crate::Looper::post).
     ///
     /// # Errors
-    /// [`Closed`], with the closure in it, once the looper is closed.
+    /// Returns [`Closed`] with the closure once the looper is closed.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
         self.0.post(f)
     }
 
-    /// As [`Looper::call`](crate::Looper::call).
+    /// Runs `f` on the looper and returns its result: see [`Looper::call`](crate::Looper::call).
     ///
     /// # Errors
-    /// [`Closed`], with the closure in it, if the looper is closed before it has run.
+    /// Returns [`Closed`] with the closure if the looper is closed before it has run.
     ///
     /// # Panics
-    /// As `f`.
+    /// With `f`'s panic, if it panics.
     pub fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
     where
         F: FnOnce() -> R + Send + 'static,
@@ -154,10 +153,11 @@ impl LooperProxy {
         self.0.call(f)
     }
 
-    /// As [`Looper::post_after`](crate::Looper::post_after).
+    /// Posts `f` to the looper, to run after `delay`: see
+    /// [`Looper::post_after`](crate::Looper::post_after).
     ///
     /// # Errors
-    /// [`Closed`], with the closure in it, once the looper is closed.
+    /// Returns [`Closed`] with the closure once the looper is closed.
     pub fn post_after<F: FnOnce() + Send + 'static>(
         &self,
         delay: Duration,
@@ -166,23 +166,24 @@ impl LooperProxy {
         self.0.post_after(delay, f)
     }
 
-    /// As [`Looper::cancel`](crate::Looper::cancel).
+    /// Cancels a delayed post; returns whether it was still waiting: see
+    /// [`Looper::cancel`](crate::Looper::cancel).
     pub fn cancel(&self, id: PostId) -> bool {
         self.0.cancel(id)
     }
 
-    /// Whether the looper takes posts no more.
+    /// Returns whether the looper refuses posts.
     pub fn is_closed(&self) -> bool {
         self.0.is_closed()
     }
 
-    /// The looper's thread.
+    /// Returns the handle of the looper's thread.
     pub fn thread(&self) -> &ThreadHandle {
         &self.0.thread
     }
 }
 
-// As above.
+// A panic leaves no looper in an inconsistent state.
 impl UnwindSafe for LooperProxy {}
 impl RefUnwindSafe for LooperProxy {}
 

@@ -1,4 +1,4 @@
-//! Pools for code that others call: tasks and callbacks.
+//! `pooled` and `callback_scope`: pools for polls of tasks and for foreign callbacks.
 
 use crate::object::destroy::{in_destructor, settle_scope};
 use crate::pool::budget::Budget;
@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 pin_project! {
-    /// A future each poll of which has a pool of its own: by [`pooled`].
+    /// A future that has a pool of its own in each poll; made by [`pooled`].
     #[must_use = "futures do nothing unless polled"]
     #[derive(Clone)]
     pub struct Pooled<F> {
@@ -24,31 +24,31 @@ pin_project! {
     }
 }
 
-/// Gives every poll of `future` a pool of its own, named "poll", which is the current
-/// one meanwhile and is drained at the poll's end, also when that is a panic.
+/// Gives each poll of `future` a pool of its own, named "poll": it is the current pool during the
+/// poll, and is drained at the poll's end, also by a panic.
 ///
-/// A guard pool cannot be kept across an `.await` in a task that may go to another
-/// thread, and code that the task calls may autorelease without one. What it
-/// autoreleases is released at the next `.await` that really waits, or at the task's end.
-/// What must live longer, retain. With tokio it is `tokio::spawn(pooled(async { ... }))`;
-/// `examples/tasks` in the repository has whole programs, for tokio and rayon.
+/// A task that may move between threads cannot keep a guard pool across an `.await`, but the code
+/// that it calls may autorelease objects. Those are released at the next `.await` that suspends the
+/// task, or at its end; retain what must live longer. With tokio, write
+/// `tokio::spawn(pooled(async { ... }))`; `examples/tasks` in the repository has whole programs for
+/// tokio and rayon.
 ///
-/// An executor may poll a task inside a destructor that waits for another. Even then, objects
-/// released by the poll and its pool are destroyed before the poll returns: each poll is a
+/// An executor may poll a task inside a destructor that waits for another task. Even then, objects
+/// that the poll and its pool release are destroyed before the poll returns: each poll is a
 /// [`settle_scope`].
 ///
 /// # When not to use it
-/// On a thread that has a pool around its executor, and clears it often enough.
+/// On a thread that has a pool around its executor and clears it often enough.
 ///
 /// # Threads
-/// `Pooled<F>` is Send if `F` is; each poll's pool is on the thread that polls.
+/// `Pooled<F>` is Send if `F` is; each poll's pool belongs to the thread that polls.
 ///
 /// # Cost
-/// A pool with a name: some tens of nanoseconds. No allocation.
+/// A named pool: some tens of nanoseconds. No allocation.
 ///
 /// # Panics
-/// As polls of `future`, and with the first panic of a destructor in the pool's drain;
-/// what the poll gave is lost then.
+/// If a poll of `future` panics, and with the first panic of a destructor in the pool's drain; then
+/// the poll's result is lost.
 ///
 /// ```
 /// use releasepool::{Ref, autorelease, pooled};
@@ -82,26 +82,24 @@ impl<F: fmt::Debug> fmt::Debug for Pooled<F> {
     }
 }
 
-/// Runs `f` with a pool, for callbacks that a foreign host makes on threads which have
-/// no loop of ours: audio, an SDK's, a driver's. Nobody else would ever drain what such
-/// a thread autoreleases.
+/// Runs `f` with a pool, in a callback on a thread that a foreign host owns: an audio thread, or
+/// one of an SDK or driver. Nothing else would drain what such a thread autoreleases.
 ///
-/// The pool is drained when `f` is done. If no other pool is open on this thread, its
-/// root pool is drained then, too, and its backlog; what other threads have sent to it is
-/// released.
-/// Closures that were posted to it do not run: see
-/// [`run_inbox`](crate::PoolManager::run_inbox).
+/// The pool is drained when `f` returns. If no other pool is open on the thread, its root pool and
+/// backlog are drained then, too, and what other threads have sent to it is released. Closures that
+/// were posted to it do not run: see [`run_inbox`](crate::PoolManager::run_inbox).
 ///
-/// The host may make the callback inside a destructor, as a work-stealing runtime such as rayon
-/// does with jobs while another one waits. What `f` and its pool release is destroyed before the
-/// end even then: this is a [`settle_scope`].
+/// The host may make the callback inside a destructor: a work-stealing runtime such as rayon runs
+/// jobs while another job waits. Even then, what `f` and its pool release is destroyed before
+/// `callback_scope` returns: it is a [`settle_scope`].
 ///
 /// # When not to use it
-/// Inside a loop of ours, or where a pool is open anyway:
-/// [`autoreleasepool`](crate::autoreleasepool()) is the same there, except inside a destructor.
+/// On the thread of a [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper), or where a pool
+/// is open anyway: there, except inside a destructor,
+/// [`autoreleasepool`](crate::autoreleasepool()) does the same.
 ///
 /// # Panics
-/// As `f`, and with the first panic of a destructor; everything is drained all the same.
+/// If `f` panics, and with the first panic of a destructor; everything is drained even then.
 ///
 /// ```
 /// use releasepool::{autorelease, callback_scope, Ref};
@@ -114,27 +112,27 @@ impl<F: fmt::Debug> fmt::Debug for Pooled<F> {
 /// on_audio();
 /// ```
 pub fn callback_scope<R>(f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
-    let outermost = !in_destructor() && this_thread::with(|l| l.is_some_and(|l| l.first.at_root()));
+    let outermost = !in_destructor() && this_thread::with(|p| p.is_some_and(|p| p.first.at_root()));
     let _root = outermost.then(|| DrainRoot);
     settle_scope(|| named_scope("callback", f))
 }
 
-/// Drains the root pool at its end.
+/// Drains the thread's root pool and backlog when dropped, and makes its remote releases.
 struct DrainRoot;
 
 impl Drop for DrainRoot {
     fn drop(&mut self) {
-        this_thread::with(|local| {
-            let Some(local) = local else { return };
+        this_thread::with(|pools| {
+            let Some(pools) = pools else { return };
             let mut panics = FirstPanic::default();
-            // Before the root pool, which destructors feed.
-            budgeted_drain::drain(&local.first, Budget::All)
+            // Before the root pool: what these destructors autorelease goes there.
+            budgeted_drain::drain(&pools.first, Budget::All)
                 .into_iter()
                 .for_each(|p| panics.note(p));
-            remote_release::deliver_left(local)
+            remote_release::deliver_left(pools)
                 .into_iter()
                 .for_each(|p| panics.note(p));
-            drain::drain(&local.first.root, None)
+            drain::drain(&pools.first.root, None)
                 .panic
                 .into_iter()
                 .for_each(|p| panics.note(p));

@@ -1,11 +1,10 @@
-//! What a loop is to do later.
+//! The delayed posts of a loop, and its pending request for a frame.
 
 use crate::sync::{Numbers, elapsed};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Names a delayed post, to [cancel](crate::FrameProxy::cancel) it. Never that of
-/// another one, whichever the loop.
+/// Names a delayed post, to [cancel](crate::FrameProxy::cancel) it. Unique in the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PostId {
     due: Duration,
@@ -18,29 +17,31 @@ impl PostId {
     }
 }
 
+/// The closure of a delayed post.
 pub(super) type Delayed = Box<dyn FnOnce() + Send>;
 
-/// Taken under the lock of an agenda, so later ones there have greater numbers.
+/// The serial numbers of posts. Taken under the lock of a loop's timers, so they increase in the
+/// order of the posts to one loop.
 static NEXT: Numbers = Numbers::new();
 
-/// Behind a lock. Whoever changes what the loop looks at before it sleeps rings the
-/// loop's bell afterwards.
+/// Delayed posts, and whether a frame was requested. Guarded by a lock; a thread that changes what
+/// the loop checks before it sleeps wakes the loop afterwards.
 #[derive(Default)]
 pub(super) struct Timers {
-    /// By when they are due, since the first use of the clock, and by number.
+    /// Ordered by due time (since the first use of the clock), then by serial number.
     delayed: BTreeMap<(Duration, u64), Delayed>,
-    requested: bool,
+    frame_requested: bool,
 }
 
-/// Up to where a round goes: posts that come during the round are for the next.
+/// The limit of one round: posts that are due or made after its beginning wait for the next round.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Horizon {
+pub(super) struct Cutoff {
     now: Duration,
     serial: u64,
 }
 
 impl Timers {
-    /// The post's name, and whether it is now the first to be due.
+    /// Adds a post; returns its name, and whether it is now the first to be due.
     pub(super) fn insert(&mut self, delay: Duration, post: Delayed) -> (PostId, bool) {
         let id = PostId {
             due: elapsed().saturating_add(delay),
@@ -51,51 +52,52 @@ impl Timers {
         (id, first)
     }
 
-    /// The closure is the caller's to drop, when it has unlocked.
+    /// Removes a post; returns its closure, which the caller must drop after unlocking.
     pub(super) fn cancel(&mut self, id: PostId) -> Option<Delayed> {
         self.delayed.remove(&id.key())
     }
 
-    pub(super) fn horizon(&self) -> Horizon {
-        Horizon {
+    /// Returns the limit of a round that begins now.
+    pub(super) fn cutoff(&self) -> Cutoff {
+        Cutoff {
             now: elapsed(),
             serial: NEXT.next(),
         }
     }
 
-    /// One that is due. One at a time, so that those that wait behind it can still be
-    /// cancelled by it.
-    pub(super) fn pop_due(&mut self, horizon: Horizon) -> Option<Delayed> {
+    /// Takes out the first post if it is due. Only one, so that it can still cancel those behind
+    /// it.
+    pub(super) fn pop_due(&mut self, cutoff: Cutoff) -> Option<Delayed> {
         let entry = self.delayed.first_entry()?;
-        if *entry.key() < (horizon.now, horizon.serial) {
+        if *entry.key() < (cutoff.now, cutoff.serial) {
             Some(entry.remove())
         } else {
             None
         }
     }
 
-    /// How long until the first is due; zero if it is.
+    /// Returns how long until the first post is due; zero if it is due, `None` if there is none.
     pub(super) fn next_due(&self) -> Option<Duration> {
         let (due, _) = self.delayed.keys().next()?;
         Some(due.saturating_sub(elapsed()))
     }
 
-    /// Asks for a frame: whether nobody had done so before.
-    pub(super) fn request(&mut self) -> bool {
-        !std::mem::replace(&mut self.requested, true)
+    /// Requests a frame; returns whether this is the first request since the last frame.
+    pub(super) fn request_frame(&mut self) -> bool {
+        !std::mem::replace(&mut self.frame_requested, true)
     }
 
-    /// A frame begins.
-    pub(super) fn granted(&mut self) {
-        self.requested = false;
+    /// Clears the request, when a frame begins.
+    pub(super) fn clear_request(&mut self) {
+        self.frame_requested = false;
     }
 
-    /// Whether there is something for a round or frame to do at once.
-    pub(super) fn is_pressing(&self) -> bool {
-        self.requested || self.next_due() == Some(Duration::ZERO)
+    /// Returns whether a frame is requested or a post is due.
+    pub(super) fn has_work_now(&self) -> bool {
+        self.frame_requested || self.next_due() == Some(Duration::ZERO)
     }
 
-    /// All that is left, for the end.
+    /// Takes out all remaining posts, for the loop's end.
     pub(super) fn take_all(&mut self) -> impl ExactSizeIterator<Item = Delayed> + use<> {
         std::mem::take(&mut self.delayed).into_values()
     }

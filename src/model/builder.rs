@@ -1,4 +1,4 @@
-//! What a user says about a model, and what comes of checking it.
+//! How a model is checked, and the result of the check.
 
 use super::Mode;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,8 +18,8 @@ use std::sync::Arc;
 ///     .check(|| hand_over(Mailbox::put));
 /// ```
 ///
-/// Without further calls a model is checked in both [modes](Mode), in every interleaving that loom
-/// knows, and may have any outcome.
+/// By default a model is checked in both [modes](Mode), in every interleaving that loom explores,
+/// and may have any outcome.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Builder {
@@ -43,7 +43,7 @@ fn set(outcomes: &[&str]) -> BTreeSet<String> {
 }
 
 impl Builder {
-    /// Returns a builder for a check of both modes without bounds.
+    /// Returns a builder that checks both modes without bounds.
     pub fn new() -> Self {
         Self {
             name: None,
@@ -62,11 +62,11 @@ impl Builder {
         }
     }
 
-    /// Lets waits with a limit end by it, such as those of
-    /// [`shutdown`](crate::PoolManager::shutdown); only when no thread can do anything else.
+    /// Lets waits time out, such as those of [`shutdown`](crate::PoolManager::shutdown), when no
+    /// thread can do anything else.
     ///
-    /// Without this call time stands still in a model: a wait ends by its wake alone, so a wake that
-    /// is lost is a deadlock, which fails the model.
+    /// Without this call time does not pass in a model: a wait only ends by a wake-up, so a missed
+    /// wake-up is a deadlock, which fails the model.
     pub fn let_time_pass(mut self) -> Self {
         self.time_passes = true;
         self
@@ -74,8 +74,9 @@ impl Builder {
 
     /// Names the model in messages and in the file of a failing interleaving.
     ///
-    /// The default is the name of the calling thread, which is the name of the test, or the place
-    /// of the call of [`check`](Self::check). Name the models of a test that checks several.
+    /// The default is the name of the calling thread, which for a test is the test's name, or else
+    /// the source location of the call of [`check`](Self::check). Name the models of a test that
+    /// checks several.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
@@ -90,8 +91,8 @@ impl Builder {
     /// Explores only executions with at most `n` preemptions.
     ///
     /// A preemption is a switch to another thread where the running thread could have gone on. The
-    /// number of executions grows exponentially with `n`; most mistakes need one or two. Say beside
-    /// the model that it is bounded.
+    /// number of executions grows exponentially with `n`; most mistakes need one or two. State
+    /// beside the model that it is bounded.
     ///
     /// # Panics
     /// If `n` is above 255, which is loom's limit.
@@ -103,7 +104,7 @@ impl Builder {
 
     /// Allows this many scheduling points and loads in one execution; the default is 50,000.
     ///
-    /// An execution that needs more fails the model: it is likely to spin.
+    /// An execution that needs more fails the model, as it probably spins.
     pub fn max_branches(mut self, n: usize) -> Self {
         self.max_branches = n;
         self
@@ -111,15 +112,16 @@ impl Builder {
 
     /// Asserts that all executions, in all modes together, have exactly these outcomes.
     ///
-    /// A model that no longer interleaves fails by this. Where the outcomes of an execution are
-    /// [given for its mode](Self::outcomes_in), these count.
+    /// This makes a model fail that no longer interleaves. For a mode that has
+    /// [outcomes of its own](Self::outcomes_in), those count instead.
     pub fn outcomes(mut self, outcomes: &[&str]) -> Self {
         self.outcomes = Some(set(outcomes));
         self
     }
 
-    /// Asserts that all executions in `mode` have exactly these outcomes; not with
-    /// [`seeds`](Self::seeds), whose switches reach outcomes of other modes.
+    /// Asserts that all executions in `mode` have exactly these outcomes.
+    ///
+    /// Ignored with [`seeds`](Self::seeds): their switches can reach outcomes of the other mode.
     pub fn outcomes_in(mut self, mode: Mode, outcomes: &[&str]) -> Self {
         self.outcomes_in.insert(mode, set(outcomes));
         self
@@ -127,7 +129,7 @@ impl Builder {
 
     /// Asserts that the model fails, in one of its modes, with a message that contains `message`.
     ///
-    /// For mistakes that are made on purpose: a model proves nothing if it cannot fail.
+    /// For mistakes that are planted on purpose: a model that cannot fail proves nothing.
     pub fn must_fail(mut self, message: impl Into<String>) -> Self {
         self.must_fail = Some(message.into());
         self
@@ -137,14 +139,14 @@ impl Builder {
     ///
     /// Each seed stands for a pseudo-random choice of atomic operations of this crate, and of
     /// [`point`](super::point)s, at which the running thread yields; in [`Mode::Rmw`] for the
-    /// `compare_exchange_weak` that fails, too. Around these switches, which do not count as
+    /// `compare_exchange_weak` that fails as well. Around these switches, which do not count as
     /// preemptions, loom explores executions with at most
     /// [`preemption_bound`](Self::preemption_bound) preemptions (the default is 1), and stops after
     /// [`executions_per_seed`](Self::executions_per_seed). The same seed always explores the same
     /// executions.
     ///
-    /// A model that passes has been sampled; nothing is proved. Outcomes that are not reached are
-    /// not an error then.
+    /// A model that passes has only been sampled, which proves nothing. Expected outcomes that are
+    /// not reached are no error then.
     pub fn seeds(mut self, seeds: Range<u64>) -> Self {
         self.seeds = Some(seeds);
         self
@@ -160,32 +162,33 @@ impl Builder {
         self
     }
 
-    /// Runs only the interleaving that was written to `file` when the model failed, with a log.
+    /// Runs only the interleaving that was written to `file` when the model failed, and prints a
+    /// log.
     ///
-    /// The environment variable `RELEASEPOOL_MODEL_REPLAY` does the same without a change of the
-    /// program; then models of another name are skipped. Each atomic operation of this crate is
-    /// printed with its thread and place. loom prints thread switches, or what `LOOM_LOG` asks for,
-    /// and tracks locations as with `LOOM_LOCATION`.
+    /// The environment variable `RELEASEPOOL_MODEL_REPLAY` does the same without a change to the
+    /// program; models with other names are skipped then. The log shows each atomic operation of
+    /// this crate with its thread and source location. loom prints thread switches, or what
+    /// `LOOM_LOG` asks for, and tracks locations as with `LOOM_LOCATION`.
     pub fn replay(mut self, file: impl Into<PathBuf>) -> Self {
         self.replay = Some(file.into());
         self
     }
 
-    /// Replaces the command that a failure tells to run, but for the name of the file.
+    /// Replaces the command in a failure's message; the name of the file is appended to it.
     #[doc(hidden)]
     pub fn replay_with(mut self, command: impl Into<String>) -> Self {
         self.replay_with = Some(command.into());
         self
     }
 
-    /// Takes back what [`outcomes`](Self::outcomes) said.
+    /// Allows any outcome again, after [`outcomes`](Self::outcomes).
     #[doc(hidden)]
     pub fn any_outcome(mut self) -> Self {
         self.outcomes = None;
         self
     }
 
-    /// Does not look for the failing interleaving, which takes as long again.
+    /// Does not write the failing interleaving to a file, which would take a second run.
     #[doc(hidden)]
     pub fn without_file(mut self) -> Self {
         self.writes_file = false;
@@ -195,9 +198,9 @@ impl Builder {
     /// Checks the model `f`, which returns its outcome.
     ///
     /// Every execution begins with [`begin`](super::begin) and ends with [`end`](super::end). The
-    /// model must be deterministic: what it does may depend only on the order of its threads' steps
-    /// and on what loads return. Models of a process are checked one at a time. Any panic in `f`
-    /// fails the model, even one that `f` would catch.
+    /// model must be deterministic: it may depend only on the order of its threads' steps and on
+    /// the values that loads return. A process checks one model at a time. Any panic in `f` fails
+    /// the model, even one that `f` would catch.
     ///
     /// # Panics
     /// With the [`Failure`] if the model fails.
@@ -213,11 +216,11 @@ impl Builder {
         }
     }
 
-    /// Checks the model as [`check`](Self::check) does, and returns what comes of it.
+    /// Checks the model as [`check`](Self::check) does, and returns the result.
     ///
     /// # Errors
-    /// If the model fails. The threads of the failed execution stay as they are, which leaks their
-    /// memory: loom cannot clean up after a failure.
+    /// If the model fails. The threads of the failed execution are left as they are, and their
+    /// memory leaks, as loom cannot clean up after a failure.
     #[track_caller]
     pub fn run<F, R>(&self, f: F) -> Result<Report, Failure>
     where
@@ -235,8 +238,8 @@ impl Default for Builder {
     }
 }
 
-/// Checks the model `f` in both modes and every interleaving, and asserts that `outcomes` are all
-/// the outcomes that it has.
+/// Checks the model `f` in both modes and every interleaving, and asserts that it has exactly these
+/// outcomes.
 ///
 /// Short for [`Builder::new`], [`outcomes`](Builder::outcomes) and [`check`](Builder::check).
 ///
@@ -251,15 +254,15 @@ where
     Builder::new().outcomes(outcomes).check(f);
 }
 
-/// What a check that passed has done. [`fmt::Display`] gives a line.
+/// The result of a check that passed. [`fmt::Display`] writes it as one line.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// Name of the model.
+    /// The model's name.
     pub name: String,
-    /// Executions in all modes and of all seeds.
+    /// How many executions there were, in all modes and for all seeds.
     pub executions: usize,
-    /// Outcomes that were reached.
+    /// The outcomes that were reached.
     pub outcomes: BTreeSet<String>,
     /// What the result covers: `every interleaving`, `at most 2 preemptions`, `sampled: ...`.
     pub extent: String,
@@ -280,7 +283,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// How a model failed. [`fmt::Display`] gives the message, and the command that runs the failing
+/// How a model failed. [`fmt::Display`] writes the message, and the command that runs the failing
 /// interleaving again.
 #[derive(Clone, Debug)]
 pub struct Failure(pub(super) Box<Details>);
@@ -296,17 +299,17 @@ pub(super) struct Details {
 }
 
 impl Failure {
-    /// Message of the panic or of the check that failed.
+    /// Returns the message of the panic or of the check that failed.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// Number of the execution that failed, from 1; `None` if no single execution did.
+    /// Returns the number of the execution that failed, from 1; `None` if no single execution did.
     pub fn execution(&self) -> Option<usize> {
         self.0.execution
     }
 
-    /// File with the failing interleaving, for [`Builder::replay`].
+    /// Returns the file with the failing interleaving, for [`Builder::replay`].
     pub fn file(&self) -> Option<&Path> {
         self.0.file.as_deref()
     }

@@ -1,8 +1,8 @@
-//! Checks a model as its [`Builder`] says.
+//! Checks a model with the settings of its [`Builder`].
 
 use super::builder::{Builder, Details, Failure, Report};
-use super::replay::{self, Run};
-use super::{Mode, begin, end};
+use super::replay::{self, ModelRun};
+use super::{Mode, begin, end, set_mode};
 use crate::sync::explore::{Body, Failed, Plan};
 use crate::sync::{settings, time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// One execution of a model; returns its outcome.
 pub(super) type Model = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// Modes and seeds are settings of the process.
+/// Held during a check, as the mode and the seed are settings of the process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Outcomes, and the number of the first execution that had each.
+/// The outcomes that were reached, and the number of the first execution with each.
 type Reached = Arc<Mutex<BTreeMap<String, usize>>>;
 
 pub(super) fn run(builder: &Builder, at: &Location<'_>, model: Model) -> Result<Report, Failure> {
@@ -34,11 +34,12 @@ pub(super) fn run(builder: &Builder, at: &Location<'_>, model: Model) -> Result<
         (None, None) => check.all(),
     };
     settings::set_seed(None);
-    settings::make_loads_rmw(false);
+    set_mode(Mode::Plain);
     time::let_time_pass(false);
     result
 }
 
+/// The check of one model.
 struct Check<'b> {
     builder: &'b Builder,
     name: String,
@@ -46,6 +47,7 @@ struct Check<'b> {
 }
 
 impl Check<'_> {
+    /// Returns the limits of loom's exploration.
     fn plan(&self) -> Plan {
         let builder = self.builder;
         let (bound, limit) = match builder.seeds {
@@ -62,6 +64,7 @@ impl Check<'_> {
         }
     }
 
+    /// Returns the text of [`Report::extent`].
     fn extent(&self) -> String {
         let bounded = |n| format!("at most {n} preemptions");
         let plan = self.plan();
@@ -78,6 +81,7 @@ impl Check<'_> {
         }
     }
 
+    /// Returns what loom runs in each execution; it records the outcomes in `reached`.
     fn body(&self, reached: &Reached) -> Body {
         let model = self.model.clone();
         let reached = reached.clone();
@@ -96,21 +100,23 @@ impl Check<'_> {
         })
     }
 
-    fn prepare(&self, run: &Run) {
-        settings::make_loads_rmw(run.mode == Mode::Rmw);
+    /// Sets the process's mode, seed and clock for `run`.
+    fn prepare(&self, run: &ModelRun) {
+        set_mode(run.mode);
         settings::set_seed(run.seed);
         time::let_time_pass(self.builder.time_passes);
     }
 
-    /// The outcomes that executions of `run` may have, if that is known.
-    fn allowed(&self, run: &Run) -> Option<&BTreeSet<String>> {
+    /// Returns the outcomes that executions of `run` may have; `None` allows all.
+    fn allowed(&self, run: &ModelRun) -> Option<&BTreeSet<String>> {
         let builder = self.builder;
         let in_mode = builder.outcomes_in.get(&run.mode);
-        // What loom does not reach in a mode, a seed's switches may.
+        // A seed's switches may reach outcomes that loom alone does not reach in this mode.
         let in_mode = in_mode.filter(|_| run.seed.is_none());
         in_mode.or(builder.outcomes.as_ref())
     }
 
+    /// Checks the model in all modes and with all seeds.
     fn all(&self) -> Result<Report, Failure> {
         let builder = self.builder;
         let mut report = Report {
@@ -126,7 +132,7 @@ impl Check<'_> {
             };
             let mut in_mode = BTreeSet::new();
             for seed in seeds {
-                let run = Run {
+                let run = ModelRun {
                     name: self.name.clone(),
                     mode,
                     seed,
@@ -155,7 +161,7 @@ impl Check<'_> {
         if let Some(text) = &builder.must_fail {
             return Err(self.failure(
                 "in all modes".to_owned(),
-                format!("it passed, but had to fail with {text:?}"),
+                format!("the model passed, but should have failed with {text:?}"),
             ));
         }
         if let (Some(wanted), None) = (&builder.outcomes, &builder.seeds) {
@@ -164,8 +170,8 @@ impl Check<'_> {
         Ok(report)
     }
 
-    /// One mode and seed; returns the number of executions.
-    fn one(&self, run: &Run, outcomes: &mut BTreeSet<String>) -> Result<usize, Failure> {
+    /// Checks one mode and seed; returns the number of executions.
+    fn one(&self, run: &ModelRun, outcomes: &mut BTreeSet<String>) -> Result<usize, Failure> {
         self.prepare(run);
         let reached = Reached::default();
         let (result, allowed) = (self.plan().run(self.body(&reached)), self.allowed(run));
@@ -174,14 +180,14 @@ impl Check<'_> {
             Err(failed) => return Err(self.failed(run, failed)),
         };
         let reached = std::mem::take(&mut *reached.lock().unwrap_or_else(PoisonError::into_inner));
-        let strange = reached
+        let unexpected = reached
             .iter()
             .filter(|(outcome, _)| allowed.is_some_and(|allowed| !allowed.contains(*outcome)))
             .min_by_key(|(_, first)| **first);
-        if let Some((_, &execution)) = strange {
+        if let Some((_, &execution)) = unexpected {
             let names: Vec<_> = reached.keys().collect();
             let message = format!(
-                "an outcome that is not expected; reached: {names:?}, expected: {:?}",
+                "an unexpected outcome; reached: {names:?}, expected: {:?}",
                 allowed.into_iter().flatten().collect::<Vec<_>>()
             );
             return Err(self.failed(run, Failed { message, execution }));
@@ -201,7 +207,7 @@ impl Check<'_> {
         }))
     }
 
-    fn when(run: &Run) -> String {
+    fn when(run: &ModelRun) -> String {
         match run.seed {
             Some(seed) => format!("mode {}, seed {seed}", run.mode),
             None => format!("mode {}", run.mode),
@@ -218,21 +224,21 @@ impl Check<'_> {
             return Ok(());
         }
         let message = format!(
-            "outcomes that were expected are not reached; reached: {reached:?}, expected: {wanted:?}"
+            "some expected outcomes were not reached; reached: {reached:?}, expected: {wanted:?}"
         );
         Err(self.failure(when.to_owned(), message))
     }
 
-    /// Says how `run` failed, and writes the interleaving to a file.
-    fn failed(&self, run: &Run, failed: Failed) -> Failure {
+    /// Describes how `run` failed, and writes the interleaving to a file.
+    fn failed(&self, run: &ModelRun, failed: Failed) -> Failure {
         let mut failure = self.failure(Self::when(run), explained(failed.message));
         failure.0.execution = Some(failed.execution);
-        // A failure that is expected is not looked into.
+        // The interleaving of an expected failure is of no interest.
         if self.builder.must_fail.is_some() || !self.builder.writes_file {
             return failure;
         }
         let file = run.file();
-        // loom would begin with a path that is there.
+        // If the file existed, loom would begin with the path in it.
         let _ = std::fs::remove_file(&file);
         self.prepare(run);
         let body = self.body(&Reached::default());
@@ -243,7 +249,7 @@ impl Check<'_> {
             failure.0.command = Some(replay::command(&file, with));
             failure.0.file = Some(file);
         } else {
-            failure.0.message += "\n(a second run did not get here: the model depends on more than its interleaving)";
+            failure.0.message += "\n(a second run did not fail here: the model depends on more than its interleaving)";
         }
         failure
     }
@@ -251,7 +257,7 @@ impl Check<'_> {
     /// Runs the interleaving in `file`.
     fn replay(&self, file: &Path, skip_others: bool) -> Result<Report, Failure> {
         let complain = |message| self.failure("replay".to_owned(), message);
-        let (run, path) = Run::read(file).map_err(complain)?;
+        let (run, path) = ModelRun::read(file).map_err(complain)?;
         let mut report = Report {
             name: self.name.clone(),
             executions: 0,
@@ -261,7 +267,7 @@ impl Check<'_> {
         if skip_others && run.name != self.name {
             return Ok(report);
         }
-        // loom writes to the file that it reads.
+        // A copy, as loom writes to the file that it reads.
         let copy = file.with_extension("replay");
         std::fs::write(&copy, path).map_err(|e| complain(e.to_string()))?;
         self.prepare(&run);
@@ -282,7 +288,7 @@ impl Check<'_> {
                 }
                 self.failure(
                     Self::when(&run),
-                    format!("an outcome that is not expected: {:?}", report.outcomes),
+                    format!("an unexpected outcome: {:?}", report.outcomes),
                 )
             }
             Err(failed) => {
@@ -296,12 +302,12 @@ impl Check<'_> {
     }
 }
 
-/// Adds to messages of loom what they are likely to mean here.
+/// Appends to some of loom's messages what they probably mean here.
 fn explained(message: String) -> String {
     let more = if message.starts_with("Allocation leaked") {
-        "memory of this crate is left, but no counted object: a closure or release was sent to a thread that did not end with `model::thread_exit`, or a weak reference was forgotten"
+        "this crate's memory was leaked, but no counted object is alive: a closure or release was sent to a thread that did not end with `model::thread_exit`, or a weak reference was forgotten"
     } else if message.starts_with("deadlock") {
-        "every thread waits for another: a wake-up was lost, or is missing"
+        "every thread waits for another one: a wake-up was missed, or is missing from the code"
     } else {
         return message;
     };

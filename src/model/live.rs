@@ -1,4 +1,5 @@
-//! The two ends of an execution: what is reset, and what must be gone.
+//! Resets the process's state at the beginning of an execution, and checks at its end that nothing
+//! is alive.
 
 use crate::manager::PoolManager;
 use crate::object::header::Header;
@@ -12,8 +13,8 @@ use std::fmt::Write;
 
 pub(super) fn begin() {
     settings::begin_execution();
-    // A constant in fact, made here as loom's statics are: by who comes first, which
-    // would order what it did before with what all others do after.
+    // Constants outside of models. loom's statics are made at their first use, which would order
+    // what that thread did before with what all others do afterwards; so they are made here.
     let _orphans: &Orphans = &ORPHANS;
     let _homeless: &HomelessObjects = &HOMELESS;
     DEPARTED.created.take();
@@ -22,7 +23,8 @@ pub(super) fn begin() {
     forget_objects();
 }
 
-/// Fails the model if an object is alive or a closure waits, now that the main thread has exited.
+/// Fails the model if an object is alive or a closure has not run. Call it after the main thread's
+/// exit.
 pub(super) fn assert_none() {
     let (created, destroyed) = (DEPARTED.created.get(), DEPARTED.destroyed.get());
     let calls = ORPHANS.waiting_calls();
@@ -33,11 +35,11 @@ pub(super) fn assert_none() {
     }
     let mut message = String::new();
     if created == destroyed && groups.is_empty() {
-        message += "closures were posted and never run in the model";
+        message += "closures were posted in the model and never run";
     } else if created < destroyed {
-        message += "more objects were destroyed than made; still there:";
+        message += "more objects were destroyed than created; still alive:";
     } else {
-        message += "objects still live at the end of the model:";
+        message += "objects are still alive at the end of the model:";
     }
     for group in groups {
         let _ = write!(message, "\n  {} x {}, ", group.objects, group.name);
@@ -48,22 +50,24 @@ pub(super) fn assert_none() {
             n => format!("strong references: {n}"),
         };
     }
-    message += "\nwhat may be the reason:";
+    message += "\npossible reasons:";
     message += &holders(calls);
     panic!("{message}");
 }
 
-/// Objects of one type that have memory and are all referenced, or all not.
+/// Objects of one type that are not freed; either all or none have strong references.
 struct Group {
     name: &'static str,
     objects: usize,
     references: usize,
 }
 
+/// Returns the objects that are not freed, by type.
 fn groups() -> Vec<Group> {
     let mut groups = BTreeMap::new();
     for (header, name) in live_objects() {
-        // SAFETY: entered when the header had been written, and taken out before it is freed.
+        // SAFETY: the header is valid: each object is entered into the ledger after its header was
+        // written, and removed before it is freed.
         let strong = unsafe { header.cast::<Header>().as_ref() }.count.strong();
         let group = groups.entry((name, strong == 0)).or_insert(Group {
             name,
@@ -76,6 +80,7 @@ fn groups() -> Vec<Group> {
     groups.into_values().collect()
 }
 
+/// Describes what may hold the objects that are still alive.
 fn holders(calls: usize) -> String {
     let mut text = String::new();
     let mut line = |n: usize, what: &str| {

@@ -1,10 +1,10 @@
-//! How loads are made in a model.
+//! `Mode`: how a model performs loads.
 
 use std::fmt;
 
-/// How loads are made in a model.
+/// How a model performs loads.
 ///
-/// Each mode reaches executions that the other does not, so a model is checked in both.
+/// Each mode reaches executions that the other one does not, so a model is checked in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     /// Loads are plain loads and may read stale values.

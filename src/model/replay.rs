@@ -1,6 +1,5 @@
-//! Files with a failing interleaving.
-//!
-//! A few lines of `key=value`, an empty line, and the path as loom writes it.
+//! Files that hold a failing interleaving: lines of `key=value`, an empty line, and the path as
+//! loom writes it.
 
 use super::Mode;
 use std::fmt::Write;
@@ -9,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 const TITLE: &str = "releasepool model 1";
 
-/// The run of a model that an interleaving belongs to.
+/// The model, mode and seed that an interleaving belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct ModelRun {
     pub(super) name: String,
     pub(super) mode: Mode,
     pub(super) seed: Option<u64>,
 }
 
-impl Run {
-    /// Returns the file for this run's failing interleaving: beside the program, or where temporary
-    /// files go.
+impl ModelRun {
+    /// Returns the file for this run's failing interleaving: beside the program, or else in the
+    /// directory for temporary files.
     pub(super) fn file(&self) -> PathBuf {
         let exe = std::env::current_exe().ok();
         let beside = exe.and_then(|exe| Some(exe.parent()?.join("failed-models")));
@@ -52,24 +51,29 @@ impl Run {
         let (head, path) = text
             .split_once("\n\n")
             .filter(|(head, _)| head.starts_with(TITLE))
-            .ok_or_else(|| complain("not the interleaving of a model"))?;
+            .ok_or_else(|| complain("this file does not hold the interleaving of a model"))?;
         let value = |key: &str| {
             let mut lines = head.lines().filter_map(|line| line.split_once('='));
             lines.find(|(k, _)| *k == key).map(|(_, value)| value)
         };
-        let seed = value("seed").map(|seed| seed.parse().map_err(|_| complain("no such seed")));
+        let seed = value("seed").map(|seed| {
+            seed.parse()
+                .map_err(|_| complain("the seed is not a number"))
+        });
         let run = Self {
-            name: value("name").ok_or_else(|| complain("no name"))?.to_owned(),
+            name: value("name")
+                .ok_or_else(|| complain("the name is missing"))?
+                .to_owned(),
             mode: value("mode")
                 .and_then(Mode::from_name)
-                .ok_or_else(|| complain("no mode"))?,
+                .ok_or_else(|| complain("the mode is missing or unknown"))?,
             seed: seed.transpose()?,
         };
         Ok((run, path.to_owned()))
     }
 }
 
-/// Returns the command that runs `file` in this program again.
+/// Returns the command that replays `file` in this program.
 pub(super) fn command(file: &Path, with: Option<&str>) -> String {
     let quote = |text: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@".contains(c);
@@ -100,10 +104,10 @@ pub(super) fn command(file: &Path, with: Option<&str>) -> String {
     command
 }
 
-/// Variable that names the file to run instead of checking models.
+/// The environment variable that names a file to replay instead of checking models.
 pub(super) const VARIABLE: &str = "RELEASEPOOL_MODEL_REPLAY";
 
-/// Returns the name of the calling thread if it can be that of a test.
+/// Returns the name of the calling thread if it may be the name of a test.
 pub(super) fn test_name() -> Option<String> {
     let name = crate::sync::settings::os_thread_name()?;
     (name != "main").then_some(name)

@@ -1,13 +1,13 @@
 //! Threads of a model.
 
-use crate::sync::thread::JoinHandle as Inner;
+use crate::sync::thread::JoinHandle as PlatformJoinHandle;
 use std::fmt;
 
 /// Starts a thread of a model.
 ///
-/// The thread ends with [`thread_exit`], so that what it leaves in its root pool and inbox is
-/// released before [`JoinHandle::join`] returns, as it is for a thread of the operating system.
-/// loom allows five threads in a model, including the main thread.
+/// The thread ends with [`thread_exit`], so what it leaves in its root pool and inbox is released
+/// before [`JoinHandle::join`] returns, as it is for a thread of the operating system. loom allows
+/// five threads in a model, including the main thread.
 ///
 /// # Panics
 /// Outside a model.
@@ -24,8 +24,8 @@ where
     }))
 }
 
-/// Waits for a thread that [`spawn`] started.
-pub struct JoinHandle<R>(Inner<R>);
+/// Joins a thread that [`spawn`] started.
+pub struct JoinHandle<R>(PlatformJoinHandle<R>);
 
 impl<R> JoinHandle<R> {
     /// Waits until the thread has ended, and returns its result.
@@ -48,17 +48,17 @@ impl<R> fmt::Debug for JoinHandle<R> {
 
 /// Ends the calling thread's use of the crate, as the end of a thread of the operating system does.
 ///
-/// Drains the thread's root and token pools, closes its inbox and hands over what is left. loom
-/// runs the destructors of thread-locals only after `join` has returned, so a thread of a model
-/// must call this at its end. [`spawn`] and [`end`](super::end) do.
+/// Drains the thread's root and token pools, closes its inbox and passes on what is left. loom runs
+/// the destructors of thread-locals only after `join` has returned, so each thread of a model must
+/// call this at its end. [`spawn`] and [`end`](super::end) do.
 pub fn thread_exit() {
     crate::thread::current::thread_exit();
 }
 
 /// Marks a place at which a [seed](super::Builder::seeds) may switch threads.
 ///
-/// Every atomic operation of this crate is such a place. Call this before atomic operations of your
-/// own if you check a model with seeds. Without seeds it does nothing.
+/// Every atomic operation of this crate is such a place. If you check a model with seeds, call this
+/// before atomic operations of your own. Without seeds it does nothing.
 #[track_caller]
 pub fn point() {
     crate::sync::settings::user_point(std::panic::Location::caller());

@@ -1,21 +1,24 @@
 //! loom, with its known gaps closed.
 //!
-//! * loom keeps one "last access" per atomic, so a thread's own load hides another thread's: it
-//!   explores `load; store | load` in one order only (tokio-rs/loom #166, #392). In the model mode
-//!   `Rmw` every load is made as a read-modify-write, which loom does interleave with everything.
-//!   Such a load reads the newest value, so the mode `Plain` is needed too, for stale values. A
-//!   plain store could get lost between such loads, so it is an exchange in that mode.
-//! * loom does not see raw frees. [`FreeWitness::freed`] makes freeing an atomic's memory a checked
-//!   write, and [`Witness`] does so for memory without an atomic in it.
+//! * loom keeps one "last access" per atomic, so a thread's own load hides
+//!   another thread's: `load; store | load` is explored in one order only
+//!   (tokio-rs/loom #166, #392). In the mode `rmw` every load is made as a
+//!   read-modify-write, which loom does interleave with everything. Such a load
+//!   reads the newest value, so the plain mode is needed too, for staleness. A
+//!   plain store could get lost between such loads, so it is an exchange there.
+//! * loom does not see raw frees. [`FreeWitness::freed`] makes giving back an
+//!   atomic's memory a checked write, and [`Witness`] does the same for memory
+//!   without an atomic in it.
 //! * loom switches threads only at its own operations, so a plain write on the wrong side of the
 //!   exchange that publishes it is never seen half done. All cells are loom's (see [`cell`]), and a
 //!   [`Witness`] stands for what is written through raw pointers. `ci/cells.sh` finds what is
 //!   neither.
-//! * `compare_exchange_weak` never fails spuriously. In the mode `Rmw`, one of each execution does.
-//! * Waits with a timeout never end by the timeout, and reading a real clock would make executions
-//!   irreproducible: [`time`] stands still, or passes only when nothing else can happen.
-//! * Leaks of a plain `Box` go unnoticed: what the crate allocates by hand goes through loom's
-//!   allocator, which counts.
+//! * `compare_exchange_weak` never fails by itself. The mode `rmw` makes the
+//!   first one of each execution fail.
+//! * Its waits with a limit never end by that, and a clock would make each execution another one:
+//!   [`time`] stands still, or passes only when nothing else can happen.
+//! * A leak of a plain `Box` is not seen: what the crate allocates by hand goes
+//!   through loom's allocator, which counts.
 //!
 //! Every operation records its source location, and its ordering can be weakened from outside, by
 //! [`settings`]: that is how the models themselves are tested.

@@ -1,8 +1,8 @@
-//! The story that this crate begins with: an SDK calls back on a UI thread, which builds
-//! a dictionary, while the render thread clears its pool in every frame.
+//! The scenario that motivated this crate: an SDK's callback builds a dictionary on the UI thread,
+//! while the render thread clears its pool in every frame.
 //!
-//! With one global stack of pools that crashes within milliseconds. Rounds by
-//! `RELEASEPOOL_ROUNDS`; `ci/tsan.sh` makes a million.
+//! With one global stack of pools this crashes within milliseconds. `RELEASEPOOL_ROUNDS` sets the
+//! number of rounds; `ci/tsan.sh` runs a million.
 
 use releasepool::{
     AutoreleasePool, FrameConfig, FrameLoop, PoolManager, PoolRef, Ref, autorelease, callback_scope,
@@ -20,7 +20,7 @@ fn rounds() -> u64 {
     rounds.unwrap_or(if cfg!(miri) { 30 } else { 20_000 })
 }
 
-/// What lives, and what died.
+/// How many objects were created and destroyed.
 #[derive(Default)]
 struct Census {
     born: AtomicU64,
@@ -59,8 +59,8 @@ impl Dictionary {
     }
 }
 
-/// What the SDK hands over: `{"round": n, "inner": {"square": n * n}}`, with temporaries
-/// in whatever pool is current.
+/// Builds what the SDK hands over, `{"round": n, "inner": {"square": n * n}}`, with temporaries in
+/// the current pool.
 fn build(pool: &AutoreleasePool, census: &Arc<Census>, round: u64) -> Ref<Value> {
     let number = |n| PoolRef::retain(pool.create(Value::Number(n, Counted::new(census))));
     let text = |text: &str| {
@@ -78,7 +78,7 @@ fn build(pool: &AutoreleasePool, census: &Arc<Census>, round: u64) -> Ref<Value>
     dictionary(vec![(text("round"), number(round)), (text("inner"), inner)])
 }
 
-/// Looks at it, and gives the round.
+/// Checks the dictionary and returns its round.
 fn look(value: &Value) -> u64 {
     let Value::Dictionary(dictionary) = value else {
         panic!("not a dictionary")
@@ -95,7 +95,7 @@ fn look(value: &Value) -> u64 {
 
 #[test]
 fn sdk_builds_dictionaries_on_the_ui_thread_while_the_render_thread_clears_its_pool() {
-    // More than that are not on their way at a time.
+    // At most this many dictionaries are in flight.
     const AHEAD: u64 = 256;
     thread_local! {
         static SHOWN: Rc<Cell<(u64, u64)>> = Rc::default();
@@ -111,17 +111,17 @@ fn sdk_builds_dictionaries_on_the_ui_thread_while_the_render_thread_clears_its_p
             while round >= seen.load(Ordering::Relaxed) + AHEAD {
                 thread::yield_now();
             }
-            // The SDK's thread has no pool of its own; its callback has.
+            // The SDK's thread has no pool; the callback opens one.
             callback_scope(|pool| {
                 let dictionary = build(pool, &counted, round);
                 let seen = seen.clone();
                 let show = move || {
                     let round = look(&dictionary);
-                    // Each of them once, in order, on the render thread.
+                    // Each round arrives once, in order, on the render thread.
                     let (next, sum) = SHOWN.with(|shown| shown.get());
                     assert_eq!(round, next);
                     SHOWN.with(|shown| shown.set((next + 1, sum + round)));
-                    // Drawn in this frame still; its pool releases it.
+                    // Drawn in this frame; the frame's pool releases it.
                     autorelease(dictionary);
                     seen.fetch_add(1, Ordering::Relaxed);
                 };

@@ -1,4 +1,4 @@
-//! `FrameLoop`: what a frame does, in which order, and when there is one.
+//! `FrameLoop`: what a frame does, in which order, and when a frame is made.
 
 use crate::support::{Log, child, events, fresh, on_drop, panic_of, wait_until};
 use crate::wake_hooks::Told;
@@ -42,7 +42,7 @@ fn frame_goes_in_order() {
             inner_log.note(0);
         });
         let inner_log = log.clone();
-        // Sent before the closure, released at the frame's end, after what is in its pool.
+        // Sent before the closure, but released at the frame's end, after what is in its pool.
         home.release(Ref::new(log.probe(2)));
         frames
             .proxy()
@@ -55,7 +55,7 @@ fn frame_goes_in_order() {
         let report = frames.tick(|frame| {
             log.note(3);
             frame.pool().create(log.probe(5));
-            assert_eq!(frame.pool().len(), 2, "the closure's, and ours");
+            assert_eq!(frame.pool().len(), 2, "the closure's entry and the frame's");
         });
         assert_eq!(log.ids(), [0, 1, 3, 5, 4, 2]);
         assert_eq!((report.closures, report.panics), (1, 0));
@@ -96,13 +96,17 @@ fn frame_pool_is_current_and_nested_ones_are_restored() {
             autoreleasepool(|_| autorelease(Ref::new(log.probe(0))));
             assert_eq!(log.count(), 1);
             std::mem::forget(AutoreleasePool::new());
-            // Into the forgotten one.
+            // Goes to the forgotten pool.
             autorelease(Ref::new(()));
             assert!(frame.pool().is_empty());
         });
         frames.tick(|frame| {
             autorelease(Ref::new(log.probe(1)));
-            assert_eq!(frame.pool().len(), 1, "current again");
+            assert_eq!(
+                frame.pool().len(),
+                1,
+                "the frame's pool is the current one again"
+            );
         });
         assert_eq!(log.ids(), [0, 1]);
     });
@@ -197,12 +201,12 @@ fn panic_while_polling_events_loses_neither_posts_nor_releases() {
         frames.tick(|_| ());
         let (proxy, inner_log) = (frames.proxy(), log.clone());
         proxy.post(move || inner_log.note(0)).unwrap();
-        // Taken out of the inbox with the closure, before the frame.
+        // Leaves the inbox together with the closure, before the frame.
         proxy.thread().release(Ref::new(log.probe(1)));
         let message = panic_of(|| frames.run(|_| Break(())));
         assert!(message.contains("events"), "{message}");
         frames.run(|_| Break(()));
-        // By whoever drains next, on another thread perhaps.
+        // The next drain releases it, possibly on another thread.
         wait_until(|| log.count() == 2);
         let mut ids = log.ids();
         ids.sort();
@@ -244,7 +248,7 @@ fn loops_on_one_thread_serve_one_queue() {
             .tick(|_| assert_eq!(two.tick(|_| ()).closures, 0))
             .closures;
         assert_eq!((nested, log.ids()), (2, vec![0, 1]));
-        // What is sent to the thread itself, too.
+        // A closure that is sent to the thread's handle runs, too.
         let inner_log = log.clone();
         one.proxy()
             .thread()
@@ -279,7 +283,7 @@ fn delta_is_zero_at_first_and_after_a_pause() {
 }
 
 #[test]
-fn time_that_makes_no_step_yet_is_left_over() {
+fn time_less_than_a_step_is_left_over() {
     fresh(|| {
         let mut frames = FrameLoop::new(FrameConfig::new().fixed_step(LONG));
         wait_until(|| {
@@ -332,7 +336,7 @@ fn run_keeps_to_the_frame_time_and_wakes_do_not_shorten_it() {
         });
         stop.store(1, Ordering::Relaxed);
         nuisance.join().unwrap();
-        // The beginning of a frame comes a moment before the first line in it.
+        // A frame begins slightly before the first line of its function.
         assert!(began[4].duration_since(began[0]) > time * 3);
     });
 }
@@ -346,7 +350,7 @@ fn on_demand_sleeps_until_there_is_something_to_do() {
         let proxy = frames.proxy();
         let inner_log = log.clone();
         let other = thread::spawn(move || {
-            // The first frame comes unasked.
+            // The first frame is made without a request.
             assert_eq!(told.recv().unwrap(), 0);
             proxy.request_frame();
             assert_eq!(told.recv().unwrap(), 1);
@@ -354,7 +358,7 @@ fn on_demand_sleeps_until_there_is_something_to_do() {
             assert_eq!(told.recv().unwrap(), 2);
             proxy.post_after(Duration::from_millis(1), || ()).unwrap();
             assert_eq!(told.recv().unwrap(), 3);
-            // Makes no frame, but happens.
+            // Is released without a frame.
             proxy.thread().release(Ref::new(inner_log.probe(0)));
             wait_until(|| inner_log.count() == 1);
             assert!(told.try_recv().is_err());
@@ -374,7 +378,7 @@ fn on_demand_sleeps_until_there_is_something_to_do() {
     });
 }
 
-/// A loop whose frames are always late, so that each drain makes one release.
+/// Settings of a loop with frames that are always late, so that each drain makes one release.
 fn late() -> FrameConfig {
     FrameConfig::new()
         .frame_time(Duration::ZERO)
@@ -384,7 +388,7 @@ fn late() -> FrameConfig {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn late_frame_leaves_releases_to_the_next_ones() {
-    // Alone, so that the releases are not spent on other tests' orphans.
+    // In a process of its own, so that the budget is not spent on other tests' orphans.
     let child = child!(|| {
         let log = Log::new();
         let mut frames = FrameLoop::new(late());
@@ -398,11 +402,15 @@ fn late_frame_leaves_releases_to_the_next_ones() {
         for n in [1, 2] {
             assert_eq!(log.count(), n);
             assert_eq!(frames.last_report().unwrap().drained.remaining, 3 - n);
-            assert_eq!(told.take(), 1, "there is something to do");
+            assert_eq!(
+                told.take(),
+                1,
+                "called at once, as there is something to do"
+            );
             frames.tick(|_| ());
         }
         assert_eq!((log.ids(), told.take()), (vec![2, 1, 0], 0));
-        // Closing the loop leaves nothing.
+        // Closing the loop leaves no releases.
         frames.tick(|frame| {
             for id in 3..6 {
                 frame.pool().create(log.probe(id));
@@ -440,7 +448,7 @@ fn releases_that_a_frame_left_are_made_while_there_is_nothing_to_draw() {
 }
 
 #[test]
-fn requests_before_a_frame_are_one_and_one_inside_is_for_the_next() {
+fn requests_before_a_frame_count_as_one_and_one_inside_is_for_the_next() {
     fresh(|| {
         let mut frames = on_demand();
         let proxy = frames.proxy();
@@ -468,14 +476,14 @@ fn requests_before_a_frame_are_one_and_one_inside_is_for_the_next() {
 }
 
 #[test]
-fn loop_cannot_be_made_while_its_thread_ends() {
+fn loop_cannot_be_created_while_its_thread_ends() {
     thread_local! {
         static LATE: Cell<Option<Box<dyn std::any::Any>>> = const { Cell::new(None) };
     }
     let log = Log::new();
     let inner_log = log.clone();
     thread::spawn(move || {
-        // So that its destructor runs after ours.
+        // Registered first, so that its destructor runs after this one's.
         LATE.set(Some(Box::new(on_drop(move || {
             let message = panic_of(quick);
             assert!(message.contains("while its thread ends"), "{message}");
@@ -489,7 +497,7 @@ fn loop_cannot_be_made_while_its_thread_ends() {
 }
 
 #[test]
-fn settings_and_reports_say_what_they_are() {
+fn debug_output_of_frames_reports_and_loops() {
     fresh(|| {
         let mut frames = FrameLoop::new(FrameConfig::default().frames_per_second(0).variable());
         let report = frames.tick(|frame| {
@@ -516,7 +524,7 @@ fn pools_closed_in_a_frame_leave_what_was_sent_to_its_end() {
             assert_eq!(log.count(), 0);
         });
         assert_eq!(log.count(), 1);
-        // Afterwards they release it again; also if a frame has panicked.
+        // After the frame, pools that close make remote releases again; also if the frame panicked.
         panic_of(|| frames.tick(|_| panic!("no frame")));
         me.release(Ref::new(log.probe(2)));
         autoreleasepool(|_| ());

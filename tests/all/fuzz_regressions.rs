@@ -1,5 +1,5 @@
-//! What the fuzz targets have found, each under a name of its own; and programs on edges
-//! that were thought of beforehand. See fuzz/README.md.
+//! Programs that the fuzz targets have found, and programs for known edge cases, each under a name
+//! of its own. See fuzz/README.md.
 
 use crate::model::Op::*;
 use crate::model::free::THREADS;
@@ -8,7 +8,8 @@ use crate::model::run::{Place, in_turns, one_thread};
 use crate::model::{Op, Plan};
 use crate::support::child;
 
-/// For threads in turns: orphans are the whole process's, so these are alone in one.
+/// Runs a program of several threads that take turns, in a process of its own, as orphans are
+/// shared by the whole process.
 const ALONE: Place = Place {
     on_thread: || crate::support::react(on_event),
     alone: true,
@@ -31,7 +32,7 @@ fn a_pool_that_a_destructor_leaves_open_outlives_the_drain() {
         Create(Plan::Nothing),
         Autorelease(0, 0),
         Drain(0),
-        // Not current any more: this goes to the first.
+        // It is not the current pool any more: this goes to the first pool.
         AutoreleaseImplicitly(0, 0),
         Create(Plan::Nothing),
         Autorelease(1, 0),
@@ -59,7 +60,7 @@ fn a_panic_during_a_panic_is_reported_and_the_outer_one_goes_on() {
 }
 
 #[test]
-fn floods_of_one_object_end_where_pages_do() {
+fn many_entries_of_one_object_end_exactly_at_a_page_boundary() {
     alone(&[
         Open(0),
         Create(Plan::Nothing),
@@ -76,7 +77,7 @@ fn floods_of_one_object_end_where_pages_do() {
 }
 
 #[test]
-fn tokens_go_stale_though_their_place_is_used_again() {
+fn tokens_go_stale_although_their_place_is_reused() {
     alone(&[
         Push(0),
         Push(1),
@@ -113,7 +114,7 @@ fn a_value_that_is_moved_out_leaves_its_weak_references() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn mail_to_a_thread_that_has_ended_with_its_pools_open() {
+fn remote_releases_to_a_thread_that_has_ended_with_open_pools() {
     let child = child!(|| {
         in_turns(
             &[
@@ -145,7 +146,7 @@ fn mail_to_a_thread_that_has_ended_with_its_pools_open() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_asks_and_each_thread_does_it_in_its_next_drain() {
+fn shutdown_asks_and_each_thread_drains_its_root_pool_in_its_next_drain() {
     let child = child!(|| {
         in_turns(
             &[
@@ -172,7 +173,7 @@ fn shutdown_asks_and_each_thread_does_it_in_its_next_drain() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_the_last_mail_leaves_does_not_go_to_a_pool_that_was_left_open() {
+fn what_the_last_remote_release_autoreleases_does_not_go_to_a_pool_left_open() {
     let child = child!(|| {
         in_turns(
             &[

@@ -1,4 +1,4 @@
-//! `Looper`: a worker that does what it is told, in order.
+//! `Looper`: a thread that runs posted closures in order.
 
 use crate::support::{Log, child, events_of, fresh_to_the_end, listen, on_drop, wait_until};
 use releasepool::event::EventKind;
@@ -28,7 +28,7 @@ fn noting(log: &Log, id: u32) -> impl FnOnce() + Send + 'static {
     move || log.note(id)
 }
 
-/// Holds the looper up until this is dropped.
+/// Blocks the looper until this is dropped.
 pub fn hold(looper: &Looper) -> mpsc::Sender<()> {
     let (go, wait) = mpsc::channel();
     let (began, begun) = mpsc::channel();
@@ -69,7 +69,7 @@ fn every_command_has_a_pool_of_its_own() {
         looper
             .post(move || {
                 autorelease(Ref::new(log.probe(n * 2)));
-                // A forgotten one does not swallow what the next command autoreleases.
+                // A forgotten pool does not get what the next command autoreleases.
                 std::mem::forget(AutoreleasePool::new());
             })
             .unwrap();
@@ -96,7 +96,7 @@ fn panicking_command_is_reported_and_the_next_goes_on() {
         .into_iter()
         .filter_map(|e| e.message)
         .collect();
-    // The release is made in whichever pause.
+    // The release may be made in any pause between the commands.
     messages.sort();
     assert_eq!(messages, ["command", "destructor", "released"]);
     assert!(events_of(id)[0].thread.starts_with("looper ("));
@@ -179,9 +179,11 @@ fn delayed_command_is_cancelled_once() {
 }
 
 #[test]
-fn shutdown_runs_what_was_sent_and_drops_what_is_not_due() {
+fn shutdown_runs_posted_closures_and_drops_those_not_due() {
     let log = Log::new();
-    let looper = looper();
+    listen();
+    // A name of its own: events with one cause are reported for the first thread of a name only.
+    let looper = Looper::spawn("shutdown drops posts").unwrap();
     let id = id_of(&looper);
     let go = hold(&looper);
     looper.post(noting(&log, 1)).unwrap();
@@ -194,7 +196,10 @@ fn shutdown_runs_what_was_sent_and_drops_what_is_not_due() {
         .post(move || {
             autorelease(Ref::new(inner_log.probe(2)));
             wait_until(|| proxy.is_closed());
-            assert!(proxy.post(|| ()).is_err(), "closed to its own commands");
+            assert!(
+                proxy.post(|| ()).is_err(),
+                "a closing looper refuses posts of its own commands"
+            );
         })
         .unwrap();
     let proxy = looper.proxy();
@@ -214,7 +219,7 @@ fn shutdown_runs_what_was_sent_and_drops_what_is_not_due() {
 }
 
 #[test]
-fn the_end_of_a_looper_goes_in_the_documented_order() {
+fn a_looper_ends_in_the_documented_order() {
     let log = Log::new();
     let looper = looper();
     let go = hold(&looper);
@@ -231,16 +236,16 @@ fn the_end_of_a_looper_goes_in_the_documented_order() {
     let manager = PoolManager::new();
     looper
         .post(move || {
-            // To a root pool, which is drained last.
+            // Goes to a root pool, which is drained last.
             manager.autorelease(Ref::new(inner_log.probe(6)));
-            // Released when all commands have run.
+            // Is released when all commands have run.
             inside.release(Ref::new(inner_log.probe(4)));
         })
         .unwrap();
     let never = log.probe(5);
     looper.post_after(HOUR, move || drop(never)).unwrap();
     let closer = thread::spawn(move || looper.shutdown());
-    // 1: closed before the rest runs.
+    // Step 1: closed before the rest runs.
     wait_until(|| proxy.is_closed());
     log.note(0);
     drop(go);
@@ -283,7 +288,7 @@ fn dropping_a_looper_is_a_shutdown() {
 }
 
 #[test]
-fn looper_that_is_dropped_or_shut_down_by_itself_does_not_wait() {
+fn looper_that_is_dropped_or_shut_down_on_its_own_thread_does_not_wait() {
     for shutdown in [false, true] {
         let log = Log::new();
         let looper = looper();
@@ -309,7 +314,7 @@ fn looper_that_is_dropped_or_shut_down_by_itself_does_not_wait() {
 }
 
 #[test]
-fn call_of_a_looper_that_shuts_down_runs_or_comes_back() {
+fn call_to_a_looper_that_shuts_down_runs_or_is_given_back() {
     for _ in 0..if cfg!(miri) { 2 } else { 50 } {
         let looper = looper();
         let proxy = looper.proxy();
@@ -339,10 +344,10 @@ fn commands_are_not_held_up_by_many_releases() {
         pool.create(on_drop(move || {
             log.note(n);
             if n == 19 {
-                // The first to go.
+                // The first object to be released.
                 proxy.post(move || tell.send(log.count()).unwrap()).unwrap();
             }
-            // As long as is spent on releases at a time.
+            // The time that a looper spends on releases between two rounds of commands.
             thread::sleep(Duration::from_millis(1));
         }));
     }
@@ -353,7 +358,7 @@ fn commands_are_not_held_up_by_many_releases() {
 }
 
 #[test]
-fn value_that_comes_home_wakes_a_looper_whatever_the_bound() {
+fn value_sent_to_its_home_wakes_a_looper_whatever_the_bound() {
     let log = Log::new();
     let looper = Looper::reclaimer_bounded("home", 1).unwrap();
     let id = id_of(&looper);
@@ -365,7 +370,7 @@ fn value_that_comes_home_wakes_a_looper_whatever_the_bound() {
         drop(value);
         wait_until(|| log.count() as u32 == n + 1);
     }
-    // They have not been counted: there is room for one, as before.
+    // Objects sent to their home do not count towards the bound: there is still room for one.
     let go = hold(&looper);
     for n in 4..6 {
         looper.thread().release(Ref::new(log.probe(n)));
@@ -386,7 +391,7 @@ fn pools_closed_in_a_command_leave_what_was_sent_to_the_looper() {
         to.release(Ref::new(seen.probe(1)));
         autoreleasepool(|_| ());
         let inside = seen.count();
-        // That is so for the time of the command only.
+        // This holds only during the command.
         (inside, seen)
     });
     let (inside, seen) = inside.unwrap();
@@ -449,7 +454,7 @@ fn frame_loop_may_run_inside_a_command() {
         })
         .unwrap();
     let proxy = told.recv().unwrap();
-    // To the looper: the loop inside serves the same queue.
+    // Posted to the looper: the frame loop inside serves the same inbox.
     looper.post(noting(&log, 1)).unwrap();
     looper.shutdown().unwrap();
     assert!(proxy.is_closed());
@@ -457,7 +462,7 @@ fn frame_loop_may_run_inside_a_command() {
 }
 
 #[test]
-fn what_may_be_shared_is() {
+fn loopers_and_proxies_are_send_sync_and_unwind_safe() {
     fn shared<T: Send + Sync + std::panic::UnwindSafe + 'static>() {}
     shared::<Looper>();
     shared::<LooperProxy>();
@@ -466,7 +471,7 @@ fn what_may_be_shared_is() {
 }
 
 #[test]
-fn names_that_cannot_be_are_refused_before_anything_happens() {
+fn names_with_null_bytes_are_refused_before_a_thread_starts() {
     assert!(std::panic::catch_unwind(|| Looper::spawn("nul\0")).is_err());
     let looper = Looper::spawn("").unwrap();
     assert_eq!(looper.thread().name(), Some(""));
@@ -481,13 +486,13 @@ fn names_that_cannot_be_are_refused_before_anything_happens() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn looper_does_not_sleep_on_orphans_that_it_has_taken() {
+fn looper_does_not_sleep_while_it_has_claimed_orphans() {
     child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap());
         for id in 0..100 {
             let log = log.clone();
-            // Too much for the time between two commands.
+            // More than it can release between two rounds of commands.
             gone.release(Ref::new(AtDrop(Some(Box::new(move || {
                 thread::sleep(Duration::from_micros(500));
                 log.note(id);
@@ -495,14 +500,14 @@ fn looper_does_not_sleep_on_orphans_that_it_has_taken() {
         }
         let looper = looper();
         looper.post(|| ()).unwrap();
-        // Nobody sends it anything more, and nobody else can have them.
+        // No more messages come, and no other thread can take these orphans.
         wait_until(|| log.count() == 100);
         looper.shutdown().unwrap();
     })
     .assert_success();
 }
 
-/// Runs a closure when it dies, on whichever thread.
+/// Runs a closure when it is dropped, on any thread.
 struct AtDrop(Option<Box<dyn FnOnce() + Send + Sync>>);
 
 impl Drop for AtDrop {

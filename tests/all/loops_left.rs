@@ -1,5 +1,5 @@
-//! Loops that end otherwise than by being dropped in the open: inside a destructor, with a
-//! thread-local, with their thread. What they accepted runs on their thread, or is reported.
+//! Loops that are not simply dropped: they end inside a destructor, with a thread-local, or with
+//! their thread. What they accepted runs on their thread, or is reported.
 
 use crate::support::{
     Log, child, events, events_of, listen, named_to_the_end, on_drop, quiesce_until,
@@ -17,7 +17,7 @@ fn new_loop() -> FrameLoop {
     FrameLoop::new(FrameConfig::new().unlimited())
 }
 
-/// Posts notes 0 and 1, delayed ones that are due, 2 and 3, and two that are not.
+/// Posts notes 0 and 1; with delays, notes 2 and 3, which are due, and two that are not.
 fn post_all(proxy: &FrameProxy, log: &Log) {
     let note = |id| {
         let log = log.clone();
@@ -31,7 +31,7 @@ fn post_all(proxy: &FrameProxy, log: &Log) {
     for id in [4, 5] {
         proxy.post_after(LATER, note(id)).unwrap();
     }
-    // The clock of delayed posts need not have moved.
+    // The clock of delayed posts may not have advanced yet.
     thread::sleep(Duration::from_millis(1));
 }
 
@@ -49,10 +49,14 @@ fn posts_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
         let proxy = frames.proxy();
         post_all(&proxy, &log);
         drop(Ref::new(on_drop(move || drop(frames))));
-        assert!(proxy.post(|| ()).is_err(), "it is closed");
+        assert!(proxy.post(|| ()).is_err(), "the loop is closed");
         assert_eq!(log.count(), 0, "nothing runs in a destructor");
         let dropped = events(EventKind::PostsDropped);
-        assert_eq!((dropped.len(), dropped[0].count), (1, 2), "those not due");
+        assert_eq!(
+            (dropped.len(), dropped[0].count),
+            (1, 2),
+            "the posts that are not due"
+        );
         assert_eq!(PoolManager::global().run_inbox(), 4);
         assert_eq!(sorted(&log), [0, 1, 2, 3]);
     });
@@ -66,10 +70,10 @@ fn posts_of_a_loop_that_was_dropped_in_a_destructor_run_before_the_thread_ends()
     let home = named_to_the_end("drops its loop and ends", move || {
         let frames = new_loop();
         post_all(&frames.proxy(), &inner);
-        // It has a pool, as in a frame: nothing is said of it.
+        // It has a pool, as in a frame, so no event is reported.
         let autoreleases = || autorelease(Ref::new(()));
         frames.proxy().post(autoreleases).unwrap();
-        // This one was not accepted by a loop.
+        // This closure was not accepted by a loop.
         let handle = frames.proxy().thread().clone();
         handle.post(move || orphaned.note(100)).unwrap();
         drop(Ref::new(on_drop(move || drop(frames))));
@@ -95,14 +99,18 @@ fn posts_of_a_forgotten_loop_run_when_its_thread_ends() {
         let more = inner.clone();
         proxy
             .post(move || {
-                // Its pools are in order.
+                // Its pools work.
                 autorelease(Ref::new(more.probe(6)));
             })
             .unwrap();
         std::mem::forget(frames);
         (thread::current().id(), proxy)
     });
-    assert_eq!(log.ids(), [2, 3, 0, 1, 6], "as at the end of any loop");
+    assert_eq!(
+        log.ids(),
+        [2, 3, 0, 1, 6],
+        "the order is that of the end of any loop"
+    );
     assert_eq!(log.threads(), [home; 5]);
     let events = events_of(home);
     assert_eq!(events.len(), 1, "{events:?}");
@@ -120,12 +128,12 @@ fn a_call_to_a_forgotten_loop_is_answered_by_its_thread() {
         let frames = new_loop();
         tell.send(frames.proxy()).unwrap();
         std::mem::forget(frames);
-        // Time for the call to come, or not.
+        // The call may arrive meanwhile, or not.
         thread::sleep(Duration::from_millis(5));
         thread::current().id()
     });
     let proxy: FrameProxy = told.recv().unwrap();
-    // It comes before the thread's end or is given back; it never runs elsewhere.
+    // It runs before the thread's end or is given back; it never runs on another thread.
     let ran_on = proxy.call(|| thread::current().id());
     let home = home.join().unwrap();
     assert!(ran_on.is_err() || ran_on.is_ok_and(|id| id == home));
@@ -140,7 +148,7 @@ fn posts_of_a_loop_in_a_thread_local_run_whatever_is_torn_down_first() {
         let log = Log::new();
         let inner = log.clone();
         let home = named_to_the_end("has a loop in a thread-local", move || {
-            // Registered for its teardown before or after the crate's own thread-locals.
+            // Its destructor is registered before or after those of the crate's own thread-locals.
             if registered_first {
                 LOOP.with_borrow(|_| ());
             }
@@ -176,7 +184,7 @@ fn posts_of_a_loop_that_is_made_while_the_thread_ends_run_there() {
         let log = Log::new();
         let inner = log.clone();
         let home = named_to_the_end("makes a loop at its end", move || {
-            // Destroyed by the thread's exit.
+            // The thread's exit destroys it.
             autorelease(Ref::new(on_drop(move || {
                 let frames = new_loop();
                 let note = inner.clone();
@@ -199,6 +207,10 @@ fn posts_of_a_loop_that_is_dropped_in_a_destructor_keep_their_order() {
         post_all(&frames.proxy(), &log);
         drop(Ref::new(on_drop(move || drop(frames))));
         PoolManager::global().run_inbox();
-        assert_eq!(log.ids(), [2, 3, 0, 1], "those that were due come first");
+        assert_eq!(
+            log.ids(),
+            [2, 3, 0, 1],
+            "delayed posts that are due come first"
+        );
     });
 }

@@ -1,4 +1,4 @@
-//! Posts, calls and delayed posts; what becomes of them when a loop is closed.
+//! Posts, calls and delayed posts, and what happens to them when a loop is closed.
 
 use crate::support::{
     Log, events, events_of, fresh, fresh_to_the_end, named_to_the_end, on_drop, panic_of,
@@ -30,7 +30,7 @@ fn noting(log: &Log, id: u32) -> impl FnOnce() + Send + 'static {
 }
 
 #[test]
-fn post_comes_back_from_a_closed_loop() {
+fn post_to_a_closed_loop_is_given_back() {
     fresh(|| {
         let frames = quick();
         let proxy = frames.proxy();
@@ -80,7 +80,7 @@ fn closing_runs_what_was_accepted_and_refuses_what_that_posts() {
 }
 
 #[test]
-fn closing_drops_delayed_posts_that_are_not_due_and_says_so() {
+fn closing_drops_delayed_posts_that_are_not_due_with_an_event() {
     fresh(|| {
         let log = Log::new();
         let frames = quick();
@@ -130,7 +130,7 @@ fn loop_that_is_dropped_inside_a_destructor_leaves_its_posts_to_the_thread() {
 }
 
 #[test]
-fn call_gives_what_the_closure_returns_and_runs_there() {
+fn call_runs_on_the_loop_s_thread_and_returns_the_result() {
     fresh(|| {
         let mut frames = quick();
         let proxy = frames.proxy();
@@ -150,7 +150,7 @@ fn call_gives_what_the_closure_returns_and_runs_there() {
             done.load(Ordering::Acquire)
         });
         other.join().unwrap();
-        assert_eq!(panics, 0, "it is the caller's");
+        assert_eq!(panics, 0, "the caller gets the panic; it is not reported");
         assert!(events(EventKind::Panic).is_empty());
     });
 }
@@ -192,7 +192,7 @@ fn call_that_waits_when_the_loop_is_closed_ends() {
             drop(frames);
             let ran = caller.join().unwrap();
             assert_eq!(log.count(), usize::from(ran));
-            // Of a call that was given back nothing runs any more.
+            // A call that was given back never runs.
             PoolManager::global().run_inbox();
             assert_eq!(log.count(), usize::from(ran));
         }
@@ -204,11 +204,11 @@ fn call_is_answered_by_a_thread_that_ends_without_closing_its_loop() {
     let log = Log::new();
     let (tell, told) = mpsc::channel();
     let (go, wait) = mpsc::channel::<()>();
-    let (ring, rung) = mpsc::channel();
+    let (signal, signaled) = mpsc::channel();
     let target = thread::spawn(move || {
-        // Leaked, as its thread is killed, say.
+        // Leaked, as if its thread were killed.
         let mut frames = ManuallyDrop::new(quick());
-        frames.set_wake_hook(move || ring.send(()).unwrap());
+        frames.set_wake_hook(move || signal.send(()).unwrap());
         tell.send(frames.proxy()).unwrap();
         let _ = wait.recv();
     });
@@ -216,7 +216,7 @@ fn call_is_answered_by_a_thread_that_ends_without_closing_its_loop() {
     let proxy = told.recv().unwrap();
     let caller = waiting_call(&proxy, &log);
     // The call has been accepted.
-    rung.recv().unwrap();
+    signaled.recv().unwrap();
     let posted = proxy.post(|| ()).is_ok();
     drop(go);
     target.join().unwrap();
@@ -226,13 +226,13 @@ fn call_is_answered_by_a_thread_that_ends_without_closing_its_loop() {
     assert!(proxy.post(|| ()).is_err());
     assert!(proxy.post_after(HOUR, || ()).is_err());
     fresh(|| PoolManager::global().quiesce(Duration::ZERO));
-    assert_eq!(log.threads(), [home], "on no other thread");
+    assert_eq!(log.threads(), [home], "the call runs on no other thread");
 }
 
 #[test]
-fn delayed_posts_run_by_the_time_they_are_due() {
+fn delayed_posts_run_in_the_order_in_which_they_are_due() {
     fresh(|| {
-        // Posting must take less than the delays differ by, or their order says nothing.
+        // Posting must take less time than the delays differ by, or their order proves nothing.
         let mut gap = Duration::from_millis(1);
         loop {
             let log = Log::new();
@@ -271,7 +271,7 @@ fn delayed_posts_that_are_due_go_first_and_in_order() {
 }
 
 #[test]
-fn delayed_post_that_comes_in_a_frame_is_for_the_next() {
+fn delayed_post_made_in_a_frame_is_for_the_next() {
     fresh(|| {
         let mut frames = quick();
         let proxy = frames.proxy();
@@ -364,9 +364,9 @@ fn delay_beyond_the_end_of_time_is_never_due() {
     });
 }
 
-/// Whatever many threads post while the loop closes has run, or came back.
+/// Each closure that threads post while the loop closes either runs or is given back.
 #[test]
-fn posts_beside_a_close_run_or_come_back() {
+fn posts_during_a_close_run_or_are_given_back() {
     let rounds = if cfg!(miri) { 2 } else { 100 };
     for _ in 0..rounds {
         let ran = Arc::new(AtomicUsize::new(0));
@@ -448,7 +448,7 @@ fn loop_in_a_thread_local_is_closed_at_the_thread_s_end() {
 }
 
 #[test]
-fn frame_in_a_frame_may_not_be_needed_but_works() {
+fn frame_inside_a_frame_works() {
     fresh(|| {
         let log = Log::new();
         let outer = Rc::new(RefCell::new(quick()));
@@ -458,7 +458,7 @@ fn frame_in_a_frame_may_not_be_needed_but_works() {
         let mut inner = quick();
         frames.tick(|_| {
             proxy.post(noting(&log, 1)).unwrap();
-            assert_eq!(inner.tick(|_| ()).closures, 1, "one queue");
+            assert_eq!(inner.tick(|_| ()).closures, 1, "both loops serve one inbox");
         });
         assert_eq!(log.ids(), [0, 1]);
     });

@@ -1,4 +1,4 @@
-//! Loopers that destroy what others send them.
+//! Loopers that destroy what other threads send them.
 
 use crate::loopers::{hold, id_of, looper};
 use crate::support::{Log, child, wait_until};
@@ -6,7 +6,7 @@ use releasepool::{AutoreleasePool, HandoffPool, Looper, PoolManager, Ref};
 use std::thread;
 
 #[test]
-fn reclaimer_destroys_what_others_release_there() {
+fn reclaimer_destroys_what_other_threads_release_there() {
     let log = Log::new();
     let reclaimer = Looper::reclaimer("reclaimer").unwrap();
     let id = id_of(&reclaimer);
@@ -29,7 +29,7 @@ fn reclaimer_that_is_behind_leaves_releases_to_the_sender() {
     assert_eq!(log.ids(), [3, 4], "here, at once");
     drop(go);
     wait_until(|| log.count() == 5);
-    // As many as before may wait again.
+    // There is room for as many as before.
     let go = hold(&reclaimer);
     (5..9).for_each(send);
     assert_eq!(log.ids()[5..], [8]);
@@ -39,7 +39,7 @@ fn reclaimer_that_is_behind_leaves_releases_to_the_sender() {
     assert_eq!(log.count(), 9);
     let there = log.threads().iter().filter(|t| **t == id).count();
     assert_eq!(there, 6);
-    // A reclaimer that has gone takes as many to the orphans as anybody.
+    // Releases sent to a reclaimer that has ended go to the orphans, without a bound.
     for n in 10..15 {
         thread.release(Ref::new(log.probe(n)));
     }
@@ -62,7 +62,7 @@ fn reclaimer_that_is_behind_leaves_pools_to_the_sender() {
         }
         assert_eq!(pool.drain_on(reclaimer.thread()), 4);
     };
-    // A whole pool is taken if there is any room.
+    // A whole pool is accepted if there is room for one reference.
     send(0);
     assert_eq!(log.count(), 0);
     send(4);
@@ -79,7 +79,7 @@ fn reclaimer_that_is_behind_leaves_pools_to_the_sender() {
 }
 
 #[test]
-fn reclaimer_says_how_much_waits_until_it_is_released() {
+fn waiting_counts_references_until_they_are_released() {
     let log = Log::new();
     let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
     assert_eq!(reclaimer.waiting(), 0);
@@ -91,7 +91,7 @@ fn reclaimer_says_how_much_waits_until_it_is_released() {
     }
     pool.drain_on(reclaimer.thread());
     assert_eq!(reclaimer.waiting(), 10);
-    // What drains of its own release there waits no more, either.
+    // References that its own drains release do not wait any more, either.
     let inside = reclaimer.proxy();
     drop(go);
     wait_until(|| reclaimer.waiting() == 0);
@@ -108,12 +108,12 @@ fn reclaimer_says_how_much_waits_until_it_is_released() {
     assert_eq!(
         looper().waiting(),
         0,
-        "nobody counts where there is no bound"
+        "a looper without a bound counts nothing"
     );
 }
 
 #[test]
-fn what_run_inbox_releases_on_a_reclaimer_waits_no_more() {
+fn references_that_run_inbox_releases_on_a_reclaimer_do_not_wait() {
     let log = Log::new();
     let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
     let probes = [log.probe(0), log.probe(1), log.probe(2)];
@@ -133,7 +133,7 @@ fn what_run_inbox_releases_on_a_reclaimer_waits_no_more() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn what_a_reclaimer_takes_over_from_a_thread_that_has_ended_counts_too() {
+fn orphans_that_a_reclaimer_claims_count_as_waiting() {
     child!(|| {
         let log = Log::new();
         let gone = thread::spawn(|| PoolManager::global().current_thread().unwrap());
@@ -144,7 +144,7 @@ fn what_a_reclaimer_takes_over_from_a_thread_that_has_ended_counts_too() {
             pool.create(log.probe(n));
         }
         pool.drain_on(&gone);
-        // A drain of its takes the orphans up.
+        // One of its drains claims the orphans.
         reclaimer.call(|| ()).unwrap();
         wait_until(|| log.count() == 10 && reclaimer.waiting() == 0);
         assert!(log.threads().iter().all(|id| *id == id_of(&reclaimer)));

@@ -1,5 +1,5 @@
-//! What the tests share: objects that tell when they die, fresh threads, events by
-//! thread, and child processes.
+//! Helpers for tests: objects that log their destruction, fresh threads, events by thread, and
+//! child processes.
 
 use releasepool::PoolManager;
 use releasepool::event::{self, Event, EventKind};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// Where [`Probe`]s write down that they died, in order.
+/// A log of destroyed [`Probe`]s, in order.
 #[derive(Clone, Default)]
 pub struct Log(Arc<Mutex<Vec<(u32, ThreadId)>>>);
 
@@ -23,17 +23,17 @@ impl Log {
         Probe { id, log }
     }
 
-    /// Writes a line of the test's own.
+    /// Adds an id, for the test itself.
     pub fn note(&self, id: u32) {
         self.lock().push((id, thread::current().id()));
     }
 
-    /// Who died, first to last.
+    /// Returns the ids of what was destroyed, oldest first.
     pub fn ids(&self) -> Vec<u32> {
         self.lock().iter().map(|&(id, _)| id).collect()
     }
 
-    /// On which threads.
+    /// Returns the threads on which it was destroyed.
     pub fn threads(&self) -> Vec<ThreadId> {
         self.lock().iter().map(|&(_, thread)| thread).collect()
     }
@@ -47,7 +47,7 @@ impl Log {
     }
 }
 
-/// Writes its id to its log when it dies.
+/// Adds its id to its log when it is dropped.
 pub struct Probe {
     pub id: u32,
     log: Log,
@@ -59,7 +59,7 @@ impl Drop for Probe {
     }
 }
 
-/// Runs a closure when it dies.
+/// Runs a closure when it is dropped.
 pub struct OnDrop<F: FnOnce()>(Option<F>);
 
 pub fn on_drop<F: FnOnce()>(f: F) -> OnDrop<F> {
@@ -74,8 +74,7 @@ impl<F: FnOnce()> Drop for OnDrop<F> {
     }
 }
 
-/// Runs `f` on a thread of its own, whose pools nobody else has touched, and waits
-/// until it is done. Its events are kept.
+/// Runs `f` on a new thread, with fresh pools, and waits for it. The thread's events are kept.
 pub fn fresh<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     listen();
     thread::scope(|scope| {
@@ -87,14 +86,14 @@ pub fn fresh<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     })
 }
 
-/// As [`fresh`], but waits for the thread's thread-locals, too: a scoped thread counts
-/// as finished before they are torn down.
+/// Does what [`fresh`] does, and waits until the thread's thread-locals are destroyed, too: a
+/// scoped thread counts as finished before that.
 pub fn fresh_to_the_end<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
     named_to_the_end("fresh", f)
 }
 
-/// As [`fresh_to_the_end`], on a thread of this name: some events are reported for the first
-/// thread of a name only.
+/// Does what [`fresh_to_the_end`] does, on a thread of this name: some events are only reported for
+/// the first thread of a name.
 pub fn named_to_the_end<R: Send + 'static>(
     name: &str,
     f: impl FnOnce() -> R + Send + 'static,
@@ -107,16 +106,16 @@ pub fn named_to_the_end<R: Send + 'static>(
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Gets everything released that has been orphaned, until `done`.
+/// Has all orphans run, until `done`.
 pub fn quiesce_until(done: impl Fn() -> bool) {
     let quiesce = || {
-        // A thread does not run the closures of the one that had its slot before; one
-        // that has no slot yet would run all, and might get that slot meanwhile.
+        // A thread does not run closures of the thread that had its registry slot before. A thread
+        // without a slot would run all of them, but might get that very slot meanwhile.
         let _slot = PoolManager::global().current_thread();
         PoolManager::global().quiesce(Duration::from_millis(1));
     };
     wait_until(|| {
-        // On two threads that live at once: they have different slots.
+        // So two threads that are alive at the same time are used: they have different slots.
         fresh(|| {
             quiesce();
             fresh(quiesce);
@@ -125,19 +124,23 @@ pub fn quiesce_until(done: impl Fn() -> bool) {
     });
 }
 
-/// No test asserts a time; but what never comes is to fail, not to hang.
+/// No test asserts a time, but a test that waits for something that never happens should fail, not
+/// hang.
 const NEVER: Duration = Duration::from_secs(120);
 
-/// Waits until `done`, which may itself do something about it.
+/// Waits until `done` returns true; `done` may also make progress itself.
 pub fn wait_until(mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
-        assert!(start.elapsed() < NEVER, "what is waited for never comes");
+        assert!(
+            start.elapsed() < NEVER,
+            "the condition that the test waits for never became true"
+        );
         thread::yield_now();
     }
 }
 
-/// The message of the panic that `f` is expected to end with.
+/// Returns the message of the panic that `f` must end with.
 pub fn panic_of<R>(f: impl FnOnce() -> R) -> String {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(_) => panic!("a panic was expected"),
@@ -151,7 +154,7 @@ pub fn message_of(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "(no message)".into())
 }
 
-/// What a test does with the events of a thread.
+/// How a test reacts to the events of a thread.
 pub type Reaction = fn(&Event);
 
 static EVENTS: Mutex<Vec<(ThreadId, Event)>> = Mutex::new(Vec::new());
@@ -167,11 +170,11 @@ fn hook(event: &Event) {
     }
 }
 
-/// From now on events are kept, by thread. There is one hook in the process: tests
-/// share this one and look at the events of their own threads only.
+/// Keeps all events from now on, by thread. A process has one hook: tests share this one, and only
+/// look at the events of their own threads.
 ///
-/// Events with the same cause are reported once, then at growing intervals, for the whole process:
-/// a test that waits for one uses types, or threads with names, of its own.
+/// Events with one cause are reported once and then at growing intervals, for the whole process. So
+/// a test that waits for an event uses types, or thread names, of its own.
 pub fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -179,7 +182,7 @@ pub fn listen() {
     });
 }
 
-/// [`listen`], and have `reaction` called by the events of this thread.
+/// Keeps events as [`listen`] does, and calls `reaction` for each event of this thread.
 pub fn react(reaction: Reaction) {
     listen();
     REACTIONS
@@ -188,7 +191,7 @@ pub fn react(reaction: Reaction) {
         .push((thread::current().id(), reaction));
 }
 
-/// The events of a thread since [`listen`].
+/// Returns the events of a thread since [`listen`].
 pub fn events_of(thread: ThreadId) -> Vec<Event> {
     let events = EVENTS.lock().unwrap();
     events
@@ -198,7 +201,7 @@ pub fn events_of(thread: ThreadId) -> Vec<Event> {
         .collect()
 }
 
-/// The events of one kind on this thread.
+/// Returns the events of one kind on this thread.
 pub fn events(kind: EventKind) -> Vec<Event> {
     let mut events = events_of(thread::current().id());
     events.retain(|event| event.kind == kind);
@@ -216,7 +219,7 @@ impl Child {
         assert!(self.status.success(), "{}\n{}", self.status, self.stderr);
     }
 
-    /// It ended by `abort`, and said this before.
+    /// Asserts that the process ended by `abort`, after writing this message.
     #[cfg(unix)]
     pub fn assert_aborted_saying(&self, words: &[&str]) {
         use std::os::unix::process::ExitStatusExt;
@@ -250,12 +253,13 @@ impl Child {
     }
 }
 
-/// Which test the process was started for.
+/// The environment variable that names the test for which a process was started.
 const CHILD: &str = "RELEASEPOOL_TEST_CHILD";
 
-/// Runs `body` in a process of its own, where no other test is. That process is this
-/// test binary again, told to run the calling test only: there `None` is returned.
-/// Use it by the macro `child!`.
+/// Runs `body` in a process of its own, without other tests.
+///
+/// The process runs this test binary with the calling test only; there this returns `None`. Use it
+/// by the macro `child!`.
 pub fn in_child(test: &str, body: impl FnOnce()) -> Option<Child> {
     use std::io::Read;
     use std::process::{Command, Stdio};
@@ -303,8 +307,8 @@ pub fn in_child(test: &str, body: impl FnOnce()) -> Option<Child> {
     Some(Child { status, stderr })
 }
 
-/// `child!(body)`: [`in_child`] for the test that it is written in, which must be a
-/// plain function. Returns from it in the child.
+/// `child!(body)` calls [`in_child`] for the enclosing test, which must be a plain function; in the
+/// child process it returns from the test.
 macro_rules! child {
     ($body:expr) => {{
         fn here() {}
@@ -319,7 +323,7 @@ macro_rules! child {
 }
 pub(crate) use child;
 
-/// Bytes of this process that are in memory.
+/// Returns the resident memory of this process, in bytes.
 #[cfg(target_os = "linux")]
 pub fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();

@@ -18,7 +18,7 @@ fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Pending once.
+/// Returns a future that is pending once.
 fn pause() -> impl Future<Output = ()> {
     let mut first = true;
     poll_fn(move |_| {
@@ -52,14 +52,14 @@ fn each_poll_has_a_pool_of_its_own() {
 }
 
 #[test]
-fn pool_of_a_poll_is_named_and_is_gone_after() {
+fn pool_of_a_poll_is_named_and_closed_at_its_end() {
     fresh(|| {
         let log = Log::new();
         let outer = AutoreleasePool::new();
         let held = Cell::new(None);
         let task = pooled(async {
             autorelease(Ref::new(log.probe(0)));
-            // Forgotten: it does not stay current.
+            // A forgotten pool does not stay the current one.
             std::mem::forget(AutoreleasePool::new());
             held.set(Some(()));
         });
@@ -115,7 +115,7 @@ fn pooled_is_send_if_the_future_is_and_pins_it() {
     let local = pooled(async { drop(Rc::new(())) });
     assert!(format!("{:?}", pooled(std::future::ready(1))).starts_with("Pooled("));
     drop(local);
-    // Not Unpin, as the future is not.
+    // It is not Unpin, as the future is not.
     struct Pinned(PhantomPinned, Cell<Option<*const Self>>);
     impl Future for Pinned {
         type Output = bool;
@@ -151,7 +151,7 @@ fn callback_scope_drains_the_root_when_it_is_outermost() {
 }
 
 #[test]
-fn callback_scope_does_what_budgets_have_left() {
+fn callback_scope_drains_the_backlog() {
     fresh(|| {
         let log = Log::new();
         let mut pool = AutoreleasePool::new();
@@ -168,7 +168,7 @@ fn callback_scope_does_what_budgets_have_left() {
 }
 
 #[test]
-fn callback_scope_inside_a_pool_or_destructor_is_a_pool_and_no_more() {
+fn callback_scope_inside_a_pool_or_destructor_only_opens_a_pool() {
     fresh(|| {
         let log = Log::new();
         autorelease(Ref::new(log.probe(0)));
@@ -237,7 +237,7 @@ fn callbacks_work_while_the_thread_is_torn_down() {
     let log = Log::new();
     let inner_log = log.clone();
     thread::spawn(move || {
-        // So that its destructor is registered before ours, and runs after.
+        // Registered before this one's destructor, so that it runs afterwards.
         LATE.set(Some(Box::new(on_drop(move || {
             callback_scope(|pool| {
                 pool.create(inner_log.probe(0));

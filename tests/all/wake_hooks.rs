@@ -1,4 +1,4 @@
-//! How hosts with an event loop of their own are told that there is something to do.
+//! Wake hooks: how a host with its own event loop learns that there is something to do.
 
 use crate::support::{events, fresh, panic_of};
 use releasepool::event::EventKind;
@@ -16,7 +16,7 @@ fn quick() -> FrameLoop {
     FrameLoop::new(FrameConfig::new().unlimited())
 }
 
-/// Counts how often the host is told.
+/// Counts the calls of a wake hook.
 #[derive(Default)]
 pub struct Told(AtomicUsize);
 
@@ -49,7 +49,11 @@ fn wake_hook_is_called_once_between_two_frames() {
         proxy.post(|| ()).unwrap();
         let hook = told.clone();
         frames.set_wake_hook(move || hook.note());
-        assert_eq!(told.take(), 1, "something was there already");
+        assert_eq!(
+            told.take(),
+            1,
+            "called at once, as there was something to do"
+        );
         frames.tick(|_| ());
         assert_eq!(told.take(), 0);
         for _ in 0..3 {
@@ -59,10 +63,14 @@ fn wake_hook_is_called_once_between_two_frames() {
         let inside = proxy.clone();
         proxy.post(move || inside.post(|| ()).unwrap()).unwrap();
         assert_eq!(frames.tick(|_| assert_eq!(told.take(), 0)).closures, 4);
-        assert_eq!(told.take(), 1, "one was posted in the frame");
+        assert_eq!(
+            told.take(),
+            1,
+            "called for the post that was made in the frame"
+        );
         frames.tick(|_| ());
         proxy.thread().release(Ref::new(()));
-        assert_eq!(told.take(), 1, "releases ring, too");
+        assert_eq!(told.take(), 1, "releases call the hook, too");
         frames.tick(|_| ());
         assert_eq!(panic_of(|| frames.tick(|_| panic!("drawing"))), "drawing");
         proxy.post(|| ()).unwrap();
@@ -91,7 +99,7 @@ fn wake_hook_is_called_for_requests_and_earlier_deadlines() {
         let late = proxy.post_after(hour, || ()).unwrap();
         assert_eq!(told.take(), 1);
         proxy.post_after(hour * 2, || ()).unwrap();
-        assert_eq!(told.take(), 0, "it is woken before that anyway");
+        assert_eq!(told.take(), 0, "a later deadline does not call the hook");
         proxy.post_after(Duration::ZERO, || ()).unwrap();
         assert_eq!((told.take(), frames.next_due()), (1, Some(Duration::ZERO)));
         assert_eq!(frames.tick(|_| ()).closures, 1);
@@ -129,7 +137,7 @@ fn wake_hook_is_called_after_a_run_too() {
     });
 }
 
-/// Panics when it dies.
+/// Panics when it is dropped.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -139,7 +147,7 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn loop_is_closed_whatever_its_hook_s_destructor_does() {
+fn loop_is_closed_even_if_its_hook_s_destructor_panics() {
     fresh(|| {
         let ran = Arc::new(AtomicUsize::new(0));
         let mut frames = quick();
@@ -185,7 +193,7 @@ fn hook_may_close_the_loop_that_is_posted_to() {
 }
 
 #[test]
-fn sender_hears_nothing_of_a_hook_that_dies_while_it_is_called() {
+fn sender_is_not_affected_by_a_hook_that_is_dropped_while_it_is_called() {
     fresh(|| {
         let (inside, is_inside) = mpsc::channel();
         let (go, wait) = mpsc::channel::<()>();
@@ -207,7 +215,7 @@ fn sender_hears_nothing_of_a_hook_that_dies_while_it_is_called() {
 }
 
 #[test]
-fn loop_inside_another_leaves_it_its_wakes() {
+fn loop_inside_another_leaves_it_its_wake_ups() {
     fresh(|| {
         let rings = Arc::new(Told::default());
         let mut outer = quick();
@@ -232,7 +240,7 @@ fn loop_inside_another_leaves_it_its_wakes() {
             assert_eq!(rings.take(), 1, "between two frames");
             outer.tick(|_| ());
         }
-        // One that is gone is not called by what outlives it.
+        // A hook that was removed is not called by a loop that outlives it.
         let mut later = quick();
         later.set_wake_hook(|| ());
         drop(outer);
@@ -245,7 +253,7 @@ fn loop_inside_another_leaves_it_its_wakes() {
 }
 
 #[test]
-fn loop_sleeps_though_one_inside_of_it_has_asked_to_be_rung() {
+fn loop_sleeps_although_a_loop_inside_it_has_armed_the_inbox() {
     fresh(|| {
         let mut outer = quick();
         outer.set_wake_hook(|| ());
@@ -262,18 +270,18 @@ fn loop_sleeps_though_one_inside_of_it_has_asked_to_be_rung() {
             if frames == 2 {
                 return Break(());
             }
-            // At its end it asks for the next message to be told to the host.
+            // At its end it arms the inbox, so that the next message calls the hook.
             outer.tick(|_| ());
             Continue(())
         });
         other.join().unwrap();
-        // A loop that does not sleep looks what there is to release, over and over.
+        // A loop that does not sleep opens pools again and again.
         let rounds = self::opened() - opened;
         assert!(rounds < 20, "{rounds} pools opened while nothing happened");
     });
 }
 
-/// Pools that this thread has opened so far.
+/// Returns how many pools this thread has opened so far.
 fn opened() -> u64 {
     let manager = PoolManager::global();
     let me = manager.current_thread().unwrap().key();

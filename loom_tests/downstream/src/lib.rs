@@ -1,5 +1,5 @@
-//! A mailbox with room for one object: a worker puts the newest state in, a UI thread
-//! takes it when a frame begins.
+//! A mailbox with room for one object: a worker puts the newest state in, and a UI thread takes it
+//! out when a frame begins.
 
 mod sync;
 
@@ -14,22 +14,21 @@ pub struct Mailbox<T: Send + Sync + 'static> {
 }
 
 impl<T: Send + Sync> Mailbox<T> {
-    /// An empty one.
+    /// Creates an empty mailbox.
     pub fn new() -> Self {
         Self {
             slot: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
-    /// Puts an object in. Gives back the one that it replaces, if nobody has taken
-    /// that.
+    /// Puts an object in. Returns the one that it replaces, if that was not taken out.
     pub fn put(&self, letter: Ref<T>) -> Option<Ref<T>> {
-        // Release: who takes the letter sees what was written to it. Acquire: the one
-        // that is replaced may be another thread's. Model: a_letter_is_handed_over.
+        // Release: the thread that takes the letter sees what was written to it. Acquire: the
+        // replaced letter may come from another thread. Model: a_letter_is_handed_over.
         self.put_with(letter, Ordering::AcqRel)
     }
 
-    /// The mistake that the models are there for; see `tests/loom.rs`.
+    /// Does what `put` does, with a planted mistake that a model must find; see `tests/loom`.
     #[cfg(loom)]
     #[doc(hidden)]
     pub fn put_carelessly(&self, letter: Ref<T>) -> Option<Ref<T>> {
@@ -40,15 +39,15 @@ impl<T: Send + Sync> Mailbox<T> {
         self.swap(Ref::into_raw(letter).cast_mut(), ordering)
     }
 
-    /// Takes out what is there.
+    /// Takes out the object, if there is one.
     pub fn take(&self) -> Option<Ref<T>> {
         self.swap(ptr::null_mut(), Ordering::Acquire)
     }
 
     fn swap(&self, letter: *mut T, ordering: Ordering) -> Option<Ref<T>> {
         let before = self.slot.swap(letter, ordering);
-        // SAFETY: what is in the slot came from `into_raw`, and the swap hands it to
-        // one caller only.
+        // SAFETY: the pointer in the slot came from `into_raw`, and the swap passes it to one caller
+        // only.
         (!before.is_null()).then(|| unsafe { Ref::from_raw(before) })
     }
 }
@@ -65,7 +64,7 @@ impl<T: Send + Sync> Drop for Mailbox<T> {
     }
 }
 
-// loom's atomics work in models only.
+// loom's atomics only work in models.
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! The only place that knows whether atomics are the real ones or loom's.
+//! The only module that distinguishes the atomics of std and loom.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicPtr, Ordering};

@@ -1,4 +1,4 @@
-//! Models that show that the checker sees what it is trusted to see.
+//! Canaries: models that must fail, or must reach certain outcomes, to show that the checker works.
 
 use super::model::Model;
 use super::probe::{Probe, spawn};
@@ -9,11 +9,11 @@ use releasepool::{PoolManager, Ref, Slot};
 
 pub const MODELS: &[Model] = &[
     Model {
-        // loom alone runs one of the two orders.
+        // loom alone explores one of the two orders.
         plain_outcomes: Some(&["0"]),
         ..Model::new(
             "canary_load_store",
-            "a thread's own load does not hide another's (rmw mode)",
+            "a thread's own load does not hide another thread's access (rmw mode)",
             &["0", "1"],
             load_store,
         )
@@ -22,7 +22,7 @@ pub const MODELS: &[Model] = &[
         must_fail: Some("Causality violation"),
         ..Model::new(
             "canary_free",
-            "giving memory back is a checked write",
+            "freeing memory is a checked write",
             &[],
             free,
         )
@@ -31,7 +31,7 @@ pub const MODELS: &[Model] = &[
         must_fail: Some("1 x u32, strong references: 1"),
         ..Model::new(
             "canary_leak",
-            "an object that is leaked is missed, by its type",
+            "a leaked object is reported with its type",
             &[],
             leak,
         )
@@ -40,7 +40,7 @@ pub const MODELS: &[Model] = &[
         must_fail: Some("2 retired by slots and not released"),
         ..Model::new(
             "canary_leak_retired",
-            "what slots have given up is named as such",
+            "objects that slots have retired are reported as such",
             &[],
             leak_retired,
         )
@@ -49,7 +49,7 @@ pub const MODELS: &[Model] = &[
         must_fail: Some("1 entries in the root pool of a thread (#0.1)"),
         ..Model::new(
             "canary_leak_root",
-            "a thread that has not exited is named, and what is in its root pool",
+            "a thread that has not exited is reported, and what is in its root pool",
             &[],
             leak_root,
         )
@@ -58,7 +58,7 @@ pub const MODELS: &[Model] = &[
         must_fail: Some("1 closures posted to a thread that ended"),
         ..Model::new(
             "canary_leak_post",
-            "a closure that nobody runs is missed",
+            "a closure that never runs is reported",
             &[],
             leak_post,
         )
@@ -67,7 +67,7 @@ pub const MODELS: &[Model] = &[
         must_fail: Some("Causality violation"),
         ..Model::new(
             "canary_probe",
-            "a destructor that races a use is seen",
+            "a destructor that races with a use is detected",
             &[],
             probe,
         )
@@ -76,14 +76,14 @@ pub const MODELS: &[Model] = &[
         must_fail: Some("Causality violation"),
         ..Model::new(
             "canary_late_write",
-            "a cell that is written after the store that publishes it is seen",
+            "a cell that is written after the store that publishes it is detected",
             &[],
             late_write,
         )
     },
 ];
 
-/// `load; store | load`.
+/// Runs `load; store | load`.
 fn load_store() -> String {
     let a = Arc::new(Atomic::default());
     let b = a.clone();
@@ -102,7 +102,7 @@ fn free() -> String {
     let user = spawn(move || {
         b.load();
     });
-    // SAFETY: the lie is the point.
+    // SAFETY: nothing is freed; the checker must detect the missing order.
     unsafe { a.lie_freed() };
     user.join().unwrap();
     String::new()
@@ -121,7 +121,7 @@ fn leak_retired() -> String {
 }
 
 fn leak_root() -> String {
-    // Does not exit.
+    // The thread does not exit.
     let thread = loom::thread::spawn(|| releasepool::autorelease(Ref::new(7_u32)));
     thread.join().unwrap();
     String::new()
@@ -137,7 +137,7 @@ fn probe() -> String {
     let mut probe = Probe::new();
     let shared = (&raw const probe).expose_provenance();
     let user = spawn(move || {
-        // SAFETY: joined before the probe ends; the race is the point.
+        // SAFETY: the thread is joined before the probe is freed; the checker must detect the race.
         unsafe { &*std::ptr::with_exposed_provenance::<Probe>(shared) }.look();
     });
     probe.change();
@@ -151,7 +151,7 @@ fn late_write() -> String {
         let shared = shared.clone();
         spawn(move || {
             shared.1.store(true, Ordering::Release);
-            // No thread switch is possible in between, so the value is never missing.
+            // loom does not switch threads in between, so the value is never missing.
             shared.0.set(1);
         })
     };

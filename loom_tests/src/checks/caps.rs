@@ -1,4 +1,4 @@
-//! What is decided by counts: caps of memory, and who gives back what is not needed.
+//! Decisions that rest on counts: memory caps, and requests to trim.
 
 use super::model::Model;
 use super::probe::spawn;
@@ -11,39 +11,39 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub const MODELS: &[Model] = &[
     Model::new(
         "caps_hard",
-        "two threads allocate under a hard cap of one chunk: there is never a second one",
+        "two threads allocate under a hard cap of one chunk: there is never a second chunk",
         &["both from one chunk", "one refused"],
         hard,
     )
     .plain(&["one refused"]),
     Model::new(
         "caps_soft",
-        "two threads go beyond a soft cap: one of them is told, and again after there was less",
+        "two threads exceed a soft cap: its hook is called once, and again after memory has shrunk",
         &["told once, then again"],
         soft,
     )
-    // Two heaps are made, and one is given up. Unbounded: 295,402 executions.
+    // Two heaps are created and one is abandoned. Unbounded: 295,402 executions.
     .bounded(2),
     Model::new(
         "caps_trim",
-        "a thread asks another one to trim, which does so when it next needs a chunk",
+        "a thread asks another thread to trim; that one does so when it next needs a chunk",
         &["trimmed", "not asked yet"],
         trim,
     ),
 ];
 
 const LAYOUT: Layout = Layout::new::<[u64; 4]>();
-/// Of another class.
+/// A layout of another size class.
 const LARGER: Layout = Layout::new::<[u64; 8]>();
 
-/// One that its thread leaves to another.
+/// A block that its thread passes to another thread.
 struct Block(NonNull<u8>);
 
-// SAFETY: nobody else has it.
+// SAFETY: the block is passed on as a whole; no other thread uses it.
 unsafe impl Send for Block {}
 
 fn free(blocks: &BlockAllocator, block: Block, layout: Layout) {
-    // SAFETY: allocated with this layout, and used no more.
+    // SAFETY: allocated with this layout, and not used afterwards.
     unsafe { blocks.dealloc(block.0, layout) };
 }
 
@@ -51,7 +51,7 @@ fn alloc(blocks: &BlockAllocator, layout: Layout) -> Option<Block> {
     blocks.alloc(layout).ok().map(Block)
 }
 
-/// The size of a chunk.
+/// Returns the size of a chunk.
 fn chunk() -> u64 {
     let blocks = BlockAllocator::new();
     let block = alloc(&blocks, LAYOUT).unwrap();
@@ -109,7 +109,7 @@ fn soft() -> String {
 fn trim() -> String {
     let chunk = chunk();
     let blocks = BlockAllocator::new();
-    // One more than a chunk of these builds has.
+    // One more than fits in a chunk in model builds.
     let held = [(); 4].map(|()| alloc(&blocks, LAYOUT).unwrap());
     held.into_iter()
         .for_each(|block| free(&blocks, block, LAYOUT));

@@ -1,4 +1,4 @@
-//! The count word: three threads, a few operations each, all interleavings.
+//! The count word: up to three threads with a few operations each, in all interleavings.
 
 use super::model::Model;
 use super::probe::{Probe, died_on, me, spawn, take_deaths};
@@ -7,13 +7,13 @@ use releasepool::{Ref, Weak};
 pub const MODELS: &[Model] = &[
     Model::new(
         "retain_release_last",
-        "three threads use, retain and release; the last destroys",
+        "three threads use, retain and release an object; the last release destroys it",
         &["died on 0", "died on 1", "died on 2"],
         retain_release_last,
     ),
     Model::new(
         "weak_outlives_strong",
-        "upgrade, downgrade and the last release; the memory outlives the value",
+        "upgrades, downgrades and the last release; the memory outlives the value",
         &[
             "upgraded, died on 0",
             "upgraded, died on 1",
@@ -23,17 +23,17 @@ pub const MODELS: &[Model] = &[
         ],
         weak_outlives_strong,
     )
-    // A release may be a load: unbounded takes longer than two minutes.
+    // A release may begin with a load; unbounded takes longer than two minutes.
     .bounded(5),
     Model::new(
         "cyclic_upgrade",
-        "an upgrade while new_cyclic is still making the value",
+        "an upgrade while new_cyclic is still creating the value",
         &["too early", "upgraded"],
         cyclic_upgrade,
     ),
     Model::new(
         "take_value_race",
-        "try_unwrap against a use and a weak reference",
+        "try_unwrap during a use, and with a weak reference",
         &[
             "taken",
             "taken, upgraded before",
@@ -42,19 +42,20 @@ pub const MODELS: &[Model] = &[
         ],
         take_value_race,
     )
-    // The load that a release begins with hides the rest from the plain mode, here and below.
+    // In plain mode the load at the beginning of a release hides the other outcomes, here and
+    // below.
     .plain(&["refused", "refused, upgraded before"])
     // Unbounded: 846,300 executions.
     .bounded(5),
     Model::new(
         "into_inner_race",
-        "of two into_inner exactly one gets the value",
+        "of two into_inner calls exactly one gets the value",
         &["0 has it", "1 has it"],
         into_inner_race,
     ),
     Model::new(
         "get_mut_race",
-        "get_mut against a use",
+        "get_mut during a use",
         &["mutable", "shared"],
         get_mut_race,
     )
@@ -67,7 +68,7 @@ pub const MODELS: &[Model] = &[
     ),
     Model::new(
         "make_mut_race",
-        "make_mut against uses by a strong and a weak reference",
+        "make_mut during uses by a strong and a weak reference",
         &[
             "cloned",
             "cloned, upgraded",

@@ -1,4 +1,4 @@
-//! Values that are still being made while others have weak references to them.
+//! `new_cyclic`: values that are still being created while other threads have weak references.
 
 use super::model::Model;
 use super::probe::{Probe, died_on, me, spawn, take_deaths};
@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 pub const MODELS: &[Model] = &[
     Model::new(
         "cyclic_last",
-        "an upgrade while new_cyclic makes the value and its reference is dropped: who is last?",
+        "an upgrade while new_cyclic creates the value, and its reference is then dropped",
         &[
             "upgraded, died on 0",
             "upgraded, died on 1",
@@ -18,7 +18,7 @@ pub const MODELS: &[Model] = &[
     ),
     Model::new(
         "cyclic_panics",
-        "the closure of new_cyclic panics while another thread has the weak reference",
+        "the closure of new_cyclic panics while another thread has a weak reference",
         &["0 left first", "1 left first"],
         cyclic_panics,
     ),
@@ -53,17 +53,21 @@ fn cyclic_panics() -> String {
                 let again = weak.clone();
                 drop(weak);
                 assert!(again.upgrade().is_none(), "no value was made");
-                // Relaxed: it must order nothing.
+                // Relaxed, so that it orders nothing.
                 theirs.fetch_add(1, Ordering::Relaxed)
             }));
             let _value = Probe::new();
-            // No hook is called, which would print something in each execution.
+            // resume_unwind calls no panic hook, which would print a message in each execution.
             resume_unwind(Box::new("expected"))
         })
     }));
     let mine = order.fetch_add(1, Ordering::Relaxed);
     assert!(panic.is_err());
     upgrader.unwrap().join().unwrap();
-    assert_eq!(take_deaths(), [me()], "the value that was not put in");
+    assert_eq!(
+        take_deaths(),
+        [me()],
+        "the value that never became the object's is destroyed here"
+    );
     format!("{mine} left first")
 }

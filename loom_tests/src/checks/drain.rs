@@ -1,5 +1,4 @@
-//! A drain's way without a read-modify-write, against everything that could make it
-//! wrong.
+//! A drain's path without a read-modify-write, against everything that could make it unsound.
 
 use super::model::Model;
 use super::probe::{Probe, died_on, me, spawn};
@@ -8,13 +7,13 @@ use releasepool::{AutoreleasePool, PoolRef, Ref};
 pub const MODELS: &[Model] = &[
     Model::new(
         "drain_load_only",
-        "drain against a use, a clone and a release elsewhere",
+        "a drain during a use, a clone and a release on another thread",
         &["died on 0", "died on 1"],
         drain_against_clone,
     ),
     Model::new(
         "drain_upgrade",
-        "drain against an upgrade",
+        "a drain during an upgrade",
         &[
             "upgraded, died on 0",
             "upgraded, died on 1",
@@ -24,7 +23,7 @@ pub const MODELS: &[Model] = &[
     ),
     Model::new(
         "drain_downgrade",
-        "drain against a downgrade, and an upgrade of that",
+        "a drain during a downgrade, and an upgrade of the result",
         &[
             "upgraded, died on 0",
             "upgraded, died on 1",
@@ -35,13 +34,13 @@ pub const MODELS: &[Model] = &[
     ),
     Model::new(
         "drain_duplicates",
-        "an object that is in the pool three times, against a release elsewhere",
+        "a drain of an object that is in the pool three times, during a release on another thread",
         &["died on 0", "died on 1"],
         drain_duplicates,
     ),
     Model::new(
         "deep_drain",
-        "a drain that has to queue, as much stack is used, against a release elsewhere",
+        "a drain that must queue destructors, as the stack is deep, during a release on another thread",
         &["died on 0", "died on 1"],
         deep_drain,
     ),
@@ -113,7 +112,7 @@ fn drain_duplicates() -> String {
     died_on(&[me(), one])
 }
 
-/// When it dies, drains a pool that has what it holds, from deep down on the stack.
+/// When dropped, drains a pool with the reference that it holds, deep down on the stack.
 struct Deep(Option<Ref<Probe>>);
 
 impl Drop for Deep {
@@ -124,7 +123,7 @@ impl Drop for Deep {
     }
 }
 
-/// Drops `pool` below 16 times 256 bytes of stack; the limit is 2 KiB here.
+/// Drops `pool` below 16 x 256 bytes of stack; the limit in model builds is 2 KiB.
 #[inline(never)]
 fn far_down(times: u32, pool: AutoreleasePool) {
     let filler = std::hint::black_box([0u8; 256]);

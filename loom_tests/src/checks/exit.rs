@@ -1,6 +1,6 @@
-//! A thread leaves while others send to it, and its slot is taken again at once.
+//! A thread exits while others send to it, and its registry slot is reused at once.
 //!
-//! The main thread is the one that leaves.
+//! The exiting thread is the main thread.
 
 use super::model::Model;
 use super::probe::{Probe, Seen, Watched, me, spawn, take_deaths};
@@ -12,19 +12,19 @@ use std::time::Duration;
 pub const MODELS: &[Model] = &[
     Model::new(
         "exit_release",
-        "a release to a thread that leaves: there, or by the orphans",
+        "a release to an exiting thread: made on that thread, or as an orphan",
         &["by the leaver", "by a drain of the sender"],
         exit_release,
     ),
     Model::new(
         "alive_until_exit",
-        "is_alive and post while the thread leaves",
+        "is_alive and post while the thread exits",
         &["alive, accepted", "alive, refused", "gone, refused"],
         alive_until_exit,
     ),
     Model::new(
         "exit_release_successor",
-        "the same while another thread takes the slot",
+        "a release to an exiting thread while another thread reuses its slot",
         &[
             "by the leaver",
             "by the successor's drain, as an orphan",
@@ -32,11 +32,11 @@ pub const MODELS: &[Model] = &[
         ],
         exit_release_successor,
     )
-    // Three threads through the whole registry; unbounded takes very long.
+    // Three threads go through the whole registry; unbounded takes very long.
     .bounded(6),
     Model::new(
         "exit_post_successor",
-        "a closure to a thread that leaves: given back or run by quiesce, never by a successor",
+        "a closure to an exiting thread: given back or run by quiesce, never by a thread that reuses the slot",
         &[
             "given back, same slot",
             "given back, other slot",
@@ -50,21 +50,21 @@ pub const MODELS: &[Model] = &[
     .bounded(3),
     Model::new(
         "orphans_quiesce",
-        "two threads run orphans: each once, and quiesce sees what was done",
+        "two threads run orphans: each runs once, and quiesce sees its effects",
         &["0 ran both", "1 ran both", "each ran one"],
         orphans_quiesce,
     )
-    // As above.
+    // Three threads enter the registry here, too.
     .bounded(6),
     Model::new(
         "orphans_counted",
-        "a release is orphaned while a closure waits for another thread: quiesce knows of it",
+        "a release is orphaned while an orphaned closure waits: quiesce counts both",
         &["released by quiesce", "released later"],
         orphans_counted,
     ),
 ];
 
-/// Sends a probe to the main thread, which leaves, and drains.
+/// Another thread sends a probe to the main thread, which exits, and then drains.
 fn exit_release() -> String {
     let manager = PoolManager::global();
     let leaver = manager.current_thread().unwrap();
@@ -193,7 +193,7 @@ fn orphans_quiesce() -> String {
     while !manager.quiesce(Duration::ZERO) {
         loom::thread::yield_now();
     }
-    // Whoever ran it, what it did has come before.
+    // Whichever thread ran it, its effects happen before this.
     assert!(seen.get());
     let one = other.join().unwrap();
     assert!(manager.quiesce(Duration::ZERO));
@@ -215,12 +215,12 @@ fn orphans_counted() -> String {
         this
     });
     let gone = gone.join().unwrap();
-    // Having its slot, this thread leaves the closure to another.
+    // This thread has reused the slot, so it does not run the closure.
     let this = manager.current_thread().unwrap();
     assert_eq!(model::slot(this.key()), model::slot(gone.key()));
     let r = Ref::new(Probe::new());
     let sender = loom::thread::spawn(move || gone.release(r));
-    // So that loom lets the sender go first, too.
+    // So that loom also explores the executions in which the sender goes first.
     loom::thread::yield_now();
     assert!(!manager.quiesce(Duration::ZERO), "the closure still waits");
     let released = take_deaths().len();

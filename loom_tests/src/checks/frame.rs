@@ -1,4 +1,4 @@
-//! Loops: nobody sleeps over what was sent, and nothing that was accepted is lost.
+//! Loops: no wake-up is missed, and no accepted closure is lost.
 
 use super::model::Model;
 use super::probe::{Probe, me, spawn, take_deaths};
@@ -11,11 +11,11 @@ use std::time::Duration;
 pub const MODELS: &[Model] = &[
     Model::new(
         "frame_post_close",
-        "two posters; a loop closes: what it accepted has run by then, the rest comes back",
+        "two threads post while a loop closes: accepted posts have run by then, the others are given back",
         &["both ran", "1 ran", "2 ran", "both given back"],
         post_close,
     )
-    // Three threads, and the bell's lock.
+    // Three threads, and the lock of the thread's waker.
     .bounded(3),
     Model::new(
         "frame_delayed_close",
@@ -25,16 +25,16 @@ pub const MODELS: &[Model] = &[
     ),
     Model::new(
         "frame_two_posters",
-        "two posters wake a loop that makes frames on demand",
+        "two threads post to a loop that makes frames on demand: it wakes",
         &["two frames", "three frames"],
         two_posters,
     )
-    // Three threads, and the locks that the loop sleeps by. With 2: 126,364
-    // executions, in which one frame is enough, too.
+    // Three threads, and the locks of the loop's sleep. With 2: 126,364 executions, in which one
+    // frame is enough, too.
     .bounded(1),
     Model::new(
         "frame_post_wakes",
-        "two posts wake a loop that makes frames on demand",
+        "two posts of one thread wake a loop that makes frames on demand",
         &["one frame", "two frames", "three frames"],
         || {
             on_demand(|proxy| {
@@ -44,7 +44,7 @@ pub const MODELS: &[Model] = &[
         },
     )
     .plain(&["two frames", "three frames"])
-    // Locks that the loop sleeps by; unbounded takes many minutes.
+    // The locks of the loop's sleep; unbounded takes many minutes.
     .bounded(4),
     Model::new(
         "frame_delayed_wakes",
@@ -57,23 +57,23 @@ pub const MODELS: &[Model] = &[
             })
         },
     )
-    // As above.
+    // The locks of the loop's sleep, as before.
     .bounded(4),
     Model::new(
         "frame_request_release",
-        "a request for a frame and a release to a loop that makes frames on demand",
+        "a request for a frame and a release wake a loop that makes frames on demand",
         &["released before", "released after"],
         request_release,
     ),
     Model::new(
         "frame_call_close",
-        "a call while the loop closes: it runs in the loop, or comes back",
+        "a call while the loop closes: it runs in the loop, or is given back",
         &["ran", "given back"],
         call_close,
     ),
     Model::new(
         "call_thread_exit",
-        "a call to a loop whose thread ends without closing it: never on another thread",
+        "a call to a loop that its ending thread has not closed: it never runs on another thread",
         &["ran", "given back"],
         call_exit,
     )
@@ -81,15 +81,15 @@ pub const MODELS: &[Model] = &[
     .bounded(4),
     Model::new(
         "looper_post_shutdown",
-        "a post while the looper shuts down: it has run when that returns, or comes back",
+        "a post while the looper shuts down: it has run when shutdown returns, or is given back",
         &["ran", "given back"],
         post_shutdown,
     )
-    // Three threads, and two locks that they sleep by.
+    // Three threads, and the two locks of their sleeps.
     .bounded(4),
     Model::new(
         "looper_release",
-        "a looper is woken by a release, and destroys what is sent before it ends",
+        "a release wakes a looper, which destroys the object before it ends",
         &["died there"],
         looper_release,
     ),
@@ -109,7 +109,7 @@ fn take_ran_on() -> Vec<ThreadId> {
     std::mem::take(&mut ran_on())
 }
 
-/// Notes which of two posts has run.
+/// Records which of two posts have run.
 static RAN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 fn ran() -> std::sync::MutexGuard<'static, Vec<u32>> {
@@ -129,9 +129,9 @@ fn post_close() -> String {
     drop(frames);
     let mut before = std::mem::take(&mut *ran());
     let accepted = posters.map(|p| p.join().unwrap());
-    // What was accepted too late would be run by this.
+    // This would run a post that was accepted too late.
     releasepool::PoolManager::global().run_inbox();
-    assert!(ran().is_empty(), "something came after the close");
+    assert!(ran().is_empty(), "a post was accepted after the close");
     assert!(take_ran_on().iter().all(|thread| *thread == me()));
     before.sort();
     match (accepted, &before[..]) {
@@ -148,7 +148,7 @@ fn delayed_close() -> String {
     let frames = FrameLoop::new(FrameConfig::new().unlimited());
     let proxy = frames.proxy();
     let poster = spawn(move || {
-        // It is dropped, or given back.
+        // Dropped, or given back.
         let later = proxy.post_after(Duration::from_secs(1), || panic!("it is not due"));
         let accepted = proxy.post_after(Duration::ZERO, note).is_ok();
         assert!(later.is_ok() || !accepted, "it was closed before");
@@ -177,7 +177,7 @@ fn two_posters() -> String {
     outcome
 }
 
-/// Frames only when something is to be done, as soon as it is.
+/// Makes frames on demand, without waiting between them.
 fn eager() -> FrameLoop {
     FrameLoop::new(FrameConfig::new().on_demand().unlimited())
 }
@@ -217,7 +217,7 @@ fn request_release() -> String {
     let proxy = frames.proxy();
     let handle = proxy.thread().clone();
     let r = Ref::new(Probe::new());
-    // The first frame comes unasked.
+    // The first frame is made without a request.
     frames.tick(|_| ());
     let other = spawn(move || {
         handle.release(r);
@@ -252,7 +252,7 @@ fn call_close() -> String {
     drop(frames);
     let answered = caller.join().unwrap();
     take_deaths();
-    // What the caller took back still stands there; it does nothing.
+    // The message of a call that was taken back is still in the inbox; it does nothing.
     releasepool::PoolManager::global().run_inbox();
     let expected: &[ThreadId] = if answered { &[me()] } else { &[] };
     assert_eq!(take_ran_on(), expected);
@@ -268,8 +268,8 @@ fn call_exit() -> String {
     releasepool::model::thread_exit();
     let ran = take_ran_on().len();
     let manager = releasepool::PoolManager::global();
-    // What has been orphaned by now is run here; the call must not be, as this is not
-    // the thread any more that it was for. The caller may be waiting still.
+    // Runs what has been orphaned by now. The call must not run: its thread has exited, and this
+    // thread has a new key. The caller may still be waiting.
     manager.quiesce(Duration::ZERO);
     let answered = caller.join().unwrap();
     assert!(manager.quiesce(Duration::ZERO));

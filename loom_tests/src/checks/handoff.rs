@@ -8,19 +8,19 @@ use std::time::Duration;
 pub const MODELS: &[Model] = &[
     Model::new(
         "handoff_chain",
-        "a pool of two pages is handed to a thread that drains: all there, or none yet",
+        "a pool of two pages is handed to a thread that drains: it gets all entries, or none yet",
         &["in the first drain", "in the second"],
         handoff_chain,
     ),
     Model::new(
         "handoff_exit",
-        "a pool is handed to a thread that leaves: released there, or by the orphans",
+        "a pool is handed to an exiting thread: released there, or as an orphan",
         &["by the leaver", "by a drain of the sender"],
         handoff_exit,
     ),
     Model::new(
         "orphans_by_parts",
-        "a budgeted drain takes orphans and leaves some, while another thread drains",
+        "a budgeted drain claims orphans and leaves some, while another thread drains",
         &["0 here", "1 here"],
         orphans_by_parts,
     )
@@ -28,7 +28,7 @@ pub const MODELS: &[Model] = &[
     .bounded(6),
 ];
 
-/// More than a page in these builds.
+/// More entries than a page has in model builds.
 const MANY: usize = 6;
 
 fn handoff_chain() -> String {
@@ -43,7 +43,7 @@ fn handoff_chain() -> String {
         }
         assert_eq!(handoff.drain_on(&to), MANY);
     });
-    // So that loom lets the sender go first, too.
+    // So that loom also explores the executions in which the sender goes first.
     loom::thread::yield_now();
     pool.drain();
     let first = take_deaths();
@@ -98,14 +98,14 @@ fn orphans_by_parts() -> String {
             drop(AutoreleasePool::new());
         })
     };
-    // As above.
+    // So that loom also explores the executions in which the other thread goes first.
     loom::thread::yield_now();
     let drained = AutoreleasePool::new().drain_within(Budget::Count(1));
     let mut deaths = take_deaths();
     let here = deaths.iter().filter(|thread| **thread == me()).count();
     assert_eq!(here, drained.released);
     sender.join().unwrap();
-    // What was taken and not done is done here, and known until then.
+    // What was claimed and not released is released here, and is counted until then.
     assert!(manager.quiesce(Duration::ZERO));
     deaths.append(&mut take_deaths());
     assert_eq!(deaths.len(), 2);

@@ -1,4 +1,4 @@
-//! Two threads that want the same heap, which belongs to nobody.
+//! Two threads that compete for one abandoned heap.
 
 use super::model::Model;
 use super::probe::spawn;
@@ -8,7 +8,7 @@ use std::alloc::Layout;
 pub const MODELS: &[Model] = &[
     Model::new(
         "memory_two_adopt",
-        "two threads want the heap of one that has ended: one takes it over",
+        "two threads want the heap of a thread that has ended: one adopts it",
         &["1 heaps", "2 heaps"],
         two_adopt,
     )
@@ -16,15 +16,15 @@ pub const MODELS: &[Model] = &[
     .bounded(3),
     Model::new(
         "memory_trim_adopt",
-        "a heap that belongs to nobody is trimmed while another thread wants it",
+        "an abandoned heap is trimmed while another thread adopts it",
         &["1 heaps", "2 heaps"],
         trim_adopt,
     )
-    // As above.
+    // Threads enter the registry, one after the other.
     .bounded(3),
 ];
 
-/// Allocates a block on this thread, writes it, and frees it.
+/// Allocates a block on this thread, writes to it, and frees it.
 fn use_block(blocks: &BlockAllocator) {
     let layout = Layout::new::<[u64; 4]>();
     let block = blocks.alloc(layout).unwrap();
@@ -35,7 +35,7 @@ fn use_block(blocks: &BlockAllocator) {
     }
 }
 
-/// An allocator with one heap, whose thread has ended.
+/// Returns an allocator with the heap of one thread that has ended.
 fn with_idle_heap() -> BlockAllocator {
     let blocks = BlockAllocator::new();
     let theirs = blocks.clone();

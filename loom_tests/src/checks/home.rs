@@ -1,4 +1,4 @@
-//! Objects that go home to die, on their way while the home drains or leaves.
+//! `HomeRef`: the last reference is dropped elsewhere, while the home thread drains or exits.
 //!
 //! The main thread is the home.
 
@@ -9,25 +9,25 @@ use releasepool::{AutoreleasePool, HomeRef, PoolManager, model};
 pub const MODELS: &[Model] = &[
     Model::new(
         "home_exit",
-        "a last drop elsewhere while the home leaves: there in time, or kept",
+        "a last drop on another thread while the home exits: destroyed at home, or kept",
         &["by the home's drop", "sent home", "kept"],
         || against_exit(HomeRef::new),
     ),
     Model::new(
         "home_exit_anywhere",
-        "the same with a value that may die anywhere",
+        "a last drop of a value that may be destroyed anywhere, while its home exits",
         &["by the home's drop", "sent home", "where it was dropped"],
         || against_exit(HomeRef::new_or_anywhere),
     ),
     Model::new(
         "home_clone_drop",
-        "two others clone and drop while the home drains",
+        "two other threads clone and drop while the home drains",
         &["in the drain", "later"],
         clone_drop,
     ),
     Model::new(
         "home_two_objects",
-        "two others send an object each while the home leaves",
+        "two other threads drop the last reference to an object each, while their home exits",
         &["both kept", "kept and died", "both died"],
         two_objects,
     )
@@ -55,7 +55,7 @@ fn against_exit(make: fn(Probe) -> HomeRef<Probe>) -> String {
     match (&at_once[..], &at_exit[..], &later[..], kept) {
         (died, [], [], 0) if died == home => "by the home's drop",
         ([], died, [], 0) if died == home => "sent home",
-        // It may have died before the home was done.
+        // It may have been destroyed before the home's exit was complete.
         ([], [died], [], 0) | ([], [], [died], 0) if *died == other => "where it was dropped",
         ([], [], [], 1) => "kept",
         other => panic!("died {other:?}"),
@@ -73,7 +73,7 @@ fn clone_drop() -> String {
         assert!(another.get().is_none());
     });
     let dropper = spawn(move || drop(two));
-    // So that loom lets the others go first, too.
+    // So that loom also explores the executions in which the others go first.
     loom::thread::yield_now();
     drop(AutoreleasePool::new());
     let drained = take_deaths();

@@ -1,4 +1,4 @@
-//! The inbox by itself.
+//! The inbox on its own.
 
 use super::model::Model;
 use super::probe::spawn;
@@ -8,13 +8,13 @@ use releasepool::model::parts::{Counted, Inbox};
 pub const MODELS: &[Model] = &[
     Model::new(
         "inbox_arm_close",
-        "a sender; the owner arms its inbox, then closes it: received or refused, rung or not",
-        &["refused", "received", "received, rung"],
+        "one sender; the owner arms its inbox, then closes it: each message is received or refused",
+        &["refused", "received", "received, woken"],
         arm_close,
     ),
     Model::new(
         "inbox_counted",
-        "two senders; the owner runs what there is, then closes: what has not run is counted, and no more",
+        "two senders; the owner runs what is there, then closes: exactly what has not run is counted",
         &[
             "0 of 0 were taken before the close",
             "0 of 1 were taken before the close",
@@ -32,13 +32,13 @@ pub const MODELS: &[Model] = &[
     ]),
     Model::new(
         "inbox_never_empty",
-        "one always waits: whoever asks meanwhile is never told that none does",
+        "one message always waits: another thread never reads a count of zero",
         &["1 wait", "2 wait", "3 wait"],
         never_empty,
     ),
     Model::new(
         "inbox_push_take_close",
-        "two senders; the owner takes, then closes: all is received or refused",
+        "two senders; the owner takes, then closes: each message is received or refused",
         &[
             "refused 1, refused 2",
             "refused 1, closed on 2",
@@ -68,14 +68,17 @@ fn arm_close() -> String {
     };
     let armed = inbox.arm();
     let received = inbox.close();
-    let rings = sender.join().unwrap();
-    assert_eq!(received.len(), usize::from(rings.is_some()));
-    assert!(armed || rings != Some(true), "armed over a message");
-    assert!(!inbox.arm(), "armed when closed");
-    match rings {
+    let wakes = sender.join().unwrap();
+    assert_eq!(received.len(), usize::from(wakes.is_some()));
+    assert!(
+        armed || wakes != Some(true),
+        "armed although there was a message"
+    );
+    assert!(!inbox.arm(), "armed although closed");
+    match wakes {
         None => "refused",
         Some(false) => "received",
-        Some(true) => "received, rung",
+        Some(true) => "received, woken",
     }
     .to_owned()
 }

@@ -1,7 +1,7 @@
-//! Delayed posts against the end of a loop: each runs on the loop's thread, or is dropped there, or
-//! comes back.
+//! Delayed posts at the end of a loop: each runs on the loop's thread, is dropped there, or is
+//! given back.
 //!
-//! No time passes in models: a delay of zero is due at once, any other never.
+//! Time does not pass in models: a delay of zero is due at once, any other delay never.
 
 use super::model::Model;
 use super::probe::{Probe, me, spawn, take_deaths};
@@ -15,25 +15,25 @@ const NEVER: Duration = Duration::from_secs(3600);
 pub const MODELS: &[Model] = &[
     Model::new(
         "later_close_due",
-        "a delayed post that is due, while its loop closes: it runs, or comes back",
+        "a delayed post that is due, while its loop closes: it runs, or is given back",
         &["ran", "given back"],
         || against_close(Duration::ZERO),
     ),
     Model::new(
         "later_close_not_due",
-        "a delayed post that is not due, while its loop closes: dropped there, or it comes back",
+        "a delayed post that is not due, while its loop closes: it is dropped there, or given back",
         &["dropped", "given back"],
         || against_close(NEVER),
     ),
     Model::new(
         "later_cancel_close",
-        "a delayed post is cancelled while its loop closes: one of the two drops it",
+        "a delayed post is cancelled while its loop closes: exactly one of the two drops it",
         &["cancelled", "dropped"],
         || cancel_against(NEVER, drop),
     ),
     Model::new(
         "later_cancel_run",
-        "a delayed post that is due is cancelled while the loop makes a frame, and closes",
+        "a delayed post that is due is cancelled while the loop makes a frame and closes",
         &["cancelled", "ran"],
         || {
             cancel_against(Duration::ZERO, |mut frames| {
@@ -43,11 +43,11 @@ pub const MODELS: &[Model] = &[
     ),
     Model::new(
         "later_looper",
-        "a delayed post that is due, while its looper shuts down: it has run by then, or comes back",
+        "a delayed post that is due, while its looper shuts down: it has run by then, or is given back",
         &["ran", "given back"],
         looper,
     )
-    // Three threads, and two locks that they sleep by.
+    // Three threads, and the two locks of their sleeps.
     .bounded(3),
 ];
 
@@ -57,7 +57,7 @@ fn ran_on() -> std::sync::MutexGuard<'static, Vec<ThreadId>> {
     RAN_ON.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A closure that notes where it ran; where it was dropped, its probe notes.
+/// Returns a closure that records on which thread it ran; its probe records where it was dropped.
 fn note() -> impl FnOnce() + Send + 'static {
     let probe = Box::new(Probe::new());
     move || {
@@ -66,7 +66,7 @@ fn note() -> impl FnOnce() + Send + 'static {
     }
 }
 
-/// Where one closure has run, and where it was dropped.
+/// Returns where one closure has run, and where it was dropped.
 fn fate() -> (Option<ThreadId>, ThreadId) {
     let ran: Vec<_> = std::mem::take(&mut ran_on());
     let dropped = take_deaths();

@@ -1,4 +1,4 @@
-//! The real manager on two threads: nobody touches another's entries.
+//! The process's manager on two threads: neither touches the other's entries.
 
 use super::model::Model;
 use super::probe::{Probe, me, spawn, take_deaths};
@@ -9,7 +9,7 @@ use releasepool::{AutoreleasePool, PoolManager, PopError, Ref, autorelease, mode
 pub const MODELS: &[Model] = &[
     Model::new(
         "classic_timeline",
-        "1 pushes, 2 pushes, 2 autoreleases, 1 pops, 2 still uses, 2 pops",
+        "thread 1 pushes, 2 pushes and autoreleases, 1 pops, 2 still uses the object, 2 pops",
         &["1 popped before 2 used", "2 used before 1 popped"],
         classic_timeline,
     ),
@@ -23,13 +23,13 @@ pub const MODELS: &[Model] = &[
     .bounded(4),
     Model::new(
         "foreign_token",
-        "a token popped by another thread harms nobody",
+        "a token that another thread tries to pop is refused",
         &["refused before the pop", "refused after the pop"],
         foreign_token,
     ),
     Model::new(
         "first_use",
-        "two threads make the first use at once: one manager",
+        "two threads first use the crate at once: there is one manager",
         &["0 came first", "1 came first"],
         first_use,
     )
@@ -43,8 +43,8 @@ pub const MODELS: &[Model] = &[
     ),
 ];
 
-/// Nothing that the two threads do touches the same memory, which is the point; so
-/// that loom tries both orders all the same, they race for this, too.
+/// The two threads share no memory, which is what the model shows. They race for this, so that loom
+/// explores both orders nevertheless.
 #[derive(Clone)]
 struct Order(Arc<AtomicUsize>);
 
@@ -53,9 +53,9 @@ impl Order {
         Self(Arc::new(AtomicUsize::new(0)))
     }
 
-    /// How many came before.
+    /// Returns how many threads came before.
     fn next(&self) -> usize {
-        // Relaxed: it must order nothing.
+        // Relaxed, so that it orders nothing.
         self.0.fetch_add(1, Ordering::Relaxed)
     }
 }
@@ -72,7 +72,7 @@ fn classic_timeline() -> String {
         let weak = Ref::downgrade(&r);
         manager.autorelease(r);
         let late = used.next() == 1;
-        // Whatever thread 1 pops meanwhile, this is still there.
+        // The object is alive, whatever thread 1 pops meanwhile.
         weak.upgrade().expect("drained by another thread").look();
         assert!(take_deaths().iter().all(|t| *t != me()));
         assert_eq!(manager.pop(token), Ok(1));
@@ -91,8 +91,8 @@ fn classic_timeline() -> String {
     .to_owned()
 }
 
-/// One token pool, one guard pool, and the root, with an entry each; dead on this
-/// thread at the end.
+/// Uses a token pool, a guard pool and the root pool, with an entry each; all are destroyed on this
+/// thread in the end.
 fn use_all(exit: bool) {
     let manager = PoolManager::global();
     autorelease(Ref::new(Probe::new()));

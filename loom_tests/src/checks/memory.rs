@@ -1,4 +1,4 @@
-//! Blocks that are freed elsewhere, and heaps that change hands.
+//! Blocks that other threads free, and heaps that change owners.
 
 use super::model::Model;
 use super::probe::spawn;
@@ -9,19 +9,19 @@ use std::ptr::NonNull;
 pub const MODELS: &[Model] = &[
     Model::new(
         "memory_remote_free",
-        "blocks come home while their thread runs out of others, and are used again",
+        "another thread frees blocks while their owner runs out of free ones: they are reused",
         &["used again", "not yet"],
         memory_remote_free,
     ),
     Model::new(
         "memory_refill_by_parts",
-        "three batches come home, of which two are sorted at a time",
+        "three batches of remote frees arrive, of which two are sorted at a time",
         &["4 at once", "2 at once", "0 at once"],
         memory_refill_by_parts,
     ),
     Model::new(
         "memory_adoption",
-        "a thread ends, and another begins: it takes the heap over, or makes its own",
+        "a thread ends and another one starts: it adopts the heap, or creates its own",
         &["taken over", "its own"],
         memory_adoption,
     )
@@ -29,7 +29,7 @@ pub const MODELS: &[Model] = &[
     .bounded(2),
     Model::new(
         "memory_adopted_while_pushed",
-        "a heap is taken over while a block comes home to it",
+        "a heap is adopted while another thread frees one of its blocks",
         &["taken over"],
         memory_adopted_while_pushed,
     )
@@ -37,13 +37,13 @@ pub const MODELS: &[Model] = &[
     .bounded(3),
     Model::new(
         "memory_exit_in_flight",
-        "a thread ends while a block of its heap comes home",
+        "a thread ends while another one frees a block of its heap",
         &["home"],
         memory_exit_in_flight,
     ),
     Model::new(
         "memory_closed",
-        "the last handle goes while another thread frees the last blocks: one of the two clears up",
+        "the allocator's last handle is dropped while another thread frees the last blocks: one of the two deletes the heap",
         &["gone"],
         memory_closed,
     )
@@ -51,19 +51,19 @@ pub const MODELS: &[Model] = &[
     .bounded(4),
     Model::new(
         "memory_closed_elsewhere",
-        "the last handle goes while the heap's thread frees its last block, and ends",
+        "the allocator's last handle is dropped while the heap's thread frees its last block and ends",
         &["gone"],
         memory_closed_elsewhere,
     ),
     Model::new(
         "memory_closed_unowned",
-        "the last handle goes while the heap's thread ends, and another frees its last block",
+        "the allocator's last handle is dropped while the heap's thread ends and another thread frees its last block",
         &["gone"],
         memory_closed_unowned,
     ),
     Model::new(
         "memory_two_managers",
-        "two managers have memory of their own; another thread keeps what a pool of one made",
+        "two managers have allocators of their own; another thread keeps an object from a pool of one",
         &["gone"],
         memory_two_managers,
     )
@@ -71,10 +71,10 @@ pub const MODELS: &[Model] = &[
     .bounded(2),
 ];
 
-/// One that goes to another thread, to be freed there.
+/// A block that another thread frees.
 struct Block(NonNull<u8>);
 
-// SAFETY: nobody else has it.
+// SAFETY: the block is passed on as a whole; no other thread uses it.
 unsafe impl Send for Block {}
 
 const LAYOUT: Layout = Layout::new::<[u64; 4]>();
@@ -88,7 +88,7 @@ fn free(blocks: &BlockAllocator, block: Block) {
     unsafe { blocks.dealloc(block.0, LAYOUT) };
 }
 
-/// Takes what is home, wherever: nothing may be in use.
+/// Collects remote frees in all heaps; asserts that no block is in use.
 fn nothing_is_left(blocks: &BlockAllocator) {
     blocks.trim();
     let stats = blocks.stats();
@@ -98,12 +98,12 @@ fn nothing_is_left(blocks: &BlockAllocator) {
 
 fn memory_remote_free() -> String {
     let blocks = BlockAllocator::new();
-    // All that are in a chunk of these builds.
+    // All blocks of a chunk in model builds.
     let (a, b, c) = (alloc(&blocks), alloc(&blocks), alloc(&blocks));
     let sender = {
         let blocks = blocks.clone();
         spawn(move || {
-            // A batch of these builds.
+            // A batch in model builds.
             free(&blocks, a);
             free(&blocks, b);
         })
@@ -200,7 +200,7 @@ fn memory_exit_in_flight() -> String {
     "home".to_owned()
 }
 
-/// That nothing is left loom sees, as it counts allocations.
+/// loom fails the model if memory is left, as it counts allocations.
 fn memory_closed() -> String {
     let blocks = BlockAllocator::new();
     let objects = [Ref::new_in(1, &blocks), Ref::new_in(2, &blocks)];
@@ -210,8 +210,8 @@ fn memory_closed() -> String {
     "gone".to_owned()
 }
 
-/// Its owner and the main thread have a handle each; `f` is what the owner does with an
-/// object when it has dropped its own.
+/// Runs a heap's owner and the main thread with a handle each; the owner drops its handle and then
+/// calls `f` with an object.
 fn closed_while<R: 'static>(f: fn(Ref<i32>) -> R) -> R {
     let blocks = BlockAllocator::new();
     let owner = {
@@ -222,7 +222,7 @@ fn closed_while<R: 'static>(f: fn(Ref<i32>) -> R) -> R {
             f(object)
         })
     };
-    // So that either handle may be the last one, of which loom knows nothing.
+    // So that either handle may be the last one: loom does not see the count of handles.
     loom::thread::yield_now();
     drop(blocks);
     owner.join().unwrap()
@@ -243,8 +243,8 @@ fn memory_two_managers() -> String {
         let memory = BlockAllocator::new();
         PoolManager::builder().memory(memory).build()
     });
-    // Only one is kept: with two, loom comes upon what its own source says of it, that
-    // two stores sometimes have the same place in its modification order.
+    // Only one object is kept. With two, loom hits a limitation that its source documents: two
+    // stores sometimes get the same place in the modification order.
     let [kept, _] = managers.each_ref().map(|manager| {
         let pool = manager.pool();
         pool.create(2);
@@ -252,7 +252,7 @@ fn memory_two_managers() -> String {
     });
     let thread = spawn(move || drop(kept));
     drop(managers);
-    // What is not used any more goes when the thread uses a new manager.
+    // A manager that is not used any more is removed when the thread uses a new one.
     drop(PoolManager::new().pool());
     drop(AutoreleasePool::new());
     thread.join().unwrap();

@@ -1,4 +1,4 @@
-//! What a model is, and how one is checked.
+//! `Model`, and how one is checked.
 
 use super::probe::take_deaths;
 use releasepool::model::{self, Builder, Failure, Mode, Report, Site};
@@ -7,23 +7,24 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// One model. Its threads end with `model::thread_exit`; the main one is ended by
-/// the runner, which then asserts that no object lives.
+/// One model. Its threads end with `model::thread_exit`; the runner ends the main thread, and then
+/// asserts that no object is alive.
 pub struct Model {
     pub name: &'static str,
     pub about: &'static str,
-    /// Preemptions, if all of them would take too long; the reason stands beside it.
+    /// The bound on preemptions, if the model does not finish without one; its reason is in a
+    /// comment.
     pub bound: Option<usize>,
-    /// The outcomes that all executions together must reach: no more, no fewer. A
-    /// model that stops interleaving fails by this.
+    /// Exactly the outcomes that all executions together must reach, so that a model that stops
+    /// interleaving fails.
     pub outcomes: &'static [&'static str],
-    /// The outcomes in [`Mode::Plain`], where loom may see less.
+    /// The outcomes in [`Mode::Plain`], if loom reaches fewer there.
     pub plain_outcomes: Option<&'static [&'static str]>,
-    /// True if waits end by their limit when nothing else can happen.
+    /// Whether waits time out when nothing else can happen.
     pub time_passes: bool,
     /// For canaries: part of the message that loom must fail with.
     pub must_fail: Option<&'static str>,
-    /// One execution; gives its outcome.
+    /// Runs one execution; returns its outcome.
     pub body: fn() -> String,
 }
 
@@ -46,15 +47,15 @@ impl Model {
         }
     }
 
-    /// What is reached in [`Mode::Plain`], if that is less: there a thread's load
-    /// hides what another does between it and the thread's next operation.
+    /// Sets the outcomes of [`Mode::Plain`], if they are fewer: there a thread's load hides what
+    /// other threads do between it and the thread's next operation.
     pub const fn plain(mut self, outcomes: &'static [&'static str]) -> Self {
         self.plain_outcomes = Some(outcomes);
         self
     }
 
-    /// Has time pass: for models that are about limits. In the others it stands still, so that a
-    /// wake that is lost is a deadlock.
+    /// Lets time pass: for models of time-outs. In other models time does not pass, so that a
+    /// missed wake-up is a deadlock.
     pub const fn timed(mut self) -> Self {
         self.time_passes = true;
         self
@@ -68,20 +69,20 @@ impl Model {
 
 pub const MODES: [&str; 2] = ["plain", "rmw"];
 
-/// What a check does beside exploring every interleaving.
+/// How a model is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum How {
     Explore,
-    /// The same; a failing interleaving is not looked for again, to be written to a file.
+    /// Explores every interleaving, but does not write a failing one to a file.
     Brief,
     /// Weakens an ordering: `file:line:column:part=Ordering`.
     Weaken(String),
-    /// Samples by these seeds.
+    /// Samples interleavings by these seeds.
     Sample(Range<u64>),
 }
 
 impl How {
-    /// Words for the command line of a child.
+    /// Returns the arguments for a child process.
     pub fn args(&self) -> Vec<String> {
         match self {
             Self::Explore => Vec::new(),
@@ -135,11 +136,11 @@ impl Model {
     }
 
     fn run(&self, builder: &Builder) -> Result<Report, Failure> {
-        // What is worth knowing in a program is not worth a line in each execution.
+        // Events would print lines in each execution.
         releasepool::event::set_hook(Some(Box::new(|_| ())));
         let body = self.body;
         builder.run(move || {
-            // What an execution that failed has left.
+            // A failed execution leaves its event table behind.
             take_deaths();
             body()
         })
@@ -149,12 +150,12 @@ impl Model {
 fn find(name: &str) -> Option<&'static Model> {
     let found = super::all().into_iter().find(|m| m.name == name);
     if found.is_none() {
-        eprintln!("no model {name}");
+        eprintln!("there is no model {name}");
     }
     found
 }
 
-/// Checks one model in this process, and prints what the parent wants to know.
+/// Checks one model in this process, and prints the results for the parent process.
 pub fn child(name: &str, mode: &str, how: &How) -> ExitCode {
     let (Some(model), Some(mode)) = (find(name), Mode::from_name(mode)) else {
         return ExitCode::from(2);
@@ -197,7 +198,7 @@ pub fn child(name: &str, mode: &str, how: &How) -> ExitCode {
 pub fn replay(file: &str) -> ExitCode {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let Some(name) = text.lines().find_map(|line| line.strip_prefix("name=")) else {
-        eprintln!("{file} is not the interleaving of a model");
+        eprintln!("{file} does not hold the interleaving of a model");
         return ExitCode::from(2);
     };
     let Some(model) = find(name) else {
@@ -215,7 +216,7 @@ pub fn replay(file: &str) -> ExitCode {
     }
 }
 
-/// `file:line:column:part`, the file from the root of the package.
+/// Writes a site as `file:line:column:part`, with the file relative to the package's root.
 fn format_site(site: &Site) -> String {
     let file = site
         .file
@@ -224,7 +225,7 @@ fn format_site(site: &Site) -> String {
     format!("{file}:{}:{}:{}", site.line, site.column, site.part)
 }
 
-/// `file:line:column:part=Ordering`; of the file's path, the end is enough.
+/// Parses `file:line:column:part=Ordering`; the end of the file's path is enough.
 fn parse_weakened(text: &str) -> (Site, Ordering) {
     let parse = || {
         let (site, ordering) = text.rsplit_once('=')?;

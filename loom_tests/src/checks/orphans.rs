@@ -1,5 +1,5 @@
-//! Orphans in every state, and what a thread had taken out before it ended: each dies once, and
-//! before `quiesce` says that nothing is left.
+//! Orphans in every state, and releases that a thread had claimed before it ended: each is made
+//! once, and before `quiesce` returns that nothing is left.
 
 use super::model::Model;
 use super::probe::{Probe, Seen, Watched, me, spawn, take_deaths};
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub const MODELS: &[Model] = &[
     Model::new(
         "exit_claimed",
-        "a thread with a backlog and releases taken out ends while another sends, and drains",
+        "a thread with a backlog and claimed releases ends while another thread sends to it and drains",
         &["by the leaver", "by a drain of the sender"],
         exit_claimed,
     ),
@@ -30,7 +30,7 @@ pub const MODELS: &[Model] = &[
     .bounded(6),
     Model::new(
         "orphans_last_part",
-        "the same by a drain within a budget",
+        "a budgeted drain makes the only orphaned release, while another thread quiesces",
         &["quiet", "not yet"],
         || {
             last_orphan(Duration::ZERO, |mut pool| {
@@ -55,7 +55,7 @@ pub const MODELS: &[Model] = &[
     .bounded(6),
     Model::new(
         "orphans_looked_at",
-        "the destructor of an orphan looks how many there are, while its sender has just sent it",
+        "the destructor of an orphan counts the orphans, right after it was sent",
         &["by the sender", "by the other"],
         orphans_looked_at,
     )
@@ -63,15 +63,15 @@ pub const MODELS: &[Model] = &[
     .bounded(3),
     Model::new(
         "orphans_retired",
-        "a slot gives an object up, and it becomes an orphan, while another thread quiesces",
+        "a slot retires an object, which becomes an orphan, while another thread quiesces",
         &["quiet, dead", "quiet before", "not yet"],
         orphans_retired,
     )
-    // The collector's atomics count, too; with 2 more than 25 s in the plain mode.
+    // The collector's atomics are explored, too; with 2 more than 25 s in the plain mode.
     .bounded(1),
 ];
 
-/// A thread that has ended, as senders see it; its slot in the registry is taken.
+/// Returns the handle of a thread that has ended; its slot in the registry has been reused.
 fn gone() -> ThreadHandle {
     let gone = spawn(|| PoolManager::global().current_thread().unwrap());
     let gone = gone.join().unwrap();
@@ -87,7 +87,7 @@ fn exit_claimed() -> String {
         pool.create(Probe::new());
         this.release(Ref::new(Probe::new()));
     }
-    // One of its own and one that was sent, of each two.
+    // Two of its own and two that were sent; of each, one is released and one is left.
     let drained = pool.drain_within(Budget::Count(2));
     assert_eq!((drained.released, drained.remaining), (2, 2));
     drop(pool);
@@ -102,7 +102,11 @@ fn exit_claimed() -> String {
     let sender = sender.join().unwrap();
     let mut deaths = take_deaths();
     assert!(manager.quiesce(Duration::ZERO));
-    assert_eq!(take_deaths(), [], "the sender has made what it orphaned");
+    assert_eq!(
+        take_deaths(),
+        [],
+        "the sender has released what it orphaned"
+    );
     assert_eq!(deaths.len(), 3);
     deaths.retain(|thread| *thread != me());
     match &deaths[..] {
@@ -113,7 +117,7 @@ fn exit_claimed() -> String {
     .to_owned()
 }
 
-/// Two orphaned releases.
+/// Orphans two releases.
 fn two_orphans() -> [Arc<Seen>; 2] {
     let gone = gone();
     [(); 2].map(|()| {
@@ -152,7 +156,7 @@ fn last_orphan(wait: Duration, drain: fn(AutoreleasePool)) -> String {
         }
         quiet
     });
-    // So that loom lets the other go first, too.
+    // So that loom also explores the executions in which the other thread goes first.
     loom::thread::yield_now();
     drain(AutoreleasePool::new());
     let quiet = other.join().unwrap();
@@ -173,12 +177,12 @@ fn orphans_two_claims() -> String {
     format!("{here} and {there}")
 }
 
-/// Looks, while it is being destroyed as an orphan, how many others there are.
+/// Counts the orphans while it is itself destroyed as one.
 struct Looks(Probe);
 
 impl Drop for Looks {
     fn drop(&mut self) {
-        // That it is one itself has been counted before it could be taken.
+        // This orphan was counted before it could be taken out, so the count is not negative.
         assert_eq!(PoolManager::global().snapshot().orphans, 0);
         self.0.look();
     }
@@ -192,7 +196,7 @@ fn orphans_looked_at() -> String {
         drop(AutoreleasePool::new());
         me()
     });
-    // So that loom lets the sender go first, too.
+    // So that loom also explores the executions in which the sender goes first.
     loom::thread::yield_now();
     drop(AutoreleasePool::new());
     let sender = sender.join().unwrap();

@@ -1,16 +1,16 @@
-//! Payloads that notice what must not happen to them.
+//! Payloads that detect uses after their destruction, and record on which thread they died.
 
 use loom::cell::UnsafeCell;
 use loom::thread::ThreadId;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Each use is one that loom checks against the destructor, which writes.
+/// A payload: each use reads a cell that the destructor writes, so loom checks their order.
 pub struct Probe(UnsafeCell<u32>);
 
-// SAFETY: loom checks that uses and writes are ordered: that is what it is for.
+// SAFETY: loom runs one thread at a time, and fails the model if uses and writes are not ordered.
 unsafe impl Sync for Probe {}
 
-/// The threads on which probes died, in this execution.
+/// The threads on which probes were destroyed in this execution.
 static DEATHS: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
 
 fn deaths() -> std::sync::MutexGuard<'static, Vec<ThreadId>> {
@@ -48,13 +48,13 @@ impl Drop for Probe {
     }
 }
 
-/// Written by the destructor of a [`Watched`], to be read with no join in between:
-/// then something else must order the two.
+/// Written by the destructor of a [`Watched`] and read without a join in between, so something else
+/// must order the two.
 pub struct Seen(UnsafeCell<bool>);
 
-// SAFETY: loom checks that the accesses are ordered.
+// SAFETY: loom runs one thread at a time, and fails the model if accesses are not ordered.
 unsafe impl Sync for Seen {}
-// SAFETY: as above.
+// SAFETY: loom runs one thread at a time, and fails the model if accesses are not ordered.
 unsafe impl Send for Seen {}
 
 impl Seen {
@@ -77,13 +77,12 @@ impl Drop for Watched {
     }
 }
 
-/// The threads on which probes have died since the last call.
+/// Returns the threads on which probes were destroyed since the last call.
 pub fn take_deaths() -> Vec<ThreadId> {
     std::mem::take(&mut deaths())
 }
 
-/// The one thread on which one probe has died, as an outcome: its place in
-/// `threads`.
+/// Returns as an outcome on which of `threads` the only probe was destroyed, by its index.
 pub fn died_on(threads: &[ThreadId]) -> String {
     let deaths = take_deaths();
     assert_eq!(deaths.len(), 1, "exactly one death");
@@ -91,12 +90,12 @@ pub fn died_on(threads: &[ThreadId]) -> String {
     at.map_or("died elsewhere".to_owned(), |n| format!("died on {n}"))
 }
 
-/// The calling thread.
+/// Returns the calling thread's id.
 pub fn me() -> ThreadId {
     loom::thread::current().id()
 }
 
-/// Starts a thread that exits as ours do.
+/// Starts a thread that ends with `model::thread_exit`.
 pub fn spawn<R: 'static>(f: impl FnOnce() -> R + 'static) -> loom::thread::JoinHandle<R> {
     loom::thread::spawn(move || {
         let result = f();

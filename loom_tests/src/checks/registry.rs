@@ -1,4 +1,4 @@
-//! The registry by itself, its first bucket one slot large.
+//! The registry on its own; its first bucket has one slot.
 
 use super::model::Model;
 use super::probe::spawn;
@@ -8,7 +8,7 @@ use releasepool::model::{parts::Registry, slot};
 pub const MODELS: &[Model] = &[
     Model::new(
         "registry_lookup_reuse",
-        "a look-up while the thread leaves and its slot is taken again",
+        "a look-up while the thread leaves and its slot is reused",
         &[
             "found, same slot",
             "found, other slot",
@@ -26,11 +26,11 @@ pub const MODELS: &[Model] = &[
     .plain(&["other slot"]),
     Model::new(
         "registry_free_list",
-        "free slots are taken and given back by two threads: none is lost, none is had twice",
+        "two threads claim and free slots: none is lost, none is claimed twice",
         &["2 slots", "3 slots"],
         free_list,
     )
-    // Retries of the exchanges multiply; unbounded takes longer than all others together.
+    // The retries of the exchanges multiply; unbounded takes longer than all other models together.
     .bounded(6),
     Model::new(
         "registry_iterate",
@@ -67,8 +67,8 @@ fn lookup_reuse() -> String {
     registry.leave(key);
     let found = reader.join().unwrap();
     let successor = successor.join().unwrap();
-    assert_ne!(successor, key, "a key came back");
-    assert_eq!(registry.get(key), None, "found after it left");
+    assert_ne!(successor, key, "a key was reused");
+    assert_eq!(registry.get(key), None, "found after its thread left");
     let same = slot(successor) == slot(key);
     format!(
         "{}, {}",
@@ -105,7 +105,7 @@ fn free_list() -> String {
     let registry = Arc::new(Registry::default());
     let (bottom, top) = (registry.claim(), registry.claim());
     registry.leave(bottom);
-    // Takes the newest slot, perhaps one that this thread has just put on another.
+    // Takes the newest slot, perhaps one that this thread has just pushed.
     let other = {
         let registry = registry.clone();
         spawn(move || {
@@ -113,7 +113,8 @@ fn free_list() -> String {
             registry.claim()
         })
     };
-    // While that thread pops, the top is popped, the next as well, and the top comes back.
+    // ABA: while that thread pops, the top and the next slot are popped, and the top is pushed
+    // again.
     let (one, two) = (registry.claim(), registry.claim());
     assert_ne!(slot(one), slot(two));
     registry.leave(one);
@@ -123,7 +124,7 @@ fn free_list() -> String {
     assert_eq!(registry.get(other), Some(other));
     registry.leave(two);
     registry.leave(other);
-    // All slots are free: as many claims make no other.
+    // All slots are free, so as many claims create no new ones.
     let keys = [bottom, top, one, two, other];
     let slots = 1 + keys.map(slot).into_iter().max().unwrap();
     let mut again: Vec<_> = (0..slots).map(|_| slot(registry.claim())).collect();

@@ -1,4 +1,4 @@
-//! All models, each in a process of its own, as many at once as there are cores.
+//! Checks all models, each in a process of its own, as many at once as there are cores.
 
 use super::model::{How, MODES, Model};
 use std::collections::VecDeque;
@@ -6,12 +6,12 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
-/// What a child came to.
+/// The result of a child process.
 pub struct Report {
     pub passed: bool,
     pub executions: u64,
     pub seconds: f64,
-    /// The orderings that it reached: site, and ordering in the source.
+    /// The orderings that it reached: each site, with its ordering in the source.
     pub sites: Vec<(String, String)>,
     pub stderr: String,
 }
@@ -46,12 +46,12 @@ pub fn check(model: &Model, mode: &str, how: &How) -> Report {
             _ => {}
         }
     }
-    // Killed before it could say anything, or checked nothing.
+    // It was killed before it printed anything, or it checked nothing.
     report.passed &= report.executions > 0;
     report
 }
 
-/// Hands every job to `work`, on all cores, and every result to `done`, here.
+/// Calls `work` with each job, on all cores, and `done` with each result, on this thread.
 pub fn in_parallel<J: Send, R: Send>(
     jobs: Vec<J>,
     work: impl Fn(&J) -> R + Sync,
@@ -85,7 +85,7 @@ pub fn in_parallel<J: Send, R: Send>(
 pub fn run_all(filter: &str, how: &How) -> ExitCode {
     let start = Instant::now();
     let models = super::all().into_iter().filter(|m| {
-        // A sample need not find what a canary plants.
+        // A sample may miss the mistake that a canary plants.
         let may_pass = m.must_fail.is_some() && *how != How::Explore;
         m.name.contains(filter) && !may_pass
     });

@@ -1,4 +1,4 @@
-//! Who waits for others sees what they did.
+//! `shutdown`: a thread that has waited for others sees what they did.
 
 use super::model::Model;
 use super::probe::{Probe, Seen, Watched, spawn, take_deaths};
@@ -20,7 +20,7 @@ pub const MODELS: &[Model] = &[
         &["drained in time", "still full"],
         shutdown_root,
     )
-    // As above; more than 130,000.
+    // The other thread goes through its whole exit. Unbounded: more than 130,000 executions.
     .bounded(4),
     Model::new(
         "shutdown_asks",
@@ -32,7 +32,7 @@ pub const MODELS: &[Model] = &[
     .bounded(3),
     Model::new(
         "shutdown_backlog",
-        "shutdown asks another thread for its backlog, which has no pool: it sees what that did",
+        "shutdown asks a thread without pools to drain its backlog: it sees what that did",
         &["done in time", "done later", "asked too late"],
         shutdown_backlog,
     )
@@ -46,7 +46,8 @@ pub const MODELS: &[Model] = &[
     ),
 ];
 
-/// Whether a shutdown has come to its end; then what it waited for is seen.
+/// Shuts down; returns whether everything was released, and asserts that its effects are visible
+/// then.
 fn shut_down(seen: &Seen) -> bool {
     let done = PoolManager::global().shutdown(Duration::ZERO).is_ok();
     if done {
@@ -68,12 +69,12 @@ fn shutdown_waits() -> String {
 
 fn shutdown_inbox() -> String {
     let seen = Seen::new();
-    // The thread is known to the manager from here on: loom does not see DashMap's locks.
+    // Makes the thread known to the manager here, as loom does not see DashMap's locks.
     drop(AutoreleasePool::new());
     let me = PoolManager::global().current_thread().unwrap();
     me.release(Ref::new((Probe::new(), Watched(seen.clone()))));
     let waiter = spawn(move || shut_down(&seen));
-    // No pool, whose end would order the two as well.
+    // Without a pool, as its end would order the two as well.
     PoolManager::global().run_inbox();
     let done = waiter.join().unwrap();
     take_deaths();

@@ -1,6 +1,6 @@
-//! `shutdown` against the end of a thread, and against another `shutdown`.
+//! `shutdown` during the end of a thread, and during another `shutdown`.
 //!
-//! The main thread is the one that ends.
+//! The thread that ends is the main thread.
 
 use super::model::Model;
 use super::probe::{Probe, Seen, Watched, me, spawn, take_deaths};
@@ -14,7 +14,7 @@ use std::time::Duration;
 pub const MODELS: &[Model] = &[
     Model::new(
         "shutdown_exit_pools",
-        "a thread ends that has a token pool and root entries: shutdown is done only after them",
+        "a thread with a token pool and root entries ends: shutdown waits until both are released",
         &["1 pool", "1 pool, 1 root", "1 root", "done"],
         || against_exit(fill_pools),
     )
@@ -22,7 +22,7 @@ pub const MODELS: &[Model] = &[
     .bounded(3),
     Model::new(
         "shutdown_exit_backlog",
-        "the same with a backlog, and with releases that a budgeted drain has taken out",
+        "a thread with a backlog and claimed releases ends: shutdown waits for both",
         &["1 backlog", "1 backlog, 1 inbox", "1 inbox", "done"],
         || against_exit(fill_backlog),
     )
@@ -30,7 +30,7 @@ pub const MODELS: &[Model] = &[
     .bounded(3),
     Model::new(
         "shutdown_exit_inbox",
-        "the same with a release and a closure in its inbox; the closure becomes an orphan",
+        "a thread with a release and a closure in its inboxes ends; the closure becomes an orphan",
         &[
             "1 inbox",
             "1 inbox, 1 orphans",
@@ -45,7 +45,7 @@ pub const MODELS: &[Model] = &[
     .bounded(3),
     Model::new(
         "shutdown_exit_unpooled",
-        "the same of a thread that never had a pool: both become orphans",
+        "a thread without pools, with a release and a closure in its inboxes, ends: both become orphans",
         &[
             "1 inbox",
             "1 inbox, 1 orphans",
@@ -59,11 +59,11 @@ pub const MODELS: &[Model] = &[
         ],
         || against_exit(fill_unpooled),
     )
-    // As above.
+    // Unbounded: too many executions, as for the model before.
     .bounded(3),
     Model::new(
         "shutdown_exit_feeds",
-        "the same with releases that feed the root pool: one left by a budgeted drain, one sent",
+        "a thread ends with releases that feed its root pool: one left by a budgeted drain, one sent",
         &[
             "1 backlog, 1 inbox",
             "1 inbox",
@@ -74,11 +74,11 @@ pub const MODELS: &[Model] = &[
         ],
         || against_exit(fill_feeding),
     )
-    // As above.
+    // Unbounded: too many executions, as for the model before.
     .bounded(2),
     Model::new(
         "shutdown_sent_back",
-        "a destructor on another thread sends the one that shuts down something to release",
+        "a destructor on another thread sends a release to the thread that shuts down",
         &["1 inbox", "1 inbox, 1 inbox", "done"],
         shutdown_sent_back,
     )
@@ -87,7 +87,7 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "shutdown_twice",
         "two threads shut down at once, each with an entry in its root pool",
-        // Each drains before it looks, so the later one finds nothing.
+        // Each drains before it checks, so the later one finds nothing.
         &["both", "one"],
         shutdown_twice,
     )
@@ -95,15 +95,15 @@ pub const MODELS: &[Model] = &[
     .bounded(2),
     Model::new(
         "shutdown_asked_twice",
-        "two threads shut down at once and ask a third, which drains",
+        "two threads shut down at once and ask a third one, which drains",
         &["one", "none"],
         shutdown_asked_twice,
     )
-    // Three threads look at each other; with 2 more than 25 s in the plain mode.
+    // Three threads check each other; with 2 more than 25 s in the plain mode.
     .bounded(1),
 ];
 
-/// One that is dead when `Seen` says so.
+/// An object with a destructor that sets `Seen`.
 fn watched(seen: &[Arc<Seen>], n: usize) -> (Probe, Watched) {
     (Probe::new(), Watched(seen[n].clone()))
 }
@@ -131,7 +131,7 @@ fn fill_inbox(seen: &[Arc<Seen>]) {
     this.post(move || drop(object)).unwrap();
 }
 
-/// Autoreleases what it holds when it dies.
+/// Autoreleases what it holds when it is dropped.
 struct Feeds(Option<Ref<(Probe, Watched)>>);
 
 impl Drop for Feeds {
@@ -157,7 +157,8 @@ fn fill_unpooled(seen: &[Arc<Seen>]) {
     this.post(move || drop(object)).unwrap();
 }
 
-/// The two objects of `fill` die once each, and before `shutdown` says that all is released.
+/// Runs `shutdown` during the exit of a thread that `fill` gave two objects: each is destroyed
+/// once, and before `shutdown` returns that everything is released.
 fn against_exit(fill: fn(&[Arc<Seen>])) -> String {
     let seen = vec![Seen::new(), Seen::new()];
     fill(&seen);
@@ -181,7 +182,7 @@ fn against_exit(fill: fn(&[Arc<Seen>])) -> String {
     outcome
 }
 
-/// Sends what it holds to a thread when it dies.
+/// Sends what it holds to a thread when it is dropped.
 struct Sends(ThreadHandle, Option<Ref<(Probe, Watched)>>);
 
 impl Drop for Sends {
@@ -190,8 +191,8 @@ impl Drop for Sends {
     }
 }
 
-/// The thread that shuts down looks at its own inbox before it looks at the other's, which then is
-/// empty already.
+/// The thread that shuts down checks its own inbox before that of the other thread, which is empty
+/// by then.
 fn shutdown_sent_back() -> String {
     let manager = PoolManager::global();
     let this = manager.current_thread().unwrap();
@@ -218,7 +219,7 @@ fn shutdown_sent_back() -> String {
     outcome
 }
 
-/// What the report names; it names something, and no more than there was.
+/// Returns what the report names; asserts that it names something, and no more than there was.
 fn what_is_held(report: &ShutdownReport) -> String {
     let mut held = Vec::new();
     for thread in &report.holders {
@@ -238,11 +239,15 @@ fn what_is_held(report: &ShutdownReport) -> String {
     if report.orphans > 0 {
         held.push(format!("{} orphans", report.orphans));
     }
-    assert!(!held.is_empty(), "refused, and nothing is held");
+    assert!(
+        !held.is_empty(),
+        "shutdown failed, but its report names nothing"
+    );
     held.join(", ")
 }
 
-/// Whether a shutdown has come to its end; then what it waited for is seen.
+/// Shuts down; returns whether everything was released, and asserts that its effects are visible
+/// then.
 fn shut_down(seen: &[Arc<Seen>]) -> bool {
     let done = PoolManager::global().shutdown(Duration::ZERO).is_ok();
     if done {
@@ -283,9 +288,13 @@ fn shutdown_asked_twice() -> String {
     });
     drop(AutoreleasePool::new());
     let [one, two] = waiters.map(|waiter| waiter.join().unwrap());
-    // Either has asked by now: whose flag was not answered yet is answered here.
+    // Both have asked by now: a request that was not answered yet is answered here.
     drop(AutoreleasePool::new());
-    assert_eq!(PoolManager::global().drain_root(), 0, "asked in vain");
+    assert_eq!(
+        PoolManager::global().drain_root(),
+        0,
+        "a request was not answered"
+    );
     assert_eq!(take_deaths(), [me()]);
     both_or_none(one, two)
 }

@@ -1,7 +1,7 @@
 //! Slots, on crossbeam-epoch's own loom build.
 //!
-//! Neither the mode of loads nor weakening reaches the collector's own atomics: of it we
-//! check that the way we use it is right.
+//! Neither the mode nor weakening affects the collector's own atomics: these models check that this
+//! crate uses the collector correctly.
 
 use super::model::Model;
 use super::probe::{Probe, died_on, me, spawn, take_deaths};
@@ -9,7 +9,7 @@ use loom::sync::Arc;
 use releasepool::{AutoreleasePool, OptionSlot, PoolManager, PoolRef, Ref, Slot, autoreleasepool};
 use std::time::Duration;
 
-// One preemption more, and they run for many minutes: the collector's atomics count, too.
+// With one preemption more they run for many minutes, as the collector's atomics are explored, too.
 const BOUND: usize = 2;
 
 pub const MODELS: &[Model] = &[
@@ -17,7 +17,7 @@ pub const MODELS: &[Model] = &[
         must_fail: Some("Causality violation"),
         ..Model::new(
             "canary_no_pin",
-            "a load that does not pin is found out",
+            "a load without a pin is detected",
             &[],
             no_pin,
         )
@@ -25,55 +25,55 @@ pub const MODELS: &[Model] = &[
     },
     Model::new(
         "slot_load_store",
-        "a load with a pool, and a retain, against a store",
+        "a load with a pool, and a retain, during a store",
         &["old", "new"],
         load_store,
     )
     .bounded(BOUND),
     Model::new(
         "slot_load_full",
-        "load_full against a store",
+        "load_full during a store",
         &["old", "new"],
         load_full,
     )
     .bounded(BOUND),
     Model::new(
         "slot_two_writers",
-        "a swap against a store: each object dies once",
+        "a swap during a store: each object is destroyed once",
         &["the first", "the other's"],
         two_writers,
     )
     .bounded(BOUND),
     Model::new(
         "slot_compare_exchange",
-        "compare_exchange against the store that puts the object in",
+        "compare_exchange during the store that puts the object in",
         &["empty, refused", "empty, exchanged", "full, exchanged"],
         compare_exchange,
     )
     .bounded(BOUND),
     Model::new(
         "slot_rcu",
-        "two threads read, copy and update",
+        "two threads update by rcu",
         &["0 before 1", "1 before 0"],
         rcu,
     )
     .bounded(BOUND),
     Model::new(
         "slot_drop",
-        "a slot that goes while another thread has loaded from it",
+        "a slot is dropped while another thread has loaded from it",
         &["died on 0", "died on 1"],
         drop_slot,
     )
     .bounded(BOUND),
 ];
 
-/// Gets what slots gave up released; all other threads have ended.
+/// Releases what slots have retired; call it when all other threads have ended.
 fn settle() {
     let quiet = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
     assert!(quiet, "something holds the epoch");
 }
 
-/// The main thread stores, and tries to get the old one released at once; another reads.
+/// The main thread stores, and tries to release the old object at once; another thread reads.
 fn against_store(read: impl FnOnce(&Slot<Probe>) -> Ref<Probe> + 'static) -> String {
     let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
     let old = slot.load_full();
@@ -116,21 +116,21 @@ fn load_full() -> String {
 
 fn no_pin() -> String {
     let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
-    // So that the memory, at least, is still there when it is looked at too late.
+    // So that at least the memory is still valid when it is read too late.
     let _memory = Ref::downgrade(&slot.load_full());
     let shared = slot.clone();
     let reader = spawn(move || {
         let pool = AutoreleasePool::new();
         let lent: *const Probe = &raw const *shared.load(&pool);
-        // Ends the pin; the writer's turn, without a preemption.
+        // Ends the pin; the writer goes on, without a preemption.
         drop(pool);
         loom::thread::yield_now();
-        // SAFETY: there is none; this is the mistake that is to be found out.
+        // SAFETY: unsound on purpose: this is the mistake that must be detected.
         unsafe { &*lent }.look();
     });
     loom::thread::yield_now();
     slot.store(Ref::new(Probe::new()));
-    // To the end of what was stored over, if nothing is pinned.
+    // Until the replaced object is destroyed, if nothing is pinned.
     for _ in 0..4 {
         PoolManager::global().quiesce(Duration::ZERO);
     }
@@ -165,8 +165,7 @@ fn compare_exchange() -> String {
     let (shared, other) = (slot.clone(), r.clone());
     let storer = spawn(move || {
         other.look();
-        // There was nothing: so it has nothing to do with the collector, which would
-        // set things in order.
+        // The slot was empty, so this does not use the collector, which would order the two.
         shared.store(Some(other));
     });
     let empty = slot.is_empty();
@@ -204,7 +203,7 @@ fn rcu() -> String {
     assert_eq!(slot.load_full().0, 2);
     drop(slot);
     settle();
-    // A copy that came too late died at once.
+    // A copy that came too late was destroyed at once.
     assert!(take_deaths().len() >= 3);
     if mine == 0 {
         "0 before 1"
@@ -224,7 +223,7 @@ fn drop_slot() -> String {
         drop(shared);
         loaded.look();
         drop(pool);
-        // Not empty: what this drain releases may be the slot's.
+        // This drain may release the slot's object.
         autoreleasepool(|pool| _ = pool.create(()));
         me()
     });

@@ -1,4 +1,4 @@
-//! Slots whose old objects go, or come back as others at the same address.
+//! Slots: old objects are destroyed, and their addresses are reused.
 
 use super::model::Model;
 use super::probe::{Probe, spawn, take_deaths};
@@ -6,42 +6,41 @@ use loom::sync::Arc;
 use releasepool::{AutoreleasePool, BlockAllocator, OptionSlot, PoolManager, Ref, Slot};
 use std::time::Duration;
 
-// With 2 each takes minutes: the collector's atomics count, too. One is enough to stop either thread
-// anywhere while the other goes through all it does.
+// With 2 each takes minutes, as the collector's atomics are explored, too. One is enough to stop
+// either thread anywhere while the other one does all its steps.
 const BOUND: usize = 1;
 
 pub const MODELS: &[Model] = &[
     Model::new(
         "slot_swap_drain",
-        "a reader's pool is drained while a writer swaps, and releases what it got",
+        "a reader's pool is drained while a writer swaps and releases the old object",
         &["old", "new"],
         swap_drain,
     )
     .bounded(BOUND),
     Model::new(
         "slot_take_drain",
-        "the same with an optional slot that is emptied",
+        "a reader's pool is drained while a writer empties an optional slot",
         &["full", "empty"],
         take_drain,
     )
     .bounded(BOUND),
     Model::new(
         "slot_rcu_reuse",
-        "the slot's object dies, and another stands at its address, while another thread updates",
+        "the slot's object is destroyed and its address reused, while another thread updates by rcu",
         &["1", "11"],
         rcu_reuse,
     )
     .bounded(BOUND),
 ];
 
-/// Gets what slots gave up released; all other threads have ended.
+/// Releases what slots have retired; call it when all other threads have ended.
 fn settle() {
     let quiet = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
     assert!(quiet, "something holds the epoch");
 }
 
-/// Loads twice from one pool, which is drained in between; returns whether what it found first
-/// satisfies `is_old`.
+/// Loads twice from one pool, which is drained in between; returns `load`'s first result.
 fn read_and_drain(load: impl Fn(&AutoreleasePool) -> bool) -> bool {
     let mut pool = AutoreleasePool::new();
     let first = load(&pool);
@@ -60,7 +59,7 @@ fn swap_drain() -> String {
             loaded.0 == 0
         })
     });
-    // So that loom lets the reader go first, too, without a preemption.
+    // So that loom explores the executions in which the reader goes first, without a preemption.
     loom::thread::yield_now();
     let before = slot.swap(Ref::new((1, Probe::new())));
     before.1.look();
@@ -83,7 +82,7 @@ fn take_drain() -> String {
             loaded.inspect(|loaded| loaded.look()).is_some()
         })
     });
-    // So that loom lets the reader go first, too, without a preemption.
+    // So that loom explores the executions in which the reader goes first, without a preemption.
     loom::thread::yield_now();
     let before = slot.take();
     before.unwrap().look();
@@ -96,7 +95,7 @@ fn take_drain() -> String {
     if full { "full" } else { "empty" }.to_owned()
 }
 
-/// The updater adds 1 to what it finds; the main thread has 0 die, and puts 10 in its block.
+/// The updater adds 1 to what it finds; the main thread destroys 0, and puts 10 in its block.
 fn rcu_reuse() -> String {
     let blocks = BlockAllocator::new();
     let make = |n: u32| Ref::new_in((n, Probe::new()), &blocks);
@@ -111,21 +110,28 @@ fn rcu_reuse() -> String {
                 made = now.0 + 1;
                 Ref::new((made, Probe::new()))
             });
-            assert_eq!(before.0 + 1, made, "made of another object");
+            assert_eq!(
+                before.0 + 1,
+                made,
+                "the update was computed from another object"
+            );
             made
         })
     };
-    // One of the updater's may be replaced here, as well.
+    // This may also replace an object of the updater.
     slot.store(Ref::new((10, Probe::new())));
     settle_if_possible();
-    // The block of the first object, if that has died.
+    // The block of the first object, if that was destroyed.
     let again = make(10);
     let reused = Ref::as_ptr(&again).addr() == address;
     slot.store(again);
     let made = updater.join().unwrap();
     assert!(made == 1 || made == 11);
     let died = take_deaths().len();
-    assert!(!reused || died > 0, "its block, and it lives");
+    assert!(
+        !reused || died > 0,
+        "its block was reused while it was alive"
+    );
     drop(slot);
     settle();
     let died = died + take_deaths().len();

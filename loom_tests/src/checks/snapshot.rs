@@ -1,4 +1,4 @@
-//! Figures that one thread reads while another changes them: none that never was.
+//! Statistics that one thread reads while another changes them are consistent.
 
 use super::model::Model;
 use super::probe::{Probe, spawn, take_deaths};
@@ -13,7 +13,7 @@ pub const MODELS: &[Model] = &[
             "1 open, 1 left",
             "2 open, 0 left",
             "2 open, 1 left",
-            // Those that were closed before others were opened are counted, too.
+            // A pool that was closed before another one was opened may be counted, too.
             "3 open, 0 left",
             "3 open, 1 left",
         ],
@@ -21,17 +21,17 @@ pub const MODELS: &[Model] = &[
     ),
     Model::new(
         "snapshot_exit",
-        "a snapshot while a thread ends that has made objects and destroyed some: all count once",
+        "a snapshot while a thread ends that has created objects and destroyed some: each counts once",
         &["alive", "ended"],
         snapshot_exit,
     ),
 ];
 
-/// What holds of every row, whenever it is read.
+/// Asserts what holds for every row at any time.
 fn check(snapshot: &Snapshot) {
     for thread in &snapshot.threads {
         let totals = &thread.totals;
-        // Or it has ended meanwhile, and its totals are with those of the ended ones.
+        // Otherwise it has ended meanwhile, and its totals are among those of ended threads.
         let has_ended = totals.pools_pushed == 0;
         assert!(
             has_ended || thread.open_pools as u64 <= totals.pools_pushed,
@@ -83,7 +83,7 @@ fn snapshot_exit() -> String {
     let reader = spawn(move || {
         let snapshot = PoolManager::global().snapshot();
         check(&snapshot);
-        // Nothing is made or destroyed meanwhile.
+        // Nothing is created or destroyed meanwhile.
         assert_eq!(snapshot.live_objects(), 2, "{snapshot}");
         let totals = snapshot.threads.iter().map(|thread| thread.totals);
         let released: u64 = totals.chain([snapshot.departed]).map(|t| t.released).sum();

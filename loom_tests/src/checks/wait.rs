@@ -1,4 +1,4 @@
-//! Waits with a limit: they end by their wake, or when nothing else can happen.
+//! Waits with a time limit: they end by their wake-up, or when nothing else can happen.
 
 use super::model::Model;
 use super::probe::{Probe, Seen, Watched, spawn, take_deaths};
@@ -16,14 +16,14 @@ pub const MODELS: &[Model] = &[
         must_fail: Some("deadlock"),
         ..Model::new(
             "canary_lost_wake",
-            "a wait with a limit that nothing ends, while time stands still",
+            "a wait with a limit that nothing ends is a deadlock while time does not pass",
             &[],
             never_woken,
         )
     },
     Model::new(
         "shutdown_woken",
-        "shutdown with a long limit is woken by what it asked for, or by the thread's exit",
+        "shutdown with a long limit is woken by the drain that it asked for, or by the thread's exit",
         &["when asked", "by its exit"],
         shutdown_woken,
     )
@@ -31,7 +31,7 @@ pub const MODELS: &[Model] = &[
     .bounded(3),
     Model::new(
         "shutdown_exit",
-        "shutdown of a manager while a thread that does not use it exits: it sees what that did",
+        "shutdown of a manager while a thread that does not use it exits: it sees what that thread did",
         &["gone", "still there"],
         shutdown_exit,
     )
@@ -39,7 +39,7 @@ pub const MODELS: &[Model] = &[
     .bounded(4),
     Model::new(
         "shutdown_exit_post",
-        "shutdown while a thread exits that has not run a closure: it runs it, or says that it waits",
+        "shutdown while a thread exits that has not run a closure: it runs it, or reports it",
         &["run", "still there"],
         shutdown_exit_post,
     )
@@ -52,11 +52,11 @@ pub const MODELS: &[Model] = &[
         shutdown_limit,
     )
     .timed()
-    // Each nap is a dozen turns of all threads.
+    // Each nap of shutdown takes a dozen steps of all threads.
     .bounded(2),
     Model::new(
         "frame_pacing",
-        "a post does not make a paced loop's frame come early",
+        "a post does not make the next frame of a paced loop early",
         &["in the first frame", "in the second frame"],
         pacing,
     )
@@ -71,13 +71,13 @@ pub const MODELS: &[Model] = &[
     .timed(),
     Model::new(
         "posts_left_in_destructor",
-        "a post to a loop that is dropped inside a destructor: accepted, it runs at the thread's end",
+        "a post to a loop that is dropped inside a destructor: if accepted, it runs at the thread's end",
         &["ran", "given back"],
         posts_left,
     ),
     Model::new(
         "call_left_in_destructor",
-        "a call to a loop that is dropped inside a destructor, and leaves it to the thread",
+        "a call to a loop that is dropped inside a destructor and leaves it to the thread",
         &["refused", "given back after a nap"],
         call_left,
     )
@@ -87,13 +87,13 @@ pub const MODELS: &[Model] = &[
 fn never_woken() -> String {
     let pool = AutoreleasePool::new();
     let waiter = spawn(|| PoolManager::global().shutdown(LONG).is_ok());
-    // It waits for the pool.
+    // Waits for the pool.
     waiter.join().unwrap();
     drop(pool);
     String::new()
 }
 
-/// What one thread waits for and another one opens.
+/// A gate that one thread waits for and another one opens.
 #[derive(Clone)]
 struct Door(Arc<(Mutex<bool>, Condvar)>);
 
@@ -125,13 +125,13 @@ fn shutdown_woken() -> String {
             autorelease(Ref::new((Probe::new(), watched)));
             entered.open();
             drop(AutoreleasePool::new());
-            // Asked: the root pool was drained together with the other.
+            // The thread was asked: its root pool was drained together with the other pool.
             seen.get()
         })
     };
     entered.wait();
     PoolManager::global().shutdown(LONG).unwrap();
-    // That it is seen what the exit did is by DashMap's lock, which loom does not know.
+    // DashMap's lock, which loom does not see, makes the effects of the exit visible.
     assert_eq!(take_deaths().len(), 1, "done too early");
     let asked = other.join().unwrap();
     if asked { "when asked" } else { "by its exit" }.to_owned()
@@ -189,7 +189,7 @@ fn shutdown_limit() -> String {
     let limit = Duration::from_millis(3);
     let report = manager.shutdown(limit).unwrap_err();
     assert_eq!(report.holders.len(), 1);
-    // Naps of 2 ms.
+    // shutdown naps for 2 ms at a time.
     assert_eq!(now(), Duration::from_millis(4));
     close.open();
     manager.shutdown(LONG).unwrap();
@@ -226,7 +226,7 @@ fn pacing() -> String {
 fn delayed_due() -> String {
     let delay = Duration::from_millis(5);
     let mut frames = FrameLoop::new(FrameConfig::new().on_demand().unlimited());
-    // The first frame comes unasked.
+    // The first frame is made without a request.
     frames.tick(|_| ());
     let proxy = frames.proxy();
     let poster = spawn(move || {
@@ -242,12 +242,12 @@ fn delayed_due() -> String {
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Drops a loop inside a destructor.
+/// Drops a loop inside its destructor.
 struct Owner(Option<FrameLoop>);
 
-// SAFETY: of the models, this one alone makes it, and drops it on the thread that made it.
+// SAFETY: only this model creates one, and it drops it on the thread that created it.
 unsafe impl Send for Owner {}
-// SAFETY: as above.
+// SAFETY: only this model creates one, and it drops it on the thread that created it.
 unsafe impl Sync for Owner {}
 
 impl Drop for Owner {
@@ -274,7 +274,7 @@ fn call_left() -> String {
     let proxy = frames.proxy();
     let caller = spawn(move || proxy.call(|| ()).is_ok());
     drop(Ref::new(Owner(Some(frames))));
-    // The call may stand in the inbox, which nobody runs meanwhile.
+    // The call may be in the inbox, which no thread runs meanwhile.
     assert!(!caller.join().unwrap());
     PoolManager::global().run_inbox();
     if now().is_zero() {

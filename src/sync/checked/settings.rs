@@ -8,8 +8,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 pub(crate) use seed::{point, set_seed};
 
-static LOADS_ARE_RMW: AtomicBool = AtomicBool::new(false);
-/// Counts down to the `compare_exchange_weak` that fails spuriously; 0 if none does.
+static RMW_MODE: AtomicBool = AtomicBool::new(false);
+/// The number of the next `compare_exchange_weak` that fails, counted down; 0 for none.
 static SPURIOUS: AtomicU64 = AtomicU64::new(0);
 static LOGGING: AtomicBool = AtomicBool::new(false);
 static RECORDING: AtomicBool = AtomicBool::new(false);
@@ -30,9 +30,9 @@ pub struct Site {
     pub part: &'static str,
 }
 
-/// Sets whether loads are made as read-modify-writes from now on.
-pub(crate) fn make_loads_rmw(on: bool) {
-    LOADS_ARE_RMW.store(on, Ordering::Relaxed);
+/// Sets whether loads are read-modify-writes from now on, and stores are exchanges.
+pub(crate) fn set_rmw_mode(on: bool) {
+    RMW_MODE.store(on, Ordering::Relaxed);
 }
 
 /// Resets the counters of an execution, at its start.
@@ -66,7 +66,7 @@ pub fn sites() -> Vec<(Site, Ordering)> {
 }
 
 pub(super) fn rmw_mode() -> bool {
-    LOADS_ARE_RMW.load(Ordering::Relaxed)
+    RMW_MODE.load(Ordering::Relaxed)
 }
 
 /// Returns whether this weak exchange is the one that fails spuriously.

@@ -20,7 +20,7 @@ fn a_replay_fails_as_the_model_did_and_at_once() {
     assert!(again.message().contains("Causality violation"));
     assert_eq!(again.execution(), Some(1));
 
-    // The same steps, without the mistake.
+    // The same steps without the mistake.
     replay.run(|| hand_over(Mailbox::put)).unwrap();
 }
 
@@ -33,7 +33,7 @@ fn an_outcome_that_is_not_expected_is_replayed() {
     assert!(replay.run(taken).unwrap_err().message().contains("taken"));
 }
 
-/// Two threads that take turns, six in all, which nothing makes them do: that takes four
+/// Two threads that take six turns in all. Nothing makes them alternate, so it takes four
 /// preemptions.
 fn six_turns() -> &'static str {
     let turn = Ref::new(AtomicUsize::new(0));
@@ -86,13 +86,13 @@ fn what_is_left_at_the_end_is_named() {
 }
 
 #[test]
-#[should_panic(expected = "outcomes that were expected are not reached")]
+#[should_panic(expected = "some expected outcomes were not reached")]
 fn a_model_that_does_not_interleave_fails() {
     model::check(&["one", "another"], || "one");
 }
 
 #[test]
-#[should_panic(expected = "it passed, but had to fail")]
+#[should_panic(expected = "the model passed, but should have failed")]
 fn a_mistake_that_is_not_found_fails() {
     Builder::new().must_fail("anything").check(|| "fine");
 }

@@ -15,7 +15,7 @@ pub(crate) fn hand_over(put: Put) -> &'static str {
     let pool = AutoreleasePool::new();
     let letter = mailbox.take().map(|letter| pool.autorelease(letter));
     let outcome = if letter.is_some() { "taken" } else { "not yet" };
-    // Used and released before the join, which sets everything in order.
+    // Used and released before the join, which orders everything before it.
     assert!(letter.is_none_or(|letter| *letter == 7));
     drop(pool);
     worker.join();
@@ -58,7 +58,7 @@ fn the_newest_of_two_letters_stays() {
 
 #[test]
 fn who_is_told_of_a_letter_finds_it() {
-    // With plain loads, loom does not interleave the look into the inbox.
+    // With plain loads, loom does not interleave the check of the inbox.
     let builder = Builder::new().outcomes_in(Mode::Rmw, &["not told yet", "told, taken"]);
     builder.check(|| {
         let ui = PoolManager::global().current_thread().unwrap();
@@ -73,7 +73,7 @@ fn who_is_told_of_a_letter_finds_it() {
             mailbox.take().expect("told of nothing");
         }
         worker.join();
-        // A closure that nobody runs fails the model.
+        // A closure that never runs fails the model.
         PoolManager::global().run_inbox();
         if told { "told, taken" } else { "not told yet" }
     });

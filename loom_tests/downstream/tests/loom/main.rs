@@ -1,5 +1,5 @@
-//! Models of the mailbox, and of a slot: loom runs every interleaving of each, with
-//! releasepool's own code beneath. The command stands in docs/CHECKING.md.
+//! Models of the mailbox and of a slot: loom runs each in every interleaving, including the code of
+//! releasepool. docs/CHECKING.md has the command.
 
 #[cfg(not(loom))]
 compile_error!("loom is off, so nothing would be checked: give --cfg=loom, and unset RUSTFLAGS");

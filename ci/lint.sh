@@ -31,3 +31,6 @@ step xtask tests
 
 # Only the door to atomics and threads may name them.
 step xtask imports
+
+# Folders use only those below them; the table is in docs/DESIGN.md.
+step xtask layers

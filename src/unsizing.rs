@@ -27,7 +27,7 @@ pub(crate) mod sealed {
 /// Applies a coercion to a non-null pointer.
 ///
 /// # Safety
-/// That of [`Coercible::coerce`].
+/// The contract of [`Coercible::coerce`].
 pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
     ptr: NonNull<T>,
     coerce: impl FnOnce(*mut T) -> *mut U,

@@ -264,7 +264,7 @@ impl FrameLoop {
             }
         }
         if let Some(frame_time) = self.config.frame_time {
-            // Not armed: the frame that comes next runs what arrives now.
+            // A message may end a sleep early: the next frame runs it, but does not come sooner.
             let left = || {
                 let left = frame_time.saturating_sub(elapsed().saturating_sub(began));
                 (!left.is_zero()).then_some(left)

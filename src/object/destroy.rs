@@ -467,7 +467,7 @@ pub(crate) unsafe fn last_release(thin: Thin) {
 /// Destroys a dead object, and then runs what its destructor queued.
 ///
 /// # Safety
-/// That of [`destroy_dead`].
+/// The contract of [`destroy_dead`].
 #[inline(never)]
 unsafe fn outermost_release(thin: Thin) {
     let _scope = NESTING.with(ReleaseScope::enter_outermost);
@@ -478,7 +478,7 @@ unsafe fn outermost_release(thin: Thin) {
 /// Queues a dead object, or destroys it if it need not queue.
 ///
 /// # Safety
-/// That of [`destroy_dead`].
+/// The contract of [`destroy_dead`].
 #[inline(never)]
 unsafe fn deep_release(thin: Thin) {
     if !NESTING.with(Nesting::should_queue) {

@@ -104,7 +104,7 @@ pub(super) unsafe fn write_value<T>(payload: NonNull<T>, value: T) {
 /// Tells the model checker that the calling thread writes the payload, or moves it out.
 ///
 /// # Safety
-/// That of [`header`].
+/// The contract of [`header`].
 #[inline(always)]
 pub(super) unsafe fn note_write(thin: Thin) {
     // SAFETY: the contract of this function is that of `header`.
@@ -114,7 +114,7 @@ pub(super) unsafe fn note_write(thin: Thin) {
 /// Tells the model checker that the calling thread reads the payload.
 ///
 /// # Safety
-/// That of [`header`].
+/// The contract of [`header`].
 #[inline(always)]
 pub(crate) unsafe fn note_read(thin: Thin) {
     // SAFETY: the contract of this function is that of `header`.
@@ -124,7 +124,7 @@ pub(crate) unsafe fn note_read(thin: Thin) {
 /// Aborts the process: the counts are wrong, and to go on would be a use after free.
 ///
 /// # Safety
-/// That of [`header`].
+/// The contract of [`header`].
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
@@ -149,7 +149,7 @@ pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
 /// Unwraps the result of a count operation, or aborts.
 ///
 /// # Safety
-/// That of [`header`].
+/// The contract of [`header`].
 #[inline(always)]
 pub(crate) unsafe fn checked<R>(thin: Thin, result: Result<R, Misuse>) -> R {
     match result {
@@ -284,7 +284,7 @@ pub(crate) fn allocate_slice<T>(len: usize, type_info: &'static TypeInfo) -> Non
 /// Frees the memory of an object without a value.
 ///
 /// # Safety
-/// That of [`TypeInfo::free`].
+/// The contract of [`TypeInfo::free`].
 pub(crate) unsafe fn free(thin: Thin) {
     // SAFETY: the contract of this function is that of `TypeInfo::free`.
     unsafe { (header(thin).type_info.free)(thin) };
@@ -306,13 +306,13 @@ pub(super) trait ObjectType {
     /// Runs the destructor.
     ///
     /// # Safety
-    /// That of [`TypeInfo::drop_value`], for an object of this type.
+    /// The contract of [`TypeInfo::drop_value`], for an object of this type.
     unsafe fn drop_value(thin: Thin);
 
     /// Frees the memory.
     ///
     /// # Safety
-    /// That of [`TypeInfo::free`], for an object of this type.
+    /// The contract of [`TypeInfo::free`], for an object of this type.
     unsafe fn free(thin: Thin);
 }
 
@@ -334,7 +334,7 @@ pub(super) const fn type_info_of<O: ObjectType>(
 /// Runs the destructor and frees the memory, even if the destructor panics.
 ///
 /// # Safety
-/// That of [`TypeInfo::destroy`], for an object of type `O`.
+/// The contract of [`TypeInfo::destroy`], for an object of type `O`.
 unsafe fn destroy<O: ObjectType>(thin: Thin) {
     struct FreeOnDrop<O: ObjectType>(Thin, PhantomData<O>);
     impl<O: ObjectType> Drop for FreeOnDrop<O> {

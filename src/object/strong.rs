@@ -164,7 +164,7 @@ impl<T: ?Sized> Ref<T> {
     /// object's type and address, as long as its memory has not been freed.
     ///
     /// # Safety
-    /// That of [`Ref::from_raw`].
+    /// The contract of [`Ref::from_raw`].
     pub unsafe fn decrement_strong_count(p: *const T) {
         // SAFETY: the contract of this function is that of `from_raw`.
         drop(unsafe { Self::from_raw(p) });

@@ -3,7 +3,7 @@
 use crate::sync::Hint;
 use std::time::Duration;
 
-/// Whether an activity is running, and since when others have seen that it is.
+/// A timer that starts when another thread first sees that the activity is running.
 ///
 /// One thread at a time starts and stops it; any thread may look. A hint: a thread may see a start
 /// or a stop late.

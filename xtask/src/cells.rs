@@ -161,7 +161,7 @@ fn find(path: &str, text: &str) -> Result<Vec<Finding>, String> {
 struct Search {
     file: String,
     found: Vec<Finding>,
-    /// Those around the place that is looked at, the innermost last.
+    /// The scopes around the place that is examined, the innermost last.
     functions: Vec<Function>,
 }
 

@@ -190,9 +190,9 @@ pub struct Skipped {
 /// Which functions are mutated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breadth {
-    /// Those that an operation stands in.
+    /// Functions with an operation in their own body.
     Operations,
-    /// Those that call such a function, too.
+    /// Functions that call one of these, too.
     Callers,
 }
 

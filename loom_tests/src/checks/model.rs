@@ -20,7 +20,7 @@ pub struct Model {
     pub outcomes: &'static [&'static str],
     /// The outcomes in [`Mode::Plain`], if loom reaches fewer there.
     pub plain_outcomes: Option<&'static [&'static str]>,
-    /// Whether waits time out when nothing else can happen.
+    /// True if waits with a limit end when no thread can run.
     pub time_passes: bool,
     /// For canaries: part of the message that loom must fail with.
     pub must_fail: Option<&'static str>,

@@ -71,7 +71,7 @@ impl Justified {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Those that are noticed wherever they are made.
+    /// Returns the mutants that are noticed wherever they are made.
     pub fn noticed<'l>(
         &'l self,
         noticed: &BTreeSet<String>,

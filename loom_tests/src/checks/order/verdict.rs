@@ -21,11 +21,11 @@ const CANARIES: &[&str] = &[
 /// Checks that take longer, in seconds, come after all others.
 const SLOW: f64 = 2.0;
 
-/// The checks of a mutant take this long together, at most, in seconds without it: those that reach
-/// little else come first, and most of the others only pass by.
+/// The longest time in seconds, without a mutant, that its checks take together. Those that reach
+/// little else come first; most of the others only happen to run the same code.
 const MOST: f64 = 60.0;
 
-/// The same for a mutant that is justified: whether that is still so.
+/// The limit for a mutant that is justified: its checks only confirm that it still survives.
 const MOST_IF_JUSTIFIED: f64 = 10.0;
 
 /// Tests that are run in one process at most. If all pass, that is quicker.

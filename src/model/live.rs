@@ -31,6 +31,10 @@ pub(super) fn assert_none() {
     // Threads that have not exited are not in the tally.
     let groups = groups();
     if created == destroyed && groups.iter().all(|group| group.references == 0) && calls == 0 {
+        assert!(
+            ORPHANS.counts_are_zero(),
+            "nothing is left, but the orphans' counts say that something is"
+        );
         return;
     }
     let mut message = String::new();

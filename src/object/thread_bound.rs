@@ -319,7 +319,7 @@ unsafe fn destroy_at_home(node: NonNull<Node>) {
 /// them for an unnoticed leak.
 pub(crate) struct HomelessObjects {
     objects: Inbox,
-    count: Counter,
+    kept: Counter,
 }
 
 global! {
@@ -329,7 +329,7 @@ global! {
 impl HomelessObjects {
     const_fn! {
         fn new() -> Self {
-            Self { objects: Inbox::new(), count: Counter::new() }
+            Self { objects: Inbox::new(), kept: Counter::new() }
         }
     }
 
@@ -346,7 +346,7 @@ impl HomelessObjects {
     }
 
     fn push(&self, object: Message) {
-        self.count.add_shared(1);
+        self.kept.add_shared(1);
         let Ok(_) = self.objects.push(object) else {
             unreachable!("the inbox of homeless objects is never closed")
         };
@@ -361,5 +361,5 @@ impl HomelessObjects {
 
 /// Returns the number of objects that outlived their home, for reports.
 pub(crate) fn homeless_count() -> u64 {
-    HOMELESS.count.get()
+    HOMELESS.kept.get()
 }

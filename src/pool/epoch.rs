@@ -78,14 +78,19 @@ struct PinWatch {
     pool: Mutex<Cow<'static, str>>,
 }
 
+/// Adds `watch` to a list. Before the list grows, what has been dropped leaves it.
+fn push_pruned(watches: &mut Vec<Weak<PinWatch>>, watch: Weak<PinWatch>) {
+    if watches.len() == watches.capacity() {
+        watches.retain(|watch| watch.strong_count() > 0);
+    }
+    watches.push(watch);
+}
+
 impl PinWatch {
     /// Adds this watch to the list that reports go through; it leaves the list when it is dropped.
     fn enlist(self: &Arc<Self>) {
         let mut watches = WATCHES.lock().unwrap_or_else(PoisonError::into_inner);
-        if watches.len() == watches.capacity() {
-            watches.retain(|watch| watch.strong_count() > 0);
-        }
-        watches.push(Arc::downgrade(self));
+        push_pruned(&mut watches, Arc::downgrade(self));
     }
 
     fn pool(&self) -> MutexGuard<'_, Cow<'static, str>> {

@@ -80,6 +80,20 @@ impl Hint {
         self.0.store(n, Ordering::Relaxed);
     }
 
+    /// Adds `n`; returns the value before.
+    pub(crate) fn add(&self, n: u64) -> u64 {
+        self.0.fetch_add(n, Ordering::Relaxed)
+    }
+
+    pub(crate) fn subtract(&self, n: u64) {
+        self.0.fetch_sub(n, Ordering::Relaxed);
+    }
+
+    /// Resets the value to 0 and returns what it was.
+    pub(crate) fn take(&self) -> u64 {
+        self.0.swap(0, Ordering::Relaxed)
+    }
+
     /// Sets the value to `n` if it is `before`; returns whether it was. Of several threads that
     /// try to replace one value, one succeeds.
     pub(crate) fn replace_if(&self, before: u64, n: u64) -> bool {

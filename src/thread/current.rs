@@ -184,14 +184,7 @@ fn depart(record: &Record) {
     if let Some(id) = record.id() {
         BY_ID.remove(&id);
     }
-    {
-        let _moving = lock_figures();
-        DEPARTED.created.add_shared(record.tally.created.take());
-        DEPARTED.destroyed.add_shared(record.tally.destroyed.take());
-        DEPARTED
-            .handed_over
-            .add_shared(record.tally.handed_over.take());
-    }
+    move_figures(&record.tally);
     CURRENT.with(|c| {
         c.record.set(ptr::null());
         c.exited.set(true);
@@ -200,6 +193,14 @@ fn depart(record: &Record) {
         drop(unsafe { Box::from_raw(owner) });
     });
     REGISTRY.leave(record.key());
+}
+
+/// Adds the figures of the exiting thread to those of all that have exited.
+fn move_figures(tally: &Tally) {
+    let _moving = lock_figures();
+    DEPARTED.created.add_shared(tally.created.take());
+    DEPARTED.destroyed.add_shared(tally.destroyed.take());
+    DEPARTED.handed_over.add_shared(tally.handed_over.take());
 }
 
 /// Returns the calling thread's own figures, if it has been entered and has not exited.
@@ -281,4 +282,20 @@ pub(crate) fn thread_exit() {
         }
     }
     depart(&record);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_has_exited_is_not_listed() {
+        let thread = std::thread::spawn(|| {
+            let id = std::thread::current().id();
+            assert!(current().is_some() && BY_ID.contains_key(&id));
+            id
+        });
+        let id = thread.join().unwrap();
+        assert!(!BY_ID.contains_key(&id));
+    }
 }

@@ -15,7 +15,7 @@ use super::key::{ThreadKey, own_key};
 use super::lazy_timer::LazyTimer;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, boxed, const_fn, global, local, unbox};
+use crate::sync::{Counter, Hint, boxed, const_fn, global, local, unbox};
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -34,9 +34,9 @@ pub(crate) struct Orphans {
     ready: Counter,
     /// The number of retired references that are in no batch yet; inexact by those that are just
     /// being retired.
-    unsealed: AtomicU64,
+    unsealed: Hint,
     /// The number of references in batches that wait for the epoch.
-    sealed: AtomicU64,
+    sealed: Hint,
     /// The number of batches that wait for the epoch.
     in_flight: AtomicU64,
     /// Runs while releases are seen to wait for a drain.
@@ -100,8 +100,8 @@ impl Orphans {
                 retired: Inbox::new(),
                 outstanding: AtomicUsize::new(0),
                 ready: Counter::new(),
-                unsealed: AtomicU64::new(0),
-                sealed: AtomicU64::new(0),
+                unsealed: Hint::new(),
+                sealed: Hint::new(),
                 in_flight: AtomicU64::new(0),
                 waiting: LazyTimer::new(),
             }
@@ -129,10 +129,9 @@ impl Orphans {
     pub(crate) fn retire(&self, release: Message) -> u64 {
         // Relaxed: counted before it can be taken, as in `adopt`.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
-        // Relaxed: a sum that publishes nothing.
-        let before = self.unsealed.fetch_add(1, Ordering::Relaxed);
+        let waiting = self.unsealed.add(1) + self.sealed.get();
         Self::push(&self.retired, release);
-        before + self.sealed.load(Ordering::Relaxed)
+        waiting
     }
 
     /// Puts the retired references into a batch, which the caller must defer until every thread
@@ -153,34 +152,20 @@ impl Orphans {
             return None;
         }
         let batch = OrphanBatch::boxed(vec![chain]);
-        let len = self.count_sealed();
+        // A reference that is counted and not pushed yet makes it too large, and that of the next
+        // batch too small.
+        let len = self.unsealed.take();
+        self.sealed.add(len);
         Some(SealedBatch { batch, len })
-    }
-
-    /// Counts the references of the batch that was just sealed, and returns their number. A
-    /// reference that is counted and not pushed yet makes it too large, and that of the next batch
-    /// too small.
-    fn count_sealed(&self) -> u64 {
-        // Relaxed: a sum that publishes nothing.
-        let len = self.unsealed.swap(0, Ordering::Relaxed);
-        // Relaxed: a sum that publishes nothing.
-        self.sealed.fetch_add(len, Ordering::Relaxed);
-        len
     }
 
     /// Makes a batch ready. Runs no foreign code, as the epoch may call it anywhere.
     pub(crate) fn adopt_sealed(&self, sealed: SealedBatch) {
         // Relaxed: publishes nothing; the push does.
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.count_ready(sealed.len);
+        self.sealed.subtract(sealed.len);
+        self.ready.add_shared(sealed.len);
         Self::push(&self.releases, sealed.batch);
-    }
-
-    /// Counts `len` references of a batch as ready.
-    fn count_ready(&self, len: u64) {
-        // Relaxed: a sum that publishes nothing.
-        self.sealed.fetch_sub(len, Ordering::Relaxed);
-        self.ready.add_shared(len);
     }
 
     /// Returns whether any retired reference is not ready.
@@ -227,14 +212,23 @@ impl Orphans {
     }
 
     /// Returns the number of retired references that are not ready.
-    #[cfg(all(loom, feature = "loom"))]
+    #[cfg(any(test, all(loom, feature = "loom")))]
     pub(crate) fn deferred(&self) -> usize {
-        // Relaxed: called at the end of a model, when all threads have been joined.
-        let counts = [&self.unsealed, &self.sealed];
-        counts
-            .map(|n| n.load(Ordering::Relaxed))
-            .iter()
-            .sum::<u64>() as usize
+        (self.unsealed.get() + self.sealed.get()) as usize
+    }
+
+    /// Returns whether no count says that anything is left.
+    #[cfg(any(test, all(loom, feature = "loom")))]
+    pub(crate) fn counts_are_zero(&self) -> bool {
+        // Relaxed: called when all threads have been joined.
+        let in_flight = self.in_flight.load(Ordering::Relaxed);
+        let counts = [
+            self.all() as u64,
+            self.ready.get(),
+            self.unsealed.get(),
+            self.sealed.get(),
+        ];
+        in_flight == 0 && counts == [0; 4]
     }
 
     /// Returns the number of closures that wait, while no thread adds or runs any.

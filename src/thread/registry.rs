@@ -125,9 +125,16 @@ impl Registry {
             bucket < BUCKETS,
             "too many threads at once for the registry"
         );
-        if !self.buckets[bucket].load(Ordering::Relaxed).is_null() {
-            return index;
+        // Relaxed: only whether it is there.
+        if self.buckets[bucket].load(Ordering::Relaxed).is_null() {
+            self.add_bucket(bucket);
         }
+        index
+    }
+
+    /// Makes a bucket, unless another thread does so meanwhile.
+    #[cold]
+    fn add_bucket(&self, bucket: usize) {
         let slots = new_bucket(bucket);
         // Release: pairs with the Acquire in `slot`. Model: registry_iterate.
         let won = self.buckets[bucket].compare_exchange(
@@ -140,7 +147,6 @@ impl Registry {
             // SAFETY: just made, and the failed exchange did not publish it.
             unsafe { free_bucket(slots, bucket) };
         }
-        index
     }
 
     /// Enters a thread, whose record `make` makes from its key.
@@ -150,13 +156,12 @@ impl Registry {
         let new = record.clone();
         // SAFETY: in phase CLAIMING, only the claiming thread accesses the record (invariant 2 of
         // `thread`).
-        let old = slot
+        let _old = slot
             .record
             .with_mut(|place| unsafe { (*place).replace(new) });
         // Release: pairs with the Acquire of a reader's announcement, so that it sees the record.
         // An addition, as readers come and go meanwhile. Model: registry_iterate.
         slot.state.fetch_add(LIVE - CLAIMING, Ordering::Release);
-        drop(old);
         record
     }
 
@@ -493,6 +498,15 @@ mod tests {
         let mut free = free(&registry);
         free.sort_unstable();
         assert!(free.into_iter().eq(0..len(&registry)), "none is lost");
+    }
+
+    #[test]
+    #[should_panic(expected = "too many threads at once for the registry")]
+    fn a_full_registry_says_so() {
+        let registry = Registry::new();
+        let all = (0..BUCKETS).map(slots_in).sum();
+        registry.len.store(all, Ordering::Relaxed);
+        registry.claim(|key| Arc::new(Record::new(key, None)));
     }
 
     #[test]

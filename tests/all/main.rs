@@ -78,5 +78,6 @@ mod tasks;
 mod teardown;
 mod threads;
 mod tokens;
+mod totals;
 mod wake_hooks;
 mod worker;

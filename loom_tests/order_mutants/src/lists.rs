@@ -159,6 +159,10 @@ pub struct Unit {
     pub is_name: bool,
     /// The name of a value that it computes of local variables alone.
     pub computed: Option<String>,
+    /// True if it only counts, for reports and hints.
+    pub only_counts: bool,
+    /// True if it takes or gives back a lock: what is counted under it is seen at once.
+    pub locks: bool,
     /// True if nothing after it runs: what is moved behind it is deleted.
     pub is_jump: bool,
     /// True if it only names something: no call, macro, assignment or jump is in it.
@@ -286,8 +290,11 @@ impl Blocks<'_> {
         let text = self.text(statement);
         let is_assertion = matches!(statement, syn::Stmt::Macro(call)
             if call.mac.path.segments.last().is_some_and(|s| s.ident.to_string().starts_with("debug_assert")));
+        let only_counts = self.operations.only_count(statement);
         Unit {
-            synchronizes: self.synchronizes(statement),
+            synchronizes: !only_counts && self.synchronizes(statement),
+            only_counts,
+            locks: text.contains("lock"),
             is_value: value && is_last,
             is_fixed: is_assertion
                 || matches!(statement, syn::Stmt::Item(_))

@@ -27,7 +27,7 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
         let (a, b) = (pair[0], pair[1]);
         let (first, second) = (&units[a], &units[b]);
         let is_same = first.is_quiet && second.is_quiet || commute(&units[a..=b]);
-        if is_same || stays(first) || stays(second) {
+        if is_same || stays(first) || stays(second) || none_minds(first, second) {
             continue;
         }
         let mut order: Vec<usize> = (0..units.len()).collect();
@@ -44,6 +44,7 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
             .iter()
             .filter(|&&i| i != across && !stays(&units[i]))
             .filter(|&&i| i > across || !units[across].is_jump)
+            .filter(|&&i| !none_minds(&units[i], &units[across]))
             .filter(|&&i| !commute(&units[i.min(across)..=i.max(across)]))
         {
             let side = if moved < across { "after" } else { "before" };
@@ -62,7 +63,8 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
         let Some([before, operation, after]) = &units[across].split else {
             continue;
         };
-        for &moved in movable.iter().filter(|&&i| i < across && !stays(&units[i])) {
+        let may_move = |i: usize| i < across && !stays(&units[i]) && !units[i].only_counts;
+        for &moved in movable.iter().filter(|&&i| may_move(i)) {
             let mut text = in_order(units, (0..across).filter(|&i| i != moved));
             let _ = write!(
                 text,
@@ -89,6 +91,12 @@ pub fn mutants(list: &List) -> Vec<Mutant> {
 /// Returns whether moving it changes nothing, or is the same as deleting others.
 fn stays(unit: &Unit) -> bool {
     unit.is_name || unit.is_jump
+}
+
+/// Returns whether one of two statements only counts, and the other takes no lock that those who read
+/// the figures take, too.
+fn none_minds(a: &Unit, b: &Unit) -> bool {
+    a.only_counts && !b.locks || b.only_counts && !a.locks
 }
 
 /// Returns whether the first or last of these statements is computed of local variables alone, and
@@ -295,6 +303,33 @@ mod tests {
         );
         let used = names("self.x.store(b, Ordering::Release); let b = b + 1; f(b);");
         assert!(used[0].starts_with("swap: self.x.store"), "{used:?}");
+    }
+
+    #[test]
+    fn what_only_counts_stays_but_for_locks() {
+        let source = "struct A { made: Counter }
+                      fn f(x: &A) { a(); self.made.add(1); self.x.swap(1, Ordering::AcqRel); }
+                      fn g(x: &A) { let _held = self.x.lock(); self.made.add(1); }";
+        let file = syn::parse_file(source).unwrap();
+        let operations = Operations::of([&file].into_iter());
+        let (lists, _) = lists(&file, source, &operations, Breadth::Operations);
+        let names = |list| -> Vec<String> {
+            let all = mutants(list).into_iter();
+            all.map(|mutant| mutant.what).collect()
+        };
+        assert_eq!(
+            names(&lists[0]),
+            [
+                "move: a(); after self.x.swap(1, Ordering::AcqRel);",
+                "delete: a();",
+                "delete: self.made.add(1);",
+                "delete: self.x.swap(1, Ordering::AcqRel);",
+            ]
+        );
+        assert_eq!(
+            names(&lists[1])[0],
+            "swap: let _held = self.x.lock(); <-> self.made.add(1);"
+        );
     }
 
     #[test]

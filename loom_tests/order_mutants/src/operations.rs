@@ -8,6 +8,7 @@
 //! result of a type whose method of this name contains an operation.
 
 use crate::lists::functions;
+use crate::text::LOOKS;
 use crate::tokens::{Call, On, Token, calls, flat};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -44,6 +45,9 @@ const FACADE: &[&str] = &[
     "replace_if",
     "raise_shared",
 ];
+
+/// The types of the façade that decide nothing but what a report says, or when optional work is done.
+const STATISTIC: &[&str] = &["Counter", "Hint", "LazyTimer"];
 
 /// Names that say nothing about what is called.
 const COMMON: &[&str] = &[
@@ -100,6 +104,33 @@ impl Operations {
     /// Returns whether there is an operation itself in `tokens`.
     pub fn stand_in(&self, tokens: TokenStream) -> bool {
         calls(&flat(tokens)).any(|call| is_operation(&call))
+    }
+
+    /// Returns whether a statement does nothing but count: every call in it is one of a method of a
+    /// [`STATISTIC`], or only looks at something. Reports and hints are correct wherever it stands.
+    pub fn only_count(&self, statement: &syn::Stmt) -> bool {
+        let syn::Stmt::Expr(syn::Expr::MethodCall(_), Some(_)) = statement else {
+            return false;
+        };
+        let tokens = flat(statement.to_token_stream());
+        let mut counts = false;
+        let all = calls(&tokens).all(|call| match call.on {
+            On::Receiver(Some(name)) if self.is_statistic(name) => {
+                counts = true;
+                true
+            }
+            On::Receiver(_) => LOOKS.contains(&call.name),
+            _ => false,
+        });
+        all && counts
+    }
+
+    fn is_statistic(&self, name: &str) -> bool {
+        let types = self.types.get(name);
+        types.is_some_and(|types| {
+            let is_one = |of: &String| STATISTIC.contains(&of.as_str()) || of == "CachePadded";
+            !types.is_empty() && types.iter().all(is_one)
+        })
     }
 
     fn contains_one(&self, call: &Call<'_>, this: Option<&str>) -> bool {
@@ -216,6 +247,27 @@ mod tests {
         let file = syn::parse_file(SOURCE).unwrap();
         let operations = Operations::of([&file].into_iter());
         operations.are_in(statement.parse().unwrap(), Some("Inbox"))
+    }
+
+    #[test]
+    fn statements_that_only_count() {
+        let source = "struct A { made: Counter, seen: Hint, size: AtomicU64, both: Counter }
+                      struct B { both: AtomicU64 }";
+        let file = syn::parse_file(source).unwrap();
+        let operations = Operations::of([&file].into_iter());
+        for (text, is) in [
+            ("self.made.add(1);", true),
+            ("A.made.add_shared(self.made.take());", true),
+            ("self.seen.set(list.len());", true),
+            ("self.made.add(f());", false),
+            ("self.size.store(1, Ordering::Relaxed);", false),
+            ("self.both.add(1);", false),
+            ("let n = self.made.get();", false),
+            ("list.len();", false),
+        ] {
+            let statement = syn::parse_str(text).unwrap();
+            assert_eq!(operations.only_count(&statement), is, "{text}");
+        }
     }
 
     #[test]

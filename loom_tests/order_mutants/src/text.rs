@@ -36,7 +36,7 @@ pub fn normal(text: &str) -> String {
 }
 
 /// Methods that only look at what the thread has.
-const LOOKS: &[&str] = &[
+pub const LOOKS: &[&str] = &[
     "len",
     "is_null",
     "is_empty",
@@ -53,6 +53,8 @@ const LOOKS: &[&str] = &[
     "key",
     "checked_sub",
     "saturating_sub",
+    "saturating_mul",
+    "as_millis",
 ];
 
 /// Returns whether a statement only names something: a `let` without calls (but for those that
@@ -115,9 +117,17 @@ fn is_computed(expr: &syn::Expr) -> bool {
         syn::Expr::Unary(of) => !matches!(of.op, syn::UnOp::Deref(_)) && is_computed(&of.expr),
         syn::Expr::Paren(of) => is_computed(&of.expr),
         syn::Expr::Cast(of) => is_computed(&of.expr),
+        syn::Expr::MethodCall(of) => {
+            ARITHMETIC.contains(&of.method.to_string().as_str())
+                && is_computed(&of.receiver)
+                && of.args.iter().all(is_computed)
+        }
         _ => false,
     }
 }
+
+/// Methods whose result depends on nothing but their arguments.
+const ARITHMETIC: &[&str] = &["saturating_sub", "saturating_mul", "as_millis", "then_some"];
 
 /// Returns whether a word stands in a text.
 pub fn mentions(text: &str, word: &str) -> bool {
@@ -137,7 +147,8 @@ pub fn is_name(statement: &syn::Stmt) -> bool {
     }
 }
 
-/// Returns whether a statement is a value that is only named: `x`, `true`, `Ok(())`, `Some(x)`.
+/// Returns whether a statement is a value that is only named: `x`, `true`, `Ok(())`, `Some(x)`,
+/// `ptr::null()`.
 pub fn is_named_value(statement: &syn::Stmt) -> bool {
     let syn::Stmt::Expr(expr, None) = statement else {
         return false;
@@ -148,7 +159,9 @@ pub fn is_named_value(statement: &syn::Stmt) -> bool {
             let is_constructor = match &*call.func {
                 syn::Expr::Path(path) => {
                     let last = path.path.segments.last().map(|last| last.ident.to_string());
-                    last.is_some_and(|name| name.starts_with(char::is_uppercase))
+                    last.is_some_and(|name| {
+                        name.starts_with(char::is_uppercase) || name.starts_with("null")
+                    })
                 }
                 _ => false,
             };
@@ -248,6 +261,7 @@ mod tests {
         for (text, name) in [
             ("let n = len * SIZE;", Some("n")),
             ("let held = held - CHUNK;", Some("held")),
+            ("let n = now.as_millis() as u64 + 2;", Some("n")),
             ("let n = self.len;", None),
             ("let n = *len;", None),
             ("let n = len();", None),
@@ -266,6 +280,7 @@ mod tests {
             ("x", true),
             ("Ok(())", true),
             ("Some(x)", true),
+            ("ptr::null_mut()", true),
             ("Some(f(x))", false),
             ("f(x)", false),
             ("x.y()", false),

@@ -171,30 +171,15 @@ impl PoolManager {
         let mut released = 0;
         let changed = &self.shared().changed;
         let report = loop {
-            let ran_deferred = run_deferred(&mut panics);
-            let before = released;
-            panics.guard(|| released += self.drain_root());
-            panics.guard(|| released += self.drain_whole_backlog());
-            let ran = ran_deferred || released > before;
+            let ran = self.run_own(&mut released, &mut panics);
             // Before they are asked, so that the wake of the first that answers is not missed.
             let seen = changed.ticket();
             self.others().for_each(|stats| stats.ask());
-            let (holders, orphans, settled) = self.look();
-            let done = settled && holders.is_empty() && orphans == 0;
-            let elapsed = elapsed().saturating_sub(start);
-            // While the calling thread waits here, it closes none of its own pools.
-            let is_mine = holders.iter().all(|t| Some(t.key) == current_key());
-            let can_go_on = ran || !settled || has_own_release();
-            let in_vain = !can_go_on && is_mine && (orphans == 0 || is_held_here());
-            if done || in_vain || elapsed >= deadline {
-                let report = ShutdownReport {
-                    released,
-                    holders,
-                    orphans,
-                    epoch_holders: epoch_holders(orphans),
-                    elapsed,
-                };
-                break if done { Ok(report) } else { Err(report) };
+            let look = self.look();
+            let can_go_on = ran || !look.is_settled || has_own_release();
+            let over = elapsed().saturating_sub(start) >= deadline;
+            if look.is_done() || over || !can_go_on && look.waits_for_caller() {
+                break look.report(released, elapsed().saturating_sub(start));
             }
             if !can_go_on {
                 changed.sleep(seen, NAP);
@@ -206,11 +191,19 @@ impl PoolManager {
         report
     }
 
-    /// Returns the threads that hold something, the number of orphans, and whether that is settled.
-    /// If it is settled that nothing is left, then nothing was on its way from one thread to
-    /// another meanwhile. If it is not settled, the threads are all that have sent or received
-    /// messages.
-    fn look(&self) -> (Vec<ThreadSnapshot>, usize, bool) {
+    /// Runs what can run on this thread, without waiting. Adds the number of entries that it released
+    /// to `released`, and returns whether anything has run.
+    fn run_own(&self, released: &mut usize, panics: &mut FirstPanic) -> bool {
+        let before = *released;
+        let ran = run_deferred(panics);
+        panics.guard(|| *released += self.drain_root());
+        panics.guard(|| *released += self.drain_whole_backlog());
+        ran || *released > before
+    }
+
+    /// Looks which threads hold something. If it is settled that nothing is left, then nothing was
+    /// on its way from one thread to another meanwhile.
+    fn look(&self) -> Look {
         let mut looks = 0;
         loop {
             looks += 1;
@@ -226,17 +219,60 @@ impl PoolManager {
                 .filter(|(r, b)| r.activity() != *b);
             if snapshot.threads.iter().any(holds) || orphans > 0 {
                 let threads = snapshot.threads.into_iter();
-                return (threads.filter(holds).collect(), orphans, true);
+                return Look::new(threads.filter(holds).collect(), orphans, true);
             }
             if moved.next().is_none() {
-                return (Vec::new(), 0, true);
+                return Look::new(Vec::new(), 0, true);
             }
             if looks == LOOKS {
                 let records = REGISTRY.all();
-                let threads = self.snapshot_of(&records).threads.into_iter();
-                return (threads.collect(), 0, false);
+                let threads = self.snapshot_of(&records).threads;
+                return Look::new(threads, 0, false);
             }
         }
+    }
+}
+
+/// What a look at all threads has found.
+struct Look {
+    /// The threads that hold something; if it is not settled, all that have sent or received
+    /// messages.
+    holders: Vec<ThreadSnapshot>,
+    orphans: usize,
+    is_settled: bool,
+}
+
+impl Look {
+    fn new(holders: Vec<ThreadSnapshot>, orphans: usize, is_settled: bool) -> Self {
+        Self {
+            holders,
+            orphans,
+            is_settled,
+        }
+    }
+
+    /// Returns whether nothing is left.
+    fn is_done(&self) -> bool {
+        self.is_settled && self.holders.is_empty() && self.orphans == 0
+    }
+
+    /// Returns whether all that is left is held by the calling thread, which closes none of its
+    /// pools while it waits.
+    fn waits_for_caller(&self) -> bool {
+        let is_mine = |thread: &ThreadSnapshot| Some(thread.key) == current_key();
+        self.holders.iter().all(is_mine) && (self.orphans == 0 || is_held_here())
+    }
+
+    fn report(self, released: usize, elapsed: Duration) -> Result<ShutdownReport, ShutdownReport> {
+        let is_done = self.is_done();
+        let report = ShutdownReport {
+            released,
+            epoch_holders: epoch_holders(self.orphans),
+            holders: self.holders,
+            orphans: self.orphans,
+            elapsed,
+        };
+        if is_done { Ok(report) } else { Err(report) }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::pool::thread_pools::ThreadPools;
 use crate::thread::current::current_key;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::{DEPARTED, Record, Tally, lock_figures};
+use crate::thread::record::{DEPARTED, Record, Tally, with_figures_locked};
 use crate::thread::registry::REGISTRY;
 use std::fmt;
 use std::sync::Arc;
@@ -125,14 +125,12 @@ impl PoolManager {
         // left are seen, too.
         let orphans = ORPHANS.outstanding();
         let ended = &self.shared().departed;
-        let mut departed;
-        {
-            // std's lock: no operation that models see may be made while this is held.
-            let _moving = lock_figures();
+        // No operation that models see may be made while they are locked.
+        let departed = with_figures_locked(|| {
             for (thread, record) in threads.iter_mut().zip(records) {
                 thread.totals.destroyed = record.tally.destroyed.get();
             }
-            departed = Totals {
+            let mut departed = Totals {
                 pools_pushed: ended.opened.get(),
                 released: ended.released.get(),
                 autoreleased: ended.released.get(),
@@ -149,7 +147,8 @@ impl PoolManager {
                 totals.read_objects(&record.tally);
             }
             departed.read_objects(&DEPARTED);
-        }
+            departed
+        });
         Snapshot {
             threads,
             departed,

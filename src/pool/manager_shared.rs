@@ -4,7 +4,7 @@ use crate::block::block_allocator::BlockAllocator;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Counter, Map, Numbers, Setting, Sleeper, lazy};
 use crate::thread::key::ThreadKey;
-use crate::thread::record::lock_figures;
+use crate::thread::record::with_figures_locked;
 use std::sync::Arc;
 
 /// What happens when a root pool has grown beyond its watermark.
@@ -137,7 +137,7 @@ pub(crate) struct PoolStackStats {
     /// the thread.
     asked: AtomicU64,
     /// 1 once these figures have been added to those of ended threads.
-    departed: Counter,
+    ended: Counter,
 }
 
 impl PoolStackStats {
@@ -149,7 +149,7 @@ impl PoolStackStats {
             root: AtomicU64::new(0),
             backlog: AtomicU64::new(0),
             asked: AtomicU64::new(0),
-            departed: Counter::new(),
+            ended: Counter::new(),
         }
     }
 
@@ -251,9 +251,9 @@ impl PoolStackStats {
     }
 
     /// Returns whether these figures have been added to those of ended threads. Call it while
-    /// [figures stay](lock_figures).
+    /// [figures stay](with_figures_locked).
     pub(crate) fn has_departed(&self) -> bool {
-        self.departed.get() != 0
+        self.ended.get() != 0
     }
 }
 
@@ -267,11 +267,13 @@ pub(crate) struct Departed {
 impl Departed {
     /// Adds the figures of a thread that has ended; from here on they do not count as the thread's.
     pub(crate) fn add(&self, thread: &PoolStackStats) {
+        // Read by an operation that models see, so not under the lock.
         let opened = thread.opened();
-        let _moving = lock_figures();
-        self.opened.add_shared(opened);
-        self.released.add_shared(thread.released.get());
-        thread.departed.set(1);
+        with_figures_locked(|| {
+            self.opened.add_shared(opened);
+            self.released.add_shared(thread.released.get());
+            thread.ended.set(1);
+        });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::key::{self, ThreadKey, own_key};
 use super::orphans::ORPHANS;
-use super::record::{DEPARTED, Record, Tally, lock_figures};
+use super::record::{DEPARTED, Record, Tally, with_figures_locked};
 use super::registry::REGISTRY;
 use crate::event::label;
 use crate::sync::cell::Cell;
@@ -197,10 +197,11 @@ fn depart(record: &Record) {
 
 /// Adds the figures of the exiting thread to those of all that have exited.
 fn move_figures(tally: &Tally) {
-    let _moving = lock_figures();
-    DEPARTED.created.add_shared(tally.created.take());
-    DEPARTED.destroyed.add_shared(tally.destroyed.take());
-    DEPARTED.handed_over.add_shared(tally.handed_over.take());
+    with_figures_locked(|| {
+        DEPARTED.created.add_shared(tally.created.take());
+        DEPARTED.destroyed.add_shared(tally.destroyed.take());
+        DEPARTED.handed_over.add_shared(tally.handed_over.take());
+    });
 }
 
 /// Returns the calling thread's own figures, if it has been entered and has not exited.

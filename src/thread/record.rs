@@ -7,7 +7,7 @@ use super::waker::ThreadWaker;
 use crate::event::label;
 use crate::sync::thread::{ThreadId, current_id, current_name};
 use crate::sync::{Counter, Hint};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// The shared state of one thread. It lives as long as there is a handle to it; its inboxes close
 /// when the thread exits.
@@ -177,7 +177,9 @@ pub(crate) static DEPARTED: Tally = Tally {
 /// held.
 static FIGURES: Mutex<()> = Mutex::new(());
 
-/// Locks all figures where they are. No foreign code may run meanwhile, and nothing that yields.
-pub(crate) fn lock_figures() -> MutexGuard<'static, ()> {
-    FIGURES.lock().unwrap_or_else(PoisonError::into_inner)
+/// Calls `f` while all figures stay where they are. It must not run foreign code, nor anything that
+/// yields.
+pub(crate) fn with_figures_locked<R>(f: impl FnOnce() -> R) -> R {
+    let _locked = FIGURES.lock().unwrap_or_else(PoisonError::into_inner);
+    f()
 }

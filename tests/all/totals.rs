@@ -1,9 +1,9 @@
-//! The totals of a snapshot: each object counts once, also while threads exit, and on a thread whose
+//! The totals of a snapshot: all that a thread has done counts once, also while threads exit, and on a thread whose
 //! exit is over.
 
 use crate::support::{child, listen};
 use crate::teardown::{ALWAYS, When, at_teardown};
-use releasepool::{AutoreleasePool, PoolManager, Ref, Totals};
+use releasepool::{AutoreleasePool, PoolManager, Ref, Totals, autoreleasepool};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -13,6 +13,9 @@ fn totals() -> Totals {
     let snapshot = PoolManager::global().snapshot();
     let threads = snapshot.threads.iter().map(|thread| thread.totals);
     threads.fold(snapshot.departed, |mut sum, thread| {
+        sum.pools_pushed += thread.pools_pushed;
+        sum.autoreleased += thread.autoreleased;
+        sum.released += thread.released;
         sum.created += thread.created;
         sum.destroyed += thread.destroyed;
         sum.handed_over += thread.handed_over;
@@ -20,12 +23,8 @@ fn totals() -> Totals {
     })
 }
 
-fn of_objects(totals: Totals) -> (u64, u64, u64) {
-    (totals.created, totals.destroyed, totals.handed_over)
-}
-
 #[test]
-fn objects_count_once_while_threads_exit() {
+fn all_counts_once_while_threads_exit() {
     // In a process of its own, as other tests make objects, too.
     child!(|| {
         const THREADS: u64 = 40;
@@ -33,34 +32,30 @@ fn objects_count_once_while_threads_exit() {
         let here = PoolManager::global().current_thread().unwrap();
         for _ in 0..if cfg!(miri) { 1 } else { 100 } {
             let before = totals();
-            let (ready, go) = (
-                Barrier::new(THREADS as usize + 1),
-                Barrier::new(THREADS as usize + 1),
-            );
+            let [ready, go] = [(); 2].map(|()| Barrier::new(THREADS as usize + 1));
             let over = AtomicBool::new(false);
             thread::scope(|scope| {
-                let threads: Vec<_> = (0..THREADS)
-                    .map(|_| {
-                        scope.spawn(|| {
-                            for _ in 0..EACH {
-                                drop(Ref::new(0));
-                            }
-                            here.release(Ref::new(1));
-                            ready.wait();
-                            go.wait();
-                        })
-                    })
-                    .collect();
+                let work = || {
+                    autoreleasepool(|pool| {
+                        for _ in 0..EACH {
+                            pool.create(0);
+                        }
+                    });
+                    here.release(Ref::new(1));
+                    ready.wait();
+                    go.wait();
+                };
+                let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
                 ready.wait();
                 // Makes the releases that were sent here: no figure changes from here on.
                 drop(AutoreleasePool::new());
+                let settled = totals();
                 let made = THREADS * (EACH + 1);
-                let wanted = (
-                    before.created + made,
-                    before.destroyed + made,
-                    before.handed_over + THREADS,
-                );
-                assert_eq!(of_objects(totals()), wanted);
+                assert_eq!(settled.created, before.created + made);
+                assert_eq!(settled.destroyed, before.destroyed + made);
+                assert_eq!(settled.handed_over, before.handed_over + THREADS);
+                assert_eq!(settled.pools_pushed, before.pools_pushed + THREADS + 1);
+                assert_eq!(settled.released, before.released + THREADS * EACH);
                 scope.spawn(|| {
                     for thread in threads {
                         thread.join().unwrap();
@@ -69,9 +64,9 @@ fn objects_count_once_while_threads_exit() {
                 });
                 go.wait();
                 while !over.load(Ordering::Acquire) {
-                    assert_eq!(of_objects(totals()), wanted);
+                    assert_eq!(totals(), settled);
                 }
-                assert_eq!(of_objects(totals()), wanted);
+                assert_eq!(totals(), settled);
             });
         }
     });

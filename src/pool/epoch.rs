@@ -87,6 +87,15 @@ fn push_pruned(watches: &mut Vec<Weak<PinWatch>>, watch: Weak<PinWatch>) {
 }
 
 impl PinWatch {
+    fn of_this_thread() -> Arc<Self> {
+        Arc::new(Self {
+            pinned: LazyTimer::new(),
+            thread: own_key(),
+            label: current_label(),
+            pool: Mutex::new(UNNAMED),
+        })
+    }
+
     /// Adds this watch to the list that reports go through; it leaves the list when it is dropped.
     fn enlist(self: &Arc<Self>) {
         let mut watches = WATCHES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,12 +140,7 @@ pub(crate) struct Participant {
 impl Participant {
     #[cold]
     fn new() -> Box<Self> {
-        let watch = Arc::new(PinWatch {
-            pinned: LazyTimer::new(),
-            thread: own_key(),
-            label: current_label(),
-            pool: Mutex::new(UNNAMED),
-        });
+        let watch = PinWatch::of_this_thread();
         watch.enlist();
         Box::new(Self {
             guard: None,
@@ -376,6 +380,20 @@ mod tests {
         assert_eq!(
             (participants.pinned.get(), participants.spares.get()),
             (0, SPARE)
+        );
+    }
+
+    #[test]
+    fn dropped_watches_leave_the_list() {
+        let (mut list, alive) = (Vec::new(), PinWatch::of_this_thread());
+        push_pruned(&mut list, Arc::downgrade(&alive));
+        for _ in 0..1_000 {
+            push_pruned(&mut list, Arc::downgrade(&PinWatch::of_this_thread()));
+        }
+        assert!(list.len() < 10, "{}", list.len());
+        assert!(
+            list.iter()
+                .any(|watch| watch.ptr_eq(&Arc::downgrade(&alive)))
         );
     }
 }

@@ -296,6 +296,16 @@ impl ManagerShared {
         }
     }
 
+    /// Takes an ended thread off the list; its figures stay in the sums.
+    pub(crate) fn forget(&self, key: ThreadKey, thread: &PoolStackStats) {
+        self.departed.add(thread);
+        self.threads.remove(&key);
+        // A `shutdown` that waits for this thread has asked it for something.
+        if thread.was_asked() {
+            self.changed.wake();
+        }
+    }
+
     /// Records that the last handle has been dropped.
     pub(crate) fn abandon(&self) {
         // Relaxed: each thread frees only what is its own, whenever it sees this.

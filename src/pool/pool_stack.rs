@@ -353,12 +353,7 @@ impl PoolStack {
     /// Adds the statistics to the manager's, and takes the thread off the manager's list.
     pub(crate) fn retire(&self, key: ThreadKey) {
         self.strays.share_all(self.manager.id);
-        self.manager.departed.add(&self.stats);
-        self.manager.threads.remove(&key);
-        // A `shutdown` that waits for this thread has asked it for something.
-        if self.stats.was_asked() {
-            self.manager.changed.wake();
-        }
+        self.manager.forget(key, &self.stats);
     }
 
     /// Returns the thread's pools, as the pointer that they may be freed by.

@@ -41,7 +41,8 @@
 //! # Files
 //! * [`count`]: the count word and its operations
 //! * [`header`]: layout, type info and allocation
-//! * [`destroy`]: the destruction of objects, in constant stack space
+//! * [`destroy`]: the destruction of objects, in constant stack space; [`settle`]: for code that
+//!   must be sure of it
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
 //! * [`block_allocated`]: objects whose memory is a block
 //! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread
@@ -54,6 +55,7 @@ pub(crate) mod count;
 pub(crate) mod destroy;
 pub(crate) mod header;
 mod make;
+pub(crate) mod settle;
 pub(crate) mod strong;
 pub(crate) mod thread_bound;
 mod traits;

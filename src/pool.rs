@@ -44,12 +44,13 @@
 //! * [`pool_stack`], [`thread_pools`], [`chain`]: pools, and which one is current
 //! * [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
 //!   [`watch`]: watermarks
-//! * [`drain`], [`generations`], [`budgeted_drain`]: draining; [`prune`]: stacks that go
+//! * [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`prune`]: stacks that go
 //! * [`exit`]: the thread's exit; [`this_thread`]: the calling thread's `ThreadPools`
-//! * [`guard`], [`pool_ref`], [`dump`], [`implicit`], [`token`], [`handoff`], [`home_ref`],
+//! * [`guard`], [`scope`], [`pool_ref`], [`dump`], [`implicit`], [`token`], [`handoff`], [`home_ref`],
 //!   [`pin`]: what users call. `Ref::autorelease`, `HomeRef::new` and `ThreadHandle::release` are
 //!   here, as they need pools, and the folders of their types are below this one.
 
+mod alike;
 pub(crate) mod backlog;
 pub(crate) mod budget;
 pub(crate) mod budgeted_drain;
@@ -75,6 +76,7 @@ pub(crate) mod pool_ref;
 pub(crate) mod pool_stack;
 pub(crate) mod prune;
 pub(crate) mod remote_release;
+pub(crate) mod scope;
 mod strays;
 pub(crate) mod this_thread;
 pub(crate) mod thread_pools;

@@ -6,7 +6,7 @@ use super::proxy::LooperProxy;
 use super::timers::PostId;
 use crate::block::thread_heaps;
 use crate::pool::budget::Budget;
-use crate::pool::guard::named_scope;
+use crate::pool::scope::named_scope;
 use crate::pool::this_thread;
 use crate::pool::thread_pools::ThreadPools;
 use crate::sync::thread::{self, JoinHandle};

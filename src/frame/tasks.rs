@@ -1,11 +1,13 @@
 //! `pooled` and `callback_scope`: pools for polls of tasks and for foreign callbacks.
 
-use crate::object::destroy::{in_destructor, settle_scope};
+use crate::object::destroy::in_destructor;
+use crate::object::settle::settle_scope;
 use crate::pool::budget::Budget;
 use crate::pool::budgeted_drain;
 use crate::pool::drain;
-use crate::pool::guard::{AutoreleasePool, named_scope};
+use crate::pool::guard::AutoreleasePool;
 use crate::pool::remote_release;
+use crate::pool::scope::named_scope;
 use crate::pool::this_thread;
 use crate::unwind::{FirstPanic, resume_or_report};
 use pin_project_lite::pin_project;

@@ -9,12 +9,6 @@
 //! is destroyed node by node, and freed from one end to the other: an allocator that reuses the
 //! latest block first builds the next chain just as straight.
 //!
-//! Code that other code runs inside a destructor without knowing what it is, as a work-stealing
-//! runtime does with its jobs, is *isolated* by [`settle_scope`]: it finds the state of a thread
-//! that releases nothing, so its own releases are outermost. What is queued beneath waits until it
-//! is done. That the thread is inside a destructor is still known, by [`in_destructor`] and
-//! [`ReleaseScope::serves_thread`]: work of the whole thread must not run in such code.
-//!
 //! All of this works during the teardown of a thread, as the state is a thread-local without a
 //! destructor.
 
@@ -33,7 +27,7 @@ const FAR: usize = 1 << (usize::BITS - 2);
 
 /// Which nested releases queue.
 #[derive(Clone, Copy, PartialEq)]
-enum QueueMode {
+pub(super) enum QueueMode {
     /// Deep ones.
     DeepOnly,
     /// All.
@@ -46,20 +40,20 @@ enum QueueMode {
 const RUN_LIMIT: usize = if SMALL { 2 } else { 32 };
 
 /// The state of the nested releases of a thread.
-struct Nesting {
+pub(super) struct Nesting {
     /// The stack address of the outermost release, with [`FAR`] flipped unless the mode is
     /// `DeepOnly`; 0 if there is no release.
-    base: Cell<usize>,
-    mode: Cell<QueueMode>,
+    pub(super) base: Cell<usize>,
+    pub(super) mode: Cell<QueueMode>,
     /// The queue of dead objects. Never borrowed while other code runs (invariant 7 of `object`);
     /// empty, and without memory, while `base` is 0.
-    pending: ManuallyDrop<UnsafeCell<Vec<Thin>>>,
-    /// The number of [`Isolated`] on the stack.
-    isolated: Cell<usize>,
+    pub(super) pending: ManuallyDrop<UnsafeCell<Vec<Thin>>>,
+    /// The number of nested [`settle_scope`](super::settle::settle_scope)s inside destructors.
+    pub(super) isolated: Cell<usize>,
 }
 
 local! {
-    static NESTING: Nesting = Nesting {
+    pub(super) static NESTING: Nesting = Nesting {
         base: Cell::new(0),
         mode: Cell::new(QueueMode::DeepOnly),
         pending: ManuallyDrop::new(UnsafeCell::new(Vec::new())),
@@ -79,13 +73,13 @@ impl Nesting {
         self.pending.with_mut(|all| unsafe { (*all).pop() })
     }
 
-    fn take(&self) -> Vec<Thin> {
+    pub(super) fn take(&self) -> Vec<Thin> {
         // SAFETY: invariant 7 of `object`.
         self.pending
             .with_mut(|all| unsafe { std::mem::take(&mut *all) })
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         // SAFETY: invariant 7 of `object`.
         self.pending.with(|all| unsafe { (*all).is_empty() })
     }
@@ -301,136 +295,14 @@ pub(crate) fn in_destructor() -> bool {
     NESTING.with(|nesting| nesting.base.get() != 0 || nesting.isolated.get() != 0)
 }
 
-/// The state of the releases and drains in progress, while it is hidden from the code that
-/// [`settle_scope`] runs.
-struct Isolated {
-    base: usize,
-    mode: QueueMode,
-    pending: Vec<Thin>,
-}
-
-impl Isolated {
-    #[cold]
-    fn begin() -> Self {
-        NESTING.with(|nesting| {
-            nesting.isolated.set(nesting.isolated.get() + 1);
-            Self {
-                base: nesting.base.replace(0),
-                mode: nesting.mode.replace(QueueMode::DeepOnly),
-                pending: nesting.take(),
-            }
-        })
-    }
-}
-
-impl Drop for Isolated {
-    fn drop(&mut self) {
-        NESTING.with(|nesting| {
-            // Nested scopes have ended, perhaps by a panic, and the outermost has run its queue.
-            debug_assert!(nesting.base.get() == 0 && nesting.is_empty());
-            nesting.base.set(self.base);
-            nesting.mode.set(self.mode);
-            let pending = std::mem::take(&mut self.pending);
-            // SAFETY: invariant 7 of `object`; the queue that is overwritten is empty.
-            nesting.pending.with_mut(|all| unsafe { *all = pending });
-            nesting.isolated.set(nesting.isolated.get() - 1);
-        });
-    }
-}
-
-/// Runs `f` as if outside any destructor: an object whose last reference it drops is destroyed at
-/// once and not queued.
-///
-/// Inside a destructor, a last release may queue: 32 KiB deep, while the queue is being run, or in
-/// a drain [within a budget](crate::AutoreleasePool::drain_within). The object is then destroyed
-/// when the outermost release or the drain gets to it. Code that waits for that destructor in the
-/// meantime, for example for a channel whose sender it has dropped, waits forever. A destructor can
-/// call [`settle`] before it waits. Code that does not know where it runs cannot: for example a job
-/// that a work-stealing runtime runs, perhaps inside a destructor, while another job waits. In such
-/// a scope, the drop of a last reference is an outermost release of its own. This also holds for
-/// pools that are drained or closed in it.
-///
-/// [`callback_scope`](crate::callback_scope), each poll of a [`pooled`](crate::pooled()) future and
-/// the frames of a [`FrameLoop`](crate::FrameLoop) are such scopes.
-///
-/// The scope is still inside the destructor: closures that were posted to the thread, and what
-/// other threads have sent to it, wait until the destructor is done. What was queued before the
-/// scope stays in the queue; [`settle`] in the scope does not find it.
-///
-/// # When to use it
-/// Around a job for rayon or another runtime that steals work, if it drops its own objects and
-/// waits for what their destructors do; or around the call by which a destructor enters such a
-/// runtime (`rayon::join`, `rayon::scope`), for all jobs that the runtime may run meanwhile.
-///
-/// # When not to use it
-/// In the destructors of a structure that may be deep, around the release of its next part: each
-/// scope has its own 32 KiB, so nothing bounds the stack that such a structure takes, as with
-/// `Arc`.
-///
-/// # Threads
-/// Affects the calling thread only. May be called at any time, even while the thread's
-/// thread-locals are torn down. May be nested.
-///
-/// # Cost
-/// Outside destructors, one load and a branch. Inside one, some ten loads and stores; no
-/// allocation.
-///
-/// # Panics
-/// If `f` does. A panic of a destructor comes out of the release in `f` that runs it.
-///
-/// ```
-/// use releasepool::{Ref, settle_scope};
-/// use std::sync::mpsc::channel;
-/// // May run inside a destructor of any other code.
-/// fn job() {
-///     settle_scope(|| {
-///         let (sender, receiver) = channel::<()>();
-///         let sender = Ref::new(sender);
-///         drop(sender);
-///         assert!(receiver.recv().is_err(), "the sender is gone");
-///     });
-/// }
-/// job();
-/// ```
-#[inline]
-pub fn settle_scope<R>(f: impl FnOnce() -> R) -> R {
-    let nested = NESTING.with(|nesting| nesting.base.get() != 0);
-    let _isolated = nested.then(Isolated::begin);
-    f()
-}
-
+/// Runs the destructors that are queued, and returns how many.
 #[cold]
-fn settle_now() -> usize {
+pub(super) fn settle_now() -> usize {
     let (destroyed, panic) = NESTING.with(Nesting::settle);
     if let Some(payload) = panic {
         resume_or_report(payload);
     }
     destroyed
-}
-
-/// Runs the destructors that are queued on this thread, and returns how many.
-///
-/// Destructors queue only inside destructors of structures that are too deep for the stack. Where
-/// 32 KiB of it are used since the outermost release, deeper releases queue until that one is done;
-/// and what an object from the queue releases may queue in turn, at any depth. Code in such a place
-/// that must be sure that what it dropped is really destroyed calls this; code that cannot know
-/// where it runs should use a [`settle_scope`]. Anywhere else this returns 0. Entries of pools that
-/// are drained in such a place queue, too: they are released there and destroyed later. Threads
-/// that destroy deep structures need about 64 KiB of stack more than their own code does.
-///
-/// # Panics
-/// With the first panic of a destructor that it runs, after it has run all.
-///
-/// ```
-/// let r = releasepool::Ref::new(String::from("gone at once"));
-/// drop(r);
-/// assert_eq!(releasepool::settle(), 0);
-/// ```
-pub fn settle() -> usize {
-    if NESTING.with(Nesting::is_empty) {
-        return 0;
-    }
-    settle_now()
 }
 
 /// Completes the drop of a handle that may have been the last strong reference.

@@ -1,9 +1,10 @@
 //! Which pool is current, compared with a naive model; and how many frames finding that visits.
 
 use super::chain::steps::steps_of;
-use super::guard::{AutoreleasePool, autoreleasepool};
+use super::guard::AutoreleasePool;
 use super::manager_shared::ManagerShared;
 use super::pool_stack::PoolState;
+use super::scope::autoreleasepool;
 use super::this_thread;
 use super::token::{self, PoolToken};
 use crate::sync::thread::spawn;

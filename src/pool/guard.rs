@@ -1,9 +1,9 @@
 //! `AutoreleasePool`: a guard that owns a pool.
 //!
-//! Facts that `SAFETY:` comments here cite:
+//! Facts that `SAFETY:` comments here and in `scope` cite:
 //!
 //! 1. A pool's state stays at its address until its guard's drop or, for the pool of a scope, the
-//!    scope's end, whichever is later: only [`free_state`] and the fast paths below recycle it.
+//!    scope's end, whichever is later: only [`free_state`] and the fast paths here and in `scope` recycle it.
 //! 2. While a pool is open, its `stack` points to the `PoolStack` that opened it, which lives as
 //!    long as any pool of it is open.
 
@@ -20,7 +20,6 @@ use crate::object::strong::Ref;
 use crate::unwind::resume_or_report;
 use std::borrow::Cow;
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -67,7 +66,7 @@ use std::sync::Arc;
 /// }
 /// ```
 pub struct AutoreleasePool {
-    state: NonNull<PoolState>,
+    pub(super) state: NonNull<PoolState>,
 }
 
 impl AutoreleasePool {
@@ -349,7 +348,7 @@ impl Drop for AutoreleasePool {
 /// its frame is the topmost one, and the thread has nothing else to do. `plain`: the pool has no
 /// extras but those that the caller handles.
 #[inline(always)]
-fn can_just_pop(state: &PoolState, stack: &PoolStack, plain: bool) -> bool {
+pub(super) fn can_just_pop(state: &PoolState, stack: &PoolStack, plain: bool) -> bool {
     let pools = stack.thread_pools();
     let simple = state.entries.is_untouched() && stack.is_topmost(&state.frame) && plain;
     simple && !pools.has_duties(stack)
@@ -357,7 +356,7 @@ fn can_just_pop(state: &PoolState, stack: &PoolStack, plain: bool) -> bool {
 
 /// Drains a pool and closes it, on behalf of its guard, which is not used again.
 #[inline(never)]
-fn close(pool: NonNull<PoolState>) {
+pub(super) fn close(pool: NonNull<PoolState>) {
     let outcome;
     let in_scope;
     {
@@ -391,7 +390,7 @@ fn close(pool: NonNull<PoolState>) {
 ///
 /// # Safety
 /// Nothing refers to the pool from here on, nor to its `ThreadPools` by way of this pool.
-unsafe fn free_state(pool: NonNull<PoolState>) {
+pub(super) unsafe fn free_state(pool: NonNull<PoolState>) {
     let pools;
     {
         // SAFETY: it is recycled only below (fact 1).
@@ -403,123 +402,4 @@ unsafe fn free_state(pool: NonNull<PoolState>) {
     }
     // SAFETY: the references above have ended, and the caller has none.
     unsafe { ThreadPools::guard_closed(pools) };
-}
-
-/// Runs `f` with a new pool, which is drained when `f` returns: `@autoreleasepool`.
-///
-/// Afterwards the pool that was current before is current again, whatever `f` did with the guard.
-///
-/// Inside a destructor, objects that the pool releases may be destroyed only after this function
-/// has returned, as [`settle`](crate::settle) explains. Jobs of a work-stealing runtime such as
-/// rayon, which may run inside a destructor that waits, should use a
-/// [`callback_scope`](crate::callback_scope) or a [`settle_scope`](crate::settle_scope) instead of
-/// this function, or around it.
-///
-/// # Panics
-/// If `f` panics, and as [`AutoreleasePool::drain`] does.
-///
-/// ```
-/// use releasepool::{PoolRef, autoreleasepool};
-/// let kept = autoreleasepool(|pool| {
-///     let sum = pool.create(1 + 1);
-///     PoolRef::retain(sum)
-/// });
-/// assert_eq!(*kept, 2);
-/// ```
-pub fn autoreleasepool<R>(f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
-    scoped(None, f)
-}
-
-/// Runs `f` with a new pool of this name, as [`autoreleasepool`] does.
-pub(crate) fn named_scope<R>(name: &'static str, f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
-    scoped(Some(name), f)
-}
-
-#[inline]
-fn scoped<R>(name: Option<&'static str>, f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
-    let mut pool = ManuallyDrop::new(AutoreleasePool::new());
-    let own = pool.state;
-    pool.state().enter_scope();
-    if let Some(name) = name {
-        pool.state().set_name(Some(name.into()));
-    }
-    let pool = &raw mut *pool;
-    let _scope = PoolScope { own, pool };
-    // SAFETY: a local variable of this function; `_scope` does not access it before `f` is done.
-    f(unsafe { &mut *pool })
-}
-
-/// The scope of [`autoreleasepool`]. When it is dropped, the pool that was current before the scope
-/// is current again.
-struct PoolScope {
-    /// The pool that the scope has opened. Its state stays until the scope ends, even if its guard
-    /// is dropped before.
-    own: NonNull<PoolState>,
-    /// The guard, which `f` may have replaced. By a pointer, so that the compiler knows that
-    /// nothing changes `own`, and keeps that in a register.
-    pool: *mut AutoreleasePool,
-}
-
-impl Drop for PoolScope {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: it points to the local variable of `scoped`, which outlives this scope and is
-        // never dropped itself.
-        let pool = unsafe { (*self.pool).state };
-        // SAFETY: the scope has not ended (fact 1).
-        let state = unsafe { self.own.as_ref() };
-        // SAFETY: the scope's own pool keeps its stack (fact 2).
-        let stack = unsafe { &*state.stack.get() };
-        if pool == self.own && can_just_pop(state, stack, state.is_plain_scope()) {
-            state.leave_scope();
-            stack.pop_frame(&state.frame);
-            stack.stats.count_closed();
-            stack.thread_pools().recycle(state);
-        } else {
-            end_scope(pool, self.own);
-        }
-    }
-}
-
-/// Ends a scope: drops the guard that it has at its end, of the pool `pool`. `own` is the pool that
-/// the scope has opened.
-#[inline(never)]
-fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
-    if pool == own {
-        // SAFETY: the scope has not ended (fact 1).
-        unsafe { own.as_ref() }.leave_scope();
-        close(own);
-    } else {
-        // Dropped last, also if dropping the guard panics.
-        let _replaced = ReplacedPool(own);
-        drop(AutoreleasePool { state: pool });
-    }
-}
-
-/// The own pool of a scope in which another guard has replaced its own; ends the scope when it is
-/// dropped.
-struct ReplacedPool(NonNull<PoolState>);
-
-impl Drop for ReplacedPool {
-    fn drop(&mut self) {
-        let guard_is_gone;
-        {
-            // SAFETY: the scope ends only here (fact 1).
-            let state = unsafe { self.0.as_ref() };
-            // SAFETY: the scope's own pool keeps its stack (fact 2).
-            let stack = unsafe { &*state.stack.get() };
-            guard_is_gone = state.leave_scope();
-            stack.close_frame(&state.frame);
-            if guard_is_gone {
-                state.restore_frame();
-            } else {
-                // The guard is elsewhere and closes the pool later.
-                state.frame.leave_chain();
-            }
-        }
-        if guard_is_gone {
-            // SAFETY: guard and scope are gone, and the references above have ended.
-            unsafe { free_state(self.0) };
-        }
-    }
 }

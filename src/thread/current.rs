@@ -288,15 +288,17 @@ pub(crate) fn thread_exit() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sync::thread::spawn;
 
     #[test]
     fn a_thread_that_has_exited_is_not_listed() {
-        let thread = std::thread::spawn(|| {
-            let id = std::thread::current().id();
-            assert!(current().is_some() && BY_ID.contains_key(&id));
-            id
+        let thread = spawn("is entered", || {
+            let id = current_id().unwrap();
+            assert!(current().is_some() && by_id(id).is_some());
         });
-        let id = thread.join().unwrap();
+        let thread = thread.unwrap();
+        let id = thread.thread().id();
+        thread.join().unwrap();
         assert!(!BY_ID.contains_key(&id));
     }
 }

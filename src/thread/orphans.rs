@@ -212,13 +212,13 @@ impl Orphans {
     }
 
     /// Returns the number of retired references that are not ready.
-    #[cfg(any(test, all(loom, feature = "loom")))]
+    #[cfg(all(loom, feature = "loom"))]
     pub(crate) fn deferred(&self) -> usize {
         (self.unsealed.get() + self.sealed.get()) as usize
     }
 
     /// Returns whether no count says that anything is left.
-    #[cfg(any(test, all(loom, feature = "loom")))]
+    #[cfg(all(loom, feature = "loom"))]
     pub(crate) fn counts_are_zero(&self) -> bool {
         // Relaxed: called when all threads have been joined.
         let in_flight = self.in_flight.load(Ordering::Relaxed);

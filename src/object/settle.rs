@@ -1,0 +1,133 @@
+//! `settle` and `settle_scope`: for code that must be sure that what it drops is destroyed.
+//!
+//! Code that other code runs inside a destructor without knowing what it is, as a work-stealing
+//! runtime does with its jobs, is *isolated* by [`settle_scope`]: it finds the state of a thread
+//! that releases nothing, so its own releases are outermost. What is queued beneath waits until it
+//! is done. That the thread is inside a destructor is still known, by [`in_destructor`](super::destroy::in_destructor)
+//! and [`ReleaseScope::serves_thread`](super::destroy::ReleaseScope::serves_thread): work of the whole thread must not run in such code.
+
+use super::destroy::{NESTING, Nesting, QueueMode, settle_now};
+use super::header::Thin;
+
+/// The state of the releases and drains in progress, while it is hidden from the code that
+/// [`settle_scope`] runs.
+struct Isolated {
+    base: usize,
+    mode: QueueMode,
+    pending: Vec<Thin>,
+}
+
+impl Isolated {
+    #[cold]
+    fn begin() -> Self {
+        NESTING.with(|nesting| {
+            nesting.isolated.set(nesting.isolated.get() + 1);
+            Self {
+                base: nesting.base.replace(0),
+                mode: nesting.mode.replace(QueueMode::DeepOnly),
+                pending: nesting.take(),
+            }
+        })
+    }
+}
+
+impl Drop for Isolated {
+    fn drop(&mut self) {
+        NESTING.with(|nesting| {
+            // Nested scopes have ended, perhaps by a panic, and the outermost has run its queue.
+            debug_assert!(nesting.base.get() == 0 && nesting.is_empty());
+            nesting.base.set(self.base);
+            nesting.mode.set(self.mode);
+            let pending = std::mem::take(&mut self.pending);
+            // SAFETY: invariant 7 of `object`; the queue that is overwritten is empty.
+            nesting.pending.with_mut(|all| unsafe { *all = pending });
+            nesting.isolated.set(nesting.isolated.get() - 1);
+        });
+    }
+}
+
+/// Runs `f` as if outside any destructor: an object whose last reference it drops is destroyed at
+/// once and not queued.
+///
+/// Inside a destructor, a last release may queue: 32 KiB deep, while the queue is being run, or in
+/// a drain [within a budget](crate::AutoreleasePool::drain_within). The object is then destroyed
+/// when the outermost release or the drain gets to it. Code that waits for that destructor in the
+/// meantime, for example for a channel whose sender it has dropped, waits forever. A destructor can
+/// call [`settle`] before it waits. Code that does not know where it runs cannot: for example a job
+/// that a work-stealing runtime runs, perhaps inside a destructor, while another job waits. In such
+/// a scope, the drop of a last reference is an outermost release of its own. This also holds for
+/// pools that are drained or closed in it.
+///
+/// [`callback_scope`](crate::callback_scope), each poll of a [`pooled`](crate::pooled()) future and
+/// the frames of a [`FrameLoop`](crate::FrameLoop) are such scopes.
+///
+/// The scope is still inside the destructor: closures that were posted to the thread, and what
+/// other threads have sent to it, wait until the destructor is done. What was queued before the
+/// scope stays in the queue; [`settle`] in the scope does not find it.
+///
+/// # When to use it
+/// Around a job for rayon or another runtime that steals work, if it drops its own objects and
+/// waits for what their destructors do; or around the call by which a destructor enters such a
+/// runtime (`rayon::join`, `rayon::scope`), for all jobs that the runtime may run meanwhile.
+///
+/// # When not to use it
+/// In the destructors of a structure that may be deep, around the release of its next part: each
+/// scope has its own 32 KiB, so nothing bounds the stack that such a structure takes, as with
+/// `Arc`.
+///
+/// # Threads
+/// Affects the calling thread only. May be called at any time, even while the thread's
+/// thread-locals are torn down. May be nested.
+///
+/// # Cost
+/// Outside destructors, one load and a branch. Inside one, some ten loads and stores; no
+/// allocation.
+///
+/// # Panics
+/// If `f` does. A panic of a destructor comes out of the release in `f` that runs it.
+///
+/// ```
+/// use releasepool::{Ref, settle_scope};
+/// use std::sync::mpsc::channel;
+/// // May run inside a destructor of any other code.
+/// fn job() {
+///     settle_scope(|| {
+///         let (sender, receiver) = channel::<()>();
+///         let sender = Ref::new(sender);
+///         drop(sender);
+///         assert!(receiver.recv().is_err(), "the sender is gone");
+///     });
+/// }
+/// job();
+/// ```
+#[inline]
+pub fn settle_scope<R>(f: impl FnOnce() -> R) -> R {
+    let nested = NESTING.with(|nesting| nesting.base.get() != 0);
+    let _isolated = nested.then(Isolated::begin);
+    f()
+}
+
+/// Runs the destructors that are queued on this thread, and returns how many.
+///
+/// Destructors queue only inside destructors of structures that are too deep for the stack. Where
+/// 32 KiB of it are used since the outermost release, deeper releases queue until that one is done;
+/// and what an object from the queue releases may queue in turn, at any depth. Code in such a place
+/// that must be sure that what it dropped is really destroyed calls this; code that cannot know
+/// where it runs should use a [`settle_scope`]. Anywhere else this returns 0. Entries of pools that
+/// are drained in such a place queue, too: they are released there and destroyed later. Threads
+/// that destroy deep structures need about 64 KiB of stack more than their own code does.
+///
+/// # Panics
+/// With the first panic of a destructor that it runs, after it has run all.
+///
+/// ```
+/// let r = releasepool::Ref::new(String::from("gone at once"));
+/// drop(r);
+/// assert_eq!(releasepool::settle(), 0);
+/// ```
+pub fn settle() -> usize {
+    if NESTING.with(Nesting::is_empty) {
+        return 0;
+    }
+    settle_now()
+}

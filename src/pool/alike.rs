@@ -1,0 +1,80 @@
+//! Releases of neighboring entries that are alike: objects without a destructor, with no other
+//! reference. They run no foreign code, so they need none of a drain's precautions.
+
+use super::entries::Entries;
+use super::page::PageCache;
+use crate::object::block_allocated::PlainDestroyer;
+use crate::object::header::{PlainBlock, Thin, TypeInfo, header};
+use crate::thread::current::tally_destroyed;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// Releases the newest entries while that runs no foreign code: objects without a destructor, in
+/// blocks of this thread, with no other reference. Returns how many. The rest of a drain is there
+/// for foreign code, and setting it up costs as much as some ten of these releases.
+pub(super) fn release_plain(entries: &Entries, pages: &PageCache) -> usize {
+    let mut released = 0;
+    while let Some(thin) = entries.newest(pages) {
+        // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
+        let class = unsafe { header(thin) }.type_info;
+        let Some(block) = class.plain_block else {
+            break;
+        };
+        let alike = destroy_alike(entries, class, block);
+        if alike == 0 {
+            break;
+        }
+        released += alike;
+    }
+    if released != 0 {
+        tally_destroyed(released as u64);
+    }
+    released
+}
+
+/// Destroys the newest entries by reading nothing but their headers, while they are alike: objects
+/// of one type, without a destructor, with no other reference. Returns how many.
+// Not inlined, so that its loop has all registers.
+#[inline(never)]
+pub(super) fn destroy_alike(
+    entries: &Entries,
+    class: &'static TypeInfo,
+    block: PlainBlock,
+) -> usize {
+    let Some(mut alike) = PlainDestroyer::begin(class, block) else {
+        return 0;
+    };
+    // SAFETY: alive by the entry's reference, which is given up if this returns true.
+    let n = entries.take_while(|thin| unsafe { alike.destroy(thin) });
+    alike.end();
+    n
+}
+
+/// How many objects [`destroy_in_turn`] takes at a time.
+const IN_TURN: usize = 64;
+
+/// Destroys the newest entries, while they are objects of this type, which has no destructor, with
+/// no other reference. Returns how many; at least one, if the newest is such an object.
+///
+/// Frees some at a time in the order in which they were made: nothing observes the order, and
+/// malloc is faster that way than in reverse.
+#[inline(never)]
+pub(super) fn destroy_in_turn(entries: &Entries, class: &'static TypeInfo) -> usize {
+    let mut some = [const { MaybeUninit::<Thin>::uninit() }; IN_TURN];
+    let mut n = 0;
+    entries.take_while(|thin| {
+        // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
+        let object = unsafe { header(thin) };
+        let taken = n < IN_TURN && ptr::eq(object.type_info, class) && object.count.is_all(1);
+        if taken {
+            some[n].write(thin);
+            n += 1;
+        }
+        taken
+    });
+    for thin in some[..n].iter().rev() {
+        // SAFETY: written above; the only reference was the entry's, which has been taken out.
+        unsafe { (class.destroy)(thin.assume_init()) };
+    }
+    n
+}

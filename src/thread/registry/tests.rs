@@ -1,0 +1,172 @@
+//! Tests of the registry of threads.
+
+use super::*;
+use crate::sync::thread::spawn;
+
+#[test]
+fn slots_are_located_without_gaps() {
+    let mut expected = Vec::new();
+    for bucket in 0..BUCKETS {
+        expected.extend((0..FIRST << bucket).map(|place| (bucket, place)));
+    }
+    let located: Vec<_> = (0..expected.len()).map(locate).collect();
+    assert_eq!(located, expected);
+}
+
+#[test]
+fn keys_are_never_reused() {
+    let registry = Registry::new();
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..100 {
+        let record = registry.claim(|key| Arc::new(Record::new(key, None)));
+        assert!(seen.insert(record.key()));
+        assert!(registry.get(record.key()).is_some());
+        registry.leave(record.key());
+        assert!(registry.get(record.key()).is_none());
+    }
+    assert_eq!(
+        registry.len.load(Ordering::Relaxed),
+        1,
+        "the slot is reused"
+    );
+}
+
+#[test]
+fn the_fields_of_a_state_do_not_overlap() {
+    assert_eq!(READERS & PHASE, 0);
+    assert_eq!(READERS | PHASE, GENERATION - 1);
+    const { assert!(CLAIMING & PHASE == CLAIMING && LIVE & PHASE == LIVE) };
+}
+
+#[test]
+fn a_slot_is_not_claimed_while_it_is_being_read() {
+    let registry = Registry::new();
+    let claim = || registry.claim(|key| Arc::new(Record::new(key, None))).key();
+    registry.leave(claim());
+    let state = &registry.slot(0).unwrap().state;
+    for readers in 1..4 {
+        state.fetch_add(READER, Ordering::Relaxed);
+        assert_eq!(claim().index(), readers, "{readers} are reading slot 0");
+    }
+    state.fetch_sub(3 * READER, Ordering::Relaxed);
+    assert_eq!(claim(), ThreadKey::new(0, 2));
+}
+
+/// Returns the number of slots ever handed out.
+fn len(registry: &Registry) -> usize {
+    registry.len.load(Ordering::Relaxed)
+}
+
+/// Returns the free slots, newest first.
+fn free(registry: &Registry) -> Vec<usize> {
+    let mut at = registry.free.load(Ordering::Relaxed) & INDEX;
+    std::iter::from_fn(|| {
+        let index = (at as usize).checked_sub(1)?;
+        at = registry.slot(index).unwrap().next.load(Ordering::Relaxed);
+        Some(index)
+    })
+    .collect()
+}
+
+#[test]
+fn free_slots_are_claimed_newest_first_and_none_is_lost() {
+    let registry = Registry::new();
+    let claim = || registry.claim(|key| Arc::new(Record::new(key, None))).key();
+    let keys: Vec<_> = (0..6).map(|_| claim()).collect();
+    assert_eq!((len(&registry), free(&registry)), (6, vec![]));
+    for at in [3, 0, 5] {
+        registry.leave(keys[at]);
+    }
+    assert_eq!(free(&registry), [5, 0, 3]);
+    // One that is being read stays in the list.
+    let state = &registry.slot(5).unwrap().state;
+    state.fetch_add(READER, Ordering::Relaxed);
+    assert_eq!([claim().index(), claim().index()], [0, 3]);
+    assert_eq!(free(&registry), [5]);
+    assert_eq!(claim().index(), 6, "there is no other");
+    assert_eq!(free(&registry), [5]);
+    state.fetch_sub(READER, Ordering::Relaxed);
+    assert_eq!(claim().index(), 5);
+    assert_eq!((len(&registry), free(&registry)), (7, vec![]));
+}
+
+#[test]
+fn every_push_has_a_new_tag() {
+    let registry = Registry::new();
+    let claim = || registry.claim(|key| Arc::new(Record::new(key, None))).key();
+    let mut heads = std::collections::HashSet::new();
+    for _ in 0..100 {
+        registry.leave(claim());
+        assert!(heads.insert(registry.free.load(Ordering::Relaxed)));
+    }
+    // The last tag is followed by the first.
+    let index = registry.free.load(Ordering::Relaxed) & INDEX;
+    registry.free.store(!INDEX | index, Ordering::Relaxed);
+    registry.leave(claim());
+    assert_eq!(registry.free.load(Ordering::Relaxed), 1);
+    assert_eq!(claim().index(), 0);
+    assert_eq!((len(&registry), free(&registry)), (1, vec![]));
+}
+
+#[test]
+fn threads_that_come_and_go_at_once_share_few_slots() {
+    const THREADS: usize = 4;
+    const ROUNDS: usize = if cfg!(miri) { 50 } else { 20_000 };
+    let registry = Arc::new(Registry::new());
+    let come_and_go = |registry: Arc<Registry>| {
+        for _ in 0..ROUNDS {
+            let key = registry.claim(|key| Arc::new(Record::new(key, None))).key();
+            assert_eq!(registry.get(key).map(|record| record.key()), Some(key));
+            registry.leave(key);
+            registry.get(key);
+        }
+    };
+    let threads = [(); THREADS].map(|()| {
+        let registry = registry.clone();
+        spawn("comes and goes", move || come_and_go(registry)).unwrap()
+    });
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    // A slot that has been left, and is not in the list yet, may cost one more; so may one
+    // that another thread reads.
+    assert!(len(&registry) <= 3 * THREADS, "{}", len(&registry));
+    let mut free = free(&registry);
+    free.sort_unstable();
+    assert!(free.into_iter().eq(0..len(&registry)), "none is lost");
+}
+
+#[test]
+#[should_panic(expected = "too many threads at once for the registry")]
+fn a_full_registry_says_so() {
+    let registry = Registry::new();
+    let all = (0..BUCKETS).map(slots_in).sum();
+    registry.len.store(all, Ordering::Relaxed);
+    registry.claim(|key| Arc::new(Record::new(key, None)));
+}
+
+#[test]
+fn a_dropped_registry_drops_its_records() {
+    let registry = Registry::new();
+    let claim = || registry.claim(|key| Arc::new(Record::new(key, None)));
+    let records = [claim(), claim(), claim(), claim()];
+    drop(registry);
+    assert_eq!(records.map(|record| Arc::strong_count(&record)), [1; 4]);
+}
+
+#[test]
+fn a_slot_whose_generations_are_exhausted_is_never_reused() {
+    let registry = Registry::new();
+    let claim = || registry.claim(|key| Arc::new(Record::new(key, None))).key();
+    registry.leave(claim());
+    let exhausted = u64::from(u32::MAX - 1) * GENERATION;
+    registry
+        .slot(0)
+        .unwrap()
+        .state
+        .store(exhausted, Ordering::Relaxed);
+    let last = claim();
+    assert_eq!(last, ThreadKey::new(0, u32::MAX));
+    registry.leave(last);
+    assert_eq!(claim(), ThreadKey::new(1, 1));
+}

@@ -132,13 +132,19 @@ impl LoopState {
     pub(super) fn wake(&self) {
         self.thread.0.waker.wake();
     }
+
+    /// Takes no more posts, and wakes the loop, which sees that and ends.
+    pub(super) fn ask_to_close(&self) {
+        self.in_flight.close();
+        self.wake();
+    }
 }
 
 /// What only the loop calls, on its own thread.
 impl LoopState {
     /// Sleeps until there is a message, a delayed post is due, a frame is requested, or the loop is
-    /// closed; not at all if drains have left releases. Returns whether the loop is still open.
-    pub(super) fn sleep(&self) -> bool {
+    /// closed; not at all if drains have left releases.
+    pub(super) fn sleep(&self) {
         // A message that arrives while the loop is awake may cause one spurious wake-up.
         while self.arm_inboxes() {
             // Checked after arming: a thread that changes one of these after this check wakes the
@@ -152,7 +158,6 @@ impl LoopState {
             };
             self.thread.0.waker.sleep(due);
         }
-        !self.in_flight.is_closed()
     }
 
     /// Makes the next message wake the thread, unless there is something to do already; returns

@@ -219,8 +219,7 @@ impl Looper {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        self.state.in_flight.close();
-        self.state.wake();
+        self.state.ask_to_close();
         if current_key() == Some(self.state.thread.key()) {
             return Ok(());
         }
@@ -230,7 +229,11 @@ impl Looper {
 
 /// Runs commands and makes releases until the looper is closed.
 fn serve(state: &LoopState) {
-    while state.sleep() {
+    loop {
+        state.sleep();
+        if state.in_flight.is_closed() {
+            break;
+        }
         run_in_pool("looper", RELEASE_BUDGET, || {
             state.round(run_command);
         });

@@ -304,11 +304,13 @@ fn looper_that_is_dropped_or_shut_down_on_its_own_thread_does_not_wait() {
             } else {
                 drop(looper);
             }
+            // Not reached if it has tried to wait: that panics.
+            inner_log.note(2);
         };
         proxy.post(end).unwrap();
         wait_until(|| !proxy.thread().is_alive());
-        wait_until(|| log.count() == 2);
-        assert_eq!(log.ids(), [0, 1]);
+        wait_until(|| log.count() == 3);
+        assert_eq!(log.ids(), [0, 2, 1]);
         assert!(slot.lock().unwrap().is_none());
     }
 }

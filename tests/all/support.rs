@@ -209,6 +209,7 @@ pub fn events(kind: EventKind) -> Vec<Event> {
 }
 
 /// How a child process ended.
+#[must_use = "assert how it ended"]
 pub struct Child {
     pub status: std::process::ExitStatus,
     pub stderr: String,

@@ -69,7 +69,8 @@ fn all_counts_once_while_threads_exit() {
                 assert_eq!(totals(), settled);
             });
         }
-    });
+    })
+    .assert_success();
 }
 
 #[test]
@@ -91,5 +92,6 @@ fn objects_count_before_and_after_the_exit_of_their_thread() {
             let used = if when == When::FirstUse { 5 } else { 6 };
             assert_eq!(made, [used; 2], "{when:?}");
         }
-    });
+    })
+    .assert_success();
 }

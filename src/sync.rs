@@ -26,7 +26,7 @@ mod sleeper;
 pub(crate) use bits::Bits;
 pub(crate) use counter::{Counter, Hint, Numbers, Setting};
 pub(crate) use parker::Parker;
-pub(crate) use sleeper::Sleeper;
+pub(crate) use sleeper::{Sleeper, Ticket};
 
 use std::alloc::Layout;
 use std::ptr::NonNull;

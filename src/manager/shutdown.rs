@@ -4,17 +4,15 @@ use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
 use crate::object::destroy::{ReleaseScope, in_destructor};
 use crate::pool::budget::Budget;
-use crate::pool::manager_shared::PoolStackStats;
 use crate::pool::this_thread;
 use crate::pool::thread_pools::ThreadPools;
 use crate::pool::{budgeted_drain, epoch, pin, remote_release};
-use crate::sync::elapsed;
+use crate::sync::{Ticket, elapsed};
 use crate::thread::current::current_key;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::registry::REGISTRY;
 use crate::unwind::{FirstPanic, resume_or_report};
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest sleep between two looks at the threads. A thread that has done what it was asked for, or
@@ -169,20 +167,17 @@ impl PoolManager {
         let start = elapsed();
         let mut panics = FirstPanic::default();
         let mut released = 0;
-        let changed = &self.shared().changed;
         let report = loop {
             let ran = self.run_own(&mut released, &mut panics);
-            // Before they are asked, so that the wake of the first that answers is not missed.
-            let seen = changed.ticket();
-            self.others().for_each(|stats| stats.ask());
+            let seen = self.ask_others();
             let look = self.look();
             let can_go_on = ran || !look.is_settled || has_own_release();
-            let over = elapsed().saturating_sub(start) >= deadline;
-            if look.is_done() || over || !can_go_on && look.waits_for_caller() {
+            let is_over = || elapsed().saturating_sub(start) >= deadline;
+            if look.is_done() || is_over() || !can_go_on && look.waits_for_caller() {
                 break look.report(released, elapsed().saturating_sub(start));
             }
             if !can_go_on {
-                changed.sleep(seen, NAP);
+                self.shared().changed.sleep(seen, NAP);
             }
         };
         if let Some(payload) = panics.into_first() {
@@ -336,13 +331,18 @@ impl PoolManager {
         released as usize
     }
 
-    /// Returns the statistics of all threads that use this manager, except the calling one.
-    fn others(&self) -> impl Iterator<Item = Arc<PoolStackStats>> {
+    /// Asks all threads that use this manager, except the calling one, to drain what they hold.
+    /// Returns the ticket by which to sleep until one of them has done so.
+    fn ask_others(&self) -> Ticket {
         let me = current_key();
-        let threads = self.shared().threads.all().into_iter();
-        threads
-            .filter(move |(key, _)| Some(*key) != me)
-            .map(|(_, stats)| stats)
+        // Before they are asked, so that the wake of the first that answers is not missed.
+        let seen = self.shared().changed.ticket();
+        for (key, stats) in self.shared().threads.all() {
+            if Some(key) != me {
+                stats.ask();
+            }
+        }
+        seen
     }
 }
 

@@ -41,19 +41,21 @@ impl LazyTimer {
     /// Looks, at the time `now`, whether it is running. If it was first seen `long` ago or earlier,
     /// returns for how long it has been seen, once.
     pub(crate) fn overdue(&self, long: Duration, now: Duration) -> Option<Duration> {
-        let seen = self.0.get();
-        if seen == STOPPED || seen & REPORTED != 0 {
-            return None;
-        }
         let stamp = now.as_millis() as u64 + 2;
-        if seen == UNSEEN {
-            // If it has stopped or started again meanwhile, that stays.
-            self.0.replace_if(seen, stamp);
-            return None;
+        match self.0.get() {
+            STOPPED => None,
+            UNSEEN => {
+                // If it has stopped or started again meanwhile, that stays.
+                self.0.replace_if(UNSEEN, stamp);
+                None
+            }
+            seen if seen & REPORTED != 0 => None,
+            seen => {
+                let age = Duration::from_millis(stamp.saturating_sub(seen));
+                let is_due = age >= long && self.0.replace_if(seen, seen | REPORTED);
+                is_due.then_some(age)
+            }
         }
-        let age = Duration::from_millis(stamp.saturating_sub(seen));
-        let reported = age >= long && self.0.replace_if(seen, seen | REPORTED);
-        reported.then_some(age)
     }
 }
 

@@ -135,13 +135,14 @@ pub fn mentions(text: &str, word: &str) -> bool {
     text.split(|c| !is_part(c)).any(|part| part == word)
 }
 
-/// Returns whether a statement binds a reference to a place, or a literal: `let x = &self.x;`.
+/// Returns whether a statement binds a reference to a place, a literal or a closure:
+/// `let x = &self.x;`.
 pub fn is_name(statement: &syn::Stmt) -> bool {
     let syn::Stmt::Local(local) = statement else {
         return false;
     };
     match local.init.as_ref().map(|init| &*init.expr) {
-        Some(syn::Expr::Lit(_)) => true,
+        Some(syn::Expr::Lit(_) | syn::Expr::Closure(_)) => true,
         Some(expr @ syn::Expr::Reference(_)) => is_place(expr),
         _ => false,
     }
@@ -248,6 +249,7 @@ mod tests {
             ("let x = &self.a.b;", true),
             ("let x = &*self.0;", true),
             ("let mut n = 0;", true),
+            ("let f = || f();", true),
             ("let x = y;", false),
             ("let x = &f();", false),
             ("x = &y;", false),

@@ -80,9 +80,8 @@ impl Hint {
         self.0.store(n, Ordering::Relaxed);
     }
 
-    /// Adds `n`; returns the value before.
-    pub(crate) fn add(&self, n: u64) -> u64 {
-        self.0.fetch_add(n, Ordering::Relaxed)
+    pub(crate) fn add(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
     }
 
     pub(crate) fn subtract(&self, n: u64) {

@@ -125,13 +125,13 @@ impl Orphans {
     }
 
     /// Takes over the release of a reference that a slot gave up, to be made when the epoch allows.
-    /// Returns how many were waiting already.
+    /// Returns about how many others wait.
     pub(crate) fn retire(&self, release: Message) -> u64 {
         // Relaxed: counted before it can be taken, as in `adopt`.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
-        let waiting = self.unsealed.add(1) + self.sealed.get();
+        self.unsealed.add(1);
         Self::push(&self.retired, release);
-        waiting
+        (self.unsealed.get() + self.sealed.get()).saturating_sub(1)
     }
 
     /// Puts the retired references into a batch, which the caller must defer until every thread
@@ -143,29 +143,26 @@ impl Orphans {
         if !self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
             return None;
         }
-        // Before they are taken, so that `has_deferred` sees them in one place or the other.
-        // Relaxed: a thread that misses both looks again after the next drain or nap.
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        // Empty if another thread has taken them meanwhile.
         let chain = self.retired.take_newest_first();
-        if chain.is_empty() {
-            self.in_flight.fetch_sub(1, Ordering::Relaxed);
-            return None;
-        }
-        let batch = OrphanBatch::boxed(vec![chain]);
+        // Relaxed: a thread that sees them neither there nor here looks again after the next drain
+        // or nap.
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
         // A reference that is counted and not pushed yet makes it too large, and that of the next
         // batch too small.
         let len = self.unsealed.take();
         self.sealed.add(len);
+        let batch = OrphanBatch::boxed(vec![chain]);
         Some(SealedBatch { batch, len })
     }
 
     /// Makes a batch ready. Runs no foreign code, as the epoch may call it anywhere.
-    pub(crate) fn adopt_sealed(&self, sealed: SealedBatch) {
+    pub(crate) fn adopt_sealed(&self, SealedBatch { batch, len }: SealedBatch) {
         // Relaxed: publishes nothing; the push does.
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.sealed.subtract(sealed.len);
-        self.ready.add_shared(sealed.len);
-        Self::push(&self.releases, sealed.batch);
+        self.sealed.subtract(len);
+        self.ready.add_shared(len);
+        Self::push(&self.releases, batch);
     }
 
     /// Returns whether any retired reference is not ready.

@@ -109,9 +109,17 @@ impl Operations {
     /// Returns whether a statement does nothing but count: every call in it is one of a method of a
     /// [`STATISTIC`], or only looks at something. Reports and hints are correct wherever it stands.
     pub fn only_count(&self, statement: &syn::Stmt) -> bool {
-        let syn::Stmt::Expr(syn::Expr::MethodCall(_), Some(_)) = statement else {
-            return false;
+        let is_simple = match statement {
+            syn::Stmt::Local(local) => {
+                let init = local.init.as_ref();
+                init.is_some_and(|init| init.diverge.is_none() && is_sum(&init.expr))
+            }
+            syn::Stmt::Expr(expr, _) => is_sum(expr),
+            _ => false,
         };
+        if !is_simple {
+            return false;
+        }
         let tokens = flat(statement.to_token_stream());
         let mut counts = false;
         let all = calls(&tokens).all(|call| match call.on {
@@ -163,6 +171,15 @@ impl Operations {
 
     fn has_operations(&self, name: &str) -> bool {
         self.functions.values().any(|owners| owners.contains(name))
+    }
+}
+
+/// Returns whether an expression consists of calls of methods and arithmetic.
+fn is_sum(expr: &syn::Expr) -> bool {
+    match expr {
+        syn::Expr::MethodCall(_) => true,
+        syn::Expr::Binary(of) => is_sum(&of.left) && is_sum(&of.right),
+        _ => false,
     }
 }
 
@@ -262,7 +279,9 @@ mod tests {
             ("self.made.add(f());", false),
             ("self.size.store(1, Ordering::Relaxed);", false),
             ("self.both.add(1);", false),
-            ("let n = self.made.get();", false),
+            ("let n = self.made.get();", true),
+            ("self.made.get() + self.seen.get();", true),
+            ("let Some(n) = self.made.get() else { return };", false),
             ("list.len();", false),
         ] {
             let statement = syn::parse_str(text).unwrap();

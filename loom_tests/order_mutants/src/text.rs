@@ -166,7 +166,7 @@ pub fn is_named_value(statement: &syn::Stmt) -> bool {
                 }
                 _ => false,
             };
-            is_constructor && call.args.iter().all(is_place)
+            is_constructor && call.args.iter().all(is_place_or_parts)
         }
         _ => false,
     }
@@ -217,6 +217,14 @@ fn is_note(expr: &syn::Expr) -> bool {
             _ => false,
         },
         _ => false,
+    }
+}
+
+/// `x`, or `S { x, y: z }`.
+fn is_place_or_parts(expr: &syn::Expr) -> bool {
+    match expr {
+        syn::Expr::Struct(of) => of.fields.iter().all(|field| is_place(&field.expr)),
+        _ => is_place(expr),
     }
 }
 
@@ -283,6 +291,7 @@ mod tests {
             ("Ok(())", true),
             ("Some(x)", true),
             ("ptr::null_mut()", true),
+            ("Some(S { x, y: z })", true),
             ("Some(f(x))", false),
             ("f(x)", false),
             ("x.y()", false),

@@ -1,6 +1,8 @@
 //! Helpers for tests: objects that log their destruction, fresh threads, events by thread, and
 //! child processes.
 
+pub mod worker;
+
 use releasepool::PoolManager;
 use releasepool::event::{self, Event, EventKind};
 use std::any::Any;

@@ -7,7 +7,7 @@
 //! * [`run`]: one beside the other, on one thread or on several that take turns
 //! * [`free`]: threads that do not take turns, of which less can be said
 //!
-//! Shared by the random tests (`random_programs`, `random_threads`), the named ones (`fuzz_regressions`)
+//! Shared by the random tests (`random::programs`, `random::threads`), the named ones (`random::fuzz_regressions`)
 //! and the fuzz targets in `fuzz/`. A program is a flat list of steps, so that what a
 //! fuzzer prints is what a test can say.
 

@@ -1,0 +1,222 @@
+//! Misuse of blocks, which takes raw calls: it aborts the process with a message that names size,
+//! address and owner.
+
+use crate::block::block_allocator::layout;
+use crate::support::{Child, child, fresh_to_the_end};
+use releasepool::BlockAllocator;
+use std::ptr::NonNull;
+
+/// True if the build checks for misuse.
+const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
+
+/// Allocates a block of 48 bytes, and prints its address.
+fn block(blocks: &BlockAllocator) -> NonNull<u8> {
+    let at = blocks.alloc(layout(48, 8)).unwrap();
+    eprintln!("<{at:p}>");
+    at
+}
+
+/// # Safety
+/// None can be given: this commits the misuse.
+unsafe fn free(blocks: &BlockAllocator, at: NonNull<u8>, size: usize) {
+    // SAFETY: none: the tests are about this misuse.
+    unsafe { blocks.dealloc(at, layout(size, 8)) };
+}
+
+fn assert_found(child: &Child, words: &[&str]) {
+    child.assert_aborted_saying(words);
+    let address = child.stderr.split(['<', '>']).nth(1).unwrap();
+    let message = child.stderr.lines().find(|line| line.contains("aborting"));
+    assert!(message.unwrap().contains(address), "{}", child.stderr);
+}
+
+const OF_48: &str = "the block of 48 bytes at 0x";
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn block_freed_twice() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let at = block(&blocks);
+        // SAFETY: none: the test is about this misuse.
+        unsafe {
+            free(&blocks, at, 48);
+            free(&blocks, at, 48);
+        }
+    });
+    assert_found(&child, &[OF_48, "freed twice", "of thread ", "'s heap"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn threads_heap_is_named_as_the_thread_is() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        // So that the other thread's key is not the first.
+        blocks.alloc(layout(48, 8)).unwrap();
+        fresh_to_the_end(move || {
+            let at = block(&blocks);
+            // SAFETY: none: the test is about this misuse.
+            unsafe {
+                free(&blocks, at, 48);
+                free(&blocks, at, 48);
+            }
+        });
+    });
+    let heap = child.stderr.split_once("of thread ").unwrap().1;
+    let key = heap.split_once("'s heap").unwrap().0;
+    assert_found(&child, &[OF_48, &format!("{key})")]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn block_freed_twice_by_another_thread_than_its_own() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let at = fresh_to_the_end(move || block(&theirs).as_ptr().expose_provenance());
+        let at = NonNull::new(std::ptr::with_exposed_provenance_mut(at)).unwrap();
+        // SAFETY: none: the test is about this misuse.
+        unsafe {
+            free(&blocks, at, 48);
+            free(&blocks, at, 48);
+        }
+    });
+    assert_found(
+        &child,
+        &[
+            OF_48,
+            "freed twice",
+            "of a heap without a thread",
+            "(thread ",
+        ],
+    );
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn block_freed_twice_after_its_chunk_was_freed() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let at = block(&blocks);
+        // SAFETY: none: the test is about this misuse.
+        unsafe {
+            free(&blocks, at, 48);
+            assert!(blocks.trim() > 0);
+            free(&blocks, at, 48);
+        }
+    });
+    assert_found(&child, &["but no allocator owns that address"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn block_freed_with_a_wrong_size() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let at = block(&blocks);
+        // SAFETY: none: the test is about this misuse.
+        unsafe { free(&blocks, at, 49) };
+    });
+    assert_found(&child, &[OF_48, "was freed as a block of 64 bytes"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn pointer_that_is_no_block_is_freed() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let foreign = NonNull::from(Box::leak(Box::new([0u8; 48]))).cast::<u8>();
+        eprintln!("<{foreign:p}>");
+        // SAFETY: none: the test is about this misuse.
+        unsafe { free(&blocks, foreign, 48) };
+    });
+    assert_found(
+        &child,
+        &[
+            "as a block of 48 bytes",
+            "but no allocator owns that address",
+        ],
+    );
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn middle_of_a_block_is_freed() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let at = block(&blocks);
+        // SAFETY: the address is within the block. For the rest none: the test is about this
+        // misuse.
+        unsafe {
+            let middle = at.add(16);
+            eprintln!(">{middle:p}<");
+            free(&blocks, middle, 48);
+        }
+    });
+    child.assert_aborted_saying(&[
+        "the block of 48 bytes at 0x",
+        "a block does not begin at that address",
+    ]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn block_that_was_never_handed_out_is_freed() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let at = block(&blocks);
+        // SAFETY: the address is that of the next block. For the rest none: the test is about this
+        // misuse.
+        unsafe { free(&blocks, at.add(48), 48) };
+    });
+    child.assert_aborted_saying(&[OF_48, "or never handed out"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+#[cfg_attr(releasepool_asan, ignore = "AddressSanitizer sees it first")]
+fn block_written_after_it_was_freed() {
+    if !CHECKS {
+        return;
+    }
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let at = block(&blocks);
+        // SAFETY: none: the test is about this misuse.
+        unsafe {
+            free(&blocks, at, 48);
+            at.add(20).write(0);
+        }
+        // Until that block is handed out again.
+        (0..2_000).for_each(|_| _ = blocks.alloc(layout(48, 8)));
+    });
+    assert_found(
+        &child,
+        &[OF_48, "was written at byte 20 after it was freed"],
+    );
+}

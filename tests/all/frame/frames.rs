@@ -1,0 +1,533 @@
+//! `FrameLoop`: what a frame does, in which order, and when a frame is made.
+
+use crate::frame::wake_hooks::Told;
+use crate::support::{Log, child, events, fresh, on_drop, panic_of, wait_until};
+use releasepool::event::EventKind;
+use releasepool::{
+    AutoreleasePool, FrameConfig, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
+};
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
+use std::thread;
+use std::time::Duration;
+
+/// A loop that never waits.
+fn quick() -> FrameLoop {
+    FrameLoop::new(FrameConfig::new().unlimited())
+}
+
+const LONG: Duration = Duration::from_secs(3_600);
+
+fn on_demand() -> FrameLoop {
+    FrameLoop::new(FrameConfig::new().unlimited().on_demand())
+}
+
+fn enough(done: bool) -> ControlFlow<()> {
+    if done { Break(()) } else { Continue(()) }
+}
+
+#[test]
+fn frame_goes_in_order() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        let home = frames.proxy().thread().clone();
+        let inner_log = log.clone();
+        frames.set_events(move |pool| {
+            assert_eq!(pool.name(), "frame");
+            inner_log.note(0);
+        });
+        let inner_log = log.clone();
+        // Sent before the closure, but released at the frame's end, after what is in its pool.
+        home.release(Ref::new(log.probe(2)));
+        frames
+            .proxy()
+            .post(move || {
+                struct Stray(#[expect(dead_code)] crate::support::Probe);
+                autorelease(Ref::new(Stray(inner_log.probe(4))));
+                inner_log.note(1);
+            })
+            .unwrap();
+        let report = frames.tick(|frame| {
+            log.note(3);
+            frame.pool().create(log.probe(5));
+            assert_eq!(frame.pool().len(), 2, "the closure's entry and the frame's");
+        });
+        assert_eq!(log.ids(), [0, 1, 3, 5, 4, 2]);
+        assert_eq!((report.closures, report.panics), (1, 0));
+        assert_eq!((report.drained.released, report.drained.remaining), (3, 0));
+        assert!(events(EventKind::NoPool).is_empty());
+    });
+}
+
+#[test]
+fn frame_runs_the_closures_that_are_there_when_it_begins() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        let (proxy, inner_log) = (frames.proxy(), log.clone());
+        let again = proxy.clone();
+        let post = move |id| {
+            let log = inner_log.clone();
+            again.post(move || log.note(id)).unwrap();
+        };
+        proxy
+            .post(move || {
+                post(1);
+                post(2);
+            })
+            .unwrap();
+        let closures: Vec<_> = (0..3).map(|_| frames.tick(|_| ()).closures).collect();
+        assert_eq!(closures, [1, 2, 0]);
+        assert_eq!(log.ids(), [1, 2]);
+    });
+}
+
+#[test]
+fn frame_pool_is_current_and_nested_ones_are_restored() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        frames.tick(|frame| {
+            autoreleasepool(|_| autorelease(Ref::new(log.probe(0))));
+            assert_eq!(log.count(), 1);
+            std::mem::forget(AutoreleasePool::new());
+            // Goes to the forgotten pool.
+            autorelease(Ref::new(()));
+            assert!(frame.pool().is_empty());
+        });
+        frames.tick(|frame| {
+            autorelease(Ref::new(log.probe(1)));
+            assert_eq!(
+                frame.pool().len(),
+                1,
+                "the frame's pool is the current one again"
+            );
+        });
+        assert_eq!(log.ids(), [0, 1]);
+    });
+}
+
+#[test]
+fn panicking_closure_is_reported_and_the_frame_goes_on() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        let proxy = frames.proxy();
+        for id in 0..4 {
+            let log = log.clone();
+            let post = proxy.post(move || {
+                autorelease(Ref::new(log.probe(id)));
+                assert!(id % 2 == 0, "closure {id}");
+            });
+            post.unwrap();
+        }
+        let report = frames.tick(|_| log.note(9));
+        assert_eq!((report.closures, report.panics), (4, 2));
+        assert_eq!(log.ids(), [9, 3, 2, 1, 0]);
+        let messages: Vec<_> = events(EventKind::Panic)
+            .into_iter()
+            .map(|e| (e.thread.starts_with("fresh"), e.message.unwrap()))
+            .collect();
+        assert_eq!(
+            messages,
+            [(true, "closure 1".into()), (true, "closure 3".into())]
+        );
+    });
+}
+
+#[test]
+fn panic_in_a_frame_leaves_the_loop_in_order() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        let panic = |frames: &mut FrameLoop, id| {
+            panic_of(|| {
+                frames.tick(|frame| {
+                    frame.pool().create(log.probe(id));
+                    panic!("drawing");
+                })
+            })
+        };
+        assert_eq!(panic(&mut frames, 0), "drawing");
+        assert_eq!(log.ids(), [0], "the pool is drained");
+        assert_eq!(
+            panic_of(|| frames.run(|frame| {
+                frame.pool().create(log.probe(1));
+                panic!("running");
+            })),
+            "running"
+        );
+        let inner_log = log.clone();
+        frames.proxy().post(move || inner_log.note(2)).unwrap();
+        let report = frames.tick(|frame| {
+            assert_eq!(frame.index(), 2);
+            assert!(frame.last_report().is_none());
+        });
+        assert_eq!((report.index, report.closures), (2, 1));
+        assert_eq!(log.ids(), [0, 1, 2]);
+        assert_eq!(PoolManager::global().drain_root(), 0);
+    });
+}
+
+#[test]
+fn panic_of_a_destructor_comes_out_after_the_frame_is_drained() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        let message = panic_of(|| {
+            frames.tick(|frame| {
+                frame.pool().create(log.probe(0));
+                frame.pool().create(on_drop(|| panic!("destructor")));
+            })
+        });
+        assert_eq!(message, "destructor");
+        assert_eq!(log.ids(), [0]);
+        assert_eq!(frames.tick(|_| ()).index, 1);
+    });
+}
+
+#[test]
+fn panic_while_polling_events_loses_neither_posts_nor_releases() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = on_demand();
+        let calls = Cell::new(0);
+        frames.set_events(move |_| assert_ne!(calls.replace(calls.get() + 1), 1, "events"));
+        frames.tick(|_| ());
+        let (proxy, inner_log) = (frames.proxy(), log.clone());
+        proxy.post(move || inner_log.note(0)).unwrap();
+        // Leaves the inbox together with the closure, before the frame.
+        proxy.thread().release(Ref::new(log.probe(1)));
+        let message = panic_of(|| frames.run(|_| Break(())));
+        assert!(message.contains("events"), "{message}");
+        frames.run(|_| Break(()));
+        // The next drain releases it, possibly on another thread.
+        wait_until(|| log.count() == 2);
+        let mut ids = log.ids();
+        ids.sort();
+        assert_eq!(ids, [0, 1]);
+    });
+}
+
+#[test]
+fn frame_inside_a_destructor_runs_no_closures() {
+    fresh(|| {
+        let log = Log::new();
+        let frames = Rc::new(RefCell::new(quick()));
+        let inner_log = log.clone();
+        let post = frames.borrow().proxy().post(move || inner_log.note(0));
+        post.unwrap();
+        let inner = frames.clone();
+        let counted = Rc::new(Cell::new(None));
+        let count = counted.clone();
+        let pool = AutoreleasePool::new();
+        pool.create(on_drop(move || {
+            count.set(Some(inner.borrow_mut().tick(|_| ()).closures));
+        }));
+        drop(pool);
+        assert_eq!((counted.get(), log.count()), (Some(0), 0));
+        assert_eq!(frames.borrow_mut().tick(|_| ()).closures, 1);
+    });
+}
+
+#[test]
+fn loops_on_one_thread_serve_one_queue() {
+    fresh(|| {
+        let log = Log::new();
+        let (mut one, mut two) = (quick(), quick());
+        for (id, frames) in [(0, &one), (1, &two)] {
+            let log = log.clone();
+            frames.proxy().post(move || log.note(id)).unwrap();
+        }
+        let nested = one
+            .tick(|_| assert_eq!(two.tick(|_| ()).closures, 0))
+            .closures;
+        assert_eq!((nested, log.ids()), (2, vec![0, 1]));
+        // A closure that is sent to the thread's handle runs, too.
+        let inner_log = log.clone();
+        one.proxy()
+            .thread()
+            .post(move || inner_log.note(2))
+            .unwrap();
+        assert_eq!(two.tick(|_| ()).closures, 1);
+    });
+}
+
+#[test]
+fn delta_is_zero_at_first_and_after_a_pause() {
+    fresh(|| {
+        let limit = Duration::from_micros(500);
+        let mut frames = FrameLoop::new(FrameConfig::new().max_delta(limit));
+        let delta = |frames: &mut FrameLoop| {
+            thread::sleep(Duration::from_millis(2));
+            let report = frames.tick(|frame| {
+                assert_eq!((frame.steps(), frame.step()), (1, frame.delta()));
+                assert!(frame.leftover().is_zero());
+            });
+            assert_eq!((report.steps, report.waited), (1, Duration::ZERO));
+            report.delta
+        };
+        assert_eq!(delta(&mut frames), Duration::ZERO);
+        assert_eq!(delta(&mut frames), limit);
+        frames.suspend();
+        assert_eq!(delta(&mut frames), Duration::ZERO);
+        frames.resume();
+        assert_eq!(delta(&mut frames), Duration::ZERO);
+        assert_eq!(delta(&mut frames), limit);
+    });
+}
+
+#[test]
+fn time_less_than_a_step_is_left_over() {
+    fresh(|| {
+        let mut frames = FrameLoop::new(FrameConfig::new().fixed_step(LONG));
+        wait_until(|| {
+            let report = frames.tick(|frame| {
+                assert_eq!((frame.steps(), frame.step()), (0, LONG));
+                assert!(frame.leftover() >= frame.delta());
+            });
+            report.delta > Duration::ZERO
+        });
+    });
+}
+
+#[test]
+fn fixed_steps_are_capped() {
+    fresh(|| {
+        let step = Duration::from_micros(100);
+        let config = FrameConfig::new().fixed_step(step).max_steps(3);
+        let mut frames = FrameLoop::new(config);
+        frames.tick(|frame| assert_eq!(frame.steps(), 0));
+        thread::sleep(step * 10);
+        let report = frames.tick(|frame| {
+            assert_eq!((frame.steps(), frame.step()), (3, step));
+            assert!(frame.leftover() < step);
+            assert_eq!(frame.last_report().unwrap().steps, 0);
+        });
+        assert_eq!(report.steps, 3);
+        assert_eq!(frames.last_report().unwrap().index, 1);
+    });
+}
+
+#[test]
+fn run_keeps_to_the_frame_time_and_wakes_do_not_shorten_it() {
+    fresh(|| {
+        let time = Duration::from_millis(5);
+        let mut frames = FrameLoop::new(FrameConfig::new().frame_time(time));
+        let proxy = frames.proxy();
+        let stop = Arc::new(AtomicUsize::new(0));
+        let stopped = stop.clone();
+        let nuisance = thread::spawn(move || {
+            while stopped.load(Ordering::Relaxed) == 0 {
+                proxy.request_frame();
+                let id = proxy.post_after(Duration::from_secs(1_000), || ()).unwrap();
+                assert!(proxy.cancel(id));
+            }
+        });
+        let mut began = Vec::new();
+        frames.run(|frame| {
+            began.push(std::time::Instant::now());
+            enough(frame.index() == 4)
+        });
+        stop.store(1, Ordering::Relaxed);
+        nuisance.join().unwrap();
+        // A frame begins slightly before the first line of its function.
+        assert!(began[4].duration_since(began[0]) > time * 3);
+    });
+}
+
+#[test]
+fn on_demand_sleeps_until_there_is_something_to_do() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = on_demand();
+        let (tell, told) = std::sync::mpsc::channel();
+        let proxy = frames.proxy();
+        let inner_log = log.clone();
+        let other = thread::spawn(move || {
+            // The first frame is made without a request.
+            assert_eq!(told.recv().unwrap(), 0);
+            proxy.request_frame();
+            assert_eq!(told.recv().unwrap(), 1);
+            proxy.post(|| ()).unwrap();
+            assert_eq!(told.recv().unwrap(), 2);
+            proxy.post_after(Duration::from_millis(1), || ()).unwrap();
+            assert_eq!(told.recv().unwrap(), 3);
+            // Is released without a frame.
+            proxy.thread().release(Ref::new(inner_log.probe(0)));
+            wait_until(|| inner_log.count() == 1);
+            assert!(told.try_recv().is_err());
+            proxy.request_frame();
+            assert_eq!(told.recv().unwrap(), 4);
+        });
+        let mut closures = Vec::new();
+        frames.run(|frame| {
+            closures.extend(frame.last_report().map(|r| r.closures));
+            tell.send(frame.index()).unwrap();
+            enough(frame.index() == 4)
+        });
+        other.join().unwrap();
+        assert_eq!(closures, [0, 0, 1, 1]);
+        assert_eq!(frames.last_report().unwrap().closures, 0);
+        assert_eq!(log.threads(), [thread::current().id()]);
+    });
+}
+
+/// Settings of a loop with frames that are always late, so that each drain makes one release.
+fn late() -> FrameConfig {
+    FrameConfig::new()
+        .frame_time(Duration::ZERO)
+        .min_drain(Duration::ZERO)
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn late_frame_leaves_releases_to_the_next_ones() {
+    // In a process of its own, so that the budget is not spent on other tests' orphans.
+    let child = child!(|| {
+        let log = Log::new();
+        let mut frames = FrameLoop::new(late());
+        let told = Arc::new(Told::default());
+        frames.set_waker(Waker::from(told.clone()));
+        frames.tick(|frame| {
+            for id in 0..3 {
+                frame.pool().create(log.probe(id));
+            }
+        });
+        for n in [1, 2] {
+            assert_eq!(log.count(), n);
+            assert_eq!(frames.last_report().unwrap().drained.remaining, 3 - n);
+            assert_eq!(
+                told.take(),
+                1,
+                "called at once, as there is something to do"
+            );
+            frames.tick(|_| ());
+        }
+        assert_eq!((log.ids(), told.take()), (vec![2, 1, 0], 0));
+        // Closing the loop leaves no releases.
+        frames.tick(|frame| {
+            for id in 3..6 {
+                frame.pool().create(log.probe(id));
+            }
+        });
+        assert_eq!(log.count(), 4);
+        drop(frames);
+        assert_eq!(log.count(), 6);
+    });
+    child.assert_success();
+}
+
+#[test]
+fn releases_that_a_frame_left_are_made_while_there_is_nothing_to_draw() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = FrameLoop::new(late().on_demand());
+        let proxy = frames.proxy();
+        let inner_log = log.clone();
+        let other = thread::spawn(move || {
+            wait_until(|| inner_log.count() == 5);
+            proxy.request_frame();
+        });
+        frames.run(|frame| {
+            for id in 0..5 {
+                if frame.index() == 0 {
+                    frame.pool().create(log.probe(id));
+                }
+            }
+            enough(frame.index() == 1)
+        });
+        other.join().unwrap();
+        assert_eq!(log.count(), 5);
+    });
+}
+
+#[test]
+fn requests_before_a_frame_count_as_one_and_one_inside_is_for_the_next() {
+    fresh(|| {
+        let mut frames = on_demand();
+        let proxy = frames.proxy();
+        for _ in 0..10 {
+            proxy.request_frame();
+        }
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = calls.clone();
+        let mut count = 0;
+        frames.run(|frame| {
+            count += 1;
+            if frame.index() < 3 {
+                proxy.request_frame();
+            } else if frame.index() == 3 {
+                let counted = counted.clone();
+                let late = move || {
+                    counted.fetch_add(1, Ordering::Relaxed);
+                };
+                proxy.post_after(Duration::from_millis(5), late).unwrap();
+            }
+            enough(calls.load(Ordering::Relaxed) == 1)
+        });
+        assert_eq!(count, 5);
+    });
+}
+
+#[test]
+fn loop_cannot_be_created_while_its_thread_ends() {
+    thread_local! {
+        static LATE: Cell<Option<Box<dyn std::any::Any>>> = const { Cell::new(None) };
+    }
+    let log = Log::new();
+    let inner_log = log.clone();
+    thread::spawn(move || {
+        // Registered first, so that its destructor runs after this one's.
+        LATE.set(Some(Box::new(on_drop(move || {
+            let message = panic_of(quick);
+            assert!(message.contains("while its thread ends"), "{message}");
+            inner_log.note(0);
+        }))));
+        drop(AutoreleasePool::new());
+    })
+    .join()
+    .unwrap();
+    assert_eq!(log.count(), 1);
+}
+
+#[test]
+fn debug_output_of_frames_reports_and_loops() {
+    fresh(|| {
+        let mut frames = FrameLoop::new(FrameConfig::default().frames_per_second(0).variable());
+        let report = frames.tick(|frame| {
+            assert!(format!("{frame:?}").starts_with("Frame { index: 0"));
+        });
+        assert!(format!("{report:?}").contains("closures: 0"));
+        assert!(format!("{frames:?}").contains("frames: 1"));
+        let proxy = frames.proxy();
+        assert!(format!("{proxy:?}").contains("closed: false"));
+        drop(frames);
+        assert!(format!("{proxy:?}").contains("closed: true"));
+    });
+}
+
+#[test]
+fn pools_closed_in_a_frame_leave_what_was_sent_to_its_end() {
+    fresh(|| {
+        let log = Log::new();
+        let me = PoolManager::global().current_thread().unwrap();
+        let mut frames = FrameLoop::new(FrameConfig::new());
+        frames.tick(|_| {
+            me.release(Ref::new(log.probe(1)));
+            autoreleasepool(|_| ());
+            assert_eq!(log.count(), 0);
+        });
+        assert_eq!(log.count(), 1);
+        // After the frame, pools that close make remote releases again; also if the frame panicked.
+        panic_of(|| frames.tick(|_| panic!("no frame")));
+        me.release(Ref::new(log.probe(2)));
+        autoreleasepool(|_| ());
+        assert_eq!(log.count(), 2);
+    });
+}

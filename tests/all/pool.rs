@@ -1,8 +1,9 @@
 //! Autorelease pools: guard pools, token pools, root pools, handoff pools, and budgeted drains.
 
-pub mod budgets;
+mod budgets;
 mod guards;
 mod handoff;
+mod moved_guards;
 mod nesting;
 mod reentrancy;
 mod roots;

@@ -1,10 +1,12 @@
 //! Helpers for tests: objects that log their destruction, fresh threads, events by thread, and
 //! child processes.
 
+pub mod allocator;
+pub mod teardown;
 pub mod worker;
 
-use releasepool::PoolManager;
 use releasepool::event::{self, Event, EventKind};
+use releasepool::{PoolManager, ThreadHandle, ThreadKey};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -331,4 +333,34 @@ pub fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: usize = statm.split_whitespace().nth(1).unwrap().parse().unwrap();
     pages * 4096
+}
+
+/// A time that no test should need.
+pub const LONG: Duration = Duration::from_secs(60);
+
+/// Returns the slot in a key that is displayed as `#slot.generation`.
+pub fn slot(key: ThreadKey) -> u32 {
+    let shown = key.to_string();
+    let (slot, _) = shown.strip_prefix('#').unwrap().split_once('.').unwrap();
+    slot.parse().unwrap()
+}
+
+/// Calls `f` after `kib` KiB of the stack have been used.
+pub fn deep_down<R>(kib: u32, f: impl FnOnce() -> R) -> R {
+    if kib == 0 {
+        return f();
+    }
+    let space = std::hint::black_box([0u8; 1024]);
+    let r = deep_down(kib - 1, f);
+    std::hint::black_box(&space);
+    r
+}
+
+pub fn global() -> &'static PoolManager {
+    PoolManager::global()
+}
+
+/// Returns the handle of the calling thread.
+pub fn me() -> ThreadHandle {
+    global().current_thread().unwrap()
 }

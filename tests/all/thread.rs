@@ -1,10 +1,11 @@
 //! Threads: keys, messages, exit, and the destructors of thread-locals.
 
 mod callback;
+mod closures;
 mod exit;
 #[cfg(unix)]
 mod key_teardown;
 mod messages;
 mod remote;
-pub mod teardown;
-pub mod threads;
+mod teardown;
+mod threads;

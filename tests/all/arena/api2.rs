@@ -1,8 +1,8 @@
 //! Collections in an arena: the feature `allocator-api2`.
 
-use crate::arena::stack_allocator::HEADER;
-use crate::memory::leaks::refusing;
+use crate::arena::HEADER;
 use crate::support::Log;
+use crate::support::allocator::refusing;
 use allocator_api2::alloc::Allocator;
 use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;

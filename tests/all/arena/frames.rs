@@ -1,6 +1,6 @@
 //! `Frame::arena`: an arena that is empty at the beginning of each frame.
 
-use crate::arena::stack_allocator::HEADER;
+use crate::arena::HEADER;
 use crate::support::{Log, fresh, panic_of};
 use releasepool::{AutoreleasePool, FrameConfig, FrameLoop, StackAllocator, StackBox};
 use std::ops::ControlFlow::{Break, Continue};

@@ -1,7 +1,7 @@
 //! Arenas that are too small, and memory that is exhausted.
 
-use crate::arena::stack_allocator::{HEADER, address};
-use crate::memory::leaks::{allocations, refusing};
+use crate::arena::{HEADER, address};
+use crate::support::allocator::{allocations, refusing};
 use crate::support::{Log, child, panic_of};
 use releasepool::{AllocError, StackAllocator, StackBox};
 use std::alloc::Layout;
@@ -79,7 +79,7 @@ fn values_on_the_heap_are_freed_in_any_order() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn reset_frees_forgotten_values_on_the_heap() {
     let child = child!(|| {
-        let left = crate::memory::leaks::left_over(20, || {
+        let left = crate::support::allocator::left_over(20, || {
             let mut arena = StackAllocator::with_capacity(100);
             for _ in 0..3 {
                 std::mem::forget(arena.alloc([0u8; 50]));

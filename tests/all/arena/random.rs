@@ -1,6 +1,6 @@
 //! Random programs on an arena, compared with a model that is a list.
 
-use crate::arena::stack_allocator::{HEADER, address};
+use crate::arena::{HEADER, address};
 use proptest::prelude::*;
 use releasepool::{StackAllocator, StackBox};
 

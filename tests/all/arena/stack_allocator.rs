@@ -1,5 +1,6 @@
 //! `StackAllocator` and `StackBox`: when memory is used again, and values that are forgotten.
 
+use crate::arena::{HEADER, NAMES, address};
 use crate::support::Log;
 use releasepool::{StackAllocator, StackBox, unsize};
 use std::collections::HashSet;
@@ -7,14 +8,6 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::ParseIntError;
-
-/// The size of an entry's header: two words, and the name in builds that keep it.
-pub const HEADER: usize = if NAMES { 4 } else { 2 } * size_of::<usize>();
-pub const NAMES: bool = cfg!(any(debug_assertions, feature = "checks"));
-
-pub fn address<T: ?Sized>(value: &StackBox<'_, T>) -> usize {
-    StackBox::as_ptr(value).cast::<u8>().addr()
-}
 
 #[test]
 fn memory_of_the_newest_value_is_used_again_first() {

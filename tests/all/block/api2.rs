@@ -1,7 +1,7 @@
 //! Collections in blocks: the feature `allocator-api2`.
 
-use crate::block::block_allocator::{CHUNK, layout};
-use crate::memory::leaks::refusing;
+use crate::block::{CHUNK, layout};
+use crate::support::allocator::refusing;
 use crate::support::{child, fresh_to_the_end};
 use allocator_api2::alloc::Allocator;
 use allocator_api2::boxed::Box;
@@ -355,7 +355,7 @@ fn memory_keeps_its_contents_in_every_resize() {
         let mut memory = blocks.allocate(layout).unwrap();
         let mut filled = 0;
         for (i, size) in sizes.into_iter().enumerate() {
-            let new = crate::block::block_allocator::layout(size, aligns[i % aligns.len()]);
+            let new = crate::block::layout(size, aligns[i % aligns.len()]);
             let ptr = memory.cast::<u8>();
             // SAFETY: allocated or resized to this layout, and not freed.
             let resized = unsafe {

@@ -1,7 +1,7 @@
 //! Soft and hard caps of allocators, and a system without memory.
 
-use crate::block::block_allocator::{CHUNK, Filled, layout};
-use crate::memory::leaks::TOO_LARGE;
+use crate::block::{CHUNK, Filled, layout};
+use crate::support::allocator::TOO_LARGE;
 use crate::support::{Log, child, events, fresh, fresh_to_the_end, on_drop, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{AllocError, AutoreleasePool, BlockAllocator, BlockStats, PoolManager, Ref};

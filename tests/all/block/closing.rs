@@ -1,8 +1,8 @@
 //! Blocks and chunks after the allocator's last handle was dropped.
 
-use crate::block::block_allocator::Filled;
-use crate::block::threads::Worker;
-use crate::memory::leaks::{BYTES, left_over};
+use crate::block::Filled;
+use crate::support::allocator::{BYTES, left_over};
+use crate::support::worker::Worker;
 use crate::support::{child, fresh_to_the_end};
 use releasepool::{BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref};
 use std::sync::Mutex;
@@ -72,7 +72,7 @@ fn allocator_that_is_not_in_use_is_freed_at_once() {
 
 #[test]
 fn blocks_of_a_thread_that_goes_on_are_freed_there() {
-    let worker = Worker::start();
+    let worker = Worker::new("worker");
     leaves_nothing!(|| {
         let blocks = BlockAllocator::new();
         let theirs = blocks.clone();
@@ -85,12 +85,12 @@ fn blocks_of_a_thread_that_goes_on_are_freed_there() {
             drop(all);
         });
     });
-    worker.end();
+    worker.join();
 }
 
 #[test]
 fn blocks_of_a_thread_that_goes_on_are_freed_elsewhere() {
-    let worker = Worker::start();
+    let worker = Worker::new("worker");
     leaves_nothing!(|| {
         let blocks = BlockAllocator::new();
         let theirs = blocks.clone();
@@ -100,7 +100,7 @@ fn blocks_of_a_thread_that_goes_on_are_freed_elsewhere() {
         drop(all);
         worker.run(frame);
     });
-    worker.end();
+    worker.join();
 }
 
 /// Returns by how many bytes the memory in use grows during `f`.
@@ -125,7 +125,7 @@ const LITTLE: isize = 16_384;
 #[cfg_attr(miri, ignore = "starts a process")]
 fn heap_is_freed_with_the_last_block_that_its_thread_frees() {
     let child = child!(|| {
-        let worker = Worker::start();
+        let worker = Worker::new("worker");
         worker.run(frame);
         let grown = growth(|| {
             let blocks = BlockAllocator::new();
@@ -135,7 +135,7 @@ fn heap_is_freed_with_the_last_block_that_its_thread_frees() {
             worker.run(move || drop(all));
         });
         assert!(grown < LITTLE, "{grown} bytes more");
-        worker.end();
+        worker.join();
     });
     child.assert_success();
 }
@@ -157,14 +157,14 @@ fn unused_chunks_of_this_thread_are_freed_with_the_handle() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn unused_chunks_of_another_thread_are_freed_when_it_has_time() {
     let child = child!(|| {
-        let worker = Worker::start();
+        let worker = Worker::new("worker");
         worker.run(frame);
         let grown = growth(|| {
             drop(used_by(&worker));
             worker.run(frame);
         });
         assert!(grown < LITTLE, "{grown} bytes more");
-        worker.end();
+        worker.join();
     });
     child.assert_success();
 }
@@ -173,7 +173,7 @@ fn unused_chunks_of_another_thread_are_freed_when_it_has_time() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn unused_chunks_of_another_thread_are_freed_with_its_next_allocator() {
     let child = child!(|| {
-        let worker = Worker::start();
+        let worker = Worker::new("worker");
         worker.run(frame);
         let mut blocks = used_by(&worker);
         let grown = growth(|| {
@@ -183,7 +183,7 @@ fn unused_chunks_of_another_thread_are_freed_with_its_next_allocator() {
             }
         });
         assert!(grown < LITTLE, "{grown} bytes more");
-        worker.end();
+        worker.join();
     });
     child.assert_success();
 }
@@ -202,13 +202,13 @@ fn blocks_of_a_thread_that_ended_before_are_freed_elsewhere() {
 #[test]
 fn blocks_of_a_thread_that_ended_after_are_freed_elsewhere() {
     leaves_nothing!(|| {
-        let worker = Worker::start();
+        let worker = Worker::new("worker");
         let blocks = BlockAllocator::new();
         let theirs = blocks.clone();
         let mut all = worker.run(move || fill(&theirs));
         drop(blocks);
         drop(all.split_off(N / 2));
-        worker.end();
+        worker.join();
         check(&all);
         // The last of them on a third thread.
         let last = all.pop();
@@ -220,13 +220,13 @@ fn blocks_of_a_thread_that_ended_after_are_freed_elsewhere() {
 #[test]
 fn thread_ends_with_remote_frees_for_an_allocator_that_has_closed() {
     leaves_nothing!(|| {
-        let worker = Worker::start();
+        let worker = Worker::new("worker");
         let blocks = BlockAllocator::new();
         let theirs = blocks.clone();
         let all = worker.run(move || fill(&theirs));
         drop(blocks);
         drop(all);
-        worker.end();
+        worker.join();
     });
 }
 

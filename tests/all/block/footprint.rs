@@ -1,6 +1,6 @@
 //! How much memory allocators hold in long-running programs.
 
-use crate::block::block_allocator::CHUNK;
+use crate::block::CHUNK;
 #[cfg(target_os = "linux")]
 use crate::support::resident;
 use crate::support::{fresh_to_the_end, wait_until};

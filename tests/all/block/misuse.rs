@@ -1,7 +1,7 @@
 //! Misuse of blocks, which takes raw calls: it aborts the process with a message that names size,
 //! address and owner.
 
-use crate::block::block_allocator::layout;
+use crate::block::layout;
 use crate::support::{Child, child, fresh_to_the_end};
 use releasepool::BlockAllocator;
 use std::ptr::NonNull;

@@ -1,7 +1,7 @@
 //! `BlockAllocator` against a naive model: memory has the layout that was asked for, overlaps no
 //! other, and is counted.
 
-use crate::block::block_allocator::{Filled, SIZES, layout};
+use crate::block::{Filled, SIZES, layout};
 use proptest::prelude::*;
 use releasepool::BlockAllocator;
 use std::sync::Mutex;

@@ -1,9 +1,9 @@
 //! Blocks in the destructors of thread-locals, before and after the crate's own exit of the thread.
 
-use crate::block::block_allocator::{Filled, layout};
-use crate::block::threads::Worker;
+use crate::block::{Filled, layout};
+use crate::support::teardown::{ALWAYS, When, notes, push_work, thread_to_the_end, use_the_crate};
+use crate::support::worker::Worker;
 use crate::support::{fresh_to_the_end, on_drop};
-use crate::thread::teardown::{ALWAYS, When, notes, push_work, thread_to_the_end, use_the_crate};
 use releasepool::{AllocError, AutoreleasePool, BlockAllocator, PoolManager, Ref};
 use std::cell::{Cell, RefCell};
 
@@ -90,7 +90,7 @@ fn last_handle_is_dropped_in_every_tls_destructor() {
 #[test]
 fn hard_cap_after_the_threads_exit_trims_too() {
     let blocks = BlockAllocator::builder().hard_cap(65_536).build();
-    let (has_it, has_none) = (Worker::start(), Worker::start());
+    let (has_it, has_none) = (Worker::new("worker"), Worker::new("worker"));
     let theirs = blocks.clone();
     let block = has_it.run(move || Filled::small(&theirs, 1));
     let theirs = blocks.clone();
@@ -98,9 +98,9 @@ fn hard_cap_after_the_threads_exit_trims_too() {
     assert!(refused);
     let theirs = blocks.clone();
     has_it.run(move || block.free(&theirs));
-    has_it.end();
+    has_it.join();
     // The heap that is found first is the one of this thread.
-    has_none.end();
+    has_none.join();
     let inner = blocks.clone();
     let noted = notes(When::AfterOurExit, move |_| {
         let block = Filled::new(&inner, layout(640, 1), 1);

@@ -1,10 +1,9 @@
 //! Remote frees, and heaps of threads that end.
 
-use crate::block::block_allocator::{CHUNK, Filled, layout};
+use crate::block::{CHUNK, Filled, layout};
 use crate::support::fresh_to_the_end;
+use crate::support::worker::Worker;
 use releasepool::{BlockAllocator, FrameConfig, FrameLoop, Looper, PoolManager, Ref};
-use std::sync::mpsc;
-use std::thread;
 
 /// Allocates `n` blocks of 32 bytes.
 fn fill(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
@@ -25,32 +24,6 @@ fn free_elsewhere(blocks: &BlockAllocator, all: Vec<Filled>) {
 fn fill_elsewhere(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
     let blocks = blocks.clone();
     fresh_to_the_end(move || fill(&blocks, n))
-}
-
-/// A thread that runs the closures that it is sent, and never gets to its idle work in between.
-pub struct Worker {
-    steps: mpsc::Sender<Box<dyn FnOnce() + Send>>,
-    thread: thread::JoinHandle<()>,
-}
-
-impl Worker {
-    pub fn start() -> Self {
-        let (steps, todo) = mpsc::channel::<Box<dyn FnOnce() + Send>>();
-        let thread = thread::spawn(move || todo.into_iter().for_each(|step| step()));
-        Self { steps, thread }
-    }
-
-    pub fn run<R: Send + 'static>(&self, f: impl FnOnce() -> R + Send + 'static) -> R {
-        let (to, result) = mpsc::channel();
-        let step = move || to.send(f()).unwrap();
-        self.steps.send(Box::new(step)).unwrap();
-        result.recv().unwrap()
-    }
-
-    pub fn end(self) {
-        drop(self.steps);
-        self.thread.join().unwrap();
-    }
 }
 
 #[test]
@@ -79,7 +52,7 @@ fn remote_free_is_used_again_by_the_heaps_owner() {
 #[test]
 fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
     let blocks = BlockAllocator::new();
-    let worker = Worker::start();
+    let worker = Worker::new("worker");
     let inbox = || blocks.stats().inbox;
     // Before any block is freed, as it would be used again.
     let mut all = fill(&blocks, 196);
@@ -100,7 +73,7 @@ fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
     worker.run(|| FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ()));
     assert_eq!(inbox(), 195, "by the end of a frame");
     free_there(1);
-    worker.end();
+    worker.join();
     assert_eq!(inbox(), 196, "by the end of the thread");
     assert_eq!(blocks.stats().live_blocks, 196);
     blocks.trim();
@@ -128,7 +101,7 @@ fn loopers_send_remote_frees_after_each_command() {
 fn remote_frees_to_more_threads_than_there_are_batches() {
     const THREADS: u64 = if cfg!(miri) { 9 } else { 20 };
     let blocks = BlockAllocator::new();
-    let workers: Vec<_> = (0..THREADS).map(|_| Worker::start()).collect();
+    let workers: Vec<_> = (0..THREADS).map(|_| Worker::new("worker")).collect();
     for round in 1..if cfg!(miri) { 2 } else { 4 } {
         let mut all = Vec::new();
         for worker in &workers {
@@ -159,7 +132,7 @@ fn remote_frees_to_more_threads_than_there_are_batches() {
             (0, 0, back)
         );
     }
-    workers.into_iter().for_each(Worker::end);
+    workers.into_iter().for_each(Worker::join);
 }
 
 #[test]
@@ -257,7 +230,7 @@ fn thread_that_ends_keeps_two_chunks_for_the_next() {
 #[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
 fn trim_asks_other_threads() {
     let blocks = BlockAllocator::new();
-    let worker = Worker::start();
+    let worker = Worker::new("worker");
     let use_it = |n| {
         let blocks = blocks.clone();
         worker.run(move || {
@@ -279,7 +252,7 @@ fn trim_asks_other_threads() {
     let frame = || FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ());
     worker.run(frame);
     assert_eq!(blocks.stats().chunk_bytes, 0, "when it has time");
-    worker.end();
+    worker.join();
 }
 
 #[test]
@@ -306,14 +279,14 @@ fn trim_keeps_what_is_in_use() {
 fn trim_returns_the_sum_of_all_heaps() {
     let blocks = BlockAllocator::new();
     // A trim goes through the heaps from the newest to the oldest.
-    let (worker, theirs) = (Worker::start(), blocks.clone());
+    let (worker, theirs) = (Worker::new("worker"), blocks.clone());
     let all = worker.run(move || fill(&theirs, 5_000));
     let mine = fill(&blocks, 5_000);
-    let latest = Worker::start();
+    let latest = Worker::new("worker");
     let theirs = blocks.clone();
     let more = latest.run(move || fill(&theirs, 3_000));
-    worker.end();
-    latest.end();
+    worker.join();
+    latest.join();
     [all, mine, more]
         .into_iter()
         .for_each(|all| free(&blocks, all));
@@ -338,7 +311,7 @@ fn trim_leaves_the_rest_of_a_chunk_to_be_used() {
 #[test]
 fn objects_in_blocks_are_released_by_thread_handles() {
     let blocks = BlockAllocator::new();
-    let worker = Worker::start();
+    let worker = Worker::new("worker");
     let handle = worker.run(|| PoolManager::global().current_thread().unwrap());
     let theirs = blocks.clone();
     let objects = worker.run(move || [1, 2].map(|n| Ref::new_in(n, &theirs)));
@@ -350,7 +323,7 @@ fn objects_in_blocks_are_released_by_thread_handles() {
     worker.run(|| PoolManager::global().run_inbox());
     let stats = blocks.stats();
     assert_eq!((stats.live_blocks, stats.inbox), (1, 0), "on its way to us");
-    worker.end();
+    worker.join();
     blocks.trim();
     assert_eq!(blocks.stats().live_blocks, 0);
     // To a thread that has ended.

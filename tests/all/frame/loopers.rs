@@ -1,5 +1,6 @@
 //! `Looper`: a thread that runs posted closures in order.
 
+use crate::frame::{hold, id_of, looper, noting};
 use crate::support::{Log, child, events_of, fresh_to_the_end, listen, on_drop, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{
@@ -13,33 +14,6 @@ use std::thread;
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3_600);
-
-pub fn looper() -> Looper {
-    listen();
-    Looper::spawn("looper").unwrap()
-}
-
-pub fn id_of(looper: &Looper) -> thread::ThreadId {
-    looper.call(|| thread::current().id()).unwrap()
-}
-
-fn noting(log: &Log, id: u32) -> impl FnOnce() + Send + 'static {
-    let log = log.clone();
-    move || log.note(id)
-}
-
-/// Blocks the looper until this is dropped.
-pub fn hold(looper: &Looper) -> mpsc::Sender<()> {
-    let (go, wait) = mpsc::channel();
-    let (began, begun) = mpsc::channel();
-    let held = looper.post(move || {
-        began.send(()).unwrap();
-        let _ = wait.recv();
-    });
-    held.unwrap();
-    begun.recv().unwrap();
-    go
-}
 
 #[test]
 fn commands_run_in_order_on_a_named_thread() {

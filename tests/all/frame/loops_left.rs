@@ -173,7 +173,7 @@ fn loops_that_come_and_go_leave_nothing_behind() {
             PoolManager::global().run_inbox();
         };
         (0..100).for_each(|_| make());
-        assert!(crate::memory::leaks::left_over(100, make) <= 0);
+        assert!(crate::support::allocator::left_over(100, make) <= 0);
     })
     .assert_success();
 }

@@ -1,5 +1,6 @@
 //! Posts, calls and delayed posts, and what happens to them when a loop is closed.
 
+use crate::frame::noting;
 use crate::support::{
     Log, events, events_of, fresh, fresh_to_the_end, named_to_the_end, on_drop, panic_of,
     wait_until,
@@ -23,11 +24,6 @@ fn quick() -> FrameLoop {
 }
 
 const HOUR: Duration = Duration::from_secs(3_600);
-
-fn noting(log: &Log, id: u32) -> impl FnOnce() + Send + 'static {
-    let log = log.clone();
-    move || log.note(id)
-}
 
 #[test]
 fn post_to_a_closed_loop_is_given_back() {

@@ -1,6 +1,6 @@
 //! Loopers that destroy what other threads send them.
 
-use crate::frame::loopers::{hold, id_of, looper};
+use crate::frame::{hold, id_of, looper};
 use crate::support::{Log, child, wait_until};
 use releasepool::{AutoreleasePool, HandoffPool, Looper, PoolManager, Ref};
 use std::thread;

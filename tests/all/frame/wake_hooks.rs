@@ -1,44 +1,16 @@
 //! Wake hooks: how a host with its own event loop learns that there is something to do.
 
+use crate::frame::{Told, on_demand, quick};
 use crate::support::{events, fresh, panic_of};
 use releasepool::event::EventKind;
-use releasepool::{FrameConfig, FrameLoop, FrameProxy, PoolManager, Ref};
+use releasepool::{FrameLoop, FrameProxy, PoolManager, Ref};
 use std::cell::RefCell;
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Wake, Waker};
+use std::task::Waker;
 use std::thread;
 use std::time::Duration;
-
-/// A loop that never waits.
-fn quick() -> FrameLoop {
-    FrameLoop::new(FrameConfig::new().unlimited())
-}
-
-/// Counts the calls of a wake hook.
-#[derive(Default)]
-pub struct Told(AtomicUsize);
-
-impl Told {
-    pub fn take(&self) -> usize {
-        self.0.swap(0, Ordering::Relaxed)
-    }
-
-    pub fn note(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl Wake for Told {
-    fn wake(self: Arc<Self>) {
-        self.note();
-    }
-}
-
-fn on_demand() -> FrameLoop {
-    FrameLoop::new(FrameConfig::new().unlimited().on_demand())
-}
 
 #[test]
 fn wake_hook_is_called_once_between_two_frames() {

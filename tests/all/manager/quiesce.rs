@@ -1,28 +1,11 @@
 //! `quiesce`. The tests run in processes of their own, because orphans belong to the whole process.
 
-use crate::manager::shutdown::LONG;
-use crate::support::{Log, child, fresh, fresh_to_the_end, on_drop, panic_of, wait_until};
+use crate::manager::thread_that_runs_an_orphan;
+use crate::support::{LONG, Log, child, fresh, fresh_to_the_end, panic_of, wait_until};
 use releasepool::{AutoreleasePool, PoolManager, Ref};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::channel;
+use std::thread::{self};
 use std::time::Duration;
-
-/// Starts a thread that runs the process's orphans. The destructor of one of them does not return
-/// before it is told to.
-pub fn thread_that_runs_an_orphan(told: Receiver<()>) -> JoinHandle<bool> {
-    let manager = PoolManager::global();
-    let gone = fresh(|| manager.current_thread().unwrap());
-    wait_until(|| !gone.is_alive());
-    let (tell, begun) = channel();
-    let told = std::sync::Mutex::new(told);
-    gone.release(Ref::new(on_drop(move || {
-        tell.send(()).unwrap();
-        told.lock().unwrap().recv().unwrap();
-    })));
-    let busy = thread::spawn(|| PoolManager::global().quiesce(LONG));
-    begun.recv().unwrap();
-    busy
-}
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]

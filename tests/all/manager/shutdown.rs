@@ -3,15 +3,13 @@
 
 mod deep;
 
-use crate::manager::quiesce::thread_that_runs_an_orphan;
+use crate::manager::thread_that_runs_an_orphan;
 use crate::support::worker::Worker;
-use crate::support::{Log, child, fresh, fresh_to_the_end, on_drop, panic_of, wait_until};
+use crate::support::{LONG, Log, child, fresh, fresh_to_the_end, on_drop, panic_of, wait_until};
 use releasepool::{AutoreleasePool, PoolManager, Ref, ShutdownReport, ThreadSnapshot, autorelease};
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-pub const LONG: Duration = Duration::from_secs(60);
 
 /// A manager, a log, and a worker that uses both.
 struct Scene {

@@ -1,8 +1,8 @@
 //! The totals of a snapshot: all that a thread has done counts once, also while threads exit, and on a thread whose
 //! exit is over.
 
+use crate::support::teardown::{ALWAYS, When, at_teardown};
 use crate::support::{child, listen};
-use crate::thread::teardown::{ALWAYS, When, at_teardown};
 use releasepool::{AutoreleasePool, PoolManager, Ref, Totals, autoreleasepool};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};

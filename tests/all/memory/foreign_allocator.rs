@@ -1,20 +1,9 @@
 //! A global allocator that uses the crate while it allocates or frees.
 
+use crate::support::allocator::FOREIGN;
 use crate::support::{Log, fresh};
 use releasepool::{PoolManager, Ref, autorelease};
 use std::cell::Cell;
-
-thread_local! {
-    /// What the allocator does at the next call by this thread.
-    static FOREIGN: Cell<Option<fn()>> = const { Cell::new(None) };
-}
-
-/// Runs that closure; called by the allocator.
-pub fn call() {
-    if let Some(f) = FOREIGN.take() {
-        f();
-    }
-}
 
 #[test]
 fn an_allocator_may_drain_the_pool_that_grows() {

@@ -1,187 +1,17 @@
-//! What the crate allocates, and that all of it is freed.
+//! All memory that the crate allocates is freed.
 
-use crate::memory::foreign_allocator as foreign;
+use crate::support::allocator::{BYTES, bytes, left_over};
 #[cfg(target_os = "linux")]
 use crate::support::resident;
-use crate::support::{child, fresh, panic_of};
+use crate::support::{child, panic_of};
 use releasepool::{
     AutoreleasePool, Budget, HandoffPool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool,
     event,
 };
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::catch_unwind;
-use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
-
-/// The system's allocator, with counts. It can refuse allocations, and call back into the crate.
-struct Counting;
-
-/// Bytes that are currently allocated in the process.
-pub static BYTES: AtomicIsize = AtomicIsize::new(0);
-/// Allocations of at least this many bytes fail.
-pub static TOO_LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
-
-thread_local! {
-    /// The number of allocations that this thread has made.
-    static MADE: Cell<usize> = const { Cell::new(0) };
-
-    /// Allocations of this thread of at least this many bytes fail.
-    static REFUSED: Cell<usize> = const { Cell::new(usize::MAX) };
-}
-
-// SAFETY: forwards to `System`, or returns null.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.size() >= TOO_LARGE.load(Ordering::Relaxed) || layout.size() >= REFUSED.get() {
-            return std::ptr::null_mut();
-        }
-        BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
-        MADE.set(MADE.get() + 1);
-        foreign::call();
-        // SAFETY: forwards the whole contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
-        BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: forwards the whole contract.
-        unsafe { System.dealloc(p, layout) };
-        foreign::call();
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-/// Returns the number of bytes that all threads have allocated.
-pub fn bytes() -> isize {
-    BYTES.load(Ordering::Relaxed)
-}
-
-/// Returns the number of allocations in `f`.
-pub fn allocations(f: impl FnOnce()) -> usize {
-    let before = MADE.get();
-    f();
-    MADE.get() - before
-}
-
-/// Runs `f` on a thread whose larger allocations fail.
-pub fn refusing(bytes: usize, f: impl FnOnce()) {
-    struct Restored;
-    impl Drop for Restored {
-        fn drop(&mut self) {
-            REFUSED.set(usize::MAX);
-        }
-    }
-    let _restored = Restored;
-    REFUSED.set(bytes);
-    f();
-}
-
-/// Returns how many bytes remain allocated after a number of calls of `f`. It is called as often
-/// before, so that caches are filled.
-pub fn left_over(times: usize, mut f: impl FnMut()) -> isize {
-    (0..times).for_each(|_| f());
-    let mut left = 0;
-    // The test harness allocates or frees beside it, but not each time.
-    for _ in 0..3 {
-        let before = BYTES.load(Ordering::Relaxed);
-        (0..times).for_each(|_| f());
-        left = BYTES.load(Ordering::Relaxed) - before;
-        if left == 0 {
-            break;
-        }
-    }
-    left
-}
-
-#[test]
-fn an_empty_nested_pool_allocates_nothing() {
-    drop(AutoreleasePool::new());
-    let empty = || {
-        for _ in 0..100 {
-            let _outer = AutoreleasePool::new();
-            autoreleasepool(|_| drop(AutoreleasePool::new()));
-            let token = PoolManager::global().push();
-            PoolManager::global().pop(token).unwrap();
-        }
-    };
-    empty();
-    assert_eq!(allocations(empty), 0);
-}
-
-#[test]
-fn pools_that_have_been_filled_once_allocate_no_more() {
-    let object = Ref::new(0);
-    let mut pool = AutoreleasePool::new();
-    let mut fill = || {
-        for _ in 0..3 {
-            (0..5_000).for_each(|_| _ = pool.autorelease(object.clone()));
-            pool.drain();
-        }
-        autoreleasepool(|inner| {
-            (0..1_000).for_each(|_| _ = inner.autorelease(object.clone()));
-        });
-    };
-    fill();
-    assert_eq!(allocations(fill), 0, "pages come from the thread's cache");
-}
-
-#[test]
-fn a_page_that_comes_and_goes_is_always_the_same() {
-    fresh(|| {
-        let object = Ref::new(0);
-        let once = || autoreleasepool(|pool| _ = pool.autorelease(object.clone()));
-        once();
-        assert_eq!(allocations(|| (0..200).for_each(|_| once())), 0);
-    });
-}
-
-#[test]
-fn an_object_is_one_allocation() {
-    drop(Ref::new(0));
-    assert_eq!(allocations(|| drop(Ref::new([0u8; 100]))), 1);
-    assert_eq!(allocations(|| drop(Ref::<str>::from("text"))), 1);
-    let values = vec![1, 2, 3];
-    assert_eq!(allocations(|| drop(Ref::<[i32]>::from(values))), 1);
-    let object = Ref::new(1);
-    let shared = || {
-        let weak = Ref::downgrade(&object);
-        drop(weak.upgrade());
-        drop(object.clone());
-    };
-    assert_eq!(allocations(shared), 0);
-}
-
-#[test]
-fn an_object_that_goes_home_is_one_allocation_and_its_way_none() {
-    fn far_down<R>(times: u32, f: impl FnOnce() -> R) -> R {
-        let filler = std::hint::black_box([0u8; 1_024]);
-        let result = match times {
-            0 => f(),
-            _ => far_down(times - 1, f),
-        };
-        std::hint::black_box(&filler);
-        result
-    }
-    drop(AutoreleasePool::new());
-    drop(HomeRef::new(0));
-    assert_eq!(allocations(|| drop(HomeRef::new([0u8; 100]))), 1);
-    let objects = std::array::from_fn::<_, 10, _>(|_| HomeRef::new(String::new()));
-    let clones = objects.clone();
-    // On a thread that does not use the crate otherwise, and in a deep destructor.
-    let thread = thread::spawn(|| allocations(|| objects.into_iter().for_each(drop)));
-    assert_eq!(thread.join().unwrap(), 0);
-    let deep = thread::spawn(|| {
-        drop(Ref::new(crate::support::on_drop(|| {
-            let drops = || clones.into_iter().for_each(drop);
-            assert_eq!(far_down(64, || allocations(drops)), 0);
-        })));
-    });
-    deep.join().unwrap();
-    assert_eq!(allocations(|| drop(AutoreleasePool::new())), 0, "nor here");
-}
 
 /// Does everything by which a thread may leave memory behind.
 fn busy() {
@@ -364,33 +194,6 @@ fn managers_that_come_and_go_on_one_thread_leave_nothing() {
             manager.pop(token).unwrap();
         });
         assert!(left < 16_384, "{left} bytes after 500 managers");
-    });
-    child.assert_success();
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn objects_take_a_header_and_slices_a_length_more() {
-    fn bytes_of<R>(make: impl FnOnce() -> R) -> isize {
-        let before = BYTES.load(Ordering::Relaxed);
-        let made = make();
-        let bytes = BYTES.load(Ordering::Relaxed) - before;
-        drop(made);
-        bytes
-    }
-    #[repr(align(64))]
-    struct Aligned;
-    let child = child!(|| {
-        drop(Ref::new(0));
-        assert_eq!(bytes_of(|| Ref::new([0u8; 48])), 16 + 48);
-        assert_eq!(bytes_of(|| Ref::new(())), 16);
-        assert_eq!(bytes_of(|| Ref::<str>::from("")), 24);
-        assert_eq!(bytes_of(|| Ref::<[u8]>::from([7; 40])), 24 + 40);
-        let aligned = bytes_of(|| Ref::new([Aligned]));
-        assert_eq!(
-            aligned, 64,
-            "the header is right before the value, which is zero-sized here"
-        );
     });
     child.assert_success();
 }
@@ -584,10 +387,7 @@ fn threads_come_and_go_and_memory_is_flat() {
         assert!(slots.len() <= 4, "{slots:?}");
         let last = thread::spawn(|| PoolManager::global().current_thread().unwrap().key());
         let last = last.join().unwrap();
-        assert!(
-            crate::thread::threads::slot(last) < 64,
-            "slots are reused: {last}"
-        );
+        assert!(crate::support::slot(last) < 64, "slots are reused: {last}");
     });
     child.assert_success();
 }

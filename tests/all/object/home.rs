@@ -4,12 +4,11 @@ mod gone;
 mod teardown;
 
 use crate::support::{
-    Log, Probe, events, events_of, fresh, fresh_to_the_end, listen, on_drop, panic_of, wait_until,
+    Log, Probe, events, events_of, fresh, fresh_to_the_end, global, listen, on_drop, panic_of,
+    wait_until,
 };
 use releasepool::event::EventKind;
-use releasepool::{
-    AutoreleasePool, Budget, HomeRef, PoolManager, Ref, autorelease, autoreleasepool,
-};
+use releasepool::{AutoreleasePool, Budget, HomeRef, Ref, autorelease, autoreleasepool};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -17,10 +16,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
-
-fn global() -> &'static PoolManager {
-    PoolManager::global()
-}
 
 fn me() -> ThreadId {
     thread::current().id()

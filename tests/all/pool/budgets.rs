@@ -1,27 +1,20 @@
 //! Budgeted drains and the backlog that they leave.
 
+mod deep;
 mod messages;
 mod watermark;
 
 use crate::support::{
-    Log, Probe, events, events_of, fresh, fresh_to_the_end, on_drop, panic_of, wait_until,
+    Log, Probe, events, events_of, fresh, fresh_to_the_end, global, me, on_drop, panic_of,
+    wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
-    AutoreleasePool, Budget, PoolManager, Ref, ThreadHandle, autorelease, autoreleasepool,
-    callback_scope,
+    AutoreleasePool, Budget, PoolManager, Ref, autorelease, autoreleasepool, callback_scope,
 };
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
-
-pub fn global() -> &'static PoolManager {
-    PoolManager::global()
-}
-
-pub fn me() -> ThreadHandle {
-    global().current_thread().unwrap()
-}
 
 pub fn filled(log: &Log, ids: std::ops::Range<u32>) -> AutoreleasePool {
     let pool = AutoreleasePool::new();
@@ -427,58 +420,6 @@ fn endless_regeneration_is_reported() {
         pool.create(Phoenix(2_000));
         assert_eq!(pool.drain_within(Budget::All).released, 2_001);
         assert_eq!(events(EventKind::EndlessDrain).len(), 1);
-    });
-}
-
-/// Calls `f` after `kib` KiB of the stack have been used.
-pub fn deep_down<R>(kib: u32, f: impl FnOnce() -> R) -> R {
-    if kib == 0 {
-        return f();
-    }
-    let space = std::hint::black_box([0u8; 1024]);
-    let r = deep_down(kib - 1, f);
-    std::hint::black_box(&space);
-    r
-}
-
-#[test]
-fn time_budgets_apply_deep_inside_a_destructor() {
-    fresh(|| {
-        let remaining = Rc::new(Cell::new(0));
-        let inner = remaining.clone();
-        drop(Ref::new(on_drop(move || {
-            deep_down(64, || {
-                let mut pool = AutoreleasePool::new();
-                for n in 0..100 {
-                    pool.create(Box::new(n));
-                }
-                let drained = pool.drain_within(Budget::Time(Duration::from_nanos(1)));
-                inner.set(drained.remaining);
-            });
-        })));
-        assert_eq!(remaining.get(), 84);
-    });
-}
-
-#[test]
-fn drain_deep_inside_a_destructor_leaves_all_destructors_to_the_outermost() {
-    fresh(|| {
-        let log = Log::new();
-        let inner = log.clone();
-        let (plain, seen) = (Ref::new(log.probe(1)), Ref::new(log.probe(2)));
-        let weak = Ref::downgrade(&seen);
-        drop(Ref::new(on_drop(move || {
-            deep_down(64, || {
-                let mut pool = AutoreleasePool::new();
-                pool.autorelease(plain);
-                pool.autorelease(seen);
-                let drained = pool.drain_within(Budget::All);
-                assert_eq!((drained.released, drained.remaining), (2, 0));
-                assert_eq!(inner.count(), 0);
-            });
-        })));
-        assert!(weak.upgrade().is_none());
-        assert_eq!(log.count(), 2);
     });
 }
 

@@ -1,16 +1,12 @@
 //! Handoff pools, which another thread drains.
 
-use crate::support::{Log, child, fresh, fresh_to_the_end, on_drop, panic_of, wait_until};
+use crate::support::{Log, child, fresh, fresh_to_the_end, me, on_drop, panic_of, wait_until};
 use releasepool::{
-    AutoreleasePool, HandoffPool, PoolManager, PoolRef, Ref, ThreadHandle, autoreleasepool, unsize,
+    AutoreleasePool, HandoffPool, PoolManager, PoolRef, Ref, autoreleasepool, unsize,
 };
 use std::fmt::Display;
 use std::sync::mpsc;
 use std::thread;
-
-fn me() -> ThreadHandle {
-    PoolManager::global().current_thread().unwrap()
-}
 
 #[test]
 fn all_entries_are_released_by_the_other_thread_newest_first() {

@@ -1,16 +1,12 @@
 //! Destructors that call back into the crate during a drain.
 
-use crate::support::{Log, fresh, on_drop};
+use crate::support::{Log, fresh, global, on_drop};
 use releasepool::{
     AutoreleasePool, PoolManager, PopError, Ref, autorelease, autoreleasepool, settle,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
-
-fn global() -> &'static PoolManager {
-    PoolManager::global()
-}
 
 #[test]
 fn destructor_drains_the_root_in_a_drain_of_the_root() {

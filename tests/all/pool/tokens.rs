@@ -1,14 +1,10 @@
 //! Token pools.
 
-use crate::support::{Log, events, fresh, fresh_to_the_end, listen, on_drop, panic_of};
+use crate::support::{Log, events, fresh, fresh_to_the_end, global, listen, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, PopError, Ref, autorelease};
 use std::cell::Cell;
 use std::rc::Rc;
-
-fn global() -> &'static PoolManager {
-    PoolManager::global()
-}
 
 #[test]
 fn pop_that_destructors_feed_with_new_token_pools_is_reported_once() {

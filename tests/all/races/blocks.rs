@@ -1,6 +1,6 @@
 //! Blocks on real threads, for Miri and the sanitizers: see `races`.
 
-use crate::races::objects::{Line, ROUNDS, Watched};
+use crate::races::{Line, ROUNDS, Watched};
 use crate::support::{Log, wait_until};
 use releasepool::{BlockAllocator, Ref};
 use std::sync::mpsc;

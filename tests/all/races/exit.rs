@@ -1,19 +1,14 @@
-//! The scenarios of the models on real threads (see [`crate::races::objects`]): threads that exit while
+//! The scenarios of the models on real threads (see [`crate::races`]): threads that exit while
 //! others send to them, look them up and take over their slots; and managers.
 
-use crate::races::objects::{Line, ROUNDS, Watched, me};
-use crate::support::{Log, quiesce_until};
-use crate::thread::threads::slot;
+use crate::races::{Line, ROUNDS, Watched, me};
+use crate::support::{Log, global, quiesce_until, slot};
 use releasepool::{
     AutoreleasePool, HomeRef, PoolManager, PopError, Ref, ThreadHandle, ThreadKey, autorelease,
 };
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-fn global() -> &'static PoolManager {
-    PoolManager::global()
-}
 
 fn my_handle() -> ThreadHandle {
     global().current_thread().unwrap()

@@ -1,7 +1,7 @@
 //! Handing pools over, dropping `HomeRef`s and posting on real threads, for the checkers: see
-//! [`crate::races::objects`].
+//! [`crate::races`].
 
-use crate::races::objects::{Line, ROUNDS, Watched};
+use crate::races::{Line, ROUNDS, Watched};
 use crate::support::{Log, wait_until};
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, Looper, PoolManager,

@@ -1,7 +1,7 @@
 //! Slots on real threads, for the checkers: see `races`. Two readers and a writer are
 //! more than loom can go through, so this is sampling.
 
-use crate::races::objects::{Line, ROUNDS, Watched};
+use crate::races::{Line, ROUNDS, Watched};
 use crate::support::{Log, wait_until};
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Slot};
 use std::sync::Arc;

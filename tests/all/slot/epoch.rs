@@ -2,9 +2,8 @@
 //!
 //! The process has one epoch, so most tests run in processes of their own.
 
-use crate::manager::shutdown::LONG;
 use crate::support::worker::Worker;
-use crate::support::{child, events, fresh_to_the_end, listen, wait_until};
+use crate::support::{LONG, child, events, fresh_to_the_end, global, listen, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, OptionSlot, PoolManager, Ref, Slot,
@@ -13,10 +12,6 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
-
-fn global() -> &'static PoolManager {
-    PoolManager::global()
-}
 
 fn live() -> u64 {
     global().snapshot().live_objects()
@@ -92,11 +87,11 @@ fn retired_objects_take_little_memory_while_a_pin_lasts() {
         let pool = AutoreleasePool::new();
         slot.load(&pool);
         slot.store(Ref::new(0));
-        let before = crate::memory::leaks::bytes();
+        let before = crate::support::allocator::bytes();
         for n in 0..STORES {
             slot.store(Ref::new(n));
         }
-        let each = (crate::memory::leaks::bytes() - before) / STORES as isize;
+        let each = (crate::support::allocator::bytes() - before) / STORES as isize;
         // The object's header and payload, and the message that releases it.
         assert!(each <= 24 + 48, "{each} bytes");
     })

@@ -31,9 +31,11 @@ impl Worker {
     }
 
     /// Runs `order` on the worker, and waits until it is done.
-    pub fn run(&self, order: impl FnOnce() + Send + 'static) {
-        self.begin(order);
+    pub fn run<R: Send + 'static>(&self, order: impl FnOnce() -> R + Send + 'static) -> R {
+        let (give, result) = channel();
+        self.begin(move || give.send(order()).unwrap());
         self.finish();
+        result.recv().unwrap()
     }
 
     /// Runs `order` on the worker, and does not wait.

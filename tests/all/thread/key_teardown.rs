@@ -1,6 +1,6 @@
 //! Use of the crate in destructors of pthread keys, which run after those of thread-locals.
 
-use crate::support::{child, wait_until};
+use crate::support::{child, global, wait_until};
 use releasepool::{AutoreleasePool, HomeRef, PoolManager, Ref, autorelease};
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -108,10 +108,6 @@ fn run(foreign: bool, f: impl FnOnce() + Send + 'static) {
         assert_eq!(made, 0);
         assert_eq!(libc::pthread_join(thread.assume_init(), ptr::null_mut()), 0);
     }
-}
-
-fn global() -> &'static PoolManager {
-    PoolManager::global()
 }
 
 /// Has `late` be the first use of the crate, in round `round` of a key's destructor.

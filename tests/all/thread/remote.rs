@@ -2,10 +2,11 @@
 //!
 //! Most tests run in processes of their own, because all threads of a process count.
 
-use crate::manager::shutdown::LONG;
+use crate::support::teardown::push_work;
 use crate::support::worker::Worker;
-use crate::support::{Log, child, events, fresh, fresh_to_the_end, on_drop, wait_until};
-use crate::thread::teardown::push_work;
+use crate::support::{
+    LONG, Log, child, events, fresh, fresh_to_the_end, global, me, on_drop, wait_until,
+};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, HandoffPool, Looper, PoolManager, Ref, ThreadHandle};
 use std::sync::mpsc::channel;
@@ -13,14 +14,6 @@ use std::thread;
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(5);
-
-fn global() -> &'static PoolManager {
-    PoolManager::global()
-}
-
-fn me() -> ThreadHandle {
-    global().current_thread().unwrap()
-}
 
 /// Starts a worker and returns its handle, too.
 fn worker() -> (Worker, ThreadHandle) {
@@ -235,19 +228,19 @@ fn queues_give_their_memory_back() {
         for way in ways {
             let me = me();
             let _ = AutoreleasePool::new().create(0);
-            let before = crate::memory::leaks::bytes();
+            let before = crate::support::allocator::bytes();
             way(&me);
-            let kept = crate::memory::leaks::bytes() - before;
+            let kept = crate::support::allocator::bytes() - before;
             assert!(kept < KEPT, "{kept} bytes");
         }
         // A looper runs its messages without being asked.
         let looper = Looper::spawn("looper").unwrap();
         looper.call(|| ()).unwrap();
-        let before = crate::memory::leaks::bytes();
+        let before = crate::support::allocator::bytes();
         looper.call(|| thread::sleep(SOON)).unwrap();
         (0..MANY).for_each(|_| looper.thread().release(Ref::new(0)));
         (0..MANY).for_each(|_| looper.post(|| ()).unwrap());
-        wait_until(|| crate::memory::leaks::bytes() - before < KEPT);
+        wait_until(|| crate::support::allocator::bytes() - before < KEPT);
         looper.shutdown().unwrap();
     })
     .assert_success();
@@ -381,9 +374,9 @@ fn drains_with_an_empty_budget_take_no_memory() {
             }
         };
         drain();
-        let before = crate::memory::leaks::bytes();
+        let before = crate::support::allocator::bytes();
         drain();
-        assert!(crate::memory::leaks::bytes() - before < 1_000);
+        assert!(crate::support::allocator::bytes() - before < 1_000);
     })
     .assert_success();
 }

@@ -1,6 +1,6 @@
 //! Threads: each has its own pools, and a key that is never reused.
 
-use crate::support::{Log, child, fresh, fresh_to_the_end, on_drop, wait_until};
+use crate::support::{Log, child, fresh, fresh_to_the_end, global, on_drop, slot, wait_until};
 use releasepool::{
     AutoreleasePool, PoolManager, PoolRef, Ref, ThreadKey, autorelease, autoreleasepool,
 };
@@ -9,19 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-fn global() -> &'static PoolManager {
-    PoolManager::global()
-}
-
 fn my_key() -> ThreadKey {
     global().current_thread().unwrap().key()
-}
-
-/// Returns the slot in a key that is displayed as `#slot.generation`.
-pub fn slot(key: ThreadKey) -> u32 {
-    let shown = key.to_string();
-    let (slot, _) = shown.strip_prefix('#').unwrap().split_once('.').unwrap();
-    slot.parse().unwrap()
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! `shutdown` where destructors autorelease deep down, or into pools that were drained before.
 
-use crate::manager::shutdown::LONG;
-use crate::pool::budgets::deep_down;
 use crate::support::worker::Worker;
-use crate::support::{Log, child, on_drop};
+use crate::support::{LONG, Log, child, deep_down, on_drop};
 use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease};
 use std::time::Duration;
 

@@ -1,17 +1,13 @@
 //! `HomeRef` when its home has ended or is ending, and the figures of such objects.
 
 use crate::object::home::{Homely, homely};
-use crate::support::{Log, child, events, fresh, fresh_to_the_end, listen, on_drop, react};
+use crate::support::{Log, child, events, fresh, fresh_to_the_end, global, listen, on_drop, react};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool};
+use releasepool::{AutoreleasePool, HomeRef, Ref, autorelease, autoreleasepool};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, ThreadId};
-
-fn global() -> &'static PoolManager {
-    PoolManager::global()
-}
 
 fn me() -> ThreadId {
     thread::current().id()
@@ -77,8 +73,7 @@ fn a_successor_on_the_homes_slot_is_not_the_home() {
             let own = HomeRef::new(0);
             assert_ne!(own.home(), key);
             assert!(object.get().is_none());
-            let same =
-                crate::thread::threads::slot(own.home()) == crate::thread::threads::slot(key);
+            let same = crate::support::slot(own.home()) == crate::support::slot(key);
             drop(object);
             drop(AutoreleasePool::new());
             same

@@ -1,7 +1,7 @@
 //! Budgeted drains of messages from other threads and of orphans.
 
-use crate::pool::budgets::{filled, global, me};
-use crate::support::{Log, child, fresh, fresh_to_the_end, wait_until};
+use crate::pool::budgets::filled;
+use crate::support::{Log, child, fresh, fresh_to_the_end, global, me, wait_until};
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, PoolManager, Ref, Slot,
     ThreadHandle, autoreleasepool,

@@ -327,6 +327,24 @@ macro_rules! child {
 }
 pub(crate) use child;
 
+/// True if the build detects misuse.
+pub const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
+
+/// `aborts!(words, body)` runs `body`, which misuses the crate, in a child process of the enclosing
+/// test, and asserts that it aborts with a message that contains these words. Gives the [`Child`].
+/// Builds that do not detect misuse do not commit it: there the macro returns from the test.
+macro_rules! aborts {
+    ($words:expr, $body:expr) => {{
+        if !$crate::support::CHECKS {
+            return;
+        }
+        let child = $crate::support::child!($body);
+        child.assert_aborted_saying(&$words);
+        child
+    }};
+}
+pub(crate) use aborts;
+
 /// Returns the resident memory of this process, in bytes.
 #[cfg(target_os = "linux")]
 pub fn resident() -> usize {

@@ -2,7 +2,7 @@
 
 use crate::block::{CHUNK, layout};
 use crate::support::allocator::refusing;
-use crate::support::{child, fresh_to_the_end};
+use crate::support::{aborts, fresh_to_the_end};
 use allocator_api2::alloc::Allocator;
 use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;
@@ -394,34 +394,27 @@ fn memory_keeps_its_contents_in_every_resize() {
     }
 }
 
-/// True if the build checks for misuse.
-const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
-
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn block_freed_with_too_large_a_layout_is_found() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
-        let blocks = BlockAllocator::new();
-        let block = blocks.allocate(layout(48, 8)).unwrap().cast();
-        // SAFETY: none: the test is about this misuse.
-        unsafe { blocks.deallocate(block, layout(49, 8)) };
-    });
-    child.assert_aborted_saying(&[
-        "the block of 48 bytes at 0x",
-        "was freed as a block of 64 bytes",
-    ]);
+    aborts!(
+        [
+            "the block of 48 bytes at 0x",
+            "was freed as a block of 64 bytes",
+        ],
+        || {
+            let blocks = BlockAllocator::new();
+            let block = blocks.allocate(layout(48, 8)).unwrap().cast();
+            // SAFETY: none: the test is about this misuse.
+            unsafe { blocks.deallocate(block, layout(49, 8)) };
+        }
+    );
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn block_freed_twice_by_a_collection_is_found() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
+    aborts!(["the block of 48 bytes at 0x", "freed twice"], || {
         let blocks = BlockAllocator::new();
         let block = blocks.allocate(layout(48, 8)).unwrap().cast();
         // SAFETY: none: the test is about this misuse.
@@ -430,23 +423,21 @@ fn block_freed_twice_by_a_collection_is_found() {
             blocks.deallocate(block, layout(48, 8));
         }
     });
-    child.assert_aborted_saying(&["the block of 48 bytes at 0x", "freed twice"]);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn pointer_that_is_no_block_is_found() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
-        let blocks = BlockAllocator::new();
-        let foreign = NonNull::from(std::boxed::Box::leak(std::boxed::Box::new([0u8; 48])));
-        // SAFETY: none: the test is about this misuse.
-        _ = unsafe { blocks.grow(foreign.cast(), layout(48, 8), layout(49, 8)) };
-    });
-    child.assert_aborted_saying(&[
-        "as a block of 48 bytes",
-        "but no allocator owns that address",
-    ]);
+    aborts!(
+        [
+            "as a block of 48 bytes",
+            "but no allocator owns that address",
+        ],
+        || {
+            let blocks = BlockAllocator::new();
+            let foreign = NonNull::from(std::boxed::Box::leak(std::boxed::Box::new([0u8; 48])));
+            // SAFETY: none: the test is about this misuse.
+            _ = unsafe { blocks.grow(foreign.cast(), layout(48, 8), layout(49, 8)) };
+        }
+    );
 }

@@ -2,30 +2,28 @@
 //! address and owner.
 
 use crate::block::layout;
-use crate::support::{Child, child, fresh_to_the_end};
+use crate::support::{Child, aborts, fresh_to_the_end};
 use releasepool::BlockAllocator;
 use std::ptr::NonNull;
 
-/// True if the build checks for misuse.
-const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
-
-/// Allocates a block of 48 bytes, and prints its address.
+/// Allocates a block of 48 bytes.
 fn block(blocks: &BlockAllocator) -> NonNull<u8> {
-    let at = blocks.alloc(layout(48, 8)).unwrap();
-    eprintln!("<{at:p}>");
-    at
+    blocks.alloc(layout(48, 8)).unwrap()
 }
 
+/// Frees a block, and prints its address.
+///
 /// # Safety
 /// None can be given: this commits the misuse.
 unsafe fn free(blocks: &BlockAllocator, at: NonNull<u8>, size: usize) {
+    eprintln!("<{at:p}>");
     // SAFETY: none: the tests are about this misuse.
     unsafe { blocks.dealloc(at, layout(size, 8)) };
 }
 
-fn assert_found(child: &Child, words: &[&str]) {
-    child.assert_aborted_saying(words);
-    let address = child.stderr.split(['<', '>']).nth(1).unwrap();
+/// Asserts that the message has the address of what was freed last.
+fn assert_names_the_address(child: &Child) {
+    let address = child.stderr.rsplit(['<', '>']).nth(1).unwrap();
     let message = child.stderr.lines().find(|line| line.contains("aborting"));
     assert!(message.unwrap().contains(address), "{}", child.stderr);
 }
@@ -35,10 +33,7 @@ const OF_48: &str = "the block of 48 bytes at 0x";
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn block_freed_twice() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
+    let child = aborts!([OF_48, "freed twice", "of thread ", "'s heap"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
         // SAFETY: none: the test is about this misuse.
@@ -47,19 +42,16 @@ fn block_freed_twice() {
             free(&blocks, at, 48);
         }
     });
-    assert_found(&child, &[OF_48, "freed twice", "of thread ", "'s heap"]);
+    assert_names_the_address(&child);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn threads_heap_is_named_as_the_thread_is() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
+    let child = aborts!([OF_48], || {
         let blocks = BlockAllocator::new();
         // So that the other thread's key is not the first.
-        blocks.alloc(layout(48, 8)).unwrap();
+        block(&blocks);
         fresh_to_the_end(move || {
             let at = block(&blocks);
             // SAFETY: none: the test is about this misuse.
@@ -69,46 +61,42 @@ fn threads_heap_is_named_as_the_thread_is() {
             }
         });
     });
+    assert_names_the_address(&child);
     let heap = child.stderr.split_once("of thread ").unwrap().1;
     let key = heap.split_once("'s heap").unwrap().0;
-    assert_found(&child, &[OF_48, &format!("{key})")]);
+    let thread = format!("{key})");
+    assert!(child.stderr.contains(&thread), "{}", child.stderr);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn block_freed_twice_by_another_thread_than_its_own() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
-        let blocks = BlockAllocator::new();
-        let theirs = blocks.clone();
-        let at = fresh_to_the_end(move || block(&theirs).as_ptr().expose_provenance());
-        let at = NonNull::new(std::ptr::with_exposed_provenance_mut(at)).unwrap();
-        // SAFETY: none: the test is about this misuse.
-        unsafe {
-            free(&blocks, at, 48);
-            free(&blocks, at, 48);
-        }
-    });
-    assert_found(
-        &child,
-        &[
+    let child = aborts!(
+        [
             OF_48,
             "freed twice",
             "of a heap without a thread",
-            "(thread ",
+            "(thread "
         ],
+        || {
+            let blocks = BlockAllocator::new();
+            let theirs = blocks.clone();
+            let at = fresh_to_the_end(move || block(&theirs).as_ptr().expose_provenance());
+            let at = NonNull::new(std::ptr::with_exposed_provenance_mut(at)).unwrap();
+            // SAFETY: none: the test is about this misuse.
+            unsafe {
+                free(&blocks, at, 48);
+                free(&blocks, at, 48);
+            }
+        }
     );
+    assert_names_the_address(&child);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn block_freed_twice_after_its_chunk_was_freed() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
+    let child = aborts!(["but no allocator owns that address"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
         // SAFETY: none: the test is about this misuse.
@@ -118,93 +106,69 @@ fn block_freed_twice_after_its_chunk_was_freed() {
             free(&blocks, at, 48);
         }
     });
-    assert_found(&child, &["but no allocator owns that address"]);
+    assert_names_the_address(&child);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn block_freed_with_a_wrong_size() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
+    let child = aborts!([OF_48, "was freed as a block of 64 bytes"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
         // SAFETY: none: the test is about this misuse.
         unsafe { free(&blocks, at, 49) };
     });
-    assert_found(&child, &[OF_48, "was freed as a block of 64 bytes"]);
+    assert_names_the_address(&child);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn pointer_that_is_no_block_is_freed() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
-        let blocks = BlockAllocator::new();
-        let foreign = NonNull::from(Box::leak(Box::new([0u8; 48]))).cast::<u8>();
-        eprintln!("<{foreign:p}>");
-        // SAFETY: none: the test is about this misuse.
-        unsafe { free(&blocks, foreign, 48) };
-    });
-    assert_found(
-        &child,
-        &[
+    let child = aborts!(
+        [
             "as a block of 48 bytes",
-            "but no allocator owns that address",
+            "but no allocator owns that address"
         ],
+        || {
+            let blocks = BlockAllocator::new();
+            let foreign = NonNull::from(Box::leak(Box::new([0u8; 48]))).cast::<u8>();
+            // SAFETY: none: the test is about this misuse.
+            unsafe { free(&blocks, foreign, 48) };
+        }
     );
+    assert_names_the_address(&child);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn middle_of_a_block_is_freed() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
+    let child = aborts!([OF_48, "a block does not begin at that address"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
-        // SAFETY: the address is within the block. For the rest none: the test is about this
-        // misuse.
-        unsafe {
-            let middle = at.add(16);
-            eprintln!(">{middle:p}<");
-            free(&blocks, middle, 48);
-        }
+        // SAFETY: the address is within the block. For the rest none: the test is about this misuse.
+        unsafe { free(&blocks, at.add(16), 48) };
     });
-    child.assert_aborted_saying(&[
-        "the block of 48 bytes at 0x",
-        "a block does not begin at that address",
-    ]);
+    assert_names_the_address(&child);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn block_that_was_never_handed_out_is_freed() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
+    let child = aborts!([OF_48, "or never handed out"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
         // SAFETY: the address is that of the next block. For the rest none: the test is about this
         // misuse.
         unsafe { free(&blocks, at.add(48), 48) };
     });
-    child.assert_aborted_saying(&[OF_48, "or never handed out"]);
+    assert_names_the_address(&child);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 #[cfg_attr(releasepool_asan, ignore = "AddressSanitizer sees it first")]
 fn block_written_after_it_was_freed() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
+    let child = aborts!([OF_48, "was written at byte 20 after it was freed"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
         // SAFETY: none: the test is about this misuse.
@@ -213,10 +177,7 @@ fn block_written_after_it_was_freed() {
             at.add(20).write(0);
         }
         // Until that block is handed out again.
-        (0..2_000).for_each(|_| _ = blocks.alloc(layout(48, 8)));
+        (0..2_000).for_each(|_| _ = block(&blocks));
     });
-    assert_found(
-        &child,
-        &[OF_48, "was written at byte 20 after it was freed"],
-    );
+    assert_names_the_address(&child);
 }

@@ -45,8 +45,14 @@ fn a_drain_of_one_manager_releases_nothing_of_another() {
 fn clones_are_the_same_manager_on_every_thread() {
     let manager = PoolManager::builder().name("shared").build();
     let clone = manager.clone();
-    manager.autorelease(Ref::new(0));
-    assert_eq!(clone.drain_root(), 1);
+    fresh(|| {
+        manager.autorelease(Ref::new(0));
+        assert_eq!(clone.drain_root(), 1);
+        let [event] = &events(EventKind::NoPool)[..] else {
+            panic!("one event for both handles")
+        };
+        assert_eq!(event.manager.as_deref(), Some("shared"));
+    });
     fresh(|| {
         clone.autorelease(Ref::new(0));
         assert_eq!(manager.drain_root(), 1);

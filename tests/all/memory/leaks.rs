@@ -1,6 +1,6 @@
 //! All memory that the crate allocates is freed.
 
-use crate::support::allocator::{BYTES, bytes, left_over};
+use crate::support::allocator::{BYTES, left_over};
 #[cfg(target_os = "linux")]
 use crate::support::resident;
 use crate::support::{child, panic_of};

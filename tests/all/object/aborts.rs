@@ -4,33 +4,29 @@
 //! Overflow means more than 2³¹ strong or 2³⁰ weak references. Counting that far takes minutes, so
 //! the limits themselves are tested with the count word, in `src/object/count.rs`.
 
-use crate::support::{child, on_drop};
+use crate::support::{CHECKS, aborts, child, on_drop};
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Weak, autorelease};
 use std::sync::Mutex;
-
-/// True if the build detects misuse.
-const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 struct Texture(#[expect(dead_code)] u32);
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn release_of_a_dead_object_through_raw_calls_aborts_with_type_and_address() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
-        let object = Ref::new(Texture(0));
-        let _memory = Ref::downgrade(&object);
-        let raw = Ref::into_raw(object);
-        eprintln!("<{raw:p}>");
-        // SAFETY: the first call is correct; the second is the misuse under test.
-        unsafe {
-            Ref::decrement_strong_count(raw);
-            Ref::decrement_strong_count(raw);
+    let child = aborts!(
+        ["Texture", "released more often than it was retained"],
+        || {
+            let object = Ref::new(Texture(0));
+            let _memory = Ref::downgrade(&object);
+            let raw = Ref::into_raw(object);
+            eprintln!("<{raw:p}>");
+            // SAFETY: the first call is correct; the second is the misuse under test.
+            unsafe {
+                Ref::decrement_strong_count(raw);
+                Ref::decrement_strong_count(raw);
+            }
         }
-    });
-    child.assert_aborted_saying(&["Texture", "released more often than it was retained"]);
+    );
     let address = child.stderr.split(['<', '>']).nth(1).unwrap();
     let message = child
         .stderr
@@ -42,18 +38,17 @@ fn release_of_a_dead_object_through_raw_calls_aborts_with_type_and_address() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn release_of_a_dead_object_by_a_pool_aborts() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
-        let pool = AutoreleasePool::new();
-        let lent = pool.create(Texture(0));
-        let _memory = PoolRef::downgrade(lent);
-        // SAFETY: none: the misuse under test, detected by the drain at the latest.
-        unsafe { Ref::decrement_strong_count(PoolRef::as_ptr(lent)) };
-        drop(pool);
-    });
-    child.assert_aborted_saying(&["Texture", "released more often than it was retained"]);
+    aborts!(
+        ["Texture", "released more often than it was retained"],
+        || {
+            let pool = AutoreleasePool::new();
+            let lent = pool.create(Texture(0));
+            let _memory = PoolRef::downgrade(lent);
+            // SAFETY: none: the misuse under test, detected by the drain at the latest.
+            unsafe { Ref::decrement_strong_count(PoolRef::as_ptr(lent)) };
+            drop(pool);
+        }
+    );
 }
 
 /// Calls `f` in a destructor, deep in the stack: what is released there queues.
@@ -74,63 +69,57 @@ fn far_down(f: fn()) {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn release_of_an_object_that_a_pool_has_queued_aborts() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| far_down(|| {
-        let pool = AutoreleasePool::new();
-        // With a destructor: others do not queue.
-        let object = PoolRef::as_ptr(pool.create(String::new()));
-        drop(pool);
-        // SAFETY: none: the misuse under test.
-        unsafe { Ref::decrement_strong_count(object) };
-    }));
-    child.assert_aborted_saying(&["String", "released more often than it was retained"]);
+    aborts!(
+        ["String", "released more often than it was retained"],
+        || far_down(|| {
+            let pool = AutoreleasePool::new();
+            // With a destructor: others do not queue.
+            let object = PoolRef::as_ptr(pool.create(String::new()));
+            drop(pool);
+            // SAFETY: none: the misuse under test.
+            unsafe { Ref::decrement_strong_count(object) };
+        })
+    );
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn release_of_an_object_that_its_last_handle_has_queued_aborts() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| far_down(|| {
-        let last = Ref::new(String::new());
-        let object = Ref::as_ptr(&last);
-        drop(last);
-        // SAFETY: none: the misuse under test.
-        unsafe { Ref::decrement_strong_count(object) };
-    }));
-    child.assert_aborted_saying(&["String", "released more often than it was retained"]);
+    aborts!(
+        ["String", "released more often than it was retained"],
+        || far_down(|| {
+            let last = Ref::new(String::new());
+            let object = Ref::as_ptr(&last);
+            drop(last);
+            // SAFETY: none: the misuse under test.
+            unsafe { Ref::decrement_strong_count(object) };
+        })
+    );
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn release_of_too_many_entries_for_one_object_by_a_pool_aborts() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
-        let pool = AutoreleasePool::new();
-        let object = Ref::new(Texture(0));
-        let _memory = Ref::downgrade(&object);
-        let raw = Ref::as_ptr(&object);
-        pool.autorelease(object.clone());
-        pool.autorelease(object);
-        // SAFETY: none: the misuse under test. One of two references is left, for two entries.
-        unsafe { Ref::decrement_strong_count(raw) };
-        drop(pool);
-    });
-    child.assert_aborted_saying(&["Texture", "released more often than it was retained"]);
+    aborts!(
+        ["Texture", "released more often than it was retained"],
+        || {
+            let pool = AutoreleasePool::new();
+            let object = Ref::new(Texture(0));
+            let _memory = Ref::downgrade(&object);
+            let raw = Ref::as_ptr(&object);
+            pool.autorelease(object.clone());
+            pool.autorelease(object);
+            // SAFETY: none: the misuse under test. One of two references is left, for two entries.
+            unsafe { Ref::decrement_strong_count(raw) };
+            drop(pool);
+        }
+    );
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn retain_of_a_dead_object_aborts() {
-    if !CHECKS {
-        return;
-    }
-    let child = child!(|| {
+    aborts!(["Texture", "retained after its last release"], || {
         let object = Ref::new(Texture(0));
         let _memory = Ref::downgrade(&object);
         let raw = Ref::as_ptr(&object);
@@ -138,7 +127,6 @@ fn retain_of_a_dead_object_aborts() {
         // SAFETY: none: the misuse under test.
         unsafe { Ref::increment_strong_count(raw) };
     });
-    child.assert_aborted_saying(&["Texture", "retained after its last release"]);
 }
 
 static SELF: Mutex<usize> = Mutex::new(0);

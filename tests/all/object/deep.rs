@@ -2,14 +2,15 @@
 
 mod queue;
 
-use crate::support::{Log, Probe, fresh, on_drop};
+use crate::support::{Log, Probe, fresh, listen, on_drop};
 use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool, settle};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::thread;
 
-/// Runs `f` on a thread with a small stack.
+/// Runs `f` on a thread with a small stack. The thread's events are kept.
 fn on_a_small_stack(f: impl FnOnce() + Send + 'static) {
+    listen();
     let thread = thread::Builder::new()
         .stack_size(128 * 1024)
         .spawn(f)

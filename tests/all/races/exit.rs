@@ -2,7 +2,7 @@
 //! others send to them, look them up and take over their slots; and managers.
 
 use crate::races::{Line, ROUNDS, Watched, me};
-use crate::support::{Log, global, quiesce_until, slot};
+use crate::support::{Log, global, listen, quiesce_until, slot};
 use releasepool::{
     AutoreleasePool, HomeRef, PoolManager, PopError, Ref, ThreadHandle, ThreadKey, autorelease,
 };
@@ -214,6 +214,8 @@ fn registry_lookup_reuse() {
 
 #[test]
 fn two_managers_on_two_threads() {
+    // What is autoreleased without a pool is reported.
+    listen();
     fn use_both(other: &PoolManager) {
         let deaths = Log::new();
         let new = |id| Ref::new(Watched::new(id, &deaths));
@@ -260,6 +262,8 @@ fn foreign_token() {
 
 #[test]
 fn shutdown_and_snapshot_look_at_a_thread_at_work() {
+    // What is autoreleased without a pool is reported.
+    listen();
     for _ in 0..ROUNDS {
         let (line, deaths) = (Line::of(2), Log::new());
         let manager = Arc::new(PoolManager::new());
@@ -299,7 +303,7 @@ fn home<T: Send + 'static>(
 
 #[test]
 fn home_exit() {
-    crate::support::listen();
+    listen();
     let (deaths, before) = (Log::new(), global().snapshot().kept);
     for id in 0..ROUNDS {
         let (line, log) = (Line::of(3), deaths.clone());

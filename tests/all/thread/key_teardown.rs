@@ -1,6 +1,6 @@
 //! Use of the crate in destructors of pthread keys, which run after those of thread-locals.
 
-use crate::support::{child, global, wait_until};
+use crate::support::{child, global, listen, wait_until};
 use releasepool::{AutoreleasePool, HomeRef, PoolManager, Ref, autorelease};
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -202,6 +202,8 @@ fn everything_works_in_a_key_s_destructor() {
 
 #[test]
 fn later_use_in_a_key_s_destructor_finds_the_thread_gone() {
+    // The autorelease without a pool is reported.
+    listen();
     let [_, key] = keys();
     for foreign in [true, false] {
         let log = Log::new();
@@ -233,6 +235,8 @@ fn later_use_in_a_key_s_destructor_finds_the_thread_gone() {
 
 #[test]
 fn thread_local_that_is_torn_down_before_the_keys_is_as_always() {
+    // The pool that is open at the thread's exit is reported.
+    listen();
     thread_local! {
         static KEPT: RefCell<Option<AutoreleasePool>> = const { RefCell::new(None) };
     }

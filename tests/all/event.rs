@@ -1,4 +1,4 @@
-//! Events: what they say, where they go, and how often they are reported.
+//! Events: their messages, their hook, and the intervals at which they are reported.
 
 mod hook;
 mod limits;

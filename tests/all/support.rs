@@ -110,7 +110,7 @@ pub fn named_to_the_end<R: Send + 'static>(
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Has all orphans run, until `done`.
+/// Runs all orphans, on threads that may, until `done` returns true.
 pub fn quiesce_until(done: impl Fn() -> bool) {
     let quiesce = || {
         // A thread does not run closures of the thread that had its registry slot before. A thread
@@ -119,7 +119,7 @@ pub fn quiesce_until(done: impl Fn() -> bool) {
         PoolManager::global().quiesce(Duration::from_millis(1));
     };
     wait_until(|| {
-        // So two threads that are alive at the same time are used: they have different slots.
+        // Two threads that are alive at the same time have different slots.
         fresh(|| {
             quiesce();
             fresh(quiesce);
@@ -158,7 +158,7 @@ pub fn message_of(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "(no message)".into())
 }
 
-/// How a test reacts to the events of a thread.
+/// A closure that a test runs for each event of a thread.
 pub type Reaction = fn(&Event);
 
 static EVENTS: Mutex<Vec<(ThreadId, Event)>> = Mutex::new(Vec::new());
@@ -212,7 +212,7 @@ pub fn events(kind: EventKind) -> Vec<Event> {
     events
 }
 
-/// How a child process ended.
+/// The exit status of a child process, and its standard error.
 pub struct Child {
     pub status: std::process::ExitStatus,
     pub stderr: String,
@@ -331,8 +331,9 @@ pub(crate) use child;
 pub const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 /// `aborts!(words, body)` runs `body`, which misuses the crate, in a child process of the enclosing
-/// test, and asserts that it aborts with a message that contains these words. Gives the [`Child`].
-/// Builds that do not detect misuse do not commit it: there the macro returns from the test.
+/// test, asserts that it aborts with a message that contains these words, and returns the
+/// [`Child`]. Builds that do not detect misuse do not commit it: there the macro returns from the
+/// test.
 macro_rules! aborts {
     ($words:expr, $body:expr) => {{
         if !$crate::support::CHECKS {
@@ -353,7 +354,7 @@ pub fn resident() -> usize {
     pages * 4096
 }
 
-/// A time that no test should need.
+/// A limit that no test should reach.
 pub const LONG: Duration = Duration::from_secs(60);
 
 /// Returns the slot in a key that is displayed as `#slot.generation`.

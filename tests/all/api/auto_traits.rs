@@ -11,7 +11,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 use std::sync::{Arc, MutexGuard, Weak as ArcWeak};
 
-/// Evaluates to whether a type implements a trait: an inherent constant, if its bounds hold, takes
+/// Evaluates to true if a type implements a trait: an inherent constant, if its bounds hold, takes
 /// precedence over that of a trait.
 macro_rules! implements {
     ($t:ty: $bound:path) => {{

@@ -160,7 +160,7 @@ fn tables_and_boxes() {
 #[test]
 fn memory_keeps_its_contents_in_every_resize() {
     let of = |size, align| Layout::from_size_align(size, align).unwrap();
-    // In the arena or on the heap, above or below another.
+    // The memory is in the arena or on the heap, above or below another value.
     for (capacity, covered) in [(1 << 16, false), (1 << 16, true), (0, false), (300, false)] {
         let arena = StackAllocator::with_capacity(capacity);
         let allocator = &arena;

@@ -38,7 +38,7 @@ fn high_water_mark_is_the_most_at_once() {
     drop(arena.alloc([0u8; 200]));
     drop(arena.alloc([0u8; 50]));
     assert_eq!(arena.high_water(), of(200));
-    // Some on the heap, then less on the heap and more in the arena.
+    // At first some values are on the heap; then fewer are on the heap and more in the arena.
     let heap = arena.alloc([0u8; 2_000]);
     let on_heap = arena.used();
     assert_eq!(arena.high_water(), on_heap);
@@ -149,7 +149,7 @@ fn sizes_that_overflow_are_errors_and_closures_are_not_called() {
             error => panic!("{error}"),
         }
     }
-    // A layout that is valid, but not with a node before it.
+    // The layout is valid, but not with a node before it.
     let most = isize::MAX as usize - 7;
     let result = arena.try_alloc_slice(most, |_| -> u8 { unreachable!() });
     assert!(matches!(result, Err(AllocError::TooLarge { .. })));
@@ -184,7 +184,7 @@ fn exhausted_memory_is_an_error_and_the_value_is_dropped() {
         assert!(matches!(result, Err(AllocError::OutOfMemory { .. })));
         let fits = arena.try_alloc(5u8).unwrap();
         assert_eq!(*fits, 5);
-        // On the heap, which has as much as that.
+        // This one is on the heap, which has as much memory.
         assert_eq!(arena.try_alloc([5u8; 300]).unwrap()[299], 5);
     });
     assert_eq!(log.ids(), [1]);

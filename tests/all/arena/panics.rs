@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 #[test]
 fn closure_that_panics_halfway_leaves_nothing() {
     let log = Log::new();
-    // In an arena, and on its heap.
+    // The value is in an arena, and then on its heap.
     for capacity in [4096, 0] {
         let arena = StackAllocator::with_capacity(capacity);
         let below = arena.alloc(7);

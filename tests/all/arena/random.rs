@@ -4,7 +4,7 @@ use crate::arena::{HEADER, address};
 use proptest::prelude::*;
 use releasepool::{StackAllocator, StackBox};
 
-/// The most values in a slice. Few under Miri, which is slow.
+/// The greatest number of values in a slice. It is small under Miri, which is slow.
 const MOST: usize = if cfg!(miri) { 4 } else { 40 };
 
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ impl<'s> Held<'s> {
 #[derive(Clone)]
 struct Entry {
     id: u8,
-    /// If it is in the arena: the top before it, and after.
+    /// The top of the arena before the entry and after it; `None` on the heap.
     range: Option<(usize, usize)>,
     dropped: bool,
 }
@@ -90,7 +90,7 @@ impl Model {
         in_arena.map(|(_, end)| end).max().unwrap_or(0)
     }
 
-    /// Adds an entry, and returns whether it is in the arena.
+    /// Adds an entry, and returns true if it is in the arena.
     fn alloc(&mut self, id: u8, size: usize, align: usize) -> bool {
         let start = self.top();
         let value = (self.base + start + HEADER).next_multiple_of(align.max(align_of::<usize>()));
@@ -163,7 +163,7 @@ fn until_reset(arena: &StackAllocator, ops: &mut impl Iterator<Item = Op>) {
                 if held.is_empty() {
                     continue;
                 }
-                // In many cases the newest.
+                // In many cases this is the newest.
                 let i = held.len() - 1 - i % held.len().min(5);
                 let (id, value) = held.remove(i);
                 let bytes = value.bytes().1;

@@ -127,7 +127,7 @@ fn arena_dropped_with_forgotten_values_runs_no_destructors() {
     let log = Log::new();
     let arena = StackAllocator::with_capacity(256);
     std::mem::forget(arena.alloc(log.probe(0)));
-    // On the heap.
+    // This one is on the heap.
     std::mem::forget(arena.alloc((log.probe(1), [0u8; 500])));
     drop(arena);
     assert_eq!(log.count(), 0);
@@ -158,7 +158,7 @@ fn every_alignment_up_to_a_page() {
             struct Aligned(u8);
             #[repr(align($align))]
             struct Nothing;
-            // At any offset.
+            // This starts at any offset.
             let _before = $arena.alloc([0u8; $align % 23 + 1]);
             let value = $arena.alloc(Aligned(7));
             assert_eq!((address(&value) % $align, value.0), (0, 7));
@@ -168,7 +168,7 @@ fn every_alignment_up_to_a_page() {
             assert_eq!([0, 1, 2].map(|i: usize| slice[i].0), [0, 1, 2]);
         })* };
     }
-    // With room for all values, and for none.
+    // One arena has room for all values, the other for none.
     for capacity in [1 << 20, 0] {
         let arena = StackAllocator::with_capacity(capacity);
         aligned!(arena, 1 2 4 8 16 32 64 128 256 512 1024 2048 4096);

@@ -103,7 +103,7 @@ fn values_of_size_0_take_no_block() {
 #[test]
 fn vector_shrunk_to_nothing_frees_its_block() {
     let blocks = BlockAllocator::new();
-    // In a block, and in memory of the global allocator.
+    // The memory is in a block, and then in the global allocator.
     for n in [3, 1_000] {
         let mut list = Vec::new_in(blocks.clone());
         list.extend(0..n);
@@ -198,7 +198,7 @@ fn vector_that_finds_no_smaller_block_stays_in_place() {
     assert_eq!((live(&blocks), list[0]), ((1, 0), 0));
     drop(list);
 
-    // Shrunk to nothing, and dropped after it was shrunk.
+    // The vector is shrunk to nothing, or dropped after it was shrunk.
     for len in [0, 3] {
         let mut list = Vec::with_capacity_in(80, blocks.clone());
         list.extend(0..80u64);
@@ -208,7 +208,7 @@ fn vector_that_finds_no_smaller_block_stays_in_place() {
         assert_eq!(live(&blocks), (1, 0));
     }
 
-    // Freed by another thread than the one that has allocated it, which has ended.
+    // Another thread frees it than the one that has allocated it, which has ended.
     let theirs = blocks.clone();
     let mut list = Vec::with_capacity_in(600, theirs);
     list.resize(600, 1u8);
@@ -283,7 +283,7 @@ fn large_vector_that_finds_no_block_shrinks_in_the_global_allocator() {
     assert_ne!(list.as_ptr(), first, "too large again");
     assert!(list.iter().copied().eq(0..80));
 
-    // As a box, shrunk to nothing, and dropped by another thread.
+    // It becomes a box, is shrunk to nothing, or is dropped by another thread.
     assert_eq!(*outside(&blocks, 2).into_boxed_slice(), [0, 1]);
     let mut none = outside(&blocks, 2);
     none.clear();
@@ -292,7 +292,7 @@ fn large_vector_that_finds_no_block_shrinks_in_the_global_allocator() {
     let theirs = outside(&blocks, 2);
     fresh_to_the_end(move || drop(theirs));
 
-    // Into a block, when there is one.
+    // It moves into a block when there is one.
     let mut list = outside(&blocks, 2);
     let first = list.as_ptr();
     drop(kept);
@@ -343,7 +343,7 @@ fn memory_keeps_its_contents_in_every_resize() {
         6, 600, 601, 1, 0, 40, 2_000, 41, 42, 640, 30, 700, 0,
     ];
     let aligns = [1, 16, 8, 64, 64, 1, 4096, 16, 2];
-    // Blocks of all sizes are available, or of the largest only.
+    // Blocks of all sizes are available, or only blocks of the largest.
     for capped in [false, true] {
         let (blocks, kept) = if capped {
             at_cap(&[640])

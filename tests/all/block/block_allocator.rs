@@ -44,7 +44,7 @@ fn a_chunk_full_of_each_size_and_more() {
             .collect();
         assert_eq!(live(&blocks), (n as u64, (n * size) as u64, 0));
         all.into_iter().for_each(|block| block.free(&blocks));
-        // Then blocks that were freed.
+        // Now the blocks are those that were freed.
         let again: Vec<_> = (0..n)
             .map(|i| Filled::new(&blocks, layout(size, 1), i as u8))
             .collect();
@@ -114,7 +114,7 @@ fn objects_of_every_size_and_alignment() {
         #[repr(align(4096))]
         struct Nothing;
         let large = blocks.stats().large;
-        // Up to 640 bytes, with their headers.
+        // Objects of up to 640 bytes, with their headers, are in blocks.
         all!((), [0u64; 0], 1u8, 1u16, 1u128, [7u8; 3], [1u64; 30]);
         all!(Some(String::from("text")), vec![1, 2], [5u8; 624]);
         assert_eq!(blocks.stats().large, large);

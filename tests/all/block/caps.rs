@@ -106,7 +106,7 @@ fn soft_cap_hook_may_do_anything_with_the_allocator() {
     let held = Arc::new(Mutex::new(Vec::new()));
     let inner = held.clone();
     let soft = Soft::new(move |blocks, _| {
-        // Of the same size, more than are left; and of other sizes.
+        // These are more blocks of the same size than are left, and blocks of other sizes.
         let all = fill(blocks, 3 * EACH);
         let small = Filled::small(blocks, 1);
         let object = Ref::new_in(String::from("text"), blocks);
@@ -264,7 +264,7 @@ fn hard_cap_trims_remote_frees_first() {
         let all = fill(&blocks, 2 * EACH);
         let theirs = blocks.clone();
         fresh_to_the_end(move || free(&theirs, all));
-        // Of another size, so a chunk without a block in use is needed.
+        // A block of another size needs a chunk without a block in use.
         Filled::small(&blocks, 1).free(&blocks);
     }
     // Heaps of threads that have ended keep such chunks, but are trimmed first.

@@ -79,7 +79,7 @@ fn blocks_of_a_thread_that_goes_on_are_freed_there() {
         let all = worker.run(move || fill(&theirs));
         check(&all);
         drop(blocks);
-        // The closure's handle, too, whichever is the last.
+        // The closure's handle is dropped, too; either may be the last.
         worker.run(move || {
             check(&all);
             drop(all);
@@ -103,7 +103,7 @@ fn blocks_of_a_thread_that_goes_on_are_freed_elsewhere() {
     worker.join();
 }
 
-/// Returns by how many bytes the memory in use grows during `f`.
+/// Returns the number of bytes by which the memory in use grows during `f`.
 fn growth(f: impl FnOnce()) -> isize {
     let before = BYTES.load(Ordering::Relaxed);
     f();
@@ -118,7 +118,7 @@ fn used_by(worker: &Worker) -> BlockAllocator {
     blocks
 }
 
-/// Less than a chunk.
+/// A number of bytes that is less than a chunk.
 const LITTLE: isize = 16_384;
 
 #[test]
@@ -210,7 +210,7 @@ fn blocks_of_a_thread_that_ended_after_are_freed_elsewhere() {
         drop(all.split_off(N / 2));
         worker.join();
         check(&all);
-        // The last of them on a third thread.
+        // The last of them is freed on a third thread.
         let last = all.pop();
         drop(all);
         fresh_to_the_end(move || drop(last));
@@ -237,7 +237,7 @@ fn remote_frees_of_this_thread_are_sent_by_the_last_handle() {
         let once = || {
             let blocks = BlockAllocator::new();
             let theirs = blocks.clone();
-            // Fewer than a batch.
+            // These are fewer than a batch.
             let some = fresh_to_the_end(move || fill(&theirs).split_off(N - 3));
             drop(some);
             drop(blocks);
@@ -262,14 +262,14 @@ fn last_handle_is_in_one_of_its_own_blocks() {
         assert_eq!(second.1, "held");
         fresh_to_the_end(move || drop(second));
         check(&all);
-        // In a pool of a manager without another handle.
+        // This is in a pool of a manager without another handle.
         let blocks = BlockAllocator::new();
         let manager = PoolManager::builder().memory(blocks.clone()).build();
         let pool = manager.pool();
         pool.create(Holder(blocks, String::new()));
         drop(manager);
         drop(pool);
-        // Drops the stacks of managers that were dropped.
+        // This drops the stacks of managers that were dropped.
         drop(PoolManager::new().pool());
     });
 }

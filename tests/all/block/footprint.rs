@@ -1,4 +1,4 @@
-//! How much memory allocators hold in long-running programs.
+//! The memory that allocators hold in long-running programs.
 
 use crate::block::CHUNK;
 #[cfg(target_os = "linux")]
@@ -53,7 +53,7 @@ fn chunks_of_a_peak_are_freed_gradually() {
     let mut before = peak;
     for _ in 0..1_000 {
         let now = frames.frame(10).chunk_bytes;
-        // At most sixteen chunks in a frame.
+        // A frame frees at most sixteen chunks.
         assert!(now <= before && before - now <= 16 * CHUNK);
         before = now;
     }
@@ -176,7 +176,7 @@ fn producer_and_consumer_have_flat_memory() {
     let most = all.unwrap_or(most);
     let blocks = BlockAllocator::new();
     let theirs = blocks.clone();
-    // In groups, as a message for each object would take longer than the rest.
+    // Objects are sent in groups, as a message for each would take longer than the rest.
     let (to, parcels) = mpsc::sync_channel::<Vec<Ref<dyn Sized4>>>(8);
     let consumer = thread::spawn(move || {
         for parcel in parcels {

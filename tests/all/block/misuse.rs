@@ -50,7 +50,7 @@ fn block_freed_twice() {
 fn threads_heap_is_named_as_the_thread_is() {
     let child = aborts!([OF_48], || {
         let blocks = BlockAllocator::new();
-        // So that the other thread's key is not the first.
+        // The other thread's key is not the first one then.
         block(&blocks);
         fresh_to_the_end(move || {
             let at = block(&blocks);
@@ -145,7 +145,8 @@ fn middle_of_a_block_is_freed() {
     let child = aborts!([OF_48, "a block does not begin at that address"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
-        // SAFETY: the address is within the block. For the rest none: the test is about this misuse.
+        // SAFETY: the address is within the block. For the rest none: the test is about this
+        // misuse.
         unsafe { free(&blocks, at.add(16), 48) };
     });
     assert_names_the_address(&child);
@@ -176,7 +177,7 @@ fn block_written_after_it_was_freed() {
             free(&blocks, at, 48);
             at.add(20).write(0);
         }
-        // Until that block is handed out again.
+        // This goes on until that block is handed out again.
         (0..2_000).for_each(|_| _ = block(&blocks));
     });
     assert_names_the_address(&child);

@@ -18,7 +18,7 @@ enum Op {
     /// Frees memory from there.
     FreeShared,
     Trim,
-    /// Continues on another thread.
+    /// Ends the thread, and continues on another.
     Next,
 }
 
@@ -125,7 +125,7 @@ proptest! {
         let mut rest = &program[..];
         while !rest.is_empty() {
             let work = || run(&blocks, rest, &mut own, &shared, Some(&mut model));
-            // Wait for its end, so that the next thread finds its heap.
+            // This waits for its end, so that the next thread finds its heap.
             rest = thread::scope(|scope| scope.spawn(work).join().unwrap());
             own.iter().for_each(|(memory, _)| memory.check());
         }
@@ -176,7 +176,7 @@ proptest! {
                     while !rest.is_empty() {
                         rest = run(blocks, rest, &mut own, shared, None);
                     }
-                    // Only some, so that threads end with blocks in use.
+                    // Only some are freed, so that threads end with blocks in use.
                     own.split_off(own.len() / 2).into_iter().for_each(|(m, _)| m.free(blocks));
                     shared.lock().unwrap().extend(own);
                 });

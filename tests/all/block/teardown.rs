@@ -120,7 +120,8 @@ fn handle_in_a_thread_local_and_blocks_in_others() {
         static OBJECTS: RefCell<Vec<Ref<String>>> = const { RefCell::new(Vec::new()) };
         static POOL: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
     }
-    // Each order in which they may be dropped, relative to each other and to the crate's exit.
+    // This is each order in which they may be dropped, relative to each other and to the crate's
+    // exit.
     for order in (0..24).step_by(if cfg!(miri) { 7 } else { 1 }) {
         let mut left = vec![0, 1, 2, 3];
         let mut n = order;
@@ -172,7 +173,7 @@ fn pools_of_a_manager_that_was_dropped_keep_its_allocator() {
         let manager = PoolManager::builder().memory(blocks).build();
         let pool = manager.pool();
         drop(manager);
-        // Drops the stacks of managers that were dropped, but this one has a pool.
+        // This drops the stacks of managers that were dropped, but this one has a pool.
         PoolManager::new().pool().create(0);
         pool.create([1u8; 100]);
         push_work(|| {

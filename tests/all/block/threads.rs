@@ -37,7 +37,7 @@ fn remote_free_is_used_again_by_the_heaps_owner() {
         (200, 200, 0)
     );
     assert_eq!((stats.heaps, stats.chunk_bytes), (1, CHUNK));
-    // More than the rest of the chunk.
+    // These are more blocks than the rest of the chunk has.
     let all = fill(&blocks, 2_000);
     let stats = blocks.stats();
     assert_eq!(
@@ -54,7 +54,7 @@ fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
     let blocks = BlockAllocator::new();
     let worker = Worker::new("worker");
     let inbox = || blocks.stats().inbox;
-    // Before any block is freed, as it would be used again.
+    // All blocks are allocated before any is freed, as it would be used again.
     let mut all = fill(&blocks, 196);
     let mut free_there = |n| {
         let (blocks, some) = (blocks.clone(), all.split_off(all.len() - n));
@@ -108,7 +108,7 @@ fn remote_frees_to_more_threads_than_there_are_batches() {
             let blocks = blocks.clone();
             all.push(worker.run(move || fill(&blocks, 10)));
         }
-        // One block of each thread, in turns.
+        // This frees one block of each thread, in turns.
         while all.iter().any(|some| !some.is_empty()) {
             let each = all.iter_mut().filter_map(Vec::pop);
             each.for_each(|block| block.free(&blocks));
@@ -204,7 +204,7 @@ fn trim_frees_chunks_of_threads_that_have_ended() {
     assert_eq!(blocks.trim() as u64, before);
     let stats = blocks.stats();
     assert_eq!((stats.chunk_bytes, stats.live_blocks), (0, 0));
-    // The heap that `trim` has made for this thread.
+    // This is the heap that `trim` has made for this thread.
     assert_eq!((stats.heaps, stats.orphans), (1, 0));
 }
 
@@ -326,7 +326,7 @@ fn objects_in_blocks_are_released_by_thread_handles() {
     worker.join();
     blocks.trim();
     assert_eq!(blocks.stats().live_blocks, 0);
-    // To a thread that has ended.
+    // This releases to a thread that has ended.
     handle.release(Ref::new_in(4, &blocks));
     crate::support::quiesce_until(|| {
         blocks.trim();

@@ -1,4 +1,4 @@
-//! Where events go, and what they say.
+//! The event hook, the default output, and the messages of events.
 
 use crate::event::all_events;
 use crate::support::{child, panic_of};
@@ -292,7 +292,8 @@ fn ended_threads_are_distinguished_by_their_keys() {
         std::panic::set_hook(Box::new(|_| ()));
         let told = all_events(|| {
             for _ in 0..3 {
-                // Initialized before the crate's thread-locals, so destroyed after them.
+                // This is initialized before the crate's thread-locals, so it is destroyed after
+                // them.
                 let late = || {
                     LATE.with(|late| {
                         let pool = AutoreleasePool::new();

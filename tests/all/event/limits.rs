@@ -1,4 +1,4 @@
-//! How often events with one cause are reported.
+//! The intervals at which events with one cause are reported.
 
 use crate::event::all_events;
 use crate::support::{child, panic_of};

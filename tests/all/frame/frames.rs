@@ -23,7 +23,8 @@ fn frame_goes_in_order() {
             inner_log.note(0);
         });
         let inner_log = log.clone();
-        // Sent before the closure, but released at the frame's end, after what is in its pool.
+        // This is sent before the closure, but released at the frame's end, after what is in its
+        // pool.
         home.release(Ref::new(log.probe(2)));
         frames
             .proxy()
@@ -77,7 +78,7 @@ fn frame_pool_is_current_and_nested_ones_are_restored() {
             autoreleasepool(|_| autorelease(Ref::new(log.probe(0))));
             assert_eq!(log.count(), 1);
             std::mem::forget(AutoreleasePool::new());
-            // Goes to the forgotten pool.
+            // This goes to the forgotten pool.
             autorelease(Ref::new(()));
             assert!(frame.pool().is_empty());
         });
@@ -182,7 +183,7 @@ fn panic_while_polling_events_loses_neither_posts_nor_releases() {
         frames.tick(|_| ());
         let (proxy, inner_log) = (frames.proxy(), log.clone());
         proxy.post(move || inner_log.note(0)).unwrap();
-        // Leaves the inbox together with the closure, before the frame.
+        // This leaves the inbox together with the closure, before the frame.
         proxy.thread().release(Ref::new(log.probe(1)));
         let message = panic_of(|| frames.run(|_| Break(())));
         assert!(message.contains("events"), "{message}");

@@ -70,7 +70,7 @@ fn panicking_command_is_reported_and_the_next_goes_on() {
         .into_iter()
         .filter_map(|e| e.message)
         .collect();
-    // The release may be made in any pause between the commands.
+    // The looper may make the release in any pause between the commands.
     messages.sort();
     assert_eq!(messages, ["command", "destructor", "released"]);
     assert!(events_of(id)[0].thread.starts_with("looper ("));
@@ -210,16 +210,16 @@ fn a_looper_ends_in_the_documented_order() {
     let manager = PoolManager::new();
     looper
         .post(move || {
-            // Goes to a root pool, which is drained last.
+            // This goes to a root pool, which is drained last.
             manager.autorelease(Ref::new(inner_log.probe(6)));
-            // Is released when all commands have run.
+            // This is released when all commands have run.
             inside.release(Ref::new(inner_log.probe(4)));
         })
         .unwrap();
     let never = log.probe(5);
     looper.post_after(HOUR, move || drop(never)).unwrap();
     let closer = thread::spawn(move || looper.shutdown());
-    // Step 1: closed before the rest runs.
+    // Step 1 closes the looper before the rest runs.
     wait_until(|| proxy.is_closed());
     log.note(0);
     drop(go);
@@ -428,7 +428,7 @@ fn frame_loop_may_run_inside_a_command() {
         })
         .unwrap();
     let proxy = told.recv().unwrap();
-    // Posted to the looper: the frame loop inside serves the same inbox.
+    // The frame loop inside serves the looper's inbox.
     looper.post(noting(&log, 1)).unwrap();
     looper.shutdown().unwrap();
     assert!(proxy.is_closed());
@@ -466,7 +466,7 @@ fn looper_does_not_sleep_while_it_has_claimed_orphans() {
         let gone = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap());
         for id in 0..100 {
             let log = log.clone();
-            // More than it can release between two rounds of commands.
+            // The looper cannot release as many between two rounds of commands.
             gone.release(Ref::new(AtDrop(Some(Box::new(move || {
                 thread::sleep(Duration::from_micros(500));
                 log.note(id);

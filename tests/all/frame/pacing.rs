@@ -111,7 +111,7 @@ fn on_demand_sleeps_until_there_is_something_to_do() {
             assert_eq!(told.recv().unwrap(), 2);
             proxy.post_after(Duration::from_millis(1), || ()).unwrap();
             assert_eq!(told.recv().unwrap(), 3);
-            // Is released without a frame.
+            // The loop releases this without a frame.
             proxy.thread().release(Ref::new(inner_log.probe(0)));
             wait_until(|| inner_log.count() == 1);
             assert!(told.try_recv().is_err());
@@ -141,7 +141,7 @@ fn late() -> FrameConfig {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn late_frame_leaves_releases_to_the_next_ones() {
-    // In a process of its own, so that the budget is not spent on other tests' orphans.
+    // This runs in a process of its own, so that the budget is not spent on other tests' orphans.
     let child = child!(|| {
         let log = Log::new();
         let mut frames = FrameLoop::new(late());

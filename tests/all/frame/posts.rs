@@ -202,7 +202,7 @@ fn call_is_answered_by_a_thread_that_ends_without_closing_its_loop() {
     let (go, wait) = mpsc::channel::<()>();
     let (signal, signaled) = mpsc::channel();
     let target = thread::spawn(move || {
-        // Leaked, as if its thread were killed.
+        // The loop is leaked, as if its thread were killed.
         let mut frames = ManuallyDrop::new(quick());
         frames.set_wake_hook(move || signal.send(()).unwrap());
         tell.send(frames.proxy()).unwrap();

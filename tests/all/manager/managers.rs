@@ -104,7 +104,7 @@ fn abandoned_manager_with_a_pool_that_is_open_but_not_current_is_left_alone() {
         manager.autorelease(Ref::new(log.probe(0)));
         let outer = manager.pool();
         let inner = manager.pool();
-        // Removes the inner one, too, from the chain of current pools.
+        // This also removes the inner one from the chain of current pools.
         drop(outer);
         drop(manager);
         PoolManager::new().autorelease(Ref::new(()));
@@ -260,8 +260,8 @@ fn snapshot_shows_each_thread() {
             .skip(2)
             .map(|figure| figure.parse().unwrap())
             .collect();
-        // Open, root, backlog, inbox, pushed, autoreleased, released, created, destroyed, handed
-        // over.
+        // The figures are open, root, backlog, inbox, pushed, autoreleased, released, created,
+        // destroyed, handed over.
         assert_eq!(figures, [2, 0, 0, 0, 2, 0, 0, 1, 0, 0], "{shown}");
         assert!(
             shown.contains(&format!("fresh ({me})")) && shown.contains("(ended)"),

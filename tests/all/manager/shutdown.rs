@@ -49,7 +49,7 @@ impl Scene {
     }
 }
 
-/// The only thread that a shutdown reports.
+/// Returns the only thread that a shutdown reports.
 fn only_holder(report: &ShutdownReport) -> &ThreadSnapshot {
     let [holder] = &report.holders[..] else {
         panic!("one holder: {report}")
@@ -205,14 +205,14 @@ fn shutdown_waits_for_the_orphans_of_threads_that_end_meanwhile() {
         let inner_log = log.clone();
         worker.run(move || {
             manager.autorelease(Ref::new(inner_log.probe(0)));
-            // Stays open until the last step of the thread's exit.
+            // This stays open until the last step of the thread's exit.
             std::mem::forget(AutoreleasePool::new());
         });
         let waiting = thread::spawn(|| manager.shutdown(LONG));
         let inner_log = log.clone();
         worker.run(move || {
-            // Until this thread is asked; by then `shutdown` has run the orphans for the first
-            // time.
+            // This waits until this thread is asked; by then `shutdown` has run the orphans for the
+            // first time.
             wait_until(|| {
                 drop(AutoreleasePool::new());
                 inner_log.count() == 1

@@ -1,5 +1,5 @@
-//! The totals of a snapshot: all that a thread has done counts once, also while threads exit, and on a thread whose
-//! exit is over.
+//! The totals of a snapshot: everything that a thread has done counts once, also while threads
+//! exit, and on a thread whose exit is over.
 
 use crate::support::teardown::{ALWAYS, When, at_teardown};
 use crate::support::{child, listen};
@@ -25,7 +25,7 @@ fn totals() -> Totals {
 
 #[test]
 fn all_counts_once_while_threads_exit() {
-    // In a process of its own, as other tests make objects, too.
+    // This runs in a process of its own, as other tests make objects, too.
     child!(|| {
         const THREADS: u64 = 40;
         const EACH: u64 = 3;
@@ -47,7 +47,7 @@ fn all_counts_once_while_threads_exit() {
                 };
                 let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
                 ready.wait();
-                // Makes the releases that were sent here: no figure changes from here on.
+                // This makes the releases that were sent here: no figure changes from here on.
                 drop(AutoreleasePool::new());
                 let settled = totals();
                 let made = THREADS * (EACH + 1);
@@ -87,7 +87,7 @@ fn objects_count_before_and_after_the_exit_of_their_thread() {
                 after.created - before.created,
                 after.destroyed - before.destroyed,
             ];
-            // Those by which `at_teardown` uses the crate, too.
+            // `at_teardown` also makes objects when it uses the crate.
             let used = if when == When::FirstUse { 5 } else { 6 };
             assert_eq!(made, [used; 2], "{when:?}");
         }

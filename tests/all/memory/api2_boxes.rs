@@ -234,7 +234,7 @@ fn in_blocks_that_another_thread_frees() {
 
 #[test]
 fn in_an_arena_and_in_its_overflow() {
-    // With room for all, none, and some values.
+    // The arenas have room for all values, for none, and for some.
     for capacity in [1 << 20, 0, 600] {
         let arena = StackAllocator::with_capacity(capacity);
         let arena = std::boxed::Box::leak(std::boxed::Box::new(arena));

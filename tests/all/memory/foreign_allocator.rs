@@ -70,7 +70,7 @@ fn an_allocator_may_fill_or_drain_the_pool_whose_objects_it_frees() {
     let drain = || INNER.set(PoolManager::global().drain_root());
     for (foreign, outer, inner) in [(fill as fn(), 800, 0), (drain, 64, 136)] {
         fresh(move || {
-            // Without a destructor: freed a few at a time.
+            // Objects without a destructor are freed a few at a time.
             (0..200).for_each(|i| autorelease(Ref::new([i; 10])));
             FOREIGN.set(Some(foreign));
             let released = PoolManager::global().drain_root();

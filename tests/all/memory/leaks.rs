@@ -287,7 +287,7 @@ fn destructors_that_panic_leave_nothing() {
         event::set_hook(Some(Box::new(|_| ())));
         let before = PoolManager::global().snapshot().live_objects();
         let left = left_over(20, || {
-            // Without and with a weak reference, slices, and a partly filled slice.
+            // Objects without and with a weak reference, slices, and a partly filled slice.
             panic_of(|| drop(Ref::new(Bomb([1; 1000]))));
             let weakly = Ref::new(Bomb([1; 1000]));
             let weak = Ref::downgrade(&weakly);

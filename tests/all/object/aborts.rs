@@ -73,7 +73,7 @@ fn release_of_an_object_that_a_pool_has_queued_aborts() {
         ["String", "released more often than it was retained"],
         || far_down(|| {
             let pool = AutoreleasePool::new();
-            // With a destructor: others do not queue.
+            // Only objects with a destructor queue.
             let object = PoolRef::as_ptr(pool.create(String::new()));
             drop(pool);
             // SAFETY: none: the misuse under test.
@@ -156,7 +156,7 @@ fn assert_died_once(child: &crate::support::Child) {
     if CHECKS {
         child.assert_aborted_saying(&["Undead", "retained after its last release"]);
     } else {
-        // Without effect.
+        // The misuse has no effect.
         child.assert_success();
     }
     assert_eq!(child.stderr.matches("dies").count(), 1, "{}", child.stderr);

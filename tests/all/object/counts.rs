@@ -78,7 +78,7 @@ fn weak_upgrade_in_the_destructor_fails() {
     *node.0.borrow_mut() = Ref::downgrade(&node);
     drop(node);
     assert_eq!(log.count(), 1);
-    // Now in a pool, as the only reference and shared.
+    // A pool now holds it, as the only reference and as one of several.
     let mut pool = AutoreleasePool::new();
     for shared in [false, true] {
         let node = pool.create(Node(RefCell::default(), log.clone()));
@@ -385,7 +385,7 @@ fn raw_pointers_of_unsized_objects() {
 
 #[test]
 fn raw_pointers_handed_to_a_pool_behind_its_back() {
-    // As foreign code does: retain by pointer, then autorelease the new reference.
+    // Foreign code retains by pointer, then autoreleases the new reference.
     let log = Log::new();
     let mut pool = AutoreleasePool::new();
     let lent = pool.create(log.probe(0));

@@ -229,7 +229,7 @@ macro_rules! family {
                 fn drop(&mut self) {
                     self.order.lock().unwrap().push((self.id, true));
                     if self.id % 3 == 0 {
-                        // Dropped explicitly, in the destructor.
+                        // The destructor drops the children explicitly.
                         self.heir.take();
                     }
                     self.order.lock().unwrap().push((self.id, false));
@@ -330,7 +330,7 @@ fn settle_counts_what_it_destroys() {
             std::hint::black_box(&stack);
             if self.0 > 0 {
                 let nodes = std::mem::take(&mut self.1);
-                // On the stack, so that there is no release in between.
+                // The array is on the stack, so there is no release in between.
                 drop(Deep(self.0 - 1, nodes, self.2.clone()));
             } else {
                 for node in &mut self.1 {
@@ -384,7 +384,7 @@ fn deep_destructors_may_drain_pools_and_what_they_drained_dies_after_them() {
 
 #[test]
 fn a_drain_counts_the_stack_of_its_entries_from_its_own_frame() {
-    // Deep in the stack, but not inside a destructor: nothing queues.
+    // This is deep in the stack, but not inside a destructor, so nothing queues.
     fn descend(levels: u32, f: &mut dyn FnMut()) {
         let stack = [0u8; 4096];
         std::hint::black_box(&stack);

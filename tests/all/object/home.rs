@@ -43,7 +43,7 @@ fn a_value_is_accessible_at_home_only() {
     fresh(|| {
         assert!(clone.get().is_none() && !clone.is_home());
         assert_eq!(clone.home(), home);
-        // Nor on a thread that has used the crate and is a home itself.
+        // A thread that has used the crate and is a home itself has no access, either.
         let other = HomeRef::new(1);
         assert!(other.is_home() && clone.get().is_none());
         assert_ne!(other.home(), clone.home());
@@ -396,14 +396,14 @@ fn references_inside_counted_objects_go_by_pools_and_orphans() {
     fresh(|| {
         let log = Log::new();
         let holder = |id| Ref::new(HomeRef::new(homely(&log, id)));
-        // By a pool that has the only reference, and by one that has not.
+        // One pool has the only reference to its object, the other has not.
         let (sole, shared) = (holder(1), holder(2));
         fresh(|| {
             let other = shared.clone();
             autoreleasepool(|pool| _ = (pool.autorelease(sole), pool.autorelease(shared)));
             drop(other);
         });
-        // By way of the orphans.
+        // These go through the orphans.
         let ended = fresh_to_the_end(|| global().current_thread().unwrap());
         ended.release(holder(3));
         wait_until(|| {

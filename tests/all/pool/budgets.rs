@@ -207,7 +207,7 @@ fn objects_autoreleased_by_destructors_belong_to_the_same_drain() {
         let drained = pool.drain_within(Budget::Count(4));
         assert_eq!((drained.released, drained.remaining), (4, 2));
         assert!(pool.is_empty());
-        // With no other pool open than that of `drain_backlog`.
+        // Only the pool of `drain_backlog` is open here.
         let after = log.probe(20);
         pool.create(on_drop(move || autorelease(Ref::new(after))));
         pool.drain_within(Budget::Count(0));

@@ -203,7 +203,8 @@ fn thousands_of_pools_may_be_open_at_once() {
     });
 }
 
-/// So large that the tests would take minutes if closing a pool took time for each open one.
+/// A number of pools so large that the tests would take minutes if closing one took time for each
+/// open pool.
 const CROWD: usize = if cfg!(miri) { 50 } else { 100_000 };
 
 #[test]

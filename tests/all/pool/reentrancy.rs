@@ -276,7 +276,7 @@ fn destructor_asks_for_everything_the_manager_can_do() {
         pool.create(log.probe(0));
         pool.create(on_drop(move || {
             let manager = global();
-            // Not possible here, but must neither hang nor do harm.
+            // This is impossible here, but must neither hang nor do harm.
             manager.quiesce(Duration::ZERO);
             let report = manager.shutdown(Duration::ZERO).unwrap_err();
             let me = manager.current_thread().unwrap().key();

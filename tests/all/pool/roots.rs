@@ -314,7 +314,7 @@ fn policy_is_set_at_any_time() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn watermarks_of_the_global_manager_can_be_set() {
-    // In a process of its own, because it changes the global manager.
+    // This runs in a process of its own, because it changes the global manager.
     let child = child!(|| {
         let global = PoolManager::global();
         fresh(|| {
@@ -359,7 +359,7 @@ fn event_hook_may_use_pools_and_drain_the_reported_root() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn autoreleases_and_releases_are_counted() {
-    // In a process of its own, because this thread may release orphans of other tests.
+    // This runs in a process of its own, because this thread may release orphans of other tests.
     let child = child!(|| {
         let manager = PoolManager::global();
         let me = manager.current_thread().unwrap().key();

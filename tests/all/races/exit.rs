@@ -72,7 +72,7 @@ type Run = (u32, Option<ThreadKey>);
 
 #[test]
 fn exit_post() {
-    // So that this thread itself cannot be a successor.
+    // This thread has a slot, so it cannot be a successor.
     let _slot = my_handle();
     let runs: Arc<Mutex<Vec<Run>>> = Arc::default();
     let mut targets = Vec::new();
@@ -87,7 +87,7 @@ fn exit_post() {
         let noted = runs.clone();
         line.wait();
         let posted = target.post(move || {
-            // Without entering the thread: one without a slot is no successor.
+            // This does not register the thread: a thread without a slot is no successor.
             let runner = global().thread_by_id(thread::current().id());
             let runner = runner.map(|thread| thread.key());
             noted.lock().unwrap().push((id, runner));

@@ -22,11 +22,11 @@ thread_local! {
 }
 
 thread_local! {
-    /// What the allocator does at the next call by this thread.
+    /// The closure that the allocator runs in this thread's next call.
     pub static FOREIGN: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
-/// Runs that closure; called by the allocator.
+/// Runs that closure. The allocator calls this.
 fn call_foreign() {
     if let Some(f) = FOREIGN.take() {
         f();

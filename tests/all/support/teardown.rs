@@ -1,5 +1,5 @@
-//! Closures that run when the thread-locals of a thread are torn down, before or after the crate's own
-//! exit hook.
+//! Closures that run when the thread-locals of a thread are torn down, before or after the crate's
+//! own exit hook.
 
 use super::{Log, fresh_to_the_end};
 use When::{AfterOurExit, BeforeOurExit};

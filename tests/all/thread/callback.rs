@@ -20,7 +20,7 @@ fn rounds() -> u64 {
     rounds.unwrap_or(if cfg!(miri) { 30 } else { 20_000 })
 }
 
-/// How many objects were created and destroyed.
+/// The numbers of objects that were created and destroyed.
 #[derive(Default)]
 struct Census {
     born: AtomicU64,
@@ -59,8 +59,8 @@ impl Dictionary {
     }
 }
 
-/// Builds what the SDK hands over, `{"round": n, "inner": {"square": n * n}}`, with temporaries in
-/// the current pool.
+/// Builds the SDK's result, `{"round": n, "inner": {"square": n * n}}`, with temporaries in the
+/// current pool.
 fn build(pool: &AutoreleasePool, census: &Arc<Census>, round: u64) -> Ref<Value> {
     let number = |n| PoolRef::retain(pool.create(Value::Number(n, Counted::new(census))));
     let text = |text: &str| {
@@ -121,7 +121,7 @@ fn sdk_builds_dictionaries_on_the_ui_thread_while_the_render_thread_clears_its_p
                     let (next, sum) = SHOWN.with(|shown| shown.get());
                     assert_eq!(round, next);
                     SHOWN.with(|shown| shown.set((next + 1, sum + round)));
-                    // Drawn in this frame; the frame's pool releases it.
+                    // It is drawn in this frame; the frame's pool releases it.
                     autorelease(dictionary);
                     seen.fetch_add(1, Ordering::Relaxed);
                 };
@@ -137,7 +137,7 @@ fn sdk_builds_dictionaries_on_the_ui_thread_while_the_render_thread_clears_its_p
 
     let mut reported = 0;
     frames.run(|frame| {
-        // The render thread's own temporaries.
+        // These are the render thread's own temporaries.
         frame.pool().create(Counted::new(&census));
         autorelease(Ref::new(Counted::new(&census)));
         if let Some(last) = frame.last_report() {

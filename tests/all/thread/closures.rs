@@ -208,7 +208,8 @@ fn orphaned_closure_is_not_run_by_a_destructor_that_calls_quiesce() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
-    // In a process of its own, so that the slot of the ended thread is the next to be used.
+    // This runs in a process of its own, so that the slot of the ended thread is the next to be
+    // used.
     let child = child!(|| {
         let log = Log::new();
         let (tell, told) = std::sync::mpsc::channel();
@@ -222,7 +223,7 @@ fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
         handle.post(move || inner_log.note(0)).unwrap();
         drop(go);
         target.join().unwrap();
-        // The sender's first use of the crate, except for the post.
+        // This is the sender's first use of the crate, except for the post.
         drop(AutoreleasePool::new());
         assert!(global().quiesce(Duration::ZERO));
         assert_eq!(log.ids(), [0]);
@@ -243,7 +244,7 @@ fn closures_of_a_thread_that_ended_keep_their_order() {
         let _this_thread_has_a_slot = me();
         fresh_to_the_end(move || {
             post(0);
-            // Takes the closure out of the inbox.
+            // This takes the closure out of the inbox.
             drop(AutoreleasePool::new());
             post(1);
         });

@@ -64,7 +64,7 @@ fn thread_ends_and_entries_of_all_managers_are_released() {
     );
 }
 
-/// Autoreleases another object like itself, `left` times.
+/// An object whose destructor autoreleases the next one, `left` times.
 struct Heir {
     left: u32,
     log: Log,
@@ -136,7 +136,7 @@ fn thread_ends_with_token_pools_that_feed_managers_whose_turn_is_over() {
     let log = Log::new();
     let (inner_log, next_log) = (log.clone(), log.clone());
     fresh_to_the_end(move || {
-        // Opened in this order on the thread.
+        // The thread opens them in this order.
         let managers = [(); 3].map(|()| PoolManager::new());
         for manager in &managers {
             drop(manager.pool());
@@ -240,7 +240,7 @@ fn thread_ends_and_what_an_object_sent_to_it_autoreleases_is_released() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_and_what_the_last_orphan_autoreleases_is_released() {
-    // In a process of its own, so that no other thread runs the orphan.
+    // This runs in a process of its own, so that no other thread runs the orphan.
     let child = child!(|| {
         let log = Log::new();
         let inner_log = log.clone();

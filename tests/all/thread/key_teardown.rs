@@ -110,7 +110,7 @@ fn run(foreign: bool, f: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Has `late` be the first use of the crate, in round `round` of a key's destructor.
+/// Runs `late`, the thread's first use of the crate, in round `round` of a key's destructor.
 fn first_use(foreign: bool, key: Key, round: usize, late: impl FnOnce() + Send + 'static) {
     run(foreign, move || {
         let mut rounds: Rounds = Vec::new();
@@ -125,9 +125,9 @@ fn first_use(foreign: bool, key: Key, round: usize, late: impl FnOnce() + Send +
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn first_use_in_a_key_s_destructor_is_noticed_and_what_was_autoreleased_is_released() {
-    // In a process of its own, as threads of other tests come and go.
+    // This runs in a process of its own, as threads of other tests come and go.
     let child = child!(|| {
-        // All of glibc's four rounds except the last; elsewhere one may be left to std's
+        // These are all of glibc's four rounds except the last; elsewhere one may be left to std's
         // thread-locals.
         let rounds = if cfg!(target_env = "gnu") { 3 } else { 2 };
         for key in keys() {
@@ -161,7 +161,7 @@ fn first_use_in_a_key_s_destructor_is_noticed_and_what_was_autoreleased_is_relea
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn everything_works_in_a_key_s_destructor() {
-    // In a process of its own, as a panic there would abort.
+    // This runs in a process of its own, as a panic there would abort.
     let child = child!(|| {
         for key in keys() {
             for foreign in [true, false] {
@@ -189,7 +189,7 @@ fn everything_works_in_a_key_s_destructor() {
                         *told.lock().unwrap() = Some(home);
                     });
                     let home = done.lock().unwrap().take().expect("it ran to its end");
-                    // Not in the last round, on a thread that std still knows.
+                    // In the last round, std may still know the thread.
                     if round < 2 {
                         assert!(global().thread(home).is_none());
                     }

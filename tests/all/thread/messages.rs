@@ -1,4 +1,4 @@
-//! Releases and closures that are sent to other threads.
+//! References that are sent to other threads, which release them.
 
 use crate::support::{
     Log, child, events, fresh, fresh_to_the_end, global, me, on_drop, quiesce_until, slot,
@@ -104,7 +104,7 @@ fn release_that_feeds_the_drain_a_thousand_generations_is_reported() {
         for (generations, warnings) in [(999, 0), (1_000, 1)] {
             me().release(Ref::new(on_drop(move || {
                 autorelease(Ref::new(Relay(generations)));
-                // Released first; its one generation does not count for the other.
+                // This is released first; its one generation does not count for the other.
                 autorelease(Ref::new(Relay(1)));
             })));
             assert_eq!(pool.drain(), generations + 3);
@@ -214,7 +214,7 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
                         released += 1;
                         let runs = runs.clone();
                         let run = move || {
-                            // Without registering the thread: a thread without a slot is no
+                            // This does not register the thread: a thread without a slot is no
                             // successor, and must not become one here.
                             let runner = global().thread_by_id(thread::current().id());
                             let runner = runner.map(|thread| thread.key());
@@ -260,7 +260,7 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
     for (id, target) in &posted {
         let by = &runs[id];
         assert_eq!(by.len(), 1, "closure {id} ran once");
-        // No key: the runner was in its teardown and had left its slot.
+        // A runner without a key was in its teardown and had left its slot.
         if let Some(by) = by[0].filter(|by| by != target) {
             assert_ne!(slot(by), slot(*target), "{by} is the successor of {target}");
         }
@@ -271,7 +271,7 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn one_drain_makes_remote_releases_and_runs_orphans() {
-    // In a process of its own, so that no other thread runs the orphan.
+    // This runs in a process of its own, so that no other thread runs the orphan.
     let child = child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
@@ -287,7 +287,7 @@ fn one_drain_makes_remote_releases_and_runs_orphans() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn objects_autoreleased_by_an_orphan_are_released_by_the_same_drain() {
-    // In a process of its own, so that no other thread runs the orphan.
+    // This runs in a process of its own, so that no other thread runs the orphan.
     let child = child!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);

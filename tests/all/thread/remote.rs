@@ -254,7 +254,7 @@ fn closures_that_pile_up_are_reported() {
         for _ in 0..25_000 {
             me().post(|| ()).unwrap();
         }
-        // Reported by the sender, because the thread may have no loop.
+        // The sender reports this, because the thread may have no loop.
         let all = events(EventKind::PostsWatermark);
         let counts: Vec<_> = all.iter().map(|event| event.count).collect();
         assert_eq!(counts, [10_000, 20_000]);
@@ -282,7 +282,7 @@ fn a_successor_runs_no_closures_of_its_predecessor_during_its_teardown() {
         });
         let inner = log.clone();
         let successor = fresh_to_the_end(move || {
-            // Runs after the crate's thread-locals are destroyed, and before.
+            // This runs after the crate's thread-locals are destroyed, and before.
             push_work(move || {
                 global().quiesce(Duration::ZERO);
                 inner.note(1);
@@ -297,7 +297,7 @@ fn a_successor_runs_no_closures_of_its_predecessor_during_its_teardown() {
             "both had the same slot"
         );
         assert_eq!(log.ids(), [1], "the closure does not run on the successor");
-        // Run by threads that have never had that slot.
+        // Threads that have never had that slot run these.
         let _slot = me();
         let _two = fresh(|| fresh(|| global().quiesce(SOON)));
         assert!(log.ids().len() <= 2);
@@ -324,7 +324,7 @@ struct Again(ThreadHandle, u32);
 
 impl Drop for Again {
     fn drop(&mut self) {
-        // Limited, so that a failing test ends.
+        // The number is limited, so that a failing test ends.
         if self.1 > 0 {
             self.0.release(Ref::new(Again(self.0.clone(), self.1 - 1)));
         }

@@ -235,7 +235,7 @@ fn a_thread_can_send_to_itself_until_its_exit_and_nothing_is_lost_after() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn quiesce_in_every_tls_destructor_releases_what_was_orphaned() {
-    // In a process of its own, so that no other thread runs the orphan or adds one.
+    // This runs in a process of its own, so that no other thread runs the orphan or adds one.
     let child = child!(|| {
         for when in ALWAYS {
             let log = Log::new();
@@ -274,7 +274,7 @@ fn guards_kept_in_a_thread_local_beyond_our_exit_keep_their_entries() {
             let theirs = PoolManager::new().pool();
             let late_log = inner_log.clone();
             theirs.create(on_drop(move || {
-                // In the drain of a pool that has outlived the crate's exit hook.
+                // This is in the drain of a pool that has outlived the crate's exit hook.
                 let pool = AutoreleasePool::new();
                 pool.create(late_log.probe(10));
                 drop(pool);

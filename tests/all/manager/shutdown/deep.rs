@@ -48,7 +48,7 @@ fn deep<T: 'static>(f: impl FnOnce() -> T + 'static) {
     deep_down(64, || drop(inner));
 }
 
-/// Each is autoreleased by the destructor of the one before.
+/// An object whose destructor autoreleases the next one.
 struct Relay(u32, Log);
 
 impl Drop for Relay {

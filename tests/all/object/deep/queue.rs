@@ -6,9 +6,9 @@ use releasepool::{AutoreleasePool, Ref, Weak, settle};
 use std::any::Any;
 use std::cell::Cell;
 
-/// Deep enough that nearly all nodes are destroyed in a run of the queue.
+/// The length of a chain of which nearly all nodes are destroyed in a run of the queue.
 const LONG: u32 = if cfg!(miri) { 2_000 } else { 30_000 };
-/// More nodes than are destroyed before the queue is run.
+/// A number of nodes that is greater than that destroyed before the queue is run.
 const FIRST: u32 = 1_500;
 
 thread_local! {
@@ -64,7 +64,7 @@ fn leaves_of_a_long_chain_do_not_pile_up() {
     for first in (0..60).chain([180, 185, 370]) {
         fresh(move || {
             let chain = with_leaves(first, with_leaves(LONG, None, true), false);
-            // Inside a run of the queue.
+            // This is inside a run of the queue.
             let bare = |_next| {
                 Some(Ref::new(Node {
                     _before: None,

@@ -5,7 +5,7 @@ use crate::support::{Log, events, fresh, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
 
-/// Records its death, does what it is told; then its child is dropped.
+/// Records its death and runs its closure; then its child is dropped.
 struct Link {
     id: u32,
     log: Log,
@@ -35,10 +35,10 @@ impl Drop for Link {
     }
 }
 
-/// Deep enough that the last links queue.
+/// The length of a chain whose last links queue.
 const DEPTH: u32 = if cfg!(miri) { 700 } else { 5_000 };
 
-/// Returns a chain whose link 0 is the head; `then` says what the others do.
+/// Returns a chain whose link 0 is the head; `then` returns the work of each of the others.
 fn chain(log: &Log, then: impl Fn(u32) -> Then) -> Ref<Link> {
     let mut child = None;
     for id in (0..DEPTH).rev() {
@@ -208,7 +208,7 @@ fn panic_above_a_queue_in_an_abandoned_managers_root_pool_at_thread_exit() {
     assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
 }
 
-/// Returns a chain whose last link, which queues, does `then`.
+/// Returns a chain whose last link, which queues, runs `then`.
 struct Tail<F: FnOnce() + 'static>(#[expect(dead_code)] Option<Ref<Tail<F>>>, Option<F>);
 
 impl<F: FnOnce()> Drop for Tail<F> {

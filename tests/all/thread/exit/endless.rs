@@ -1,4 +1,5 @@
-//! The exit of a thread whose destructors feed its pools for ever: the drain is cut off, with an event.
+//! The exit of a thread whose destructors feed its pools for ever: the drain is cut off, with an
+//! event.
 
 use super::events_of_a_thread;
 use crate::support::{child, fresh, global};
@@ -7,8 +8,8 @@ use releasepool::{AutoreleasePool, Ref, ThreadHandle, autorelease};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Never stops autoreleasing. Only for child processes: after a million objects it exits with an
-/// exit code of its own.
+/// An object whose destructor autoreleases another one, for ever. It is for child processes only:
+/// after a million objects the process exits with an exit code of its own.
 struct Endless;
 
 const GAVE_UP: i32 = 77;
@@ -47,7 +48,7 @@ fn thread_ends_with_endless_regeneration_in_the_root_pool_and_is_cut_off() {
     let child = child!(|| {
         let events = events_of_a_thread(|| autorelease(Ref::new(Endless)));
         assert_loud_leak(&events, "Endless");
-        // The first object, and 100,000 generations.
+        // The count includes the first object and 100,000 generations.
         assert_eq!(MADE.load(Ordering::Relaxed), 100_001);
     });
     child.assert_success();
@@ -63,7 +64,7 @@ fn thread_ends_with_endless_regeneration_that_shutdown_has_asked_for_and_is_cut_
         });
         let cut = events.iter().filter(|e| e.kind == EventKind::CutOff);
         assert_eq!(cut.count(), 1);
-        // Cut off in the drain, and in that for `shutdown`, which tries twice.
+        // The drain is cut off, and so are both of the drains that `shutdown` has asked for.
         assert!(MADE.load(Ordering::Relaxed) < 400_000);
     });
     child.assert_success();

@@ -212,7 +212,7 @@ pub fn events(kind: EventKind) -> Vec<Event> {
     events
 }
 
-/// The exit status of a child process, and its standard error.
+/// How a child process ended.
 pub struct Child {
     pub status: std::process::ExitStatus,
     pub stderr: String,
@@ -331,9 +331,9 @@ pub(crate) use child;
 pub const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 /// `aborts!(words, body)` runs `body`, which misuses the crate, in a child process of the enclosing
-/// test, asserts that it aborts with a message that contains these words, and returns the
-/// [`Child`]. Builds that do not detect misuse do not commit it: there the macro returns from the
-/// test.
+/// test, and asserts that it aborts with a message that contains these words. The result is the
+/// child's standard error. Builds that do not detect misuse do not commit it: there the macro returns
+/// from the test.
 macro_rules! aborts {
     ($words:expr, $body:expr) => {{
         if !$crate::support::CHECKS {
@@ -341,7 +341,7 @@ macro_rules! aborts {
         }
         let child = $crate::support::child!($body);
         child.assert_aborted_saying(&$words);
-        child
+        child.stderr
     }};
 }
 pub(crate) use aborts;

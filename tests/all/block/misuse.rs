@@ -2,7 +2,7 @@
 //! address and owner.
 
 use crate::block::layout;
-use crate::support::{Child, aborts, fresh_to_the_end};
+use crate::support::{aborts, fresh_to_the_end};
 use releasepool::BlockAllocator;
 use std::ptr::NonNull;
 
@@ -22,10 +22,10 @@ unsafe fn free(blocks: &BlockAllocator, at: NonNull<u8>, size: usize) {
 }
 
 /// Asserts that the message has the address of what was freed last.
-fn assert_names_the_address(child: &Child) {
-    let address = child.stderr.rsplit(['<', '>']).nth(1).unwrap();
-    let message = child.stderr.lines().find(|line| line.contains("aborting"));
-    assert!(message.unwrap().contains(address), "{}", child.stderr);
+fn assert_names_the_address(stderr: &str) {
+    let address = stderr.rsplit(['<', '>']).nth(1).unwrap();
+    let message = stderr.lines().find(|line| line.contains("aborting"));
+    assert!(message.unwrap().contains(address), "{stderr}");
 }
 
 const OF_48: &str = "the block of 48 bytes at 0x";
@@ -33,7 +33,7 @@ const OF_48: &str = "the block of 48 bytes at 0x";
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn block_freed_twice() {
-    let child = aborts!([OF_48, "freed twice", "of thread ", "'s heap"], || {
+    let stderr = aborts!([OF_48, "freed twice", "of thread ", "'s heap"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
         // SAFETY: none: the test is about this misuse.
@@ -42,13 +42,13 @@ fn block_freed_twice() {
             free(&blocks, at, 48);
         }
     });
-    assert_names_the_address(&child);
+    assert_names_the_address(&stderr);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn threads_heap_is_named_as_the_thread_is() {
-    let child = aborts!([OF_48], || {
+    let stderr = aborts!([OF_48], || {
         let blocks = BlockAllocator::new();
         // The other thread's key is not the first one then.
         block(&blocks);
@@ -61,17 +61,17 @@ fn threads_heap_is_named_as_the_thread_is() {
             }
         });
     });
-    assert_names_the_address(&child);
-    let heap = child.stderr.split_once("of thread ").unwrap().1;
+    assert_names_the_address(&stderr);
+    let heap = stderr.split_once("of thread ").unwrap().1;
     let key = heap.split_once("'s heap").unwrap().0;
     let thread = format!("{key})");
-    assert!(child.stderr.contains(&thread), "{}", child.stderr);
+    assert!(stderr.contains(&thread), "{stderr}");
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn block_freed_twice_by_another_thread_than_its_own() {
-    let child = aborts!(
+    let stderr = aborts!(
         [
             OF_48,
             "freed twice",
@@ -90,13 +90,13 @@ fn block_freed_twice_by_another_thread_than_its_own() {
             }
         }
     );
-    assert_names_the_address(&child);
+    assert_names_the_address(&stderr);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn block_freed_twice_after_its_chunk_was_freed() {
-    let child = aborts!(["but no allocator owns that address"], || {
+    let stderr = aborts!(["but no allocator owns that address"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
         // SAFETY: none: the test is about this misuse.
@@ -106,25 +106,25 @@ fn block_freed_twice_after_its_chunk_was_freed() {
             free(&blocks, at, 48);
         }
     });
-    assert_names_the_address(&child);
+    assert_names_the_address(&stderr);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn block_freed_with_a_wrong_size() {
-    let child = aborts!([OF_48, "was freed as a block of 64 bytes"], || {
+    let stderr = aborts!([OF_48, "was freed as a block of 64 bytes"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
         // SAFETY: none: the test is about this misuse.
         unsafe { free(&blocks, at, 49) };
     });
-    assert_names_the_address(&child);
+    assert_names_the_address(&stderr);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn pointer_that_is_no_block_is_freed() {
-    let child = aborts!(
+    let stderr = aborts!(
         [
             "as a block of 48 bytes",
             "but no allocator owns that address"
@@ -136,40 +136,40 @@ fn pointer_that_is_no_block_is_freed() {
             unsafe { free(&blocks, foreign, 48) };
         }
     );
-    assert_names_the_address(&child);
+    assert_names_the_address(&stderr);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn middle_of_a_block_is_freed() {
-    let child = aborts!([OF_48, "a block does not begin at that address"], || {
+    let stderr = aborts!([OF_48, "a block does not begin at that address"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
         // SAFETY: the address is within the block. For the rest none: the test is about this
         // misuse.
         unsafe { free(&blocks, at.add(16), 48) };
     });
-    assert_names_the_address(&child);
+    assert_names_the_address(&stderr);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn block_that_was_never_handed_out_is_freed() {
-    let child = aborts!([OF_48, "or never handed out"], || {
+    let stderr = aborts!([OF_48, "or never handed out"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
         // SAFETY: the address is that of the next block. For the rest none: the test is about this
         // misuse.
         unsafe { free(&blocks, at.add(48), 48) };
     });
-    assert_names_the_address(&child);
+    assert_names_the_address(&stderr);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 #[cfg_attr(releasepool_asan, ignore = "AddressSanitizer sees it first")]
 fn block_written_after_it_was_freed() {
-    let child = aborts!([OF_48, "was written at byte 20 after it was freed"], || {
+    let stderr = aborts!([OF_48, "was written at byte 20 after it was freed"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
         // SAFETY: none: the test is about this misuse.
@@ -180,5 +180,5 @@ fn block_written_after_it_was_freed() {
         // This goes on until that block is handed out again.
         (0..2_000).for_each(|_| _ = block(&blocks));
     });
-    assert_names_the_address(&child);
+    assert_names_the_address(&stderr);
 }

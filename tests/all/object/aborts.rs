@@ -13,7 +13,7 @@ struct Texture(#[expect(dead_code)] u32);
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn release_of_a_dead_object_through_raw_calls_aborts_with_type_and_address() {
-    let child = aborts!(
+    let stderr = aborts!(
         ["Texture", "released more often than it was retained"],
         || {
             let object = Ref::new(Texture(0));
@@ -27,12 +27,11 @@ fn release_of_a_dead_object_through_raw_calls_aborts_with_type_and_address() {
             }
         }
     );
-    let address = child.stderr.split(['<', '>']).nth(1).unwrap();
-    let message = child
-        .stderr
+    let address = stderr.split(['<', '>']).nth(1).unwrap();
+    let message = stderr
         .lines()
         .find(|line| line.contains("released more often"));
-    assert!(message.unwrap().contains(address), "{}", child.stderr);
+    assert!(message.unwrap().contains(address), "{stderr}");
 }
 
 #[test]

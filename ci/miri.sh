@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Miri: undefined behavior in the unit tests and tests (tests/all) that it can run, under both
 # aliasing models; and data races and weak memory in small versions of the models
-# (tests/all/races*.rs), with many seeds.
+# (tests/all/races), with many seeds.
 #
 #   ci/miri.sh             everything, 64 seeds
 #   ci/miri.sh short       what CI runs

@@ -1,8 +1,12 @@
 //! Helpers for tests: objects that log their destruction, fresh threads, events by thread, and
 //! child processes.
 
-use releasepool::PoolManager;
+pub mod allocator;
+pub mod teardown;
+pub mod worker;
+
 use releasepool::event::{self, Event, EventKind};
+use releasepool::{PoolManager, ThreadHandle, ThreadKey};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -106,7 +110,7 @@ pub fn named_to_the_end<R: Send + 'static>(
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Has all orphans run, until `done`.
+/// Runs all orphans, on threads that may, until `done` returns true.
 pub fn quiesce_until(done: impl Fn() -> bool) {
     let quiesce = || {
         // A thread does not run closures of the thread that had its registry slot before. A thread
@@ -115,7 +119,7 @@ pub fn quiesce_until(done: impl Fn() -> bool) {
         PoolManager::global().quiesce(Duration::from_millis(1));
     };
     wait_until(|| {
-        // So two threads that are alive at the same time are used: they have different slots.
+        // Two threads that are alive at the same time have different slots.
         fresh(|| {
             quiesce();
             fresh(quiesce);
@@ -154,7 +158,7 @@ pub fn message_of(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "(no message)".into())
 }
 
-/// How a test reacts to the events of a thread.
+/// A closure that a test runs for each event of a thread.
 pub type Reaction = fn(&Event);
 
 static EVENTS: Mutex<Vec<(ThreadId, Event)>> = Mutex::new(Vec::new());
@@ -324,10 +328,59 @@ macro_rules! child {
 }
 pub(crate) use child;
 
+/// True if the build detects misuse.
+pub const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
+
+/// `aborts!(words, body)` runs `body`, which misuses the crate, in a child process of the enclosing
+/// test, and asserts that it aborts with a message that contains these words. The result is the
+/// child's standard error. Builds that do not detect misuse do not commit it: there the macro returns
+/// from the test.
+macro_rules! aborts {
+    ($words:expr, $body:expr) => {{
+        if !$crate::support::CHECKS {
+            return;
+        }
+        let child = $crate::support::child!($body);
+        child.assert_aborted_saying(&$words);
+        child.stderr
+    }};
+}
+pub(crate) use aborts;
+
 /// Returns the resident memory of this process, in bytes.
 #[cfg(target_os = "linux")]
 pub fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: usize = statm.split_whitespace().nth(1).unwrap().parse().unwrap();
     pages * 4096
+}
+
+/// A limit that no test should reach.
+pub const LONG: Duration = Duration::from_secs(60);
+
+/// Returns the slot in a key that is displayed as `#slot.generation`.
+pub fn slot(key: ThreadKey) -> u32 {
+    let shown = key.to_string();
+    let (slot, _) = shown.strip_prefix('#').unwrap().split_once('.').unwrap();
+    slot.parse().unwrap()
+}
+
+/// Calls `f` after `kib` KiB of the stack have been used.
+pub fn deep_down<R>(kib: u32, f: impl FnOnce() -> R) -> R {
+    if kib == 0 {
+        return f();
+    }
+    let space = std::hint::black_box([0u8; 1024]);
+    let r = deep_down(kib - 1, f);
+    std::hint::black_box(&space);
+    r
+}
+
+pub fn global() -> &'static PoolManager {
+    PoolManager::global()
+}
+
+/// Returns the handle of the calling thread.
+pub fn me() -> ThreadHandle {
+    global().current_thread().unwrap()
 }

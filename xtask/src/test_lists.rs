@@ -277,8 +277,8 @@ mod tests {
         for module in [
             "event::message::tests::",
             "pool::chain_tests::random_programs_",
-            "deep::",
-            "random_threads::random_programs_on_threads_that_run_free",
+            "object::deep::",
+            "random::threads::random_programs_on_threads_that_run_free",
         ] {
             assert!(
                 tests.iter().any(|test| test.starts_with(module)),

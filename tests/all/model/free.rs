@@ -1,7 +1,7 @@
-//! Programs on several threads at once. What can be said of them is less than of threads
-//! that take turns, but nothing less than this: every object dies exactly once; nobody's
-//! pools hold or release anything but what their own thread put there; what was never
-//! shown to another thread dies at home.
+//! Programs on several threads at once. Their results are not determined as those of threads that
+//! take turns, but these statements always hold: every object dies exactly once; a thread's pools
+//! hold and release only what that thread put there; an object that was never shown to another
+//! thread dies on the thread that made it.
 
 use super::meeting::Meeting;
 use super::run::{Place, live_objects};
@@ -17,11 +17,11 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 pub const THREADS: usize = 3;
-/// Objects that all threads have from the beginning.
+/// The number of objects that all threads have from the beginning.
 const SHARED: usize = 5;
 
-/// One step of a thread. Indices are taken modulo what there is; a step for which there
-/// is nothing is skipped.
+/// One step of a thread. Indices are modulo the number of what they refer to; a step that refers to
+/// nothing is skipped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Free {
@@ -38,24 +38,24 @@ pub enum Free {
     AutoreleaseImplicitly(u8),
     AutoreleaseLocals,
     Push,
-    /// By another thread, which cannot.
+    /// Pops a token on another thread, which must fail.
     PopElsewhere(u8),
     DrainRoot,
-    /// Has another thread release it.
+    /// Sends a reference to another thread, which releases it.
     Release(u8, u8),
-    /// Has another thread drop it in a closure.
+    /// Posts a closure to another thread, which drops a reference.
     Post(u8, u8),
     RunInbox,
     Quiesce,
-    /// Asks all threads of the process for their root pools.
+    /// Asks all threads of the process to drain their root pools.
     Shutdown,
     /// Waits for the others, if the run is in lock step.
     Meet,
-    /// Ends, with all pools open.
+    /// Ends the thread, with all pools open.
     Exit,
 }
 
-/// What an object does when it dies.
+/// Work that an object's destructor does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum End {
@@ -66,13 +66,13 @@ pub enum End {
     Nest,
 }
 
-/// What the threads have in common.
+/// State that all threads of a program share.
 #[derive(Default)]
 struct World {
     made: AtomicU32,
-    /// Who died.
+    /// The ids of destroyed objects.
     log: Mutex<Vec<u32>>,
-    /// Who died where it must not.
+    /// The ids of objects that were destroyed on a thread that must not destroy them.
     strayed: Mutex<Vec<u32>>,
     handles: OnceLock<Vec<ThreadHandle>>,
     meeting: Option<Meeting>,
@@ -82,7 +82,7 @@ struct Object {
     id: u32,
     end: End,
     home: ThreadId,
-    /// Whether another thread may have seen it.
+    /// True if another thread may have seen the object.
     shown: AtomicBool,
     world: Arc<World>,
 }
@@ -119,14 +119,15 @@ impl Drop for Object {
     }
 }
 
-/// Must not leave its thread, says the compiler.
+/// An object that is not `Send`, so that it never leaves its thread.
 struct Local {
     _value: Object,
     not_send: PhantomData<*mut ()>,
 }
 
 thread_local! {
-    /// Pools that are open when the thread exits. Made first, so they go after that.
+    /// Pools that are open when the thread exits. This thread-local is used before the crate, so it
+    /// is dropped after the crate's exit hook.
     static KEPT: RefCell<Vec<AutoreleasePool>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -135,15 +136,13 @@ thread_local! {
 struct Worker {
     objects: Vec<Ref<Object>>,
     locals: Vec<Ref<Local>>,
-    /// Those that all have.
+    /// References to the objects that all threads have.
     shared: Vec<Ref<Object>>,
     weaks: Vec<Weak<Object>>,
-    /// Oldest first. Only the last is ever closed, so it is always clear which pool is
-    /// current.
+    /// Open pools, oldest first. Only the last is ever closed, so the current pool is always known.
     pools: Vec<Pool>,
     root: usize,
-    /// Whether another thread may ask for the root pool, which is then drained at any
-    /// time.
+    /// True if another thread may ask for the root pool, which is then drained at any time.
     asked: bool,
 }
 
@@ -174,7 +173,7 @@ impl Worker {
         while self.close() {}
     }
 
-    /// The root pool has, or had, this many entries.
+    /// Asserts that the root pool has this many entries, or had them if it may have been drained.
     fn assert_root(&mut self, seen: usize, op: Free) {
         if self.asked && seen < self.root {
             self.root = seen;
@@ -255,7 +254,7 @@ impl Worker {
             Free::Post(to, i) => {
                 let Some(object) = self.take(i) else { return };
                 object.shown.store(true, Relaxed);
-                // If it is refused, it comes back and is dropped here.
+                // A closure that is refused comes back and is dropped here.
                 let to = &world.handles.get().unwrap()[to as usize % THREADS];
                 _ = to.post(move || drop(object));
             }
@@ -275,7 +274,7 @@ impl Worker {
         }
     }
 
-    /// The entries of the current pool.
+    /// Returns the expected number of entries of the current pool.
     fn current(&mut self) -> &mut usize {
         match self.pools.last_mut() {
             Some(Pool::Guard(_, entries) | Pool::Token(_, entries)) => entries,
@@ -308,18 +307,18 @@ impl Worker {
     }
 }
 
-/// Runs a program on each of some threads, and looks at what has become of everything.
+/// Runs each program on a thread of its own, and checks at the end that nothing is left.
 ///
 /// # Panics
 /// If something was lost, released twice or by the wrong thread, or was never released.
 pub fn run_free(mut programs: Vec<Vec<Free>>, in_lock_step: bool, place: Place) {
     let before = live_objects();
-    // So that this thread has a slot, which is none of theirs: it runs their closures.
+    // This thread has a slot of its own, so it may run closures that the others left.
     let manager = PoolManager::global();
     assert!(manager.current_thread().is_some());
     programs.resize(THREADS, Vec::new());
     if in_lock_step {
-        // All meet as often: after every step.
+        // All threads meet after each step, so every program gets as many steps as the longest.
         let longest = programs.iter().map(Vec::len).max().unwrap_or(0);
         for program in &mut programs {
             program.retain(|op| *op != Free::Meet);
@@ -349,7 +348,7 @@ pub fn run_free(mut programs: Vec<Vec<Free>>, in_lock_step: bool, place: Place) 
                 KEPT.with_borrow(|kept| assert!(kept.is_empty()));
                 handles.lock().unwrap()[me] = PoolManager::global().current_thread();
                 started.wait();
-                // All are told of all.
+                // Every thread knows the handles of all.
                 started.wait();
                 let _leaves = world.meeting.as_ref().map(Meeting::leave_at_the_end);
                 let mut worker = Worker {
@@ -374,7 +373,7 @@ pub fn run_free(mut programs: Vec<Vec<Free>>, in_lock_step: bool, place: Place) 
         }
     }
     drop(weaks);
-    // What was sent to a thread that had already ended is for others to release.
+    // Other threads release what was sent to a thread that had already ended.
     let died = || world.log.lock().unwrap().len();
     let begun = Instant::now();
     while died() < world.made.load(Relaxed) as usize {
@@ -395,5 +394,5 @@ pub fn run_free(mut programs: Vec<Vec<Free>>, in_lock_step: bool, place: Place) 
     }
 }
 
-/// No test asserts a time; but what never comes is to fail, not to hang.
+/// A test that waits for something that never happens should fail, not hang.
 const NEVER: Duration = Duration::from_secs(120);

@@ -1,4 +1,4 @@
-//! A barrier that one can leave for good, as a thread does that ends or panics.
+//! A barrier that threads leave for good when they end or panic.
 
 use std::sync::{Condvar, Mutex};
 
@@ -13,7 +13,7 @@ struct State {
     rounds: usize,
 }
 
-/// Leaves when it goes.
+/// Leaves the meeting when it is dropped.
 pub struct Leave<'m>(&'m Meeting);
 
 impl Meeting {

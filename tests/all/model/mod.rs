@@ -1,15 +1,15 @@
-//! Programs that are run by the crate and by a naive model of it. Step by step the two
-//! must agree on what is where, what is counted, who died in which order, what pops
-//! gave, and which panic got out.
+//! Random programs, which both the crate and a naive model of it run. After each step the two must
+//! agree on the entries of all pools, all counts, the order in which objects were destroyed, the
+//! results of pops, and which panic left the step.
 //!
-//! * [`naive`]: objects are indices, pools are vectors, nothing is clever
-//! * [`real`]: the same operations, done by the crate
-//! * [`run`]: one beside the other, on one thread or on several that take turns
-//! * [`free`]: threads that do not take turns, of which less can be said
+//! * [`naive`]: the model, in which objects are indices and pools are vectors
+//! * [`real`]: the crate, driven by the same steps
+//! * [`run`]: runs both beside each other, on one thread or on several that take turns
+//! * [`free`]: programs on threads that do not take turns, for which fewer results are determined
 //!
-//! Shared by the random tests (`random_programs`, `random_threads`), the named ones (`fuzz_regressions`)
-//! and the fuzz targets in `fuzz/`. A program is a flat list of steps, so that what a
-//! fuzzer prints is what a test can say.
+//! The random tests (`random::programs`, `random::threads`), the named ones
+//! (`random::fuzz_regressions`) and the fuzz targets in `fuzz/` share this module. A program is a
+//! flat list of steps, so that the output of a fuzzer can be copied into a test.
 
 pub mod free;
 mod meeting;
@@ -17,24 +17,25 @@ pub mod naive;
 pub mod real;
 pub mod run;
 
-/// What an object does when it dies, before its children do.
+/// Work that an object's destructor does before it drops the children.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Plan {
     Nothing,
-    /// Autoreleases a new object, which does so in turn, this often modulo 4.
+    /// Autoreleases a new object, which autoreleases the next, this many times modulo 4.
     Relay(u8),
     /// Opens a pool, fills it, and closes it.
     Nest,
-    /// The same with a token pool of the other manager.
+    /// Pushes a token pool of the other manager, fills it, and pops it.
     NestToken,
-    /// The same with `autoreleasepool`.
+    /// Fills a pool in `autoreleasepool`.
     NestScope,
-    /// The same, with an object in it that panics whatever else goes on.
+    /// Opens a pool and fills it, also with an object that panics even during a panic, and closes
+    /// it.
     NestPanic,
     /// Drains the root pool of a manager.
     DrainRoot(u8),
-    /// Pops this token, whatever has become of it.
+    /// Pops this token, which may be stale.
     Pop(u8),
     /// Pushes a token pool, which stays open.
     Push(u8),
@@ -42,116 +43,117 @@ pub enum Plan {
     Forget,
     /// Opens a pool that goes to the program's guards.
     KeepOpen(u8),
-    /// Panics, unless the thread does so already.
+    /// Panics, unless the thread is already panicking.
     Panic,
     /// Drops one of the program's handles.
     Drop(u8),
-    /// Upgrades one of the program's weak handles, and keeps what comes of it.
+    /// Upgrades one of the program's weak handles, and keeps the result.
     Upgrade(u8),
     /// Upgrades its own weak reference, if it has one. That never succeeds.
     UpgradeSelf,
     /// Sends a new object to a thread, to be released there.
     Send(u8),
-    /// Asks for posted closures: none runs in a destructor.
+    /// Calls `run_inbox`, which runs no closure in a destructor.
     RunInbox,
-    /// Nothing; but it owns a chain of this many times 4 small objects, which may be
+    /// Does nothing, but the object owns a chain of this many times 4 small objects, which may be
     /// too deep for the stack.
     Links(u8),
 }
 
-/// One step. Indices are taken modulo what there is; a step for which there is nothing
-/// is skipped. A manager is 0, the process's own, or 1.
+/// One step. Indices are modulo the number of what they refer to; a step that refers to nothing is
+/// skipped. Manager 0 is the process's own, manager 1 another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Op {
     Create(Plan),
-    /// An object that knows itself.
+    /// Makes an object with a weak reference to itself.
     CreateCyclic(Plan),
-    /// The same, but the making panics.
+    /// Calls `new_cyclic` with a closure that panics.
     CreateCyclicPanics,
-    /// A slice of this many objects modulo 4, made of a vector.
+    /// Makes a slice of this many objects modulo 4 from a vector.
     CreateSlice(u8, Plan),
-    /// A slice of two, made of an array by `unsize!`.
+    /// Makes a slice of two objects from an array, by `unsize!`.
     CreateArray(Plan),
     CreateStr(u8),
-    /// In a pool, which alone owns it.
+    /// Creates an object in a pool, which is its only owner.
     CreateInPool(u8, Plan),
-    /// To `dyn`.
+    /// Converts a reference to one to `dyn`.
     Unsize(u8),
     UnsizeWeak(u8),
     Clone(u8),
     Drop(u8),
-    /// The second becomes a child of the first, by a reference of its own.
+    /// Makes the second object a child of the first, by a reference of its own.
     Adopt(u8, u8),
     Downgrade(u8),
     CloneWeak(u8),
     Upgrade(u8),
     DropWeak(u8),
-    /// Gives it another plan, if it can be had.
+    /// Gives the object another plan, if `get_mut` succeeds.
     GetMut(u8, Plan),
     MakeMut(u8, Plan),
     TryUnwrap(u8),
     IntoInner(u8),
     Open(u8),
     Close(u8),
-    /// As far as the crate can see. It is closed after the thread's exit, so that a
-    /// fuzzer that runs for hours does not run out of memory.
+    /// Forgets a guard, as far as the crate can see. It is closed after the thread's exit, so that
+    /// a fuzzer that runs for hours does not run out of memory.
     Forget(u8),
     Drain(u8),
-    /// Into the pool by the first index goes the object by the second.
+    /// Autoreleases the second object into the first pool.
     Autorelease(u8, u8),
-    /// The same, and what the pool lends is retained.
+    /// Autoreleases the second object into the first pool, and retains the lent reference.
     AutoreleaseAndRetain(u8, u8),
-    /// Twice as many references as the third says: more than fit a page.
+    /// Autoreleases twice as many references as the third number says: more than fit a page.
     Flood(u8, u8, u8),
     AutoreleaseImplicitly(u8, u8),
     Push(u8),
     Pop(u8),
-    /// By the other manager.
+    /// Pops a token by the other manager.
     PopForeign(u8),
     DrainRoot(u8),
-    /// The second manager drains its root then, if it holds [`WATERMARK`] entries.
+    /// Reaches a boundary of a manager; manager 1 drains its root pool there if it holds
+    /// [`WATERMARK`] entries.
     Boundary(u8),
-    /// An `autoreleasepool` begins.
+    /// Begins an `autoreleasepool` scope.
     Enter,
-    /// It ends.
+    /// Ends the innermost scope.
     Leave,
-    /// It ends by a panic.
+    /// Ends the innermost scope by a panic.
     LeavePanicking,
-    /// One of the guards changes places with the one that the innermost scope has.
+    /// Swaps one of the guards with the guard of the innermost scope.
     Swap(u8),
-    /// An object that must not leave its thread.
+    /// Makes an object that must not leave its thread.
     CreateLocal(Plan),
     DropLocal(u8),
     AutoreleaseLocal(u8, u8),
-    /// Has a thread release it.
+    /// Sends the reference to a thread, which releases it.
     Release(u8, u8),
-    /// Has a thread drop it in a closure.
+    /// Posts a closure to a thread, which drops the reference.
     Post(u8, u8),
     RunInbox,
     Quiesce,
     Shutdown(u8),
-    /// The thread ends, with its guards open or not. Not the first thread.
+    /// Ends the thread, with its guards open if true. The first thread never ends early.
     Exit(bool),
 }
 
-/// What is written down as it happens.
+/// An observable effect, which is logged when it happens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Note {
-    /// The destructor of this one has begun.
+    /// The destructor of this object has begun.
     Died(u32),
-    /// Entries that a drain has released, or closures that have run.
+    /// A drain has released this many entries, or `run_inbox` has run this many closures.
     Did(usize),
     Popped(Result<usize, Refusal>),
-    /// Whether an upgrade, `get_mut`, `try_unwrap` and so on succeeded.
+    /// An upgrade, `get_mut`, `try_unwrap` or the like has succeeded or failed.
     Got(bool),
-    /// Released, who still holds something, orphans.
+    /// The report of a `shutdown`: released entries, threads that hold something, orphans.
     Shutdown(usize, usize, usize),
-    /// The panic of this one got out of a step.
+    /// The panic of this object left the step.
     Panicked(u32),
-    /// The panic of this one could only be reported.
+    /// The panic of this object could only be reported as an event.
     Reported(u32),
-    /// The thread has exited, and what it had forgotten goes.
+    /// The thread has exited, and the guards that it had forgotten are dropped.
     Late,
 }
 
@@ -167,17 +169,17 @@ pub enum Refusal {
 /// Strong and weak counts of an object.
 pub type Counts = (usize, usize);
 
-/// What a thread sees from outside after each step.
+/// The state that a thread observes after each step.
 #[derive(Debug, Default, PartialEq)]
 pub struct State {
-    /// What has been written down since the last step.
+    /// Effects since the last step.
     pub log: Vec<Note>,
-    /// Of the objects that there are handles to.
+    /// Counts of the objects that there are handles to.
     pub handles: Vec<Option<Counts>>,
-    /// Which of the thread's guard pools have an entry for one of these, and which of
-    /// the managers. That is slow, so it is another one each time.
+    /// For one of these objects, the thread's guard pools that have an entry for it, and the
+    /// managers that have one. As the search is slow, each step looks for another object.
     pub contains: Option<(Vec<bool>, [bool; 2])>,
-    /// The same by weak reference.
+    /// Counts of the objects that there are weak handles to.
     pub weaks: Vec<Option<Counts>>,
     /// Entries of the guard pools.
     pub guards: Vec<Option<usize>>,
@@ -186,22 +188,21 @@ pub struct State {
     /// Entries of the two root pools, and pools open by manager.
     pub roots: [usize; 2],
     pub open: [usize; 2],
-    /// Links that live, of all chains.
+    /// Links of all chains that are alive.
     pub links: usize,
 }
 
-/// Destructors that nest deeper do nothing, and leave their children to the end of the
-/// step: at 32 KiB of stack the crate would queue them, and the order would depend on
-/// the compiler.
+/// Destructors nested deeper than this do nothing, and leave their children to the end of the step:
+/// at 32 KiB of stack the crate would queue them, and the order would depend on the compiler.
 pub const DEEPEST: usize = 6;
-/// Scopes that nest.
+/// The number of scopes that may be nested.
 pub const SCOPES: usize = 6;
-/// Of the second manager, which drains its root at boundaries.
+/// The root watermark of manager 1, which drains its root pool at boundaries.
 pub const WATERMARK: usize = 4;
-/// What a panic says that is not an object's.
+/// The id in a panic that no object has caused.
 pub const NOBODY: u32 = u32::MAX;
 
-/// The `i`th of those that are there, modulo their number.
+/// Returns the index of the `i`th element that is present, modulo their number.
 pub fn pick<T>(of: &[Option<T>], i: u8) -> Option<usize> {
     let there: Vec<_> = (0..of.len()).filter(|&at| of[at].is_some()).collect();
     (!there.is_empty()).then(|| there[i as usize % there.len()])

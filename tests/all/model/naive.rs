@@ -1,23 +1,25 @@
-//! The model: nothing but vectors.
+//! The model, which is made of vectors.
 //!
-//! * here: what there is, and the steps
-//! * [`objects`]: who dies, and what happens then
+//! * this file: the state, and the steps
+//! * [`objects`]: objects, their destruction, and what their destructors do
+//! * [`observe`]: the state that a thread observes
 //! * [`pools`]: entries, frames and tokens
-//! * [`threads`]: mail, and the end of a thread
+//! * [`threads`]: messages, and the exit of a thread
 //!
-//! What may panic gives [`Run`]: an error is a panic in flight, by the object that
-//! began it.
+//! Operations that may panic return [`Run`]: an error is a panic in flight, with the id of the
+//! object that caused it.
 
 mod objects;
+mod observe;
 mod pools;
 mod threads;
 
-use super::{NOBODY, Note, Op, Plan, SCOPES, State, pick};
+use super::{NOBODY, Note, Op, Plan, SCOPES, pick};
 use std::collections::VecDeque;
 
 type Run<T = ()> = Result<T, u32>;
 
-/// How a handle sees its object.
+/// The type by which a handle refers to its object.
 #[derive(Clone, Copy, PartialEq)]
 enum View {
     Sized,
@@ -32,20 +34,20 @@ struct Handle {
     view: View,
 }
 
-/// What is counted: no value, one, or several.
+/// A counted object, with any number of values.
 struct Object {
     values: Vec<usize>,
     strong: usize,
     weak: usize,
 }
 
-/// What has a destructor. Its index is its id.
+/// A value with a destructor. Its index is its id.
 struct Value {
     plan: Plan,
-    /// Panics even if the thread does so already.
+    /// True if it panics even while the thread is panicking.
     always: bool,
     children: Vec<usize>,
-    /// The object that it has a weak reference to.
+    /// The object that the value has a weak reference to.
     me: Option<usize>,
     links: usize,
 }
@@ -59,7 +61,7 @@ struct Pool {
     drains: usize,
 }
 
-/// What says which pool is current: the topmost that has one.
+/// A frame of the stack of pools. The topmost frame that has a pool says which pool is current.
 #[derive(PartialEq)]
 enum Frame {
     Pool(usize),
@@ -76,13 +78,13 @@ enum Message {
 struct Token {
     manager: usize,
     thread: usize,
-    /// None if it was pushed after the thread's exit.
+    /// `None` if the token was pushed after the thread's exit.
     pool: Option<usize>,
 }
 
 #[derive(Default)]
 struct Thread {
-    /// By manager.
+    /// The root pool of each manager.
     roots: [usize; 2],
     frames: [Vec<Frame>; 2],
     /// Open token pools, oldest first.
@@ -96,16 +98,16 @@ struct Thread {
     inbox: Vec<Message>,
     closed: bool,
     posted: VecDeque<usize>,
-    /// Whether `shutdown` has asked for the root pool.
+    /// True if `shutdown` has asked for this manager's root pool.
     asked: [bool; 2],
-    /// Releases and drains that are going on.
+    /// The number of releases and drains that are running.
     releases: usize,
-    /// Destructors that are going on.
+    /// The number of destructors that are running.
     depth: usize,
-    /// Panics in flight.
+    /// The number of panics in flight.
     panics: usize,
     exited: bool,
-    /// How often `state` was asked for.
+    /// The number of calls of `state`.
     looks: usize,
 }
 
@@ -115,14 +117,14 @@ pub struct Naive {
     values: Vec<Value>,
     pools: Vec<Pool>,
     threads: Vec<Thread>,
-    /// How many of them get mail: the others only tidy up at the end.
+    /// The number of threads that are sent messages: the others only clean up at the end.
     addressees: usize,
-    /// The thread that does the present step.
+    /// The thread that runs the current step.
     me: usize,
     handles: Vec<Option<Handle>>,
     weaks: Vec<Option<Handle>>,
     pushed: Vec<Token>,
-    /// What too deep destructors left.
+    /// Children that destructors nested too deeply have left.
     attic: VecDeque<usize>,
     orphans: Vec<usize>,
     orphaned_calls: Vec<usize>,
@@ -131,7 +133,7 @@ pub struct Naive {
 }
 
 impl Naive {
-    /// As many threads, each with its root pools.
+    /// Makes a model with this many threads, each with its root pools.
     pub fn new(threads: usize) -> Self {
         let mut this = Self {
             addressees: threads,
@@ -165,17 +167,17 @@ impl Naive {
         self.log.push(note);
     }
 
-    /// What has been written down since this was asked last.
+    /// Returns the effects since the last call.
     pub fn take_log(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.log)
     }
 
-    /// Scopes of a thread that are open.
+    /// Returns the number of open scopes of a thread.
     pub fn scopes(&self, thread: usize) -> usize {
         self.threads[thread].scopes.len()
     }
 
-    /// Whether threads that have ended left something to others.
+    /// Returns true if threads that have ended left something to others.
     pub fn has_orphans(&self) -> bool {
         !self.orphans.is_empty() || !self.orphaned_calls.is_empty()
     }
@@ -194,7 +196,7 @@ impl Naive {
         self.clear_attic();
     }
 
-    /// The panic of a step gets out.
+    /// Notes a panic that leaves the step.
     fn caught(&mut self, result: Run) {
         if let Err(id) = result {
             self.here().panics -= 1;
@@ -209,7 +211,7 @@ impl Naive {
         }
     }
 
-    /// `None` if there is nothing to do it with.
+    /// Runs a step; does nothing if the step refers to nothing.
     fn try_step(&mut self, op: &Op) -> Run {
         match self.object_step(op) {
             Some(result) => result,
@@ -454,53 +456,5 @@ impl Naive {
     fn take_guard(&mut self, i: u8) -> Option<usize> {
         let at = pick(&self.here().guards, i)?;
         self.here().guards[at].take()
-    }
-
-    /// What the thread sees.
-    pub fn state(&mut self, me: usize) -> State {
-        let log = self.take_log();
-        let looks = self.threads[me].looks;
-        self.threads[me].looks += 1;
-        let here = &self.threads[me];
-        let all: Vec<_> = self.handles.iter().flatten().collect();
-        let looked_at = all.get(looks % all.len().max(1));
-        let contains = |Handle { object, .. }: &&Handle| {
-            let has = |pool: &Pool| pool.entries.contains(object);
-            let guards = here.guards.iter().flatten();
-            let mine = |manager| {
-                let of = |pool: &&Pool| (pool.thread, pool.manager) == (me, manager);
-                self.pools.iter().filter(of).any(has)
-            };
-            let guards = guards.map(|&pool| has(&self.pools[pool])).collect();
-            (guards, [mine(0), mine(1)])
-        };
-        let counts = |&Handle { object, .. }: &Handle| {
-            let Object { strong, weak, .. } = self.objects[object];
-            (strong, weak)
-        };
-        let weak = |&Handle { object, .. }: &Handle| {
-            let Object { strong, weak, .. } = self.objects[object];
-            (strong, if strong == 0 { 0 } else { weak })
-        };
-        let (guards, locals) = (here.guards.iter(), here.locals.iter());
-        State {
-            log,
-            handles: (self.handles.iter())
-                .map(|handle| handle.as_ref().map(counts))
-                .collect(),
-            contains: looked_at.map(contains),
-            weaks: (self.weaks.iter())
-                .map(|handle| handle.as_ref().map(weak))
-                .collect(),
-            guards: guards
-                .map(|pool| pool.map(|pool| self.pools[pool].entries.len()))
-                .collect(),
-            locals: locals
-                .map(|object| object.map(|object| self.objects[object].strong))
-                .collect(),
-            roots: here.roots.map(|root| self.pools[root].entries.len()),
-            open: [0, 1].map(|manager| self.open_pools(me, manager)),
-            links: self.links,
-        }
     }
 }

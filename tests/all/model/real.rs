@@ -1,9 +1,9 @@
 //! The crate, driven by the same steps.
 //!
-//! * [`world`]: what all threads of a program have in common
-//! * [`object`]: what is counted, and its destructor
-//! * [`handle`]: handles of all kinds, and what is done with them
-//! * here: one thread
+//! * [`world`]: state that all threads of a program share
+//! * [`object`]: counted objects and their destructors
+//! * [`handle`]: handles of all types, and operations on them
+//! * this file: one thread
 
 mod handle;
 mod object;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use world::World;
 
-/// What belongs to one thread. Never borrowed while other code runs.
+/// State of one thread. Other code never runs while it is borrowed.
 #[derive(Default)]
 struct Mine {
     world: OnceCell<Arc<World>>,
@@ -34,13 +34,13 @@ thread_local! {
     static MINE: Mine = Mine::default();
 }
 
-/// A panic that belongs to the program, and no test's.
+/// Panics with the id of an object, as part of the program.
 fn panic_of(id: u32) -> ! {
-    // No hook is called, which would print, or end a fuzzer.
+    // This calls no panic hook, which would print, or end a fuzzer.
     resume_unwind(Box::new(id.to_string()))
 }
 
-/// Runs for thread-locals that were made first: after the crate's own.
+/// This thread-local is used before the crate, so it is dropped after the crate's own.
 impl Drop for Mine {
     fn drop(&mut self) {
         let Some(world) = self.world.get() else {
@@ -73,7 +73,7 @@ impl Mine {
         guards[at].take().map(|guard| (at, guard))
     }
 
-    /// `f` calls no destructor.
+    /// Calls `f` with a guard. `f` must not run a destructor.
     fn with_guard<R>(&self, i: u8, f: impl FnOnce(&mut AutoreleasePool) -> R) -> Option<R> {
         let mut guards = self.guards.borrow_mut();
         let at = pick(&guards, i)?;
@@ -87,22 +87,22 @@ impl Mine {
     }
 }
 
-/// A thread of a program. Not to be sent to another.
+/// A thread of a program. It stays on the thread that made it.
 pub struct Real {
     world: Arc<World>,
-    /// How often `state` was asked for.
+    /// The number of calls of `state`.
     looks: Cell<usize>,
 }
 
-/// Says what a thread is to do.
+/// The source of a thread's steps.
 pub trait Script {
     fn next(&mut self) -> Option<Op>;
-    /// It has been done.
+    /// The thread calls this after each step.
     fn done(&mut self, real: &Real);
 }
 
 impl Real {
-    /// To be made before the thread uses the crate in any way.
+    /// Makes the thread's state; call it before the thread uses the crate in any way.
     pub fn new(world: Arc<World>, me: usize) -> Self {
         MINE.with(|mine| assert!(mine.world.set(world.clone()).is_ok()));
         world.enter(me);
@@ -110,7 +110,7 @@ impl Real {
         Self { world, looks }
     }
 
-    /// Follows the script to its end.
+    /// Runs all steps of the script.
     pub fn run(&self, script: &mut dyn Script) {
         self.run_scope(script, None, 0);
     }
@@ -154,7 +154,7 @@ impl Real {
         self.world.clear_attic();
     }
 
-    /// `None` if there is nothing to do it with.
+    /// Runs a step; returns `None` if the step refers to nothing.
     fn step(&self, op: &Op) -> Option<()> {
         MINE.with(|mine| {
             self.object_step(mine, op)
@@ -349,13 +349,14 @@ impl Real {
             }
             Op::Quiesce => world.quiesce(),
             Op::Shutdown(manager) => world.shutdown(manager),
-            // Done by `run`, or nothing.
+            // `run` does these, or they do nothing.
             _ => {}
         }
         Some(())
     }
 
-    /// Before the thread's end: what the program holds of it goes, or is left open.
+    /// Drops what the program holds of this thread, which is about to end, or leaves its pools
+    /// open.
     pub fn leave(&self, keep: bool) {
         MINE.with(|mine| {
             let mut at = 0;
@@ -375,7 +376,7 @@ impl Real {
         self.world.clear_attic();
     }
 
-    /// All handles go, and what keeps itself alive by a cycle.
+    /// Drops all handles, and breaks all cycles.
     pub fn clear(&self) {
         let world = &self.world;
         let mut at = 0;
@@ -388,12 +389,12 @@ impl Real {
         drop(weaks);
         world.break_cycles();
         world.clear_attic();
-        // Here, and not after the thread's end: nobody who then takes its slot may run
-        // its closures.
+        // A closure must run here, not after the thread's end: the next thread in its slot must not
+        // run it.
         self.do_step(&Op::RunInbox);
     }
 
-    /// What the thread sees.
+    /// Returns the state that the thread observes.
     pub fn state(&self) -> State {
         let world = &self.world;
         let me = world.manager(0).current_thread().unwrap().key();

@@ -1,4 +1,4 @@
-//! One beside the other.
+//! Runs the crate and the model beside each other.
 
 use super::naive::Naive;
 use super::real::world::World;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-/// Where programs run.
+/// The process in which programs run.
 #[derive(Clone, Copy)]
 pub struct Place {
-    /// Called by each thread that is started, first of all.
+    /// Each thread that is started calls this first.
     pub on_thread: fn(),
-    /// Whether nothing else in the process uses the crate.
+    /// True if nothing else in the process uses the crate.
     pub alone: bool,
 }
 
@@ -25,7 +25,7 @@ pub(super) fn live_objects() -> u64 {
 /// Runs a program on a fresh thread, to that thread's end.
 ///
 /// # Panics
-/// If the crate does anything else than the model.
+/// If the crate does anything that the model does not.
 pub fn one_thread(program: &[Op], place: Place) {
     let before = live_objects();
     let world = World::new(1);
@@ -56,7 +56,7 @@ pub fn one_thread(program: &[Op], place: Place) {
     tidy_up(&world, &mut model, place, before);
 }
 
-/// The script of a thread that has its model beside it.
+/// The script of the only thread of a program, which compares itself with the model.
 struct Alone {
     model: Naive,
     program: Vec<Op>,
@@ -75,7 +75,8 @@ impl Script for Alone {
     }
 
     fn done(&mut self, real: &Real) {
-        // A scope's end comes here without having been begun here.
+        // Each step that `next` gave is done once; the step that ends a scope, after the scope has
+        // ended.
         let op = self.op.take().expect("a step");
         self.model.step(0, &op);
         let at = self.at - 1;
@@ -83,11 +84,11 @@ impl Script for Alone {
     }
 }
 
-/// Runs a program on as many fresh threads, which take turns: each step is done on its
-/// thread while the others wait.
+/// Runs a program on this many fresh threads, which take turns: each step is done on its thread
+/// while the others wait.
 ///
 /// # Panics
-/// If the crate does anything else than the model.
+/// If the crate does anything that the model does not.
 pub fn in_turns(program: &[(u8, Op)], threads: usize, place: Place) {
     let before = live_objects();
     let world = World::new(threads);
@@ -111,7 +112,7 @@ pub fn in_turns(program: &[(u8, Op)], threads: usize, place: Place) {
             _ => turns.step(me, op, at),
         }
     }
-    // The first goes last, as it is the one that clears up.
+    // The first thread ends last, as it clears up.
     for me in (0..threads).rev() {
         if turns.threads[me].is_some() {
             let (clear, keep) = (me == 0, false);
@@ -183,7 +184,7 @@ impl Remote {
     }
 }
 
-/// The script of a thread that is told what to do step by step.
+/// The script of a thread that is sent one step at a time.
 struct Ordered {
     to_do: Receiver<Order>,
     seen: Sender<State>,
@@ -203,7 +204,7 @@ impl Script for Ordered {
     }
 
     fn done(&mut self, real: &Real) {
-        // Nobody listens any more if the test has failed.
+        // The receiver is gone if the test has failed.
         _ = self.seen.send(real.state());
     }
 }
@@ -243,7 +244,7 @@ impl Turns {
     }
 }
 
-/// Waits for the thread's very end.
+/// Waits until the thread's thread-locals are dropped, too.
 fn joined<R>(thread: JoinHandle<R>, world: &World) -> R {
     let id = thread.thread().id();
     let result = thread.join();
@@ -256,7 +257,7 @@ fn compare_logs(world: &World, model: &mut Naive, when: &str) {
     assert_eq!(real, model, "{when}");
 }
 
-/// Gets released what ended threads left to others, and looks that nothing is left.
+/// Releases what ended threads left to others, and asserts that nothing remains.
 fn tidy_up(world: &Arc<World>, model: &mut Naive, place: Place, before: u64) {
     while model.has_orphans() {
         let me = model.add_thread();

@@ -1,4 +1,4 @@
-//! Who dies, and what happens then.
+//! Objects, their destruction, and what their destructors do.
 
 use super::super::{DEEPEST, Note, Plan};
 use super::{Handle, Naive, Object, Run, Value, View, pick};
@@ -67,7 +67,7 @@ impl Naive {
         let Object { strong, weak, .. } = self.objects[old];
         let mut new = old;
         if strong == 1 && weak > 0 {
-            // It moves, and leaves its weak references behind.
+            // The value moves to a new object; weak references stay with the old one.
             let values = std::mem::take(&mut self.objects[old].values);
             self.objects[old].strong = 0;
             new = self.new_object(values);
@@ -115,7 +115,7 @@ impl Naive {
         result
     }
 
-    /// All of them, even if one panics.
+    /// Drops all values, even if one of them panics.
     pub(super) fn drop_values(&mut self, object: usize) -> Run {
         let mut result = Ok(());
         for value in std::mem::take(&mut self.objects[object].values) {

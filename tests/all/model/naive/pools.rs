@@ -34,7 +34,7 @@ impl Naive {
         pool
     }
 
-    /// How many there are, the roots not counted.
+    /// Returns the number of a thread's open pools, without root pools.
     pub(super) fn open_pools(&self, thread: usize, manager: usize) -> usize {
         let of = |pool: &&Pool| (pool.thread, pool.manager) == (thread, manager);
         let pools = self.pools.iter().filter(of);
@@ -81,7 +81,7 @@ impl Naive {
         Ok(())
     }
 
-    /// How many were released, and the first panic.
+    /// Drains a pool; returns the number of released entries, and the first panic.
     pub(super) fn drain(&mut self, pool: usize) -> (usize, Option<u32>) {
         let manager = self.pools[pool].manager;
         let outermost = self.here().releases == 0;
@@ -114,7 +114,7 @@ impl Naive {
         }
     }
 
-    /// A panic was caught where others may follow.
+    /// Keeps the first of several panics; the others are reported.
     pub(super) fn guarded(&mut self, result: Run, first: &mut Option<u32>) {
         if let Err(id) = result {
             self.here().panics -= 1;
@@ -130,7 +130,7 @@ impl Naive {
         }
     }
 
-    /// Goes on with a panic that was caught, unless the thread has one already.
+    /// Resumes a panic that was caught, unless the thread is already panicking.
     pub(super) fn resume(&mut self, first: Option<u32>) -> Run {
         match first {
             None => Ok(()),
@@ -145,7 +145,7 @@ impl Naive {
         }
     }
 
-    /// The last barrier goes, and what was left open above it.
+    /// Removes the last barrier, and the pools that were left open above it.
     fn lower_barrier(&mut self, manager: usize) {
         let frames = &mut self.here().frames[manager];
         let at = frames
@@ -217,7 +217,7 @@ impl Naive {
             let (n, panic) = self.drain(last);
             released += n;
             self.keep_first(panic, &mut first);
-            // Destructors may have pushed others.
+            // Destructors may have pushed other tokens.
             if self.here().tokens[manager].last() == Some(&last) {
                 self.here().tokens[manager].pop();
                 self.close(last);

@@ -1,10 +1,10 @@
-//! Mail, and the end of a thread.
+//! Messages, and the exit of a thread.
 
 use super::super::{Note, Op};
 use super::{Frame, Message, Naive, Run};
 
 impl Naive {
-    /// A thread makes itself known to both managers, which may release orphans.
+    /// Registers a thread with both managers, which may release orphans.
     pub fn begin(&mut self, me: usize) {
         self.me = me;
         for manager in 0..2 {
@@ -15,7 +15,7 @@ impl Naive {
         }
     }
 
-    /// The thread that is meant by an index: janitors get no mail.
+    /// Returns the thread of an index. The threads that only clean up are sent no messages.
     fn addressee(&self, to: u8) -> usize {
         to as usize % self.addressees
     }
@@ -40,7 +40,7 @@ impl Naive {
         Ok(())
     }
 
-    /// Whether there was something to release.
+    /// Releases what was sent to this thread, and the orphans; returns true if there was anything.
     pub(super) fn deliver(&mut self, first: &mut Option<u32>) -> bool {
         let mut any = false;
         for message in std::mem::take(&mut self.here().inbox) {
@@ -109,7 +109,7 @@ impl Naive {
         let mut first = self.try_quiesce();
         let (mut released, panic) = self.drain(root);
         if panic.is_some() {
-            // It got out of `drain_root`, so nobody knows how many there were.
+            // The panic left `drain_root`, which then returns no number.
             released = 0;
         }
         self.keep_first(panic, &mut first);
@@ -133,7 +133,7 @@ impl Naive {
         Ok(())
     }
 
-    /// Before a thread's end: what the program holds of it goes, or is left open.
+    /// Drops what the program holds of a thread that is about to end, or leaves its pools open.
     pub fn leave(&mut self, me: usize, keep: bool) {
         self.me = me;
         let mut at = 0;
@@ -154,7 +154,7 @@ impl Naive {
         self.clear_attic();
     }
 
-    /// All handles go, and what keeps itself alive by a cycle.
+    /// Drops all handles, and breaks all cycles.
     pub fn clear(&mut self, me: usize) {
         self.me = me;
         let mut at = 0;
@@ -175,8 +175,8 @@ impl Naive {
             }
         }
         self.clear_attic();
-        // Here, and not after the thread's end: nobody who then takes its slot may run
-        // its closures.
+        // A closure must run here, not after the thread's end: the next thread in its slot must not
+        // run it.
         self.step(me, &Op::RunInbox);
     }
 
@@ -189,7 +189,7 @@ impl Naive {
         }
     }
 
-    /// The thread's end.
+    /// Ends a thread.
     pub fn exit(&mut self, me: usize) {
         self.me = me;
         loop {
@@ -257,7 +257,7 @@ impl Naive {
             match message {
                 Message::Call(object) => self.here().posted.push_back(object),
                 Message::Release(object) => {
-                    // Pools that were forgotten are not current any more.
+                    // Forgotten pools are no longer current.
                     for manager in 0..2 {
                         let root = self.here().roots[manager];
                         self.here().frames[manager] = vec![Frame::Pool(root)];

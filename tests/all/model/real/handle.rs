@@ -1,4 +1,4 @@
-//! Handles of all kinds, and what is done with them.
+//! Handles of all types, and operations on them.
 
 use super::super::{Counts, Plan};
 use super::object::{Object, Thing};
@@ -20,7 +20,7 @@ pub enum AnyWeak {
     Str(Weak<str>),
 }
 
-/// The same for each kind.
+/// Evaluates one expression for a handle of any type.
 macro_rules! each {
     ($of:ident, $handle:expr, $r:ident => $do:expr) => {
         match $handle {
@@ -32,7 +32,8 @@ macro_rules! each {
     };
 }
 
-/// The same, which gives a handle of that kind.
+/// Evaluates one expression for a handle of any type, and wraps the result in a handle of that
+/// type.
 macro_rules! each_to {
     ($of:ident, $handle:expr, $to:ident, $r:ident => $do:expr) => {
         match $handle {
@@ -57,7 +58,7 @@ impl Handle {
         each!(Self, self, r => manager.contains(r))
     }
 
-    /// The value, or that of the first.
+    /// Returns the value, or the first value of a slice.
     pub fn first(&self) -> Option<&Object> {
         match self {
             Self::Sized(r) => Some(r),
@@ -78,7 +79,7 @@ impl Handle {
         each_to!(Self, self, AnyWeak, r => Ref::downgrade(r))
     }
 
-    /// Whether it could be had.
+    /// Gives the object another plan if this is its only reference; returns true if it is.
     pub fn set_plan_if_sole(&mut self, plan: Plan) -> bool {
         match self {
             Self::Sized(r) => Ref::get_mut(r).map(|value| value.set_plan(plan)),
@@ -98,7 +99,7 @@ impl Handle {
         }
     }
 
-    /// Gives what the pool lends, retained.
+    /// Autoreleases the object into a pool, and retains the lent reference.
     pub fn autorelease_in(self, pool: &AutoreleasePool) -> Self {
         each_to!(Self, self, Self, r => PoolRef::retain(pool.autorelease(r)))
     }

@@ -1,4 +1,4 @@
-//! What is counted, and its destructor.
+//! Counted objects and their destructors.
 
 use super::super::{DEEPEST, Note, Plan};
 use super::handle::Handle;
@@ -11,11 +11,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, ThreadId};
 
-/// One with a destructor. What it owns goes in the order of the fields.
+/// An object with a destructor. What it owns is dropped in the order of the fields.
 pub struct Object {
     pub id: u32,
     plan: Plan,
-    /// Panics even if the thread does so already.
+    /// True if it panics even while the thread is panicking.
     always: bool,
     world: Arc<World>,
     children: Family,
@@ -24,7 +24,7 @@ pub struct Object {
     _end: End,
 }
 
-/// Whatever can be shown as one.
+/// A payload that contains objects.
 pub trait Thing: Send + Sync {
     fn value(&self) -> &Object;
     fn value_mut(&mut self) -> &mut Object;
@@ -51,17 +51,17 @@ impl Family {
 
 impl Drop for Family {
     fn drop(&mut self) {
-        // The vector goes on if one of them panics.
+        // The vector drops the others if one of them panics.
         drop(self.take());
     }
 }
 
 thread_local! {
-    /// Destructors that are going on.
+    /// The number of destructors that are running.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The end of a destructor, children included.
+/// Counts down when a destructor has ended, including the children.
 struct End;
 
 impl Drop for End {
@@ -70,7 +70,7 @@ impl Drop for End {
     }
 }
 
-/// A chain of these dies deeper than the stack allows.
+/// A link of a chain that is too deep to be destroyed on the stack.
 struct Link {
     world: Arc<World>,
     _next: Option<Ref<Link>>,
@@ -163,7 +163,7 @@ impl Object {
             Plan::Pop(i) => _ = world.pop(i, 0),
             Plan::Push(manager) => world.push(manager),
             Plan::Forget => {
-                // Not at the very end, where there is nowhere to forget it.
+                // At the very end of the thread there is no place to keep a forgotten guard.
                 _ = MINE.try_with(|mine| {
                     mine.lost.borrow_mut().push(AutoreleasePool::new());
                     autorelease(create(Plan::Nothing));
@@ -208,7 +208,7 @@ impl Drop for Object {
     }
 }
 
-/// The links are not cloned.
+/// Clones the object without its links.
 impl Clone for Object {
     fn clone(&self) -> Self {
         let children = self.children.0.lock().unwrap().clone();

@@ -1,4 +1,4 @@
-//! What all threads of a program have in common. No lock is held while other code runs.
+//! State that all threads of a program share. Other code never runs while a lock is held.
 
 use super::super::{Note, Refusal, WATERMARK, pick};
 use super::handle::{AnyWeak, Handle};
@@ -20,21 +20,21 @@ pub struct World {
     made: AtomicU32,
     handles: Mutex<Vec<Option<Handle>>>,
     weaks: Mutex<Vec<Option<AnyWeak>>>,
-    /// With the manager and the thread.
+    /// Tokens, each with its manager and its thread.
     pushed: Mutex<Vec<(PoolToken, usize, ThreadHandle)>>,
-    /// By object.
+    /// The children of each object, by id.
     families: Mutex<Vec<StdWeak<Children>>>,
-    /// What too deep destructors left.
+    /// Children that destructors nested too deeply have left.
     attic: Mutex<VecDeque<Handle>>,
-    /// Those that get mail.
+    /// The threads that are sent messages.
     threads: Vec<Mutex<Option<ThreadHandle>>>,
     pub(super) links: AtomicUsize,
 }
 
-/// Which thread belongs to which program. Events have no other way to find it.
+/// The program of each thread: the event hook has no other way to find it.
 static THREADS: Mutex<Vec<(ThreadId, StdWeak<World>)>> = Mutex::new(Vec::new());
 
-/// To be called by the process's event hook: panics that were only reported.
+/// Notes panics that were only reported. The process's event hook must call this.
 pub fn on_event(event: &Event) {
     if event.kind != EventKind::Panic {
         return;
@@ -53,7 +53,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl World {
-    /// For that many threads that get mail.
+    /// Makes the state for this many threads that are sent messages.
     pub fn new(threads: usize) -> Arc<Self> {
         let second = PoolManager::builder()
             .root_watermark(WATERMARK)
@@ -73,20 +73,20 @@ impl World {
         })
     }
 
-    /// A thread begins.
+    /// Registers the calling thread.
     pub(super) fn enter(self: &Arc<Self>, me: usize) {
         lock(&THREADS).push((thread::current().id(), Arc::downgrade(self)));
         let handle = self.managers[0].current_thread();
         if let Some(slot) = self.threads.get(me) {
             *lock(slot) = handle;
         }
-        // So that both managers know the thread. This may release orphans.
+        // Both managers must know the thread. This may release orphans.
         for manager in &self.managers {
             self.caught(|| assert_eq!(manager.drain_root(), 0));
         }
     }
 
-    /// It has ended.
+    /// Removes a thread that has ended.
     pub fn forget_thread(&self, id: ThreadId) {
         lock(&THREADS).retain(|(of, _)| *of != id);
     }
@@ -108,8 +108,7 @@ impl World {
         std::mem::take(&mut lock(&self.log))
     }
 
-    /// Runs `f`; gives the id of the object that panicked. A panic of the test's own
-    /// goes on.
+    /// Runs `f`; returns the id of the object that panicked. A panic of the test itself goes on.
     pub(super) fn catching<R>(&self, f: impl FnOnce() -> R) -> Result<R, u32> {
         catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
             let id = payload.downcast_ref::<String>();
@@ -120,7 +119,7 @@ impl World {
         })
     }
 
-    /// Runs `f`, and writes down its panic.
+    /// Runs `f`, and notes its panic.
     pub(super) fn caught(&self, f: impl FnOnce()) {
         if let Err(id) = self.catching(f) {
             self.note(Note::Panicked(id));
@@ -140,7 +139,7 @@ impl World {
         }
     }
 
-    /// Of the object that is made next.
+    /// Returns the id of the object that is made next.
     pub(super) fn next_id(&self) -> u32 {
         self.made.load(Relaxed)
     }
@@ -203,7 +202,7 @@ impl World {
     pub(super) fn push(&self, manager: u8) {
         let token = self.manager(manager).push();
         let me = self.managers[0].current_thread();
-        // A thread that has exited has no handle; such a token is never another's.
+        // A thread that has exited has no handle; its tokens never belong to another thread.
         let me = me.unwrap_or_else(|| self.thread(0));
         lock(&self.pushed).push((token, manager as usize % 2, me));
     }

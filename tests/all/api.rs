@@ -1,0 +1,4 @@
+//! Public names, signatures and auto traits.
+
+mod auto_traits;
+mod contract;

@@ -1,0 +1,20 @@
+//! `StackAllocator`, `StackBox` and the arena of a frame.
+
+#[cfg(feature = "allocator-api2")]
+mod api2;
+mod frames;
+mod overflow;
+mod panics;
+mod random;
+mod stack_allocator;
+
+use releasepool::StackBox;
+
+/// The size of an entry's header: two words, and the name in builds that keep it.
+pub const HEADER: usize = if NAMES { 4 } else { 2 } * size_of::<usize>();
+
+pub const NAMES: bool = cfg!(any(debug_assertions, feature = "checks"));
+
+pub fn address<T: ?Sized>(value: &StackBox<'_, T>) -> usize {
+    StackBox::as_ptr(value).cast::<u8>().addr()
+}

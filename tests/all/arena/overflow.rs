@@ -1,0 +1,221 @@
+//! Arenas that are too small, and memory that is exhausted.
+
+use crate::arena::{HEADER, address};
+use crate::support::allocator::{allocations, refusing};
+use crate::support::{Log, child, panic_of};
+use releasepool::{AllocError, StackAllocator, StackBox};
+use std::alloc::Layout;
+
+#[test]
+fn values_that_do_not_fit_are_on_the_heap_and_counted() {
+    let log = Log::new();
+    let arena = StackAllocator::with_capacity(1000);
+    let small = arena.alloc([1u8; 600]);
+    let used = arena.used();
+    let large = arena.alloc((log.probe(0), [2u8; 500]));
+    assert!(arena.used() > used + 500);
+    assert_eq!(arena.high_water(), arena.used());
+    let most = arena.used();
+    // This still fits.
+    let more = arena.alloc([3u8; 100]);
+    assert!(address(&more).abs_diff(address(&small)) < 1000);
+    assert!(arena.high_water() > most);
+    let most = arena.high_water();
+    drop(large);
+    assert_eq!(log.count(), 1);
+    assert_eq!(arena.high_water(), most, "the mark is the maximum");
+    assert!(arena.used() < 1000);
+    drop((small, more));
+    assert!(arena.is_empty() && arena.used() == 0);
+    assert_eq!(arena.high_water(), most);
+}
+
+#[test]
+fn high_water_mark_is_the_most_at_once() {
+    let arena = StackAllocator::with_capacity(1000);
+    let of = |bytes: usize| HEADER + bytes;
+    drop(arena.alloc([0u8; 100]));
+    drop(arena.alloc([0u8; 200]));
+    drop(arena.alloc([0u8; 50]));
+    assert_eq!(arena.high_water(), of(200));
+    // At first some values are on the heap; then fewer are on the heap and more in the arena.
+    let heap = arena.alloc([0u8; 2_000]);
+    let on_heap = arena.used();
+    assert_eq!(arena.high_water(), on_heap);
+    let here = arena.alloc([0u8; 300]);
+    assert_eq!(arena.high_water(), on_heap + of(300));
+    drop(heap);
+    drop(here);
+    let here = arena.alloc([0u8; 900]);
+    assert_eq!(arena.high_water(), on_heap + of(300));
+    let heap = arena.alloc([0u8; 2_000]);
+    assert_eq!(arena.high_water(), on_heap + of(900));
+    drop(here);
+    drop(arena.alloc([0u8; 904]));
+    assert_eq!(arena.high_water(), on_heap + of(904));
+    drop(heap);
+    assert_eq!(arena.high_water(), on_heap + of(904));
+}
+
+#[test]
+fn values_on_the_heap_are_freed_in_any_order() {
+    for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 2, 0, 3], [2, 0, 3, 1]] {
+        let log = Log::new();
+        let arena = StackAllocator::new();
+        let mut boxes: Vec<_> = (0..4).map(|id| Some(arena.alloc(log.probe(id)))).collect();
+        let entry = arena.used() / 4;
+        for (n, id) in order.into_iter().enumerate() {
+            boxes[id] = None;
+            assert_eq!(arena.used(), (3 - n) * entry);
+            let dump = arena.dump().to_string();
+            assert_eq!(dump.lines().count(), 1 + 3 - n);
+        }
+        assert_eq!(log.ids(), order.map(|id| id as u32));
+        assert!(arena.is_empty());
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn reset_frees_forgotten_values_on_the_heap() {
+    let child = child!(|| {
+        let left = crate::support::allocator::left_over(20, || {
+            let mut arena = StackAllocator::with_capacity(100);
+            for _ in 0..3 {
+                std::mem::forget(arena.alloc([0u8; 50]));
+                std::mem::forget(arena.alloc([0u8; 5_000]));
+                drop(arena.alloc([0u8; 7_000]));
+                std::mem::forget(arena.alloc([0u8; 500]));
+                arena.reset();
+            }
+            std::mem::forget(arena.alloc([0u8; 50_000]));
+        });
+        assert_eq!(left, 0);
+    });
+    child.assert_success();
+}
+
+#[test]
+fn reset_grows_to_one_and_a_half_times_the_need_and_never_shrinks() {
+    let mut arena = StackAllocator::new();
+    assert_eq!(arena.capacity(), 0);
+    arena.reset();
+    assert_eq!(arena.capacity(), 0, "nothing was needed");
+    let frame = |arena: &StackAllocator| {
+        let _list = arena.alloc_slice(1_000, |i| i);
+        let _more = arena.alloc([0u8; 500]);
+    };
+    frame(&arena);
+    let most = arena.high_water();
+    arena.reset();
+    assert_eq!(arena.capacity(), most + most / 2);
+    assert_eq!(allocations(|| frame(&arena)), 0, "all of it fits");
+    assert_eq!(arena.high_water(), most, "the mark stays");
+    let capacity = arena.capacity();
+    for _ in 0..3 {
+        assert_eq!(allocations(|| arena.reset()), 0);
+        drop(arena.alloc(1u8));
+    }
+    assert_eq!((arena.capacity(), arena.high_water()), (capacity, most));
+}
+
+#[test]
+fn reset_does_not_grow_an_arena_that_was_just_large_enough() {
+    let mut arena = StackAllocator::with_capacity(1000);
+    drop(arena.alloc_slice(1000 - HEADER, |_| 1u8));
+    arena.reset();
+    assert_eq!((arena.high_water(), arena.capacity()), (1000, 1000));
+}
+
+#[test]
+fn values_never_move() {
+    let arena = StackAllocator::with_capacity(500);
+    let boxes: Vec<_> = (0..100).map(|n| arena.alloc([n; 3])).collect();
+    let places: Vec<_> = boxes.iter().map(address).collect();
+    drop(arena.alloc([0u8; 10_000]));
+    assert!(boxes.iter().map(address).eq(places));
+    assert!((0..100).all(|n| *boxes[n] == [n; 3]));
+}
+
+#[test]
+fn sizes_that_overflow_are_errors_and_closures_are_not_called() {
+    let arena = StackAllocator::with_capacity(1024);
+    for n in [usize::MAX, usize::MAX / 8, isize::MAX as usize / 8 + 1] {
+        let result = arena.try_alloc_slice(n, |_| -> u64 { unreachable!() });
+        match result.unwrap_err() {
+            AllocError::TooLarge { count, layout, .. } => {
+                assert_eq!((count, layout), (n, Layout::new::<u64>()));
+            }
+            error => panic!("{error}"),
+        }
+    }
+    // The layout is valid, but not with a node before it.
+    let most = isize::MAX as usize - 7;
+    let result = arena.try_alloc_slice(most, |_| -> u8 { unreachable!() });
+    assert!(matches!(result, Err(AllocError::TooLarge { .. })));
+    let message = panic_of(|| arena.alloc_slice(usize::MAX, |_| 0u32));
+    let wanted = format!("{} values of 4 bytes", usize::MAX);
+    assert!(message.starts_with(&wanted), "{message}");
+    assert!(arena.is_empty() && arena.high_water() == 0);
+    let result = StackAllocator::try_with_capacity(usize::MAX);
+    assert!(matches!(result, Err(AllocError::TooLarge { .. })));
+    panic_of(|| StackAllocator::with_capacity(isize::MAX as usize));
+}
+
+#[test]
+fn exhausted_memory_is_an_error_and_the_value_is_dropped() {
+    let log = Log::new();
+    let mut arena = StackAllocator::with_capacity(200);
+    let below = arena.alloc(log.probe(0));
+    let (used, most) = (arena.used(), arena.high_water());
+    refusing(1_000, || {
+        let Err(error) = arena.try_alloc((log.probe(1), [0u8; 1_000])) else {
+            panic!("there is no memory");
+        };
+        let AllocError::OutOfMemory { layout, .. } = error else {
+            panic!("{error}");
+        };
+        assert!(layout.size() > 1_000);
+        let words = format!("no memory for {} bytes", layout.size());
+        assert!(error.to_string().starts_with(&words));
+        let result = arena.try_alloc_slice(1_000, |_| log.probe(2));
+        assert!(matches!(result, Err(AllocError::OutOfMemory { .. })));
+        let result = StackAllocator::try_with_capacity(1_000);
+        assert!(matches!(result, Err(AllocError::OutOfMemory { .. })));
+        let fits = arena.try_alloc(5u8).unwrap();
+        assert_eq!(*fits, 5);
+        // This one is on the heap, which has as much memory.
+        assert_eq!(arena.try_alloc([5u8; 300]).unwrap()[299], 5);
+    });
+    assert_eq!(log.ids(), [1]);
+    assert_eq!(arena.used(), used);
+    drop(below);
+    assert!(arena.high_water() > most);
+    drop(arena.alloc([0u8; 5_000]));
+    refusing(1_000, || arena.reset());
+    assert_eq!(arena.capacity(), 200, "it keeps its memory");
+    drop(arena.alloc(1));
+    arena.reset();
+    assert!(arena.capacity() > 5_000);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn exhausted_memory_aborts_where_no_error_is_returned() {
+    let child = child!(|| {
+        let arena = StackAllocator::with_capacity(200);
+        refusing(1_000, || drop(arena.alloc([0u8; 2_000])));
+    });
+    child.assert_aborted_saying(&["memory allocation of 2"]);
+}
+
+#[test]
+fn box_leaked_on_the_heap_is_valid_until_reset() {
+    let mut arena = StackAllocator::new();
+    let leaked = StackBox::leak(arena.alloc_slice(10, |i| i));
+    drop(arena.alloc([0u8; 100]));
+    leaked.reverse();
+    assert_eq!((leaked[0], leaked.len()), (9, 10));
+    arena.reset();
+    assert!(arena.is_empty());
+}

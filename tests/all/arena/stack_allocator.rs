@@ -1,0 +1,440 @@
+//! `StackAllocator` and `StackBox`: when memory is used again, and values that are forgotten.
+
+use crate::arena::{HEADER, NAMES, address};
+use crate::support::Log;
+use releasepool::{StackAllocator, StackBox, unsize};
+use std::collections::HashSet;
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::ParseIntError;
+
+#[test]
+fn memory_of_the_newest_value_is_used_again_first() {
+    let arena = StackAllocator::with_capacity(1024);
+    let first = arena.alloc(1u64);
+    let used = arena.used();
+    assert_eq!(used, HEADER + 8);
+    let mut places = HashSet::new();
+    for n in 0..100 {
+        let second = arena.alloc([n; 100]);
+        places.insert(address(&second));
+        assert_eq!(*second, [n; 100]);
+        drop(second);
+        assert_eq!(arena.used(), used);
+    }
+    assert_eq!(places.len(), 1);
+    assert_eq!(*first, 1);
+    drop(first);
+    assert!(arena.is_empty());
+    assert_eq!(arena.used(), 0);
+}
+
+#[test]
+fn holes_are_used_again_when_everything_above_was_dropped() {
+    let log = Log::new();
+    let arena = StackAllocator::with_capacity(4096);
+    let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|id| arena.alloc(log.probe(id)));
+    let used = arena.used();
+    let entry = used / 5;
+    drop(b);
+    drop(d);
+    assert_eq!(log.ids(), [1, 3], "dropped at once");
+    assert_eq!(arena.used(), used, "e is above them");
+    drop(e);
+    assert_eq!(
+        arena.used(),
+        3 * entry,
+        "e and d are free, but c is above b"
+    );
+    let other = arena.alloc(log.probe(5));
+    assert_eq!(arena.used(), 4 * entry, "in the place of d");
+    drop(c);
+    assert_eq!(arena.used(), 4 * entry);
+    drop(other);
+    assert_eq!(arena.used(), entry, "the top skips two holes at once");
+    assert_eq!(a.id, 0);
+    drop(a);
+    assert_eq!(log.ids(), [1, 3, 4, 2, 5, 0]);
+    assert!(arena.is_empty() && arena.used() == 0);
+}
+
+#[test]
+fn oldest_first_is_legal_and_the_last_drop_frees_all() {
+    let arena = StackAllocator::with_capacity(4096);
+    let boxes: Vec<_> = (0..50).map(|n| arena.alloc(n)).collect();
+    let used = arena.used();
+    let last = boxes.into_iter().reduce(|_, newer| newer).unwrap();
+    assert_eq!((*last, arena.used()), (49, used));
+    drop(last);
+    assert_eq!(arena.used(), 0);
+}
+
+#[test]
+fn there_is_no_limit_of_entries() {
+    // Box2D's arena has at most 32.
+    let arena = StackAllocator::with_capacity(1 << 20);
+    let many = if cfg!(miri) { 100 } else { 5_000 };
+    let boxes: Vec<_> = (0..many).map(|n| arena.alloc(n)).collect();
+    let right = boxes.iter().enumerate().all(|(n, value)| **value == n);
+    assert!(right);
+    assert!(arena.used() < arena.capacity(), "none is on the heap");
+    boxes.into_iter().rev().for_each(drop);
+    assert!(arena.is_empty());
+}
+
+#[test]
+fn forgotten_box_holds_its_memory_until_reset() {
+    let log = Log::new();
+    let mut arena = StackAllocator::with_capacity(1024);
+    let below = arena.alloc(log.probe(0));
+    let forgotten = arena.alloc(log.probe(1));
+    let pinned = arena.used();
+    let place = address(&forgotten);
+    std::mem::forget(forgotten);
+    drop(below);
+    for _ in 0..10 {
+        let above = arena.alloc([7u8; 64]);
+        assert!(address(&above) > place);
+    }
+    assert_eq!(arena.used(), pinned);
+    arena.reset();
+    assert_eq!((arena.used(), arena.is_empty()), (0, true));
+    assert_eq!(log.ids(), [0], "forgotten values are not dropped");
+    let again = arena.alloc(log.probe(2));
+    assert!(address(&again) < place);
+}
+
+#[test]
+fn leaked_reference_stays_valid_whatever_is_made_and_dropped() {
+    let mut arena = StackAllocator::with_capacity(1024);
+    let below = arena.alloc([1u8; 16]);
+    let leaked: &mut String = StackBox::leak(arena.alloc(String::from("leaked")));
+    drop(below);
+    for n in 0..20 {
+        drop(arena.alloc([n; 100]));
+        leaked.push('!');
+    }
+    assert_eq!(*leaked, format!("leaked{}", "!".repeat(20)));
+    // The `String` is in the arena, its text is not.
+    drop(std::mem::take(leaked));
+    arena.reset();
+    assert!(arena.is_empty());
+}
+
+#[test]
+fn arena_dropped_with_forgotten_values_runs_no_destructors() {
+    let log = Log::new();
+    let arena = StackAllocator::with_capacity(256);
+    std::mem::forget(arena.alloc(log.probe(0)));
+    // This one is on the heap.
+    std::mem::forget(arena.alloc((log.probe(1), [0u8; 500])));
+    drop(arena);
+    assert_eq!(log.count(), 0);
+}
+
+#[test]
+fn reset_keeps_the_memory() {
+    let mut arena = StackAllocator::with_capacity(1000);
+    let places: HashSet<_> = (0..10)
+        .map(|_| {
+            arena.reset();
+            assert_eq!(arena.capacity(), 1000);
+            let value = arena.alloc(0u8);
+            let place = address(&value);
+            std::mem::forget(value);
+            place
+        })
+        .collect();
+    assert_eq!(places.len(), 1);
+}
+
+#[test]
+#[allow(clippy::modulo_one)]
+fn every_alignment_up_to_a_page() {
+    macro_rules! aligned {
+        ($arena:expr, $($align:literal)*) => { $({
+            #[repr(align($align))]
+            struct Aligned(u8);
+            #[repr(align($align))]
+            struct Nothing;
+            // This starts at any offset.
+            let _before = $arena.alloc([0u8; $align % 23 + 1]);
+            let value = $arena.alloc(Aligned(7));
+            assert_eq!((address(&value) % $align, value.0), (0, 7));
+            assert_eq!(address(&$arena.alloc(Nothing)) % $align, 0);
+            let slice = $arena.alloc_slice(3, |i| Aligned(i as u8));
+            assert_eq!(address(&slice) % $align, 0);
+            assert_eq!([0, 1, 2].map(|i: usize| slice[i].0), [0, 1, 2]);
+        })* };
+    }
+    // One arena has room for all values, the other for none.
+    for capacity in [1 << 20, 0] {
+        let arena = StackAllocator::with_capacity(capacity);
+        aligned!(arena, 1 2 4 8 16 32 64 128 256 512 1024 2048 4096);
+        assert!(arena.is_empty());
+        let on_heap = arena.high_water() > capacity;
+        assert_eq!(on_heap, capacity == 0);
+    }
+}
+
+#[test]
+fn padding_belongs_to_the_entry_above_it() {
+    #[repr(align(64))]
+    struct Line;
+    let arena = StackAllocator::with_capacity(1024);
+    let byte = arena.alloc(1u8);
+    assert_eq!(arena.used(), HEADER + 1);
+    let line = arena.alloc((Line, 2u8));
+    assert_eq!(address(&line) - address(&byte), 128 - HEADER);
+    assert_eq!(arena.used(), 192);
+    drop(line);
+    assert_eq!(arena.used(), HEADER + 1);
+    drop(byte);
+}
+
+#[test]
+fn entries_fill_the_arena_to_the_last_byte() {
+    let size = 1000 - HEADER;
+    let arena = StackAllocator::with_capacity(1000);
+    let full = arena.alloc_slice(size, |_| 1u8);
+    assert_eq!(arena.used(), 1000);
+    drop(full);
+    let more = arena.alloc_slice(size + 1, |_| 1u8);
+    assert!(
+        arena.used() > 1001,
+        "on the heap, where a node is larger than a header"
+    );
+    drop(more);
+    assert_eq!(arena.used(), 0);
+}
+
+#[test]
+fn values_of_size_0_take_no_memory_and_are_dropped() {
+    use std::cell::Cell;
+    thread_local!(static DROPPED: Cell<u32> = const { Cell::new(0) });
+    struct Nothing;
+    impl Drop for Nothing {
+        fn drop(&mut self) {
+            DROPPED.set(DROPPED.get() + 1);
+        }
+    }
+    for mut arena in [StackAllocator::new(), StackAllocator::with_capacity(100)] {
+        DROPPED.set(0);
+        let nothing = arena.alloc(Nothing);
+        let many = arena.alloc_slice(1_000, |_| Nothing);
+        let none = arena.alloc_slice(0, |_| String::new());
+        assert_eq!((many.len(), none.len()), (1_000, 0));
+        assert_eq!((arena.used(), arena.high_water()), (0, 0));
+        assert!(arena.is_empty());
+        let nothing = StackBox::named(nothing, "nothing");
+        drop(StackBox::into_inner(nothing));
+        assert_eq!(DROPPED.get(), 1);
+        drop((many, none));
+        assert_eq!(DROPPED.get(), 1_001);
+        assert_eq!(StackBox::leak(arena.alloc_slice(10, |_| ())).len(), 10);
+        arena.reset();
+    }
+}
+
+#[test]
+fn values_move_in_and_out() {
+    let arena = StackAllocator::with_capacity(1024);
+    let text = arena.alloc(String::from("moved"));
+    assert_eq!(StackBox::into_inner(text), "moved");
+    assert!(arena.is_empty(), "the memory is freed");
+    assert_eq!(*arena.alloc_str("a text"), *"a text");
+    assert_eq!(*arena.alloc_str(""), *"");
+    assert_eq!(*arena.alloc_slice_copy(&[1, 2, 3]), [1, 2, 3]);
+    assert!(arena.is_empty());
+}
+
+#[test]
+fn boxes_hold_boxes_of_the_same_arena() {
+    let log = Log::new();
+    let arena = StackAllocator::with_capacity(4096);
+    let outer = arena.alloc_slice(5, |i| arena.alloc(log.probe(i as u32)));
+    let list = arena.alloc(outer.iter().map(|probe| probe.id).collect::<Vec<_>>());
+    assert_eq!(*list, [0, 1, 2, 3, 4]);
+    drop(outer);
+    assert_eq!(log.ids(), [0, 1, 2, 3, 4]);
+    drop(list);
+    assert!(arena.is_empty() && arena.used() == 0);
+}
+
+#[test]
+fn boxes_are_covariant() {
+    fn shorter<'s, 't>(long: StackBox<'s, &'static str>, _: &'t str) -> StackBox<'s, &'t str> {
+        long
+    }
+    let arena = StackAllocator::with_capacity(1024);
+    let text = String::from("short");
+    let mut value = shorter(arena.alloc("long"), &text);
+    assert_eq!(*value, "long");
+    *value = &text;
+    assert_eq!(*value, "short");
+}
+
+#[test]
+fn boxes_of_trait_objects_and_slices() {
+    let log = Log::new();
+    let arena = StackAllocator::with_capacity(1024);
+    let shown: [StackBox<dyn Display>; 2] = [
+        unsize!(arena.alloc(1.5) => dyn Display),
+        unsize!(arena.alloc(String::from("text")) => dyn Display),
+    ];
+    assert_eq!(shown.each_ref().map(|s| s.to_string()), ["1.5", "text"]);
+    drop(shown);
+    let probes = unsize!(arena.alloc([log.probe(0), log.probe(1)]) => [crate::support::Probe]);
+    assert_eq!(probes.len(), 2);
+    drop(probes);
+    assert_eq!(log.ids(), [0, 1]);
+    assert!(arena.is_empty());
+    let mut numbers = unsize!(arena.alloc(1..4) => dyn Iterator<Item = i32>);
+    assert_eq!(numbers.size_hint(), (3, Some(3)));
+    assert_eq!(numbers.next(), Some(1));
+    assert_eq!(numbers.sum::<i32>(), 5);
+    assert!(arena.is_empty());
+}
+
+#[test]
+// The arena has cells, but only the value is hashed, which has none.
+#[allow(clippy::mutable_key_type)]
+fn boxes_are_like_their_values() {
+    use std::borrow::{Borrow, BorrowMut};
+    let (arena, other) = (StackAllocator::new(), StackAllocator::new());
+    let (mut one, two) = (arena.alloc(1), other.alloc(2));
+    assert!(one < two && one != two && one.cmp(&two).is_lt());
+    assert_eq!(one.partial_cmp(&two), Some(std::cmp::Ordering::Less));
+    assert_eq!(one, arena.alloc(1));
+    assert_eq!(
+        (format!("{one}"), format!("{two:?}")),
+        ("1".into(), "2".into())
+    );
+    assert_eq!(format!("{one:p}"), format!("{:#x}", address(&one)));
+    *one.as_mut() += 1;
+    *BorrowMut::<i32>::borrow_mut(&mut one) += 1;
+    let borrowed: &i32 = one.borrow();
+    assert_eq!((*borrowed, *one.as_ref(), *one), (3, 3, 3));
+    let set = HashSet::from([arena.alloc(5), arena.alloc(5), arena.alloc(6)]);
+    assert_eq!(set.len(), 2);
+    let hash = |of: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        of(&mut hasher);
+        hasher.finish()
+    };
+    assert_eq!(hash(&|to| one.hash(to)), hash(&|to| 3.hash(to)));
+}
+
+#[test]
+fn box_of_an_error_is_an_error() {
+    #[derive(Debug)]
+    struct Outer(ParseIntError);
+    impl Display for Outer {
+        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+            f.write_str("not a number")
+        }
+    }
+    impl Error for Outer {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+    let arena = StackAllocator::new();
+    let error = arena.alloc(Outer("x".parse::<i32>().unwrap_err()));
+    let error: &dyn Error = &error;
+    assert_eq!(error.to_string(), "not a number");
+    assert!(
+        error
+            .source()
+            .is_some_and(|source| source.source().is_none())
+    );
+}
+
+#[test]
+fn other_threads_read_the_value_of_a_box() {
+    let arena = StackAllocator::with_capacity(1024);
+    let numbers = arena.alloc_slice(100, |i| i);
+    let sum = std::thread::scope(|scope| {
+        let sum = scope.spawn(|| numbers.iter().sum::<usize>());
+        sum.join().unwrap()
+    });
+    assert_eq!(sum, 4950);
+}
+
+#[test]
+fn arena_moves_to_another_thread_with_forgotten_values() {
+    let arena = StackAllocator::with_capacity(1024);
+    std::mem::forget(arena.alloc(std::rc::Rc::new(())));
+    let mut arena = std::thread::spawn(move || {
+        drop(arena.alloc([0u8; 2000]));
+        arena
+    })
+    .join()
+    .unwrap();
+    arena.reset();
+    assert!(arena.capacity() > 2000);
+}
+
+#[test]
+fn dump_shows_entries_with_places_and_names() {
+    let arena = StackAllocator::with_capacity(256);
+    let number = arena.alloc(7u32);
+    let dropped = StackBox::named(arena.alloc([0u16; 4]), "contacts");
+    let list = arena.alloc_slice(5, |_| 1u8);
+    let large = arena.alloc([0u64; 100]);
+    let lines = [
+        format!("{:p} 800 bytes{}, on the heap", large, name(" [u64; 100]")),
+        format!("{:#x} 5 bytes{}", address(&list), name(" [u8]")),
+        format!(
+            "{:p} 8 bytes{}, dropped, but held by newer values",
+            dropped,
+            name(" contacts")
+        ),
+        format!("{:p} 4 bytes{}", number, name(" u32")),
+    ];
+    drop(dropped);
+    let dump = arena.dump().to_string();
+    let (first, rest) = dump.split_once('\n').unwrap();
+    let (used, most) = (arena.used(), arena.high_water());
+    assert_eq!(
+        first,
+        format!("arena: {used} of 256 bytes in use, high-water mark {most}")
+    );
+    let found: Vec<_> = rest.lines().map(str::trim).collect();
+    assert_eq!(found, lines);
+    assert_eq!(format!("{:?}", arena.dump()), dump);
+    let large = StackBox::named(large, "impulses");
+    assert_eq!(arena.dump().to_string().contains("impulses"), NAMES);
+    drop((large, list, number));
+    assert_eq!(
+        arena.dump().to_string(),
+        format!("arena: 0 of 256 bytes in use, high-water mark {most}")
+    );
+    let debug = format!("{arena:?}");
+    assert!(debug.contains("used: 0, capacity: 256, high_water"));
+}
+
+fn name(name: &str) -> &str {
+    if NAMES { name } else { "" }
+}
+
+#[test]
+fn formatter_may_use_the_arena_that_is_dumped() {
+    use std::fmt::Write;
+    struct Writer<'s>(Vec<StackBox<'s, u8>>, &'s StackAllocator);
+    impl Write for Writer<'_> {
+        fn write_str(&mut self, _: &str) -> std::fmt::Result {
+            self.0.pop();
+            self.0.pop();
+            std::mem::drop(self.1.alloc([u64::MAX; 100]));
+            std::mem::forget(self.1.alloc(u64::MAX));
+            Ok(())
+        }
+    }
+    let arena = StackAllocator::with_capacity(2000);
+    let boxes = (0..30).map(|n| arena.alloc(n)).collect();
+    let mut writer = Writer(boxes, &arena);
+    write!(writer, "{}", arena.dump()).unwrap();
+    assert!(writer.0.is_empty());
+}

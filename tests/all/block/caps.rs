@@ -1,0 +1,404 @@
+//! Soft and hard caps of allocators, and a system without memory.
+
+use crate::block::{CHUNK, Filled, layout};
+use crate::support::allocator::TOO_LARGE;
+use crate::support::{Log, child, events, fresh, fresh_to_the_end, on_drop, wait_until};
+use releasepool::event::EventKind;
+use releasepool::{AllocError, AutoreleasePool, BlockAllocator, BlockStats, PoolManager, Ref};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+const CAP: usize = 2 * CHUNK as usize;
+
+/// The least number of blocks of 640 bytes in a chunk.
+const EACH: usize = 100;
+
+/// Allocates `n` blocks of 640 bytes.
+fn fill(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
+    let fill = |i| Filled::new(blocks, layout(640, 1), i as u8);
+    (0..n).map(fill).collect()
+}
+
+fn free(blocks: &BlockAllocator, all: Vec<Filled>) {
+    all.into_iter().for_each(|block| block.free(blocks));
+}
+
+/// An allocator with a soft cap: the hook gets the allocator, and its calls are counted.
+struct Soft {
+    blocks: BlockAllocator,
+    calls: Arc<AtomicUsize>,
+    /// Emptied at the end, as the allocator would own itself otherwise.
+    inside: Arc<Mutex<Option<BlockAllocator>>>,
+}
+
+impl Soft {
+    fn new(hook: impl Fn(&BlockAllocator, &BlockStats) + Send + Sync + 'static) -> Self {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let inside = Arc::<Mutex<Option<BlockAllocator>>>::default();
+        let (counted, cell) = (calls.clone(), inside.clone());
+        let blocks = BlockAllocator::builder()
+            .soft_cap(CAP, move |stats| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                let blocks = cell.lock().unwrap().clone();
+                hook(&blocks.unwrap(), stats);
+            })
+            .build();
+        *inside.lock().unwrap() = Some(blocks.clone());
+        Self {
+            blocks,
+            calls,
+            inside,
+        }
+    }
+
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Soft {
+    fn drop(&mut self) {
+        self.inside.lock().unwrap().take();
+    }
+}
+
+#[test]
+fn soft_cap_is_reported_once_and_again_after_it_was_below() {
+    let soft = Soft::new(|_, stats| {
+        assert_eq!(stats.chunk_bytes, CAP as u64 + CHUNK);
+    });
+    let blocks = &soft.blocks;
+    fresh(|| {
+        let some = fill(blocks, 2 * EACH);
+        assert_eq!((soft.calls(), blocks.stats().chunk_bytes), (0, CAP as u64));
+        let more = fill(blocks, 5 * EACH);
+        assert_eq!(soft.calls(), 1);
+        free(blocks, more);
+        let more = fill(blocks, EACH);
+        assert_eq!(soft.calls(), 1, "it was not below the cap meanwhile");
+        free(blocks, more);
+        blocks.trim();
+        assert!(blocks.stats().chunk_bytes <= CAP as u64);
+        let more = fill(blocks, 5 * EACH);
+        assert_eq!(soft.calls(), 2);
+        assert!(events(EventKind::Panic).is_empty());
+        free(blocks, more);
+        free(blocks, some);
+    });
+}
+
+#[test]
+fn soft_cap_is_not_reported_again_while_it_is_exceeded() {
+    let soft = Soft::new(|_, _| ());
+    let blocks = &soft.blocks;
+    let mut all = fill(blocks, 6 * EACH);
+    assert_eq!(soft.calls(), 1);
+    free(blocks, all.split_off(4 * EACH));
+    assert!(blocks.trim() > 0);
+    assert!(blocks.stats().chunk_bytes > CAP as u64);
+    all.extend(fill(blocks, 3 * EACH));
+    assert_eq!(soft.calls(), 1);
+    free(blocks, all);
+}
+
+#[test]
+fn soft_cap_hook_may_do_anything_with_the_allocator() {
+    let held = Arc::new(Mutex::new(Vec::new()));
+    let inner = held.clone();
+    let soft = Soft::new(move |blocks, _| {
+        // These are more blocks of the same size than are left, and blocks of other sizes.
+        let all = fill(blocks, 3 * EACH);
+        let small = Filled::small(blocks, 1);
+        let object = Ref::new_in(String::from("text"), blocks);
+        let pool = AutoreleasePool::new();
+        pool.create(1);
+        let manager = PoolManager::builder().memory(blocks.clone()).build();
+        let own = manager.pool();
+        assert_eq!(*own.create([7u8; 600]), [7; 600]);
+        all.iter().for_each(Filled::check);
+        assert_eq!(*object, "text");
+        small.free(blocks);
+        free(blocks, all);
+        // Some stay, some are freed on another thread.
+        let away = fill(blocks, 10);
+        let theirs = blocks.clone();
+        fresh_to_the_end(move || free(&theirs, away));
+        inner.lock().unwrap().extend(fill(blocks, 2 * EACH));
+        blocks.trim();
+    });
+    let blocks = &soft.blocks;
+    let inner_blocks = blocks.clone();
+    fresh_to_the_end(move || {
+        let blocks = &inner_blocks;
+        let all = fill(blocks, 6 * EACH);
+        all.iter().for_each(Filled::check);
+        free(blocks, all);
+        assert!(events(EventKind::Panic).is_empty());
+    });
+    assert!(soft.calls() >= 1);
+    let held = std::mem::take(&mut *held.lock().unwrap());
+    held.iter().for_each(Filled::check);
+    free(blocks, held);
+    blocks.trim();
+    let stats = blocks.stats();
+    assert_eq!(
+        (stats.live_blocks, stats.chunk_bytes, stats.inbox),
+        (0, 0, 0)
+    );
+}
+
+#[test]
+fn soft_cap_hook_that_trims_is_not_called_for_ever() {
+    // The chunk that the request needs is the one that the hook is told of: it stays.
+    let soft = Soft::new(|blocks, _| _ = blocks.trim());
+    let blocks = &soft.blocks;
+    let all = fill(blocks, 6 * EACH);
+    assert_eq!(soft.calls(), 1);
+    all.iter().for_each(Filled::check);
+    free(blocks, all);
+    blocks.trim();
+    assert_eq!(blocks.stats().chunk_bytes, 0);
+}
+
+#[test]
+fn soft_cap_hook_that_panics_is_reported() {
+    let soft = Soft::new(|_, _| panic!("on purpose"));
+    fresh(|| {
+        let all = fill(&soft.blocks, 3 * EACH);
+        let panics = events(EventKind::Panic);
+        assert_eq!(panics.len(), 1);
+        assert!(panics[0].to_string().contains("on purpose"));
+        assert_eq!(soft.blocks.stats().live_blocks, 3 * EACH as u64);
+        free(&soft.blocks, all);
+        assert_eq!(soft.blocks.stats().live_blocks, 0);
+    });
+}
+
+#[test]
+fn soft_cap_hook_is_dropped_with_the_last_handle() {
+    let other = BlockAllocator::new();
+    let log = Log::new();
+    let (probe, held) = (log.probe(1), Ref::new_in(5, &other));
+    let blocks = BlockAllocator::builder()
+        .soft_cap(CAP, move |_| _ = (&probe, &held))
+        .build();
+    let object = Ref::new_in(1, &blocks);
+    let handle = blocks.clone();
+    drop(blocks);
+    assert_eq!((log.count(), other.stats().live_blocks), (0, 1));
+    drop(handle);
+    assert_eq!((log.count(), other.stats().live_blocks), (1, 0));
+    assert_eq!(*object, 1, "blocks outlive the handle");
+}
+
+#[test]
+fn captures_of_the_soft_cap_hook_may_panic_when_they_are_dropped() {
+    fresh(|| {
+        let bomb = Mutex::new(Some(on_drop(|| panic!("on purpose"))));
+        let blocks = BlockAllocator::builder()
+            .soft_cap(CAP, move |_| drop(bomb.lock()))
+            .build();
+        drop(PoolManager::builder().memory(blocks).build().pool());
+        // The manager's stack has a handle, too, until the thread uses another manager.
+        drop(PoolManager::new().pool());
+        assert_eq!(events(EventKind::Panic).len(), 1);
+    });
+}
+
+#[test]
+fn soft_caps_hook_may_drop_another_allocator() {
+    let other = BlockAllocator::new();
+    let object = Ref::new_in(String::from("other"), &other);
+    let cell = Mutex::new(Some(other));
+    let soft = Soft::new(move |_, _| drop(cell.lock().unwrap().take()));
+    let all = fill(&soft.blocks, 3 * EACH);
+    assert_eq!((soft.calls(), object.as_str()), (1, "other"));
+    free(&soft.blocks, all);
+}
+
+#[test]
+fn hard_cap_refuses_and_works_again_when_chunks_are_freed() {
+    let log = Log::new();
+    let blocks = BlockAllocator::builder().hard_cap(CAP).build();
+    let mut all = Vec::new();
+    let refused = loop {
+        match blocks.alloc(layout(640, 1)) {
+            Ok(at) => all.push(at),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(
+        refused,
+        AllocError::Capped {
+            cap: CAP,
+            held: CAP
+        }
+    );
+    assert!(all.len() >= 2 * EACH);
+    let error = Ref::try_new_in((log.probe(1), [0u8; 500]), &blocks).err();
+    assert!(matches!(error, Some(AllocError::Capped { .. })));
+    assert_eq!(log.count(), 1, "the value is dropped");
+    // Large memory is not in chunks, so the cap does not apply.
+    Filled::new(&blocks, layout(641, 1), 1).free(&blocks);
+    let free = |at| {
+        // SAFETY: allocated above, and freed once.
+        unsafe { blocks.dealloc(at, layout(640, 1)) };
+    };
+    free(all.pop().unwrap());
+    drop(Ref::try_new_in([0u8; 600], &blocks).unwrap());
+    assert!(
+        Ref::try_new_in(1u8, &blocks).is_err(),
+        "of another size, for which there is no chunk"
+    );
+    all.into_iter().for_each(free);
+    let object = Ref::try_new_in(1u8, &blocks).unwrap();
+    assert_eq!(blocks.stats().live_blocks, 1);
+    assert_eq!(blocks.stats().peak_chunk_bytes, CAP as u64);
+    drop(object);
+}
+
+#[test]
+fn hard_cap_trims_remote_frees_first() {
+    let blocks = BlockAllocator::builder().hard_cap(CAP).build();
+    for _ in 0..if cfg!(miri) { 1 } else { 10 } {
+        let all = fill(&blocks, 2 * EACH);
+        let theirs = blocks.clone();
+        fresh_to_the_end(move || free(&theirs, all));
+        // A block of another size needs a chunk without a block in use.
+        Filled::small(&blocks, 1).free(&blocks);
+    }
+    // Heaps of threads that have ended keep such chunks, but are trimmed first.
+    blocks.trim();
+    let theirs = blocks.clone();
+    let left = fresh_to_the_end(move || fill(&theirs, 2 * EACH));
+    assert!(Ref::try_new_in(1, &blocks).is_err());
+    let theirs = blocks.clone();
+    fresh_to_the_end(move || free(&theirs, left));
+    drop(Ref::try_new_in(1, &blocks).unwrap());
+}
+
+#[test]
+fn hard_cap_holds_for_many_threads() {
+    let blocks = BlockAllocator::builder().hard_cap(CAP).build();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..if cfg!(miri) { 2 } else { 50 } {
+                    let object = Ref::try_new_in([1u8; 600], &blocks);
+                    let plain = Ref::try_new_in(1, &blocks);
+                    assert!(blocks.stats().peak_chunk_bytes <= CAP as u64);
+                    drop((object, plain));
+                    blocks.trim();
+                }
+            });
+        }
+    });
+    wait_until(|| blocks.trim() == 0 && blocks.stats().chunk_bytes == 0);
+    drop(Ref::try_new_in([1u8; 600], &blocks).unwrap());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn new_in_at_the_hard_cap_aborts() {
+    let child = child!(|| {
+        let blocks = BlockAllocator::builder().hard_cap(0).build();
+        drop(Ref::new_in([0u8; 84], &blocks));
+    });
+    child.assert_aborted_saying(&["memory allocation of 100 bytes failed"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn create_at_the_hard_cap_aborts() {
+    let child = child!(|| {
+        let blocks = BlockAllocator::builder().hard_cap(0).build();
+        let manager = PoolManager::builder().memory(blocks).build();
+        manager.pool().create([0u8; 84]);
+    });
+    child.assert_aborted_saying(&["memory allocation of 100 bytes failed"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn system_without_memory_is_an_error_and_survived() {
+    let child = child!(|| {
+        let log = Log::new();
+        let blocks = BlockAllocator::new();
+        let kept = Ref::new_in(1, &blocks);
+        let before = blocks.stats();
+        TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
+        let out = |size| AllocError::OutOfMemory {
+            layout: layout(size, 16),
+        };
+        assert_eq!(blocks.alloc(layout(640, 16)), Err(out(640)));
+        assert_eq!(blocks.alloc(layout(70_000, 16)), Err(out(70_000)));
+        let error = Ref::try_new_in((log.probe(1), [0u8; 300]), &blocks).err();
+        assert_eq!(error, Some(out(384)));
+        assert_eq!(log.count(), 1);
+        let theirs = blocks.clone();
+        fresh_to_the_end(move || {
+            assert!(
+                theirs.alloc(layout(32, 1)).is_err(),
+                "a heap without chunks"
+            );
+        });
+        // All blocks of the chunks that there are can be allocated.
+        let mut all = Vec::new();
+        let full = loop {
+            match Ref::try_new_in(2, &blocks) {
+                Ok(object) => all.push(object),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(full, out(32));
+        assert!(all.len() > 1_900);
+        drop(all);
+        assert_eq!(blocks.stats().chunk_bytes, before.chunk_bytes);
+        assert_eq!(blocks.stats().peak_chunk_bytes, before.peak_chunk_bytes);
+        TOO_LARGE.store(usize::MAX, Ordering::Relaxed);
+        drop(Ref::new_in([0u8; 300], &blocks));
+        let stats = blocks.stats();
+        assert_eq!((*kept, stats.live_blocks), (1, 1));
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn chunk_of_another_size_is_used_when_the_system_has_none() {
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        let all = fill(&blocks, EACH);
+        free(&blocks, all);
+        TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
+        // The chunk is the bin's current one. The trim frees it, and the system has no memory for
+        // another.
+        assert!(blocks.alloc(layout(32, 1)).is_err());
+        TOO_LARGE.store(usize::MAX, Ordering::Relaxed);
+        Filled::small(&blocks, 1).free(&blocks);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn new_in_without_memory_aborts() {
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        drop(Ref::new_in(1, &blocks));
+        TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
+        drop(Ref::new_in([0u8; 84], &blocks));
+    });
+    child.assert_aborted_saying(&["memory allocation of 100 bytes failed"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn create_without_memory_aborts() {
+    let child = child!(|| {
+        let pool = AutoreleasePool::new();
+        TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
+        pool.create([0u8; 84]);
+    });
+    child.assert_aborted_saying(&["memory allocation of 100 bytes failed"]);
+}

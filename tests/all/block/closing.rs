@@ -1,0 +1,328 @@
+//! Blocks and chunks after the allocator's last handle was dropped.
+
+use crate::block::Filled;
+use crate::support::allocator::{BYTES, left_over};
+use crate::support::worker::Worker;
+use crate::support::{child, fresh_to_the_end};
+use releasepool::{BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref};
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+const N: usize = if cfg!(miri) { 10 } else { 300 };
+
+fn fill(blocks: &BlockAllocator) -> Vec<Ref<[u8; 40]>> {
+    (0..N).map(|i| Ref::new_in([i as u8; 40], blocks)).collect()
+}
+
+fn check(all: &[Ref<[u8; 40]>]) {
+    for (i, object) in all.iter().enumerate() {
+        assert_eq!(**object, [i as u8; 40]);
+    }
+}
+
+/// Asserts that `f` leaks no memory, however often it is called. A heap takes about 2,000 bytes, a
+/// chunk 65,536.
+fn leaves_nothing(mut f: impl FnMut()) {
+    let left = left_over(10, &mut f);
+    assert!(left < 4_096, "{left} bytes after ten allocators");
+}
+
+/// Runs a test in its own process; under Miri, which starts none, calls its body once.
+macro_rules! leaves_nothing {
+    ($f:expr) => {
+        if cfg!(miri) {
+            ($f)();
+        } else {
+            child!(|| leaves_nothing($f)).assert_success();
+        }
+    };
+}
+
+fn frame() {
+    FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ());
+}
+
+#[test]
+fn blocks_of_this_thread_outlive_the_handles() {
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let all = fill(&blocks);
+        let handle = blocks.clone();
+        drop(blocks);
+        let more = fill(&handle);
+        drop(handle);
+        check(&all);
+        drop(more);
+        check(&all);
+    });
+}
+
+#[test]
+fn allocator_that_is_not_in_use_is_freed_at_once() {
+    leaves_nothing!(|| {
+        drop(BlockAllocator::new());
+        let blocks = BlockAllocator::new();
+        drop(fill(&blocks));
+        fresh_to_the_end({
+            let blocks = blocks.clone();
+            move || drop(fill(&blocks))
+        });
+    });
+}
+
+#[test]
+fn blocks_of_a_thread_that_goes_on_are_freed_there() {
+    let worker = Worker::new("worker");
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let all = worker.run(move || fill(&theirs));
+        check(&all);
+        drop(blocks);
+        // The closure's handle is dropped, too; either may be the last.
+        worker.run(move || {
+            check(&all);
+            drop(all);
+        });
+    });
+    worker.join();
+}
+
+#[test]
+fn blocks_of_a_thread_that_goes_on_are_freed_elsewhere() {
+    let worker = Worker::new("worker");
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let all = worker.run(move || fill(&theirs));
+        drop(blocks);
+        check(&all);
+        drop(all);
+        worker.run(frame);
+    });
+    worker.join();
+}
+
+/// Returns the number of bytes by which the memory in use grows during `f`.
+fn growth(f: impl FnOnce()) -> isize {
+    let before = BYTES.load(Ordering::Relaxed);
+    f();
+    BYTES.load(Ordering::Relaxed) - before
+}
+
+/// Returns an allocator that the thread has used, so that it has a chunk of it.
+fn used_by(worker: &Worker) -> BlockAllocator {
+    let blocks = BlockAllocator::new();
+    let theirs = blocks.clone();
+    worker.run(move || drop(fill(&theirs)));
+    blocks
+}
+
+/// A number of bytes that is less than a chunk.
+const LITTLE: isize = 16_384;
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn heap_is_freed_with_the_last_block_that_its_thread_frees() {
+    let child = child!(|| {
+        let worker = Worker::new("worker");
+        worker.run(frame);
+        let grown = growth(|| {
+            let blocks = BlockAllocator::new();
+            let theirs = blocks.clone();
+            let all = worker.run(move || fill(&theirs));
+            drop(blocks);
+            worker.run(move || drop(all));
+        });
+        assert!(grown < LITTLE, "{grown} bytes more");
+        worker.join();
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn unused_chunks_of_this_thread_are_freed_with_the_handle() {
+    let child = child!(|| {
+        let use_it = || drop(fill(&BlockAllocator::new()));
+        use_it();
+        frame();
+        let grown = growth(use_it);
+        assert!(grown < LITTLE, "{grown} bytes more");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn unused_chunks_of_another_thread_are_freed_when_it_has_time() {
+    let child = child!(|| {
+        let worker = Worker::new("worker");
+        worker.run(frame);
+        let grown = growth(|| {
+            drop(used_by(&worker));
+            worker.run(frame);
+        });
+        assert!(grown < LITTLE, "{grown} bytes more");
+        worker.join();
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn unused_chunks_of_another_thread_are_freed_with_its_next_allocator() {
+    let child = child!(|| {
+        let worker = Worker::new("worker");
+        worker.run(frame);
+        let mut blocks = used_by(&worker);
+        let grown = growth(|| {
+            for _ in 0..3 {
+                drop(blocks);
+                blocks = used_by(&worker);
+            }
+        });
+        assert!(grown < LITTLE, "{grown} bytes more");
+        worker.join();
+    });
+    child.assert_success();
+}
+
+#[test]
+fn blocks_of_a_thread_that_ended_before_are_freed_elsewhere() {
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let all = fresh_to_the_end(move || fill(&theirs));
+        drop(blocks);
+        check(&all);
+    });
+}
+
+#[test]
+fn blocks_of_a_thread_that_ended_after_are_freed_elsewhere() {
+    leaves_nothing!(|| {
+        let worker = Worker::new("worker");
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let mut all = worker.run(move || fill(&theirs));
+        drop(blocks);
+        drop(all.split_off(N / 2));
+        worker.join();
+        check(&all);
+        // The last of them is freed on a third thread.
+        let last = all.pop();
+        drop(all);
+        fresh_to_the_end(move || drop(last));
+    });
+}
+
+#[test]
+fn thread_ends_with_remote_frees_for_an_allocator_that_has_closed() {
+    leaves_nothing!(|| {
+        let worker = Worker::new("worker");
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        let all = worker.run(move || fill(&theirs));
+        drop(blocks);
+        drop(all);
+        worker.join();
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn remote_frees_of_this_thread_are_sent_by_the_last_handle() {
+    let child = child!(|| {
+        let once = || {
+            let blocks = BlockAllocator::new();
+            let theirs = blocks.clone();
+            // These are fewer than a batch.
+            let some = fresh_to_the_end(move || fill(&theirs).split_off(N - 3));
+            drop(some);
+            drop(blocks);
+        };
+        once();
+        let grown = growth(once);
+        assert!(grown < LITTLE, "{grown} bytes more");
+    });
+    child.assert_success();
+}
+
+#[test]
+fn last_handle_is_in_one_of_its_own_blocks() {
+    struct Holder(#[expect(dead_code)] BlockAllocator, String);
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let all = fill(&blocks);
+        let make = || Ref::new_in(Holder(blocks.clone(), String::from("held")), &blocks);
+        let (first, second) = (make(), make());
+        drop(blocks);
+        drop(first);
+        assert_eq!(second.1, "held");
+        fresh_to_the_end(move || drop(second));
+        check(&all);
+        // This is in a pool of a manager without another handle.
+        let blocks = BlockAllocator::new();
+        let manager = PoolManager::builder().memory(blocks.clone()).build();
+        let pool = manager.pool();
+        pool.create(Holder(blocks, String::new()));
+        drop(manager);
+        drop(pool);
+        // This drops the stacks of managers that were dropped.
+        drop(PoolManager::new().pool());
+    });
+}
+
+#[test]
+fn manager_is_dropped_before_its_pools_and_objects() {
+    leaves_nothing!(|| {
+        let manager = PoolManager::builder().memory(BlockAllocator::new()).build();
+        let pool = manager.pool();
+        let kept = releasepool::PoolRef::retain(pool.create(String::from("kept")));
+        manager.autorelease(Ref::new(1));
+        drop(manager);
+        let lent = pool.create([1u8; 100]);
+        assert_eq!(*lent, [1; 100]);
+        drop(pool);
+        drop(PoolManager::new().pool());
+        assert_eq!(*kept, "kept");
+        fresh_to_the_end(move || drop(kept));
+    });
+}
+
+#[test]
+fn objects_in_blocks_may_be_orphans() {
+    leaves_nothing!(|| {
+        let blocks = BlockAllocator::new();
+        let gone = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap());
+        gone.release(Ref::new_in(3, &blocks));
+        drop(blocks);
+        assert!(PoolManager::global().quiesce(std::time::Duration::from_secs(60)));
+    });
+}
+
+#[test]
+fn many_threads_free_the_last_blocks_at_once() {
+    for _ in 0..if cfg!(miri) { 1 } else { 100 } {
+        let blocks = BlockAllocator::new();
+        let all: Vec<_> = (0..4).map(|_| Mutex::new(fill(&blocks))).collect();
+        let handle = Mutex::new(Some(blocks));
+        std::thread::scope(|scope| {
+            for some in &all {
+                scope.spawn(|| drop(std::mem::take(&mut *some.lock().unwrap())));
+            }
+            scope.spawn(|| drop(handle.lock().unwrap().take()));
+        });
+    }
+}
+
+#[test]
+fn memory_of_raw_calls_outlives_no_handle_but_its_own() {
+    // `dealloc` needs a handle: any clone, on any thread.
+    let blocks = BlockAllocator::new();
+    let block = Filled::small(&blocks, 7);
+    let clone = blocks.clone();
+    drop(blocks);
+    fresh_to_the_end(move || block.free(&clone));
+}

@@ -1,0 +1,191 @@
+//! Blocks in the destructors of thread-locals, before and after the crate's own exit of the thread.
+
+use crate::block::{Filled, layout};
+use crate::support::teardown::{ALWAYS, When, notes, push_work, thread_to_the_end, use_the_crate};
+use crate::support::worker::Worker;
+use crate::support::{fresh_to_the_end, on_drop};
+use releasepool::{AllocError, AutoreleasePool, BlockAllocator, PoolManager, Ref};
+use std::cell::{Cell, RefCell};
+
+const N: usize = if cfg!(miri) { 3 } else { 1_000 };
+
+/// Uses the allocator in every way.
+fn use_it(blocks: &BlockAllocator) -> Ref<[u8; 40]> {
+    let all: Vec<_> = (0..N)
+        .map(|i| Filled::new(blocks, layout(i % 700, 8), i as u8))
+        .collect();
+    all.iter().for_each(Filled::check);
+    let manager = PoolManager::builder().memory(blocks.clone()).build();
+    let pool = manager.pool();
+    for i in 0..N {
+        assert_eq!(*pool.create(i), i);
+    }
+    let global = AutoreleasePool::new();
+    (0..N).for_each(|i| _ = global.create([i; 10]));
+    drop((global, pool));
+    all.into_iter().for_each(|memory| memory.free(blocks));
+    drop(Ref::try_new_in(String::from("text"), blocks).unwrap());
+    blocks.trim();
+    assert!(blocks.stats().heaps > 0);
+    Ref::new_in([7; 40], blocks)
+}
+
+fn assert_empty(blocks: &BlockAllocator) {
+    blocks.trim();
+    let stats = blocks.stats();
+    assert_eq!(
+        (stats.live_blocks, stats.inbox, stats.chunk_bytes),
+        (0, 0, 0)
+    );
+}
+
+#[test]
+fn blocks_work_in_every_tls_destructor() {
+    for when in ALWAYS {
+        let blocks = BlockAllocator::new();
+        let mine = use_it(&blocks);
+        let inner = blocks.clone();
+        let noted = notes(when, move |_| {
+            drop(mine);
+            let kept = use_it(&inner);
+            assert_eq!(*kept, [7; 40]);
+            let weak = Ref::downgrade(&kept);
+            drop(kept);
+            assert!(weak.upgrade().is_none());
+        });
+        assert_eq!(noted, [1_000], "{when:?}");
+        assert_empty(&blocks);
+        assert!(blocks.stats().heaps <= 3);
+    }
+}
+
+#[test]
+fn blocks_outlive_the_tls_destructor_that_made_them() {
+    for when in ALWAYS {
+        let blocks = BlockAllocator::new();
+        let (to, made) = std::sync::mpsc::channel();
+        let inner = blocks.clone();
+        notes(when, move |_| to.send(use_it(&inner)).unwrap());
+        let object = made.recv().unwrap();
+        assert_eq!(*object, [7; 40], "{when:?}");
+        assert_eq!(blocks.stats().live_blocks, 1);
+        drop(object);
+        assert_empty(&blocks);
+    }
+}
+
+#[test]
+fn last_handle_is_dropped_in_every_tls_destructor() {
+    for when in ALWAYS {
+        let blocks = BlockAllocator::new();
+        let noted = notes(when, move |_| {
+            let kept = use_it(&blocks);
+            drop(blocks);
+            assert_eq!(*kept, [7; 40]);
+        });
+        assert_eq!(noted, [1_000], "{when:?}");
+    }
+}
+
+#[test]
+fn hard_cap_after_the_threads_exit_trims_too() {
+    let blocks = BlockAllocator::builder().hard_cap(65_536).build();
+    let (has_it, has_none) = (Worker::new("worker"), Worker::new("worker"));
+    let theirs = blocks.clone();
+    let block = has_it.run(move || Filled::small(&theirs, 1));
+    let theirs = blocks.clone();
+    let refused = has_none.run(move || theirs.alloc(layout(640, 1)).is_err());
+    assert!(refused);
+    let theirs = blocks.clone();
+    has_it.run(move || block.free(&theirs));
+    has_it.join();
+    // The heap that is found first is the one of this thread.
+    has_none.join();
+    let inner = blocks.clone();
+    let noted = notes(When::AfterOurExit, move |_| {
+        let block = Filled::new(&inner, layout(640, 1), 1);
+        let other = inner.alloc(layout(32, 1));
+        assert!(matches!(other, Err(AllocError::Capped { .. })));
+        block.free(&inner);
+        Filled::small(&inner, 2).free(&inner);
+    });
+    assert_eq!(noted, [1_000]);
+    assert_empty(&blocks);
+}
+
+#[test]
+fn handle_in_a_thread_local_and_blocks_in_others() {
+    thread_local! {
+        static HANDLE: RefCell<Option<BlockAllocator>> = const { RefCell::new(None) };
+        static OBJECTS: RefCell<Vec<Ref<String>>> = const { RefCell::new(Vec::new()) };
+        static POOL: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
+    }
+    // This is each order in which they may be dropped, relative to each other and to the crate's
+    // exit.
+    for order in (0..24).step_by(if cfg!(miri) { 7 } else { 1 }) {
+        let mut left = vec![0, 1, 2, 3];
+        let mut n = order;
+        let order: Vec<_> = (1..=4)
+            .rev()
+            .map(|choices| {
+                let choice = left.remove(n % choices);
+                n /= choices;
+                choice
+            })
+            .collect();
+        thread_to_the_end(move || {
+            for what in order {
+                match what {
+                    0 => HANDLE.set(None),
+                    1 => OBJECTS.with(|_| ()),
+                    2 => POOL.set(None),
+                    _ => use_the_crate(),
+                }
+            }
+            let blocks = BlockAllocator::new();
+            let manager = PoolManager::builder().memory(blocks.clone()).build();
+            let pool = manager.pool();
+            for _ in 0..N {
+                pool.create(String::from("in a pool"));
+                let object = Ref::new_in(String::from("held"), &blocks);
+                pool.autorelease(object.clone());
+                OBJECTS.with(|objects| objects.borrow_mut().push(object));
+            }
+            manager.autorelease(Ref::new_in(1, &blocks));
+            POOL.set(Some(pool));
+            HANDLE.set(Some(blocks));
+        });
+    }
+}
+
+#[test]
+fn pools_of_a_manager_that_was_dropped_keep_its_allocator() {
+    let log = crate::support::Log::new();
+    let inner = log.clone();
+    fresh_to_the_end(move || {
+        thread_local!(static POOL: Cell<Option<AutoreleasePool>> = const { Cell::new(None) });
+        let gone = on_drop(move || inner.note(1));
+        let gone = std::sync::Mutex::new(Some(gone));
+        let blocks = BlockAllocator::builder()
+            .soft_cap(0, move |_| drop(gone.lock()))
+            .build();
+        POOL.set(None);
+        let manager = PoolManager::builder().memory(blocks).build();
+        let pool = manager.pool();
+        drop(manager);
+        // This drops the stacks of managers that were dropped, but this one has a pool.
+        PoolManager::new().pool().create(0);
+        pool.create([1u8; 100]);
+        push_work(|| {
+            let pool = POOL.take().unwrap();
+            pool.create([2u8; 100]);
+            POOL.set(Some(pool));
+        });
+        POOL.set(Some(pool));
+    });
+    assert_eq!(
+        log.ids(),
+        [1],
+        "the allocator was dropped with the last pool"
+    );
+}

@@ -1,0 +1,335 @@
+//! Remote frees, and heaps of threads that end.
+
+use crate::block::{CHUNK, Filled, layout};
+use crate::support::fresh_to_the_end;
+use crate::support::worker::Worker;
+use releasepool::{BlockAllocator, FrameConfig, FrameLoop, Looper, PoolManager, Ref};
+
+/// Allocates `n` blocks of 32 bytes.
+fn fill(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
+    (0..n).map(|i| Filled::small(blocks, i as u8)).collect()
+}
+
+fn free(blocks: &BlockAllocator, all: Vec<Filled>) {
+    all.into_iter().for_each(|block| block.free(blocks));
+}
+
+/// Frees blocks on a thread that ends.
+fn free_elsewhere(blocks: &BlockAllocator, all: Vec<Filled>) {
+    let blocks = blocks.clone();
+    fresh_to_the_end(move || free(&blocks, all));
+}
+
+/// Allocates `n` blocks of 32 bytes on a thread that ends.
+fn fill_elsewhere(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
+    let blocks = blocks.clone();
+    fresh_to_the_end(move || fill(&blocks, n))
+}
+
+#[test]
+fn remote_free_is_used_again_by_the_heaps_owner() {
+    let blocks = BlockAllocator::new();
+    let all = fill(&blocks, 200);
+    free_elsewhere(&blocks, all);
+    let stats = blocks.stats();
+    assert_eq!(
+        (stats.live_blocks, stats.inbox, stats.remote_frees),
+        (200, 200, 0)
+    );
+    assert_eq!((stats.heaps, stats.chunk_bytes), (1, CHUNK));
+    // These are more blocks than the rest of the chunk has.
+    let all = fill(&blocks, 2_000);
+    let stats = blocks.stats();
+    assert_eq!(
+        (stats.live_blocks, stats.inbox, stats.remote_frees),
+        (2_000, 0, 200)
+    );
+    assert_eq!((stats.heaps, stats.chunk_bytes), (1, CHUNK), "used again");
+    free(&blocks, all);
+    assert_eq!(blocks.stats().live_blocks, 0);
+}
+
+#[test]
+fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
+    let blocks = BlockAllocator::new();
+    let worker = Worker::new("worker");
+    let inbox = || blocks.stats().inbox;
+    // All blocks are allocated before any is freed, as it would be used again.
+    let mut all = fill(&blocks, 196);
+    let mut free_there = |n| {
+        let (blocks, some) = (blocks.clone(), all.split_off(all.len() - n));
+        worker.run(move || free(&blocks, some));
+    };
+    free_there(63);
+    assert_eq!(inbox(), 0);
+    free_there(1);
+    assert_eq!(inbox(), 64);
+    free_there(130);
+    assert_eq!(inbox(), 192);
+    let theirs = blocks.clone();
+    worker.run(move || theirs.trim());
+    assert_eq!(inbox(), 194, "by a trim");
+    free_there(1);
+    worker.run(|| FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ()));
+    assert_eq!(inbox(), 195, "by the end of a frame");
+    free_there(1);
+    worker.join();
+    assert_eq!(inbox(), 196, "by the end of the thread");
+    assert_eq!(blocks.stats().live_blocks, 196);
+    blocks.trim();
+    let stats = blocks.stats();
+    assert_eq!(
+        (stats.inbox, stats.live_blocks, stats.remote_frees),
+        (0, 0, 196)
+    );
+}
+
+#[test]
+fn loopers_send_remote_frees_after_each_command() {
+    let blocks = BlockAllocator::new();
+    let looper = Looper::spawn("frees").unwrap();
+    let object = Ref::new_in(7, &blocks);
+    looper.call(move || drop(object)).unwrap();
+    // The looper ends after that command.
+    looper.shutdown().unwrap();
+    assert_eq!(blocks.stats().inbox, 1);
+    blocks.trim();
+    assert_eq!(blocks.stats().live_blocks, 0);
+}
+
+#[test]
+fn remote_frees_to_more_threads_than_there_are_batches() {
+    const THREADS: u64 = if cfg!(miri) { 9 } else { 20 };
+    let blocks = BlockAllocator::new();
+    let workers: Vec<_> = (0..THREADS).map(|_| Worker::new("worker")).collect();
+    for round in 1..if cfg!(miri) { 2 } else { 4 } {
+        let mut all = Vec::new();
+        for worker in &workers {
+            let blocks = blocks.clone();
+            all.push(worker.run(move || fill(&blocks, 10)));
+        }
+        // This frees one block of each thread, in turns.
+        while all.iter().any(|some| !some.is_empty()) {
+            let each = all.iter_mut().filter_map(Vec::pop);
+            each.for_each(|block| block.free(&blocks));
+        }
+        blocks.trim();
+        let stats = blocks.stats();
+        let back = 10 * THREADS * round;
+        assert_eq!(stats.inbox + stats.remote_frees, back);
+        assert_eq!(stats.heaps, THREADS + 1);
+        // The trim has asked them to trim, which they do when they run out of blocks.
+        for worker in &workers {
+            let blocks = blocks.clone();
+            worker.run(move || {
+                let all = fill(&blocks, 150);
+                free(&blocks, all);
+            });
+        }
+        let stats = blocks.stats();
+        assert_eq!(
+            (stats.live_blocks, stats.inbox, stats.remote_frees),
+            (0, 0, back)
+        );
+    }
+    workers.into_iter().for_each(Worker::join);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
+fn remote_frees_are_put_back_a_part_at_a_time() {
+    let blocks = BlockAllocator::new();
+    let all = fill(&blocks, 3_072);
+    free_elsewhere(&blocks, all);
+    let mut all = Vec::new();
+    let mut before = 0;
+    for sorted in [1_024, 2_048, 3_072] {
+        while blocks.stats().remote_frees == before && all.len() < 10_000 {
+            all.extend(fill(&blocks, 1));
+        }
+        let stats = blocks.stats();
+        assert_eq!((stats.remote_frees, stats.inbox), (sorted, 3_072 - sorted));
+        before = sorted;
+    }
+    free(&blocks, all);
+}
+
+#[test]
+fn fragmentation_is_counted_wherever_blocks_are_freed() {
+    let blocks = BlockAllocator::new();
+    let make = || Filled::new(&blocks, layout(17, 1), 1);
+    let all: Vec<_> = (0..100).map(|_| make()).collect();
+    assert_eq!(blocks.stats().waste, 1_500);
+    free_elsewhere(&blocks, all);
+    assert_eq!(blocks.stats().waste, 0);
+    blocks.trim();
+    assert_eq!((blocks.stats().waste, blocks.stats().live_blocks), (0, 0));
+}
+
+#[test]
+fn heap_of_a_thread_that_has_ended_is_adopted() {
+    let blocks = BlockAllocator::new();
+    let all = fill_elsewhere(&blocks, 300);
+    let stats = blocks.stats();
+    assert_eq!((stats.heaps, stats.orphans, stats.live_blocks), (1, 1, 300));
+    all.iter().for_each(Filled::check);
+    let inner = blocks.clone();
+    fresh_to_the_end(move || {
+        let mine = fill(&inner, 1);
+        let stats = inner.stats();
+        assert_eq!((stats.heaps, stats.orphans, stats.live_blocks), (1, 0, 301));
+        // The blocks are of this thread's heap now.
+        free(&inner, all);
+        let stats = inner.stats();
+        assert_eq!(
+            (stats.live_blocks, stats.remote_frees, stats.inbox),
+            (1, 0, 0)
+        );
+        free(&inner, mine);
+    });
+    let stats = blocks.stats();
+    assert_eq!((stats.heaps, stats.orphans, stats.live_blocks), (1, 1, 0));
+    assert_eq!(stats.chunk_bytes, stats.unused_bytes);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
+fn trim_frees_chunks_of_threads_that_have_ended() {
+    let blocks = BlockAllocator::new();
+    let all = fill_elsewhere(&blocks, 5_000);
+    let before = blocks.stats().chunk_bytes;
+    assert!(before >= 2 * CHUNK);
+    free(&blocks, all);
+    assert_eq!(blocks.stats().live_blocks, 5_000, "not put back yet");
+    assert_eq!(blocks.trim() as u64, before);
+    let stats = blocks.stats();
+    assert_eq!((stats.chunk_bytes, stats.live_blocks), (0, 0));
+    // This is the heap that `trim` has made for this thread.
+    assert_eq!((stats.heaps, stats.orphans), (1, 0));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
+fn thread_that_ends_keeps_two_chunks_for_the_next() {
+    let blocks = BlockAllocator::new();
+    let inner = blocks.clone();
+    fresh_to_the_end(move || {
+        let all = fill(&inner, 20_000);
+        assert!(inner.stats().chunk_bytes > 4 * CHUNK);
+        free(&inner, all);
+    });
+    let stats = blocks.stats();
+    assert_eq!(
+        (stats.chunk_bytes, stats.unused_bytes),
+        (2 * CHUNK, 2 * CHUNK)
+    );
+    assert!(stats.peak_chunk_bytes > 4 * CHUNK);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
+fn trim_asks_other_threads() {
+    let blocks = BlockAllocator::new();
+    let worker = Worker::new("worker");
+    let use_it = |n| {
+        let blocks = blocks.clone();
+        worker.run(move || {
+            let all = fill(&blocks, n);
+            free(&blocks, all);
+        });
+    };
+    use_it(10_000);
+    let before = blocks.stats().chunk_bytes;
+    assert!(before > 4 * CHUNK);
+    assert_eq!(blocks.trim(), 0, "another thread owns the heap");
+    assert_eq!(blocks.stats().chunk_bytes, before);
+    use_it(3_000);
+    assert!(
+        blocks.stats().chunk_bytes < 4 * CHUNK,
+        "when it runs out of blocks"
+    );
+    blocks.trim();
+    let frame = || FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ());
+    worker.run(frame);
+    assert_eq!(blocks.stats().chunk_bytes, 0, "when it has time");
+    worker.join();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
+fn trim_keeps_what_is_in_use() {
+    let blocks = BlockAllocator::new();
+    let mut all = fill(&blocks, 5_000);
+    let last = all.pop().unwrap();
+    let some = all.split_off(4_000);
+    free(&blocks, all);
+    assert!(blocks.trim() > 0);
+    some.iter().for_each(Filled::check);
+    let more = fill(&blocks, 3_000);
+    some.iter().chain([&last]).for_each(Filled::check);
+    free(&blocks, more);
+    free(&blocks, some);
+    last.free(&blocks);
+    blocks.trim();
+    assert_eq!(blocks.stats().chunk_bytes, 0);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
+fn trim_returns_the_sum_of_all_heaps() {
+    let blocks = BlockAllocator::new();
+    // A trim goes through the heaps from the newest to the oldest.
+    let (worker, theirs) = (Worker::new("worker"), blocks.clone());
+    let all = worker.run(move || fill(&theirs, 5_000));
+    let mine = fill(&blocks, 5_000);
+    let latest = Worker::new("worker");
+    let theirs = blocks.clone();
+    let more = latest.run(move || fill(&theirs, 3_000));
+    worker.join();
+    latest.join();
+    [all, mine, more]
+        .into_iter()
+        .for_each(|all| free(&blocks, all));
+    let before = blocks.stats().chunk_bytes;
+    assert_eq!(blocks.trim() as u64, before);
+    assert_eq!(blocks.stats().chunk_bytes, 0);
+}
+
+#[test]
+fn trim_leaves_the_rest_of_a_chunk_to_be_used() {
+    // Blocks of 32 bytes are cut 128 at a time.
+    for n in [127, 128, 129] {
+        let blocks = BlockAllocator::new();
+        let mut all = fill(&blocks, n);
+        blocks.trim();
+        all.extend(fill(&blocks, 128));
+        assert_eq!(blocks.stats().chunk_bytes, CHUNK, "after {n}");
+        free(&blocks, all);
+    }
+}
+
+#[test]
+fn objects_in_blocks_are_released_by_thread_handles() {
+    let blocks = BlockAllocator::new();
+    let worker = Worker::new("worker");
+    let handle = worker.run(|| PoolManager::global().current_thread().unwrap());
+    let theirs = blocks.clone();
+    let objects = worker.run(move || [1, 2].map(|n| Ref::new_in(n, &theirs)));
+    let mine = Ref::new_in(3, &blocks);
+    objects
+        .into_iter()
+        .for_each(|object| handle.release(object));
+    handle.release(mine);
+    worker.run(|| PoolManager::global().run_inbox());
+    let stats = blocks.stats();
+    assert_eq!((stats.live_blocks, stats.inbox), (1, 0), "on its way to us");
+    worker.join();
+    blocks.trim();
+    assert_eq!(blocks.stats().live_blocks, 0);
+    // This releases to a thread that has ended.
+    handle.release(Ref::new_in(4, &blocks));
+    crate::support::quiesce_until(|| {
+        blocks.trim();
+        blocks.stats().live_blocks == 0
+    });
+}

@@ -1,0 +1,317 @@
+//! The event hook, the default output, and the messages of events.
+
+use crate::event::all_events;
+use crate::support::{child, panic_of};
+use releasepool::event::{self, Event, EventKind};
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn events_go_to_standard_error_one_line_each() {
+    if cfg!(feature = "tracing") {
+        return;
+    }
+    let child = child!(|| {
+        struct Stray;
+        autorelease(Ref::new(Stray));
+        autorelease(Ref::new(Stray));
+        std::mem::forget(AutoreleasePool::new());
+    });
+    child.assert_success();
+    let lines: Vec<_> = child
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("releasepool: "))
+        .collect();
+    assert!(
+        lines[0].contains("Stray autoreleased without a pool"),
+        "{}",
+        child.stderr
+    );
+    assert!(lines[1].contains("1 guard pool open"), "{}", child.stderr);
+    assert_eq!(lines.len(), 2, "{}", child.stderr);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn hook_is_set_replaced_and_removed() {
+    static FIRST: AtomicU32 = AtomicU32::new(0);
+    static SECOND: AtomicU32 = AtomicU32::new(0);
+    fn first(event: &Event) {
+        assert_eq!(event.kind, EventKind::NoPool);
+        FIRST.fetch_add(1, Ordering::Relaxed);
+    }
+    fn second(_: &Event) {
+        SECOND.fetch_add(1, Ordering::Relaxed);
+        // The hook may set another one while it runs.
+        assert!(event::set_hook(Some(Box::new(first))).is_some());
+    }
+    let stray = || PoolManager::new().autorelease(Ref::new(0));
+    let child = child!(|| {
+        assert!(event::set_hook(Some(Box::new(first))).is_none());
+        stray();
+        let before = event::set_hook(Some(Box::new(second))).unwrap();
+        stray();
+        stray();
+        assert_eq!(FIRST.load(Ordering::Relaxed), 2);
+        assert_eq!(SECOND.load(Ordering::Relaxed), 1);
+        assert!(event::set_hook(Some(before)).is_some());
+        stray();
+        assert_eq!(
+            FIRST.load(Ordering::Relaxed),
+            3,
+            "a returned hook can be set again"
+        );
+        assert!(event::set_hook(None).is_some());
+        assert!(event::set_hook(None).is_none());
+        eprintln!("default sink from here");
+        stray();
+    });
+    child.assert_success();
+    let (before, after) = child.stderr.split_once("default sink from here").unwrap();
+    assert!(!before.contains("releasepool: "), "{before}");
+    assert!(
+        cfg!(feature = "tracing") || after.contains("releasepool: "),
+        "{after}"
+    );
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn hook_may_capture_and_is_dropped_by_the_caller_that_removes_it() {
+    let child = child!(|| {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let inner = told.clone();
+        event::set_hook(Some(Box::new(move |event| {
+            inner.lock().unwrap().push(event.type_name.unwrap());
+        })));
+        struct Captured;
+        autorelease(Ref::new(Captured));
+        assert_eq!(Arc::strong_count(&told), 2);
+        assert!(told.lock().unwrap()[0].ends_with("Captured"));
+        drop(event::set_hook(None));
+        assert_eq!(Arc::strong_count(&told), 1);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn hook_may_cause_events_and_set_hooks() {
+    let child = child!(|| {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let inner = told.clone();
+        let last = told.clone();
+        struct Outer;
+        struct Inner;
+        struct Last;
+        let last = move |event: &Event| last.lock().unwrap().push(event.type_name.unwrap());
+        let last = Mutex::new(Some(last));
+        event::set_hook(Some(Box::new(move |event| {
+            inner.lock().unwrap().push(event.type_name.unwrap());
+            autorelease(Ref::new(Inner));
+            if let Some(last) = last.lock().unwrap().take() {
+                drop(event::set_hook(Some(Box::new(last))));
+            }
+        })));
+        autorelease(Ref::new(Outer));
+        autorelease(Ref::new(Last));
+        let told = told.lock().unwrap();
+        let names: Vec<_> = told.iter().map(|name| name.rsplit("::").next()).collect();
+        assert_eq!(names, [Some("Outer"), Some("Inner"), Some("Last")]);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn hook_removed_while_a_thread_runs_it_finishes_and_its_panics_are_swallowed() {
+    struct Loud(Arc<AtomicU32>);
+    impl Drop for Loud {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            panic!("on purpose, by the destructor");
+        }
+    }
+    let child = child!(|| {
+        let (step, dropped) = (Barrier::new(2), Arc::new(AtomicU32::new(0)));
+        let step = Arc::new(step);
+        let (inner, loud) = (step.clone(), Loud(dropped.clone()));
+        event::set_hook(Some(Box::new(move |_| {
+            inner.wait(); // runs
+            inner.wait(); // has been removed
+            assert_eq!(loud.0.load(Ordering::Relaxed), 0);
+            panic!("on purpose, by the hook");
+        })));
+        let runner = thread::spawn(|| {
+            struct Slow;
+            autorelease(Ref::new(Slow));
+            PoolManager::global().drain_root()
+        });
+        step.wait();
+        drop(event::set_hook(None));
+        assert_eq!(
+            dropped.load(Ordering::Relaxed),
+            0,
+            "the other thread still runs it"
+        );
+        step.wait();
+        assert_eq!(runner.join().unwrap(), 1, "no panic escapes");
+        assert_eq!(dropped.load(Ordering::Relaxed), 1);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn hook_returned_while_a_thread_runs_it_can_be_set_again() {
+    let child = child!(|| {
+        let step = Arc::new(Barrier::new(2));
+        let calls = Arc::new(AtomicU32::new(0));
+        let (inner, counter) = (step.clone(), calls.clone());
+        event::set_hook(Some(Box::new(move |_| {
+            if counter.fetch_add(1, Ordering::Relaxed) == 0 {
+                inner.wait(); // runs
+                inner.wait(); // has been set again
+            }
+        })));
+        let stray = || PoolManager::new().autorelease(Ref::new(0));
+        let runner = thread::spawn(stray);
+        step.wait();
+        let running = event::set_hook(None).unwrap();
+        event::set_hook(Some(running));
+        stray();
+        step.wait();
+        runner.join().unwrap();
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
+        drop(event::set_hook(None));
+        assert_eq!(Arc::strong_count(&calls), 1);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn panic_that_cannot_be_resumed_is_reported_with_its_message() {
+    if cfg!(feature = "tracing") {
+        return;
+    }
+    let child = child!(|| {
+        let pool = AutoreleasePool::new();
+        pool.create(crate::support::on_drop(|| {
+            panic!("the second, {}", "formatted")
+        }));
+        pool.create(crate::support::on_drop(|| panic!("the first")));
+        assert_eq!(panic_of(|| drop(pool)), "the first");
+    });
+    child.assert_success();
+    let told = child
+        .stderr
+        .lines()
+        .find(|line| line.starts_with("releasepool: "));
+    assert!(
+        told.unwrap().ends_with("the second, formatted"),
+        "{}",
+        child.stderr
+    );
+}
+
+#[cfg(feature = "tracing")]
+#[test]
+fn events_go_to_tracing_if_the_feature_is_on() {
+    use std::sync::{Arc, Mutex};
+    use tracing::field::{Field, Visit};
+    use tracing::{Level, Metadata, Subscriber, span};
+
+    /// Records the fields of all events.
+    #[derive(Clone, Default)]
+    struct Listener(Arc<Mutex<Vec<String>>>);
+    struct Fields<'l>(&'l Listener);
+
+    impl Visit for Fields<'_> {
+        fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+            self.0.0.lock().unwrap().push(format!("{field}: {value:?}"));
+        }
+    }
+
+    impl Subscriber for Listener {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.target() == "releasepool"
+        }
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            unreachable!("there are no spans")
+        }
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+        fn event(&self, event: &tracing::Event<'_>) {
+            assert_eq!(*event.metadata().level(), Level::WARN);
+            event.record(&mut Fields(self));
+        }
+        fn enter(&self, _: &span::Id) {}
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    struct Stray;
+    let child = child!(|| {
+        let listener = Listener::default();
+        tracing::subscriber::with_default(listener.clone(), || {
+            PoolManager::new().autorelease(Ref::new(Stray));
+        });
+        let told = listener.0.lock().unwrap().join("\n");
+        for word in ["kind: NoPool", "Stray", "autoreleased without a pool"] {
+            assert!(told.contains(word), "{told}");
+        }
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn ended_threads_are_distinguished_by_their_keys() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("bomb");
+        }
+    }
+    /// The first of its two panics is resumed, the second is reported.
+    struct Late(Option<AutoreleasePool>);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let pool = self.0.take();
+            assert_eq!(panic_of(|| drop(pool)), "bomb");
+        }
+    }
+    thread_local!(static LATE: RefCell<Late> = const { RefCell::new(Late(None)) });
+    let child = child!(|| {
+        std::panic::set_hook(Box::new(|_| ()));
+        let told = all_events(|| {
+            for _ in 0..3 {
+                // This is initialized before the crate's thread-locals, so it is destroyed after
+                // them.
+                let late = || {
+                    LATE.with(|late| {
+                        let pool = AutoreleasePool::new();
+                        pool.create(Bomb);
+                        pool.create(Bomb);
+                        late.borrow_mut().0 = Some(pool);
+                    });
+                };
+                thread::spawn(late).join().unwrap();
+            }
+        });
+        let panics = told.iter().filter(|event| event.kind == EventKind::Panic);
+        let threads: HashSet<_> = panics.map(|event| event.thread.clone()).collect();
+        assert_eq!(threads.len(), 3, "{threads:?}");
+        assert!(
+            threads.iter().all(|name| name.starts_with('#')),
+            "{threads:?}"
+        );
+    });
+    child.assert_success();
+}

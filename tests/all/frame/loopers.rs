@@ -1,0 +1,495 @@
+//! `Looper`: a thread that runs posted closures in order.
+
+use crate::frame::{hold, id_of, looper, noting};
+use crate::support::{Log, child, events_of, fresh_to_the_end, listen, on_drop, wait_until};
+use releasepool::event::EventKind;
+use releasepool::{
+    AutoreleasePool, Closed, FrameConfig, FrameLoop, FrameProxy, HandoffPool, HomeRef, Looper,
+    LooperProxy, PoolManager, PostId, Ref, autorelease, autoreleasepool,
+};
+use std::ops::ControlFlow::Break;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+#[test]
+fn commands_run_in_order_on_a_named_thread() {
+    let log = Log::new();
+    let looper = looper();
+    for id in 0..100 {
+        looper.post(noting(&log, id)).unwrap();
+    }
+    let name = looper
+        .call(|| thread::current().name().map(String::from))
+        .unwrap();
+    assert_eq!(name.as_deref(), Some("looper"));
+    assert_eq!(looper.thread().name(), Some("looper"));
+    assert_eq!(log.ids(), (0..100).collect::<Vec<_>>());
+    let id = id_of(&looper);
+    assert!(log.threads().iter().all(|thread| *thread == id));
+    looper.shutdown().unwrap();
+}
+
+#[test]
+fn every_command_has_a_pool_of_its_own() {
+    let log = Log::new();
+    let looper = looper();
+    let id = id_of(&looper);
+    for n in 0..3 {
+        let log = log.clone();
+        looper
+            .post(move || {
+                autorelease(Ref::new(log.probe(n * 2)));
+                // A forgotten pool does not get what the next command autoreleases.
+                std::mem::forget(AutoreleasePool::new());
+            })
+            .unwrap();
+    }
+    let released = log.clone();
+    assert_eq!(looper.call(move || released.ids()).unwrap(), [0, 2, 4]);
+    looper.shutdown().unwrap();
+    let kinds: Vec<_> = events_of(id).iter().map(|e| e.kind).collect();
+    assert_eq!(kinds, [EventKind::OpenAtExit]);
+}
+
+#[test]
+fn panicking_command_is_reported_and_the_next_goes_on() {
+    let looper = looper();
+    let id = id_of(&looper);
+    looper.post(|| panic!("command")).unwrap();
+    looper
+        .post(|| autorelease(Ref::new(on_drop(|| panic!("destructor")))))
+        .unwrap();
+    looper.thread().release(Ref::new(Panics));
+    assert_eq!(looper.call(|| 1).unwrap(), 1);
+    looper.shutdown().unwrap();
+    let mut messages: Vec<_> = events_of(id)
+        .into_iter()
+        .filter_map(|e| e.message)
+        .collect();
+    // The looper may make the release in any pause between the commands.
+    messages.sort();
+    assert_eq!(messages, ["command", "destructor", "released"]);
+    assert!(events_of(id)[0].thread.starts_with("looper ("));
+}
+
+struct Panics;
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        panic!("released");
+    }
+}
+
+#[test]
+fn pool_around_the_commands_may_panic_too() {
+    struct Feeds;
+    impl Drop for Feeds {
+        fn drop(&mut self) {
+            autorelease(Ref::new(on_drop(|| panic!("fed"))));
+        }
+    }
+    let looper = looper();
+    let id = id_of(&looper);
+    looper.thread().release(Ref::new(Feeds));
+    wait_until(|| events_of(id).len() == 1);
+    assert_eq!(looper.call(|| 2).unwrap(), 2);
+    looper.shutdown().unwrap();
+    let events = events_of(id);
+    assert_eq!(events[0].message.as_deref(), Some("fed"));
+    assert_eq!(events.len(), 1, "{events:?}");
+}
+
+#[test]
+fn sleeping_looper_is_woken_by_a_post_a_release_and_a_deadline() {
+    let log = Log::new();
+    let looper = looper();
+    for id in 0..if cfg!(miri) { 4 } else { 200 } {
+        match id % 4 {
+            0 => looper.post(noting(&log, id)).unwrap(),
+            1 => looper.thread().release(Ref::new(log.probe(id))),
+            2 => drop(
+                looper
+                    .post_after(Duration::from_micros(50), noting(&log, id))
+                    .unwrap(),
+            ),
+            _ => looper.thread().post(noting(&log, id)).unwrap(),
+        }
+        wait_until(|| log.count() as u32 == id + 1);
+    }
+    looper.shutdown().unwrap();
+}
+
+#[test]
+fn earlier_deadline_wakes_a_looper_that_waits_for_a_later_one() {
+    let log = Log::new();
+    let looper = looper();
+    let late = looper.post_after(HOUR, noting(&log, 1)).unwrap();
+    looper.call(|| ()).unwrap();
+    looper
+        .post_after(Duration::from_millis(1), noting(&log, 0))
+        .unwrap();
+    wait_until(|| log.count() == 1);
+    assert!(looper.cancel(late));
+    looper.shutdown().unwrap();
+    assert_eq!(log.ids(), [0]);
+}
+
+#[test]
+fn delayed_command_is_cancelled_once() {
+    let log = Log::new();
+    let looper = looper();
+    let proxy = looper.proxy();
+    let late = || looper.post_after(HOUR, noting(&log, 0)).unwrap();
+    let (one, two) = (late(), late());
+    assert_eq!((looper.cancel(one), looper.cancel(one)), (true, false));
+    assert_eq!((proxy.cancel(two), proxy.cancel(two)), (true, false));
+    assert!(!proxy.is_closed());
+    looper.shutdown().unwrap();
+    assert_eq!(log.count(), 0);
+}
+
+#[test]
+fn shutdown_runs_posted_closures_and_drops_those_not_due() {
+    let log = Log::new();
+    listen();
+    // A name of its own: events with one cause are reported for the first thread of a name only.
+    let looper = Looper::spawn("shutdown drops posts").unwrap();
+    let id = id_of(&looper);
+    let go = hold(&looper);
+    looper.post(noting(&log, 1)).unwrap();
+    looper.post_after(Duration::ZERO, noting(&log, 0)).unwrap();
+    let never = log.probe(5);
+    looper.post_after(HOUR, move || drop(never)).unwrap();
+    looper.thread().release(Ref::new(log.probe(3)));
+    let (proxy, inner_log) = (looper.proxy(), log.clone());
+    looper
+        .post(move || {
+            autorelease(Ref::new(inner_log.probe(2)));
+            wait_until(|| proxy.is_closed());
+            assert!(
+                proxy.post(|| ()).is_err(),
+                "a closing looper refuses posts of its own commands"
+            );
+        })
+        .unwrap();
+    let proxy = looper.proxy();
+    drop(go);
+    looper.shutdown().unwrap();
+    let mut ids = log.ids();
+    ids.sort();
+    assert_eq!(ids, [0, 1, 2, 3, 5]);
+    assert!(proxy.is_closed() && !proxy.thread().is_alive());
+    let Closed(_) = proxy.post(|| ()).unwrap_err();
+    let events = events_of(id);
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!(
+        (events[0].kind, events[0].count),
+        (EventKind::PostsDropped, 1)
+    );
+}
+
+#[test]
+fn a_looper_ends_in_the_documented_order() {
+    let log = Log::new();
+    let looper = looper();
+    let go = hold(&looper);
+    let proxy = looper.proxy();
+    let inner_log = log.clone();
+    looper
+        .post(move || {
+            inner_log.note(2);
+            autorelease(Ref::new(inner_log.probe(3)));
+        })
+        .unwrap();
+    looper.post_after(Duration::ZERO, noting(&log, 1)).unwrap();
+    let (inside, inner_log) = (proxy.thread().clone(), log.clone());
+    let manager = PoolManager::new();
+    looper
+        .post(move || {
+            // This goes to a root pool, which is drained last.
+            manager.autorelease(Ref::new(inner_log.probe(6)));
+            // This is released when all commands have run.
+            inside.release(Ref::new(inner_log.probe(4)));
+        })
+        .unwrap();
+    let never = log.probe(5);
+    looper.post_after(HOUR, move || drop(never)).unwrap();
+    let closer = thread::spawn(move || looper.shutdown());
+    // Step 1 closes the looper before the rest runs.
+    wait_until(|| proxy.is_closed());
+    log.note(0);
+    drop(go);
+    closer.join().unwrap().unwrap();
+    log.note(7);
+    assert_eq!(log.ids(), [0, 1, 2, 3, 5, 4, 6, 7]);
+}
+
+#[test]
+fn root_pools_of_a_looper_are_drained_at_its_end() {
+    let log = Log::new();
+    let looper = looper();
+    let inner_log = log.clone();
+    looper
+        .post(move || {
+            let manager = PoolManager::new();
+            manager.autorelease(Ref::new(inner_log.probe(0)));
+            let token = PoolManager::global().push();
+            autorelease(Ref::new(inner_log.probe(1)));
+            let _ = token;
+        })
+        .unwrap();
+    looper.shutdown().unwrap();
+    let mut ids = log.ids();
+    ids.sort();
+    assert_eq!(ids, [0, 1]);
+}
+
+#[test]
+fn dropping_a_looper_is_a_shutdown() {
+    let log = Log::new();
+    let looper = looper();
+    for id in 0..10 {
+        looper.post(noting(&log, id)).unwrap();
+    }
+    let thread = looper.thread().clone();
+    drop(looper);
+    assert!(!thread.is_alive());
+    assert_eq!(log.count(), 10);
+}
+
+#[test]
+fn looper_that_is_dropped_or_shut_down_on_its_own_thread_does_not_wait() {
+    for shutdown in [false, true] {
+        let log = Log::new();
+        let looper = looper();
+        let proxy = looper.proxy();
+        looper.post(noting(&log, 0)).unwrap();
+        let slot = Arc::new(Mutex::new(Some(looper)));
+        let (inside, inner_log) = (slot.clone(), log.clone());
+        let end = move || {
+            let looper = inside.lock().unwrap().take().unwrap();
+            looper.post(noting(&inner_log, 1)).unwrap();
+            if shutdown {
+                looper.shutdown().unwrap();
+            } else {
+                drop(looper);
+            }
+            // Not reached if it has tried to wait: that panics.
+            inner_log.note(2);
+        };
+        proxy.post(end).unwrap();
+        wait_until(|| !proxy.thread().is_alive());
+        wait_until(|| log.count() == 3);
+        assert_eq!(log.ids(), [0, 2, 1]);
+        assert!(slot.lock().unwrap().is_none());
+    }
+}
+
+#[test]
+fn call_to_a_looper_that_shuts_down_runs_or_is_given_back() {
+    for _ in 0..if cfg!(miri) { 2 } else { 50 } {
+        let looper = looper();
+        let proxy = looper.proxy();
+        let caller = thread::spawn(move || {
+            let mut n = 0;
+            loop {
+                match proxy.call(move || n + 1) {
+                    Ok(next) => n = next,
+                    Err(Closed(f)) => return (n + 1, f()),
+                }
+            }
+        });
+        looper.shutdown().unwrap();
+        let (expected, given) = caller.join().unwrap();
+        assert_eq!(expected, given);
+    }
+}
+
+#[test]
+fn commands_are_not_held_up_by_many_releases() {
+    let log = Log::new();
+    let looper = looper();
+    let (tell, told) = mpsc::channel();
+    let mut pool = HandoffPool::new();
+    for n in 0..20 {
+        let (log, proxy, tell) = (log.clone(), looper.proxy(), tell.clone());
+        pool.create(on_drop(move || {
+            log.note(n);
+            if n == 19 {
+                // The first object to be released.
+                proxy.post(move || tell.send(log.count()).unwrap()).unwrap();
+            }
+            // The time that a looper spends on releases between two rounds of commands.
+            thread::sleep(Duration::from_millis(1));
+        }));
+    }
+    pool.drain_on(looper.thread());
+    assert!(told.recv().unwrap() < 20);
+    looper.shutdown().unwrap();
+    assert_eq!(log.count(), 20);
+}
+
+#[test]
+fn value_sent_to_its_home_wakes_a_looper_whatever_the_bound() {
+    let log = Log::new();
+    let looper = Looper::reclaimer_bounded("home", 1).unwrap();
+    let id = id_of(&looper);
+    for n in 0..4 {
+        let inner_log = log.clone();
+        let value = looper
+            .call(move || HomeRef::new(inner_log.probe(n)))
+            .unwrap();
+        drop(value);
+        wait_until(|| log.count() as u32 == n + 1);
+    }
+    // Objects sent to their home do not count towards the bound: there is still room for one.
+    let go = hold(&looper);
+    for n in 4..6 {
+        looper.thread().release(Ref::new(log.probe(n)));
+    }
+    assert_eq!(log.ids()[4..], [5]);
+    drop(go);
+    looper.shutdown().unwrap();
+    let there = log.threads().iter().filter(|t| **t == id).count();
+    assert_eq!((log.count(), there), (6, 5));
+}
+
+#[test]
+fn pools_closed_in_a_command_leave_what_was_sent_to_the_looper() {
+    let log = Log::new();
+    let looper = looper();
+    let (to, seen) = (looper.thread().clone(), log.clone());
+    let inside = looper.call(move || {
+        to.release(Ref::new(seen.probe(1)));
+        autoreleasepool(|_| ());
+        let inside = seen.count();
+        // This holds only during the command.
+        (inside, seen)
+    });
+    let (inside, seen) = inside.unwrap();
+    assert_eq!(inside, 0);
+    wait_until(|| seen.count() == 1);
+    looper.shutdown().unwrap();
+}
+
+#[test]
+fn releases_of_many_threads_all_arrive() {
+    let count = Arc::new(AtomicUsize::new(0));
+    struct Counts(Arc<AtomicUsize>);
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let each = if cfg!(miri) { 20 } else { 5_000 };
+    let reclaimer = Looper::reclaimer_bounded("reclaimer", 100).unwrap();
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                autoreleasepool(|_| {
+                    for _ in 0..each {
+                        reclaimer.thread().release(Ref::new(Counts(count.clone())));
+                    }
+                });
+            });
+        }
+    });
+    reclaimer.shutdown().unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 3 * each);
+}
+
+#[test]
+fn frame_loop_may_run_inside_a_command() {
+    let log = Log::new();
+    let looper = looper();
+    let inner_log = log.clone();
+    let (tell, told) = mpsc::channel();
+    looper
+        .post(move || {
+            let mut frames = FrameLoop::new(FrameConfig::new().on_demand().unlimited());
+            tell.send(frames.proxy()).unwrap();
+            let stop = Arc::new(AtomicBool::new(false));
+            let stopping = stop.clone();
+            frames
+                .proxy()
+                .post_after(Duration::from_millis(1), move || {
+                    stopping.store(true, Ordering::Relaxed);
+                })
+                .unwrap();
+            frames.run(|_| {
+                if stop.load(Ordering::Relaxed) {
+                    return Break(());
+                }
+                std::ops::ControlFlow::Continue(())
+            });
+            inner_log.note(0);
+        })
+        .unwrap();
+    let proxy = told.recv().unwrap();
+    // The frame loop inside serves the looper's inbox.
+    looper.post(noting(&log, 1)).unwrap();
+    looper.shutdown().unwrap();
+    assert!(proxy.is_closed());
+    assert_eq!(log.count(), 2);
+}
+
+#[test]
+fn loopers_and_proxies_are_send_sync_and_unwind_safe() {
+    fn shared<T: Send + Sync + std::panic::UnwindSafe + 'static>() {}
+    shared::<Looper>();
+    shared::<LooperProxy>();
+    shared::<FrameProxy>();
+    shared::<PostId>();
+}
+
+#[test]
+fn names_with_null_bytes_are_refused_before_a_thread_starts() {
+    assert!(std::panic::catch_unwind(|| Looper::spawn("nul\0")).is_err());
+    let looper = Looper::spawn("").unwrap();
+    assert_eq!(looper.thread().name(), Some(""));
+    assert!(format!("{looper:?}").contains("closed: false"));
+    let proxy = looper.proxy();
+    assert_eq!(proxy.call(|| 3).unwrap(), 3);
+    let id = proxy.post_after(HOUR, || ()).unwrap();
+    assert!(proxy.cancel(id));
+    looper.shutdown().unwrap();
+    assert!(format!("{proxy:?}").contains("closed: true"));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn looper_does_not_sleep_while_it_has_claimed_orphans() {
+    child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap());
+        for id in 0..100 {
+            let log = log.clone();
+            // The looper cannot release as many between two rounds of commands.
+            gone.release(Ref::new(AtDrop(Some(Box::new(move || {
+                thread::sleep(Duration::from_micros(500));
+                log.note(id);
+            })))));
+        }
+        let looper = looper();
+        looper.post(|| ()).unwrap();
+        // No more messages come, and no other thread can take these orphans.
+        wait_until(|| log.count() == 100);
+        looper.shutdown().unwrap();
+    })
+    .assert_success();
+}
+
+/// Runs a closure when it is dropped, on any thread.
+struct AtDrop(Option<Box<dyn FnOnce() + Send + Sync>>);
+
+impl Drop for AtDrop {
+    fn drop(&mut self) {
+        if let Some(f) = self.0.take() {
+            f();
+        }
+    }
+}

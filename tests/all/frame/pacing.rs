@@ -1,0 +1,229 @@
+//! When a frame is made, how much time it covers, and what a late frame leaves for later.
+
+use crate::frame::{Told, enough, on_demand};
+use crate::support::{Log, child, fresh, wait_until};
+use releasepool::{FrameConfig, FrameLoop, Ref};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
+use std::thread;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(3_600);
+
+#[test]
+fn delta_is_zero_at_first_and_after_a_pause() {
+    fresh(|| {
+        let limit = Duration::from_micros(500);
+        let mut frames = FrameLoop::new(FrameConfig::new().max_delta(limit));
+        let delta = |frames: &mut FrameLoop| {
+            thread::sleep(Duration::from_millis(2));
+            let report = frames.tick(|frame| {
+                assert_eq!((frame.steps(), frame.step()), (1, frame.delta()));
+                assert!(frame.leftover().is_zero());
+            });
+            assert_eq!((report.steps, report.waited), (1, Duration::ZERO));
+            report.delta
+        };
+        assert_eq!(delta(&mut frames), Duration::ZERO);
+        assert_eq!(delta(&mut frames), limit);
+        frames.suspend();
+        assert_eq!(delta(&mut frames), Duration::ZERO);
+        frames.resume();
+        assert_eq!(delta(&mut frames), Duration::ZERO);
+        assert_eq!(delta(&mut frames), limit);
+    });
+}
+
+#[test]
+fn time_less_than_a_step_is_left_over() {
+    fresh(|| {
+        let mut frames = FrameLoop::new(FrameConfig::new().fixed_step(LONG));
+        wait_until(|| {
+            let report = frames.tick(|frame| {
+                assert_eq!((frame.steps(), frame.step()), (0, LONG));
+                assert!(frame.leftover() >= frame.delta());
+            });
+            report.delta > Duration::ZERO
+        });
+    });
+}
+
+#[test]
+fn fixed_steps_are_capped() {
+    fresh(|| {
+        let step = Duration::from_micros(100);
+        let config = FrameConfig::new().fixed_step(step).max_steps(3);
+        let mut frames = FrameLoop::new(config);
+        frames.tick(|frame| assert_eq!(frame.steps(), 0));
+        thread::sleep(step * 10);
+        let report = frames.tick(|frame| {
+            assert_eq!((frame.steps(), frame.step()), (3, step));
+            assert!(frame.leftover() < step);
+            assert_eq!(frame.last_report().unwrap().steps, 0);
+        });
+        assert_eq!(report.steps, 3);
+        assert_eq!(frames.last_report().unwrap().index, 1);
+    });
+}
+
+#[test]
+fn run_keeps_to_the_frame_time_and_wakes_do_not_shorten_it() {
+    fresh(|| {
+        let time = Duration::from_millis(5);
+        let mut frames = FrameLoop::new(FrameConfig::new().frame_time(time));
+        let proxy = frames.proxy();
+        let stop = Arc::new(AtomicUsize::new(0));
+        let stopped = stop.clone();
+        let nuisance = thread::spawn(move || {
+            while stopped.load(Ordering::Relaxed) == 0 {
+                proxy.request_frame();
+                let id = proxy.post_after(Duration::from_secs(1_000), || ()).unwrap();
+                assert!(proxy.cancel(id));
+            }
+        });
+        let mut began = Vec::new();
+        frames.run(|frame| {
+            began.push(std::time::Instant::now());
+            enough(frame.index() == 4)
+        });
+        stop.store(1, Ordering::Relaxed);
+        nuisance.join().unwrap();
+        // A frame begins slightly before the first line of its function.
+        assert!(began[4].duration_since(began[0]) > time * 3);
+    });
+}
+
+#[test]
+fn on_demand_sleeps_until_there_is_something_to_do() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = on_demand();
+        let (tell, told) = std::sync::mpsc::channel();
+        let proxy = frames.proxy();
+        let inner_log = log.clone();
+        let other = thread::spawn(move || {
+            // The first frame is made without a request.
+            assert_eq!(told.recv().unwrap(), 0);
+            proxy.request_frame();
+            assert_eq!(told.recv().unwrap(), 1);
+            proxy.post(|| ()).unwrap();
+            assert_eq!(told.recv().unwrap(), 2);
+            proxy.post_after(Duration::from_millis(1), || ()).unwrap();
+            assert_eq!(told.recv().unwrap(), 3);
+            // The loop releases this without a frame.
+            proxy.thread().release(Ref::new(inner_log.probe(0)));
+            wait_until(|| inner_log.count() == 1);
+            assert!(told.try_recv().is_err());
+            proxy.request_frame();
+            assert_eq!(told.recv().unwrap(), 4);
+        });
+        let mut closures = Vec::new();
+        frames.run(|frame| {
+            closures.extend(frame.last_report().map(|r| r.closures));
+            tell.send(frame.index()).unwrap();
+            enough(frame.index() == 4)
+        });
+        other.join().unwrap();
+        assert_eq!(closures, [0, 0, 1, 1]);
+        assert_eq!(frames.last_report().unwrap().closures, 0);
+        assert_eq!(log.threads(), [thread::current().id()]);
+    });
+}
+
+/// Settings of a loop with frames that are always late, so that each drain makes one release.
+fn late() -> FrameConfig {
+    FrameConfig::new()
+        .frame_time(Duration::ZERO)
+        .min_drain(Duration::ZERO)
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn late_frame_leaves_releases_to_the_next_ones() {
+    // This runs in a process of its own, so that the budget is not spent on other tests' orphans.
+    let child = child!(|| {
+        let log = Log::new();
+        let mut frames = FrameLoop::new(late());
+        let told = Arc::new(Told::default());
+        frames.set_waker(Waker::from(told.clone()));
+        frames.tick(|frame| {
+            for id in 0..3 {
+                frame.pool().create(log.probe(id));
+            }
+        });
+        for n in [1, 2] {
+            assert_eq!(log.count(), n);
+            assert_eq!(frames.last_report().unwrap().drained.remaining, 3 - n);
+            assert_eq!(
+                told.take(),
+                1,
+                "called at once, as there is something to do"
+            );
+            frames.tick(|_| ());
+        }
+        assert_eq!((log.ids(), told.take()), (vec![2, 1, 0], 0));
+        // Closing the loop leaves no releases.
+        frames.tick(|frame| {
+            for id in 3..6 {
+                frame.pool().create(log.probe(id));
+            }
+        });
+        assert_eq!(log.count(), 4);
+        drop(frames);
+        assert_eq!(log.count(), 6);
+    });
+    child.assert_success();
+}
+
+#[test]
+fn releases_that_a_frame_left_are_made_while_there_is_nothing_to_draw() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = FrameLoop::new(late().on_demand());
+        let proxy = frames.proxy();
+        let inner_log = log.clone();
+        let other = thread::spawn(move || {
+            wait_until(|| inner_log.count() == 5);
+            proxy.request_frame();
+        });
+        frames.run(|frame| {
+            for id in 0..5 {
+                if frame.index() == 0 {
+                    frame.pool().create(log.probe(id));
+                }
+            }
+            enough(frame.index() == 1)
+        });
+        other.join().unwrap();
+        assert_eq!(log.count(), 5);
+    });
+}
+
+#[test]
+fn requests_before_a_frame_count_as_one_and_one_inside_is_for_the_next() {
+    fresh(|| {
+        let mut frames = on_demand();
+        let proxy = frames.proxy();
+        for _ in 0..10 {
+            proxy.request_frame();
+        }
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = calls.clone();
+        let mut count = 0;
+        frames.run(|frame| {
+            count += 1;
+            if frame.index() < 3 {
+                proxy.request_frame();
+            } else if frame.index() == 3 {
+                let counted = counted.clone();
+                let late = move || {
+                    counted.fetch_add(1, Ordering::Relaxed);
+                };
+                proxy.post_after(Duration::from_millis(5), late).unwrap();
+            }
+            enough(calls.load(Ordering::Relaxed) == 1)
+        });
+        assert_eq!(count, 5);
+    });
+}

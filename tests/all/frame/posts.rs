@@ -1,0 +1,472 @@
+//! Posts, calls and delayed posts, and what happens to them when a loop is closed.
+
+use crate::frame::noting;
+use crate::support::{
+    Log, events, events_of, fresh, fresh_to_the_end, listen, named_to_the_end, on_drop, panic_of,
+    wait_until,
+};
+use releasepool::event::EventKind;
+use releasepool::{
+    AutoreleasePool, Closed, FrameConfig, FrameLoop, FrameProxy, Looper, PoolManager, Ref,
+    autorelease,
+};
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn quick() -> FrameLoop {
+    FrameLoop::new(FrameConfig::new().unlimited())
+}
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+#[test]
+fn post_to_a_closed_loop_is_given_back() {
+    fresh(|| {
+        let frames = quick();
+        let proxy = frames.proxy();
+        assert!(!proxy.is_closed());
+        drop(frames);
+        assert!(proxy.is_closed());
+        assert!(proxy.thread().is_alive());
+        let Closed(f) = proxy.post(|| ()).unwrap_err();
+        f();
+        let text = String::from("back");
+        let Closed(f) = proxy.call(move || text).unwrap_err();
+        assert_eq!(f(), "back");
+        let refused = proxy.post_after(Duration::ZERO, || ());
+        assert!(refused.unwrap_err().to_string().contains("not accepted"));
+        fresh(move || {
+            assert!(proxy.post(|| ()).is_err());
+            assert!(proxy.call(|| ()).is_err());
+        });
+        assert_eq!(PoolManager::global().run_inbox(), 0);
+    });
+}
+
+#[test]
+fn closing_runs_what_was_accepted_and_refuses_what_that_posts() {
+    fresh(|| {
+        let log = Log::new();
+        let frames = quick();
+        let proxy = frames.proxy();
+        let (inside, inner_log) = (proxy.clone(), log.clone());
+        proxy
+            .post(move || {
+                struct Stray(#[expect(dead_code)] crate::support::Probe);
+                inner_log.note(0);
+                autorelease(Ref::new(Stray(inner_log.probe(2))));
+                let refused = inside.post(|| ()).is_err();
+                let call_refused = inside.call(|| ()).is_err();
+                let late_refused = inside.post_after(Duration::ZERO, || ()).is_err();
+                assert!(refused && call_refused && late_refused);
+            })
+            .unwrap();
+        proxy.post(noting(&log, 1)).unwrap();
+        drop(frames);
+        assert_eq!(log.ids(), [0, 1, 2]);
+        assert!(events(EventKind::Panic).is_empty());
+        assert!(events(EventKind::NoPool).is_empty());
+    });
+}
+
+#[test]
+fn closing_drops_delayed_posts_that_are_not_due_with_an_event() {
+    fresh(|| {
+        let log = Log::new();
+        let frames = quick();
+        let proxy = frames.proxy();
+        let post = |delay, id| {
+            let probe = log.probe(id);
+            let f = move || drop(probe);
+            proxy.post_after(delay, f).unwrap()
+        };
+        let late = post(HOUR, 2);
+        post(HOUR * 2, 3);
+        post(Duration::ZERO, 0);
+        proxy.post(noting(&log, 1)).unwrap();
+        for message in ["dropped", "dropped, too"] {
+            let bad = on_drop(move || panic!("{message}"));
+            proxy.post_after(HOUR, move || drop(bad)).unwrap();
+        }
+        drop(frames);
+        assert_eq!(log.ids(), [0, 1, 2, 3]);
+        let dropped = events(EventKind::PostsDropped);
+        assert_eq!(dropped.len(), 1);
+        assert_eq!(dropped[0].count, 4);
+        assert!(dropped[0].to_string().contains("4 delayed posts"));
+        let panics = events(EventKind::Panic);
+        let messages: Vec<_> = panics.iter().map(|e| e.message.as_deref()).collect();
+        assert_eq!(messages, [Some("dropped"), Some("dropped, too")]);
+        assert!(!proxy.cancel(late));
+    });
+}
+
+#[test]
+fn loop_that_is_dropped_inside_a_destructor_leaves_its_posts_to_the_thread() {
+    fresh(|| {
+        let log = Log::new();
+        let frames = quick();
+        let proxy = frames.proxy();
+        proxy.post(noting(&log, 0)).unwrap();
+        let held = RefCell::new(Some(frames));
+        let pool = AutoreleasePool::new();
+        pool.create(on_drop(move || drop(held.take())));
+        drop(pool);
+        assert!(proxy.is_closed());
+        assert_eq!(log.count(), 0);
+        assert_eq!(PoolManager::global().run_inbox(), 1);
+        assert_eq!(log.ids(), [0]);
+    });
+}
+
+#[test]
+fn call_runs_on_the_loop_s_thread_and_returns_the_result() {
+    fresh(|| {
+        let mut frames = quick();
+        let proxy = frames.proxy();
+        let home = thread::current().id();
+        let done = Arc::new(AtomicBool::new(false));
+        let stop = done.clone();
+        let other = thread::spawn(move || {
+            let answer = proxy.call(move || (thread::current().id(), String::from("answer")));
+            assert_eq!(answer.unwrap(), (home, "answer".into()));
+            let panic = panic_of(|| proxy.call(|| -> u32 { panic!("in the call") }));
+            assert_eq!(panic, "in the call");
+            stop.store(true, Ordering::Release);
+        });
+        let mut panics = 0;
+        wait_until(|| {
+            panics += frames.tick(|_| ()).panics;
+            done.load(Ordering::Acquire)
+        });
+        other.join().unwrap();
+        assert_eq!(panics, 0, "the caller gets the panic; it is not reported");
+        assert!(events(EventKind::Panic).is_empty());
+    });
+}
+
+#[test]
+fn call_on_its_own_thread_runs_at_once() {
+    fresh(|| {
+        let frames = quick();
+        let local = Arc::new(AtomicUsize::new(0));
+        let inner = local.clone();
+        assert_eq!(
+            frames
+                .proxy()
+                .call(move || inner.fetch_add(1, Ordering::Relaxed))
+                .unwrap(),
+            0
+        );
+        assert_eq!(local.load(Ordering::Relaxed), 1);
+        let looper = Looper::spawn("inline").unwrap();
+        let proxy = looper.proxy();
+        let nested = looper.call(move || proxy.call(|| 7).unwrap()).unwrap();
+        assert_eq!(nested, 7);
+    });
+}
+
+/// Starts a call on another thread.
+fn waiting_call(proxy: &FrameProxy, log: &Log) -> thread::JoinHandle<bool> {
+    let (proxy, log) = (proxy.clone(), log.clone());
+    thread::spawn(move || proxy.call(move || log.note(0)).is_ok())
+}
+
+#[test]
+fn call_that_waits_when_the_loop_is_closed_ends() {
+    fresh(|| {
+        for _ in 0..if cfg!(miri) { 2 } else { 50 } {
+            let log = Log::new();
+            let frames = quick();
+            let caller = waiting_call(&frames.proxy(), &log);
+            drop(frames);
+            let ran = caller.join().unwrap();
+            assert_eq!(log.count(), usize::from(ran));
+            // A call that was given back never runs.
+            PoolManager::global().run_inbox();
+            assert_eq!(log.count(), usize::from(ran));
+        }
+    });
+}
+
+#[test]
+fn call_is_answered_by_a_thread_that_ends_without_closing_its_loop() {
+    // A caller that looks just when the loop closes takes its closure back.
+    let ran = (0..100).any(|_| call_to_a_thread_that_ends_without_closing_its_loop());
+    assert!(ran, "given back each time");
+}
+
+/// Returns whether the call ran.
+fn call_to_a_thread_that_ends_without_closing_its_loop() -> bool {
+    let log = Log::new();
+    let (tell, told) = mpsc::channel();
+    let (go, wait) = mpsc::channel::<()>();
+    let (signal, signaled) = mpsc::channel();
+    let target = thread::spawn(move || {
+        // The loop is leaked, as if its thread were killed.
+        let mut frames = ManuallyDrop::new(quick());
+        frames.set_wake_hook(move || signal.send(()).unwrap());
+        tell.send(frames.proxy()).unwrap();
+        let _ = wait.recv();
+    });
+    let home = target.thread().id();
+    let proxy = told.recv().unwrap();
+    let caller = waiting_call(&proxy, &log);
+    // The call has been accepted.
+    signaled.recv().unwrap();
+    let posted = proxy.post(|| ()).is_ok();
+    drop(go);
+    target.join().unwrap();
+    assert!(posted);
+    let ran = caller.join().unwrap();
+    assert!(proxy.is_closed());
+    assert!(proxy.post(|| ()).is_err());
+    assert!(proxy.post_after(HOUR, || ()).is_err());
+    fresh(|| PoolManager::global().quiesce(Duration::ZERO));
+    let wanted: &[_] = if ran { &[home] } else { &[] };
+    assert_eq!(log.threads(), wanted, "the call runs on no other thread");
+    ran
+}
+
+#[test]
+fn delayed_posts_run_in_the_order_in_which_they_are_due() {
+    fresh(|| {
+        // Posting must take less time than the delays differ by, or their order proves nothing.
+        let mut gap = Duration::from_millis(1);
+        loop {
+            let log = Log::new();
+            let mut frames = quick();
+            let proxy = frames.proxy();
+            let start = Instant::now();
+            for (delay, id) in [(gap * 3, 2), (gap, 0), (gap * 2, 1), (HOUR, 9)] {
+                proxy.post_after(delay, noting(&log, id)).unwrap();
+            }
+            let posted = start.elapsed();
+            wait_until(|| {
+                frames.tick(|_| ());
+                log.count() == 3
+            });
+            if posted < gap {
+                return assert_eq!(log.ids(), [0, 1, 2]);
+            }
+            gap *= 2;
+        }
+    });
+}
+
+#[test]
+fn delayed_posts_that_are_due_go_first_and_in_order() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        let proxy = frames.proxy();
+        proxy.post(noting(&log, 3)).unwrap();
+        for id in 0..3 {
+            proxy.post_after(Duration::ZERO, noting(&log, id)).unwrap();
+        }
+        assert_eq!(frames.tick(|_| ()).closures, 4);
+        assert_eq!(log.ids(), [0, 1, 2, 3]);
+    });
+}
+
+#[test]
+fn delayed_post_made_in_a_frame_is_for_the_next() {
+    fresh(|| {
+        let mut frames = quick();
+        let proxy = frames.proxy();
+        let count = Arc::new(AtomicUsize::new(0));
+        fn again(proxy: FrameProxy, count: Arc<AtomicUsize>) {
+            count.fetch_add(1, Ordering::Relaxed);
+            let next = proxy.clone();
+            let _ = proxy.post_after(Duration::ZERO, move || again(next, count));
+        }
+        again(proxy, count.clone());
+        for n in 2..6 {
+            assert_eq!(frames.tick(|_| ()).closures, 1);
+            assert_eq!(count.load(Ordering::Relaxed), n);
+        }
+    });
+}
+
+#[test]
+fn cancelled_post_never_runs_and_is_dropped_at_once() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        let proxy = frames.proxy();
+        let probe = log.probe(0);
+        let id = proxy
+            .post_after(Duration::ZERO, move || drop(probe))
+            .unwrap();
+        assert!(proxy.cancel(id));
+        assert_eq!(log.ids(), [0]);
+        assert!(!proxy.cancel(id));
+        assert_eq!(frames.tick(|_| ()).closures, 0);
+        let ran = proxy.post_after(Duration::ZERO, || ()).unwrap();
+        assert_ne!(ran, id);
+        frames.tick(|_| ());
+        assert!(!proxy.cancel(ran));
+        // Its destructor may use the loop.
+        let inside = proxy.clone();
+        let nested = on_drop(move || inside.post(|| ()).unwrap());
+        let id = proxy.post_after(HOUR, move || drop(nested)).unwrap();
+        assert!(proxy.cancel(id));
+        assert_eq!(frames.tick(|_| ()).closures, 1);
+    });
+}
+
+#[test]
+fn closure_can_cancel_one_that_is_due_in_the_same_frame() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        let proxy = frames.proxy();
+        let (tell, told) = mpsc::channel();
+        let (inside, inner_log) = (proxy.clone(), log.clone());
+        let cancel = move || {
+            assert!(inside.cancel(told.recv().unwrap()));
+            inner_log.note(0);
+        };
+        proxy.post_after(Duration::ZERO, cancel).unwrap();
+        tell.send(proxy.post_after(Duration::ZERO, noting(&log, 1)).unwrap())
+            .unwrap();
+        assert_eq!(frames.tick(|_| ()).closures, 1);
+        assert_eq!(log.ids(), [0]);
+    });
+}
+
+#[test]
+fn id_of_another_loop_cancels_nothing() {
+    fresh(|| {
+        let one = quick();
+        let two = quick();
+        let id = one.proxy().post_after(HOUR, || ()).unwrap();
+        two.proxy().post_after(HOUR, || ()).unwrap();
+        assert!(!two.proxy().cancel(id));
+        assert!(one.proxy().cancel(id));
+    });
+}
+
+#[test]
+fn delay_beyond_the_end_of_time_is_never_due() {
+    fresh(|| {
+        let mut frames = quick();
+        let proxy = frames.proxy();
+        let id = proxy.post_after(Duration::MAX, || ()).unwrap();
+        assert_eq!(frames.tick(|_| ()).closures, 0);
+        assert!(frames.next_due().is_some_and(|due| due > HOUR));
+        assert!(proxy.cancel(id));
+        let looper = Looper::spawn("patient").unwrap();
+        let id = looper.post_after(Duration::MAX, || ()).unwrap();
+        assert_eq!(looper.call(|| 1).unwrap(), 1);
+        assert!(looper.cancel(id));
+    });
+}
+
+/// Each closure that threads post while the loop closes either runs or is given back.
+#[test]
+fn posts_during_a_close_run_or_are_given_back() {
+    // Closures may pile up, which is reported.
+    listen();
+    let rounds = if cfg!(miri) { 2 } else { 100 };
+    for _ in 0..rounds {
+        let ran = Arc::new(AtomicUsize::new(0));
+        let (tell, told) = mpsc::channel();
+        let frames_thread = thread::spawn({
+            let ran = ran.clone();
+            move || {
+                let mut frames = quick();
+                tell.send(frames.proxy()).unwrap();
+                wait_until(|| {
+                    frames.tick(|_| ());
+                    ran.load(Ordering::Relaxed) > 0
+                });
+                drop(frames);
+                ran.load(Ordering::Relaxed)
+            }
+        });
+        let proxy = told.recv().unwrap();
+        let posters: Vec<_> = (0..2)
+            .map(|_| {
+                let (proxy, ran) = (proxy.clone(), ran.clone());
+                thread::spawn(move || {
+                    let mut accepted = 0;
+                    loop {
+                        let ran = ran.clone();
+                        if proxy
+                            .post(move || {
+                                ran.fetch_add(1, Ordering::Relaxed);
+                            })
+                            .is_err()
+                        {
+                            return accepted;
+                        }
+                        accepted += 1;
+                    }
+                })
+            })
+            .collect();
+        let at_close = frames_thread.join().unwrap();
+        let accepted: usize = posters.into_iter().map(|p| p.join().unwrap()).sum();
+        assert_eq!(
+            (at_close, ran.load(Ordering::Relaxed)),
+            (accepted, accepted)
+        );
+    }
+}
+
+#[test]
+fn proxies_outlive_the_thread() {
+    let proxy = fresh_to_the_end(|| {
+        let frames = quick();
+        frames.proxy()
+    });
+    assert!(proxy.is_closed() && !proxy.thread().is_alive());
+    assert!(proxy.post(|| ()).is_err());
+    proxy.request_frame();
+}
+
+#[test]
+fn loop_in_a_thread_local_is_closed_at_the_thread_s_end() {
+    thread_local! {
+        static FRAMES: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
+    }
+    let log = Log::new();
+    let inner_log = log.clone();
+    let (id, proxy) = named_to_the_end("keeps a loop", move || {
+        let frames = quick();
+        let proxy = frames.proxy();
+        proxy.post_after(HOUR, noting(&inner_log, 1)).unwrap();
+        FRAMES.set(Some(frames));
+        (thread::current().id(), proxy)
+    });
+    assert!(proxy.is_closed());
+    assert_eq!(log.count(), 0);
+    let dropped = events_of(id)
+        .into_iter()
+        .find(|e| e.kind == EventKind::PostsDropped);
+    assert_eq!(dropped.map(|e| e.count), Some(1));
+}
+
+#[test]
+fn frame_inside_a_frame_works() {
+    fresh(|| {
+        let log = Log::new();
+        let outer = Rc::new(RefCell::new(quick()));
+        let proxy = outer.borrow().proxy();
+        proxy.post(noting(&log, 0)).unwrap();
+        let mut frames = outer.borrow_mut();
+        let mut inner = quick();
+        frames.tick(|_| {
+            proxy.post(noting(&log, 1)).unwrap();
+            assert_eq!(inner.tick(|_| ()).closures, 1, "both loops serve one inbox");
+        });
+        assert_eq!(log.ids(), [0, 1]);
+    });
+}

@@ -1,0 +1,261 @@
+//! Wake hooks: how a host with its own event loop learns that there is something to do.
+
+use crate::frame::{Told, on_demand, quick};
+use crate::support::{events, fresh, panic_of};
+use releasepool::event::EventKind;
+use releasepool::{FrameLoop, FrameProxy, PoolManager, Ref};
+use std::cell::RefCell;
+use std::ops::ControlFlow::{Break, Continue};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::Waker;
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn wake_hook_is_called_once_between_two_frames() {
+    fresh(|| {
+        let told = Arc::new(Told::default());
+        let mut frames = quick();
+        let proxy = frames.proxy();
+        proxy.post(|| ()).unwrap();
+        let hook = told.clone();
+        frames.set_wake_hook(move || hook.note());
+        assert_eq!(
+            told.take(),
+            1,
+            "called at once, as there was something to do"
+        );
+        frames.tick(|_| ());
+        assert_eq!(told.take(), 0);
+        for _ in 0..3 {
+            proxy.post(|| ()).unwrap();
+        }
+        assert_eq!(told.take(), 1);
+        let inside = proxy.clone();
+        proxy.post(move || inside.post(|| ()).unwrap()).unwrap();
+        assert_eq!(frames.tick(|_| assert_eq!(told.take(), 0)).closures, 4);
+        assert_eq!(
+            told.take(),
+            1,
+            "called for the post that was made in the frame"
+        );
+        frames.tick(|_| ());
+        proxy.thread().release(Ref::new(()));
+        assert_eq!(told.take(), 1, "releases call the hook, too");
+        frames.tick(|_| ());
+        assert_eq!(panic_of(|| frames.tick(|_| panic!("drawing"))), "drawing");
+        proxy.post(|| ()).unwrap();
+        assert_eq!(told.take(), 1, "armed after a panic");
+        frames.clear_wake_hook();
+        frames.tick(|_| ());
+        proxy.post(|| ()).unwrap();
+        assert_eq!(told.take(), 0);
+    });
+}
+
+#[test]
+fn wake_hook_is_called_for_requests_and_earlier_deadlines() {
+    fresh(|| {
+        let told = Arc::new(Told::default());
+        let mut frames = quick();
+        frames.set_waker(Waker::from(told.clone()));
+        let proxy = frames.proxy();
+        frames.tick(|_| ());
+        assert_eq!((told.take(), frames.next_due()), (0, None));
+        proxy.request_frame();
+        proxy.request_frame();
+        assert_eq!(told.take(), 1);
+        frames.tick(|_| ());
+        let hour = Duration::from_secs(3_600);
+        let late = proxy.post_after(hour, || ()).unwrap();
+        assert_eq!(told.take(), 1);
+        proxy.post_after(hour * 2, || ()).unwrap();
+        assert_eq!(told.take(), 0, "a later deadline does not call the hook");
+        proxy.post_after(Duration::ZERO, || ()).unwrap();
+        assert_eq!((told.take(), frames.next_due()), (1, Some(Duration::ZERO)));
+        assert_eq!(frames.tick(|_| ()).closures, 1);
+        assert!(frames.next_due().is_some_and(|due| due <= hour));
+        assert!(proxy.cancel(late));
+        assert!(frames.next_due().is_some_and(|due| due > hour));
+    });
+}
+
+#[test]
+fn panicking_wake_hook_does_not_disturb_the_sender() {
+    fresh(|| {
+        let mut frames = quick();
+        frames.set_wake_hook(|| panic!("hook"));
+        frames.proxy().post(|| ()).unwrap();
+        assert_eq!(frames.tick(|_| ()).closures, 1);
+        let messages: Vec<_> = events(EventKind::Panic)
+            .into_iter()
+            .map(|e| e.message.unwrap())
+            .collect();
+        assert_eq!(messages, ["hook"]);
+    });
+}
+
+#[test]
+fn wake_hook_is_called_after_a_run_too() {
+    fresh(|| {
+        let told = Arc::new(Told::default());
+        let mut frames = on_demand();
+        frames.set_waker(Waker::from(told.clone()));
+        frames.run(|_| Break(()));
+        assert_eq!(told.take(), 0);
+        frames.proxy().post(|| ()).unwrap();
+        assert_eq!(told.take(), 1);
+    });
+}
+
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("the hook's destructor");
+    }
+}
+
+#[test]
+fn loop_is_closed_even_if_its_hook_s_destructor_panics() {
+    fresh(|| {
+        let ran = Arc::new(AtomicUsize::new(0));
+        let mut frames = quick();
+        let bomb = Bomb;
+        frames.set_wake_hook(move || {
+            let _ = &bomb;
+        });
+        let proxy = frames.proxy();
+        let inner = ran.clone();
+        proxy
+            .post(move || {
+                inner.fetch_add(1, Ordering::Relaxed);
+            })
+            .unwrap();
+        drop(frames);
+        assert!(proxy.is_closed());
+        assert_eq!(ran.load(Ordering::Relaxed), 1);
+        assert_eq!(events(EventKind::Panic).len(), 1);
+    });
+}
+
+thread_local! {
+    /// A loop that its own wake hook drops.
+    static DROPPED: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn hook_may_close_the_loop_that_is_posted_to() {
+    let posts: [fn(&FrameProxy); 2] = [
+        |proxy| proxy.post(|| ()).unwrap(),
+        |proxy| assert!(proxy.post_after(Duration::from_secs(3_600), || ()).is_ok()),
+    ];
+    for post in posts {
+        fresh(move || {
+            let mut frames = quick();
+            frames.set_wake_hook(|| DROPPED.with_borrow_mut(|frames| drop(frames.take())));
+            let proxy = frames.proxy();
+            DROPPED.set(Some(frames));
+            post(&proxy);
+            assert!(proxy.is_closed());
+        });
+    }
+}
+
+#[test]
+fn sender_is_not_affected_by_a_hook_that_is_dropped_while_it_is_called() {
+    fresh(|| {
+        let (inside, is_inside) = mpsc::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        let wait = Mutex::new(wait);
+        let mut frames = quick();
+        let bomb = Bomb;
+        frames.set_wake_hook(move || {
+            let _ = &bomb;
+            inside.send(()).unwrap();
+            let _ = wait.lock().unwrap().recv();
+        });
+        let proxy = frames.proxy();
+        let sender = thread::spawn(move || proxy.post(|| ()).is_ok());
+        is_inside.recv().unwrap();
+        frames.clear_wake_hook();
+        drop(go);
+        assert!(sender.join().unwrap());
+    });
+}
+
+#[test]
+fn loop_inside_another_leaves_it_its_wake_ups() {
+    fresh(|| {
+        let rings = Arc::new(Told::default());
+        let mut outer = quick();
+        let hook = rings.clone();
+        outer.set_wake_hook(move || hook.note());
+        let nested = |own_hook: bool| {
+            let mut inner = quick();
+            if own_hook {
+                inner.set_wake_hook(|| ());
+            }
+            inner.tick(|_| ());
+        };
+        for own_hook in [true, false] {
+            outer.tick(|_| nested(own_hook));
+            rings.take();
+            outer.proxy().post(|| ()).unwrap();
+            assert_eq!(rings.take(), 1, "inside a frame");
+            outer.tick(|_| ());
+            nested(own_hook);
+            rings.take();
+            outer.proxy().post(|| ()).unwrap();
+            assert_eq!(rings.take(), 1, "between two frames");
+            outer.tick(|_| ());
+        }
+        // A hook that was removed is not called by a loop that outlives it.
+        let mut later = quick();
+        later.set_wake_hook(|| ());
+        drop(outer);
+        drop(later);
+        let mut last = quick();
+        last.tick(|_| ());
+        last.proxy().post(|| ()).unwrap();
+        assert_eq!(rings.take(), 0);
+    });
+}
+
+#[test]
+fn loop_sleeps_although_a_loop_inside_it_has_armed_the_inbox() {
+    fresh(|| {
+        let mut outer = quick();
+        outer.set_wake_hook(|| ());
+        let mut looping = on_demand();
+        let proxy = looping.proxy();
+        let other = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(30));
+            proxy.request_frame();
+        });
+        let mut frames = 0;
+        let opened = opened();
+        looping.run(|_| {
+            frames += 1;
+            if frames == 2 {
+                return Break(());
+            }
+            // At its end it arms the inbox, so that the next message calls the hook.
+            outer.tick(|_| ());
+            Continue(())
+        });
+        other.join().unwrap();
+        // A loop that does not sleep opens pools again and again.
+        let rounds = self::opened() - opened;
+        assert!(rounds < 20, "{rounds} pools opened while nothing happened");
+    });
+}
+
+/// Returns how many pools this thread has opened so far.
+fn opened() -> u64 {
+    let manager = PoolManager::global();
+    let me = manager.current_thread().unwrap().key();
+    manager.snapshot().thread(me).unwrap().totals.pools_pushed
+}

@@ -1,0 +1,304 @@
+//! Several managers, and managers without handles.
+
+use crate::support::{Log, events, fresh, fresh_to_the_end, on_drop};
+use releasepool::event::EventKind;
+use releasepool::{AutoreleasePool, PoolManager, Ref, RootPolicy, autorelease};
+
+#[test]
+fn no_entry_crosses_from_one_manager_to_another() {
+    fresh(|| {
+        let log = Log::new();
+        let (a, b) = (PoolManager::new(), PoolManager::new());
+        let mut pool_a = a.pool();
+        let token_b = b.push();
+        a.autorelease(Ref::new(log.probe(1)));
+        b.autorelease(Ref::new(log.probe(2)));
+        autorelease(Ref::new(log.probe(3)));
+        assert_eq!(b.drain_root(), 0);
+        assert_eq!(a.drain_root(), 0);
+        assert_eq!(PoolManager::global().drain_root(), 1);
+        assert_eq!(log.ids(), [3]);
+        assert_eq!(b.pop(token_b), Ok(1));
+        assert_eq!(log.ids(), [3, 2]);
+        assert_eq!(pool_a.drain(), 1);
+        assert_eq!(log.ids(), [3, 2, 1]);
+    });
+}
+
+#[test]
+fn a_drain_of_one_manager_releases_nothing_of_another() {
+    fresh(|| {
+        let log = Log::new();
+        let (a, b) = (PoolManager::new(), PoolManager::new());
+        let (other, inner_log) = (b.clone(), log.clone());
+        a.autorelease(Ref::new(on_drop(move || {
+            other.autorelease(Ref::new(inner_log.probe(0)));
+        })));
+        assert_eq!(a.drain_root(), 1);
+        assert_eq!(log.count(), 0);
+        assert_eq!(b.drain_root(), 1);
+        assert_eq!(log.count(), 1);
+    });
+}
+
+#[test]
+fn clones_are_the_same_manager_on_every_thread() {
+    let manager = PoolManager::builder().name("shared").build();
+    let clone = manager.clone();
+    fresh(|| {
+        manager.autorelease(Ref::new(0));
+        assert_eq!(clone.drain_root(), 1);
+        let [event] = &events(EventKind::NoPool)[..] else {
+            panic!("one event for both handles")
+        };
+        assert_eq!(event.manager.as_deref(), Some("shared"));
+    });
+    fresh(|| {
+        clone.autorelease(Ref::new(0));
+        assert_eq!(manager.drain_root(), 1);
+        assert_eq!(manager.name(), Some("shared"));
+    });
+    assert_eq!(PoolManager::new().name(), None);
+    assert_eq!(manager.named_pool("its own").name(), "its own");
+}
+
+#[test]
+fn settings_are_in_the_debug_output() {
+    let builder = PoolManager::builder().name("physics").root_watermark(7);
+    let manager = builder
+        .clone()
+        .root_policy(RootPolicy::DrainAtBoundary)
+        .build();
+    let debug = format!("{manager:?}");
+    for part in ["physics", "7", "DrainAtBoundary"] {
+        assert!(debug.contains(part), "{part} in {debug}");
+    }
+    assert!(format!("{builder:?}").contains("Report"));
+    assert!(format!("{:?}", PoolManager::default()).contains("10000"));
+}
+
+#[test]
+fn abandoned_manager_with_an_open_pool_leaves_it_valid() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let mut pool = manager.pool();
+        let lent = pool.create(log.probe(0));
+        drop(manager);
+        let other = PoolManager::new();
+        other.autorelease(Ref::new(()));
+        assert_eq!((lent.id, log.count()), (0, 0));
+        assert_eq!(pool.drain(), 1);
+        pool.create(log.probe(1));
+        drop(pool);
+        assert_eq!(log.ids(), [0, 1]);
+        assert_eq!(other.drain_root(), 1);
+    });
+}
+
+#[test]
+fn abandoned_manager_with_a_pool_that_is_open_but_not_current_is_left_alone() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        manager.autorelease(Ref::new(log.probe(0)));
+        let outer = manager.pool();
+        let inner = manager.pool();
+        // This also removes the inner one from the chain of current pools.
+        drop(outer);
+        drop(manager);
+        PoolManager::new().autorelease(Ref::new(()));
+        assert_eq!(log.count(), 0, "not freed yet");
+        let lent = inner.create(log.probe(1));
+        assert_eq!((lent.id, inner.len()), (1, 1));
+        drop(inner);
+        assert_eq!(log.ids(), [1]);
+        PoolManager::new().autorelease(Ref::new(()));
+        assert_eq!(log.ids(), [1, 0]);
+    });
+}
+
+#[test]
+fn abandoned_managers_root_is_released_by_the_next_first_use_of_a_manager() {
+    fresh(|| {
+        let log = Log::new();
+        let kept = PoolManager::new();
+        kept.autorelease(Ref::new(log.probe(9)));
+        for id in 0..3 {
+            PoolManager::new().autorelease(Ref::new(log.probe(id)));
+        }
+        assert_eq!(log.ids(), [0, 1], "each by the first use of the next");
+        PoolManager::new().autorelease(Ref::new(()));
+        assert_eq!(log.ids(), [0, 1, 2]);
+        assert_eq!(kept.drain_root(), 1);
+    });
+}
+
+#[test]
+fn abandoned_managers_root_is_released_at_thread_exit() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    fresh_to_the_end(move || {
+        for id in 0..3 {
+            let manager = PoolManager::new();
+            let _left = manager.push();
+            manager.autorelease(Ref::new(inner_log.probe(id)));
+        }
+    });
+    let mut ids = log.ids();
+    ids.sort_unstable();
+    assert_eq!(ids, [0, 1, 2]);
+}
+
+#[test]
+fn abandoned_managers_whose_destructors_make_managers() {
+    fresh(|| {
+        struct Maker(u32, Log);
+        impl Drop for Maker {
+            fn drop(&mut self) {
+                self.1.note(self.0);
+                if self.0 > 0 {
+                    for _ in 0..2 {
+                        let next = Maker(self.0 - 1, self.1.clone());
+                        PoolManager::new().autorelease(Ref::new(next));
+                    }
+                }
+            }
+        }
+        let log = Log::new();
+        PoolManager::new().autorelease(Ref::new(Maker(4, log.clone())));
+        let mut drains = 0;
+        while log.count() < 31 {
+            PoolManager::new().autorelease(Ref::new(()));
+            drains += 1;
+            assert!(drains < 1_000, "{:?}", log.ids());
+        }
+        assert_eq!(log.count(), 31);
+    });
+}
+
+#[test]
+fn abandoned_managers_destructor_uses_the_manager_whose_first_use_frees_it() {
+    fresh(|| {
+        let log = Log::new();
+        let (abandoned, manager) = (PoolManager::new(), PoolManager::new());
+        let (theirs, probe) = (manager.clone(), log.probe(0));
+        abandoned.autorelease(Ref::new(on_drop(move || {
+            theirs.autorelease(Ref::new(probe));
+        })));
+        drop(abandoned);
+        manager.autorelease(Ref::new(log.probe(1)));
+        assert_eq!(manager.drain_root(), 2);
+        assert_eq!(log.ids(), [1, 0], "both were in one pool");
+    });
+}
+
+#[test]
+fn abandoned_managers_destructor_that_panics_loses_nothing() {
+    fresh(|| {
+        let log = Log::new();
+        let abandoned = PoolManager::new();
+        abandoned.autorelease(Ref::new(log.probe(0)));
+        abandoned.autorelease(Ref::new(on_drop(|| panic!("left behind"))));
+        drop(abandoned);
+        let manager = PoolManager::new();
+        manager.autorelease(Ref::new(log.probe(1)));
+        let [event] = &events(EventKind::Panic)[..] else {
+            panic!("it is reported")
+        };
+        assert_eq!(event.message.as_deref(), Some("left behind"));
+        assert_eq!(manager.drain_root(), 1);
+        let mut ids = log.ids();
+        ids.sort_unstable();
+        assert_eq!(ids, [0, 1], "the panic does not lose the new reference");
+    });
+}
+
+#[test]
+fn abandoned_manager_with_open_pools_on_another_thread() {
+    let log = Log::new();
+    let manager = PoolManager::new();
+    let (tell, told) = std::sync::mpsc::channel();
+    let (go, gone) = std::sync::mpsc::channel::<()>();
+    let (theirs, inner_log) = (manager.clone(), log.clone());
+    let thread = std::thread::spawn(move || {
+        let pool = theirs.pool();
+        let lent = pool.create(inner_log.probe(0));
+        drop(theirs);
+        tell.send(()).unwrap();
+        gone.recv().unwrap();
+        assert_eq!(lent.id, 0);
+        inner_log.note(1);
+    });
+    told.recv().unwrap();
+    drop(manager);
+    let _first_use = PoolManager::new().pool();
+    assert_eq!(log.count(), 0);
+    go.send(()).unwrap();
+    thread.join().unwrap();
+    assert_eq!(log.ids(), [1, 0]);
+}
+
+#[test]
+fn snapshot_shows_each_thread() {
+    fresh(|| {
+        let manager = PoolManager::builder().name("seen").build();
+        let _open = manager.pool();
+        let token = manager.push();
+        manager.autorelease(Ref::new(0));
+        let me = manager.current_thread().unwrap().key();
+        let snapshot = manager.snapshot();
+        let mine = snapshot.thread(me).unwrap();
+        assert_eq!((mine.key, mine.name.as_deref()), (me, Some("fresh")));
+        assert_eq!((mine.open_pools, mine.root_entries), (2, 0));
+        assert_eq!(mine.totals.pools_pushed, 2);
+        let shown = snapshot.to_string();
+        let label = format!("fresh ({me})");
+        let row = shown.lines().find(|row| row.starts_with(&label)).unwrap();
+        let figures: Vec<u64> = row
+            .split_whitespace()
+            .skip(2)
+            .map(|figure| figure.parse().unwrap())
+            .collect();
+        // The figures are open, root, backlog, inbox, pushed, autoreleased, released, created,
+        // destroyed, handed over.
+        assert_eq!(figures, [2, 0, 0, 0, 2, 0, 0, 1, 0, 0], "{shown}");
+        assert!(
+            shown.contains(&format!("fresh ({me})")) && shown.contains("(ended)"),
+            "{shown}"
+        );
+
+        let theirs = AutoreleasePool::new();
+        let unmoved = manager.snapshot().thread(me).unwrap().open_pools;
+        assert_eq!(unmoved, 2, "pools of another manager do not count");
+        drop(theirs);
+        manager.pop(token).unwrap();
+        assert_eq!(manager.snapshot().thread(me).unwrap().open_pools, 1);
+        fresh(|| assert!(manager.snapshot().thread(me).is_some()));
+        let unknown = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap().key());
+        assert!(manager.snapshot().thread(unknown).is_none());
+    });
+}
+
+#[test]
+fn snapshot_keeps_the_totals_of_threads_that_have_ended() {
+    let manager = PoolManager::new();
+    let work = manager.clone();
+    fresh_to_the_end(move || {
+        let pool = work.pool();
+        for i in 0..5 {
+            pool.create(i);
+        }
+        drop(pool);
+        work.autorelease(Ref::new(5));
+    });
+    let departed = manager.snapshot().departed;
+    assert_eq!(
+        (
+            departed.pools_pushed,
+            departed.released,
+            departed.autoreleased
+        ),
+        (1, 6, 6)
+    );
+}

@@ -1,0 +1,112 @@
+//! `shutdown` where destructors autorelease deep down, or into pools that were drained before.
+
+use crate::support::worker::Worker;
+use crate::support::{LONG, Log, child, deep_down, on_drop};
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease};
+use std::time::Duration;
+
+/// A chain that autoreleases a probe for each of its links.
+struct Shedding(Option<Ref<Shedding>>, Log);
+
+impl Drop for Shedding {
+    fn drop(&mut self) {
+        drop(self.0.take());
+        autorelease(Ref::new(self.1.probe(0)));
+    }
+}
+
+fn shedding(log: &Log, links: u32) -> Ref<Shedding> {
+    let link = |next, _| Some(Ref::new(Shedding(next, log.clone())));
+    (0..links).fold(None, link).unwrap()
+}
+
+/// Runs `fill` on a worker, asks it by `shutdown`, and has it close a pool. Returns how many probes
+/// were released.
+fn released_when_asked(fill: fn(&Log)) -> usize {
+    let log = Log::new();
+    let worker = Worker::new("worker");
+    let inner = log.clone();
+    worker.run(move || fill(&inner));
+    let global = PoolManager::global();
+    global.shutdown(Duration::ZERO).unwrap_err();
+    worker.run(|| drop(AutoreleasePool::new()));
+    global.shutdown(Duration::ZERO).unwrap();
+    worker.join();
+    log.count()
+}
+
+/// Leaves an object in the backlog.
+fn leave<T>(object: Ref<T>) {
+    let mut pool = AutoreleasePool::new();
+    pool.autorelease(object);
+    pool.drain_within(Budget::Count(0));
+}
+
+/// Autoreleases what `f` makes, when the outermost destructor is done.
+fn deep<T: 'static>(f: impl FnOnce() -> T + 'static) {
+    let inner = Ref::new(on_drop(move || autorelease(Ref::new(f()))));
+    deep_down(64, || drop(inner));
+}
+
+/// An object whose destructor autoreleases the next one.
+struct Relay(u32, Log);
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.1.note(self.0);
+        let (n, log) = (self.0, self.1.clone());
+        if n > 0 {
+            deep(move || Relay(n - 1, log));
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_asks_for_everything_that_destructors_leave_for_later() {
+    const LINKS: u32 = 3_000;
+    type Case = (&'static str, u32, fn(&Log));
+    let cases: [Case; 5] = [
+        ("a chain in the root pool that autoreleases", LINKS, |log| {
+            autorelease(shedding(log, LINKS));
+        }),
+        ("a chain in the backlog that autoreleases", LINKS, |log| {
+            leave(shedding(log, LINKS));
+        }),
+        ("a destructor that leaves a backlog", 1, |log| {
+            let log = log.clone();
+            let leaving = on_drop(move || leave(Ref::new(log.probe(0))));
+            autorelease(Ref::new(leaving));
+        }),
+        (
+            "a backlog that is left in another pool, deep down",
+            1,
+            |log| {
+                let log = log.clone();
+                let leaving = || on_drop(move || leave(Ref::new(log.probe(0))));
+                autorelease(Ref::new(on_drop(|| deep(leaving))));
+            },
+        ),
+        ("a root pool that is fed for long", LINKS, |log| {
+            autorelease(Ref::new(Relay(LINKS - 1, log.clone())));
+        }),
+    ];
+    child!(|| {
+        for (what, expected, fill) in cases {
+            assert_eq!(released_when_asked(fill), expected as usize, "{what}");
+        }
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_releases_what_the_backlog_autoreleases() {
+    child!(|| {
+        let log = Log::new();
+        leave(shedding(&log, 1));
+        let report = PoolManager::global().shutdown(LONG).unwrap();
+        assert_eq!((report.released, log.count()), (2, 1));
+    })
+    .assert_success();
+}

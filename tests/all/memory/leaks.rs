@@ -1,0 +1,393 @@
+//! All memory that the crate allocates is freed.
+
+use crate::support::allocator::{BYTES, left_over};
+#[cfg(target_os = "linux")]
+use crate::support::resident;
+use crate::support::{child, panic_of};
+use releasepool::{
+    AutoreleasePool, Budget, HandoffPool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool,
+    event,
+};
+use std::cell::Cell;
+use std::panic::catch_unwind;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+/// Does everything by which a thread may leave memory behind.
+fn busy() {
+    let manager = PoolManager::global();
+    let me = manager.current_thread().unwrap();
+    // More than a page of entries in the root pool.
+    (0..300).for_each(|i| autorelease(Ref::new(i)));
+    manager.drain_root();
+    autorelease(Ref::new(0));
+    let _left = manager.push();
+    autorelease(Ref::new(1));
+    let _left = manager.push();
+    autoreleasepool(|pool| pool.create(String::from("text")).len());
+    let named = AutoreleasePool::named(String::from("named"));
+    named.create(2);
+    let own = PoolManager::new();
+    own.autorelease(Ref::new(3));
+    let theirs = own.pool();
+    theirs.create(4);
+    me.release(Ref::new(5));
+    me.post(|| ()).unwrap();
+    manager.run_inbox();
+    // Sent to this thread, to one that has ended, and to this one when it exits.
+    let home = HomeRef::new(vec![6]);
+    thread::spawn(move || drop(home)).join().unwrap();
+    manager.run_inbox();
+    drop(thread::spawn(|| HomeRef::new_or_anywhere(vec![7])).join());
+    let home = HomeRef::new(vec![8]);
+    thread::spawn(move || drop(home)).join().unwrap();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_thread_that_has_ended_leaves_nothing() {
+    let child = child!(|| {
+        event::set_hook(Some(Box::new(|_| ())));
+        let left = left_over(200, || thread::spawn(busy).join().unwrap());
+        assert!(left < 4_096, "{left} bytes after 200 threads");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_thread_that_ends_with_entries_in_its_root_pool_leaves_nothing() {
+    let child = child!(|| {
+        event::set_hook(Some(Box::new(|_| ())));
+        let left = left_over(200, || {
+            thread::spawn(|| autorelease(Ref::new(0))).join().unwrap();
+        });
+        assert!(left < 4_096, "{left} bytes after 200 threads");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn drains_by_parts_leave_nothing() {
+    let child = child!(|| {
+        // Budgets that end in the middle, and exactly at the end.
+        let mut most = 0;
+        let left = left_over(200, || {
+            most = (most + 1) % 8;
+            let drain = move || {
+                let mut pool = AutoreleasePool::new();
+                let mut handoff = HandoffPool::new();
+                for n in 0..3 {
+                    pool.create(Ref::new(vec![n]));
+                    handoff.create(vec![n]);
+                }
+                pool.drain_within(Budget::Count(most));
+                if most % 2 == 0 {
+                    handoff.drain_on(&PoolManager::global().current_thread().unwrap());
+                    pool.drain_within(Budget::Count(most));
+                }
+            };
+            thread::spawn(drain).join().unwrap();
+        });
+        assert!(left < 4_096, "{left} bytes after 200 threads");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_guard_that_goes_after_its_threads_exit_leaves_nothing() {
+    thread_local! {
+        static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
+    }
+    let child = child!(|| {
+        event::set_hook(Some(Box::new(|_| ())));
+        let left = left_over(200, || {
+            let thread = thread::spawn(|| {
+                KEPT.set(None);
+                let pool = AutoreleasePool::new();
+                pool.create(0);
+                KEPT.set(Some(pool));
+            });
+            thread.join().unwrap();
+        });
+        assert!(left < 4_096, "{left} bytes after 200 threads");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_guard_that_panics_after_its_threads_exit_leaves_nothing() {
+    struct Kept(Option<AutoreleasePool>);
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            assert_eq!(panic_of(|| drop(self.0.take())), "on purpose");
+        }
+    }
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("on purpose");
+        }
+    }
+    thread_local! {
+        static KEPT: Cell<Option<Kept>> = const { Cell::new(None) };
+    }
+    let child = child!(|| {
+        std::panic::set_hook(Box::new(|_| ()));
+        event::set_hook(Some(Box::new(|_| ())));
+        let left = left_over(200, || {
+            let thread = thread::spawn(|| {
+                KEPT.set(None);
+                let pool = AutoreleasePool::new();
+                pool.create(Bomb);
+                KEPT.set(Some(Kept(Some(pool))));
+            });
+            thread.join().unwrap();
+        });
+        assert!(left < 4_096, "{left} bytes after 200 threads");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_guard_that_the_event_hook_closes_at_thread_exit_leaves_nothing() {
+    thread_local! {
+        static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
+    }
+    let child = child!(|| {
+        event::set_hook(Some(Box::new(|event| {
+            if event.kind == event::EventKind::OpenAtExit {
+                drop(KEPT.take());
+            }
+        })));
+        let mut nth = 0;
+        let left = left_over(200, || {
+            // Each with its own name, as the event comes once for each name.
+            nth += 1;
+            let thread = thread::Builder::new().name(format!("{nth:03}"));
+            let thread = thread.spawn(|| {
+                KEPT.set(None);
+                KEPT.set(Some(AutoreleasePool::new()));
+            });
+            thread.unwrap().join().unwrap();
+        });
+        assert!(left < 4_096, "{left} bytes after 200 threads");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn managers_that_come_and_go_on_one_thread_leave_nothing() {
+    let child = child!(|| {
+        event::set_hook(Some(Box::new(|_| ())));
+        let left = left_over(500, || {
+            let manager = PoolManager::builder().name("one of many").build();
+            manager.autorelease(Ref::new(0));
+            drop(manager.pool());
+            let token = manager.push();
+            manager.autorelease(Ref::new(1));
+            manager.pop(token).unwrap();
+        });
+        assert!(left < 16_384, "{left} bytes after 500 managers");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn values_that_are_moved_out_leave_nothing() {
+    let child = child!(|| {
+        let left = left_over(100, || {
+            assert_eq!(Ref::try_unwrap(Ref::new(String::from("a"))).unwrap(), "a");
+            assert_eq!(Ref::into_inner(Ref::new(vec![1])).unwrap(), [1]);
+            assert_eq!(Ref::unwrap_or_clone(Ref::new(vec![2])), [2]);
+            let mut moved = Ref::new(vec![3]);
+            let weak = Ref::downgrade(&moved);
+            Ref::make_mut(&mut moved).push(4);
+            assert!(weak.upgrade().is_none());
+        });
+        assert_eq!(left, 0);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_thread_gives_back_pages_that_it_does_not_need_any_more() {
+    let child = child!(|| {
+        drop(AutoreleasePool::new());
+        let object = Ref::new(0);
+        let left = left_over(1, || {
+            for entries in [1_000, 100_000, 1_000, 200_000] {
+                let pool = AutoreleasePool::new();
+                (0..entries).for_each(|_| _ = pool.autorelease(object.clone()));
+            }
+        });
+        assert!(left <= 0, "{left} bytes more the second time");
+        let before = BYTES.load(Ordering::Relaxed);
+        std::thread::spawn(|| drop(AutoreleasePool::new()))
+            .join()
+            .unwrap();
+        let huge = std::thread::spawn(move || {
+            let pool = AutoreleasePool::new();
+            (0..200_000).for_each(|_| _ = pool.autorelease(object.clone()));
+            drop(pool);
+            let kept = BYTES.load(Ordering::Relaxed) - before;
+            // Frames of one page each: a day at 1 per second.
+            for _ in 0..86_400 {
+                AutoreleasePool::new().autorelease(object.clone());
+            }
+            (kept, BYTES.load(Ordering::Relaxed) - before)
+        });
+        let (kept, later) = huge.join().unwrap();
+        assert!(kept > 200_000 * 8, "{kept} bytes kept for the next time");
+        // 64 pages of 2 KiB.
+        assert!(later < 160 * 1_024, "{later} bytes kept for ever");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn deep_structures_leave_nothing() {
+    struct Node(Option<Ref<Node>>);
+    let child = child!(|| {
+        let left = left_over(3, || {
+            let mut head = None;
+            (0..100_000).for_each(|_| head = Some(Ref::new(Node(head.take()))));
+            assert!(head.as_ref().is_some_and(|head| head.0.is_some()));
+        });
+        assert!(left < 4_096, "{left} bytes");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn destructors_that_panic_leave_nothing() {
+    struct Bomb([u8; 1000]);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            assert_eq!(self.0[0], 0, "on purpose");
+        }
+    }
+    impl Clone for Bomb {
+        fn clone(&self) -> Self {
+            assert_eq!(self.0[1], 0, "on purpose");
+            Self([0; 1000])
+        }
+    }
+    let child = child!(|| {
+        std::panic::set_hook(Box::new(|_| ()));
+        event::set_hook(Some(Box::new(|_| ())));
+        let before = PoolManager::global().snapshot().live_objects();
+        let left = left_over(20, || {
+            // Objects without and with a weak reference, slices, and a partly filled slice.
+            panic_of(|| drop(Ref::new(Bomb([1; 1000]))));
+            let weakly = Ref::new(Bomb([1; 1000]));
+            let weak = Ref::downgrade(&weakly);
+            panic_of(|| drop(weakly));
+            drop(weak);
+            panic_of(|| drop(Ref::<[Bomb]>::from([Bomb([1; 1000])])));
+            let half = [
+                Bomb([0; 1000]),
+                Bomb([0, 1].repeat(500).try_into().unwrap()),
+            ];
+            let panic = catch_unwind(|| Ref::<[Bomb]>::from(&half[..]));
+            assert!(panic.is_err());
+            panic_of(|| {
+                let pool = AutoreleasePool::new();
+                pool.create(Bomb([1; 1000]));
+            });
+        });
+        assert!(left < 1_000, "{left} bytes");
+        assert_eq!(PoolManager::global().snapshot().live_objects(), before);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn no_object_is_alive_after_all_of_this() {
+    let child = child!(|| {
+        event::set_hook(Some(Box::new(|_| ())));
+        let manager = PoolManager::global();
+        assert_eq!(manager.snapshot().live_objects(), 0);
+        let kept = Ref::new(0);
+        assert_eq!(manager.snapshot().live_objects(), 1);
+        thread::spawn(busy).join().unwrap();
+        thread::spawn(busy).join().unwrap();
+        let weak = Ref::downgrade(&kept);
+        assert_eq!(manager.snapshot().live_objects(), 1);
+        drop(kept);
+        assert_eq!(
+            manager.snapshot().live_objects(),
+            0,
+            "a weak reference keeps no object alive"
+        );
+        drop(weak);
+        // Every way to make an object and to end it.
+        assert!(Ref::try_unwrap(Ref::new(1)).is_ok());
+        assert!(Ref::into_inner(Ref::new(1)).is_some());
+        let mut shared = Ref::new(1);
+        let other = shared.clone();
+        *Ref::make_mut(&mut shared) = 2;
+        assert_eq!(manager.snapshot().live_objects(), 2);
+        let again = other.clone();
+        assert!(Ref::into_inner(other.clone()).is_none());
+        let other = Ref::try_unwrap(other).unwrap_err();
+        assert_eq!(manager.snapshot().live_objects(), 2, "neither got it");
+        drop(again);
+        drop(other);
+        let weak = Ref::downgrade(&shared);
+        *Ref::make_mut(&mut shared) = 3;
+        assert_eq!(manager.snapshot().live_objects(), 1);
+        drop((shared, weak));
+        let half: Ref<[_]> = (0..9).map(Ref::new).collect();
+        assert_eq!(manager.snapshot().live_objects(), 10);
+        drop(half);
+        let cyclic = std::panic::catch_unwind(|| Ref::<u8>::new_cyclic(|_| panic!("not made")));
+        assert!(cyclic.is_err());
+        assert_eq!(manager.snapshot().live_objects(), 0);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn threads_come_and_go_and_memory_is_flat() {
+    let child = child!(|| {
+        event::set_hook(Some(Box::new(|_| ())));
+        let threads = |n: usize| {
+            for _ in 0..n / 2 {
+                let pair = [
+                    thread::spawn(busy),
+                    thread::spawn(|| autorelease(Ref::new(0))),
+                ];
+                pair.into_iter().for_each(|thread| thread.join().unwrap());
+            }
+        };
+        // `ci/threads.sh` sets a larger number.
+        let all = std::env::var("RELEASEPOOL_THREADS");
+        let all = all.map_or(20_000, |n| n.parse().expect("a number of threads"));
+        threads(2_000);
+        let (bytes, before) = (BYTES.load(Ordering::Relaxed), resident());
+        threads(all - 2_000);
+        let grown = resident().saturating_sub(before);
+        let allocated = BYTES.load(Ordering::Relaxed) - bytes;
+        assert!(allocated < 64 << 10, "{allocated} bytes more are allocated");
+        assert!(grown < 8 << 20, "{grown} bytes more are in memory");
+        let slots = PoolManager::global().threads();
+        assert!(slots.len() <= 4, "{slots:?}");
+        let last = thread::spawn(|| PoolManager::global().current_thread().unwrap().key());
+        let last = last.join().unwrap();
+        assert!(crate::support::slot(last) < 64, "slots are reused: {last}");
+    });
+    child.assert_success();
+}

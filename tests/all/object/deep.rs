@@ -1,0 +1,436 @@
+//! Structures of any depth are destroyed in constant stack space, shallow ones in `Arc`'s order.
+
+mod queue;
+
+use crate::support::{Log, Probe, fresh, listen, on_drop};
+use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool, settle};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::thread;
+
+/// Runs `f` on a thread with a small stack. The thread's events are kept.
+fn on_a_small_stack(f: impl FnOnce() + Send + 'static) {
+    listen();
+    let thread = thread::Builder::new()
+        .stack_size(128 * 1024)
+        .spawn(f)
+        .unwrap();
+    thread.join().unwrap();
+}
+
+thread_local! {
+    static DEAD: Cell<u32> = const { Cell::new(0) };
+}
+
+fn died() {
+    DEAD.set(DEAD.get() + 1);
+}
+
+struct Node {
+    _next: Option<Ref<Node>>,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        died();
+    }
+}
+
+const MANY: u32 = if cfg!(miri) { 1_500 } else { 3_000_000 };
+const FEWER: u32 = if cfg!(miri) { 1_000 } else { 200_000 };
+
+fn chain(len: u32) -> Option<Ref<Node>> {
+    (0..len).fold(None, |next, _| Some(Ref::new(Node { _next: next })))
+}
+
+#[test]
+fn last_release_inside_a_destructor_three_million_deep_in_constant_stack() {
+    on_a_small_stack(|| {
+        drop(chain(MANY));
+        assert_eq!(DEAD.get(), MANY);
+    });
+}
+
+#[test]
+fn chain_in_a_pool_dies_in_constant_stack() {
+    on_a_small_stack(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.autorelease(chain(FEWER).unwrap());
+        assert_eq!(pool.drain(), 1);
+        assert_eq!(
+            DEAD.get(),
+            FEWER,
+            "all are destroyed by the end of the drain"
+        );
+    });
+}
+
+#[test]
+fn chain_in_the_root_pool_at_thread_exit_dies_in_constant_stack() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    on_a_small_stack(move || {
+        struct Last(Option<Ref<Node>>, Log);
+        impl Drop for Last {
+            fn drop(&mut self) {
+                self.0 = None;
+                settle();
+                self.1.note(DEAD.get());
+            }
+        }
+        autorelease(Ref::new(Last(chain(FEWER), inner_log)));
+    });
+    assert_eq!(log.ids(), [FEWER]);
+}
+
+#[test]
+fn chain_with_weak_references_to_all_its_nodes() {
+    on_a_small_stack(|| {
+        let mut weaks = Vec::new();
+        let chain = (0..FEWER).fold(None, |next, _| {
+            let node = Ref::new(Node { _next: next });
+            weaks.push(Ref::downgrade(&node));
+            Some(node)
+        });
+        drop(chain);
+        assert_eq!(DEAD.get(), FEWER);
+        assert!(weaks.iter().all(|weak| weak.upgrade().is_none()));
+    });
+}
+
+#[test]
+fn chain_of_slices_and_trait_objects() {
+    struct Link(#[expect(dead_code)] Option<Ref<dyn std::any::Any>>);
+    impl Drop for Link {
+        fn drop(&mut self) {
+            died();
+        }
+    }
+    on_a_small_stack(|| {
+        let mut head: Option<Ref<dyn std::any::Any>> = None;
+        for i in 0..FEWER {
+            let link = Link(head.take());
+            head = Some(if i % 2 == 0 {
+                releasepool::unsize!(Ref::new(link) => dyn std::any::Any)
+            } else {
+                let slice = Ref::<[Link]>::from([link]);
+                let array = Ref::<[Link; 1]>::try_from(slice).ok().unwrap();
+                releasepool::unsize!(array => dyn std::any::Any)
+            });
+        }
+        drop(head);
+        assert_eq!(DEAD.get(), FEWER);
+    });
+}
+
+#[test]
+fn chain_that_is_freed_through_nested_pools_opened_in_destructors() {
+    struct Pooled(Option<Ref<Pooled>>);
+    impl Drop for Pooled {
+        fn drop(&mut self) {
+            died();
+            let Some(next) = self.0.take() else { return };
+            match DEAD.get() % 3 {
+                0 => autoreleasepool(|_| autorelease(next)),
+                1 => drop(AutoreleasePool::new().autorelease(next).0.is_some()),
+                _ => {
+                    let mut pool = AutoreleasePool::named("in a destructor");
+                    pool.autorelease(next);
+                    pool.drain();
+                }
+            }
+        }
+    }
+    on_a_small_stack(|| {
+        let head = (0..FEWER).fold(None, |next, _| Some(Ref::new(Pooled(next))));
+        drop(head);
+        assert_eq!(DEAD.get(), FEWER);
+        let head = (0..FEWER).fold(None, |next, _| Some(Ref::new(Pooled(next))));
+        AutoreleasePool::new().autorelease(head.unwrap());
+        assert_eq!(DEAD.get(), 2 * FEWER);
+    });
+}
+
+#[test]
+fn chain_that_is_freed_through_token_pools_opened_in_destructors() {
+    struct Pooled(Option<Ref<Pooled>>);
+    impl Drop for Pooled {
+        fn drop(&mut self) {
+            died();
+            if let Some(next) = self.0.take() {
+                let manager = releasepool::PoolManager::global();
+                let token = manager.push();
+                autorelease(next);
+                assert_eq!(manager.pop(token), Ok(1));
+            }
+        }
+    }
+    on_a_small_stack(|| {
+        let head = (0..FEWER).fold(None, |next, _| Some(Ref::new(Pooled(next))));
+        drop(head);
+        assert_eq!(DEAD.get(), FEWER);
+    });
+}
+
+#[test]
+fn trees_that_are_wide_and_deep() {
+    struct Tree(#[expect(dead_code)] Vec<Ref<Tree>>);
+    impl Drop for Tree {
+        fn drop(&mut self) {
+            died();
+        }
+    }
+    fn leaves(n: u32) -> Vec<Ref<Tree>> {
+        (0..n).map(|_| Ref::new(Tree(Vec::new()))).collect()
+    }
+    on_a_small_stack(|| {
+        // Each node has a hundred leaves, with the next node in the middle of them.
+        let depth = FEWER / 100;
+        let mut spine = Ref::new(Tree(leaves(100)));
+        for _ in 1..depth {
+            let mut children = leaves(100);
+            children.insert(50, spine);
+            spine = Ref::new(Tree(children));
+        }
+        drop(spine);
+        assert_eq!(DEAD.replace(0), depth * 101);
+
+        // A full binary tree; only one level of it at a time is on the stack.
+        let mut level: Vec<_> = leaves(FEWER / 2);
+        let mut all = level.len() as u32;
+        while level.len() > 1 {
+            let mut nodes = level.into_iter();
+            let mut above = Vec::new();
+            while let Some(left) = nodes.next() {
+                above.push(Ref::new(Tree(
+                    [left].into_iter().chain(nodes.next()).collect(),
+                )));
+            }
+            level = above;
+            all += level.len() as u32;
+        }
+        drop(level);
+        assert_eq!(DEAD.get(), all);
+    });
+}
+
+/// Defines one structure, made of `Ref` or of `Arc`.
+macro_rules! family {
+    ($name:ident, $Pointer:ident) => {
+        mod $name {
+            use super::*;
+            pub struct Person {
+                pub id: u32,
+                pub order: Arc<std::sync::Mutex<Vec<(u32, bool)>>>,
+                pub children: RefCell<Vec<$Pointer<Person>>>,
+                pub heir: RefCell<Option<$Pointer<Person>>>,
+            }
+            impl Drop for Person {
+                fn drop(&mut self) {
+                    self.order.lock().unwrap().push((self.id, true));
+                    if self.id % 3 == 0 {
+                        // The destructor drops the children explicitly.
+                        self.heir.take();
+                    }
+                    self.order.lock().unwrap().push((self.id, false));
+                }
+            }
+            /// Returns the order in which destructors begin and end.
+            pub fn order(shape: &[u32]) -> Vec<(u32, bool)> {
+                let order = Arc::default();
+                let person = |id| Person {
+                    id,
+                    order: Arc::clone(&order),
+                    children: RefCell::default(),
+                    heir: RefCell::default(),
+                };
+                let people: Vec<_> = (0..shape.len() as u32)
+                    .map(|id| $Pointer::new(person(id)))
+                    .collect();
+                for (id, &parent) in shape.iter().enumerate().skip(1) {
+                    let (child, parent) = (&people[id], &people[parent as usize % id]);
+                    match id % 4 {
+                        0 => *parent.heir.borrow_mut() = Some(child.clone()),
+                        _ => parent.children.borrow_mut().push(child.clone()),
+                    }
+                }
+                let root = people[0].clone();
+                drop(people);
+                drop(root);
+                Arc::try_unwrap(order).unwrap().into_inner().unwrap()
+            }
+        }
+    };
+}
+
+family!(by_ref, Ref);
+family!(by_arc, Arc);
+
+#[test]
+#[cfg_attr(
+    miri,
+    ignore = "frames have random addresses, so destructors queue at random"
+)]
+fn shallow_structures_die_in_the_order_of_arc() {
+    fresh(|| {
+        let mut seed = 1u32;
+        let mut random = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            seed >> 8
+        };
+        let rounds = if cfg!(miri) { 5 } else { 200 };
+        for size in [1, 2, 5, 20, 60] {
+            for _ in 0..rounds {
+                let shape: Vec<_> = (0..size).map(|_| random()).collect();
+                assert_eq!(by_ref::order(&shape), by_arc::order(&shape), "{shape:?}");
+            }
+        }
+        // A chain, not deep enough to queue.
+        let chain: Vec<_> = (0..40).map(|id| 4 * id).collect();
+        assert_eq!(by_ref::order(&chain), by_arc::order(&chain));
+    });
+}
+
+#[test]
+fn settle_finishes_what_a_deep_destructor_has_dropped() {
+    /// Uses stack until it is deep, then drops its value.
+    struct Deep(u32, Option<Ref<Node>>, Option<Ref<Deep>>);
+    impl Drop for Deep {
+        fn drop(&mut self) {
+            let stack = [0u8; 4096];
+            std::hint::black_box(&stack);
+            let Some(node) = self.1.take() else { return };
+            if self.0 > 0 {
+                // Runs at once while there is stack left.
+                self.2 = Some(Ref::new(Deep(self.0 - 1, Some(node), None)));
+                self.2 = None;
+                return;
+            }
+            drop(node);
+            settle();
+            assert_eq!(DEAD.get(), 1, "it is really gone");
+        }
+    }
+    on_a_small_stack(|| {
+        assert_eq!(settle(), 0);
+        drop(Ref::new(Deep(6, chain(1), None)));
+        assert_eq!(DEAD.replace(0), 1);
+        drop(Ref::new(Deep(20, chain(1), None)));
+        assert_eq!(DEAD.get(), 1);
+        assert_eq!(settle(), 0);
+    });
+}
+
+#[test]
+fn settle_counts_what_it_destroys() {
+    struct Deep(u32, [Option<Ref<Node>>; 3], Log);
+    impl Drop for Deep {
+        fn drop(&mut self) {
+            let stack = [0u8; 4096];
+            std::hint::black_box(&stack);
+            if self.0 > 0 {
+                let nodes = std::mem::take(&mut self.1);
+                // The array is on the stack, so there is no release in between.
+                drop(Deep(self.0 - 1, nodes, self.2.clone()));
+            } else {
+                for node in &mut self.1 {
+                    *node = None;
+                }
+                self.2.note(DEAD.get());
+                self.2.note(settle() as u32);
+            }
+        }
+    }
+    on_a_small_stack(|| {
+        let log = Log::new();
+        let deep = |depth| Deep(depth, [chain(1), chain(1), chain(1)], log.clone());
+        drop(Ref::new(deep(0)));
+        drop(Ref::new(deep(12)));
+        // Destroyed at once while shallow; all three queue once more than 32 KiB are used.
+        assert_eq!(log.ids(), [3, 0, 3, 3]);
+        assert_eq!(DEAD.get(), 6);
+    });
+}
+
+#[test]
+fn deep_destructors_may_drain_pools_and_what_they_drained_dies_after_them() {
+    struct Deep(u32, Log);
+    impl Drop for Deep {
+        fn drop(&mut self) {
+            let stack = [0u8; 4096];
+            std::hint::black_box(&stack);
+            if self.0 > 0 {
+                drop(Deep(self.0 - 1, self.1.clone()));
+                return;
+            }
+            let mut pool = AutoreleasePool::new();
+            for id in 0..3 {
+                pool.create(self.1.probe(id));
+            }
+            let kept = Ref::new(self.1.probe(10));
+            pool.autorelease(kept.clone());
+            assert_eq!(pool.drain(), 4);
+            assert_eq!((pool.len(), Ref::strong_count(&kept)), (0, 1));
+            settle();
+            assert_eq!(self.1.count(), 3);
+        }
+    }
+    on_a_small_stack(|| {
+        let log = Log::new();
+        drop(Ref::new(Deep(12, log.clone())));
+        assert_eq!(log.count(), 4);
+    });
+}
+
+#[test]
+fn a_drain_counts_the_stack_of_its_entries_from_its_own_frame() {
+    // This is deep in the stack, but not inside a destructor, so nothing queues.
+    fn descend(levels: u32, f: &mut dyn FnMut()) {
+        let stack = [0u8; 4096];
+        std::hint::black_box(&stack);
+        if levels == 0 {
+            f()
+        } else {
+            descend(levels - 1, f)
+        }
+    }
+    on_a_small_stack(|| {
+        descend(15, &mut || {
+            let mut pool = AutoreleasePool::new();
+            pool.autorelease(chain(3).unwrap());
+            pool.drain();
+            drop(chain(2));
+        });
+        assert_eq!(DEAD.get(), 5);
+    });
+}
+
+#[test]
+fn weak_reference_to_an_object_that_is_queued_finds_nothing() {
+    struct Link {
+        _probe: Probe,
+        _next: Option<Ref<Link>>,
+    }
+    const DEPTH: u32 = 2_000;
+    fresh(|| {
+        let log = Log::new();
+        let inner_log = log.clone();
+        drop(Ref::new(on_drop(move || {
+            let mut head = None;
+            let node = |id| {
+                let node = Ref::new(Link {
+                    _probe: inner_log.probe(id),
+                    _next: head.take(),
+                });
+                head = Some(node.clone());
+                Ref::downgrade(&node)
+            };
+            let all: Vec<_> = (0..DEPTH).map(node).collect();
+            drop(head);
+            let dead = inner_log.count();
+            let alive = all.iter().filter(|node| node.upgrade().is_some()).count();
+            assert_eq!(alive + dead, DEPTH as usize - 1, "one waits in between");
+        })));
+        assert_eq!(log.count(), DEPTH as usize);
+    });
+}

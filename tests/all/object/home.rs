@@ -1,0 +1,494 @@
+//! `HomeRef`: where a value can be accessed, and where it is destroyed.
+
+mod gone;
+mod teardown;
+
+use crate::support::{
+    Log, Probe, events, events_of, fresh, fresh_to_the_end, global, listen, on_drop, panic_of,
+    wait_until,
+};
+use releasepool::event::EventKind;
+use releasepool::{AutoreleasePool, Budget, HomeRef, Ref, autorelease, autoreleasepool};
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+fn me() -> ThreadId {
+    thread::current().id()
+}
+
+/// A probe that is neither `Send` nor `Sync`.
+pub struct Homely(pub Probe, PhantomData<Rc<()>>);
+
+pub fn homely(log: &Log, id: u32) -> Homely {
+    Homely(log.probe(id), PhantomData)
+}
+
+/// Drops a value on another thread.
+fn drop_elsewhere<R: Send>(r: R) {
+    fresh(|| drop(r));
+}
+
+#[test]
+fn a_value_is_accessible_at_home_only() {
+    let object = HomeRef::new(Rc::new(7));
+    assert_eq!(object.get().map(|rc| **rc), Some(7));
+    assert!(object.is_home());
+    let clone = object.clone();
+    let home = global().current_thread().unwrap().key();
+    fresh(|| {
+        assert!(clone.get().is_none() && !clone.is_home());
+        assert_eq!(clone.home(), home);
+        // A thread that has used the crate and is a home itself has no access, either.
+        let other = HomeRef::new(1);
+        assert!(other.is_home() && clone.get().is_none());
+        assert_ne!(other.home(), clone.home());
+    });
+    assert!(clone.ptr_eq(&object) && clone.is_home());
+    assert!(!clone.ptr_eq(&HomeRef::new(Rc::new(7))));
+}
+
+#[test]
+fn the_last_drop_at_home_destroys_at_once() {
+    fresh(|| {
+        let log = Log::new();
+        let object = HomeRef::new(homely(&log, 1));
+        let clone = object.clone();
+        drop(object);
+        assert_eq!((log.count(), clone.get().unwrap().0.id), (0, 1));
+        drop(clone);
+        assert_eq!((log.ids(), log.threads()), (vec![1], vec![me()]));
+    });
+}
+
+#[test]
+fn the_last_drop_elsewhere_destroys_in_the_next_outermost_drain_at_home() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        for id in 0..6 {
+            drop_elsewhere(match id % 2 {
+                0 => HomeRef::new(log.probe(id)),
+                _ => HomeRef::new_or_anywhere(log.probe(id)),
+            });
+            // No drain of another thread destroys it.
+            fresh(|| autoreleasepool(|pool| _ = pool.create(0)));
+            assert_eq!(log.count() as u32, id);
+            match id {
+                0 => drop(AutoreleasePool::new()),
+                1 => assert_eq!(pool.drain(), 0, "entries are counted, not remote releases"),
+                2 => assert_eq!(global().run_inbox(), 0, "it is no closure"),
+                3 => assert_eq!(global().drain_root(), 0),
+                4 => assert_eq!(global().pop(global().push()), Ok(0)),
+                _ => _ = global().quiesce(Duration::ZERO),
+            }
+            assert_eq!(log.count() as u32, id + 1);
+        }
+        assert!(log.threads().into_iter().all(|thread| thread == me()));
+    });
+}
+
+#[test]
+fn a_drain_inside_a_destructor_leaves_it_to_the_outermost() {
+    fresh(|| {
+        let log = Log::new();
+        let away = HomeRef::new(homely(&log, 1));
+        let inner = log.clone();
+        autoreleasepool(|pool| {
+            let destructor = move || {
+                drop_elsewhere(away);
+                drop(AutoreleasePool::new());
+                inner.note(0);
+            };
+            pool.create(on_drop(destructor));
+        });
+        assert_eq!(log.ids(), [0, 1]);
+    });
+}
+
+#[test]
+fn what_its_destructor_autoreleases_goes_in_the_same_drain() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        let inner = log.clone();
+        drop_elsewhere(HomeRef::new(on_drop(move || {
+            autorelease(Ref::new(inner.probe(1)));
+            inner.note(0);
+        })));
+        assert_eq!(pool.drain(), 1);
+        assert_eq!((log.ids(), pool.len()), (vec![0, 1], 0));
+    });
+}
+
+#[test]
+fn a_drain_within_a_budget_counts_what_comes_home() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        drop_elsewhere((
+            HomeRef::new(homely(&log, 1)),
+            HomeRef::new_or_anywhere(log.probe(2)),
+            HomeRef::new((on_drop(|| panic!("bomb")), homely(&log, 3))),
+            HomeRef::new(homely(&log, 4)),
+        ));
+        let drained = pool.drain_within(Budget::Count(1));
+        assert_eq!((drained.released, drained.remaining), (1, 3));
+        assert_eq!(log.ids(), [1]);
+        let drained = global().drain_backlog(Budget::Count(1));
+        assert_eq!((drained.released, drained.remaining), (1, 2));
+        assert_eq!(log.ids(), [1, 2]);
+        let panic = panic_of(|| global().drain_backlog(Budget::All));
+        assert_eq!((panic, log.ids()), ("bomb".into(), vec![1, 2, 3, 4]));
+        assert!(log.threads().into_iter().all(|thread| thread == me()));
+    });
+}
+
+#[test]
+fn what_a_budget_left_dies_at_the_homes_end() {
+    let log = Log::new();
+    let inner = log.clone();
+    let home = fresh_to_the_end(move || {
+        let mut pool = AutoreleasePool::new();
+        for id in 0..3 {
+            drop_elsewhere(HomeRef::new(homely(&inner, id)));
+        }
+        assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 3);
+        drop(pool);
+        me()
+    });
+    assert_eq!((log.ids(), log.threads()), (vec![0, 1, 2], vec![home; 3]));
+}
+
+#[test]
+fn what_comes_home_last_dies_at_the_homes_end() {
+    let log = Log::new();
+    let (inner, (send, receive)) = (log.clone(), mpsc::channel());
+    let (done, wait) = mpsc::channel();
+    let home = thread::spawn(move || {
+        send.send(HomeRef::new(homely(&inner, 1))).unwrap();
+        // It makes no difference whether the thread has pools; this one has none.
+        wait.recv().unwrap();
+        me()
+    });
+    drop(receive.recv().unwrap());
+    done.send(()).unwrap();
+    let home = home.join().unwrap();
+    assert_eq!((log.ids(), log.threads()), (vec![1], vec![home]));
+}
+
+#[test]
+fn payloads_that_must_not_be_sent() {
+    static LOCK: Mutex<u32> = Mutex::new(5);
+    fresh(|| {
+        let rc = Rc::new(1);
+        let counted = HomeRef::new(rc.clone());
+        let cell = HomeRef::new(RefCell::new(vec![1]));
+        let closure: HomeRef<Box<dyn Fn() -> u32>> = HomeRef::new(Box::new(|| 3));
+        let guard: HomeRef<MutexGuard<'static, u32>> = HomeRef::new(LOCK.lock().unwrap());
+        let raw = HomeRef::new(std::ptr::null::<u8>());
+        cell.get().unwrap().borrow_mut().push(2);
+        assert_eq!(cell.get().unwrap().borrow().len(), 2);
+        assert_eq!(closure.get().unwrap()(), 3);
+        assert_eq!(**guard.get().unwrap(), 5);
+        drop_elsewhere((counted, cell, closure, guard, raw));
+        assert!(LOCK.try_lock().is_err(), "only this thread can unlock it");
+        assert_eq!(Rc::strong_count(&rc), 2);
+        drop(AutoreleasePool::new());
+        assert!(LOCK.try_lock().is_ok());
+        assert_eq!(Rc::strong_count(&rc), 1);
+    });
+}
+
+#[test]
+fn payloads_of_any_size_and_alignment() {
+    #[repr(align(4096))]
+    struct Page(Cell<u8>);
+    fresh(|| {
+        let page = HomeRef::new(Page(Cell::new(7)));
+        assert!(std::ptr::from_ref(page.get().unwrap()).is_aligned());
+        page.get().unwrap().0.set(8);
+        let nothing = HomeRef::new(());
+        assert_eq!(nothing.get(), Some(&()));
+        let large = HomeRef::new([3u8; 100_000]);
+        let clones = (page.clone(), nothing.clone(), large.clone());
+        drop_elsewhere((nothing, large));
+        assert_eq!(clones.0.get().unwrap().0.get(), 8);
+        assert!(clones.2.get().unwrap().iter().all(|byte| *byte == 3));
+        drop(page);
+        drop_elsewhere(clones);
+        drop(AutoreleasePool::new());
+    });
+}
+
+#[test]
+fn an_object_inside_the_value_of_another_threads() {
+    let log = Log::new();
+    let inner = log.clone();
+    fresh(|| {
+        let mine = HomeRef::new(homely(&log, 1));
+        let (send, receive) = mpsc::channel();
+        let (done, wait) = mpsc::channel();
+        let other = thread::spawn(move || {
+            let theirs = HomeRef::new((homely(&inner, 2), mine, Rc::new(0)));
+            send.send(theirs).unwrap();
+            wait.recv().unwrap();
+            autoreleasepool(|_| ());
+            assert_eq!(inner.ids(), [2]);
+            me()
+        });
+        let theirs = receive.recv().unwrap();
+        assert!(
+            theirs.get().is_none(),
+            "although a value of this thread is inside"
+        );
+        drop(theirs);
+        drop(AutoreleasePool::new());
+        assert_eq!(log.count(), 0);
+        done.send(()).unwrap();
+        let other = other.join().unwrap();
+        drop(AutoreleasePool::new());
+        assert_eq!((log.ids(), log.threads()), (vec![2, 1], vec![other, me()]));
+    });
+}
+
+#[test]
+fn chains_of_any_length_die_in_constant_stack() {
+    struct Node(
+        #[expect(dead_code)] Option<HomeRef<Node>>,
+        #[expect(dead_code)] Rc<()>,
+    );
+    const LENGTH: usize = if cfg!(miri) { 500 } else { 200_000 };
+    let small = thread::Builder::new().stack_size(128 << 10);
+    let chains = small.spawn(|| {
+        let rc = Rc::new(());
+        let chain = || (0..LENGTH).fold(None, |next, _| Some(HomeRef::new(Node(next, rc.clone()))));
+        drop(chain());
+        assert_eq!(Rc::strong_count(&rc), 1);
+        fresh({
+            let chain = chain();
+            move || drop(chain)
+        });
+        assert_eq!(Rc::strong_count(&rc), LENGTH + 1);
+        drop(AutoreleasePool::new());
+        assert_eq!(Rc::strong_count(&rc), 1);
+    });
+    chains.unwrap().join().unwrap();
+}
+
+#[test]
+fn two_structures_that_refer_to_each_other_live_forever() {
+    struct Node(RefCell<Option<HomeRef<Node>>>, #[expect(dead_code)] Probe);
+    let log = Log::new();
+    let inner = log.clone();
+    let home = fresh_to_the_end(move || {
+        let [one, two] = [1, 2].map(|id| HomeRef::new(Node(RefCell::default(), inner.probe(id))));
+        *one.get().unwrap().0.borrow_mut() = Some(two.clone());
+        *two.get().unwrap().0.borrow_mut() = Some(one.clone());
+        fresh(|| drop((one, two)));
+        me()
+    });
+    assert_eq!(log.count(), 0);
+    assert!(events_of(home).is_empty(), "nothing was dropped last");
+}
+
+#[test]
+fn a_panic_comes_out_of_the_drain_that_destroys() {
+    fresh(|| {
+        let log = Log::new();
+        let bomb = |message: &'static str| {
+            HomeRef::new((on_drop(move || panic!("{message}")), homely(&log, 1)))
+        };
+        assert_eq!(panic_of(|| drop(bomb("bomb"))), "bomb");
+        assert_eq!(log.ids(), [1]);
+        for (round, drain) in [
+            || drop(AutoreleasePool::new()),
+            || _ = global().drain_root(),
+            || _ = global().run_inbox(),
+            || _ = AutoreleasePool::new().drain(),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let objects = (
+                HomeRef::new(homely(&log, 0)),
+                bomb("bomb"),
+                // Panics with equal messages are not reported each time.
+                bomb(["a", "b", "c", "d"][round]),
+                HomeRef::new(homely(&log, 2)),
+            );
+            drop_elsewhere(objects);
+            assert_eq!(panic_of(drain), "bomb");
+            assert_eq!(
+                log.ids()[1 + 4 * round..],
+                [0, 1, 1, 2],
+                "all died, in their order"
+            );
+            assert_eq!(
+                events(EventKind::Panic).len(),
+                round + 1,
+                "the second is reported"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_panic_at_the_homes_end_is_reported() {
+    let log = Log::new();
+    let inner = log.clone();
+    let (send, receive) = mpsc::channel();
+    let (done, wait) = mpsc::channel();
+    listen();
+    let home = thread::spawn(move || {
+        let note: [Box<dyn FnOnce()>; 2] =
+            [Box::new(|| panic!("late")), Box::new(move || inner.note(1))];
+        send.send(note.map(|f| HomeRef::new(on_drop(f)))).unwrap();
+        wait.recv().unwrap();
+        me()
+    });
+    drop(receive.recv().unwrap());
+    done.send(()).unwrap();
+    let home = home.join().unwrap();
+    assert_eq!(log.ids(), [1]);
+    let [panic] = &events_of(home)[..] else {
+        panic!("one event")
+    };
+    assert_eq!(
+        (panic.kind, panic.message.as_deref()),
+        (EventKind::Panic, Some("late"))
+    );
+}
+
+#[test]
+fn drops_while_unwinding() {
+    fresh(|| {
+        let log = Log::new();
+        let at_home = HomeRef::new(homely(&log, 1));
+        let away = HomeRef::new(homely(&log, 2));
+        let gone = fresh_to_the_end(|| HomeRef::new(Rc::new(0)));
+        let panic = fresh(|| {
+            panic_of(move || {
+                let _held = (away, gone);
+                panic!("elsewhere")
+            })
+        });
+        assert_eq!(panic, "elsewhere");
+        let panic = panic_of(move || {
+            let _held = at_home;
+            panic!("at home")
+        });
+        assert_eq!((panic, log.ids()), ("at home".into(), vec![1]));
+        panic_of(|| {
+            let _drained = AutoreleasePool::new();
+            panic!("at home")
+        });
+        assert_eq!(log.ids(), [1, 2]);
+    });
+}
+
+#[test]
+fn references_inside_counted_objects_go_by_pools_and_orphans() {
+    fresh(|| {
+        let log = Log::new();
+        let holder = |id| Ref::new(HomeRef::new(homely(&log, id)));
+        // One pool has the only reference to its object, the other has not.
+        let (sole, shared) = (holder(1), holder(2));
+        fresh(|| {
+            let other = shared.clone();
+            autoreleasepool(|pool| _ = (pool.autorelease(sole), pool.autorelease(shared)));
+            drop(other);
+        });
+        // These go through the orphans.
+        let ended = fresh_to_the_end(|| global().current_thread().unwrap());
+        ended.release(holder(3));
+        wait_until(|| {
+            fresh(|| _ = global().quiesce(Duration::ZERO));
+            autoreleasepool(|_| ());
+            log.count() == 3
+        });
+        let mut ids = log.ids();
+        ids.sort_unstable();
+        assert_eq!(ids, [1, 2, 3]);
+        assert!(log.threads().into_iter().all(|thread| thread == me()));
+    });
+}
+
+#[test]
+fn many_droppers_while_the_home_drains() {
+    const EACH: usize = if cfg!(miri) { 20 } else { 5_000 };
+    const DROPPERS: usize = 3;
+    static DEAD: AtomicUsize = AtomicUsize::new(0);
+    fresh(|| {
+        let home = me();
+        let guard = move || {
+            on_drop(move || {
+                assert_eq!(me(), home);
+                DEAD.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        thread::scope(|scope| {
+            let droppers: Vec<_> = (0..DROPPERS)
+                .map(|n| {
+                    let (send, receive) = mpsc::channel::<HomeRef<Box<dyn std::any::Any>>>();
+                    scope.spawn(move || {
+                        for (i, object) in receive.into_iter().enumerate() {
+                            assert!(object.get().is_none());
+                            match (i + n) % 3 {
+                                0 => drop(object),
+                                1 => drop([object.clone(), object]),
+                                _ => autoreleasepool(|pool| _ = pool.create(object)),
+                            }
+                        }
+                    });
+                    send
+                })
+                .collect();
+            for i in 0..EACH {
+                // All threads race for the last reference of every second object.
+                let object =
+                    HomeRef::new(Box::new((guard(), Rc::new(i))) as Box<dyn std::any::Any>);
+                for dropper in &droppers {
+                    let object = match i % 2 {
+                        0 => object.clone(),
+                        _ => HomeRef::new(Box::new(guard()) as Box<dyn std::any::Any>),
+                    };
+                    dropper.send(object).unwrap();
+                }
+                if i % 50 == 0 {
+                    drop(AutoreleasePool::new());
+                }
+            }
+            drop(droppers);
+            let all = EACH + EACH / 2 * DROPPERS;
+            wait_until(|| {
+                drop(AutoreleasePool::new());
+                DEAD.load(Ordering::Relaxed) == all
+            });
+        });
+    });
+}
+
+#[test]
+fn debug_shows_the_value_at_home_only() {
+    let object = HomeRef::new(RefCell::new(7));
+    let home = object.home();
+    assert_eq!(
+        format!("{object:?}"),
+        format!("HomeRef {{ home: {home:?}, value: RefCell {{ value: 7 }} }}")
+    );
+    let shown = fresh(|| format!("{object:?}"));
+    assert_eq!(shown, format!("HomeRef {{ home: {home:?}, .. }}"));
+}
+
+#[test]
+fn a_value_at_home_may_be_lent_to_others_if_its_type_allows() {
+    let object = HomeRef::new(Arc::new(AtomicU64::new(0)));
+    let value = object.get().unwrap();
+    fresh(|| value.fetch_add(1, Ordering::Relaxed));
+    assert_eq!(value.load(Ordering::Relaxed), 1);
+}

@@ -1,0 +1,189 @@
+//! `HomeRef` when its home has ended or is ending, and the figures of such objects.
+
+use crate::object::home::{Homely, homely};
+use crate::support::{Log, child, events, fresh, fresh_to_the_end, global, listen, on_drop, react};
+use releasepool::event::EventKind;
+use releasepool::{AutoreleasePool, HomeRef, Ref, autorelease, autoreleasepool};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, ThreadId};
+
+fn me() -> ThreadId {
+    thread::current().id()
+}
+
+#[test]
+fn the_home_has_ended_and_the_value_is_kept() {
+    struct Kept(#[expect(dead_code)] Homely);
+    let log = Log::new();
+    let inner = log.clone();
+    let (object, home) = fresh_to_the_end(move || {
+        let object = HomeRef::new(Kept(homely(&inner, 1)));
+        // Later threads may get the registry slot of its home.
+        let home = object.home();
+        assert_eq!(global().thread(home).unwrap().name(), Some("fresh"));
+        (object, home)
+    });
+    let before = global().snapshot();
+    fresh(|| {
+        assert!(global().thread(home).is_none() && object.get().is_none());
+        let clone = object.clone();
+        drop(object);
+        assert!(events(EventKind::HomeGone).is_empty());
+        drop(clone);
+        let [event] = &events(EventKind::HomeGone)[..] else {
+            panic!("one event")
+        };
+        assert_eq!(event.home.as_deref(), Some(&*format!("fresh ({home})")));
+        assert!(event.type_name.unwrap().ends_with("Kept"), "{event:?}");
+        assert!(event.thread.starts_with("fresh ("), "the one that drops");
+        let sentence = event.to_string();
+        let (of, home) = (event.type_name.unwrap(), format!("thread fresh ({home})"));
+        assert!(sentence.contains(of) && sentence.contains(&home), "{event}");
+        autoreleasepool(|pool| _ = pool.create(0));
+    });
+    assert_eq!(log.count(), 0, "never run elsewhere");
+    assert!(global().snapshot().kept > before.kept);
+}
+
+#[test]
+fn the_home_has_ended_and_the_value_dies_anywhere() {
+    let log = Log::new();
+    let inner = log.clone();
+    let object = fresh_to_the_end(move || HomeRef::new_or_anywhere(inner.probe(1)));
+    fresh(|| {
+        let clone = object.clone();
+        drop(object);
+        assert_eq!(log.count(), 0);
+        drop(clone);
+        assert_eq!((log.ids(), log.threads()), (vec![1], vec![me()]));
+        assert!(events(EventKind::HomeGone).is_empty());
+    });
+}
+
+#[test]
+fn a_successor_on_the_homes_slot_is_not_the_home() {
+    let log = Log::new();
+    for _ in 0..20 {
+        let inner = log.clone();
+        let object = fresh_to_the_end(move || HomeRef::new(homely(&inner, 1)));
+        let key = object.home();
+        let same_slot = fresh_to_the_end(move || {
+            let own = HomeRef::new(0);
+            assert_ne!(own.home(), key);
+            assert!(object.get().is_none());
+            let same = crate::support::slot(own.home()) == crate::support::slot(key);
+            drop(object);
+            drop(AutoreleasePool::new());
+            same
+        });
+        assert_eq!(log.count(), 0);
+        if same_slot {
+            return;
+        }
+    }
+    // Other tests took the slot each time.
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn figures_of_objects_that_live_are_on_their_way_have_died_and_are_kept() {
+    let child = child!(|| {
+        listen();
+        let live = || global().snapshot().live_objects();
+        let object = HomeRef::new(Rc::new(0));
+        assert_eq!(live(), 1);
+        fresh_to_the_end(move || drop(object));
+        let snapshot = global().snapshot();
+        assert_eq!(snapshot.live_objects(), 1, "on its way home");
+        assert_eq!((snapshot.departed.handed_over, snapshot.orphans), (1, 0));
+        assert_eq!(snapshot.departed.destroyed, 0);
+        drop(AutoreleasePool::new());
+        assert_eq!(live(), 0);
+        let key = global().current_thread().unwrap().key();
+        let own = global().snapshot().thread(key).unwrap().totals;
+        assert_eq!(
+            (own.created, own.destroyed),
+            (1, 1),
+            "on the home's account"
+        );
+        drop(HomeRef::new(Rc::new(0)));
+        assert_eq!(live(), 0);
+
+        let anywhere = fresh_to_the_end(|| HomeRef::new_or_anywhere(1));
+        assert_eq!(live(), 1);
+        drop(anywhere);
+        assert_eq!(live(), 0);
+        drop(fresh_to_the_end(|| HomeRef::new(Rc::new(1))));
+        drop(fresh_to_the_end(|| HomeRef::new(Rc::new("2"))));
+        let snapshot = global().snapshot();
+        assert_eq!((snapshot.kept, snapshot.live_objects()), (2, 2));
+        assert_eq!(snapshot.departed.handed_over, 1, "nothing else was sent");
+        let shown = snapshot.to_string();
+        assert!(
+            shown.starts_with("2 live objects, 0 orphans, 2 kept\n"),
+            "{shown}"
+        );
+        assert_eq!(events(EventKind::HomeGone).len(), 2);
+    });
+    child.assert_success();
+}
+
+#[test]
+fn objects_of_two_threads_that_end_at_once() {
+    // Each has an object of the other, and waits for no thread.
+    const ROUNDS: u64 = if cfg!(miri) { 3 } else { 300 };
+    static DEAD: AtomicU64 = AtomicU64::new(0);
+    let before = global().snapshot().kept;
+    for _ in 0..ROUNDS {
+        let (one, two) = (mpsc::channel(), mpsc::channel());
+        let side = |send: mpsc::Sender<HomeRef<_>>, receive: mpsc::Receiver<HomeRef<_>>| {
+            thread::spawn(move || {
+                let home = me();
+                let value = on_drop(move || {
+                    assert_eq!(me(), home);
+                    DEAD.fetch_add(1, Ordering::Relaxed);
+                });
+                send.send(HomeRef::new(Box::new(value) as Box<dyn std::any::Any>))
+                    .unwrap();
+                let theirs = receive.recv().unwrap();
+                autorelease(Ref::new(theirs));
+            })
+        };
+        listen();
+        let threads = [side(one.0, two.1), side(two.0, one.1)];
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+    }
+    let kept = global().snapshot().kept - before;
+    let dead = DEAD.load(Ordering::Relaxed);
+    // Objects of other tests may have been kept meanwhile.
+    assert!(
+        dead <= 2 * ROUNDS && dead + kept >= 2 * ROUNDS,
+        "{dead}, {kept}"
+    );
+}
+
+#[test]
+fn the_event_hook_may_use_the_crate() {
+    static KEPT: AtomicUsize = AtomicUsize::new(0);
+    struct One(#[expect(dead_code)] Rc<u8>);
+    struct Two(#[expect(dead_code)] Rc<u8>);
+    let objects = fresh_to_the_end(|| {
+        let n = Rc::new(0);
+        (HomeRef::new(One(n.clone())), HomeRef::new(Two(n)))
+    });
+    fresh(|| {
+        react(|event| {
+            if event.kind == EventKind::HomeGone {
+                KEPT.fetch_add(1, Ordering::Relaxed);
+                autoreleasepool(|pool| _ = pool.create(HomeRef::new(0)));
+                panic!("swallowed");
+            }
+        });
+        drop(objects);
+        assert_eq!(KEPT.load(Ordering::Relaxed), 2);
+    });
+}

@@ -1,0 +1,279 @@
+//! Destructors that panic while other objects wait in the queue for deep structures: those belong
+//! to the same drain, and are destroyed in it.
+
+use crate::support::{Log, events, fresh, on_drop, panic_of};
+use releasepool::event::EventKind;
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
+
+/// Records its death and runs its closure; then its child is dropped.
+struct Link {
+    id: u32,
+    log: Log,
+    then: Then,
+    _child: Option<Ref<Link>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    Nothing,
+    Panic,
+    Autorelease,
+    AutoreleaseInANewManager,
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.log.note(self.id);
+        match self.then {
+            Then::Nothing => {}
+            Then::Panic => panic!("link {}", self.id),
+            Then::Autorelease => autorelease(Ref::new(self.log.probe(1_000_000 + self.id))),
+            Then::AutoreleaseInANewManager => {
+                PoolManager::new().autorelease(Ref::new(self.log.probe(1_000_000 + self.id)));
+            }
+        }
+    }
+}
+
+/// The length of a chain whose last links queue.
+const DEPTH: u32 = if cfg!(miri) { 700 } else { 5_000 };
+
+/// Returns a chain whose link 0 is the head; `then` returns the work of each of the others.
+fn chain(log: &Log, then: impl Fn(u32) -> Then) -> Ref<Link> {
+    let mut child = None;
+    for id in (0..DEPTH).rev() {
+        let link = Link {
+            id,
+            log: log.clone(),
+            then: then(id),
+            _child: child,
+        };
+        child = Some(Ref::new(link));
+    }
+    child.unwrap()
+}
+
+#[test]
+fn panic_in_a_nested_drain_does_not_run_a_queue_that_is_not_its_own() {
+    fresh(|| {
+        let log = Log::new();
+        let inner = log.clone();
+        drop(Ref::new(on_drop(move || {
+            drop(chain(&inner, |_| Then::Nothing));
+            let queued = inner.count();
+            assert!(queued < DEPTH as usize, "the last links wait");
+            let mut pool = AutoreleasePool::new();
+            pool.create(on_drop(|| panic!("nested")));
+            assert_eq!(panic_of(|| pool.drain()), "nested");
+            assert_eq!(inner.count(), queued, "for the outermost release");
+        })));
+        assert_eq!(log.count(), DEPTH as usize);
+    });
+}
+
+/// The head panics, the last link autoreleases.
+fn loud_head_late_tail(id: u32) -> Then {
+    match id {
+        0 => Then::Panic,
+        id if id == DEPTH - 1 => Then::Autorelease,
+        _ => Then::Nothing,
+    }
+}
+
+fn assert_all_died_once(log: &Log, more: &[u32]) {
+    let mut ids = log.ids();
+    ids.sort_unstable();
+    assert!(ids.into_iter().eq((0..DEPTH).chain(more.iter().copied())));
+}
+
+#[test]
+fn panic_above_a_queue_the_whole_chain_dies() {
+    fresh(|| {
+        let log = Log::new();
+        let head = chain(&log, |id| if id == 0 { Then::Panic } else { Then::Nothing });
+        assert_eq!(panic_of(|| drop(head)), "link 0");
+        assert_all_died_once(&log, &[]);
+    });
+}
+
+#[test]
+fn panics_all_along_a_chain_are_all_survived() {
+    // Above the queue, two panics would be in flight at once, which aborts, as with `Arc`; in the
+    // queue there is one at a time.
+    fresh(|| {
+        let log = Log::new();
+        let head = chain(&log, |id| {
+            if id % 1_000 == 600 {
+                Then::Panic
+            } else {
+                Then::Nothing
+            }
+        });
+        let first = panic_of(|| drop(head));
+        assert!(first.starts_with("link "), "{first}");
+        assert_all_died_once(&log, &[]);
+        let loud = (0..DEPTH).filter(|id| id % 1_000 == 600).count();
+        assert_eq!(events(EventKind::Panic).len(), loud - 1);
+    });
+}
+
+#[test]
+fn panic_above_a_queue_in_a_pool_nothing_is_lost() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        pool.autorelease(chain(&log, loud_head_late_tail));
+        assert_eq!(panic_of(|| pool.drain()), "link 0");
+        assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
+        assert!(
+            pool.is_empty(),
+            "the drain went on until the pool was empty"
+        );
+    });
+}
+
+#[test]
+fn panic_above_a_queue_in_a_pool_that_is_dropped_nothing_is_lost() {
+    fresh(|| {
+        let log = Log::new();
+        let pool = AutoreleasePool::new();
+        pool.autorelease(chain(&log, loud_head_late_tail));
+        assert_eq!(panic_of(|| drop(pool)), "link 0");
+        assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
+        autorelease(Ref::new(0));
+        assert_eq!(PoolManager::global().drain_root(), 1, "the pool is closed");
+    });
+}
+
+#[test]
+fn panic_above_a_queue_in_a_token_pool_nothing_is_lost() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::global();
+        let outer = manager.push();
+        autorelease(Ref::new(log.probe(2_000_000)));
+        let token = manager.push();
+        autorelease(chain(&log, loud_head_late_tail));
+        assert_eq!(panic_of(|| manager.pop(token)), "link 0");
+        assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
+        assert_eq!(manager.pop(outer), Ok(1), "the outer pool is untouched");
+    });
+}
+
+#[test]
+fn panics_above_and_in_a_queue_the_first_one_resumes() {
+    fresh(|| {
+        let log = Log::new();
+        let loud = |id| {
+            if id == 0 || id == DEPTH - 1 {
+                Then::Panic
+            } else {
+                Then::Nothing
+            }
+        };
+        let pool = AutoreleasePool::new();
+        pool.autorelease(chain(&log, loud));
+        let first = panic_of(|| drop(pool));
+        assert_eq!(first, "link 0");
+        assert_all_died_once(&log, &[]);
+        let reported = events(EventKind::Panic);
+        assert_eq!(reported.len(), 1, "the other is reported");
+        assert_eq!(reported[0].message, Some(format!("link {}", DEPTH - 1)));
+        autorelease(Ref::new(0));
+        assert_eq!(PoolManager::global().drain_root(), 1, "the pool is closed");
+    });
+}
+
+#[test]
+fn panic_above_a_queue_at_the_exit_of_a_thread_nothing_is_lost() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    crate::support::fresh_to_the_end(move || {
+        autorelease(chain(&inner_log, loud_head_late_tail));
+    });
+    assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
+}
+
+#[test]
+fn panic_above_a_queue_in_an_abandoned_managers_root_pool_at_thread_exit() {
+    // Destructors that run late must not find the pools of the abandoned manager freed.
+    let log = Log::new();
+    let inner_log = log.clone();
+    crate::support::fresh_to_the_end(move || {
+        PoolManager::new().autorelease(chain(&inner_log, |id| match loud_head_late_tail(id) {
+            Then::Autorelease => Then::AutoreleaseInANewManager,
+            then => then,
+        }));
+    });
+    assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
+}
+
+/// Returns a chain whose last link, which queues, runs `then`.
+struct Tail<F: FnOnce() + 'static>(#[expect(dead_code)] Option<Ref<Tail<F>>>, Option<F>);
+
+impl<F: FnOnce()> Drop for Tail<F> {
+    fn drop(&mut self) {
+        if let Some(then) = self.1.take() {
+            then();
+        }
+    }
+}
+
+fn tail<F: FnOnce() + 'static>(then: F) -> Ref<Tail<F>> {
+    let last = Ref::new(Tail(None, Some(then)));
+    (0..DEPTH).fold(last, |rest, _| Ref::new(Tail(Some(rest), None)))
+}
+
+#[test]
+fn payload_that_fills_the_queue_at_the_end_of_a_drain_leaves_the_pool_in_order() {
+    fresh(|| {
+        let pool = AutoreleasePool::new();
+        pool.create(on_drop(|| {
+            drop(tail(|| {
+                // The second panic, whose payload is dropped where it is reported.
+                std::panic::panic_any(on_drop(|| {
+                    drop(tail(|| panic!("the third")));
+                }));
+            }));
+            panic!("the first");
+        }));
+        assert_eq!(panic_of(|| drop(pool)), "the first");
+        autorelease(Ref::new(0));
+        assert_eq!(PoolManager::global().drain_root(), 1, "the pool is closed");
+    });
+}
+
+#[test]
+fn queue_is_run_before_what_its_head_autoreleased_is_released() {
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(on_drop(|| {
+            drop(tail(|| autorelease(Ref::new(0))));
+            autorelease(Ref::new(1));
+        }));
+        assert_eq!(pool.drain(), 3, "nothing is left for later");
+        assert_eq!(PoolManager::global().drain_root(), 0);
+    });
+}
+
+#[test]
+fn queue_of_what_was_sent_here_is_run_before_the_drain_ends() {
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        let me = PoolManager::global().current_thread().unwrap();
+        me.release(tail(|| autorelease(Ref::new(0))));
+        assert_eq!(pool.drain(), 1);
+        assert_eq!(PoolManager::global().drain_root(), 0);
+    });
+}
+
+#[test]
+fn panic_in_a_queue_ends_the_release_that_runs_it() {
+    fresh(|| {
+        assert_eq!(panic_of(|| drop(tail(|| panic!("the last")))), "the last");
+        let manager = PoolManager::global();
+        let me = manager.current_thread().unwrap();
+        me.post(|| ()).unwrap();
+        assert_eq!(manager.run_inbox(), 1, "no destructor is going on");
+    });
+}

@@ -1,0 +1,10 @@
+//! Autorelease pools: guard pools, token pools, root pools, handoff pools, and budgeted drains.
+
+mod budgets;
+mod guards;
+mod handoff;
+mod moved_guards;
+mod nesting;
+mod reentrancy;
+mod roots;
+mod tokens;

@@ -1,0 +1,475 @@
+//! Budgeted drains and the backlog that they leave.
+
+mod deep;
+mod messages;
+mod watermark;
+
+use crate::support::{
+    Log, Probe, events, events_of, fresh, fresh_to_the_end, global, me, on_drop, panic_of,
+    wait_until,
+};
+use releasepool::event::EventKind;
+use releasepool::{
+    AutoreleasePool, Budget, PoolManager, Ref, autorelease, autoreleasepool, callback_scope,
+};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub fn filled(log: &Log, ids: std::ops::Range<u32>) -> AutoreleasePool {
+    let pool = AutoreleasePool::new();
+    for id in ids {
+        pool.create(log.probe(id));
+    }
+    pool
+}
+
+/// A chain of probes, each of which releases the next when it is dropped.
+struct Link(
+    #[expect(dead_code)] Probe,
+    #[expect(dead_code)] Option<Ref<Link>>,
+);
+
+fn chain(log: &Log, ids: std::ops::Range<u32>) -> Ref<Link> {
+    let link = |next, id| Some(Ref::new(Link(log.probe(id), next)));
+    ids.rev().fold(None, link).unwrap()
+}
+
+#[test]
+fn later_calls_release_the_rest_oldest_first() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = filled(&log, 0..4);
+        let drained = pool.drain_within(Budget::Count(1));
+        assert_eq!((drained.released, drained.remaining), (1, 3));
+        assert!(pool.is_empty());
+        pool.create(log.probe(10));
+        // The oldest part of the backlog is released first; within a part, the newest entry.
+        let drained = pool.drain_within(Budget::Count(2));
+        assert_eq!((drained.released, drained.remaining), (2, 2));
+        let mut other = filled(&log, 20..21);
+        let drained = other.drain_within(Budget::Count(0));
+        assert_eq!((drained.released, drained.remaining), (0, 3));
+        let drained = global().drain_backlog(Budget::All);
+        assert_eq!((drained.released, drained.remaining), (3, 0));
+        assert_eq!(log.ids(), [3, 2, 1, 0, 10, 20]);
+    });
+}
+
+#[test]
+fn ordinary_operations_leave_the_backlog_alone() {
+    fresh(|| {
+        let log = Log::new();
+        filled(&log, 0..3).drain_within(Budget::Count(0));
+        autorelease(Ref::new(log.probe(3)));
+        assert_eq!(global().drain_root(), 1);
+        autoreleasepool(|pool| pool.drain());
+        let token = global().push();
+        global().pop(token).unwrap();
+        global().run_inbox();
+        global().quiesce(Duration::ZERO);
+        assert_eq!(log.ids(), [3]);
+        let snapshot = global().snapshot();
+        assert_eq!(snapshot.thread(me().key()).unwrap().backlog, 3);
+        assert!(snapshot.to_string().contains("backlog"));
+        global().drain_backlog(Budget::All);
+        let snapshot = global().snapshot();
+        assert_eq!(snapshot.thread(me().key()).unwrap().backlog, 0);
+    });
+}
+
+#[test]
+fn each_manager_has_a_backlog_of_its_own() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let mut pool = manager.pool();
+        let kept = Ref::new(log.probe(1));
+        pool.autorelease(kept.clone());
+        pool.drain_within(Budget::Count(0));
+        assert!(manager.contains(&kept));
+        drop(kept);
+        assert_eq!(global().drain_backlog(Budget::All).released, 0);
+        assert_eq!(log.count(), 0);
+        assert_eq!(manager.drain_backlog(Budget::All).released, 1);
+    });
+}
+
+#[test]
+fn each_duplicate_entry_counts() {
+    fresh(|| {
+        let r = Ref::new(());
+        let mut pool = AutoreleasePool::new();
+        for _ in 0..10 {
+            pool.autorelease(r.clone());
+        }
+        assert_eq!(pool.drain_within(Budget::Count(4)).remaining, 6);
+        assert_eq!(Ref::strong_count(&r), 7);
+        assert_eq!(global().drain_backlog(Budget::Count(6)).remaining, 0);
+        assert_eq!(Ref::strong_count(&r), 1);
+    });
+}
+
+#[test]
+fn nested_releases_count() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        pool.create(log.probe(100));
+        pool.autorelease(chain(&log, 0..50));
+        let drained = pool.drain_within(Budget::Count(20));
+        assert_eq!((drained.released, drained.remaining), (20, 2));
+        assert_eq!(log.ids(), (0..20).collect::<Vec<_>>());
+        // The destruction of the chain has begun, and continues before older entries.
+        let drained = global().drain_backlog(Budget::Count(30));
+        assert_eq!((drained.released, drained.remaining), (30, 1));
+        assert_eq!(log.ids(), (0..50).collect::<Vec<_>>());
+        assert_eq!(global().drain_backlog(Budget::All).released, 1);
+    });
+}
+
+#[test]
+fn objects_waiting_for_their_destructor_cannot_be_upgraded() {
+    fresh(|| {
+        let log = Log::new();
+        let inner = Ref::new(log.probe(1));
+        let weak = Ref::downgrade(&inner);
+        let mut pool = AutoreleasePool::new();
+        pool.create(inner);
+        assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 1);
+        assert!(weak.upgrade().is_none());
+        assert_eq!(log.count(), 0, "its destructor has not run yet");
+        global().drain_backlog(Budget::Count(1));
+        assert_eq!(log.count(), 1);
+    });
+}
+
+#[test]
+fn an_expired_time_budget_allows_one_release() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = filled(&log, 0..100);
+        let drained = pool.drain_within(Budget::Time(Duration::ZERO));
+        assert_eq!((drained.released, drained.remaining), (1, 99));
+        let drained = global().drain_backlog(Budget::Time(Duration::from_secs(3_600)));
+        assert_eq!((drained.released, drained.remaining), (99, 0));
+        assert_eq!(log.count(), 100);
+    });
+}
+
+#[test]
+fn time_budgets_apply_to_objects_without_destructors() {
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        for n in 0..1_000u32 {
+            pool.create(n);
+        }
+        let drained = pool.drain_within(Budget::Time(Duration::from_nanos(1)));
+        assert!(drained.released < 100, "{drained:?}");
+        assert_eq!(drained.released + drained.remaining, 1_000);
+        global().drain_backlog(Budget::All);
+    });
+}
+
+#[test]
+fn the_slowest_destructor_is_measured_without_nested_ones() {
+    struct Slow;
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    #[expect(dead_code)]
+    struct Holder(Ref<Slow>, Rc<Cell<u32>>);
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(Holder(Ref::new(Slow), Rc::default()));
+        pool.create(vec![1]);
+        let drained = pool.drain_within(Budget::All);
+        let (name, time) = drained.slowest.unwrap();
+        assert!(name.ends_with("Slow"), "{name}");
+        assert!(time >= Duration::from_millis(20) && time <= drained.elapsed);
+        assert!(drained.to_string().contains("slowest"));
+        let nothing = pool.drain_within(Budget::All);
+        assert_eq!((nothing.released, nothing.slowest), (0, None));
+    });
+}
+
+#[test]
+fn objects_autoreleased_by_destructors_belong_to_the_same_drain() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        for id in 0..3 {
+            let after = log.probe(10 + id);
+            pool.create(on_drop(move || autorelease(Ref::new(after))));
+        }
+        let drained = pool.drain_within(Budget::Count(4));
+        assert_eq!((drained.released, drained.remaining), (4, 2));
+        assert!(pool.is_empty());
+        // Only the pool of `drain_backlog` is open here.
+        let after = log.probe(20);
+        pool.create(on_drop(move || autorelease(Ref::new(after))));
+        pool.drain_within(Budget::Count(0));
+        assert_eq!(global().drain_backlog(Budget::All).remaining, 0);
+        assert_eq!(log.count(), 4);
+    });
+}
+
+#[test]
+fn a_panic_is_resumed_when_the_budget_is_spent_and_nothing_is_lost() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = filled(&log, 0..2);
+        pool.create((log.probe(2), on_drop(|| panic!("later"))));
+        pool.create(log.probe(3));
+        pool.create((on_drop(|| panic!("first")), log.probe(4)));
+        assert_eq!(panic_of(|| pool.drain_within(Budget::Count(4))), "first");
+        assert_eq!(log.ids(), [4, 3, 2, 1]);
+        assert_eq!(global().drain_backlog(Budget::All).released, 1);
+        // Objects released by a destructor that panicked.
+        let inner = chain(&log, 10..13);
+        pool.create((on_drop(|| panic!("holder")), inner));
+        assert_eq!(panic_of(|| pool.drain_within(Budget::Count(2))), "holder");
+        assert_eq!(global().drain_backlog(Budget::All).released, 2);
+        assert_eq!(log.count(), 8);
+    });
+}
+
+#[test]
+fn shutdown_counts_backlog_entries_but_not_remote_releases() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        manager.pool().create(log.probe(0));
+        let mut pool = manager.pool();
+        pool.create(log.probe(1));
+        pool.drain_within(Budget::Count(0));
+        drop(pool);
+        me().release(Ref::new(log.probe(2)));
+        let report = manager.shutdown(Duration::from_secs(60)).unwrap();
+        assert_eq!((report.released, log.count()), (1, 3));
+    });
+}
+
+#[test]
+fn budgets_work_inside_a_destructor() {
+    fresh(|| {
+        let log = Log::new();
+        let inner = filled(&log, 0..10);
+        let remaining = Rc::new(Cell::new(0));
+        let seen = remaining.clone();
+        autoreleasepool(|pool| {
+            pool.create(on_drop(move || {
+                let mut inner = inner;
+                seen.set(inner.drain_within(Budget::Count(4)).remaining);
+            }));
+        });
+        assert_eq!((remaining.get(), log.count()), (6, 4));
+        // Inside a destructor that a budgeted drain has called.
+        let inner = filled(&log, 10..20);
+        let mut pool = AutoreleasePool::new();
+        pool.create(on_drop(move || {
+            let mut inner = inner;
+            inner.drain_within(Budget::Count(2));
+        }));
+        pool.drain_within(Budget::All);
+        assert_eq!(log.count(), 20);
+    });
+}
+
+#[test]
+fn a_thread_that_ends_empties_its_backlogs() {
+    let log = Log::new();
+    let kept = log.clone();
+    let thread = fresh_to_the_end(move || {
+        let log = kept;
+        filled(&log, 0..300).drain_within(Budget::Count(1));
+        let mut pool = AutoreleasePool::new();
+        pool.autorelease(chain(&log, 300..400));
+        pool.drain_within(Budget::Count(0));
+        let own = PoolManager::new();
+        let mut pool = own.pool();
+        let again = log.probe(401);
+        pool.create(on_drop(move || {
+            let mut nested = AutoreleasePool::new();
+            nested.create(again);
+            nested.drain_within(Budget::Count(0));
+        }));
+        pool.create(log.probe(400));
+        pool.drain_within(Budget::Count(0));
+        std::thread::current().id()
+    });
+    assert_eq!(log.count(), 402);
+    assert!(log.threads().iter().all(|&t| t == thread));
+}
+
+#[test]
+fn thread_that_feeds_its_backlog_for_ever_is_cut_off() {
+    struct Endless;
+    impl Drop for Endless {
+        fn drop(&mut self) {
+            let mut pool = AutoreleasePool::new();
+            pool.create(Endless);
+            pool.drain_within(Budget::Count(0));
+        }
+    }
+    let thread = fresh_to_the_end(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(Endless);
+        pool.drain_within(Budget::Count(1));
+        std::thread::current().id()
+    });
+    let mut cut = events_of(thread);
+    cut.retain(|event| event.kind == EventKind::CutOff);
+    assert_eq!((cut.len(), cut[0].count), (1, 1));
+    assert_eq!(cut[0].pool.as_deref(), Some("backlog"));
+}
+
+#[test]
+fn the_backlog_of_an_abandoned_manager_is_released() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let mut pool = manager.pool();
+        pool.create(log.probe(1));
+        pool.drain_within(Budget::Count(0));
+        drop((pool, manager));
+        assert_eq!(log.count(), 0);
+        PoolManager::new().drain_root();
+        assert_eq!(log.count(), 1);
+    });
+}
+
+#[test]
+fn shutdown_empties_the_backlogs_of_the_caller_and_of_others() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let leave = |id| {
+            let mut pool = manager.pool();
+            pool.create(log.probe(id));
+            pool.drain_within(Budget::Count(0));
+        };
+        leave(1);
+        let report = manager.shutdown(Duration::from_secs(60)).unwrap();
+        assert_eq!((report.released, log.count()), (1, 1));
+        std::thread::scope(|scope| {
+            let (ready, wait) = std::sync::mpsc::channel();
+            let (go, gone_on) = std::sync::mpsc::channel::<()>();
+            let (log, manager, leave) = (&log, &manager, &leave);
+            scope.spawn(move || {
+                leave(2);
+                ready.send(()).unwrap();
+                gone_on.recv().unwrap();
+                // From now on it may be asked at any time; budgeted drains answer as well.
+                wait_until(|| {
+                    manager.pool().drain_within(Budget::Count(0));
+                    log.count() == 2
+                });
+            });
+            wait.recv().unwrap();
+            let report = manager.shutdown(Duration::ZERO).unwrap_err();
+            assert!(report.to_string().contains("backlog"), "{report}");
+            go.send(()).unwrap();
+            manager.shutdown(Duration::from_secs(60)).unwrap();
+        });
+        assert_eq!(log.ids(), [1, 2]);
+    });
+}
+
+#[test]
+fn a_pool_after_the_threads_exit_ignores_budgets() {
+    thread_local! {
+        static LATE: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
+    }
+    struct Late(Log);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let mut pool = AutoreleasePool::new();
+            for id in 0..10 {
+                pool.create(self.0.probe(id));
+            }
+            let drained = pool.drain_within(Budget::Count(3));
+            assert_eq!((drained.released, drained.remaining), (10, 0));
+        }
+    }
+    let log = Log::new();
+    let kept = log.clone();
+    fresh_to_the_end(move || {
+        // Initialized before the crate's thread-locals, so destroyed after them.
+        let late = Late(kept);
+        LATE.set(Some(Box::new(move || drop(late))));
+        autoreleasepool(|_| ());
+    });
+    assert_eq!(log.count(), 10);
+}
+
+#[test]
+fn endless_regeneration_is_reported() {
+    struct Phoenix(u32);
+    impl Drop for Phoenix {
+        fn drop(&mut self) {
+            if self.0 > 0 {
+                autorelease(Ref::new(Phoenix(self.0 - 1)));
+            }
+        }
+    }
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(Phoenix(2_000));
+        assert_eq!(pool.drain_within(Budget::All).released, 2_001);
+        assert_eq!(events(EventKind::EndlessDrain).len(), 1);
+    });
+}
+
+#[test]
+fn objects_with_weak_references_are_measured_and_may_panic_as_others() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = filled(&log, 0..2);
+        let bomb = Ref::new((log.probe(2), on_drop(|| panic!("bomb"))));
+        let weak = Ref::downgrade(&bomb);
+        pool.autorelease(bomb);
+        let drain = || pool.drain_within(Budget::Count(2));
+        assert_eq!(panic_of(drain), "bomb");
+        assert_eq!(log.ids(), [2, 1]);
+        assert_eq!(global().drain_backlog(Budget::All).released, 1);
+        assert!(weak.upgrade().is_none());
+        let seen = Ref::new(log.probe(3));
+        let weak = Ref::downgrade(&seen);
+        let mut pool = AutoreleasePool::new();
+        pool.autorelease(seen);
+        let (name, _) = pool.drain_within(Budget::All).slowest.unwrap();
+        assert!(name.ends_with("Probe"), "{name}");
+        assert!(weak.upgrade().is_none());
+    });
+}
+
+#[test]
+fn objects_without_destructors_are_not_measured() {
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        for n in 0..100u32 {
+            pool.create(n);
+        }
+        let drained = pool.drain_within(Budget::All);
+        assert_eq!((drained.released, drained.slowest), (100, None));
+    });
+}
+
+#[test]
+fn callback_scope_releases_what_the_backlog_autoreleases() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        for id in 0..3 {
+            let inner = Ref::new(log.probe(id));
+            pool.create(on_drop(move || autorelease(inner)));
+        }
+        pool.drain_within(Budget::Count(0));
+        drop(pool);
+        callback_scope(|_| ());
+        assert_eq!(log.count(), 3);
+    });
+}

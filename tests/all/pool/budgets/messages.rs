@@ -1,0 +1,265 @@
+//! Budgeted drains of messages from other threads and of orphans.
+
+use crate::pool::budgets::filled;
+use crate::support::{Log, child, fresh, fresh_to_the_end, global, me, wait_until};
+use releasepool::{
+    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, PoolManager, Ref, Slot,
+    ThreadHandle, autoreleasepool,
+};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+#[test]
+fn handed_over_pools_are_released_within_budgets() {
+    fresh(|| {
+        let log = Log::new();
+        let home = me();
+        fresh(|| {
+            let mut pool = HandoffPool::new();
+            for id in 0..100 {
+                pool.create(log.probe(id));
+            }
+            pool.drain_on(&home);
+            home.release(Ref::new(log.probe(100)));
+        });
+        let mut pool = filled(&log, 200..201);
+        let drained = pool.drain_within(Budget::Count(10));
+        // The pool's own entries come first, because they were there first.
+        assert_eq!((drained.released, drained.remaining), (10, 92));
+        assert_eq!(log.ids()[..3], [200, 99, 98]);
+        let drained = global().drain_backlog(Budget::All);
+        assert_eq!((drained.released, drained.remaining), (92, 0));
+        assert_eq!(log.ids().last(), Some(&100));
+        let figures = global().snapshot().thread(me().key()).unwrap().totals;
+        assert_eq!(
+            figures.released, 1,
+            "the other objects were in no pool of this thread"
+        );
+    });
+}
+
+#[test]
+fn sent_references_are_found_while_they_wait() {
+    fresh(|| {
+        let (single, pooled, other) = (Ref::new(1), Ref::new(2), Ref::new(3));
+        me().release(single.clone());
+        let mut pool = HandoffPool::new();
+        pool.autorelease(pooled.clone());
+        pool.drain_on(&me());
+        AutoreleasePool::new().drain_within(Budget::Count(0));
+        let known = [&single, &pooled, &other].map(|r| global().contains(r));
+        assert_eq!(known, [true, true, false]);
+        global().drain_backlog(Budget::All);
+        assert!(!global().contains(&single) && !global().contains(&pooled));
+    });
+}
+
+#[test]
+fn closures_are_kept_for_run_inbox() {
+    fresh(|| {
+        let log = Log::new();
+        let note = log.clone();
+        me().post(move || note.note(7)).unwrap();
+        me().release(Ref::new(log.probe(1)));
+        AutoreleasePool::new().drain_within(Budget::All);
+        assert_eq!(log.ids(), [1]);
+        assert_eq!(global().run_inbox(), 1);
+        assert_eq!(log.ids(), [1, 7]);
+    });
+}
+
+/// Makes orphans: sends releases to a thread that has ended.
+fn orphans(gone: &ThreadHandle, log: &Log, ids: Range<u32>) {
+    for id in ids {
+        gone.release(Ref::new(log.probe(id)));
+    }
+}
+
+/// Makes 100 orphans, of which a budgeted drain releases 10.
+fn orphans_that_a_drain_has_left() -> (Log, ThreadHandle, AutoreleasePool) {
+    let log = Log::new();
+    let gone = fresh_to_the_end(me);
+    orphans(&gone, &log, 0..100);
+    let mut pool = AutoreleasePool::new();
+    let drained = pool.drain_within(Budget::Count(10));
+    assert_eq!((drained.released, drained.remaining), (10, 90));
+    (log, gone, pool)
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn orphans_are_released_within_budgets_and_counted_until_then() {
+    child!(|| {
+        let (log, gone, mut pool) = orphans_that_a_drain_has_left();
+        assert_eq!(log.count(), 10);
+        assert_eq!(global().snapshot().orphans, 90);
+        // The drain has given back the orphans that it did not release: other threads can release
+        // them.
+        fresh(|| {
+            assert_eq!(
+                AutoreleasePool::new()
+                    .drain_within(Budget::Count(10))
+                    .released,
+                10
+            )
+        });
+        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+        fresh(|| assert!(global().quiesce(Duration::ZERO)));
+        assert_eq!(log.count(), 100);
+        orphans(&gone, &log, 0..100);
+        fresh_to_the_end(|| {
+            AutoreleasePool::new().drain_within(Budget::Count(10));
+        });
+        assert_eq!(global().snapshot().orphans, 90);
+        drop(pool);
+        assert_eq!(log.count(), 110, "closing the pool releases no more");
+        autoreleasepool(|_| ());
+        assert_eq!((global().snapshot().orphans, log.count()), (0, 200));
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn orphans_that_a_drain_has_left_go_with_the_next_one() {
+    child!(|| {
+        let (log, gone, mut pool) = orphans_that_a_drain_has_left();
+        FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| {
+            AutoreleasePool::new().drain();
+            assert_eq!(log.count(), 10, "not inside a frame");
+        });
+        pool.drain();
+        assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
+        // Orphans that arrive later do not replace them.
+        orphans(&gone, &log, 0..100);
+        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+        orphans(&gone, &log, 100..200);
+        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+        assert_eq!(global().snapshot().orphans, 180);
+        global().drain_backlog(Budget::All);
+        pool.drain();
+        assert_eq!((global().snapshot().orphans, log.count()), (0, 300));
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn orphaned_pools_are_released_within_budgets() {
+    child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(me);
+        let mut handoff = HandoffPool::new();
+        for id in 0..100 {
+            handoff.create(log.probe(id));
+        }
+        handoff.drain_on(&gone);
+        let drained = AutoreleasePool::new().drain_within(Budget::Count(10));
+        assert_eq!((drained.released, drained.remaining), (10, 90));
+        assert_eq!(log.count(), 10);
+        global().drain_backlog(Budget::All);
+        assert_eq!(log.count(), 100);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn retired_objects_are_part_of_the_budget() {
+    child!(|| {
+        let log = Log::new();
+        let slot = Slot::new(Ref::new(log.probe(0)));
+        for id in 1..50 {
+            slot.store(Ref::new(log.probe(id)));
+        }
+        drop(slot);
+        let mut pool = AutoreleasePool::new();
+        wait_until(|| {
+            let before = log.count();
+            let drained = pool.drain_within(Budget::Count(3));
+            assert!(drained.released <= 3);
+            assert_eq!(log.count() - before, drained.released);
+            log.count() == 50
+        });
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn remote_releases_are_part_of_all_managers_budgets() {
+    child!(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let mut pool = manager.pool();
+        for id in 0..10 {
+            me().release(Ref::new(log.probe(id)));
+        }
+        let drained = pool.drain_within(Budget::Count(1));
+        assert_eq!((drained.released, drained.remaining), (1, 9));
+        drop((manager, pool));
+        assert_eq!(log.count(), 1, "closing the pool releases no more");
+        // They are in no backlog of the abandoned manager.
+        let drained = AutoreleasePool::new().drain_within(Budget::Count(4));
+        assert_eq!((drained.released, drained.remaining), (4, 5));
+        assert_eq!(global().drain_backlog(Budget::All).released, 5);
+        assert_eq!(log.ids(), Vec::from_iter(0..10), "oldest first");
+    })
+    .assert_success();
+}
+
+/// An orphan with a destructor that makes another one.
+struct Again {
+    gone: ThreadHandle,
+    generations: Arc<AtomicUsize>,
+}
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        // Limited, so that a failing test ends.
+        if self.generations.fetch_add(1, Ordering::Relaxed) < 10_000 {
+            let (gone, generations) = (self.gone.clone(), self.generations.clone());
+            self.gone.release(Ref::new(Again { gone, generations }));
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn orphans_that_arrive_during_a_drain_wait_for_the_next() {
+    child!(|| {
+        let gone = fresh_to_the_end(me);
+        let generations = Arc::new(AtomicUsize::new(0));
+        let first = Again {
+            gone: gone.clone(),
+            generations: generations.clone(),
+        };
+        gone.release(Ref::new(first));
+        for done in 1..4 {
+            AutoreleasePool::new().drain_within(Budget::All);
+            assert_eq!(generations.load(Ordering::Relaxed), done);
+        }
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn orphans_take_turns_with_the_threads_own_releases() {
+    child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(me);
+        for id in 0..50 {
+            gone.release(Ref::new(log.probe(id)));
+        }
+        let mut pool = filled(&log, 100..300);
+        pool.drain_within(Budget::Count(100));
+        let orphans = log.ids().iter().filter(|&&id| id < 100).count();
+        assert!(orphans > 1 && orphans < 50, "{orphans}");
+        let drained = global().drain_backlog(Budget::All);
+        assert_eq!((drained.remaining, log.count()), (0, 250));
+    })
+    .assert_success();
+}

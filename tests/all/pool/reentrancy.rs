@@ -1,0 +1,418 @@
+//! Destructors that call back into the crate during a drain.
+
+use crate::support::{Log, fresh, global, on_drop};
+use releasepool::{
+    AutoreleasePool, PoolManager, PopError, Ref, autorelease, autoreleasepool, settle,
+};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+#[test]
+fn destructor_drains_the_root_in_a_drain_of_the_root() {
+    fresh(|| {
+        let log = Log::new();
+        let released = Rc::new(Cell::new(0));
+        for id in 0..3 {
+            autorelease(Ref::new(log.probe(id)));
+        }
+        let (keep, inner_log) = (released.clone(), log.clone());
+        autorelease(Ref::new(on_drop(move || {
+            autorelease(Ref::new(inner_log.probe(3)));
+            keep.set(global().drain_root());
+            inner_log.note(10);
+            autorelease(Ref::new(inner_log.probe(4)));
+        })));
+        autorelease(Ref::new(log.probe(5)));
+        assert_eq!(global().drain_root(), 3, "each entry by one drain");
+        assert_eq!(released.get(), 4);
+        assert_eq!(log.ids(), [5, 3, 2, 1, 0, 10, 4]);
+    });
+}
+
+#[test]
+fn destructor_drains_the_root_over_and_over_while_it_refills_it() {
+    const N: u32 = if cfg!(miri) { 50 } else { 400 };
+    fresh(|| {
+        struct Again(u32, Log);
+        impl Drop for Again {
+            fn drop(&mut self) {
+                self.1.note(self.0);
+                if self.0 > 0 {
+                    for _ in 0..2 {
+                        autorelease(Ref::new(self.1.probe(1_000)));
+                    }
+                    autorelease(Ref::new(Again(self.0 - 1, self.1.clone())));
+                    global().drain_root();
+                    autorelease(Ref::new(self.1.probe(2_000)));
+                }
+            }
+        }
+        let log = Log::new();
+        // More than a page, so that pages come and go during the outer drains.
+        for _ in 0..300 {
+            autorelease(Ref::new(log.probe(3_000)));
+        }
+        autorelease(Ref::new(Again(N, log.clone())));
+        global().drain_root();
+        let of = |id| log.ids().into_iter().filter(|&i| i == id).count() as u32;
+        assert_eq!((of(1_000), of(2_000), of(3_000)), (2 * N, N, 300));
+        assert!(
+            log.ids()
+                .into_iter()
+                .filter(|&id| id < 1_000)
+                .eq((0..=N).rev())
+        );
+        assert_eq!(global().drain_root(), 0);
+    });
+}
+
+#[test]
+fn destructor_drains_the_root_in_a_drain_of_a_guard_pool() {
+    fresh(|| {
+        let log = Log::new();
+        autorelease(Ref::new(log.probe(0)));
+        let inner_log = log.clone();
+        let mut pool = AutoreleasePool::new();
+        pool.create(on_drop(move || {
+            assert_eq!(global().drain_root(), 1);
+            autorelease(Ref::new(inner_log.probe(1)));
+        }));
+        assert_eq!(pool.drain(), 2);
+        assert_eq!(log.ids(), [0, 1]);
+    });
+}
+
+#[test]
+fn destructor_closes_a_pool_that_was_current_before_the_drain() {
+    fresh(|| {
+        let log = Log::new();
+        let mut drained = AutoreleasePool::new();
+        let holder: Ref<RefCell<Option<AutoreleasePool>>> = Ref::new(RefCell::new(None));
+        let inner = AutoreleasePool::new();
+        inner.create(log.probe(1));
+        *holder.borrow_mut() = Some(inner);
+
+        let (inner_log, in_entry) = (log.clone(), holder.clone());
+        drained.create(log.probe(0));
+        drained.create(on_drop(move || {
+            in_entry.borrow_mut().take();
+            inner_log.note(2);
+            autorelease(Ref::new(inner_log.probe(3)));
+        }));
+        assert_eq!(drained.drain(), 3, "the drained pool stays current");
+        assert_eq!(log.ids(), [1, 2, 3, 0]);
+        autorelease(Ref::new(0));
+        assert_eq!(
+            drained.len(),
+            1,
+            "then the pool that was current before the closed one"
+        );
+        assert!(holder.borrow().is_none());
+    });
+}
+
+#[test]
+fn destructor_closes_every_pool_below_and_above_the_one_that_is_drained() {
+    fresh(|| {
+        let log = Log::new();
+        let pools: Rc<RefCell<Vec<AutoreleasePool>>> = Rc::default();
+        let below: Vec<_> = (0..3).map(|_| AutoreleasePool::new()).collect();
+        let drained = AutoreleasePool::new();
+        let above: Vec<_> = (0..3).map(|_| AutoreleasePool::new()).collect();
+        pools.borrow_mut().extend(below.into_iter().chain(above));
+        for (id, pool) in pools.borrow().iter().enumerate() {
+            pool.create(log.probe(id as u32));
+        }
+        let (inner_log, in_entry) = (log.clone(), pools.clone());
+        drained.create(on_drop(move || {
+            let mut pools = in_entry.take();
+            while !pools.is_empty() {
+                drop(pools.swap_remove(pools.len() / 2));
+            }
+            autorelease(Ref::new(inner_log.probe(10)));
+        }));
+        drop(drained);
+        let mut ids = log.ids();
+        assert_eq!(
+            ids.pop(),
+            Some(10),
+            "into the drained pool until its drain ends"
+        );
+        ids.sort_unstable();
+        assert_eq!(ids, [0, 1, 2, 3, 4, 5]);
+        autorelease(Ref::new(0));
+        assert_eq!(global().drain_root(), 1, "no pool is open");
+    });
+}
+
+#[test]
+fn destructor_holds_the_guard_of_a_pool_inside_the_one_that_is_drained() {
+    fresh(|| {
+        // A chain of pools, each owned by an object in the previous one.
+        let log = Log::new();
+        let outer = AutoreleasePool::new();
+        let mut pool = AutoreleasePool::new();
+        pool.create(log.probe(0));
+        for id in 1..10 {
+            let next = AutoreleasePool::new();
+            next.create((log.probe(id), pool));
+            pool = next;
+        }
+        outer.create(pool);
+        drop(outer);
+        assert!(log.ids().into_iter().eq((0..10).rev()));
+        autorelease(Ref::new(0));
+        assert_eq!(global().drain_root(), 1, "no pool is open");
+    });
+}
+
+#[test]
+fn destructor_forgets_a_pool_in_a_drain() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        pool.create(log.probe(0));
+        let inner_log = log.clone();
+        pool.create(on_drop(move || {
+            std::mem::forget(AutoreleasePool::new());
+            autorelease(Ref::new(inner_log.probe(1)));
+        }));
+        pool.drain();
+        assert_eq!(log.ids(), [0], "later entries are in the forgotten pool");
+        autorelease(Ref::new(0));
+        assert_eq!(pool.len(), 1, "it is not current any more");
+    });
+}
+
+#[test]
+fn destructor_uses_another_managers_pools() {
+    fresh(|| {
+        let log = Log::new();
+        let other = PoolManager::new();
+        let mut mine = AutoreleasePool::new();
+        let mut theirs = other.pool();
+        let (inner_log, manager) = (log.clone(), other.clone());
+        mine.create(on_drop(move || {
+            manager.autorelease(Ref::new(inner_log.probe(0)));
+            autorelease(Ref::new(inner_log.probe(1)));
+        }));
+        assert_eq!(mine.drain(), 2);
+        assert_eq!(
+            log.ids(),
+            [1],
+            "no entry moves from one manager to the other"
+        );
+        assert_eq!(theirs.drain(), 1);
+    });
+}
+
+#[test]
+fn destructor_runs_the_inbox_and_nothing_happens() {
+    fresh(|| {
+        let log = Log::new();
+        let me = global().current_thread().unwrap();
+        let closure_log = log.clone();
+        me.post(move || closure_log.note(0)).unwrap();
+        let mut pool = AutoreleasePool::new();
+        let inner_log = log.clone();
+        pool.create(on_drop(move || {
+            assert_eq!(global().run_inbox(), 0);
+            inner_log.note(1);
+        }));
+        pool.drain();
+        assert_eq!(log.ids(), [1], "closures never run inside a drain");
+        drop(Ref::new(on_drop(|| assert_eq!(global().run_inbox(), 0))));
+        assert_eq!(global().run_inbox(), 1);
+        assert_eq!(log.ids(), [1, 0]);
+    });
+}
+
+#[test]
+fn destructor_releases_to_its_own_thread_and_the_same_drain_delivers() {
+    fresh(|| {
+        let log = Log::new();
+        let me = global().current_thread().unwrap();
+        let mut pool = AutoreleasePool::new();
+        let inner_log = log.clone();
+        pool.create(on_drop(move || {
+            me.release(Ref::new(inner_log.probe(0)));
+            let mut nested = AutoreleasePool::new();
+            nested.drain();
+            assert_eq!(inner_log.count(), 0, "not by a nested drain");
+        }));
+        assert_eq!(
+            pool.drain(),
+            1,
+            "remote releases are not entries of the pool"
+        );
+        assert_eq!(log.ids(), [0]);
+    });
+}
+
+#[test]
+fn destructor_of_a_delivered_object_autoreleases_into_the_drain_that_delivers() {
+    fresh(|| {
+        let log = Log::new();
+        let me = global().current_thread().unwrap();
+        let inner_log = log.clone();
+        let probe = Ref::new(log.probe(0));
+        me.release(Ref::new(on_drop(move || {
+            autorelease(probe);
+            inner_log.note(1);
+        })));
+        let mut pool = AutoreleasePool::new();
+        assert_eq!(pool.drain(), 1);
+        assert_eq!(log.ids(), [1, 0]);
+    });
+}
+
+#[test]
+fn destructor_asks_for_everything_the_manager_can_do() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::named("busy");
+        let inner_log = log.clone();
+        pool.create(log.probe(0));
+        pool.create(on_drop(move || {
+            let manager = global();
+            // This is impossible here, but must neither hang nor do harm.
+            manager.quiesce(Duration::ZERO);
+            let report = manager.shutdown(Duration::ZERO).unwrap_err();
+            let me = manager.current_thread().unwrap().key();
+            assert!(
+                report.holders.iter().any(|holder| holder.key == me),
+                "the pool is open"
+            );
+            assert_eq!(manager.boundary(), 0);
+            assert_eq!(settle(), 0);
+            let snapshot = manager.snapshot();
+            assert_eq!(snapshot.thread(me).unwrap().open_pools, 1);
+            assert!(snapshot.to_string().contains("fresh"));
+            assert!(manager.thread(me).is_some());
+            assert!(manager.threads().iter().any(|thread| thread.key() == me));
+            inner_log.note(1);
+        }));
+        assert_eq!(pool.drain(), 2);
+        assert_eq!(log.ids(), [1, 0]);
+    });
+}
+
+#[test]
+fn destructor_shuts_down_its_manager_inside_the_drain_of_its_root() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        manager.autorelease(Ref::new(log.probe(0)));
+        let inner = manager.clone();
+        manager.autorelease(Ref::new(on_drop(move || {
+            let report = inner.shutdown(Duration::ZERO);
+            let released = report.map_or_else(|report| report.released, |report| report.released);
+            assert_eq!(released, 1);
+        })));
+        assert_eq!(manager.drain_root(), 1);
+        assert_eq!(log.ids(), [0]);
+    });
+}
+
+#[test]
+fn destructor_drops_the_last_handle_of_its_manager() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let handle = Rc::new(RefCell::new(Some(manager.clone())));
+        manager.autorelease(Ref::new(log.probe(9)));
+        let mut pool = manager.pool();
+        pool.create(log.probe(0));
+        drop(manager);
+        let (in_entry, inner_log) = (handle.clone(), log.clone());
+        pool.create(on_drop(move || {
+            drop(in_entry.take());
+            // The first use of another manager frees what abandoned ones left.
+            let other = PoolManager::new();
+            other.autorelease(Ref::new(inner_log.probe(1)));
+            assert_eq!(other.drain_root(), 1);
+        }));
+        assert_eq!(pool.drain(), 2);
+        pool.create(log.probe(2));
+        assert_eq!(log.ids(), [1, 0], "an open pool stays valid");
+        drop(pool);
+        let _first_use = PoolManager::new().pool();
+        assert_eq!(log.ids(), [1, 0, 2, 9]);
+    });
+}
+
+#[test]
+fn destructor_pushes_and_pops_while_its_token_pool_is_popped() {
+    fresh(|| {
+        let log = Log::new();
+        let tokens: Rc<RefCell<Vec<_>>> = Rc::default();
+        for id in 0..4 {
+            tokens.borrow_mut().push(global().push());
+            autorelease(Ref::new(log.probe(id)));
+            let (tokens, log) = (tokens.clone(), log.clone());
+            autorelease(Ref::new(on_drop(move || {
+                for &token in tokens.borrow().iter() {
+                    let popped = global().pop(token);
+                    assert!(matches!(popped, Err(PopError::Draining | PopError::Stale)));
+                }
+                let own = global().push();
+                autorelease(Ref::new(log.probe(id + 10)));
+                assert_eq!(global().pop(own), Ok(1));
+            })));
+        }
+        let outermost = tokens.borrow()[0];
+        assert_eq!(global().pop(outermost), Ok(8));
+        assert_eq!(log.ids(), [13, 3, 12, 2, 11, 1, 10, 0]);
+    });
+}
+
+#[test]
+fn destructor_reads_a_dump_of_the_pool_that_holds_it() {
+    // A dump of another pool: the drained one is borrowed by its drain.
+    fresh(|| {
+        let other = Rc::new(AutoreleasePool::named("other"));
+        other.create(1u8);
+        let pool = AutoreleasePool::new();
+        let inner = other.clone();
+        pool.create(on_drop(move || {
+            let dump = inner.dump().to_string();
+            assert!(dump.contains("u8 count 1"), "{dump}");
+        }));
+    });
+}
+
+#[test]
+fn formatter_of_a_dump_that_autoreleases_into_the_pool() {
+    use std::fmt::Write;
+    struct Feeding(u32);
+    impl Write for Feeding {
+        fn write_str(&mut self, _: &str) -> std::fmt::Result {
+            self.0 += 1;
+            autorelease(Ref::new(self.0));
+            Ok(())
+        }
+    }
+    let pool = AutoreleasePool::new();
+    for i in 0..10 {
+        pool.create(i);
+    }
+    let mut out = Feeding(0);
+    write!(out, "{}", pool.dump()).unwrap();
+    assert_eq!(pool.len() as u32, 10 + out.0);
+}
+
+#[test]
+fn value_that_is_made_by_create_uses_the_pool_itself() {
+    let log = Log::new();
+    autoreleasepool(|pool| {
+        let outer = pool
+            .try_create(|| {
+                let inner = pool.create(log.probe(0));
+                Ok::<_, ()>((log.probe(1), releasepool::PoolRef::retain(inner)))
+            })
+            .unwrap();
+        assert_eq!(outer.1.id, 0);
+    });
+    assert_eq!(log.ids(), [1, 0]);
+}

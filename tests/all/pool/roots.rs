@@ -1,0 +1,388 @@
+//! Autorelease while no pool is open: the root pool, its watermark and its policy.
+
+use crate::support::{Log, child, events, fresh, on_drop, react};
+use releasepool::event::EventKind;
+use releasepool::{
+    AutoreleasePool, Budget, PoolManager, Ref, RootPolicy, autorelease, autoreleasepool,
+};
+
+fn root_entries(manager: &PoolManager) -> usize {
+    let me = manager.current_thread().unwrap().key();
+    manager.snapshot().thread(me).unwrap().root_entries
+}
+
+#[test]
+fn implicit_autorelease_without_a_pool_waits_in_the_root_pool_counted() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::global();
+        for id in 0..3 {
+            autorelease(Ref::new(log.probe(id)));
+            assert_eq!(root_entries(manager), id as usize + 1);
+        }
+        assert_eq!(log.count(), 0);
+        assert_eq!(manager.drain_root(), 3);
+        assert_eq!(log.ids(), [2, 1, 0]);
+        assert_eq!(root_entries(manager), 0);
+    });
+}
+
+#[test]
+fn implicit_autorelease_without_a_pool_warns_once_with_the_type() {
+    struct Stray;
+    fresh(|| {
+        autorelease(Ref::new(Stray));
+        autorelease(Ref::new(Stray));
+        PoolManager::global().drain_root();
+        autorelease(Ref::new(Stray));
+        let [event] = &events(EventKind::NoPool)[..] else {
+            panic!("one warning")
+        };
+        assert!(event.type_name.unwrap().ends_with("Stray"));
+        assert!(event.thread.starts_with("fresh (#"), "{}", event.thread);
+        assert!(event.to_string().contains("Stray"), "{event}");
+        assert_eq!((event.count, event.occurrences), (1, 1));
+    });
+    fresh(|| {
+        autorelease(Ref::new(Stray));
+        assert_eq!(
+            events(EventKind::NoPool).len(),
+            0,
+            "another thread has reported it"
+        );
+    });
+}
+
+#[test]
+fn implicit_autorelease_without_a_pool_warns_once_per_manager() {
+    struct Stray;
+    fresh(|| {
+        autorelease(Ref::new(Stray));
+        PoolManager::new().autorelease(Ref::new(Stray));
+        assert_eq!(events(EventKind::NoPool).len(), 2);
+    });
+}
+
+#[test]
+fn implicit_autorelease_with_a_pool_open_does_not_warn() {
+    struct Stray;
+    fresh(|| {
+        autoreleasepool(|_| autorelease(Ref::new(Stray)));
+        let token = PoolManager::global().push();
+        autorelease(Ref::new(Stray));
+        PoolManager::global().pop(token).unwrap();
+        assert_eq!(events(EventKind::NoPool).len(), 0);
+    });
+}
+
+#[test]
+fn destructor_autoreleases_in_the_drain_of_the_root_without_a_warning_of_its_own() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::new();
+        let inner_log = log.clone();
+        manager.autorelease(Ref::new(on_drop(|| ())));
+        assert_eq!(manager.drain_root(), 1);
+        let inner = manager.clone();
+        manager.autorelease(Ref::new(on_drop(move || {
+            inner.autorelease(Ref::new(inner_log.probe(0)));
+        })));
+        assert_eq!(manager.drain_root(), 2);
+        assert_eq!(log.ids(), [0]);
+        assert_eq!(events(EventKind::NoPool).len(), 1);
+    });
+}
+
+#[test]
+fn remote_releases_that_autorelease_in_a_drain_of_the_empty_root_do_not_warn() {
+    struct Stray(#[expect(dead_code)] crate::support::Probe);
+    fresh(|| {
+        let log = Log::new();
+        let inner_log = log.clone();
+        let me = PoolManager::global().current_thread().unwrap();
+        me.release(Ref::new(on_drop(move || {
+            autorelease(Ref::new(Stray(inner_log.probe(0))));
+        })));
+        PoolManager::global().drain_root();
+        assert_eq!(log.ids(), [0]);
+        assert_eq!(events(EventKind::NoPool).len(), 0);
+    });
+}
+
+#[test]
+fn the_root_watermark_reports_at_each_doubling() {
+    fresh(|| {
+        let manager = PoolManager::builder().root_watermark(10).build();
+        let mut seen = Vec::new();
+        for n in 1..=100 {
+            manager.autorelease(Ref::new('x'));
+            if events(EventKind::RootWatermark).len() > seen.len() {
+                seen.push(n);
+            }
+        }
+        assert_eq!(seen, [10, 20, 40, 80], "again at each doubling");
+        let events = events(EventKind::RootWatermark);
+        assert!(events.iter().map(|event| event.count).eq(seen));
+        assert_eq!(events[0].type_name, Some("char"));
+        assert!(
+            events[0].to_string().contains("10 entries"),
+            "{}",
+            events[0]
+        );
+        assert_eq!(manager.boundary(), 0, "the policy is to report");
+        assert_eq!(manager.drain_root(), 100);
+    });
+}
+
+#[test]
+fn a_drain_lowers_the_watermark_again() {
+    fresh(|| {
+        let manager = PoolManager::builder().root_watermark(5).build();
+        for round in 1..=3 {
+            (0..5).for_each(|_| manager.autorelease(Ref::new(0)));
+            manager.drain_root();
+            assert_eq!(events(EventKind::RootWatermark).len(), round);
+        }
+    });
+}
+
+#[test]
+fn drain_of_another_pool_leaves_the_figures_of_the_root_alone() {
+    fresh(|| {
+        let manager = PoolManager::new();
+        manager.autorelease(Ref::new(0));
+        let pool = manager.pool();
+        pool.create(0);
+        drop(pool);
+        assert_eq!(root_entries(&manager), 1);
+    });
+}
+
+#[test]
+fn policy_drains_a_large_root_pool_at_the_next_boundary() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::builder()
+            .root_watermark(3)
+            .root_policy(RootPolicy::DrainAtBoundary)
+            .build();
+        assert_eq!(manager.boundary(), 0, "nothing there yet");
+        manager.autorelease(Ref::new(log.probe(0)));
+        manager.autorelease(Ref::new(log.probe(1)));
+        assert_eq!(manager.boundary(), 0, "below the watermark");
+        manager.autorelease(Ref::new(log.probe(2)));
+        assert_eq!(log.count(), 0, "not before the host marks a boundary");
+        assert_eq!(events(EventKind::RootWatermark).len(), 1);
+        assert_eq!(manager.boundary(), 3);
+        assert_eq!(log.ids(), [2, 1, 0]);
+        assert_eq!(manager.boundary(), 0);
+    });
+}
+
+#[test]
+fn a_boundary_inside_a_pool_or_a_destructor_does_nothing() {
+    fresh(|| {
+        let log = Log::new();
+        let manager = PoolManager::builder()
+            .root_watermark(1)
+            .root_policy(RootPolicy::DrainAtBoundary)
+            .build();
+        manager.autorelease(Ref::new(log.probe(0)));
+        let pool = manager.pool();
+        assert_eq!(manager.boundary(), 0, "inside a pool");
+        drop(pool);
+        let token = manager.push();
+        assert_eq!(manager.boundary(), 0, "inside a token pool");
+        manager.pop(token).unwrap();
+        let inner = manager.clone();
+        drop(Ref::new(on_drop(move || {
+            assert_eq!(inner.boundary(), 0, "in a destructor")
+        })));
+        assert_eq!(log.count(), 0);
+        let _of_another_manager = AutoreleasePool::new();
+        assert_eq!(manager.boundary(), 1);
+    });
+}
+
+#[test]
+fn watermark_of_zero_counts_as_one() {
+    fresh(|| {
+        let manager = PoolManager::builder().root_watermark(0).build();
+        manager.autorelease(Ref::new(0));
+        assert_eq!(events(EventKind::RootWatermark).len(), 1);
+    });
+}
+
+#[test]
+fn watermark_event_names_pool_length_and_types() {
+    fresh(|| {
+        let manager = PoolManager::builder()
+            .name("callbacks")
+            .root_watermark(10_000)
+            .build();
+        for n in 0..10_000u32 {
+            match n % 10 {
+                0 => manager.autorelease(Ref::new(n)),
+                _ => manager.autorelease(Ref::new(String::new())),
+            }
+        }
+        let [event] = &events(EventKind::RootWatermark)[..] else {
+            panic!("one event")
+        };
+        assert_eq!(event.manager.as_deref(), Some("callbacks"));
+        assert_eq!(event.pool.as_deref(), Some("root"));
+        assert_eq!((event.count, event.sampled), (10_000, 4_096), "the newest");
+        assert_eq!(event.type_name, Some("alloc::string::String"));
+        assert_eq!(
+            event.types,
+            [("alloc::string::String", 3_687), ("u32", 409)]
+        );
+        let sentence = event.to_string();
+        for words in [
+            "thread fresh (#",
+            "pool \"root\" of manager \"callbacks\": 10,000 entries wait, ",
+            "most of 4,096 of them alloc::string::String (3,687), u32 (409);",
+        ] {
+            assert!(sentence.contains(words), "{sentence}");
+        }
+    });
+}
+
+#[test]
+fn watermark_event_names_no_more_than_eight_types() {
+    fresh(|| {
+        let manager = PoolManager::builder().root_watermark(23).build();
+        macro_rules! of_types {
+            ($($t:ty)*) => { $(manager.autorelease(Ref::new(<$t>::default()));)* }
+        }
+        of_types!(u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 usize);
+        of_types!(u16 u32 u64 u128 i8 i16 i32 i64);
+        of_types!(u64 u64 i64 u128);
+        let [event] = &events(EventKind::RootWatermark)[..] else {
+            panic!("one event")
+        };
+        assert_eq!(event.types.len(), 8);
+        assert_eq!(event.types[0], ("u64", 4));
+        assert!(event.types[1..3].contains(&("i64", 3)), "{event:?}");
+        assert!(event.to_string().contains("23 entries wait"), "{event}");
+    });
+}
+
+#[test]
+fn watermark_is_set_at_any_time_by_any_thread() {
+    fresh(|| {
+        let manager = PoolManager::new();
+        (0..20).for_each(|_| manager.autorelease(Ref::new(0)));
+        let marks = || {
+            let events = events(EventKind::RootWatermark);
+            events.iter().map(|event| event.count).collect::<Vec<_>>()
+        };
+        let other = manager.clone();
+        fresh(move || other.set_root_watermark(10));
+        assert_eq!(marks(), [], "not before the next autorelease");
+        manager.autorelease(Ref::new(0));
+        assert_eq!(marks(), [21]);
+        manager.set_root_watermark(100);
+        (0..79).for_each(|_| manager.autorelease(Ref::new(0)));
+        assert_eq!(marks(), [21, 100], "not at 42");
+        manager.drain_root();
+        manager.set_root_watermark(0);
+        manager.autorelease(Ref::new(0));
+        assert_eq!(marks(), [21, 100, 1], "0 counts as 1");
+        let shown = format!("{manager:?}");
+        assert!(shown.contains("root_watermark: 1,"), "{shown}");
+    });
+}
+
+#[test]
+fn policy_is_set_at_any_time() {
+    fresh(|| {
+        let manager = PoolManager::new();
+        manager.set_root_watermark(2);
+        (0..2).for_each(|_| manager.autorelease(Ref::new(0)));
+        assert_eq!(manager.boundary(), 0);
+        let other = manager.clone();
+        fresh(move || other.set_root_policy(RootPolicy::DrainAtBoundary));
+        assert_eq!(manager.boundary(), 2);
+        (0..2).for_each(|_| manager.autorelease(Ref::new(0)));
+        manager.set_root_policy(RootPolicy::Report);
+        assert_eq!(manager.boundary(), 0);
+        assert_eq!(manager.drain_root(), 2);
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn watermarks_of_the_global_manager_can_be_set() {
+    // This runs in a process of its own, because it changes the global manager.
+    let child = child!(|| {
+        let global = PoolManager::global();
+        fresh(|| {
+            autorelease(Ref::new(0));
+            global.set_root_watermark(3);
+            global.set_root_policy(RootPolicy::DrainAtBoundary);
+            (0..2).for_each(|_| autorelease(Ref::new(0)));
+            assert_eq!(events(EventKind::RootWatermark).len(), 1);
+            assert_eq!(events(EventKind::RootWatermark)[0].manager, None);
+            assert_eq!(global.boundary(), 3);
+            global.set_backlog_watermark(1);
+            let mut pool = AutoreleasePool::new();
+            for _ in 0..2 {
+                pool.create(0);
+                pool.drain_within(Budget::Count(0));
+            }
+            assert_eq!(events(EventKind::BacklogWatermark).len(), 1);
+        });
+    });
+    child.assert_success();
+}
+
+#[test]
+fn event_hook_may_use_pools_and_drain_the_reported_root() {
+    fresh(|| {
+        react(|event| {
+            let mut pool = AutoreleasePool::new();
+            pool.create(event.to_string());
+            autorelease(Ref::new(0));
+            assert_eq!(pool.drain(), 2);
+            drop(pool);
+            assert_eq!(PoolManager::global().drain_root(), 1);
+            autorelease(Ref::new(1));
+        });
+        struct Stray;
+        autorelease(Ref::new(Stray));
+        assert!(!events(EventKind::NoPool).is_empty());
+        assert_eq!(PoolManager::global().drain_root(), 1);
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn autoreleases_and_releases_are_counted() {
+    // This runs in a process of its own, because this thread may release orphans of other tests.
+    let child = child!(|| {
+        let manager = PoolManager::global();
+        let me = manager.current_thread().unwrap().key();
+        let before = manager.snapshot().thread(me).unwrap().totals;
+        autoreleasepool(|pool| {
+            for i in 0..5 {
+                pool.create(i);
+            }
+            pool.drain();
+            pool.create(5);
+        });
+        autorelease(Ref::new(6));
+        let kept = Ref::new(7);
+        let after = manager.snapshot().thread(me).unwrap().totals;
+        assert_eq!(after.pools_pushed - before.pools_pushed, 1);
+        assert_eq!(after.released - before.released, 6);
+        assert_eq!(after.autoreleased - before.autoreleased, 7);
+        assert_eq!(after.created - before.created, 8);
+        assert_eq!(after.destroyed - before.destroyed, 6);
+        drop(kept);
+        manager.drain_root();
+        let end = manager.snapshot().thread(me).unwrap().totals;
+        assert_eq!(end.created, end.destroyed);
+    });
+    child.assert_success();
+}

@@ -1,0 +1,100 @@
+//! The system's allocator with counts, which can refuse memory and call back into the crate.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
+
+/// The system's allocator, with counts. It can refuse allocations, and call back into the crate.
+struct Counting;
+
+/// Bytes that are currently allocated in the process.
+pub static BYTES: AtomicIsize = AtomicIsize::new(0);
+
+/// Allocations of at least this many bytes fail.
+pub static TOO_LARGE: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+thread_local! {
+    /// The number of allocations that this thread has made.
+    static MADE: Cell<usize> = const { Cell::new(0) };
+
+    /// Allocations of this thread of at least this many bytes fail.
+    static REFUSED: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+thread_local! {
+    /// The closure that the allocator runs in this thread's next call.
+    pub static FOREIGN: Cell<Option<fn()>> = const { Cell::new(None) };
+}
+
+/// Runs that closure. The allocator calls this.
+fn call_foreign() {
+    if let Some(f) = FOREIGN.take() {
+        f();
+    }
+}
+
+// SAFETY: forwards to `System`, or returns null.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.size() >= TOO_LARGE.load(Ordering::Relaxed) || layout.size() >= REFUSED.get() {
+            return std::ptr::null_mut();
+        }
+        BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
+        MADE.set(MADE.get() + 1);
+        call_foreign();
+        // SAFETY: forwards the whole contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
+        // SAFETY: forwards the whole contract.
+        unsafe { System.dealloc(p, layout) };
+        call_foreign();
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Returns the number of bytes that all threads have allocated.
+pub fn bytes() -> isize {
+    BYTES.load(Ordering::Relaxed)
+}
+
+/// Returns the number of allocations in `f`.
+pub fn allocations(f: impl FnOnce()) -> usize {
+    let before = MADE.get();
+    f();
+    MADE.get() - before
+}
+
+/// Runs `f` on a thread whose larger allocations fail.
+pub fn refusing(bytes: usize, f: impl FnOnce()) {
+    struct Restored;
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            REFUSED.set(usize::MAX);
+        }
+    }
+    let _restored = Restored;
+    REFUSED.set(bytes);
+    f();
+}
+
+/// Returns how many bytes remain allocated after a number of calls of `f`. It is called as often
+/// before, so that caches are filled.
+pub fn left_over(times: usize, mut f: impl FnMut()) -> isize {
+    (0..times).for_each(|_| f());
+    let mut left = 0;
+    // The test harness allocates or frees beside it, but not each time.
+    for _ in 0..3 {
+        let before = BYTES.load(Ordering::Relaxed);
+        (0..times).for_each(|_| f());
+        left = BYTES.load(Ordering::Relaxed) - before;
+        if left == 0 {
+            break;
+        }
+    }
+    left
+}

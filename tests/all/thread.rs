@@ -1,0 +1,11 @@
+//! Threads: keys, messages, exit, and the destructors of thread-locals.
+
+mod callback;
+mod closures;
+mod exit;
+#[cfg(unix)]
+mod key_teardown;
+mod messages;
+mod remote;
+mod teardown;
+mod threads;

@@ -1,0 +1,372 @@
+//! The exit of a thread with pools.
+
+mod endless;
+
+use crate::support::{
+    Log, child, events_of, fresh, fresh_to_the_end, global, listen, named_to_the_end, on_drop,
+    wait_until,
+};
+use releasepool::event::{Event, EventKind};
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
+use std::thread;
+
+/// Runs `f` on a thread until it has completely ended; returns the events of that thread.
+fn events_of_a_thread(f: impl FnOnce() + Send + 'static) -> Vec<Event> {
+    events_of_thread_named("fresh", f)
+}
+
+fn events_of_thread_named(name: &str, f: impl FnOnce() + Send + 'static) -> Vec<Event> {
+    events_of(named_to_the_end(name, move || {
+        f();
+        thread::current().id()
+    }))
+}
+
+#[test]
+fn thread_ends_with_entries_in_root_and_token_pools_and_all_are_released() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    let thread = fresh_to_the_end(move || {
+        autorelease(Ref::new(inner_log.probe(0)));
+        let _outer = global().push();
+        autorelease(Ref::new(inner_log.probe(1)));
+        let _inner = global().push();
+        autorelease(Ref::new(inner_log.probe(2)));
+        autorelease(Ref::new(inner_log.probe(3)));
+        thread::current().id()
+    });
+    assert_eq!(log.ids(), [3, 2, 1, 0], "inner pools first");
+    assert_eq!(log.threads(), [thread; 4], "on their own thread");
+}
+
+#[test]
+fn thread_ends_and_entries_of_all_managers_are_released() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    let kept = PoolManager::new();
+    let manager = kept.clone();
+    fresh_to_the_end(move || {
+        manager.autorelease(Ref::new(inner_log.probe(0)));
+        let _token = manager.push();
+        manager.autorelease(Ref::new(inner_log.probe(1)));
+        let abandoned = PoolManager::new();
+        abandoned.autorelease(Ref::new(inner_log.probe(2)));
+        autorelease(Ref::new(inner_log.probe(3)));
+    });
+    let mut ids = log.ids();
+    ids.sort_unstable();
+    assert_eq!(ids, [0, 1, 2, 3]);
+    assert!(
+        kept.snapshot()
+            .threads
+            .iter()
+            .all(|thread| thread.root_entries == 0)
+    );
+}
+
+/// An object whose destructor autoreleases the next one, `left` times.
+struct Heir {
+    left: u32,
+    log: Log,
+}
+
+impl Drop for Heir {
+    fn drop(&mut self) {
+        self.log.note(self.left);
+        if self.left > 0 {
+            let heir = Heir {
+                left: self.left - 1,
+                log: self.log.clone(),
+            };
+            autorelease(Ref::new(heir));
+        }
+    }
+}
+
+#[test]
+fn thread_ends_and_pools_are_drained_to_a_fixpoint() {
+    const GENERATIONS: u32 = if cfg!(miri) { 50 } else { 5_000 };
+    let log = Log::new();
+    let inner_log = log.clone();
+    fresh_to_the_end(move || {
+        let heir = Heir {
+            left: GENERATIONS,
+            log: inner_log.clone(),
+        };
+        autorelease(Ref::new(heir));
+        let _token = global().push();
+        let log = inner_log.clone();
+        autorelease(Ref::new(on_drop(move || {
+            let _left = global().push();
+            autorelease(Ref::new(Heir { left: 4, log }));
+        })));
+    });
+    assert_eq!(
+        log.count() as u32,
+        GENERATIONS + 1 + 5,
+        "not only four rounds"
+    );
+}
+
+#[test]
+fn thread_ends_and_managers_that_feed_each_other_are_drained_to_a_fixpoint() {
+    struct PingPong(u32, [PoolManager; 2], Log);
+    impl Drop for PingPong {
+        fn drop(&mut self) {
+            self.2.note(self.0);
+            if self.0 > 0 {
+                let [a, b] = self.1.clone();
+                let next = PingPong(self.0 - 1, [b, a.clone()], self.2.clone());
+                a.autorelease(Ref::new(next));
+            }
+        }
+    }
+    let log = Log::new();
+    let inner_log = log.clone();
+    fresh_to_the_end(move || {
+        let managers = [PoolManager::new(), PoolManager::new()];
+        let first = PingPong(99, managers.clone(), inner_log);
+        managers[1].autorelease(Ref::new(first));
+    });
+    assert!(log.ids().into_iter().eq((0..100).rev()));
+}
+
+#[test]
+fn thread_ends_with_token_pools_that_feed_managers_whose_turn_is_over() {
+    let log = Log::new();
+    let (inner_log, next_log) = (log.clone(), log.clone());
+    fresh_to_the_end(move || {
+        // The thread opens them in this order.
+        let managers = [(); 3].map(|()| PoolManager::new());
+        for manager in &managers {
+            drop(manager.pool());
+        }
+        let [first, second, third] = managers;
+        let _never_popped = third.push();
+        third.autorelease(Ref::new(on_drop(move || {
+            inner_log.note(3);
+            let _never_popped = second.push();
+            second.autorelease(Ref::new(on_drop(move || {
+                inner_log.note(2);
+                first.autorelease(Ref::new(inner_log.probe(1)));
+            })));
+        })));
+    });
+    assert_eq!(next_log.ids(), [3, 2, 1]);
+}
+
+#[test]
+fn thread_ends_with_a_leaked_guard_pool_which_stays_leaked() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    let events = events_of_thread_named("forgets two guards", move || {
+        let pool = AutoreleasePool::new();
+        pool.create(inner_log.probe(0));
+        std::mem::forget(pool);
+        autorelease(Ref::new(inner_log.probe(1)));
+        std::mem::forget(PoolManager::new().pool());
+    });
+    assert_eq!(
+        log.count(),
+        0,
+        "including what was added while it was current"
+    );
+    let open: Vec<_> = events
+        .iter()
+        .filter(|e| e.kind == EventKind::OpenAtExit)
+        .collect();
+    assert_eq!(open.len(), 1);
+    assert_eq!(open[0].count, 2);
+    assert!(open[0].to_string().contains("2 guard pools"), "{}", open[0]);
+}
+
+#[test]
+fn thread_ends_with_a_leaked_guard_pool_and_the_pools_around_it_are_released() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    let events = events_of_thread_named("forgets a guard", move || {
+        autorelease(Ref::new(inner_log.probe(0)));
+        let _token = global().push();
+        autorelease(Ref::new(inner_log.probe(1)));
+        std::mem::forget(AutoreleasePool::new());
+        let _inner = global().push();
+        autorelease(Ref::new(inner_log.probe(2)));
+    });
+    assert_eq!(log.ids(), [2, 1, 0]);
+    assert!(
+        events
+            .iter()
+            .any(|event| event.kind == EventKind::OpenAtExit)
+    );
+}
+
+#[test]
+fn thread_ends_and_what_was_sent_to_it_is_released_there() {
+    let log = Log::new();
+    let (tell, told) = std::sync::mpsc::channel();
+    let (go, gone) = std::sync::mpsc::channel::<()>();
+    let target = thread::spawn(move || {
+        drop(AutoreleasePool::new());
+        tell.send(global().current_thread().unwrap()).unwrap();
+        gone.recv().unwrap();
+        thread::current().id()
+    });
+    let handle = told.recv().unwrap();
+    for id in 0..3 {
+        handle.release(Ref::new(log.probe(id)));
+    }
+    assert_eq!(log.count(), 0);
+    go.send(()).unwrap();
+    let thread = target.join().unwrap();
+    assert_eq!(log.ids(), [0, 1, 2], "in the order in which they were sent");
+    assert_eq!(log.threads(), [thread; 3]);
+}
+
+#[test]
+fn thread_ends_and_what_an_object_sent_to_it_autoreleases_is_released() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    fresh_to_the_end(move || {
+        let me = global().current_thread().unwrap();
+        drop(AutoreleasePool::new());
+        me.release(Ref::new(Heir {
+            left: 3,
+            log: inner_log,
+        }));
+    });
+    assert_eq!(log.ids(), [3, 2, 1, 0]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn thread_ends_and_what_the_last_orphan_autoreleases_is_released() {
+    // This runs in a process of its own, so that no other thread runs the orphan.
+    let child = child!(|| {
+        let log = Log::new();
+        let inner_log = log.clone();
+        let gone = fresh_to_the_end(|| global().current_thread().unwrap());
+        fresh_to_the_end(move || {
+            let other = PoolManager::new();
+            let me = global().current_thread().unwrap();
+            drop(AutoreleasePool::new());
+            me.release(Ref::new(on_drop(move || {
+                let _left_empty = other.push();
+                gone.release(Ref::new(on_drop(move || {
+                    autorelease(Ref::new(inner_log.probe(0)));
+                })));
+            })));
+        });
+        assert_eq!(log.ids(), [0]);
+    });
+    child.assert_success();
+}
+
+#[test]
+fn thread_ends_and_a_first_use_of_a_manager_clears_none_away_meanwhile() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    fresh_to_the_end(move || {
+        let abandoned = PoolManager::new();
+        abandoned.autorelease(Ref::new(inner_log.probe(1)));
+        autorelease(Ref::new(on_drop(move || {
+            PoolManager::new().autorelease(Ref::new(0));
+            inner_log.note(0);
+        })));
+    });
+    assert_eq!(log.ids(), [0, 1], "one manager after the other");
+}
+
+#[test]
+fn thread_ends_and_a_token_pushed_by_the_payload_of_a_panic_is_drained() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    fresh_to_the_end(move || {
+        let token = global().push();
+        let payload = on_drop(move || {
+            let _ = global().pop(token);
+            let _left = global().push();
+            autorelease(Ref::new(inner_log.probe(0)));
+        });
+        autorelease(Ref::new(on_drop(move || std::panic::panic_any(payload))));
+    });
+    assert_eq!(log.ids(), [0]);
+}
+
+#[test]
+fn thread_ends_with_a_leaked_guard_pool_that_keeps_no_remote_release() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    fresh_to_the_end(move || {
+        std::mem::forget(AutoreleasePool::new());
+        let me = global().current_thread().unwrap();
+        me.release(Ref::new(Heir {
+            left: 3,
+            log: inner_log,
+        }));
+    });
+    assert_eq!(
+        log.ids(),
+        [3, 2, 1, 0],
+        "the forgotten pool leaks its own entries only"
+    );
+}
+
+#[test]
+#[cfg_attr(
+    miri,
+    ignore = "frames have random addresses, so destructors queue at random"
+)]
+fn thread_ends_inside_a_destructor_that_runs_the_whole_crate() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    fresh_to_the_end(move || {
+        autorelease(Ref::new(on_drop(move || {
+            let mut pool = AutoreleasePool::new();
+            pool.create(inner_log.probe(0));
+            autorelease(Ref::new(inner_log.probe(1)));
+            pool.drain();
+            let token = global().push();
+            autorelease(Ref::new(inner_log.probe(2)));
+            assert_eq!(global().pop(token), Ok(1));
+            let manager = PoolManager::new();
+            manager.autorelease(Ref::new(inner_log.probe(3)));
+            assert!(global().current_thread().unwrap().is_alive());
+            assert_eq!(global().drain_root(), 0);
+            global().run_inbox();
+        })));
+    });
+    assert_eq!(log.ids(), [1, 0, 2, 3]);
+}
+
+#[test]
+fn scoped_threads_lend_from_a_pool_and_the_pool_outlives_them() {
+    // What the threads autorelease without a pool is reported.
+    listen();
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    let lent = pool.create(log.probe(7));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(move || {
+                autorelease(releasepool::PoolRef::retain(lent));
+                assert_eq!(lent.id, 7);
+            });
+        }
+    });
+    // Their thread-locals may be torn down after the scope, so their references are counted ones.
+    pool.drain();
+    drop(pool);
+    wait_until(|| log.count() > 0);
+    assert_eq!(log.ids(), [7]);
+}
+
+#[test]
+fn a_thread_that_only_made_objects_ends_quietly() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    let object = fresh(move || Ref::new(inner_log.probe(0)));
+    let events = events_of_a_thread(|| drop(Ref::new(1)));
+    assert!(events.is_empty(), "{events:?}");
+    drop(object);
+    assert_eq!(log.ids(), [0]);
+}

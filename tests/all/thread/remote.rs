@@ -1,0 +1,435 @@
+//! Messages between threads count until they have run, in snapshots and for `shutdown`.
+//!
+//! Most tests run in processes of their own, because all threads of a process count.
+
+use crate::support::teardown::push_work;
+use crate::support::worker::Worker;
+use crate::support::{
+    LONG, Log, child, events, fresh, fresh_to_the_end, global, me, on_drop, wait_until,
+};
+use releasepool::event::EventKind;
+use releasepool::{AutoreleasePool, Budget, HandoffPool, Looper, PoolManager, Ref, ThreadHandle};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_millis(5);
+
+/// Starts a worker and returns its handle, too.
+fn worker() -> (Worker, ThreadHandle) {
+    let worker = Worker::new("worker");
+    let (tell, told) = channel();
+    worker.run(move || tell.send(me()).unwrap());
+    (worker, told.recv().unwrap())
+}
+
+/// Asserts that a shutdown of any manager reports this many messages, and releases in the backlog,
+/// of the worker.
+fn held_by_the_worker(messages: usize, backlog: usize) {
+    for manager in [global(), &PoolManager::new()] {
+        let report = manager.shutdown(SOON).unwrap_err();
+        let [holder] = &report.holders[..] else {
+            panic!("one holder: {report}")
+        };
+        assert_eq!(holder.name.as_deref(), Some("worker"));
+        assert_eq!(
+            (holder.inbox, holder.backlog),
+            (messages, backlog),
+            "{report}"
+        );
+        let shown = report.to_string();
+        let say = match messages {
+            1 => "holds 1 release or closure to run".to_owned(),
+            n => format!("holds {n} releases and closures to run"),
+        };
+        assert!(shown.contains(&say), "{shown}");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_waits_for_releases_sent_to_a_live_thread() {
+    child!(|| {
+        let log = Log::new();
+        let (worker, handle) = worker();
+        handle.release(Ref::new(log.probe(0)));
+        let mut pool = HandoffPool::new();
+        pool.create(log.probe(1));
+        pool.create(log.probe(2));
+        pool.drain_on(&handle);
+        held_by_the_worker(3, 0);
+        assert_eq!(log.count(), 0);
+        worker.run(|| drop(AutoreleasePool::new()));
+        global().shutdown(SOON).unwrap();
+        assert_eq!(log.count(), 3);
+        worker.join();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_waits_for_closures_that_were_posted() {
+    child!(|| {
+        let (worker, handle) = worker();
+        handle.post(|| ()).unwrap();
+        held_by_the_worker(1, 0);
+        worker.run(|| _ = global().run_inbox());
+        global().shutdown(SOON).unwrap();
+        worker.join();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_asks_for_remote_releases_that_a_budgeted_drain_has_left() {
+    child!(|| {
+        let log = Log::new();
+        let (worker, handle) = worker();
+        for id in 0..10 {
+            handle.release(Ref::new(log.probe(id)));
+        }
+        worker.run(|| {
+            let drained = AutoreleasePool::new().drain_within(Budget::Count(4));
+            assert_eq!((drained.released, drained.remaining), (4, 6));
+        });
+        held_by_the_worker(6, 0);
+        assert_eq!(log.count(), 4);
+        // The worker was asked by `shutdown`.
+        worker.run(|| drop(AutoreleasePool::new()));
+        global().shutdown(SOON).unwrap();
+        assert_eq!(log.ids(), Vec::from_iter(0..10));
+        worker.join();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn messages_that_the_caller_is_running_are_not_counted() {
+    child!(|| {
+        for shut_down in [
+            || global().shutdown(Duration::MAX).is_ok(),
+            || global().quiesce(Duration::MAX),
+        ] {
+            me().post(move || assert!(shut_down())).unwrap();
+            assert_eq!(global().run_inbox(), 1);
+        }
+        // Closures posted to the caller that have not begun do count, and no other thread runs
+        // them.
+        me().post(|| ()).unwrap();
+        let report = global().shutdown(Duration::MAX).unwrap_err();
+        assert_eq!(report.holders[0].inbox, 1, "{report}");
+        assert_eq!(global().run_inbox(), 1);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_asks_threads_that_come_later_and_again() {
+    child!(|| {
+        let log = Log::new();
+        let (idle, handle) = worker();
+        handle.release(Ref::new(log.probe(0)));
+        let waiting = thread::spawn(|| global().shutdown(LONG));
+        // `shutdown` sleeps by now, or soon, after it has asked the first worker.
+        thread::sleep(Duration::from_millis(20));
+        let (late, _) = worker();
+        for id in 1..4 {
+            let inner = log.clone();
+            late.run(move || releasepool::autorelease(Ref::new(inner.probe(id))));
+            wait_until(|| {
+                late.run(|| drop(AutoreleasePool::new()));
+                log.count() == id as usize
+            });
+        }
+        idle.run(|| drop(AutoreleasePool::new()));
+        waiting.join().unwrap().unwrap();
+        assert_eq!(log.ids(), [1, 2, 3, 0]);
+        idle.join();
+        late.join();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_budgeted_drain_keeps_no_orphans_to_itself() {
+    child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(me);
+        for id in 0..1_000 {
+            gone.release(Ref::new(log.probe(id)));
+        }
+        let mut pool = AutoreleasePool::new();
+        let drained = pool.drain_within(Budget::Count(10));
+        assert_eq!((drained.released, drained.remaining), (10, 990));
+        // Several drains leave orphans, and others arrive in between.
+        gone.release(Ref::new(log.probe(1_000)));
+        let drained = pool.drain_within(Budget::Count(10));
+        assert_eq!((drained.released, drained.remaining), (10, 981));
+        fresh(|| drop(AutoreleasePool::new()));
+        assert_eq!((log.count(), global().snapshot().orphans), (1_001, 0));
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn taking_messages_out_of_the_inbox_is_part_of_the_budget() {
+    child!(|| {
+        let log = Log::new();
+        for id in 0..100 {
+            me().release(Ref::new(log.probe(id)));
+        }
+        let mut pool = AutoreleasePool::new();
+        let drained = pool.drain_within(Budget::Time(Duration::ZERO));
+        assert_eq!(
+            (drained.released, drained.remaining),
+            (0, 100),
+            "the budget is spent before the first release"
+        );
+        let drains = (1..).find(|_| {
+            let drained = pool.drain_within(Budget::Time(Duration::ZERO));
+            drained.remaining == 0
+        });
+        assert!(drains > Some(100), "{drains:?}");
+        assert_eq!(log.ids(), Vec::from_iter(0..100), "oldest first");
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn queues_give_their_memory_back() {
+    const MANY: usize = 200_000;
+    const KEPT: isize = 64 * 1024;
+    let ways: [fn(&ThreadHandle); 3] = [
+        |me| {
+            (0..MANY).for_each(|_| me.release(Ref::new(0)));
+            drop(AutoreleasePool::new());
+        },
+        |me| {
+            (0..MANY).for_each(|_| me.release(Ref::new(0)));
+            while AutoreleasePool::new()
+                .drain_within(Budget::Count(MANY / 10))
+                .remaining
+                > 0
+            {}
+        },
+        |me| {
+            (0..MANY).for_each(|_| me.post(|| ()).unwrap());
+            assert_eq!(global().run_inbox(), MANY);
+        },
+    ];
+    child!(|| {
+        for way in ways {
+            let me = me();
+            let _ = AutoreleasePool::new().create(0);
+            let before = crate::support::allocator::bytes();
+            way(&me);
+            let kept = crate::support::allocator::bytes() - before;
+            assert!(kept < KEPT, "{kept} bytes");
+        }
+        // A looper runs its messages without being asked.
+        let looper = Looper::spawn("looper").unwrap();
+        looper.call(|| ()).unwrap();
+        let before = crate::support::allocator::bytes();
+        looper.call(|| thread::sleep(SOON)).unwrap();
+        (0..MANY).for_each(|_| looper.thread().release(Ref::new(0)));
+        (0..MANY).for_each(|_| looper.post(|| ()).unwrap());
+        wait_until(|| crate::support::allocator::bytes() - before < KEPT);
+        looper.shutdown().unwrap();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn closures_that_pile_up_are_reported() {
+    child!(|| {
+        crate::support::listen();
+        for _ in 0..25_000 {
+            me().post(|| ()).unwrap();
+        }
+        // The sender reports this, because the thread may have no loop.
+        let all = events(EventKind::PostsWatermark);
+        let counts: Vec<_> = all.iter().map(|event| event.count).collect();
+        assert_eq!(counts, [10_000, 20_000]);
+        assert!(all[1].to_string().contains("20,000 posted closures wait"));
+        assert_eq!(global().run_inbox(), 25_000);
+        // After the inbox has been emptied, reports start again.
+        for _ in 0..10_000 {
+            me().post(|| ()).unwrap();
+        }
+        assert_eq!(events(EventKind::PostsWatermark).len(), 3);
+        global().run_inbox();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_successor_runs_no_closures_of_its_predecessor_during_its_teardown() {
+    child!(|| {
+        let log = Log::new();
+        let inner = log.clone();
+        let predecessor = fresh_to_the_end(move || {
+            me().post(move || inner.note(0)).unwrap();
+            me().key()
+        });
+        let inner = log.clone();
+        let successor = fresh_to_the_end(move || {
+            // This runs after the crate's thread-locals are destroyed, and before.
+            push_work(move || {
+                global().quiesce(Duration::ZERO);
+                inner.note(1);
+            });
+            me().key()
+        });
+        let index =
+            |key: releasepool::ThreadKey| key.to_string().split('.').next().unwrap().to_owned();
+        assert_eq!(
+            index(predecessor),
+            index(successor),
+            "both had the same slot"
+        );
+        assert_eq!(log.ids(), [1], "the closure does not run on the successor");
+        // Threads that have never had that slot run these.
+        let _slot = me();
+        let _two = fresh(|| fresh(|| global().quiesce(SOON)));
+        assert!(log.ids().len() <= 2);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_orphaned_destructor_that_quiesces_does_not_hang() {
+    child!(|| {
+        let gone = fresh_to_the_end(me);
+        for _ in 0..3 {
+            gone.release(Ref::new(on_drop(|| _ = global().quiesce(SOON))));
+        }
+        drop(AutoreleasePool::new());
+        assert!(global().quiesce(LONG));
+    })
+    .assert_success();
+}
+
+/// A release that sends the next one to the same thread.
+struct Again(ThreadHandle, u32);
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        // The number is limited, so that a failing test ends.
+        if self.1 > 0 {
+            self.0.release(Ref::new(Again(self.0.clone(), self.1 - 1)));
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn releases_sent_during_a_budgeted_drain_wait_for_the_next() {
+    child!(|| {
+        me().release(Ref::new(Again(me(), 1_000)));
+        for _ in 0..3 {
+            let drained = AutoreleasePool::new().drain_within(Budget::All);
+            assert_eq!((drained.released, drained.remaining), (1, 1));
+        }
+        let drained = PoolManager::new().pool().drain_within(Budget::All);
+        assert_eq!((drained.released, drained.remaining), (1, 1));
+    })
+    .assert_success();
+}
+
+#[test]
+fn run_inbox_makes_remote_releases_that_a_budgeted_drain_has_left() {
+    fresh(|| {
+        let log = Log::new();
+        for id in 0..10 {
+            me().release(Ref::new(log.probe(id)));
+        }
+        AutoreleasePool::new().drain_within(Budget::Count(1));
+        let inner = log.clone();
+        me().post(move || inner.note(10)).unwrap();
+        assert_eq!(global().run_inbox(), 1);
+        assert_eq!(log.ids(), Vec::from_iter(0..11));
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn drains_with_an_empty_budget_take_no_memory() {
+    child!(|| {
+        let gone = fresh_to_the_end(me);
+        gone.release(Ref::new(0));
+        let mut pool = AutoreleasePool::new();
+        let mut drain = || {
+            for _ in 0..1_000 {
+                pool.drain_within(Budget::Count(0));
+            }
+        };
+        drain();
+        let before = crate::support::allocator::bytes();
+        drain();
+        assert!(crate::support::allocator::bytes() - before < 1_000);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_rest_of_a_handed_over_pool_counts_while_an_entry_is_released() {
+    child!(|| {
+        let mut pool = HandoffPool::new();
+        for _ in 0..10 {
+            pool.create(0);
+        }
+        let (tell, told) = channel();
+        pool.create(on_drop(move || {
+            let report = global().shutdown(Duration::ZERO).unwrap_err();
+            tell.send(report.holders[0].inbox).unwrap();
+        }));
+        pool.drain_on(&me());
+        drop(AutoreleasePool::new());
+        assert_eq!(told.recv().unwrap(), 10);
+        global().shutdown(SOON).unwrap();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_misses_nothing_that_a_closing_pool_sends_elsewhere() {
+    child!(|| {
+        let log = Log::new();
+        let (idle, handle) = worker();
+        let (busy, _) = worker();
+        for round in 1..2_000 {
+            let (handle, inner) = (handle.clone(), log.clone());
+            let (opened, wait) = channel();
+            let order = move || {
+                let pool = AutoreleasePool::new();
+                pool.create(on_drop(move || handle.release(Ref::new(inner.probe(0)))));
+                opened.send(()).unwrap();
+                drop(pool);
+            };
+            busy.begin(order);
+            wait.recv().unwrap();
+            // The pool was open before this call, and its destructor sends a release to an idle
+            // thread.
+            let done = global().shutdown(Duration::ZERO);
+            assert!(done.is_err(), "round {round}: {done:?}");
+            busy.finish();
+            idle.run(|| drop(AutoreleasePool::new()));
+            assert_eq!(log.count(), round);
+        }
+        busy.join();
+        idle.join();
+    })
+    .assert_success();
+}

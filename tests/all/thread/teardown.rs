@@ -1,0 +1,421 @@
+//! Use of the crate in destructors of thread-locals, before and after the crate's own exit hook.
+//!
+//! Thread-locals are torn down newest first, in the order of their first use. One that was used
+//! before the crate is torn down after the crate's exit hook.
+
+use crate::support::teardown::When::{AfterOurExit, BeforeOurExit, FirstUse};
+use crate::support::teardown::{
+    ALWAYS, at_teardown, notes, push_work, thread_to_the_end, use_the_crate,
+};
+use crate::support::{Log, child, fresh_to_the_end, global, listen, on_drop};
+use releasepool::{
+    AutoreleasePool, PoolManager, PopError, Ref, Weak, autorelease, autoreleasepool, settle,
+};
+use std::cell::{Cell, RefCell};
+use std::thread::{self};
+use std::time::Duration;
+
+thread_local! {
+    static GUARDS: RefCell<Vec<AutoreleasePool>> = const { RefCell::new(Vec::new()) };
+    static REFS: RefCell<Vec<Ref<dyn Fn()>>> = const { RefCell::new(Vec::new()) };
+}
+
+#[test]
+fn autorelease_from_another_tls_destructor_after_ours_ran_is_released_at_once() {
+    let autoreleased = |log: &Log| {
+        autorelease(Ref::new(log.probe(0)));
+        Ref::autorelease(Ref::new(log.probe(1)));
+        PoolManager::new().autorelease(Ref::new(log.probe(2)));
+    };
+    assert_eq!(notes(AfterOurExit, autoreleased), [0, 1, 2, 1_000]);
+}
+
+#[test]
+fn autorelease_from_another_tls_destructor_before_ours_is_drained_by_ours() {
+    for when in [BeforeOurExit, FirstUse] {
+        let autoreleased = |log: &Log| {
+            autorelease(Ref::new(log.probe(0)));
+            autorelease(Ref::new(log.probe(1)));
+        };
+        assert_eq!(notes(when, autoreleased), [1_000, 1, 0], "{when:?}");
+    }
+}
+
+#[test]
+fn pools_work_in_every_tls_destructor() {
+    for when in ALWAYS {
+        let pooled = |log: &Log| {
+            let mut pool = AutoreleasePool::named("late");
+            for round in 0..3 {
+                let lent = pool.create(log.probe(round * 10));
+                pool.create(log.probe(round * 10 + 1));
+                assert_eq!((lent.id, pool.len(), pool.name()), (round * 10, 2, "late"));
+                assert_eq!(pool.drain(), 2);
+            }
+            pool.create(log.probe(30));
+            drop(pool);
+        };
+        assert_eq!(
+            notes(when, pooled),
+            [1, 0, 11, 10, 21, 20, 30, 1_000],
+            "{when:?}"
+        );
+    }
+}
+
+#[test]
+fn nested_and_large_pools_work_in_every_tls_destructor() {
+    const POOLS: usize = if cfg!(miri) { 3 } else { 40 };
+    for when in ALWAYS {
+        let noted = notes(when, |log| {
+            let pools: Vec<_> = (0..POOLS).map(|_| AutoreleasePool::new()).collect();
+            for pool in &pools {
+                (0..300).for_each(|_| assert_eq!(*pool.create(1), 1));
+                pool.create(log.probe(1));
+            }
+            assert_eq!(
+                pools.iter().map(AutoreleasePool::len).sum::<usize>(),
+                POOLS * 301
+            );
+            drop(pools);
+            autoreleasepool(|pool| {
+                pool.create(log.probe(2));
+                drop(std::mem::take(pool));
+                pool.create(log.probe(3));
+            });
+            drop(autoreleasepool(|pool| {
+                pool.create(log.probe(4));
+                std::mem::take(pool)
+            }));
+            let manager = PoolManager::new();
+            let theirs = manager.pool();
+            autoreleasepool(|pool| {
+                pool.create(log.probe(5));
+                theirs.create(log.probe(6));
+            });
+            drop(manager);
+        });
+        let expected: Vec<_> = [1; POOLS]
+            .into_iter()
+            .chain([2, 3, 4, 5, 6, 1_000])
+            .collect();
+        assert_eq!(noted, expected, "{when:?}");
+    }
+}
+
+#[test]
+fn refs_die_in_every_tls_destructor() {
+    struct Node(Log, Option<Ref<Node>>);
+    impl Drop for Node {
+        fn drop(&mut self) {
+            if self.1.is_none() {
+                self.0.note(7);
+            }
+        }
+    }
+    const DEPTH: usize = if cfg!(miri) { 600 } else { 50_000 };
+    for when in ALWAYS {
+        let noted = notes(when, |log| {
+            let mut head = None;
+            for _ in 0..DEPTH {
+                head = Some(Ref::new(Node(log.clone(), head)));
+            }
+            let weak = Ref::downgrade(head.as_ref().unwrap());
+            assert!(weak.upgrade().is_some());
+            drop(head);
+            assert!(weak.upgrade().is_none());
+            assert_eq!(settle(), 0);
+            drop(Ref::<[_]>::from(vec![log.probe(8)]));
+            assert_eq!(Ref::into_inner(Ref::new(9)), Some(9));
+            drop(Weak::<u8>::new());
+        });
+        assert_eq!(noted, [7, 8, 1_000], "{when:?}");
+    }
+}
+
+#[test]
+fn tokens_in_every_tls_destructor() {
+    for when in ALWAYS {
+        let noted = notes(when, move |log| {
+            let token = global().push();
+            autorelease(Ref::new(log.probe(0)));
+            let released = if when == AfterOurExit { 0 } else { 1 };
+            assert_eq!(global().pop(token), Ok(released), "{when:?}");
+            let other = PoolManager::new();
+            assert_eq!(other.pop(token), Err(PopError::WrongManager));
+        });
+        assert_eq!(noted, [0, 1_000], "{when:?}");
+    }
+}
+
+#[test]
+fn token_left_open_in_a_tls_destructor_is_drained_by_our_exit() {
+    for when in [BeforeOurExit, FirstUse] {
+        let noted = notes(when, |log| {
+            let _left = global().push();
+            autorelease(Ref::new(log.probe(0)));
+        });
+        assert_eq!(noted, [1_000, 0], "{when:?}");
+    }
+}
+
+#[test]
+fn token_pushed_before_our_exit_is_refused_after_it() {
+    thread_local!(static TOKEN: Cell<Option<releasepool::PoolToken>> = const { Cell::new(None) });
+    let log = Log::new();
+    let inner_log = log.clone();
+    thread_to_the_end(move || {
+        let last_log = inner_log.clone();
+        push_work(move || {
+            assert!(global().pop(TOKEN.get().unwrap()).is_err());
+            last_log.note(1);
+        });
+        TOKEN.set(Some(global().push()));
+        autorelease(Ref::new(inner_log.probe(0)));
+    });
+    assert_eq!(log.ids(), [0, 1], "our exit drained it");
+}
+
+#[test]
+fn the_manager_answers_in_every_tls_destructor() {
+    for when in ALWAYS {
+        let noted = notes(when, move |_| {
+            let manager = global();
+            assert_eq!(
+                manager.current_thread().is_none(),
+                when == AfterOurExit,
+                "{when:?}"
+            );
+            let id = thread::current().id();
+            let known = manager.thread_by_id(id);
+            assert_eq!(known.is_none(), when == AfterOurExit, "{when:?}");
+            assert_eq!(manager.drain_root(), 0);
+            assert_eq!(manager.boundary(), 0);
+            assert_eq!(manager.run_inbox(), 0);
+            assert!(!manager.contains(&Ref::new(1)));
+            manager.threads();
+            assert!(!manager.snapshot().to_string().is_empty());
+            manager.quiesce(Duration::ZERO);
+            let _ = PoolManager::new().shutdown(Duration::ZERO);
+            assert!(PoolManager::builder().name("late").build().name().is_some());
+        });
+        assert_eq!(noted, [1_000], "{when:?}");
+    }
+}
+
+#[test]
+fn a_thread_can_send_to_itself_until_its_exit_and_nothing_is_lost_after() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    thread_to_the_end(move || {
+        HANDLE.set(None);
+        let (before, after) = (inner_log.clone(), inner_log);
+        push_work(move || {
+            let gone = HANDLE.take().unwrap();
+            assert!(!gone.is_alive());
+            let note = after.clone();
+            let refused = gone.post(move || note.note(2)).unwrap_err();
+            (refused.0)();
+            gone.release(Ref::new(after.probe(3)));
+            // Any outermost drain may be the one that finds it.
+            drop(AutoreleasePool::new());
+        });
+        let me = global().current_thread().unwrap();
+        use_the_crate();
+        me.release(Ref::new(before.probe(1)));
+        HANDLE.set(Some(me));
+    });
+    thread_local! {
+        static HANDLE: Cell<Option<releasepool::ThreadHandle>> = const { Cell::new(None) };
+    }
+    crate::support::quiesce_until(|| log.count() >= 3);
+    assert_eq!(log.ids(), [1, 2, 3]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn quiesce_in_every_tls_destructor_releases_what_was_orphaned() {
+    // This runs in a process of its own, so that no other thread runs the orphan or adds one.
+    let child = child!(|| {
+        for when in ALWAYS {
+            let log = Log::new();
+            let inner_log = log.clone();
+            let gone = fresh_to_the_end(|| global().current_thread().unwrap());
+            let handed_over = || global().snapshot().departed.handed_over;
+            let before = handed_over();
+            at_teardown(when, move || {
+                gone.release(Ref::new(inner_log.probe(0)));
+                assert!(global().quiesce(Duration::ZERO));
+                assert_eq!(inner_log.ids(), [0], "{when:?}");
+            });
+            assert_eq!(log.ids(), [0]);
+            assert_eq!(handed_over() - before, 1, "{when:?}");
+        }
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(
+    miri,
+    ignore = "frames have random addresses, so destructors queue at random"
+)]
+fn guards_kept_in_a_thread_local_beyond_our_exit_keep_their_entries() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    thread_to_the_end(move || {
+        GUARDS.with(|guards| {
+            let mut guards = guards.borrow_mut();
+            for id in 0..3 {
+                let pool = AutoreleasePool::new();
+                pool.create(inner_log.probe(id));
+                guards.push(pool);
+            }
+            let theirs = PoolManager::new().pool();
+            let late_log = inner_log.clone();
+            theirs.create(on_drop(move || {
+                // This is in the drain of a pool that has outlived the crate's exit hook.
+                let pool = AutoreleasePool::new();
+                pool.create(late_log.probe(10));
+                drop(pool);
+                autorelease(Ref::new(late_log.probe(11)));
+                late_log.note(12);
+            }));
+            guards.push(theirs);
+        });
+        autorelease(Ref::new(inner_log.probe(20)));
+    });
+    let mut ids = log.ids();
+    // The objects were autoreleased into the pools that were current.
+    assert_eq!(
+        ids.iter().position(|&id| id == 20),
+        Some(2),
+        "newest in pool 2: {ids:?}"
+    );
+    ids.retain(|&id| id != 20);
+    assert_eq!(ids, [0, 1, 2, 10, 11, 12]);
+}
+
+#[test]
+fn guards_kept_in_a_thread_local_are_used_by_other_destructors_after_our_exit() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    thread_to_the_end(move || {
+        GUARDS.with(|_| ());
+        let late_log = inner_log.clone();
+        push_work(move || {
+            assert!(global().current_thread().is_none(), "after our exit");
+            GUARDS.with(|guards| {
+                let mut guards = guards.borrow_mut();
+                let lent = guards[0].create(late_log.probe(1));
+                assert_eq!(lent.id, 1);
+                assert_eq!(guards[0].drain(), 2);
+                guards[0].create(late_log.probe(2));
+                guards.push(AutoreleasePool::new());
+                guards[1].create(late_log.probe(3));
+                drop(guards.swap_remove(0));
+                late_log.note(4);
+            });
+        });
+        let pool = AutoreleasePool::new();
+        pool.create(inner_log.probe(0));
+        GUARDS.with(|guards| guards.borrow_mut().push(pool));
+    });
+    assert_eq!(log.ids(), [1, 0, 2, 4, 3]);
+}
+
+#[test]
+fn guard_in_a_thread_local_that_goes_before_our_exit() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    thread_to_the_end(move || {
+        use_the_crate();
+        GUARDS.with(|guards| guards.borrow_mut().push(AutoreleasePool::new()));
+        autorelease(Ref::new(inner_log.probe(0)));
+    });
+    assert_eq!(log.ids(), [0]);
+}
+
+#[test]
+#[cfg_attr(
+    miri,
+    ignore = "frames have random addresses, so destructors queue at random"
+)]
+fn refs_in_a_thread_local_die_with_it_and_autorelease_then() {
+    for late in [false, true] {
+        let log = Log::new();
+        let inner_log = log.clone();
+        thread_to_the_end(move || {
+            if !late {
+                use_the_crate();
+            }
+            REFS.with(|refs| {
+                let held = on_drop(move || {
+                    autorelease(Ref::new(inner_log.probe(1)));
+                    autoreleasepool(|pool| pool.create(inner_log.probe(2)).id);
+                    inner_log.note(3);
+                });
+                let object = Ref::new(move || _ = &held);
+                refs.borrow_mut()
+                    .push(releasepool::unsize!(object => dyn Fn()));
+            });
+        });
+        let expected = if late { [1, 2, 3] } else { [2, 3, 1] };
+        assert_eq!(log.ids(), expected, "late: {late}");
+    }
+}
+
+#[test]
+fn thread_local_that_is_first_used_by_our_exit_is_torn_down_too() {
+    let log = Log::new();
+    let inner_log = log.clone();
+    thread_to_the_end(move || {
+        autorelease(Ref::new(on_drop(move || {
+            let late_log = inner_log.clone();
+            push_work(move || {
+                autorelease(Ref::new(late_log.probe(1)));
+                late_log.note(2);
+            });
+            inner_log.note(0);
+        })));
+    });
+    assert_eq!(log.ids(), [0, 1, 2]);
+}
+
+#[test]
+fn panic_in_a_drain_after_our_exit_is_caught_where_the_user_catches_it() {
+    for when in ALWAYS {
+        let noted = notes(when, |log| {
+            let mut pool = AutoreleasePool::new();
+            pool.create(log.probe(0));
+            pool.create(on_drop(|| panic!("late")));
+            assert_eq!(crate::support::panic_of(|| pool.drain()), "late");
+            assert!(pool.is_empty());
+        });
+        assert_eq!(noted, [0, 1_000], "{when:?}");
+    }
+}
+
+#[test]
+fn first_use_of_everything_at_once_in_many_ending_threads() {
+    listen();
+    const THREADS: u32 = if cfg!(miri) { 4 } else { 100 };
+    let log = Log::new();
+    let threads: Vec<_> = (0..THREADS)
+        .map(|id| {
+            let log = log.clone();
+            thread::spawn(move || {
+                push_work(move || {
+                    autorelease(Ref::new(log.probe(id)));
+                    GUARDS.with(|guards| guards.borrow_mut().push(AutoreleasePool::new()));
+                });
+            })
+        })
+        .collect();
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    let mut ids = log.ids();
+    ids.sort_unstable();
+    assert!(ids.into_iter().eq(0..THREADS));
+}

@@ -329,12 +329,9 @@ impl Orphans {
         let before = message.weight();
         let mut left = None;
         run_counted(|| left = part(message));
-        let after = left.as_ref().map_or(0, Message::weight);
+        let after = left.map_or(0, |message| claim.put_back(message));
         self.ready.subtract_shared(before - after);
         self.done(before - after);
-        if let Some(message) = left {
-            claim.chain.push_front(message);
-        }
         true
     }
 
@@ -379,6 +376,13 @@ impl OrphanClaim {
                 None => self.chain = self.others.pop()?,
             }
         }
+    }
+
+    /// Puts back the message that was taken out last; returns its weight.
+    fn put_back(&mut self, message: Message) -> u64 {
+        let weight = message.weight();
+        self.chain.push_front(message);
+        weight
     }
 
     /// Returns whether no release is left.

@@ -84,14 +84,14 @@ impl Record {
     /// Returns whether an event must report that `n` posted closures wait: beyond the watermark,
     /// and again at each doubling.
     pub(super) fn posts_are_worth_an_event(&self, n: u64) -> bool {
-        if n < POSTS_WATERMARK {
-            if n < POSTS_WATERMARK / 2 && self.posts_mark.get() != 0 {
-                self.posts_mark.set(0);
-            }
-            return false;
-        }
         let mark = self.posts_mark.get();
-        n >= mark && self.posts_mark.replace_if(mark, n.saturating_mul(2))
+        if n >= POSTS_WATERMARK {
+            return n >= mark && self.posts_mark.replace_if(mark, n.saturating_mul(2));
+        }
+        if n < POSTS_WATERMARK / 2 && mark != 0 {
+            self.posts_mark.set(0);
+        }
+        false
     }
 
     /// Sends a release to the thread and wakes it if it sleeps; returns the message if the thread

@@ -86,6 +86,11 @@ fn slots_in(bucket: usize) -> usize {
     FIRST << bucket
 }
 
+/// The head of the list of free slots after `head`, when slot `index` has been pushed.
+fn pushed(head: u64, index: usize) -> u64 {
+    (head & !INDEX).wrapping_add(TAG) | (index as u64 + 1)
+}
+
 fn generation(state: u64) -> u32 {
     (state / GENERATION) as u32
 }
@@ -210,21 +215,23 @@ impl Registry {
 
     /// Pushes a free slot, which is not in the list, onto it.
     fn push_free(&self, index: usize) {
-        let slot = self
-            .slot(index)
-            .expect("a slot that exists never goes away");
+        let slot = || {
+            self.slot(index)
+                .expect("a slot that exists never goes away")
+        };
         // Relaxed: the exchange fails if the head has changed.
         let mut head = self.free.load(Ordering::Relaxed);
         loop {
             // Relaxed: published by the exchange.
-            slot.next.store(head & INDEX, Ordering::Relaxed);
-            let new = (head & !INDEX).wrapping_add(TAG) | (index as u64 + 1);
+            slot().next.store(head & INDEX, Ordering::Relaxed);
             // Release: pairs with the Acquire in `pop_free`, so that `next` is seen, and that the
             // slot is free. Model: registry_free_list.
-            match self
-                .free
-                .compare_exchange(head, new, Ordering::Release, Ordering::Relaxed)
-            {
+            match self.free.compare_exchange(
+                head,
+                pushed(head, index),
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
                 Ok(_) => return,
                 Err(now) => head = now,
             }

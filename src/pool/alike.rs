@@ -16,11 +16,11 @@ pub(super) fn release_plain(entries: &Entries, pages: &PageCache) -> usize {
     let mut released = 0;
     while let Some(thin) = entries.newest(pages) {
         // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
-        let class = unsafe { header(thin) }.type_info;
-        let Some(block) = class.plain_block else {
+        let type_info = unsafe { header(thin) }.type_info;
+        let Some(block) = type_info.plain_block else {
             break;
         };
-        let alike = destroy_alike(entries, class, block);
+        let alike = destroy_alike(entries, type_info, block);
         if alike == 0 {
             break;
         }
@@ -38,10 +38,10 @@ pub(super) fn release_plain(entries: &Entries, pages: &PageCache) -> usize {
 #[inline(never)]
 pub(super) fn destroy_alike(
     entries: &Entries,
-    class: &'static TypeInfo,
+    type_info: &'static TypeInfo,
     block: PlainBlock,
 ) -> usize {
-    let Some(mut alike) = PlainDestroyer::begin(class, block) else {
+    let Some(mut alike) = PlainDestroyer::begin(type_info, block) else {
         return 0;
     };
     // SAFETY: alive by the entry's reference, which is given up if this returns true.
@@ -59,13 +59,13 @@ const IN_TURN: usize = 64;
 /// Frees some at a time in the order in which they were made: nothing observes the order, and
 /// malloc is faster that way than in reverse.
 #[inline(never)]
-pub(super) fn destroy_in_turn(entries: &Entries, class: &'static TypeInfo) -> usize {
+pub(super) fn destroy_in_turn(entries: &Entries, type_info: &'static TypeInfo) -> usize {
     let mut some = [const { MaybeUninit::<Thin>::uninit() }; IN_TURN];
     let mut n = 0;
     entries.take_while(|thin| {
         // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
         let object = unsafe { header(thin) };
-        let taken = n < IN_TURN && ptr::eq(object.type_info, class) && object.count.is_all(1);
+        let taken = n < IN_TURN && ptr::eq(object.type_info, type_info) && object.count.is_all(1);
         if taken {
             some[n].write(thin);
             n += 1;
@@ -74,7 +74,7 @@ pub(super) fn destroy_in_turn(entries: &Entries, class: &'static TypeInfo) -> us
     });
     for thin in some[..n].iter().rev() {
         // SAFETY: written above; the only reference was the entry's, which has been taken out.
-        unsafe { (class.destroy)(thin.assume_init()) };
+        unsafe { (type_info.destroy)(thin.assume_init()) };
     }
     n
 }

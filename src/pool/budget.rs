@@ -151,9 +151,9 @@ impl Meter {
         self.unread = 0;
     }
 
-    /// Runs a destructor of `class`, and times it.
+    /// Runs a destructor of an object of this type, and times it.
     #[inline]
-    pub(super) fn time(&mut self, class: &'static TypeInfo, run: impl FnOnce()) {
+    pub(super) fn time(&mut self, type_info: &'static TypeInfo, run: impl FnOnce()) {
         if !self.timed {
             self.quick();
             return run();
@@ -168,7 +168,7 @@ impl Meter {
         self.read();
         let took = self.now - before;
         if self.slowest.is_none_or(|(_, longest)| took > longest) {
-            self.slowest = Some((class, took));
+            self.slowest = Some((type_info, took));
         }
     }
 
@@ -179,7 +179,9 @@ impl Meter {
             released: self.released,
             remaining,
             elapsed: self.now - self.start,
-            slowest: self.slowest.map(|(class, took)| (class.type_name(), took)),
+            slowest: self
+                .slowest
+                .map(|(type_info, took)| (type_info.type_name(), took)),
         }
     }
 }
@@ -192,12 +194,12 @@ mod tests {
 
     #[test]
     fn a_coarse_meter_does_not_name_the_slowest_destructor() {
-        let class = SizedInfo::<String>::TYPE_INFO;
+        let type_info = SizedInfo::<String>::TYPE_INFO;
         for (mut meter, says) in [
             (Meter::new(Budget::All), true),
             (Meter::coarse(Budget::All), false),
         ] {
-            meter.time(class, || ());
+            meter.time(type_info, || ());
             assert_eq!(meter.report(0).slowest.is_some(), says);
         }
     }

@@ -315,7 +315,7 @@ impl<'d> BudgetedDrain<'d> {
         self.meter.count(n as usize);
         // SAFETY: alive by the references, which are ours (invariant 5 of `pool`).
         let object = unsafe { header(thin) };
-        let class = object.type_info;
+        let type_info = object.type_info;
         // SAFETY: as above.
         match unsafe { checked(thin, object.count.release_many(n)) } {
             Released::Alive => self.meter.quick(),
@@ -329,16 +329,16 @@ impl<'d> BudgetedDrain<'d> {
                 unsafe { self.scope.destroy_last(thin) };
                 self.meter.quick();
             }
-            Released::Unique if !class.has_destructor => {
+            Released::Unique if !type_info.has_destructor => {
                 tally_destroyed(1);
                 // SAFETY: `release_many` says that this was the last strong reference.
-                unsafe { (class.destroy)(thin) };
+                unsafe { (type_info.destroy)(thin) };
                 self.meter.quick();
             }
             Released::Unique => self.run_destructor(thin, || {
                 tally_destroyed(1);
                 // SAFETY: `release_many` says that this was the last strong reference.
-                unsafe { (class.destroy)(thin) };
+                unsafe { (type_info.destroy)(thin) };
             }),
             // SAFETY: `release_many` says that this was the last strong reference.
             Released::Last => self.run_destructor(thin, || unsafe { destroy_dead(thin) }),
@@ -369,9 +369,9 @@ impl<'d> BudgetedDrain<'d> {
     /// Runs a destructor by `run`, and catches and times it.
     fn measured(&mut self, thin: Thin, run: impl FnOnce()) {
         // SAFETY: not destroyed yet.
-        let class = unsafe { header(thin) }.type_info;
+        let type_info = unsafe { header(thin) }.type_info;
         let meter = &mut self.meter;
-        if let Err(payload) = catch_unwind(|| meter.time(class, run)) {
+        if let Err(payload) = catch_unwind(|| meter.time(type_info, run)) {
             self.panics.note(payload);
         }
     }

@@ -347,20 +347,20 @@ impl<'d> Releasing<'d> {
         while let Some(thin) = entries.newest(self.pages) {
             // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
             let object = unsafe { header(thin) };
-            let class = object.type_info;
-            stretch.last = Some(class);
+            let type_info = object.type_info;
+            stretch.last = Some(type_info);
             // The usual case: the only reference, so the object has no other entry either.
             if object.count.is_all(1) && !deep {
-                if let Some(block) = class.plain_block {
+                if let Some(block) = type_info.plain_block {
                     // The next entries are probably like it.
-                    let n = destroy_alike(entries, class, block);
+                    let n = destroy_alike(entries, type_info, block);
                     stretch.taken += n;
                     stretch.destroyed += n as u64;
                     if n != 0 {
                         continue;
                     }
-                } else if !class.has_destructor {
-                    let n = destroy_in_turn(entries, class);
+                } else if !type_info.has_destructor {
+                    let n = destroy_in_turn(entries, type_info);
                     stretch.taken += n;
                     stretch.destroyed += n as u64;
                     continue;
@@ -371,8 +371,8 @@ impl<'d> Releasing<'d> {
                 stretch.taken += 1;
                 stretch.destroyed += 1;
                 // SAFETY: the only reference was the entry's, which has been taken out.
-                unsafe { (class.destroy)(thin) };
-                if class.has_destructor && self.has_more(outermost, mark) {
+                unsafe { (type_info.destroy)(thin) };
+                if type_info.has_destructor && self.has_more(outermost, mark) {
                     return true;
                 }
                 continue;
@@ -390,7 +390,7 @@ impl<'d> Releasing<'d> {
                 Released::Unique => {
                     stretch.destroyed += 1;
                     // SAFETY: `release_many` says that this was the last strong reference.
-                    unsafe { (class.destroy)(thin) };
+                    unsafe { (type_info.destroy)(thin) };
                 }
                 // SAFETY: `release_many` says that this was the last strong reference.
                 Released::Last => unsafe { self.scope.destroy_last(thin) },
@@ -418,7 +418,7 @@ impl<'d> Releasing<'d> {
     fn grown(&self) -> bool {
         let len = self.entries.len();
         let index = self.index.replace(len);
-        let Some(class) = self.last.get() else {
+        let Some(type_info) = self.last.get() else {
             return false;
         };
         if len <= index {
@@ -429,12 +429,12 @@ impl<'d> Releasing<'d> {
             let event = Event::new(EventKind::EndlessDrain, current_label());
             event
                 .pool(self.name)
-                .of_type(class.type_name())
+                .of_type(type_info.type_name())
                 .count(generation as usize)
                 .emit();
         }
         if self.limit.is_some_and(|limit| generation > limit) {
-            self.cut.set(Some(class));
+            self.cut.set(Some(type_info));
             return true;
         }
         false

@@ -70,19 +70,19 @@ pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&ThreadPools) -> &Po
 #[inline(never)]
 fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin) {
     // SAFETY: alive by the reference that the caller has given up.
-    let class = unsafe { header(thin) }.type_info;
+    let type_info = unsafe { header(thin) }.type_info;
     root.entries.push(thin, &stack.thread_pools().pages);
     stack.stats.root_has_grown(root.entries.len());
     // What a drain of the root pool autoreleases into it is released by the same drain.
     if root.draining.get() > 0 {
         return;
     }
-    if let Some(times) = stack.strays.count(class, stack.manager.id) {
+    if let Some(times) = stack.strays.count(type_info, stack.manager.id) {
         let event = Event::new(EventKind::NoPool, current_label());
         event
             .pool("root")
             .manager(stack.manager.id, stack.manager.name.as_deref())
-            .of_type(class.type_name())
+            .of_type(type_info.type_name())
             .times(times as usize)
             .emit();
     }

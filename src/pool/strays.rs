@@ -16,7 +16,7 @@ const TYPES: usize = 8;
 /// The count of one type.
 #[derive(Clone, Copy)]
 struct StrayCount {
-    class: &'static TypeInfo,
+    type_info: &'static TypeInfo,
     times: u64,
     /// How many of them have been added to the process-wide count.
     shared: u64,
@@ -39,14 +39,14 @@ impl Strays {
         }
     }
 
-    /// Counts one more object of this class. If a report is due, returns the number of strays that
+    /// Counts one more object of this type. If a report is due, returns the number of strays that
     /// it stands for: those since the last one.
-    pub(crate) fn count(&self, class: &'static TypeInfo, manager: u64) -> Option<u64> {
+    pub(crate) fn count(&self, type_info: &'static TypeInfo, manager: u64) -> Option<u64> {
         let known = self.types.iter().find_map(|place| {
             let stray = place.get()?;
-            ptr::eq(stray.class, class).then_some((place, stray))
+            ptr::eq(stray.type_info, type_info).then_some((place, stray))
         });
-        let (place, mut stray) = known.unwrap_or_else(|| self.begin(class, manager));
+        let (place, mut stray) = known.unwrap_or_else(|| self.begin(type_info, manager));
         stray.times += 1;
         let due = stray.times >= stray.next;
         let unshared = stray.times - stray.shared;
@@ -58,11 +58,11 @@ impl Strays {
         due.then_some(unshared)
     }
 
-    /// Makes room for a class that is not being counted.
+    /// Makes room for a type that is not being counted.
     #[cold]
     fn begin(
         &self,
-        class: &'static TypeInfo,
+        type_info: &'static TypeInfo,
         manager: u64,
     ) -> (&Cell<Option<StrayCount>>, StrayCount) {
         let at = self.place.get();
@@ -72,7 +72,7 @@ impl Strays {
             former.share(manager);
         }
         let stray = StrayCount {
-            class,
+            type_info,
             times: 0,
             shared: 0,
             next: 1,
@@ -93,7 +93,7 @@ impl StrayCount {
     fn share(self, manager: u64) {
         let unshared = self.times - self.shared;
         if unshared > 0 {
-            event::count_no_pool(self.class.type_name(), manager, unshared);
+            event::count_no_pool(self.type_info.type_name(), manager, unshared);
         }
     }
 }

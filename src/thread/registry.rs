@@ -370,4 +370,4 @@ impl Drop for Registry {
 }
 
 #[cfg(test)]
-mod tests;
+mod registry_tests;

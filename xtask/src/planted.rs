@@ -13,6 +13,8 @@ use std::time::Instant;
 const COPY: &str = "target/planted";
 const LOG: &str = "target/planted.log";
 const PATCHES: &str = "ci/planted";
+/// Where the scripts of the patches build, below `target/`.
+const BUILDS: &[&str] = &["asan", "loom", "loom-asan", "miri", "tsan", "valgrind"];
 
 /// A patch, and what stands above it.
 #[derive(Debug, PartialEq, Eq)]
@@ -157,7 +159,28 @@ impl Copy {
             std::fs::create_dir_all(parent).map_err(failed)?;
             std::fs::copy(file, &to).map_err(|e| format!("{file} cannot be copied: {e}"))?;
         }
+        this.take_builds(&root.join("target"))?;
         Ok(this)
+    }
+
+    /// Copies what the scripts have built already, if they have: then only the project is built
+    /// once more, not what it depends on, which for some includes std.
+    fn take_builds(&self, from: &Path) -> Result<(), String> {
+        let to = self.0.join("target");
+        std::fs::create_dir_all(&to).map_err(|e| format!("{}: {e}", to.display()))?;
+        for name in BUILDS {
+            let build = from.join(name);
+            if build.is_dir() {
+                // Times decide what cargo builds anew.
+                let mut command = Command::new("cp");
+                command.args(["-a", "--reflink=auto"]).arg(&build).arg(&to);
+                let status = command.status().map_err(|e| not_run(&command, &e))?;
+                if !status.success() {
+                    return Err(format!("{} cannot be copied", build.display()));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn look(&self, plant: &Plant) -> Result<Verdict, String> {

@@ -20,6 +20,7 @@ pub const MODELS: &[Model] = &[
         &["quiet", "not yet"],
         orphans_given_back,
     )
+    // Threads enter the registry, one after the other.
     .bounded(6),
     Model::new(
         "orphans_last_drained",
@@ -27,6 +28,7 @@ pub const MODELS: &[Model] = &[
         &["quiet", "not yet"],
         || last_orphan(Duration::ZERO, drop),
     )
+    // Threads enter the registry, one after the other.
     .bounded(6),
     Model::new(
         "orphans_last_part",
@@ -38,6 +40,7 @@ pub const MODELS: &[Model] = &[
             })
         },
     )
+    // Threads enter the registry, one after the other.
     .bounded(6),
     Model::new(
         "orphans_waited_for",
@@ -52,6 +55,7 @@ pub const MODELS: &[Model] = &[
         &["1 and 0", "1 and 1", "0 and 1"],
         orphans_two_claims,
     )
+    // Threads enter the registry, one after the other.
     .bounded(6),
     Model::new(
         "orphans_looked_at",

@@ -1,4 +1,4 @@
-//! What only the build knows, for `contention` to print: the compiler and its flags.
+//! Passes the compiler's version and its flags to the benchmark `contention`, which prints them.
 
 use std::env;
 use std::process::Command;
@@ -12,7 +12,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let version = Command::new(variable("RUSTC")).arg("--version").output();
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    let version = version.unwrap_or_else(|_| "rustc, of unknown version".to_owned());
+    let version = version.unwrap_or_else(|_| "rustc, unknown version".to_owned());
     println!("cargo::rustc-env=BENCHES_TOOLCHAIN={version}");
 
     let mut flags = format!("opt-level {}", variable("OPT_LEVEL"));

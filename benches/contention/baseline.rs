@@ -1,4 +1,4 @@
-//! An earlier run beside this one.
+//! The comparison with an earlier run.
 
 use releasepool_benches::contest::Figure;
 use releasepool_benches::results::{Before, FORMAT, Point, Results};
@@ -10,12 +10,12 @@ pub fn read(path: &Path) -> Result<Results, String> {
         serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let format = value.get("format").and_then(serde_json::Value::as_u64);
     if format != Some(u64::from(FORMAT)) {
-        return Err("results of another version of this benchmark, or something else".to_owned());
+        return Err("not results of this version of the benchmark".to_owned());
     }
     serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
-/// Whether two figures have nothing between their quartiles in common.
+/// Returns true if the quartiles of two figures do not overlap.
 fn apart(a: Figure, b: Figure) -> bool {
     a.high < b.low || b.high < a.low
 }
@@ -29,10 +29,10 @@ fn find<'r>(
     let scenario = earlier.scenarios.iter().find(|s| s.id == scenario)?;
     let mut series = scenario.series.iter();
     let series = series.find(|s| s.implementation == implementation)?;
-    series.points.iter().find(|point| point.threads == threads)
+    series.point(threads)
 }
 
-/// Tells every point what it was.
+/// Adds the earlier figure to each point.
 pub fn compare(results: &mut Results, earlier: &Results, name: &str) {
     results.baseline = Some(name.to_owned());
     for scenario in &mut results.scenarios {
@@ -48,7 +48,7 @@ pub fn compare(results: &mut Results, earlier: &Results, name: &str) {
     }
 }
 
-/// Whether nothing but the code is different, as far as one can tell.
+/// Returns true if only the code differs, as far as the results tell.
 pub fn alike(results: &Results, earlier: &Results) -> bool {
     let (now, then) = (&results.machine, &earlier.machine);
     now.processor == then.processor

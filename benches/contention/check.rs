@@ -1,27 +1,27 @@
-//! That everybody does the same: each work with counted objects, by one thread and by two.
+//! A check that all implementations do the same work: with counted objects, on one thread and on two.
 
 use crate::scenario::{Contestant, Scenario};
 use crossbeam_epoch as epoch;
 use releasepool::{PoolManager, autoreleasepool};
-use releasepool_benches::crew::Meeting;
+use releasepool_benches::crew::SpinBarrier;
 use releasepool_benches::objects::Count;
 use releasepool_benches::workload::Workload;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// For what is destroyed later.
+/// The longest wait for objects that are destroyed later.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Objects that were alive at a time, by scenario and contestant, with one thread.
+/// Scenario, contestant, and the largest number of objects alive at the same time on one thread.
 pub type Peaks = Vec<(&'static str, &'static str, u64)>;
 
-/// Does the work by so many threads. Gives whether none of them panicked.
+/// Does the work on this many threads. Returns true if none of them panicked.
 fn work(workload: &Workload, threads: usize) -> bool {
-    let meeting = Meeting::default();
+    let barrier = SpinBarrier::default();
     thread::scope(|scope| {
         let work = || {
             let mut job = workload.job();
-            meeting.meet(threads);
+            barrier.wait(threads);
             job(1);
             job(2);
         };
@@ -31,7 +31,7 @@ fn work(workload: &Workload, threads: usize) -> bool {
     })
 }
 
-/// Has everything destroyed that waits for a moment at which nobody uses it.
+/// Waits until deferred destructions are done.
 fn settle() -> Count {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -58,30 +58,33 @@ fn count(contestant: &Contestant, threads: usize) -> Result<Count, String> {
         Ok(count)
     } else {
         Err(format!(
-            "{} objects made, but {} destroyed",
+            "it created {} objects, but destroyed {}",
             count.made, count.destroyed
         ))
     }
 }
 
-/// Says who does something else than the others.
+/// Returns an error if a contestant does other work than the others.
 pub fn check(scenarios: &[Scenario]) -> Result<Peaks, String> {
     let mut peaks = Peaks::new();
     for scenario in scenarios {
-        // By number of threads.
+        // The number of created objects for one thread and for two, and the first contestant.
         let mut expected: [Option<(u64, &str)>; 2] = [None; 2];
         for contestant in &scenario.contestants {
-            let most = if contestant.alone() { 1 } else { 2 };
+            let most = if contestant.single_threaded() { 1 } else { 2 };
             for threads in 1..=most {
                 let what = |error: String| {
                     let name = contestant.name;
-                    format!("{}, {name}, threads: {threads}: {error}", scenario.id)
+                    format!("{}, {name}, {threads} threads: {error}", scenario.id)
                 };
                 let count = count(contestant, threads).map_err(what)?;
                 let expected = &mut expected[threads - 1];
                 let (made, first) = *expected.get_or_insert((count.made, contestant.name));
                 if count.made != made {
-                    let error = format!("{} objects made, but {made} by {first}", count.made);
+                    let error = format!(
+                        "it created {} objects, but {first} created {made}",
+                        count.made
+                    );
                     return Err(what(error));
                 }
                 if scenario.peak && threads == 1 {

@@ -1,297 +1,192 @@
-//! Ways for a worker to get rid of objects that the UI thread destroys.
+//! Ways for a worker to hand objects to the UI thread, which destroys them.
+//!
+//! Each function starts a UI thread and returns it, with a function that creates a worker's sender.
 
-use crate::ui::{Gauge, Handed, Ui};
+use crate::ui::Ui;
 use basedrop::{Collector, Handle, Shared};
 use parking_lot::Mutex;
 use releasepool::{HandoffPool, PoolManager, Ref, ThreadHandle, autoreleasepool};
-use releasepool_benches::objects::Payload;
-use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
 
-/// What workers need.
-pub trait Handing<P: Payload>: Send + Sync + Sized + 'static {
-    type Sender: Sender;
-    fn open() -> (Ui, Self);
-    /// The calling thread's.
-    fn here(&self, ui: &Ui) -> Self::Sender;
+/// A worker's end.
+pub trait Sender<T>: 'static {
+    /// Allocates an object and hands it over.
+    fn hand(&mut self, object: T);
+    /// Ends a batch.
+    #[inline(always)]
+    fn flush(&mut self) {}
 }
 
-/// What one worker has.
-pub trait Sender: 'static {
-    /// Makes an object and gets rid of it.
-    fn hand(&mut self, seed: u64);
-    /// Ends a batch.
-    fn flush(&mut self);
-}
+/// The UI thread, and a function that creates the calling thread's sender.
+pub type Handing<F> = (Ui, F);
+
+/// The bounds of that function.
+pub trait Here<S>: Fn() -> S + Send + Sync + 'static {}
+
+impl<S, F: Fn() -> S + Send + Sync + 'static> Here<S> for F {}
+
+/// The bounds of objects.
+pub trait Object: Send + Sync + 'static {}
+
+impl<T: Send + Sync + 'static> Object for T {}
 
 // --- releasepool ---------------------------------------------------------------
 
-fn ui_of_ours() -> (Ui, ThreadHandle) {
+fn ui_with_pool() -> (Ui, ThreadHandle) {
     Ui::spawn(|| {
-        let me = PoolManager::global().current_thread();
-        let me = me.expect("this thread is not being torn down");
-        (me, || autoreleasepool(|_| ()))
+        let handle = PoolManager::global().current_thread();
+        let handle = handle.expect("the thread has not ended");
+        (handle, || autoreleasepool(|_| ()))
     })
 }
 
-/// By pages of a pool, objects in blocks.
-pub struct PagesOfBlocks<P>(ThreadHandle, PhantomData<P>);
+/// Sends a pool of objects at a time, in blocks or from the global allocator.
+pub struct Pool<const IN_BLOCKS: bool>(HandoffPool, ThreadHandle);
 
-/// By pages of a pool, objects of the global allocator.
-pub struct Pages<P>(ThreadHandle, PhantomData<P>);
-
-/// By a message for each object.
-pub struct Messages<P>(ThreadHandle, PhantomData<P>);
-
-/// What a worker needs for each of these.
-pub struct Pool<P, const BLOCKS: bool> {
-    pool: HandoffPool,
-    to: ThreadHandle,
-    gauge: &'static Gauge,
-    objects: PhantomData<P>,
-}
-
-impl<P, const BLOCKS: bool> Pool<P, BLOCKS> {
-    fn new(to: &ThreadHandle, ui: &Ui) -> Self {
-        Self {
-            pool: HandoffPool::new(),
-            to: to.clone(),
-            gauge: ui.gauge(),
-            objects: PhantomData,
-        }
-    }
-}
-
-impl<P: Payload, const BLOCKS: bool> Sender for Pool<P, BLOCKS> {
+impl<T: Object, const IN_BLOCKS: bool> Sender<T> for Pool<IN_BLOCKS> {
     #[inline(always)]
-    fn hand(&mut self, seed: u64) {
-        let object = Handed::<P>::new(seed, self.gauge);
-        if BLOCKS {
-            self.pool.create(object);
+    fn hand(&mut self, object: T) {
+        if IN_BLOCKS {
+            self.0.create(object);
         } else {
-            self.pool.autorelease(Ref::new(object));
+            self.0.autorelease(Ref::new(object));
         }
     }
 
     #[inline(always)]
     fn flush(&mut self) {
-        self.pool.drain_on(&self.to);
+        self.0.drain_on(&self.1);
     }
 }
 
-impl<P: Payload> Handing<P> for PagesOfBlocks<P> {
-    type Sender = Pool<P, true>;
-
-    fn open() -> (Ui, Self) {
-        let (ui, to) = ui_of_ours();
-        (ui, Self(to, PhantomData))
-    }
-
-    fn here(&self, ui: &Ui) -> Self::Sender {
-        Pool::new(&self.0, ui)
-    }
+fn pool<const IN_BLOCKS: bool>() -> Handing<impl Here<Pool<IN_BLOCKS>>> {
+    let (ui, to) = ui_with_pool();
+    (ui, move || Pool(HandoffPool::new(), to.clone()))
 }
 
-impl<P: Payload> Handing<P> for Pages<P> {
-    type Sender = Pool<P, false>;
-
-    fn open() -> (Ui, Self) {
-        let (ui, to) = ui_of_ours();
-        (ui, Self(to, PhantomData))
-    }
-
-    fn here(&self, ui: &Ui) -> Self::Sender {
-        Pool::new(&self.0, ui)
-    }
+pub fn pool_of_blocks<T: Object>() -> Handing<impl Here<Pool<true>>> {
+    pool()
 }
 
-/// A worker's end of [`Messages`].
-pub struct Messenger<P>(ThreadHandle, &'static Gauge, PhantomData<P>);
+pub fn pool_of_global<T: Object>() -> Handing<impl Here<Pool<false>>> {
+    pool()
+}
 
-impl<P: Payload> Sender for Messenger<P> {
+/// Sends a message for each object.
+pub struct Messages(ThreadHandle);
+
+impl<T: Object> Sender<T> for Messages {
     #[inline(always)]
-    fn hand(&mut self, seed: u64) {
-        self.0.release(Ref::new(Handed::<P>::new(seed, self.1)));
-    }
-
-    fn flush(&mut self) {}
-}
-
-impl<P: Payload> Handing<P> for Messages<P> {
-    type Sender = Messenger<P>;
-
-    fn open() -> (Ui, Self) {
-        let (ui, to) = ui_of_ours();
-        (ui, Self(to, PhantomData))
-    }
-
-    fn here(&self, ui: &Ui) -> Self::Sender {
-        Messenger(self.0.clone(), ui.gauge(), PhantomData)
+    fn hand(&mut self, object: T) {
+        self.0.release(Ref::new(object));
     }
 }
 
-// --- others --------------------------------------------------------------------
+pub fn messages<T: Object>() -> Handing<impl Here<Messages>> {
+    let (ui, to) = ui_with_pool();
+    (ui, move || Messages(to.clone()))
+}
 
-type Batch<P> = Vec<Arc<Handed<P>>>;
+// --- alternatives --------------------------------------------------------------
 
-/// By a channel, each by itself.
-pub struct Channel<P>(crossbeam_channel::Sender<Arc<Handed<P>>>);
-
-/// By a channel, a vector of them at a time.
-pub struct Vectors<P>(crossbeam_channel::Sender<Batch<P>>);
-
-/// By a vector behind a mutex, each by itself. The UI thread takes the vector and leaves
-/// another, so that both keep their capacity.
-pub struct Locked<P>(Arc<Mutex<Batch<P>>>);
-
-/// To basedrop's collector, which the UI thread runs.
-pub struct Collected<P>(Mutex<Handle>, PhantomData<P>);
-
-fn ui_of_channel<T: Send + 'static>() -> (Ui, crossbeam_channel::Sender<T>) {
+fn ui_with_channel<T: Object>() -> (Ui, crossbeam_channel::Sender<T>) {
     Ui::spawn(|| {
         let (sender, receiver) = crossbeam_channel::unbounded();
         (sender, move || receiver.try_iter().for_each(drop))
     })
 }
 
-/// A worker's end of [`Channel`].
-pub struct ToChannel<P>(crossbeam_channel::Sender<Arc<Handed<P>>>, &'static Gauge);
+/// Sends each object through a channel.
+pub struct Channel<T>(crossbeam_channel::Sender<Arc<T>>);
 
-impl<P: Payload> Sender for ToChannel<P> {
+impl<T: Object> Sender<T> for Channel<T> {
     #[inline(always)]
-    fn hand(&mut self, seed: u64) {
-        let object = Arc::new(Handed::new(seed, self.1));
-        self.0.send(object).expect("the UI thread is there");
-    }
-
-    fn flush(&mut self) {}
-}
-
-impl<P: Payload> Handing<P> for Channel<P> {
-    type Sender = ToChannel<P>;
-
-    fn open() -> (Ui, Self) {
-        let (ui, sender) = ui_of_channel();
-        (ui, Self(sender))
-    }
-
-    fn here(&self, ui: &Ui) -> Self::Sender {
-        ToChannel(self.0.clone(), ui.gauge())
+    fn hand(&mut self, object: T) {
+        let sent = self.0.send(Arc::new(object));
+        sent.expect("the UI thread is running");
     }
 }
 
-/// A worker's end of [`Vectors`].
-pub struct InVectors<P> {
-    sender: crossbeam_channel::Sender<Batch<P>>,
-    batch: Batch<P>,
-    gauge: &'static Gauge,
+pub fn channel<T: Object>() -> Handing<impl Here<Channel<T>>> {
+    let (ui, sender) = ui_with_channel();
+    (ui, move || Channel(sender.clone()))
 }
 
-impl<P: Payload> Sender for InVectors<P> {
+/// Sends a vector of objects at a time through a channel.
+pub struct Vectors<T>(Vec<Arc<T>>, crossbeam_channel::Sender<Vec<Arc<T>>>);
+
+impl<T: Object> Sender<T> for Vectors<T> {
     #[inline(always)]
-    fn hand(&mut self, seed: u64) {
-        self.batch.push(Arc::new(Handed::new(seed, self.gauge)));
+    fn hand(&mut self, object: T) {
+        self.0.push(Arc::new(object));
     }
 
     #[inline(always)]
     fn flush(&mut self) {
-        let empty = Vec::with_capacity(self.batch.len());
-        let batch = mem::replace(&mut self.batch, empty);
-        self.sender.send(batch).expect("the UI thread is there");
+        let empty = Vec::with_capacity(self.0.len());
+        let sent = self.1.send(mem::replace(&mut self.0, empty));
+        sent.expect("the UI thread is running");
     }
 }
 
-impl<P: Payload> Handing<P> for Vectors<P> {
-    type Sender = InVectors<P>;
-
-    fn open() -> (Ui, Self) {
-        let (ui, sender) = ui_of_channel();
-        (ui, Self(sender))
-    }
-
-    fn here(&self, ui: &Ui) -> Self::Sender {
-        InVectors {
-            sender: self.0.clone(),
-            batch: Vec::new(),
-            gauge: ui.gauge(),
-        }
-    }
+pub fn vectors<T: Object>() -> Handing<impl Here<Vectors<T>>> {
+    let (ui, sender) = ui_with_channel();
+    (ui, move || Vectors(Vec::new(), sender.clone()))
 }
 
-/// A worker's end of [`Locked`].
-pub struct ToLocked<P>(Arc<Mutex<Batch<P>>>, &'static Gauge);
+/// Adds each object to a vector behind a mutex. The UI thread swaps it for another one, so that both
+/// keep their capacity.
+pub struct Locked<T>(Arc<Mutex<Vec<Arc<T>>>>);
 
-impl<P: Payload> Sender for ToLocked<P> {
+impl<T: Object> Sender<T> for Locked<T> {
     #[inline(always)]
-    fn hand(&mut self, seed: u64) {
-        let object = Arc::new(Handed::new(seed, self.1));
+    fn hand(&mut self, object: T) {
+        let object = Arc::new(object);
         self.0.lock().push(object);
     }
-
-    fn flush(&mut self) {}
 }
 
-impl<P: Payload> Handing<P> for Locked<P> {
-    type Sender = ToLocked<P>;
-
-    fn open() -> (Ui, Self) {
-        let (ui, shared) = Ui::spawn(|| {
-            let shared = Arc::new(Mutex::new(Batch::<P>::new()));
-            let ours = shared.clone();
-            let mut batch = Batch::new();
-            let destroy = move || {
-                mem::swap(&mut batch, &mut *ours.lock());
-                batch.clear();
-            };
-            (shared, destroy)
-        });
-        (ui, Self(shared))
-    }
-
-    fn here(&self, ui: &Ui) -> Self::Sender {
-        ToLocked(self.0.clone(), ui.gauge())
-    }
+pub fn locked<T: Object>() -> Handing<impl Here<Locked<T>>> {
+    let (ui, shared) = Ui::spawn(|| {
+        let shared = Arc::new(Mutex::new(Vec::<Arc<T>>::new()));
+        let ours = shared.clone();
+        let mut batch = Vec::new();
+        let destroy = move || {
+            mem::swap(&mut batch, &mut *ours.lock());
+            batch.clear();
+        };
+        (shared, destroy)
+    });
+    (ui, move || Locked(shared.clone()))
 }
 
-/// A worker's end of [`Collected`].
-pub struct ToCollector<P>(Handle, &'static Gauge, PhantomData<P>);
+/// Leaves each object to basedrop's collector, which the UI thread runs.
+pub struct Collected(Handle);
 
-impl<P: Payload> Sender for ToCollector<P> {
+impl<T: Object> Sender<T> for Collected {
     #[inline(always)]
-    fn hand(&mut self, seed: u64) {
-        drop(Shared::new(&self.0, Handed::<P>::new(seed, self.1)));
-    }
-
-    fn flush(&mut self) {}
-}
-
-impl<P: Payload> Handing<P> for Collected<P> {
-    type Sender = ToCollector<P>;
-
-    fn open() -> (Ui, Self) {
-        let (ui, handle) = Ui::spawn(|| {
-            let mut collector = Collector::new();
-            (collector.handle(), move || collector.collect())
-        });
-        (ui, Self(Mutex::new(handle), PhantomData))
-    }
-
-    fn here(&self, ui: &Ui) -> Self::Sender {
-        ToCollector(self.0.lock().clone(), ui.gauge(), PhantomData)
+    fn hand(&mut self, object: T) {
+        drop(Shared::new(&self.0, object));
     }
 }
 
-/// Not handed over: one thread does everything, and destroys it at the end of the batch.
-pub struct Kept<P>(PhantomData<P>);
+pub fn collected<T: Object>() -> Handing<impl Here<Collected>> {
+    let (ui, handle) = Ui::spawn(|| {
+        let mut collector = Collector::new();
+        (collector.handle(), move || collector.collect())
+    });
+    let handle = Mutex::new(handle);
+    (ui, move || Collected(handle.lock().clone()))
+}
 
-/// What it has.
-pub struct Own<P>(Vec<Box<Handed<P>>>, &'static Gauge);
+/// Hands nothing over: one thread does everything, and destroys its objects after each batch.
+pub struct Kept<T>(Vec<Box<T>>);
 
-impl<P: Payload> Sender for Own<P> {
+impl<T: Object> Sender<T> for Kept<T> {
     #[inline(always)]
-    fn hand(&mut self, seed: u64) {
-        self.0.push(Box::new(Handed::new(seed, self.1)));
+    fn hand(&mut self, object: T) {
+        self.0.push(Box::new(object));
     }
 
     #[inline(always)]
@@ -300,14 +195,6 @@ impl<P: Payload> Sender for Own<P> {
     }
 }
 
-impl<P: Payload> Handing<P> for Kept<P> {
-    type Sender = Own<P>;
-
-    fn open() -> (Ui, Self) {
-        (Ui::none(), Self(PhantomData))
-    }
-
-    fn here(&self, ui: &Ui) -> Self::Sender {
-        Own(Vec::new(), ui.gauge())
-    }
+pub fn kept<T: Object>() -> Handing<impl Here<Kept<T>>> {
+    (Ui::none(), || Kept(Vec::new()))
 }

@@ -1,32 +1,22 @@
-//! Instructions of an operation, which do not depend on what else the machine does.
+//! Instructions per operation, which do not depend on other load on the machine.
 //!
-//! Counted by callgrind, in a process of its own that does some turns, and again in one
-//! that does more: what they differ by are the turns, without the beginning and the end.
+//! callgrind counts them in a process that runs some turns, and in one that runs more. The difference
+//! is what the additional turns took, without the start and end of the process.
 
 use crate::scenario::{Contestant, Scenario};
 use std::process::Command;
 use std::thread;
 
-/// The option by which this program calls itself.
-pub const OPTION: &str = "count-turns";
-
-/// Operations that are left out at the beginning, and that are counted.
+/// Operations that are not counted, and that are.
 const WARM_UP: u64 = 2_000;
 const COUNTED: u64 = 20_000;
-
-/// What a process is to do.
-pub struct Task {
-    pub scenario: String,
-    pub implementation: String,
-    pub turns: u64,
-}
 
 pub fn available() -> bool {
     let version = Command::new("valgrind").arg("--version").output();
     version.is_ok_and(|output| output.status.success())
 }
 
-/// What the process does.
+/// Runs some turns, in the process that callgrind watches.
 pub fn run(contestant: &Contestant, turns: u64) {
     let workload = (contestant.measured)();
     thread::scope(|scope| {
@@ -34,23 +24,23 @@ pub fn run(contestant: &Contestant, turns: u64) {
     });
 }
 
-/// All instructions of such a process.
+/// Returns all instructions of such a process.
 fn collected(scenario: &Scenario, contestant: &Contestant, turns: u64) -> Result<u64, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(program)
-        .arg(format!("--{OPTION}"))
+        .arg("--count-turns")
         .args([scenario.id, contestant.name, &turns.to_string()])
         .output()
         .map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().find_map(|line| line.split_once("Collected :"));
     let count = line.and_then(|(_, count)| count.trim().parse().ok());
-    count.ok_or_else(|| format!("callgrind says:\n{text}"))
+    count.ok_or_else(|| format!("callgrind printed no count:\n{text}"))
 }
 
-/// Instructions of an operation by one thread.
+/// Returns the instructions per operation on one thread.
 pub fn count(scenario: &Scenario, contestant: &Contestant) -> Result<f64, String> {
     let operations = (contestant.measured)().operations;
     let before = WARM_UP.div_ceil(operations);

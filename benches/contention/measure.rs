@@ -1,20 +1,20 @@
-//! Measures a scenario: all that can do it by turns in one run, for each number of threads.
+//! Measures a scenario: all its contestants by turns, for each number of threads.
 
 use crate::machine;
 use crate::scenario::{Contestant, Scenario};
-use releasepool_benches::contest::{Effort, Entry, hold};
+use releasepool_benches::contest::{Effort, Entry, run};
 use releasepool_benches::results::{Point, Series};
 use releasepool_benches::table::BUSY;
 use std::time::Duration;
 
-/// How much is measured, and by how many threads.
+/// The effort and the numbers of threads.
 pub struct Plan {
     pub quick: bool,
     pub threads: Vec<usize>,
     pub parallelism: usize,
 }
 
-/// One number of threads of a scenario.
+/// A scenario on one number of threads.
 pub struct Step<'s> {
     scenario: &'s Scenario,
     pub threads: usize,
@@ -41,8 +41,8 @@ impl Plan {
     }
 
     fn effort(&self, step: &Step) -> Effort {
-        // Where threads take turns on a processor, a sample is longer than these turns are,
-        // or it would show threads that were alone on it.
+        // If threads share a processor, a sample spans several of their time slices. A shorter one
+        // would measure threads that were alone on it.
         let (sample, total, least) = match (self.quick, step.oversubscribed) {
             (true, false) => (300, 200, 5),
             (true, true) => (6_000, 200, 4),
@@ -56,19 +56,16 @@ impl Plan {
         }
     }
 
-    /// Adds the step's points to the series, which are those of the scenario's contestants.
+    /// Adds the step's points to the series of the scenario's contestants.
     pub fn measure(&self, step: &Step, series: &mut [Series]) {
         let contestants: Vec<_> = step.contestants().collect();
-        let entry = |contestant: &&Contestant| Entry {
-            workload: (contestant.measured)(),
-            threads: step.threads,
-        };
+        let entry = |contestant: &&Contestant| Entry::new(step.threads, &(contestant.measured)());
         let entries: Vec<_> = contestants.iter().map(entry).collect();
-        let samples = hold(&entries, self.effort(step));
+        let samples = run(&entries, self.effort(step));
         for (index, (contestant, taken)) in contestants.iter().zip(&samples).enumerate() {
             let mut all = series.iter_mut();
             let series = all.find(|series| series.implementation == contestant.name);
-            let series = series.expect("one for each");
+            let series = series.expect("each contestant has a series");
             if !taken.together() {
                 let note = format!("{} threads: {BUSY}", step.threads);
                 series.note = Some(match &series.note {
@@ -93,16 +90,12 @@ impl<'s> Step<'s> {
     fn contestants(&self) -> impl Iterator<Item = &'s Contestant> {
         let several = self.threads > 1;
         let all = self.scenario.contestants.iter();
-        all.filter(move |contestant| !(several && contestant.alone()))
+        all.filter(move |contestant| !(several && contestant.single_threaded()))
     }
 
-    /// How long it takes, beside other steps.
-    pub fn weight(&self) -> f64 {
-        let each = if self.oversubscribed {
-            self.threads as f64
-        } else {
-            1.0
-        };
-        (1 + self.contestants().count()) as f64 * each
+    /// Returns the length of the step, relative to other steps.
+    pub fn weight(&self) -> u64 {
+        let each = if self.oversubscribed { self.threads } else { 1 };
+        ((1 + self.contestants().count()) * each) as u64
     }
 }

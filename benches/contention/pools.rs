@@ -1,37 +1,79 @@
-//! A thread's pools, by each implementation that has something like them.
+//! Pools of a thread, by each implementation that has something similar.
 //!
-//! All is inlined by force, so that no one pays for a call that others are spared.
+//! Their functions are inlined by force, so that none of them pays for a call that others do not
+//! need.
 
-pub mod alone;
+pub mod cocos;
 pub mod deferred;
 pub mod locked;
 pub mod ours;
+pub mod vectors;
 
 use releasepool_benches::objects::Payload;
 use releasepool_benches::results::Role;
+use std::mem;
 use std::sync::Arc;
 
-/// What a thread has.
+/// A thread's stack of pools.
 pub trait Pools<P: Payload>: Sized + 'static {
     const NAME: &str;
     const ROLE: Role = Role::Peer;
     const NOTE: Option<&str> = None;
 
-    /// What all threads have together.
+    /// The state that all threads share.
     type Shared: Default + Send + Sync + 'static;
 
-    /// Those of the calling thread.
+    /// Creates the calling thread's pools.
     fn here(shared: &Arc<Self::Shared>) -> Self;
 
-    /// Makes an object and leaves it to the current pool.
+    /// Creates an object and adds it to the current pool.
     fn add(&mut self, seed: u64);
 
-    /// Releases what the current pool has.
+    /// Releases the objects of the current pool.
     fn drain(&mut self);
 }
 
-/// Those that can have a pool in a pool.
+/// Pools that can be nested.
 pub trait Nested<P: Payload>: Pools<P> {
-    /// Opens another one for `work`, and releases what is in it afterwards.
+    /// Opens an inner pool for `work`, and releases its objects afterwards.
     fn nested(&mut self, work: impl FnOnce(&mut Self));
+}
+
+/// A stack of vectors, each of which is a pool.
+pub struct Stack<R> {
+    current: Vec<R>,
+    outer: Vec<Vec<R>>,
+}
+
+impl<R> Default for Stack<R> {
+    fn default() -> Self {
+        Self {
+            current: Vec::new(),
+            outer: Vec::new(),
+        }
+    }
+}
+
+impl<R> Stack<R> {
+    #[inline(always)]
+    fn add(&mut self, r: R) {
+        self.current.push(r);
+    }
+
+    #[inline(always)]
+    fn take(&mut self, instead: Vec<R>) -> Vec<R> {
+        mem::replace(&mut self.current, instead)
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, inner: Vec<R>) {
+        let outer = mem::replace(&mut self.current, inner);
+        self.outer.push(outer);
+    }
+
+    #[inline(always)]
+    fn leave(&mut self) -> Vec<R> {
+        let outer = self.outer.pop().expect("`enter` was called before");
+        mem::replace(&mut self.current, outer)
+    }
 }

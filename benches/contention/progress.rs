@@ -1,64 +1,59 @@
-//! Where a run is, and how long it will take: on standard error.
+//! The progress display, on standard error.
 
-use std::io::{IsTerminal, Write, stderr};
-use std::time::{Duration, Instant};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+/// A line on a terminal that is rewritten, or a line for each step elsewhere. The line has no timer
+/// of its own, which would disturb the measurements.
 pub struct Progress {
-    /// One line that is written over.
-    terminal: bool,
+    bar: ProgressBar,
     steps: usize,
     step: usize,
-    /// What the steps are thought to take, in any unit.
-    weight: f64,
-    done: f64,
-    start: Instant,
-}
-
-fn minutes(time: Duration) -> String {
-    let seconds = time.as_secs_f64().ceil() as u64;
-    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 impl Progress {
-    pub fn new(steps: usize, weight: f64) -> Self {
+    /// Creates a display for this many steps. `weight` is the sum of their expected lengths, in any
+    /// unit.
+    pub fn new(steps: usize, weight: u64) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(weight), ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{msg}").expect("the template is valid");
         Self {
-            terminal: stderr().is_terminal(),
+            bar: bar.with_style(style),
             steps,
             step: 0,
-            weight,
-            done: 0.0,
-            start: Instant::now(),
         }
     }
 
-    /// A step begins, and what came before has ended.
+    /// Shows the next step.
     pub fn step(&mut self, what: &str) {
         self.step += 1;
         let mut line = format!("[{}/{}] {what}", self.step, self.steps);
-        if self.done > 0.0 {
-            let left = (self.weight - self.done).max(0.0) / self.done;
-            let left = self.start.elapsed().mul_f64(left);
-            line += &format!("; about {} left", minutes(left));
+        // Not by `eta`, which looks at the last seconds only: steps differ too much for that.
+        let done = self.bar.position() as f64;
+        if done > 0.0 {
+            let all = self.bar.length().unwrap_or_default() as f64;
+            let left = self.bar.elapsed().mul_f64((all - done).max(0.0) / done);
+            line += &format!("; about {} left", HumanDuration(left));
         }
-        if self.terminal {
-            eprint!("\r\x1b[K{line}");
-            // It is a display only.
-            let _ = stderr().flush();
-        } else {
+        if self.bar.is_hidden() {
             eprintln!("{line}");
+        } else {
+            self.bar.set_message(line);
         }
     }
 
-    /// So much of the weight is done.
-    pub fn advance(&mut self, weight: f64) {
-        self.done += weight;
+    /// Adds the length of a completed step.
+    pub fn advance(&self, weight: u64) {
+        self.bar.inc(weight);
     }
 
-    /// Makes room for what is written elsewhere.
-    pub fn clear(&self) {
-        if self.terminal {
-            eprint!("\r\x1b[K");
-            let _ = stderr().flush();
-        }
+    /// Hides the display while `print` writes to standard output.
+    pub fn suspend(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }

@@ -1,11 +1,11 @@
-//! What is measured: kinds of work, and who does them.
+//! Scenarios and their contestants.
 
 use crate::pools::Pools;
 use releasepool_benches::objects::{Counted, Dropping, Payload};
 use releasepool_benches::results::Role;
 use releasepool_benches::workload::Workload;
 
-/// Made when it is needed: some have threads of their own.
+/// Creates a workload when it is needed, as some start threads.
 type Make = Box<dyn Fn() -> Workload>;
 
 /// One kind of work.
@@ -14,25 +14,25 @@ pub struct Scenario {
     pub title: &'static str,
     pub what: &'static str,
     pub lesson: &'static str,
-    /// Threads beside those that are measured.
+    /// The number of threads besides the measured ones.
     pub helpers: usize,
-    /// Whether a turn is all timed and done by one thread, so that its instructions mean
-    /// the same as its time.
+    /// True if turns are timed as a whole and run on one thread, so that their instructions
+    /// correspond to their time.
     pub countable: bool,
-    /// Whether it is told how many objects were alive at a time.
+    /// True if the output has the largest number of objects alive at the same time.
     pub peak: bool,
-    /// Ours first.
+    /// The contestants, releasepool's first.
     pub contestants: Vec<Contestant>,
 }
 
-/// Who does it.
+/// An implementation of a scenario.
 pub struct Contestant {
     pub name: &'static str,
     pub role: Role,
     pub note: Option<&'static str>,
-    /// As it is measured.
+    /// The workload that is measured.
     pub measured: Make,
-    /// The same with [`Counted`] objects.
+    /// The workload with [`Counted`] objects.
     pub counted: Make,
 }
 
@@ -58,12 +58,12 @@ impl Contestant {
         self
     }
 
-    /// Whether it is for one thread only.
-    pub fn alone(&self) -> bool {
+    /// Returns true if it is for one thread only.
+    pub fn single_threaded(&self) -> bool {
         self.role == Role::Reference
     }
 
-    /// One of those that have pools.
+    /// Creates the contestant of a kind of pools.
     pub fn with_pools<P: Payload, I: Pools<P>>(
         measured: impl Fn() -> Workload + 'static,
         counted: impl Fn() -> Workload + 'static,
@@ -75,8 +75,8 @@ impl Contestant {
     }
 }
 
-/// The same work, measured and counted: `contestant!(name, role, work(arguments))`, where
-/// `work` is generic in the objects.
+/// Creates a contestant: `contestant!(name, role, work(arguments))`, where `work` is generic over the
+/// objects.
 macro_rules! contestant {
     ($name:expr, $role:expr, $work:ident($($argument:expr),*)) => {
         $crate::scenario::Contestant::new(
@@ -88,7 +88,8 @@ macro_rules! contestant {
     };
 }
 
-/// The same work by several kinds of pools: `with_pools!(work(arguments): kinds)`.
+/// Creates the contestants of several kinds of pools: `with_pools!(work(arguments): kinds)`, where
+/// `work` is generic over the pools and the objects.
 macro_rules! with_pools {
     ($work:ident $arguments:tt: $($kind:ident),+ $(,)?) => {
         vec![$($crate::scenario::Contestant::with_pools::<
@@ -103,7 +104,7 @@ macro_rules! with_pools {
 
 pub(crate) use {contestant, with_pools};
 
-/// Objects as they are measured: 48 bytes with a destructor.
+/// The objects that are measured: 48 bytes with a destructor.
 pub type Measured = Dropping;
-/// Objects that are counted.
+/// The objects that check the work.
 pub type Checked = Counted;

@@ -1,4 +1,4 @@
-//! All kinds of work that are measured.
+//! All scenarios.
 
 mod config;
 mod frame;
@@ -11,7 +11,7 @@ mod trees;
 
 use crate::scenario::Scenario;
 
-/// In the order in which they are shown.
+/// Returns all scenarios, in the order of the output.
 pub fn all() -> Vec<Scenario> {
     let mut all = temporaries::all();
     all.extend(nested::all());

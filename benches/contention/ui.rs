@@ -1,4 +1,4 @@
-//! A thread that destroys what others hand to it, beside those that are measured.
+//! A UI thread, which destroys objects that the measured threads hand to it.
 
 use releasepool_benches::crew::wait_for;
 use releasepool_benches::objects::Payload;
@@ -8,16 +8,16 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Objects on their way, at most: then the workers wait, which is not timed.
+/// The number of pending objects at which workers wait, which is not timed.
 const ROOM: u64 = 16_000;
 
-/// How long it does something else between two looks at what has come.
+/// The time between two calls that destroy pending objects.
 const FRAME: Duration = Duration::from_micros(50);
 
-/// How long it waits at the end for what it was promised.
+/// The longest wait for pending objects at the end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Objects handed over, and destroyed.
+/// Numbers of objects that were handed over, and that were destroyed.
 #[derive(Default)]
 pub struct Gauge {
     sent: AtomicU64,
@@ -26,13 +26,13 @@ pub struct Gauge {
 
 impl Gauge {
     fn waiting(&self) -> u64 {
-        // What is destroyed was sent before.
+        // Loaded first, so that `sent` includes all objects that this count includes.
         let destroyed = self.destroyed.load(Ordering::Acquire);
         self.sent.load(Ordering::Acquire) - destroyed
     }
 }
 
-/// An object that says when it is destroyed.
+/// An object that counts its destruction.
 pub struct Handed<P> {
     _value: P,
     gauge: &'static Gauge,
@@ -53,33 +53,33 @@ impl<P> Drop for Handed<P> {
     }
 }
 
-/// The thread, from the side of the workers.
+/// A handle to the thread. Dropping it ends the thread.
 pub struct Ui {
     gauge: &'static Gauge,
     stop: Arc<AtomicBool>,
-    /// `None`: each worker destroys its own.
+    /// `None` if each worker destroys its own objects.
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ui {
-    /// `start` is called on the new thread, and gives what workers need, and what
-    /// destroys all that has come.
+    /// Starts the thread. `start` is called on it and returns a value for the workers, and a function
+    /// that destroys all pending objects.
     pub fn spawn<S, D>(start: impl FnOnce() -> (S, D) + Send + 'static) -> (Self, S)
     where
         S: Send + 'static,
         D: FnMut() + 'static,
     {
-        // There are few, and objects refer to it to their end.
+        // Leaked, as objects refer to it until they are destroyed.
         let gauge: &Gauge = Box::leak(Box::default());
         let stop = Arc::new(AtomicBool::new(false));
         let (send, receive) = mpsc::sync_channel(1);
         let told = stop.clone();
         let thread = thread::spawn(move || {
             let (for_workers, mut destroy) = start();
-            send.send(for_workers).expect("somebody waits for it");
+            send.send(for_workers).expect("the creator waits for it");
             while !told.load(Ordering::Acquire) {
                 if gauge.waiting() == 0 {
-                    // Nobody else's measurement is disturbed.
+                    // So that it does not disturb other measurements.
                     thread::park();
                 } else {
                     destroy();
@@ -92,7 +92,7 @@ impl Ui {
                 thread::yield_now();
             }
         });
-        let for_workers = receive.recv().expect("the thread has begun");
+        let for_workers = receive.recv().expect("the thread sends it");
         let ui = Self {
             gauge,
             stop,
@@ -101,7 +101,7 @@ impl Ui {
         (ui, for_workers)
     }
 
-    /// No such thread.
+    /// Starts no thread.
     pub fn none() -> Self {
         Self {
             gauge: Box::leak(Box::default()),
@@ -114,7 +114,7 @@ impl Ui {
         self.gauge
     }
 
-    /// Waits until there is room, and says that so many objects are about to come.
+    /// Waits until there is room for more objects, and announces this many.
     pub fn admit(&self, objects: u64) {
         if let Some(thread) = &self.thread {
             wait_for(|| (self.gauge.waiting() < ROOM).then_some(()));
@@ -129,7 +129,7 @@ impl Drop for Ui {
         self.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // Its panic would be an object that was written to; the count says it, too.
+            // If it panicked, an object was overwritten, and the counts of objects differ too.
             let _ = thread.join();
         }
     }

@@ -1,161 +1,142 @@
-//! What one object costs: its making, its references, its release by a pool.
-//!
-//! Every workload is there twice: in criterion's groups, to follow one of them
-//! over time, and in a table of ratios that are all measured by turns in one run.
-//! See README.md.
+//! The benchmark `core`: what one object costs. It measures its creation, its references, and its
+//! release by a pool, by criterion and in a table of ratios. See README.md.
 
+#[path = "../groups.rs"]
 mod groups;
 
+use groups::{Group, print_table, run_criterion};
 use releasepool_benches::chain::*;
 use releasepool_benches::contest::Effort;
 use releasepool_benches::objects::*;
 use releasepool_benches::pooled::*;
 use releasepool_benches::references::*;
-use releasepool_benches::table::{self, Row, Target};
+use releasepool_benches::table::{Row, Target};
+use releasepool_benches::targets;
 use releasepool_benches::workload::Workload;
 
-fn pool_rows<P: Payload>(rows: &mut Vec<Row>) {
-    for batch in [10, POOL, 100_000] {
-        let what = |ours| format!("{ours}, {batch} objects, {}", P::KIND);
-        let no_slower = if batch == POOL {
-            Target::AtMost(1.05)
-        } else {
-            Target::None
-        };
-        let kinds = [
-            (
-                "autoreleased in a pool",
-                no_slower,
-                by_autorelease::<P>(batch),
-            ),
-            ("autoreleased implicitly", no_slower, implicitly::<P>(batch)),
-            (
-                "released without a pool",
-                Target::None,
-                ref_in_a_vec::<P>(batch),
-            ),
-        ];
-        for (name, target, ours) in kinds {
-            let row = Row::new(what(name), 1, ours)
-                .against(target, 1, arc_in_a_vec::<P>(batch))
-                .against(Target::None, 1, triomphe_in_a_vec::<P>(batch))
-                .against(Target::None, 1, rc_in_a_vec::<P>(batch));
-            rows.push(row);
-        }
-    }
-}
-
-fn rows() -> Vec<Row> {
-    let mut rows = vec![
-        Row::new("control: the same twice", 1, arc_in_a_vec::<Plain>(POOL)).against(
-            Target::None,
-            1,
-            arc_in_a_vec::<Plain>(POOL),
-        ),
-        Row::new("control: 2 threads", 2, rc_in_a_vec::<Plain>(POOL)).against(
-            Target::None,
-            1,
-            rc_in_a_vec::<Plain>(POOL),
-        ),
-        Row::new("created in a pool", 1, by_create::<Plain>(POOL))
-            .against(Target::Faster(3.0), 1, arc_in_a_vec::<Plain>(POOL))
-            .against(Target::AtMost(1.5), 1, free_list_and_array::<Plain>(POOL)),
-        Row::new(
-            "created in a pool on 2 threads",
-            2,
-            by_create::<Plain>(POOL),
-        )
-        .against(Target::AtMost(1.15), 1, by_create::<Plain>(POOL))
-        .against(Target::Faster(8.0), 2, behind_a_mutex(POOL))
-        .against(Target::Faster(6.0), 2, by_dashmap(POOL))
-        .against(Target::None, 2, arc_in_a_vec::<Plain>(POOL)),
-        Row::new("created in a pool", 1, by_create::<Plain>(POOL))
-            .against(Target::None, 1, behind_a_mutex(POOL))
-            .against(Target::None, 1, by_dashmap(POOL)),
+/// Compares ways to create and release a batch of objects.
+fn batches<P: Payload>(batch: u64) -> Group {
+    let created = by_create::<P>(batch);
+    let ours = [
+        by_autorelease::<P>(batch),
+        implicitly::<P>(batch),
+        ref_in_a_vec::<P>(batch),
     ];
-    pool_rows::<Plain>(&mut rows);
-    pool_rows::<Dropping>(&mut rows);
-    rows.push(
-        Row::new(
-            "autoreleased in a pool on 2 threads",
-            2,
-            by_autorelease::<Plain>(POOL),
-        )
-        .against(Target::AtMost(1.15), 1, by_autorelease::<Plain>(POOL))
-        .against(Target::AtMost(1.05), 2, arc_in_a_vec::<Plain>(POOL)),
-    );
-    rows.push(
-        Row::new("entry and release alone", 1, clones_in_a_pool(POOL)).against(
-            Target::None,
-            1,
-            clones_in_a_vec(POOL),
-        ),
-    );
-    let [_, arc, ..] = clones();
-    let [opened, within, by_token] = empty_pools();
-    for (ours, target) in [
-        (opened, Target::AtMost(0.9)),
-        (within, Target::AtMost(0.9)),
-        (by_token, Target::None),
-    ] {
-        rows.push(
-            Row::new("empty nested pool; against clone and drop", 1, ours).against(
-                target,
-                1,
-                arc.clone(),
-            ),
-        );
-    }
-    rows.push(
-        Row::new(
-            "retained out of a pool; against clone and drop",
-            1,
-            retain(),
-        )
-        .against(Target::AtMost(1.05), 1, arc),
-    );
-    rows.push(versus("clone and drop", Target::AtMost(1.05), clones()));
-    rows.push(versus(
-        "new and drop, no destructor",
-        Target::None,
-        new_and_drop::<Plain>(),
-    ));
-    rows.push(versus(
-        "new and drop, destructor",
-        Target::None,
-        new_and_drop::<Dropping>(),
-    ));
-    rows.push(versus("downgrade and drop", Target::None, downgrades()));
-    rows.push(versus("upgrade and drop", Target::None, upgrades()));
-    for nodes in [1_000, CHAIN] {
-        rows.push(
-            Row::new(format!("drop of a chain of {nodes}"), 1, chain(nodes))
-                .against(Target::AtMost(1.2), 1, ref_nodes(nodes))
-                .against(Target::None, 1, arc_nodes(nodes)),
-        );
-    }
-    rows
+    let others = [
+        arc_in_a_vec::<P>(batch),
+        triomphe_in_a_vec::<P>(batch),
+        rc_in_a_vec::<P>(batch),
+    ];
+    let no_slower = if batch == POOL {
+        Target::AtMost(1.05)
+    } else {
+        Target::None
+    };
+    let titles = [
+        ("autoreleased in a pool", no_slower),
+        ("autoreleased implicitly", no_slower),
+        ("released without a pool", Target::None),
+    ];
+    let row = |((title, target), ours): (_, &Workload)| {
+        Row::new(format!("{title}, {batch} objects, {}", P::KIND), 1, ours)
+            .against(target, 1, &others[0])
+            .beside(1, &others[1..])
+    };
+    Group::new(format!("{batch} objects, {}", P::KIND))
+        .follow(2, [&created].into_iter().chain(&ours).chain(&others))
+        .compare(titles.into_iter().zip(&ours).map(row))
 }
 
-/// The first, against each of the others; the target is for the second.
-fn versus<const N: usize>(what: &str, target: Target, workloads: [Workload; N]) -> Row {
-    let mut workloads = workloads.into_iter();
-    let ours = workloads.next().expect("a workload of ours");
-    let mut target = Some(target);
-    workloads.fold(Row::new(what, 1, ours), |row, theirs| {
-        row.against(target.take().unwrap_or(Target::None), 1, theirs)
-    })
+/// Compares a thousand objects in a pool with locks and with the minimum for one thread, and has the
+/// two controls.
+fn other_means() -> Group {
+    let (create, autorelease) = (by_create::<Plain>(POOL), by_autorelease::<Plain>(POOL));
+    let (arc, rc) = (arc_in_a_vec::<Plain>(POOL), rc_in_a_vec::<Plain>(POOL));
+    let locked = [behind_a_mutex(POOL), by_dashmap(POOL)];
+    let minimum = free_list_and_array::<Plain>(POOL);
+    Group::new("1000 objects, by other means")
+        .follow(2, locked.iter().chain([&minimum]))
+        .compare([
+            Row::new("control: the same twice", 1, &arc).beside(1, [&arc]),
+            Row::new("control: 2 threads", 2, &rc).beside(1, [&rc]),
+            targets::created("created in a pool"),
+            targets::created_on_two_threads().beside(2, [&arc]),
+            Row::new("created in a pool", 1, &create).beside(1, &locked),
+            Row::new("autoreleased in a pool on 2 threads", 2, &autorelease)
+                .against(Target::AtMost(1.15), 1, &autorelease)
+                .against(Target::AtMost(1.05), 2, &arc),
+        ])
+}
+
+/// Compares the first workload with the others on one thread, without targets.
+fn group(name: &str, threads: usize, title: &str, workloads: &[Workload]) -> Group {
+    let row = Row::new(title, 1, &workloads[0]).beside(1, &workloads[1..]);
+    Group::new(name).follow(threads, workloads).compare([row])
+}
+
+fn groups() -> Vec<Group> {
+    let mut groups = vec![other_means()];
+    for batch in [10, POOL, 100_000] {
+        groups.extend([batches::<Plain>(batch), batches::<Dropping>(batch)]);
+    }
+    let alone = [clones_in_a_pool(POOL), clones_in_a_vec(POOL)];
+    let empty = empty_pools();
+    let clones = clones();
+    let [_, arc, ..] = &clones;
+    let by_token = Row::new("empty nested pool; against clone and drop", 1, &empty[2]);
+    let retain = retain();
+    let retained = Row::new("retained out of a pool; against clone and drop", 1, &retain);
+    let chains = [chain(CHAIN), ref_nodes(CHAIN), arc_nodes(CHAIN)];
+    let dropped = |nodes| targets::dropped_chain(nodes).beside(1, [&arc_nodes(nodes)]);
+    groups.extend([
+        group(
+            "entry and release alone",
+            2,
+            "entry and release alone",
+            &alone,
+        ),
+        Group::new("empty nested pool")
+            .follow(1, &empty)
+            .compare(targets::empty_nested_pools())
+            .compare([by_token.beside(1, [arc])]),
+        Group::new("retain out of a pool, drop")
+            .follow(1, [&retain])
+            .compare([retained.against(Target::AtMost(1.05), 1, arc)]),
+        Group::new("clone, drop")
+            .follow(1, &clones)
+            .compare([targets::clone_and_drop().beside(1, &clones[2..])]),
+        group(
+            "new, drop",
+            1,
+            "new and drop, no destructor",
+            &new_and_drop::<Plain>(),
+        ),
+        group(
+            "new, drop, destructor",
+            1,
+            "new and drop, destructor",
+            &new_and_drop::<Dropping>(),
+        ),
+        group("downgrade, drop", 1, "downgrade and drop", &downgrades()),
+        group("upgrade, drop", 1, "upgrade and drop", &upgrades()),
+        Group::new("drop of a chain")
+            .follow(1, &chains)
+            .compare([1_000, CHAIN].map(dropped)),
+    ]);
+    groups
 }
 
 fn main() {
+    // The other options are criterion's, which parses the command line itself.
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let only_table = arguments.iter().any(|argument| argument == "--targets");
-    // What cargo itself passes; `cargo test --benches` does not.
+    // The argument that cargo adds; `cargo test --benches` does not.
     let everything = arguments == ["--bench"];
+    let groups = groups();
     if !only_table {
-        groups::run();
+        run_criterion(&groups);
     }
     if only_table || everything {
-        table::print(&rows(), Effort::FULL);
+        print_table(groups, Effort::FULL);
     }
 }

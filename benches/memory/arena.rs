@@ -1,22 +1,22 @@
-//! An arena: what is made, not kept, and dropped in some order.
+//! An arena: temporary values that are dropped in some order.
 
 use bumpalo::Bump;
 use releasepool::{StackAllocator, StackBox};
 use releasepool_benches::workload::{Workload, timed};
 use std::hint::black_box;
 
-/// 64 bytes.
+/// A value of 64 bytes.
 type Value = [u64; 8];
 
-/// Boxes that are alive at once.
+/// Boxes that are alive at the same time.
 const BATCH: u64 = 1_000;
 
 type Drop = fn(&mut Vec<StackBox<'static, Value>>);
 
-/// Ours. Empty again after each turn, so that it need not be reset.
+/// Returns boxes in a `StackAllocator`, which is empty after each turn and need not be reset.
 fn boxes(name: &'static str, drop_all: Drop) -> Workload {
     Workload::new(name, BATCH, move || {
-        // As long as the process, as the boxes wait in a vector.
+        // Leaked, as the boxes in the vector refer to it.
         let arena: &'static StackAllocator = Box::leak(Box::new(StackAllocator::with_capacity(
             2 * BATCH as usize * size_of::<Value>(),
         )));
@@ -24,7 +24,7 @@ fn boxes(name: &'static str, drop_all: Drop) -> Workload {
         timed(move || {
             for seed in 0..BATCH {
                 let value = arena.alloc([seed; 8]);
-                // Not the box: two words through memory cost more than it does.
+                // Not the box itself: storing its two words would take longer than allocating it.
                 black_box(&*value);
                 boxes.push(value);
             }
@@ -44,15 +44,13 @@ pub fn oldest_first() -> Workload {
     boxes("StackAllocator, oldest first", Vec::clear)
 }
 
-/// Nothing is dropped: all memory is used again at once.
+/// Returns values in bumpalo, which drops nothing and reuses all memory at once.
 pub fn bumpalo() -> Workload {
-    Workload::new("bumpalo, reset", BATCH, move || {
-        let mut bump = Bump::with_capacity(2 * BATCH as usize * size_of::<Value>());
-        timed(move || {
-            for seed in 0..BATCH {
-                black_box(bump.alloc([seed; 8]));
-            }
-            bump.reset();
-        })
+    let make = || Bump::with_capacity(2 * BATCH as usize * size_of::<Value>());
+    Workload::timed("bumpalo, reset", BATCH, make, |bump| {
+        for seed in 0..BATCH {
+            black_box(bump.alloc([seed; 8]));
+        }
+        bump.reset();
     })
 }

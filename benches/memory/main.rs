@@ -1,48 +1,53 @@
-//! What memory costs: blocks of ours beside those of others, and objects made in them.
-//!
-//! All allocators are called by one trait, and none is the program's global one. See
-//! README.md.
+//! The benchmark `memory`: what memory costs. It compares releasepool's blocks with other
+//! allocators, and objects in blocks with other objects. See README.md.
 
+mod allocators;
 mod arena;
 mod box2d;
+mod check;
 mod checked;
+mod comparisons;
 mod contestants;
+mod cross;
+#[path = "../groups.rs"]
 mod groups;
 mod objects;
 mod peak;
 mod random;
-mod rows;
+mod usage;
 mod works;
 
+use groups::{print_table, run_criterion};
 use releasepool_benches::contest::Effort;
-use releasepool_benches::table;
 use std::thread;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if peak::is_asked_for(&arguments) {
+    if peak::run_if_asked(&arguments) {
         return;
     }
+    // The other options are criterion's, which parses the command line itself.
     let has = |option: &str| arguments.iter().any(|argument| argument == option);
     let effort = if has("--quick") {
         Effort::QUICK
     } else {
         Effort::FULL
     };
-    // What cargo itself passes; `cargo test --benches` does not.
+    // The argument that cargo adds; `cargo test --benches` does not.
     let everything = has("--bench") && arguments.iter().all(|a| a == "--bench" || a == "--quick");
 
     let all = contestants::all();
-    // As everything else that is measured: not on the main thread.
+    // On a spawned thread, like all measurements.
     thread::scope(|scope| {
-        let check = scope.spawn(|| checked::check(&all));
-        check.join().expect("all do the same work");
+        let check = scope.spawn(|| check::check(&all));
+        check.join().expect("all allocators do the same work");
     });
+    let groups = comparisons::groups(&all);
     if !has("--targets") && !has("--peak") {
-        groups::run(&all);
+        run_criterion(&groups);
     }
     if has("--targets") || everything {
-        table::print(&rows::rows(&all), effort);
+        print_table(groups, effort);
     }
     if has("--peak") || everything {
         peak::print(&all);

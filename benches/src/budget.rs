@@ -1,69 +1,63 @@
-//! A drain that has a budget of time, and whether it keeps it.
+//! A drain with a time budget, and a check that each call keeps to it.
 
 use crate::contest::Figure;
 use crate::objects::{Dropping as Object, Payload};
+use fastrand::Rng;
 use releasepool::{AutoreleasePool, Budget, Ref};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 
-/// Objects that wait.
-pub const PENDING: usize = 100_000;
-/// What a call is given.
-pub const BUDGET: Duration = Duration::from_millis(1);
-/// What it may take.
+/// Objects that are pending.
+const PENDING: usize = 100_000;
+/// The budget of a call.
+const BUDGET: Duration = Duration::from_millis(1);
+/// The time that a call may take.
 pub const LIMIT: Duration = Duration::from_micros(1_200);
 
-/// Time that this thread has had a processor.
+/// Returns the CPU time of the calling thread.
 fn cpu_time() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// Cold objects, as those that wait for long are.
+/// Adds objects to the pool in random order, so that they are not in the cache, like objects that
+/// have been pending for long.
 fn fill(pool: &AutoreleasePool) {
-    let mut objects: Vec<_> = (0..PENDING as u64)
-        .map(|seed| Ref::new(Object::new(seed)))
-        .collect();
-    // Not in the order in which the memory lies.
-    let mut state = 1u64;
-    for i in (1..objects.len()).rev() {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        objects.swap(i, (state >> 33) as usize % (i + 1));
-    }
+    let objects = (0..PENDING as u64).map(|seed| Ref::new(Object::new(seed)));
+    let mut objects: Vec<_> = objects.collect();
+    Rng::with_seed(1).shuffle(&mut objects);
     for object in objects {
         pool.autorelease(object);
     }
 }
 
-/// One call.
+/// The measurement of one call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Call {
     /// CPU time of the thread.
     time: Duration,
-    /// The longest step in it, which cannot be divided: a destructor, or the
-    /// allocator's tidying up in it.
+    /// The longest step, which cannot be divided: a destructor, or the allocator's consolidation of
+    /// free memory in it.
     step: Duration,
 }
 
 impl Call {
-    /// That step aside.
+    /// Returns the time without the longest step.
     fn divisible(self) -> Duration {
         self.time.saturating_sub(self.step)
     }
 }
 
-/// What calls took, until nothing was left.
+/// The measurements of all calls that it took to drain a pool, several times.
 #[derive(Clone, Debug)]
 pub struct Calls {
     rounds: Vec<Vec<Call>>,
-    /// Made and drained without a budget.
+    /// The time for creating the objects and draining them without a budget.
     whole: Duration,
 }
 
 impl Calls {
-    /// Drains 100,000 objects by a millisecond at a time, so many times.
+    /// Drains 100,000 objects with a budget of a millisecond per call, `rounds` times.
     pub fn measure(rounds: usize) -> Self {
         let mut pool = AutoreleasePool::new();
         let rounds = (0..rounds).map(|_| round(&mut pool)).collect();
@@ -78,34 +72,34 @@ impl Calls {
         self.rounds.iter().flatten().copied()
     }
 
-    /// How many there were.
+    /// Returns the number of calls.
     pub fn count(&self) -> usize {
         self.all().count()
     }
 
-    /// How many took longer than they may, the longest step in each aside.
+    /// Returns the number of calls that took longer than the limit, without their longest step.
     pub fn beyond(&self) -> usize {
         self.all().filter(|call| call.divisible() > LIMIT).count()
     }
 
-    /// Milliseconds of the longest of each round, the longest step in each aside.
+    /// Returns the time of each round's longest call, without its longest step, in milliseconds.
     pub fn longest(&self) -> Figure {
         let longest = |round: &Vec<Call>| round.iter().map(|call| call.divisible()).max();
         let times = self.rounds.iter().filter_map(longest);
         Figure::of(times.map(|time| time.as_secs_f64() * 1e3).collect())
     }
 
-    /// For people.
+    /// Prints a summary.
     pub fn print(&self) {
         let mut calls: Vec<_> = self.all().collect();
         calls.sort();
         let at = |part: usize| calls[(calls.len() - 1) * part / 1_000];
         let late = calls.iter().filter(|call| call.time > LIMIT).count();
         println!(
-            "\n{PENDING} objects pending, drained by {BUDGET:?} at a time; this thread's CPU time by call"
+            "\n{PENDING} pending objects, drained with a budget of {BUDGET:?} per call; CPU time"
         );
         println!(
-            "  {} calls: median {:?}, p99 {:?}, longest {:?}, with a single step of {:?}",
+            "  {} calls: median {:?}, p99 {:?}, longest {:?}, of which its longest step took {:?}",
             calls.len(),
             at(500).time,
             at(990).time,
@@ -113,10 +107,10 @@ impl Calls {
             at(1_000).step,
         );
         println!(
-            "  above {LIMIT:?}: {late}; with the longest step aside: {}",
+            "  calls longer than {LIMIT:?}: {late}; without the longest step of each: {}",
             self.beyond()
         );
-        println!("  made and drained without a budget: {:?}", self.whole);
+        println!("  creating and draining without a budget: {:?}", self.whole);
     }
 }
 

@@ -1,10 +1,10 @@
-//! A chain of nodes that dies, and the same nodes without the chain.
+//! The destruction of a chain of nodes, compared with the same nodes without the chain.
 
 use crate::workload::{Workload, timed_half};
 use releasepool::Ref;
 use std::sync::Arc;
 
-/// Nodes of a long one.
+/// Nodes of a long chain.
 pub const CHAIN: u64 = 1_000_000;
 
 struct Node<L> {
@@ -32,22 +32,15 @@ impl Link {
     }
 }
 
-/// The nodes die in the order from the newest to the oldest in every one of
-/// these; only their releases are timed.
+/// Returns the destruction of a chain of `Ref`s. Here, as in all workloads of this module, nodes
+/// are destroyed from the newest to the oldest, and only their destruction is timed.
 pub fn chain(nodes: u64) -> Workload {
     Workload::new("Ref, each node in the next", nodes, move || {
-        let build = move || {
-            let mut first = None;
-            for seed in 0..nodes {
-                first = Some(Link::to(first, seed));
-            }
-            first
-        };
+        let build = move || (0..nodes).fold(None, |first, seed| Some(Link::to(first, seed)));
         timed_half(build, drop)
     })
 }
 
-/// The same nodes, in a vector.
 fn unlinked<R: 'static>(
     name: &'static str,
     nodes: u64,
@@ -63,12 +56,12 @@ fn unlinked<R: 'static>(
     })
 }
 
-/// Ours.
+/// Returns the destruction of as many `Ref`s in a vector.
 pub fn ref_nodes(nodes: u64) -> Workload {
     unlinked("Ref nodes in a Vec", nodes, |seed| Link::to(None, seed))
 }
 
-/// The standard library's.
+/// Returns the destruction of as many `Arc`s in a vector.
 pub fn arc_nodes(nodes: u64) -> Workload {
     struct Shared {
         _to: Arc<Node<Shared>>,

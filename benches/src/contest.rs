@@ -1,12 +1,11 @@
-//! Several workloads by turns in one run.
+//! Workloads that take turns in one run.
 //!
-//! Times that were taken one after the other cannot be compared on a machine
-//! whose clock rate and neighbours change. So all entries of a contest take a
-//! short sample in every round, in an order that changes from round to round, and
-//! two of them are compared round by round: the median of the ratios says how they
-//! stand, and the quartiles how far that can be trusted.
+//! Times measured one after the other are not comparable if the machine's clock rate or its other
+//! load changes. So each entry of a contest takes a short sample in every round, in an order that
+//! changes from round to round, and two entries are compared round by round: the median of their
+//! ratios is the result, and the quartiles show how reliable it is.
 
-use crate::crew::{Meeting, Sample, together};
+use crate::crew::{Sample, SpinBarrier, together};
 use crate::workload::{Job, Workload};
 use serde::{Deserialize, Serialize};
 use std::sync::Barrier;
@@ -14,35 +13,45 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A workload, and how many threads do it at the same time.
+/// A workload, and the number of threads that run it at the same time.
 #[derive(Clone)]
 pub struct Entry {
-    /// What each of them does.
+    /// The workload of each thread.
     pub workload: Workload,
-    /// How many they are.
+    /// The number of threads.
     pub threads: usize,
 }
 
-/// How much is measured.
+impl Entry {
+    /// Creates an entry of this workload.
+    pub fn new(threads: usize, workload: &Workload) -> Self {
+        Self {
+            workload: workload.clone(),
+            threads,
+        }
+    }
+}
+
+/// How long an entry is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// How long a sample should take.
+    /// The length of a sample.
     pub sample: Duration,
-    /// How long the rounds may take together.
+    /// The length of all rounds.
     pub total: Duration,
-    /// How many rounds there are at least, however long they take.
+    /// The smallest number of rounds, however long they take.
     pub least: usize,
 }
 
 impl Effort {
-    /// As the figures that are published are measured.
+    /// The effort for published figures.
     pub const FULL: Self = Self {
         sample: Duration::from_millis(1),
         total: Duration::from_millis(1_500),
         least: 15,
     };
 
-    /// To see that everything works: such figures mean little.
+    /// The effort for checking that everything works. The figures are not reliable.
     pub const QUICK: Self = Self {
         sample: Duration::from_micros(200),
         total: Duration::from_millis(20),
@@ -50,28 +59,31 @@ impl Effort {
     };
 }
 
-/// What an entry took, in nanoseconds per operation: for each round the mean of
-/// its threads; nothing if they could have run at the same time, but did not.
+/// The measurements of an entry, in nanoseconds per operation: for each round the mean of its
+/// threads, or `None` if they could have run at the same time, but did not.
 #[derive(Clone, Debug)]
 pub struct Samples {
     rounds: Vec<Option<f64>>,
     together: bool,
 }
 
-/// A median and the quartiles around it.
+/// A median and its quartiles.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Figure {
-    /// A quarter is below.
+    /// A quarter of the values are below this.
     pub low: f64,
-    /// Half is below.
+    /// Half of the values are below this.
     pub median: f64,
-    /// A quarter is above.
+    /// A quarter of the values are above this.
     pub high: f64,
 }
 
 impl Figure {
+    /// Returns the figure of these values, exactly: they are few, and as small as a ratio, which a
+    /// histogram would round.
+    ///
     /// # Panics
-    /// If there are none.
+    /// If there are no values.
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let at = |part: usize| {
@@ -90,7 +102,8 @@ impl Figure {
 
 impl Samples {
     fn of(rounds: Vec<(f64, bool)>) -> Self {
-        // On a busy machine they may never have. Then any figure is better than none.
+        // On a busy machine they may never have run at the same time. Then all rounds count, as any
+        // figure is better than none.
         let together = rounds.iter().any(|(_, together)| *together);
         let counts = |(time, at_once): (f64, bool)| (at_once || !together).then_some(time);
         Self {
@@ -99,30 +112,30 @@ impl Samples {
         }
     }
 
-    /// Nanoseconds per operation.
+    /// Returns the time per operation, in nanoseconds.
     pub fn time(&self) -> Figure {
         Figure::of(self.rounds.iter().copied().flatten().collect())
     }
 
-    /// How many count.
+    /// Returns the number of rounds that count.
     pub fn rounds(&self) -> usize {
         self.rounds.iter().flatten().count()
     }
 
-    /// Whether the threads ran at the same time in those that count, as far as there
+    /// Returns true if the threads ran at the same time in the rounds that count, as far as there
     /// are processors.
     pub fn together(&self) -> bool {
         self.together
     }
 
-    /// How many times as long as `other` it took.
+    /// Returns how many times as long as `other` this entry took.
     pub fn ratio_to(&self, other: &Self) -> Figure {
         let pairs = self.rounds.iter().zip(&other.rounds);
         let ratios: Vec<_> = pairs
             .filter_map(|(ours, theirs)| Some((*ours)? / (*theirs)?))
             .collect();
         if ratios.is_empty() {
-            // No round counts for both.
+            // No round counts for both entries.
             let ratio = self.time().median / other.time().median;
             return Figure::of(vec![ratio]);
         }
@@ -130,7 +143,7 @@ impl Samples {
     }
 }
 
-/// Turns that make up one sample.
+/// Returns the number of turns that make up one sample.
 fn calibrate(job: &mut Job, sample: Duration) -> u64 {
     let mut time = |turns| {
         let start = Instant::now();
@@ -142,7 +155,7 @@ fn calibrate(job: &mut Job, sample: Duration) -> u64 {
     loop {
         let mut shortest = time(turns);
         if shortest >= sample / 2 && turns > 1 {
-            // Something else may have come between.
+            // Another process may have interrupted it.
             shortest = shortest.min(time(turns)).min(time(turns));
         }
         if shortest >= sample / 2 {
@@ -153,8 +166,8 @@ fn calibrate(job: &mut Job, sample: Duration) -> u64 {
     }
 }
 
-/// The entries in the order of a round: each is first as often as the others, and
-/// every second round goes backwards.
+/// Returns the order of the entries in a round: each is first equally often, and every second round
+/// goes backwards.
 fn order(round: usize, entries: usize) -> impl Iterator<Item = usize> {
     (0..entries).map(move |i| {
         let at = (i + round / 2) % entries;
@@ -162,18 +175,18 @@ fn order(round: usize, entries: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// What all threads of a contest share.
+/// State shared by all threads of a contest.
 struct Ring<'e> {
     entries: &'e [Entry],
     effort: Effort,
     gate: Barrier,
-    meetings: Vec<Meeting>,
+    barriers: Vec<SpinBarrier>,
     turns: Vec<AtomicU64>,
     rounds: AtomicU64,
 }
 
 impl Ring<'_> {
-    /// What thread `id` does; gives its samples, by entry.
+    /// Takes part as thread `id`, and returns its samples, by entry.
     fn compete(&self, id: usize) -> Vec<Vec<Sample>> {
         let takes_part = |entry: &Entry| (id < entry.threads).then(|| entry.workload.job());
         let mut jobs: Vec<_> = self.entries.iter().map(takes_part).collect();
@@ -183,12 +196,12 @@ impl Ring<'_> {
         let start = Instant::now();
         let mut samples = vec![Vec::new(); jobs.len()];
         for round in 0.. {
-            // On a busy machine threads wait for each other for long.
+            // On a busy machine, threads wait for each other for a long time.
             if id == 0 && round > self.effort.least && start.elapsed() > self.effort.total * 3 {
                 self.rounds.store(0, Ordering::Relaxed);
             }
             self.gate.wait();
-            // The first one warms up, and is not counted.
+            // The first round is a warm-up.
             if round as u64 > self.rounds.load(Ordering::Relaxed) {
                 break;
             }
@@ -199,7 +212,7 @@ impl Ring<'_> {
                 };
                 let entry = &self.entries[at];
                 let turns = self.turns[at].load(Ordering::Relaxed);
-                let sample = self.meetings[at].sample(entry.threads, job, turns);
+                let sample = self.barriers[at].sample(entry.threads, job, turns);
                 if round > 0 {
                     samples[at].push(sample);
                 }
@@ -208,10 +221,11 @@ impl Ring<'_> {
         samples
     }
 
+    /// Determines the number of turns in a sample of each entry, and the number of rounds.
     fn plan(&self, jobs: &mut [Option<Job>]) {
         let mut round = Duration::ZERO;
         for (job, turns) in jobs.iter_mut().zip(&self.turns) {
-            let job = job.as_mut().expect("the first thread does every job");
+            let job = job.as_mut().expect("the first thread runs every job");
             turns.store(calibrate(job, self.effort.sample), Ordering::Relaxed);
             let start = Instant::now();
             job(turns.load(Ordering::Relaxed));
@@ -226,14 +240,14 @@ impl Ring<'_> {
 /// Measures all entries, on spawned threads.
 ///
 /// # Panics
-/// If a job does.
-pub fn hold(entries: &[Entry], effort: Effort) -> Vec<Samples> {
+/// If a job panics.
+pub fn run(entries: &[Entry], effort: Effort) -> Vec<Samples> {
     let crew = entries.iter().map(|entry| entry.threads).max().unwrap_or(0);
     let ring = Ring {
         entries,
         effort,
         gate: Barrier::new(crew),
-        meetings: entries.iter().map(|_| Meeting::default()).collect(),
+        barriers: entries.iter().map(|_| SpinBarrier::default()).collect(),
         turns: entries.iter().map(|_| AtomicU64::new(0)).collect(),
         rounds: AtomicU64::new(0),
     };

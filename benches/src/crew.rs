@@ -1,26 +1,24 @@
-//! Threads that do the same job at the same time.
+//! Threads that run one workload at the same time.
 
 use crate::workload::{Job, Workload};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where the threads of a crew wait for each other, with little to wake up from.
+/// A barrier at which threads spin, so that they start together with little delay.
 #[derive(Debug, Default)]
-pub struct Meeting {
+pub struct SpinBarrier {
     arrived: AtomicUsize,
     finished: AtomicUsize,
 }
 
-/// Turns of the loop below before the processor is left to others.
-const SPINS: u32 = 1_000;
-
-/// Asks again and again, and at last lets others have the processor in between.
-pub fn wait_for<T>(mut ask: impl FnMut() -> Option<T>) -> T {
+/// Polls `condition` until it returns a value. After a while it yields the processor between polls.
+pub fn wait_for<T>(mut condition: impl FnMut() -> Option<T>) -> T {
+    const SPINS: u32 = 1_000;
     let mut spins = 0;
     loop {
-        if let Some(answer) = ask() {
-            return answer;
+        if let Some(value) = condition() {
+            return value;
         }
         spins += 1;
         if spins < SPINS {
@@ -31,24 +29,21 @@ pub fn wait_for<T>(mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-fn wait_until(condition: impl Fn() -> bool) {
-    wait_for(|| condition().then_some(()));
-}
-
-/// The count at which this arrival's group of `threads` is complete.
+/// Returns the count at which a group of `threads` is complete, for the thread that arrives after
+/// `before` others.
 fn complete(threads: usize, before: usize) -> usize {
     (before / threads + 1) * threads
 }
 
-impl Meeting {
-    /// Comes back when all `threads` have come.
-    pub fn meet(&self, threads: usize) {
+impl SpinBarrier {
+    /// Returns once `threads` threads have called this.
+    pub fn wait(&self, threads: usize) {
         let before = self.arrived.fetch_add(1, Ordering::AcqRel);
         let all = complete(threads, before);
-        wait_until(|| self.arrived.load(Ordering::Acquire) >= all);
+        wait_for(|| (self.arrived.load(Ordering::Acquire) >= all).then_some(()));
     }
 
-    /// Goes on with `meanwhile` until all `threads` have finished.
+    /// Calls `meanwhile` repeatedly until `threads` threads have called this.
     fn finish(&self, threads: usize, mut meanwhile: impl FnMut()) {
         let before = self.finished.fetch_add(1, Ordering::AcqRel);
         let all = complete(threads, before);
@@ -57,12 +52,12 @@ impl Meeting {
         }
     }
 
-    /// One sample of a job that `threads` do at the same time: how long this one
-    /// took for its turns. Begins with a turn that is not counted; a thread that is
-    /// done goes on until all are, so that none is measured alone.
+    /// Takes one sample of a job that `threads` threads run at the same time, after a warm-up turn.
+    /// A thread that has finished its turns continues until all have, so that none is measured
+    /// alone.
     pub fn sample(&self, threads: usize, job: &mut Job, turns: u64) -> Sample {
         job(1);
-        self.meet(threads);
+        self.wait(threads);
         let start = Instant::now();
         let time = job(turns);
         let end = Instant::now();
@@ -73,19 +68,19 @@ impl Meeting {
     }
 }
 
-/// What one thread took, and when.
+/// One thread's measurement of a job.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// As the job says.
+    /// The time that the job reported.
     pub time: Duration,
-    /// When it began.
+    /// When the turns began.
     pub start: Instant,
-    /// When it had ended.
+    /// When the turns ended.
     pub end: Instant,
 }
 
-/// Whether all of a crew were at it at the same time, for half as long as the shortest
-/// at least: not if the system had one of them wait for a processor that another used.
+/// Returns true if all threads ran at the same time for at least half as long as the shortest sample
+/// took. Otherwise the operating system let some of them wait for a processor that others used.
 pub fn together(crew: &[Sample]) -> bool {
     let start = crew.iter().map(|sample| sample.start).max();
     let end = crew.iter().map(|sample| sample.end).min();
@@ -98,14 +93,14 @@ pub fn together(crew: &[Sample]) -> bool {
     }
 }
 
-/// Has new threads do the same, and gives the mean of their times.
+/// Runs a workload on new threads and returns the mean of their times.
 ///
 /// # Panics
-/// If the job does.
+/// If a job panics.
 pub fn run(threads: usize, workload: &Workload, turns: u64) -> Duration {
-    let meeting = Meeting::default();
+    let barrier = SpinBarrier::default();
     let total = thread::scope(|scope| {
-        let spawn = |_| scope.spawn(|| meeting.sample(threads, &mut workload.job(), turns));
+        let spawn = |_| scope.spawn(|| barrier.sample(threads, &mut workload.job(), turns));
         let crew: Vec<_> = (0..threads).map(spawn).collect();
         let times = crew.into_iter().map(|member| member.join());
         times

@@ -1,4 +1,7 @@
-//! Getting rid of objects that another thread destroys: the sender's part.
+//! Handing objects to another thread for destruction: the sender's part.
+//!
+//! The sender sends to itself, so that no other thread disturbs it. The objects are destroyed before
+//! the next turn, which is not timed.
 
 use crate::objects::{Dropping as Object, Payload};
 use crate::workload::{Workload, timed_half};
@@ -6,31 +9,35 @@ use basedrop::{Collector, Shared};
 use releasepool::{HandoffPool, PoolManager, Ref, ThreadHandle, autoreleasepool};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// Objects that are handed over at a time.
-pub const BATCH: u64 = 1_000;
+/// Objects in a batch.
+const BATCH: u64 = 1_000;
 
-/// basedrop's. Its garbage, that of all threads, is thrown away by whoever measures.
+/// Locks basedrop's collector, which the measured threads run for all.
 pub(crate) fn collector() -> MutexGuard<'static, Collector> {
     static COLLECTOR: LazyLock<Mutex<Collector>> = LazyLock::new(|| Mutex::new(Collector::new()));
     COLLECTOR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn me() -> ThreadHandle {
-    let me = PoolManager::global().current_thread();
-    me.expect("this thread is not being torn down")
+fn this_thread() -> ThreadHandle {
+    let handle = PoolManager::global().current_thread();
+    handle.expect("the thread has not ended")
 }
 
-/// What the sender does: it has the objects and gets rid of them. To itself, so that
-/// nobody disturbs it; they are destroyed before the next turn, which is not timed.
+fn objects<R>(new: impl Fn(Object) -> R) -> Vec<R> {
+    (0..BATCH).map(|seed| new(Object::new(seed))).collect()
+}
+
+fn drained_objects() -> Vec<Ref<Object>> {
+    autoreleasepool(|_| ());
+    objects(Ref::new)
+}
+
+/// Returns one message for a batch of objects.
 pub fn handoff() -> Workload {
     Workload::new("HandoffPool, drain_on", BATCH, || {
-        let to = me();
+        let to = this_thread();
         let mut pool = HandoffPool::new();
-        let prepare = || {
-            autoreleasepool(|_| ());
-            objects(Ref::new)
-        };
-        timed_half(prepare, move |objects| {
+        timed_half(drained_objects, move |objects| {
             for object in objects {
                 pool.autorelease(object);
             }
@@ -39,15 +46,11 @@ pub fn handoff() -> Workload {
     })
 }
 
-/// One message for each object.
+/// Returns one message for each object.
 pub fn release_each() -> Workload {
     Workload::new("ThreadHandle::release each", BATCH, || {
-        let to = me();
-        let prepare = || {
-            autoreleasepool(|_| ());
-            objects(Ref::new)
-        };
-        timed_half(prepare, move |objects| {
+        let to = this_thread();
+        timed_half(drained_objects, move |objects| {
             for object in objects {
                 to.release(object);
             }
@@ -55,11 +58,7 @@ pub fn release_each() -> Workload {
     })
 }
 
-fn objects<R>(new: impl Fn(Object) -> R) -> Vec<R> {
-    (0..BATCH).map(|seed| new(Object::new(seed))).collect()
-}
-
-/// As most programs do it.
+/// Returns a channel of objects, the usual alternative.
 pub fn channel_each() -> Workload {
     Workload::new("Arc, crossbeam channel", BATCH, || {
         let (sender, receiver) = crossbeam_channel::unbounded();
@@ -69,13 +68,13 @@ pub fn channel_each() -> Workload {
         };
         timed_half(prepare, move |objects| {
             for object in objects {
-                sender.send(object).expect("there is a receiver");
+                sender.send(object).expect("the receiver exists");
             }
         })
     })
 }
 
-/// What one would write in its stead: a vector of them in one message.
+/// Returns a channel of vectors, one for each batch.
 pub fn channel_of_vectors() -> Workload {
     Workload::new("Arc, crossbeam channel of Vec", BATCH, || {
         let (sender, receiver) = crossbeam_channel::unbounded();
@@ -88,12 +87,12 @@ pub fn channel_of_vectors() -> Workload {
             for object in objects {
                 batch.push(object);
             }
-            sender.send(batch).expect("there is a receiver");
+            sender.send(batch).expect("the receiver exists");
         })
     })
 }
 
-/// To the collector.
+/// Returns basedrop's queue to the collector.
 pub fn basedrop_each() -> Workload {
     Workload::new("basedrop Shared, dropped", BATCH, || {
         let handle = collector().handle();
@@ -105,7 +104,7 @@ pub fn basedrop_each() -> Workload {
     })
 }
 
-/// Not handed over at all.
+/// Returns the destruction on the sender itself.
 pub fn here() -> Workload {
     Workload::new("Arc, dropped here", BATCH, || {
         timed_half(|| objects(Arc::new), drop)

@@ -1,15 +1,17 @@
-//! How the benchmarks measure, in one place; and what more than one of them measures.
+//! Measuring for the benchmarks, and the workloads that more than one of them measures.
 //!
-//! * [`workload`]: what is measured: a job, and how it times itself
-//! * [`crew`]: threads that do the same job at the same time
-//! * [`contest`]: several workloads by turns in one run, so that ratios mean
-//!   something on a machine that does other things, too
-//! * [`table`]: ratios beside their targets
-//! * [`results`]: what a run of `contention` found, for files and for the report
-//! * [`report`]: that as a page for people
-//! * [`objects`], [`pooled`], [`references`], [`chain`]: what one object costs
-//! * [`sharing`], [`handing`]: what it costs that several threads have it
-//! * [`budget`]: whether a drain keeps to its time
+//! * [`workload`]: a job for each thread, which times itself
+//! * [`crew`]: threads that run one workload at the same time
+//! * [`contest`]: workloads that take turns in one run, so that their ratios are meaningful on a
+//!   machine with other load
+//! * [`table`]: comparisons of workloads, and their targets
+//! * [`targets`]: comparisons that more than one benchmark makes
+//! * [`terminal`]: tables of figures on standard output
+//! * [`results`]: the results of a run of `contention`, as files
+//! * [`report`]: the results as a page of charts
+//! * [`objects`], [`pooled`], [`references`], [`chain`]: the costs of one object
+//! * [`sharing`], [`handing`]: the costs of sharing objects between threads
+//! * [`budget`]: a check that a drain keeps to its time budget
 
 pub mod budget;
 pub mod chain;
@@ -23,4 +25,6 @@ pub mod report;
 pub mod results;
 pub mod sharing;
 pub mod table;
+pub mod targets;
+pub mod terminal;
 pub mod workload;

@@ -1,21 +1,21 @@
-//! Objects of 48 bytes, and what others would do instead of a pool.
+//! Objects of 48 bytes, and the workloads that releasepool's pools are compared with most often.
 
 use crate::workload::{Workload, timed};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// 48 bytes.
+/// A value of 48 bytes.
 pub trait Payload: Send + Sync + 'static {
-    /// For people.
+    /// A description for the output.
     const KIND: &str;
-    /// Different for different seeds.
+    /// Creates a value, which depends on the seed.
     fn new(seed: u64) -> Self;
-    /// Looks at it.
+    /// Reads a part of the value.
     fn touch(&self);
 }
 
-/// Nothing to do at the end.
+/// A value without a destructor.
 pub struct Plain([u64; 6]);
 
 impl Payload for Plain {
@@ -30,7 +30,7 @@ impl Payload for Plain {
     }
 }
 
-/// A destructor that looks at the value.
+/// A value with a destructor that reads it.
 pub struct Dropping([u64; 6]);
 
 impl Payload for Dropping {
@@ -52,7 +52,7 @@ impl Drop for Dropping {
     }
 }
 
-/// One that is counted, and notices if something is written over it.
+/// A value that is counted in [`Count`] and detects when it is overwritten.
 pub struct Counted([u64; 6]);
 
 static MADE: AtomicU64 = AtomicU64::new(0);
@@ -68,37 +68,38 @@ impl Payload for Counted {
         Self([seed; 6])
     }
     fn touch(&self) {
-        assert_eq!(self.0[0], self.0[5], "overwritten");
+        assert_eq!(self.0[0], self.0[5], "an object was overwritten");
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        assert!(self.0.iter().all(|seed| *seed == self.0[0]), "overwritten");
+        let intact = self.0.iter().all(|seed| *seed == self.0[0]);
+        assert!(intact, "an object was overwritten");
         DESTROYED.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// What became of the [`Counted`] ones.
+/// Numbers of [`Counted`] objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Count {
-    /// How many there were.
+    /// Created objects.
     pub made: u64,
-    /// How many are gone.
+    /// Destroyed objects.
     pub destroyed: u64,
-    /// How many were alive at a time, at most.
+    /// The largest number of objects that were alive at the same time.
     pub peak: u64,
 }
 
 impl Count {
-    /// Begins anew; nobody may make or destroy any meanwhile.
+    /// Sets all counts to zero. No thread may create or destroy counted objects meanwhile.
     pub fn reset() {
         for count in [&MADE, &DESTROYED, &PEAK] {
             count.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Since the last [`reset`](Self::reset).
+    /// Returns the counts since the last [`reset`](Self::reset).
     pub fn now() -> Self {
         Self {
             made: MADE.load(Ordering::Relaxed),
@@ -108,33 +109,31 @@ impl Count {
     }
 }
 
-/// Objects in a pool, unless something else is said.
+/// Objects in a pool, unless a workload says otherwise.
 pub const POOL: u64 = 1_000;
 
-/// Objects in a vector, which is cleared.
+/// Returns a workload that creates objects in a vector, and clears it.
 pub fn in_a_vec<R: 'static>(
     name: &'static str,
     batch: u64,
     new: impl Fn(u64) -> R + Copy + Send + Sync + 'static,
 ) -> Workload {
-    Workload::new(name, batch, move || {
-        let mut vec = Vec::with_capacity(batch as usize);
-        timed(move || {
-            for seed in 0..batch {
-                vec.push(black_box(new(seed)));
-            }
-            black_box(&mut vec).clear();
-        })
+    let make = move || Vec::with_capacity(batch as usize);
+    Workload::timed(name, batch, make, move |vec| {
+        for seed in 0..batch {
+            vec.push(black_box(new(seed)));
+        }
+        black_box(vec).clear();
     })
 }
 
-/// What most programs would do.
+/// Returns the usual way to keep temporary objects alive: a vector of `Arc`s.
 pub fn arc_in_a_vec<P: Payload>(batch: u64) -> Workload {
     in_a_vec("Arc in a Vec", batch, |seed| Arc::new(P::new(seed)))
 }
 
-/// The least that there is to do, by one thread that need not think of others: a
-/// free list, an array, and a count that is not atomic.
+/// Returns the minimum that a pool of counted objects has to do if there is only one thread: a free
+/// list, an array, and a count that is not atomic.
 pub fn free_list_and_array<P: Payload>(batch: u64) -> Workload {
     struct Object<P> {
         count: u64,

@@ -1,4 +1,4 @@
-//! Objects that are made, left to a pool, and released by it; and what others do instead.
+//! Temporary objects that are created, added to a pool and released by it; and the alternatives.
 
 use crate::objects::{Payload, Plain, in_a_vec};
 use crate::workload::{Workload, timed};
@@ -10,64 +10,64 @@ use std::rc::Rc;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::{self, ThreadId};
 
-/// In blocks.
+/// Returns a pool that allocates its objects in blocks.
 pub fn by_create<P: Payload>(batch: u64) -> Workload {
-    Workload::new("pool.create", batch, move || {
-        let mut pool = AutoreleasePool::new();
-        timed(move || {
-            for seed in 0..batch {
-                black_box(pool.create(P::new(seed)));
-            }
-            pool.drain();
-        })
+    Workload::timed("pool.create", batch, AutoreleasePool::new, move |pool| {
+        for seed in 0..batch {
+            black_box(pool.create(P::new(seed)));
+        }
+        pool.drain();
     })
 }
 
-/// By the global allocator.
+/// Returns a pool of objects from the global allocator.
 pub fn by_autorelease<P: Payload>(batch: u64) -> Workload {
-    Workload::new("pool.autorelease(Ref::new)", batch, move || {
-        let mut pool = AutoreleasePool::new();
-        timed(move || {
-            for seed in 0..batch {
-                black_box(pool.autorelease(black_box(Ref::new(P::new(seed)))));
-            }
-            pool.drain();
-        })
+    let name = "pool.autorelease(Ref::new)";
+    Workload::timed(name, batch, AutoreleasePool::new, move |pool| {
+        for seed in 0..batch {
+            black_box(pool.autorelease(black_box(Ref::new(P::new(seed)))));
+        }
+        pool.drain();
     })
 }
 
-/// The same, by the function that finds the pool itself.
+/// Returns a pool of objects from the global allocator, which `autorelease` finds by itself.
 pub fn implicitly<P: Payload>(batch: u64) -> Workload {
-    Workload::new("autorelease(Ref::new), pool opened", batch, move || {
-        timed(move || {
+    let name = "autorelease(Ref::new), pool opened";
+    Workload::timed(
+        name,
+        batch,
+        || (),
+        move |()| {
             let pool = AutoreleasePool::new();
             for seed in 0..batch {
                 autorelease(black_box(Ref::new(P::new(seed))));
             }
             drop(pool);
-        })
-    })
+        },
+    )
 }
 
-/// Counts that are not atomic.
+/// Returns a vector of `Rc`s, which are not counted atomically.
 pub fn rc_in_a_vec<P: Payload>(batch: u64) -> Workload {
     in_a_vec("Rc in a Vec", batch, |seed| Rc::new(P::new(seed)))
 }
 
-/// Without weak references.
+/// Returns a vector of triomphe's `Arc`s, which have no weak references.
 pub fn triomphe_in_a_vec<P: Payload>(batch: u64) -> Workload {
     in_a_vec("triomphe::Arc in a Vec", batch, |seed| {
         triomphe::Arc::new(P::new(seed))
     })
 }
 
-/// The library's references without its pools.
+/// Returns a vector of releasepool's references, without a pool.
 pub fn ref_in_a_vec<P: Payload>(batch: u64) -> Workload {
     in_a_vec("Ref in a Vec", batch, |seed| Ref::new(P::new(seed)))
 }
 
-/// The pool alone: references to one object, so that no memory is allocated and
-/// nothing is destroyed. Other objects lie between, as they do in real pools.
+/// Returns a pool of references to two objects, which allocates and destroys nothing, so that it
+/// shows the cost of the pool alone. The objects alternate, as consecutive entries of a pool
+/// usually refer to different objects.
 pub fn clones_in_a_pool(batch: u64) -> Workload {
     Workload::new("pool.autorelease(r.clone())", batch, move || {
         let objects = [Ref::new(Plain::new(1)), Ref::new(Plain::new(2))];
@@ -83,7 +83,7 @@ pub fn clones_in_a_pool(batch: u64) -> Workload {
     })
 }
 
-/// What that is compared with.
+/// Returns the alternative to [`clones_in_a_pool`]: a vector of `Arc`s.
 pub fn clones_in_a_vec(batch: u64) -> Workload {
     Workload::new("Arc clones in a Vec", batch, move || {
         let objects = [Arc::new(Plain::new(1)), Arc::new(Plain::new(2))];
@@ -101,40 +101,40 @@ pub fn clones_in_a_vec(batch: u64) -> Workload {
 
 type Pending = Vec<Arc<Plain>>;
 
-/// The patch that is known for making pools safe: those of all threads in a map
+/// Returns the well-known way to make Cocos2d-x's pools thread-safe: a map of each thread's pool,
 /// behind a mutex.
 pub fn behind_a_mutex(batch: u64) -> Workload {
     static POOLS: LazyLock<Mutex<HashMap<ThreadId, Pending>>> = LazyLock::new(Mutex::default);
     fn with<R>(me: ThreadId, f: impl FnOnce(&mut Pending) -> R) -> R {
-        f(POOLS.lock().expect("no panic").entry(me).or_default())
+        f(POOLS
+            .lock()
+            .expect("no thread panicked")
+            .entry(me)
+            .or_default())
     }
-    Workload::new("Arc, pools behind a mutex", batch, move || {
-        let me = thread::current().id();
-        timed(move || {
-            for seed in 0..batch {
-                let object = Arc::new(Plain::new(seed));
-                with(me, |pending| pending.push(object));
-            }
-            let mut drained = with(me, std::mem::take);
-            drained.clear();
-            with(me, |pending| *pending = drained);
-        })
+    let me = || thread::current().id();
+    Workload::timed("Arc, pools behind a mutex", batch, me, move |me| {
+        for seed in 0..batch {
+            let object = Arc::new(Plain::new(seed));
+            with(*me, |pending| pending.push(object));
+        }
+        let mut drained = with(*me, std::mem::take);
+        drained.clear();
+        with(*me, |pending| *pending = drained);
     })
 }
 
-/// The same by a sharded map.
+/// Returns a sharded map of each thread's pool.
 pub fn by_dashmap(batch: u64) -> Workload {
     static POOLS: LazyLock<DashMap<ThreadId, Pending>> = LazyLock::new(DashMap::new);
-    Workload::new("Arc, DashMap entry per operation", batch, move || {
-        let me = thread::current().id();
-        timed(move || {
-            for seed in 0..batch {
-                let object = Arc::new(Plain::new(seed));
-                POOLS.entry(me).or_default().push(object);
-            }
-            let mut drained = std::mem::take(&mut *POOLS.entry(me).or_default());
-            drained.clear();
-            *POOLS.entry(me).or_default() = drained;
-        })
+    let me = || thread::current().id();
+    Workload::timed("Arc, DashMap entry per operation", batch, me, move |me| {
+        for seed in 0..batch {
+            let object = Arc::new(Plain::new(seed));
+            POOLS.entry(*me).or_default().push(object);
+        }
+        let mut drained = std::mem::take(&mut *POOLS.entry(*me).or_default());
+        drained.clear();
+        *POOLS.entry(*me).or_default() = drained;
     })
 }

@@ -1,43 +1,37 @@
-//! Single operations in a loop: references, weak ones, and pools with nothing in them.
+//! Single operations in a loop: strong and weak references, and empty pools.
 
 use crate::objects::{Payload, Plain};
-use crate::workload::{Workload, timed};
-use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Weak, autoreleasepool};
+use crate::workload::{Workload, repeated};
+use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, autoreleasepool};
 use std::hint::black_box;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Turns of a loop around something that takes a few nanoseconds.
-pub const LOOP: u64 = 1_000;
+/// Iterations of a loop around an operation that takes a few nanoseconds.
+const LOOP: u64 = 1_000;
 
-/// One operation, [`LOOP`] times a turn.
-pub fn looped<S: 'static>(
+/// Repeats an operation on a value that `make` creates.
+fn looped<S: 'static>(
     name: &'static str,
     make: impl Fn() -> S + Send + Sync + 'static,
     operation: impl Fn(&S) + Copy + Send + Sync + 'static,
 ) -> Workload {
-    Workload::new(name, LOOP, move || {
-        let state = make();
-        timed(move || {
-            for _ in 0..LOOP {
-                operation(&state);
-            }
-        })
-    })
+    repeated(name, LOOP, make, move |state, _| operation(state))
 }
 
-/// All inside one outer pool.
+/// Returns the ways to open and close an empty pool, inside an outer pool.
 pub fn empty_pools() -> [Workload; 3] {
+    let outer = AutoreleasePool::new;
     [
-        looped("AutoreleasePool::new, drop", AutoreleasePool::new, |_| {
+        looped("AutoreleasePool::new, drop", outer, |_| {
             drop(black_box(AutoreleasePool::new()));
         }),
-        looped("autoreleasepool(|_| {})", AutoreleasePool::new, |_| {
+        looped("autoreleasepool(|_| {})", outer, |_| {
             autoreleasepool(|pool| {
                 black_box(pool);
             });
         }),
-        looped("push, pop by token", AutoreleasePool::new, |_| {
+        looped("push, pop by token", outer, |_| {
             let manager = PoolManager::global();
             let released = manager.pop(black_box(manager.push()));
             black_box(released.is_ok());
@@ -45,91 +39,80 @@ pub fn empty_pools() -> [Workload; 3] {
     ]
 }
 
-fn plain() -> Plain {
-    Plain::new(1)
-}
-
-/// Clones and drops what `make` gives.
-pub fn clone_and_drop<R: Clone + 'static>(
-    name: &'static str,
-    make: impl Fn() -> R + Send + Sync + 'static,
-) -> Workload {
+fn clone_and_drop<R: Clone + 'static>(name: &'static str, new: fn(Plain) -> R) -> Workload {
+    let make = move || new(Plain::new(1));
     looped(name, make, |r| drop(black_box(r.clone())))
 }
 
-/// Ours first, as in the following.
+/// Returns the clone and drop of a reference: first releasepool's, as in all functions here, then
+/// the alternatives.
 pub fn clones() -> [Workload; 4] {
     [
-        clone_and_drop("Ref", || Ref::new(plain())),
-        clone_and_drop("Arc", || Arc::new(plain())),
-        clone_and_drop("triomphe::Arc", || triomphe::Arc::new(plain())),
-        clone_and_drop("Rc", || Rc::new(plain())),
+        clone_and_drop("Ref", Ref::new),
+        clone_and_drop("Arc", Arc::new),
+        clone_and_drop("triomphe::Arc", triomphe::Arc::new),
+        clone_and_drop("Rc", Rc::new),
     ]
 }
 
-/// One object at a time.
+/// Returns the creation and destruction of one object at a time.
 pub fn new_and_drop<P: Payload>() -> [Workload; 4] {
+    fn one<R>(name: &'static str, new: impl Fn() -> R + Copy + Send + Sync + 'static) -> Workload {
+        looped(name, || (), move |()| drop(black_box(new())))
+    }
     [
-        looped("Ref", || (), |()| drop(black_box(Ref::new(P::new(1))))),
-        looped("Arc", || (), |()| drop(black_box(Arc::new(P::new(1))))),
-        looped(
-            "triomphe::Arc",
-            || (),
-            |()| {
-                drop(black_box(triomphe::Arc::new(P::new(1))));
-            },
-        ),
-        looped("Rc", || (), |()| drop(black_box(Rc::new(P::new(1))))),
+        one("Ref", || Ref::new(P::new(1))),
+        one("Arc", || Arc::new(P::new(1))),
+        one("triomphe::Arc", || triomphe::Arc::new(P::new(1))),
+        one("Rc", || Rc::new(P::new(1))),
     ]
 }
 
-/// A weak reference at a time.
+fn new_ref() -> Ref<Plain> {
+    Ref::new(Plain::new(1))
+}
+
+fn new_arc() -> Arc<Plain> {
+    Arc::new(Plain::new(1))
+}
+
+/// Returns the creation and drop of a weak reference.
 pub fn downgrades() -> [Workload; 2] {
     [
-        looped(
-            "Ref",
-            || Ref::new(plain()),
-            |r| {
-                drop(black_box(Ref::downgrade(r)));
-            },
-        ),
-        looped(
-            "Arc",
-            || Arc::new(plain()),
-            |r| {
-                drop(black_box(Arc::downgrade(r)));
-            },
-        ),
+        looped("Ref", new_ref, |r| drop(black_box(Ref::downgrade(r)))),
+        looped("Arc", new_arc, |r| drop(black_box(Arc::downgrade(r)))),
     ]
 }
 
-/// The other way.
+/// Returns the upgrade of a weak reference and the drop of the strong one.
 pub fn upgrades() -> [Workload; 2] {
     let ours = || {
-        let r = Ref::new(plain());
+        let r = new_ref();
         (Ref::downgrade(&r), r)
     };
-    let theirs = || {
-        let r = Arc::new(plain());
+    let arc = || {
+        let r = new_arc();
         (Arc::downgrade(&r), r)
     };
     [
-        looped("Ref", ours, |(w, _): &(Weak<Plain>, _)| {
-            drop(black_box(w.upgrade()));
-        }),
-        looped("Arc", theirs, |(w, _)| drop(black_box(w.upgrade()))),
+        looped("Ref", ours, |(weak, _)| drop(black_box(weak.upgrade()))),
+        looped("Arc", arc, |(weak, _)| drop(black_box(weak.upgrade()))),
     ]
 }
 
-/// A reference out of a pool, kept for a moment.
+/// Returns the conversion of a pool's reference to a counted one, and its drop.
 pub fn retain() -> Workload {
-    Workload::new("PoolRef::retain, drop", LOOP, || {
-        timed(|| {
+    let name = "PoolRef::retain, drop";
+    Workload::timed(
+        name,
+        LOOP,
+        || (),
+        |()| {
             let pool = AutoreleasePool::new();
-            let lent = pool.create(plain());
+            let lent = pool.create(Plain::new(1));
             for _ in 0..LOOP {
                 drop(black_box(PoolRef::retain(lent)));
             }
-        })
-    })
+        },
+    )
 }

@@ -1,10 +1,11 @@
-//! What a run of the benchmark `contention` found: what `--json` writes, what
-//! `--baseline` reads, and what the report is drawn from.
+//! The results of a run of the benchmark `contention`: `--json` writes them, `--baseline` reads them,
+//! and the report shows them.
 
 use crate::contest::Figure;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// Changes when a reader of an older one would misunderstand a newer.
+/// The version of the format. It changes when a reader of an older one would misread a newer one.
 pub const FORMAT: u32 = 1;
 
 /// A whole run.
@@ -12,127 +13,160 @@ pub const FORMAT: u32 = 1;
 pub struct Results {
     /// [`FORMAT`].
     pub format: u32,
-    /// Where it ran, and what.
+    /// The machine and the build.
     pub machine: Machine,
-    /// Whether it was a short run, of which the figures mean less.
+    /// True if it was a short run, with less reliable figures.
     pub quick: bool,
-    /// In the order in which they are shown.
+    /// The scenarios, in the order of the output.
     pub scenarios: Vec<Scenario>,
-    /// What the project asks of itself, and what this run says of it.
+    /// The project's targets, and the result of each.
     pub targets: Vec<Verdict>,
     /// The file that this run was compared with.
     pub baseline: Option<String>,
 }
 
-/// All that a figure depends on, beside the code.
+/// Everything that a figure depends on, except the code.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Machine {
-    /// As the processor calls itself.
+    /// The processor's name.
     pub processor: String,
-    /// How many threads can run at the same time.
+    /// The number of threads that can run at the same time.
     pub parallelism: usize,
-    /// The operating system, and its version.
+    /// The operating system and its version.
     pub system: String,
-    /// `rustc --version` of what built it.
+    /// `rustc --version` of the compiler that built the benchmark.
     pub toolchain: String,
-    /// Profile and flags of the build.
+    /// The profile and flags of the build.
     pub flags: String,
-    /// What `malloc` is, for all that use it.
+    /// The implementation of `malloc`.
     pub allocator: String,
-    /// The commit, if that is known, and whether it was changed.
+    /// The commit, if it is known, and a remark if files were changed since.
     pub commit: Option<String>,
-    /// When it began: seconds since 1970, UTC.
+    /// The start of the run, in seconds since 1970, UTC.
     pub began: u64,
-    /// How long the run took, in seconds.
+    /// The length of the run in seconds.
     pub seconds: f64,
 }
 
 /// One kind of work, done by several implementations.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scenario {
-    /// Short, without spaces: for options and links.
+    /// A short name without spaces, for options and links.
     pub id: String,
-    /// For people.
+    /// The title in the output.
     pub title: String,
-    /// What is done, and what one operation is.
+    /// A description of the work, and of one operation.
     pub what: String,
-    /// What one can choose by it, in a sentence or two; says where releasepool loses, too.
+    /// Which implementation to choose, in a sentence or two; also where releasepool is slower.
     pub lesson: String,
-    /// The implementations, ours first.
+    /// The implementations, releasepool's first.
     pub series: Vec<Series>,
 }
 
-/// Whose implementation it is.
+impl Results {
+    /// Returns all points, each with its scenario and its series.
+    pub fn points(&self) -> impl Iterator<Item = (&Scenario, &Series, &Point)> + Clone {
+        self.scenarios.iter().flat_map(|scenario| {
+            let points = scenario.points();
+            points.map(move |(series, point)| (scenario, series, point))
+        })
+    }
+}
+
+impl Scenario {
+    /// Returns all points, each with its series.
+    pub fn points(&self) -> impl Iterator<Item = (&Series, &Point)> + Clone {
+        self.series.iter().flat_map(|series| {
+            let points = series.points.iter();
+            points.map(move |point| (series, point))
+        })
+    }
+
+    /// Returns all numbers of threads in ascending order, each with true if it is larger than the
+    /// number of processors.
+    pub fn threads(&self) -> BTreeMap<usize, bool> {
+        let points = self.points();
+        points.map(|(_, p)| (p.threads, p.oversubscribed)).collect()
+    }
+}
+
+impl Series {
+    /// Returns the point with this number of threads.
+    pub fn point(&self, threads: usize) -> Option<&Point> {
+        self.points.iter().find(|point| point.threads == threads)
+    }
+}
+
+/// The role of an implementation in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// releasepool's.
+    /// An implementation of releasepool's.
     Ours,
-    /// One thread only, without any care for others: the line that nothing safe is
-    /// expected to be below.
+    /// An implementation for one thread only, without any synchronization: a lower bound for the
+    /// time of thread-safe ones.
     Reference,
-    /// What else a program could use.
+    /// An alternative to releasepool.
     Peer,
 }
 
 /// One implementation of one scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Series {
-    /// For people, and the same in all scenarios.
+    /// The name in the output, which is unique across scenarios.
     pub implementation: String,
-    /// Whose it is.
+    /// The role in the comparison.
     pub role: Role,
-    /// What it does otherwise than the rest, if that has to be said.
+    /// A remark on what is special about it.
     pub note: Option<String>,
-    /// By number of threads, rising.
+    /// The measurements, in ascending order of the number of threads.
     pub points: Vec<Point>,
 }
 
-/// One implementation of one scenario, by so many threads.
+/// One implementation of one scenario on some number of threads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Point {
-    /// How many did the same at the same time.
+    /// The number of threads that did the work at the same time.
     pub threads: usize,
-    /// Whether they were more than can run at the same time.
+    /// True if there were more threads than processors.
     pub oversubscribed: bool,
-    /// Nanoseconds for an operation of one thread.
+    /// Nanoseconds per operation of one thread.
     pub time: Figure,
-    /// How many times as long it took as the first series of the scenario, with as
-    /// many threads, round by round of this run.
+    /// How many times as long as the scenario's first series it took, with as many threads and round
+    /// by round of this run.
     pub ratio: Option<Figure>,
-    /// Rounds that were measured.
+    /// The number of measured rounds.
     pub rounds: usize,
-    /// Instructions for an operation, counted by callgrind with one thread.
+    /// Instructions per operation, counted by callgrind on one thread.
     pub instructions: Option<f64>,
-    /// What an earlier run had here.
+    /// The figure of an earlier run.
     pub before: Option<Before>,
 }
 
-/// The same point of an earlier run.
+/// A point's figure in an earlier run.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Before {
-    /// Nanoseconds for an operation then.
+    /// Nanoseconds per operation in the earlier run.
     pub time: Figure,
-    /// Whether the quartiles of then and now do not overlap.
+    /// True if the quartiles of the two runs do not overlap.
     pub changed: bool,
 }
 
-/// One thing that the project asks of itself.
+/// A target of the project, and its result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What is compared with what.
+    /// The two sides of the comparison.
     pub what: String,
-    /// What is asked, for people: "at least 8 times as fast".
+    /// The target in words, such as "at least 8 times as fast".
     pub asked: String,
-    /// The limit.
+    /// The target as a number.
     pub limit: f64,
-    /// Whether `measured` may not be below the limit; otherwise it may not be above.
+    /// True if `limit` is a lower bound, false if it is an upper bound.
     pub at_least: bool,
-    /// What was measured.
+    /// The measured value.
     pub measured: Figure,
-    /// Whether its median keeps the limit; where that is for every single call, whether
-    /// all do.
+    /// True if the median keeps the limit; if the limit is for single calls, true if all calls do.
     pub met: bool,
-    /// Why not, if that is known.
+    /// An explanation, if there is one.
     pub remark: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! Objects that several threads use: a pointer that is read by all, and one hot object.
+//! Objects that several threads use: a pointer that all of them read, and one hot object.
 
 use crate::handing::collector;
 use crate::objects::{Dropping as Object, Payload};
-use crate::workload::{Workload, timed};
+use crate::workload::{Workload, repeated};
 use arc_swap::ArcSwap;
 use basedrop::{Shared, SharedCell};
 use crossbeam_epoch as epoch;
@@ -14,87 +14,76 @@ use std::sync::{Arc, LazyLock, RwLock};
 use std::thread;
 use std::time::Duration;
 
-/// Loads between two drains of a pool, unless something else is said.
+/// Loads between two drains of a pool, unless a workload says otherwise.
 pub const USES: u64 = 100;
+
+/// Repeats an operation that needs no state of the thread.
+fn uses(name: &'static str, operation: impl Fn() + Copy + Send + Sync + 'static) -> Workload {
+    repeated(name, USES, || (), move |(), _| operation())
+}
+
+fn new_slot() -> Slot<Object> {
+    Slot::new(Ref::new(Object::new(1)))
+}
+
+fn new_swap() -> ArcSwap<Object> {
+    ArcSwap::from_pointee(Object::new(1))
+}
+
+fn new_lock() -> RwLock<Arc<Object>> {
+    RwLock::new(Arc::new(Object::new(1)))
+}
 
 // --- loads ---------------------------------------------------------------------
 
-/// Ours: no count is touched, but the pool has to be drained.
+/// Returns loads from a slot by a pool, which is drained after `uses` loads. They count nothing.
 pub fn slot_load(uses: u64) -> Workload {
-    static SLOT: LazyLock<Slot<Object>> = LazyLock::new(|| Slot::new(Ref::new(Object::new(1))));
+    static SLOT: LazyLock<Slot<Object>> = LazyLock::new(new_slot);
     let name = format!("slot.load(&pool), drained after {uses}");
-    Workload::new(name, uses, move || {
-        let mut pool = AutoreleasePool::new();
-        timed(move || {
-            for _ in 0..uses {
-                black_box(&*SLOT).load(&pool).touch();
-            }
-            pool.drain();
-        })
+    Workload::timed(name, uses, AutoreleasePool::new, move |pool| {
+        for _ in 0..uses {
+            black_box(&*SLOT).load(pool).touch();
+        }
+        pool.drain();
     })
 }
 
-/// Ours, counted.
+/// Returns loads of a counted reference from a slot.
 pub fn slot_load_full() -> Workload {
-    static SLOT: LazyLock<Slot<Object>> = LazyLock::new(|| Slot::new(Ref::new(Object::new(1))));
-    Workload::new("slot.load_full()", USES, || {
-        timed(|| {
-            for _ in 0..USES {
-                black_box(&*SLOT).load_full().touch();
-            }
-        })
-    })
+    static SLOT: LazyLock<Slot<Object>> = LazyLock::new(new_slot);
+    uses("slot.load_full()", || black_box(&*SLOT).load_full().touch())
 }
 
-static SWAP: LazyLock<ArcSwap<Object>> = LazyLock::new(|| ArcSwap::from_pointee(Object::new(1)));
+static SWAP: LazyLock<ArcSwap<Object>> = LazyLock::new(new_swap);
 
-/// By a guard.
+/// Returns loads of a guard from arc-swap.
 pub fn arc_swap_load() -> Workload {
-    Workload::new("arc-swap, load", USES, || {
-        timed(|| {
-            for _ in 0..USES {
-                black_box(&*SWAP).load().touch();
-            }
-        })
-    })
+    uses("arc-swap, load", || black_box(&*SWAP).load().touch())
 }
 
-/// Counted.
+/// Returns loads of a counted reference from arc-swap.
 pub fn arc_swap_load_full() -> Workload {
-    Workload::new("arc-swap, load_full", USES, || {
-        timed(|| {
-            for _ in 0..USES {
-                black_box(&*SWAP).load_full().touch();
-            }
-        })
+    uses("arc-swap, load_full", || {
+        black_box(&*SWAP).load_full().touch()
     })
 }
 
-/// The standard library's lock.
+/// Returns clones from behind the lock of the standard library.
 pub fn rw_lock() -> Workload {
-    static LOCK: LazyLock<RwLock<Arc<Object>>> =
-        LazyLock::new(|| RwLock::new(Arc::new(Object::new(1))));
-    Workload::new("RwLock<Arc>, read and clone", USES, || {
-        timed(|| {
-            for _ in 0..USES {
-                let object = LOCK.read().expect("no panic").clone();
-                object.touch();
-            }
-        })
+    static LOCK: LazyLock<RwLock<Arc<Object>>> = LazyLock::new(new_lock);
+    uses("RwLock<Arc>, read and clone", || {
+        let object = LOCK.read().expect("no thread panicked").clone();
+        object.touch();
     })
 }
 
-/// The other lock.
+/// Returns clones from behind parking_lot's lock.
 pub fn parking_lot() -> Workload {
     static LOCK: LazyLock<ParkingLot<Arc<Object>>> =
         LazyLock::new(|| ParkingLot::new(Arc::new(Object::new(1))));
-    Workload::new("parking_lot::RwLock<Arc>, read and clone", USES, || {
-        timed(|| {
-            for _ in 0..USES {
-                let object = LOCK.read().clone();
-                object.touch();
-            }
-        })
+    uses("parking_lot::RwLock<Arc>, read and clone", || {
+        let object = LOCK.read().clone();
+        object.touch();
     })
 }
 
@@ -103,133 +92,127 @@ static ATOMIC: LazyLock<epoch::Atomic<Object>> =
 
 fn load_atomic(guard: &epoch::Guard) {
     let shared = black_box(&*ATOMIC).load(Ordering::Acquire, guard);
-    // SAFETY: nothing is ever put in its place.
+    // SAFETY: the pointer is not null, and the object is never replaced or destroyed.
     let object = unsafe { shared.deref() };
     object.touch();
 }
 
-/// A guard for each load.
+/// Returns loads with one guard of crossbeam-epoch for each.
 pub fn epoch_atomic() -> Workload {
-    Workload::new("crossbeam-epoch Atomic, pin each", USES, || {
-        timed(|| {
-            for _ in 0..USES {
-                load_atomic(&epoch::pin());
-            }
-        })
+    uses("crossbeam-epoch Atomic, pin each", || {
+        load_atomic(&epoch::pin())
     })
 }
 
-/// A guard for many loads, as our pool is one.
+/// Returns loads with one guard of crossbeam-epoch for many, like a pool of releasepool.
 pub fn epoch_atomic_pinned() -> Workload {
     let name = format!("crossbeam-epoch Atomic, pin every {USES}");
-    Workload::new(name, USES, || {
-        timed(|| {
+    Workload::timed(
+        name,
+        USES,
+        || (),
+        |()| {
             let guard = epoch::pin();
             for _ in 0..USES {
                 load_atomic(&guard);
             }
-        })
-    })
+        },
+    )
 }
 
-/// Counted.
+/// Returns loads of a counted reference from basedrop's cell.
 pub fn basedrop_load() -> Workload {
     static CELL: LazyLock<SharedCell<Object>> = LazyLock::new(|| {
         let handle = collector().handle();
         SharedCell::new(Shared::new(&handle, Object::new(1)))
     });
-    Workload::new("basedrop SharedCell, get", USES, || {
-        timed(|| {
-            for _ in 0..USES {
-                black_box(&*CELL).get().touch();
-            }
-        })
+    uses("basedrop SharedCell, get", || {
+        black_box(&*CELL).get().touch()
     })
 }
 
 // --- stores --------------------------------------------------------------------
 
-/// Ours.
+/// Returns stores to a slot, and the release of the old objects.
 pub fn slot_store() -> Workload {
-    static SLOT: LazyLock<Slot<Object>> = LazyLock::new(|| Slot::new(Ref::new(Object::new(1))));
-    Workload::new("slot.store, drained after 100", USES, || {
-        timed(|| {
+    static SLOT: LazyLock<Slot<Object>> = LazyLock::new(new_slot);
+    let name = "slot.store, drained after 100";
+    Workload::timed(
+        name,
+        USES,
+        || (),
+        |()| {
             for seed in 0..USES {
                 SLOT.store(Ref::new(Object::new(seed)));
             }
             autoreleasepool(|_| ());
-        })
-    })
+        },
+    )
 }
 
-/// Waits for readers, if it must.
+/// Returns stores to arc-swap, which may wait for readers.
 pub fn arc_swap_store() -> Workload {
-    static SWAP: LazyLock<ArcSwap<Object>> =
-        LazyLock::new(|| ArcSwap::from_pointee(Object::new(1)));
-    Workload::new("arc-swap, store", USES, || {
-        timed(|| {
-            for seed in 0..USES {
-                SWAP.store(Arc::new(Object::new(seed)));
-            }
-        })
-    })
+    static SWAP: LazyLock<ArcSwap<Object>> = LazyLock::new(new_swap);
+    repeated(
+        "arc-swap, store",
+        USES,
+        || (),
+        |(), seed| {
+            SWAP.store(Arc::new(Object::new(seed)));
+        },
+    )
 }
 
-/// By the standard library's lock.
+/// Returns stores behind the lock of the standard library.
 pub fn rw_lock_store() -> Workload {
-    static LOCK: LazyLock<RwLock<Arc<Object>>> =
-        LazyLock::new(|| RwLock::new(Arc::new(Object::new(1))));
-    Workload::new("RwLock<Arc>, write", USES, || {
-        timed(|| {
-            for seed in 0..USES {
-                *LOCK.write().expect("no panic") = Arc::new(Object::new(seed));
-            }
-        })
-    })
+    static LOCK: LazyLock<RwLock<Arc<Object>>> = LazyLock::new(new_lock);
+    repeated(
+        "RwLock<Arc>, write",
+        USES,
+        || (),
+        |(), seed| {
+            *LOCK.write().expect("no thread panicked") = Arc::new(Object::new(seed));
+        },
+    )
 }
 
 // --- a hot object --------------------------------------------------------------
 
-/// Counted once, used often.
+/// Returns uses of an object that is counted once for `uses` uses.
 pub fn hot_pool_ref(uses: u64) -> Workload {
     static HOT: LazyLock<Ref<Object>> = LazyLock::new(|| Ref::new(Object::new(1)));
     let name = format!("PoolRef, autoreleased once for {uses} uses");
-    Workload::new(name, uses, move || {
-        let mut pool = AutoreleasePool::new();
-        timed(move || {
-            let lent = pool.autorelease(HOT.clone());
-            for _ in 0..uses {
-                let copy = black_box(lent);
-                copy.touch();
-            }
-            pool.drain();
-        })
+    Workload::timed(name, uses, AutoreleasePool::new, move |pool| {
+        let lent = pool.autorelease(HOT.clone());
+        for _ in 0..uses {
+            let copy = black_box(lent);
+            copy.touch();
+        }
+        pool.drain();
     })
 }
 
-/// Counted for each use.
+/// Returns uses of an object that is counted for each use.
 pub fn hot_arc() -> Workload {
     static HOT: LazyLock<Arc<Object>> = LazyLock::new(|| Arc::new(Object::new(1)));
-    Workload::new("Arc, clone and drop each", USES, || {
-        timed(|| {
-            for _ in 0..USES {
-                let clone = black_box(HOT.clone());
-                clone.touch();
-            }
-        })
+    uses("Arc, clone and drop each", || {
+        let clone = black_box(HOT.clone());
+        clone.touch();
     })
 }
 
-/// A thread that does something all the time, until this is dropped.
-struct Meanwhile(Arc<AtomicBool>, Option<thread::JoinHandle<()>>);
+// --- loads beside a writer -----------------------------------------------------
 
-impl Meanwhile {
-    fn spawn(turn: impl Fn() + Send + 'static) -> Self {
+/// A thread that stores every 100 µs until this is dropped.
+struct Writer(Arc<AtomicBool>, Option<thread::JoinHandle<()>>);
+
+impl Writer {
+    fn spawn(store: impl Fn() + Send + 'static) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = stop.clone();
         let thread = thread::spawn(move || {
             while !flag.load(Ordering::Relaxed) {
-                turn();
+                store();
                 thread::sleep(Duration::from_micros(100));
             }
         });
@@ -237,48 +220,42 @@ impl Meanwhile {
     }
 }
 
-impl Drop for Meanwhile {
+impl Drop for Writer {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
         if let Some(thread) = self.1.take() {
-            thread.join().expect("no panic");
+            thread.join().expect("the writer does not panic");
         }
     }
 }
 
-/// While another thread stores.
+/// Returns loads from a slot to which another thread stores.
 pub fn slot_load_beside_a_writer() -> Workload {
+    let make = || {
+        let slot = Arc::new(new_slot());
+        let to = slot.clone();
+        let writer = Writer::spawn(move || to.store(Ref::new(Object::new(2))));
+        (slot, AutoreleasePool::new(), writer)
+    };
     let name = "slot.load(&pool), 100 per pool, one stores every 100 µs";
-    Workload::new(name, USES, || {
-        let slot = Arc::new(Slot::new(Ref::new(Object::new(1))));
-        let writer = {
-            let slot = slot.clone();
-            Meanwhile::spawn(move || slot.store(Ref::new(Object::new(2))))
-        };
-        let mut pool = AutoreleasePool::new();
-        timed(move || {
-            let _running = &writer;
-            for _ in 0..USES {
-                black_box(&*slot).load(&pool).touch();
-            }
-            pool.drain();
-        })
+    Workload::timed(name, USES, make, |(slot, pool, _)| {
+        for _ in 0..USES {
+            black_box(&**slot).load(pool).touch();
+        }
+        pool.drain();
     })
 }
 
-/// While another thread stores.
+/// Returns loads from an arc-swap to which another thread stores.
 pub fn arc_swap_load_beside_a_writer() -> Workload {
-    Workload::new("arc-swap, load, the same", USES, || {
-        let swap = Arc::new(ArcSwap::from_pointee(Object::new(1)));
-        let writer = {
-            let swap = swap.clone();
-            Meanwhile::spawn(move || swap.store(Arc::new(Object::new(2))))
-        };
-        timed(move || {
-            let _running = &writer;
-            for _ in 0..USES {
-                black_box(&*swap).load().touch();
-            }
-        })
+    let make = || {
+        let swap = Arc::new(new_swap());
+        let to = swap.clone();
+        let writer = Writer::spawn(move || to.store(Arc::new(Object::new(2))));
+        (swap, writer)
+    };
+    let name = "arc-swap, load, one stores every 100 µs";
+    repeated(name, USES, make, |(swap, _), _| {
+        black_box(&**swap).load().touch()
     })
 }

@@ -1,24 +1,25 @@
-//! Ratios beside their targets.
+//! Comparisons of workloads, and their targets.
 
-use crate::contest::{Effort, Entry, Figure, Samples, hold};
+use crate::contest::{Effort, Entry, Figure, Samples, run};
 use crate::results::Verdict;
+use crate::terminal::{self, digits};
 use crate::workload::Workload;
 
-/// What is asked of a ratio.
+/// A target for a ratio.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
-    /// We take at most so many times what they take.
+    /// Our workload takes at most this many times as long.
     AtMost(f64),
-    /// We take at most so many times what the fastest of all those takes that have this
-    /// target in a row.
+    /// Our workload takes at most this many times as long as the fastest of the workloads in the row
+    /// that have this target.
     AtMostTheBest(f64),
-    /// We are at least so many times as fast.
+    /// Our workload is at least this many times as fast.
     Faster(f64),
-    /// Nothing: to be looked at.
+    /// There is no target.
     None,
 }
 
-/// One workload against others.
+/// A workload of ours, compared with others.
 pub struct Row {
     what: String,
     ours: Entry,
@@ -28,52 +29,55 @@ pub struct Row {
 }
 
 impl Row {
-    /// What is measured, and by how many threads.
-    pub fn new(what: impl Into<String>, threads: usize, ours: Workload) -> Self {
+    /// Creates a row for a workload of ours on this many threads.
+    pub fn new(what: impl Into<String>, threads: usize, workload: &Workload) -> Self {
         Self {
             what: what.into(),
-            ours: Entry {
-                workload: ours,
-                threads,
-            },
+            ours: Entry::new(threads, workload),
             theirs: Vec::new(),
             within: None,
             enough: None,
         }
     }
 
-    /// Asks for so many nanoseconds at most, too.
+    /// Adds a target: at most this many nanoseconds.
     #[must_use]
     pub fn within(mut self, nanoseconds: f64) -> Self {
         self.within = Some(nanoseconds);
         self
     }
 
-    /// So many nanoseconds at most are enough, whatever the others take.
+    /// Lets at most this many nanoseconds meet the targets, however long the others take.
     #[must_use]
     pub fn enough(mut self, nanoseconds: f64) -> Self {
         self.enough = Some(nanoseconds);
         self
     }
 
-    /// For people.
+    /// Adds a workload to compare ours with.
+    #[must_use]
+    pub fn against(mut self, target: Target, threads: usize, workload: &Workload) -> Self {
+        self.theirs.push((Entry::new(threads, workload), target));
+        self
+    }
+
+    /// Adds workloads without targets.
+    #[must_use]
+    pub fn beside<'w>(
+        mut self,
+        threads: usize,
+        workloads: impl IntoIterator<Item = &'w Workload>,
+    ) -> Self {
+        for workload in workloads {
+            self = self.against(Target::None, threads, workload);
+        }
+        self
+    }
+
+    /// Returns the title.
     pub fn what(&self) -> &str {
         &self.what
     }
-
-    /// What it is measured against, and by how many threads.
-    #[must_use]
-    pub fn against(mut self, target: Target, threads: usize, workload: Workload) -> Self {
-        self.theirs.push((Entry { workload, threads }, target));
-        self
-    }
-}
-
-/// Never without its spread.
-pub fn digits(figure: Figure) -> String {
-    let Figure { low, median, high } = figure;
-    let decimals = if median < 1_000.0 { 2 } else { 0 };
-    format!("{median:.decimals$} ({low:.decimals$}..{high:.decimals$})")
 }
 
 fn named(entry: &Entry) -> String {
@@ -83,39 +87,40 @@ fn named(entry: &Entry) -> String {
     }
 }
 
-/// Said of threads that could have run at the same time, and never did.
-pub const BUSY: &str = "the machine was busy, threads took turns";
+/// A remark on threads that could have run at the same time, but never did.
+pub const BUSY: &str = "the machine was busy, so the threads took turns";
 
-/// At most so many nanoseconds.
-fn absolute(sides: &str, limit: f64, time: Figure) -> Verdict {
+/// Judges a target in nanoseconds.
+fn absolute(what: &str, limit: f64, measured: Figure) -> Verdict {
     Verdict {
-        what: sides.to_owned(),
+        what: what.to_owned(),
         asked: format!("at most {limit} ns"),
         limit,
         at_least: false,
-        measured: time,
-        met: time.median <= limit,
+        measured,
+        met: measured.median <= limit,
         remark: None,
     }
 }
 
-/// What is asked of ours and theirs, and what it is.
+/// Judges a target for a ratio. Returns `None` if it is not a target for these two sides alone.
 fn judge(what: String, target: Target, ours: &Samples, theirs: &Samples) -> Option<Verdict> {
-    let (asked, limit, at_least) = match target {
-        Target::AtMost(limit) => (format!("at most {limit} times the time"), limit, false),
-        Target::Faster(times) => (format!("at least {times} times as fast"), times, true),
+    let busy = !(ours.together() && theirs.together());
+    let (at_least, limit, measured) = match target {
+        Target::AtMost(limit) => (false, limit, ours.ratio_to(theirs)),
+        Target::Faster(limit) => (true, limit, theirs.ratio_to(ours)),
         Target::AtMostTheBest(_) | Target::None => return None,
     };
-    let measured = if at_least {
-        theirs.ratio_to(ours)
+    let (asked, met) = if at_least {
+        (
+            format!("at least {limit} times as fast"),
+            measured.median >= limit,
+        )
     } else {
-        ours.ratio_to(theirs)
-    };
-    let busy = !(ours.together() && theirs.together());
-    let met = if at_least {
-        measured.median >= limit
-    } else {
-        measured.median <= limit
+        (
+            format!("at most {limit} times the time"),
+            measured.median <= limit,
+        )
     };
     Some(Verdict {
         what,
@@ -128,7 +133,7 @@ fn judge(what: String, target: Target, ours: &Samples, theirs: &Samples) -> Opti
     })
 }
 
-/// The fastest of those that have the target for it, what is asked, and what it took.
+/// Returns the name, limit and samples of the fastest workload with [`Target::AtMostTheBest`].
 fn best<'s>(
     theirs: &[(Entry, Target)],
     samples: &'s [Samples],
@@ -143,11 +148,11 @@ fn best<'s>(
     Some((format!("the best, {}", named(entry)), limit, samples))
 }
 
-/// What was measured of a row.
+/// The measurements of a row.
 pub struct Measured {
-    /// For people, to be printed.
+    /// A table of the figures.
     pub text: String,
-    /// What is said of each of its targets.
+    /// The result of each target.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -155,24 +160,31 @@ pub struct Measured {
 pub fn measure(row: &Row, effort: Effort) -> Measured {
     let theirs = row.theirs.iter().map(|(entry, _)| entry);
     let entries: Vec<_> = std::iter::once(&row.ours).chain(theirs).cloned().collect();
-    let samples = hold(&entries, effort);
-    let (ours, others) = (&samples[0], &samples[1..]);
-    let mut text = format!("{}\n", row.what);
-    text += &format!("  {:<46} {:>25}\n", named(&row.ours), digits(ours.time()));
-    for ((entry, _), theirs) in row.theirs.iter().zip(others) {
-        let (name, time) = (named(entry), digits(theirs.time()));
-        let cost = digits(ours.ratio_to(theirs));
-        text += &format!("  {name:<46} {time:>25}  x {cost}\n");
+    let samples = run(&entries, effort);
+    let ours = &samples[0];
+    let mut table = terminal::figures([
+        (row.what.as_str(), 64),
+        ("ns per operation", 27),
+        ("ratio", 25),
+    ]);
+    for (at, (entry, samples)) in entries.iter().zip(&samples).enumerate() {
+        let ratio = if at == 0 {
+            String::new()
+        } else {
+            digits(ours.ratio_to(samples))
+        };
+        table.add_row([named(entry), digits(samples.time()), ratio]);
     }
-    let verdicts = judge_all(row, ours, others);
-    Measured { text, verdicts }
+    Measured {
+        text: table.trim_fmt(),
+        verdicts: judge_all(row, ours, &samples[1..]),
+    }
 }
 
 fn judge_all(row: &Row, ours: &Samples, others: &[Samples]) -> Vec<Verdict> {
     let time = ours.time();
     let us = format!("{}: {}", row.what, named(&row.ours));
-    let enough = row.enough.filter(|limit| time.median <= *limit);
-    if let Some(limit) = enough {
+    if let Some(limit) = row.enough.filter(|limit| time.median <= *limit) {
         return vec![absolute(&us, limit, time)];
     }
     let mut verdicts = Vec::new();
@@ -188,41 +200,41 @@ fn judge_all(row: &Row, ours: &Samples, others: &[Samples]) -> Vec<Verdict> {
     verdicts
 }
 
-/// All targets in one table. Gives how many were missed.
+/// Prints all targets in one table, and returns the number of missed ones.
 pub fn conclude(verdicts: &[Verdict]) -> usize {
-    println!("\n{:<110} {:<8} {:>24}", "target", "", "measured");
+    let mut table =
+        terminal::figures(["target", "limit", "measured", "result"].map(|title| (title, 0)));
     for verdict in verdicts {
         let sign = if verdict.at_least { ">=" } else { "<=" };
         let met = if verdict.met { "ok" } else { "MISSED" };
-        println!(
-            "{:<110} {sign} {:<5} {:>24}  {met}",
-            verdict.what,
-            verdict.limit,
-            digits(verdict.measured)
-        );
+        let mut what = verdict.what.clone();
         if let Some(remark) = &verdict.remark {
-            println!("    {remark}");
+            what += &format!("\n  {remark}");
         }
+        let limit = format!("{sign} {}", verdict.limit);
+        table.add_row([what, limit, digits(verdict.measured), met.to_owned()]);
     }
     let missed = verdicts.iter().filter(|verdict| !verdict.met).count();
-    println!("{} targets, {missed} missed", verdicts.len());
+    let table = table.trim_fmt();
+    println!("\n{table}\n{} targets, {missed} missed", verdicts.len());
     missed
 }
 
-/// What the figures of [`measure`] are.
+/// Prints what the figures of [`measure`] are.
 pub fn explain() {
-    println!("\nNanoseconds per operation and thread: median (quartiles). All of a block by");
-    println!("turns in one run; \"x\" is the median of the ratios, ours to theirs.\n");
+    println!(
+        "\nNanoseconds per operation and thread: median (quartiles). The workloads of a table take\n\
+         turns in one run. The ratio is the time of the first one, divided by that of the workload.\n"
+    );
 }
 
-/// Measures each row and prints it; then all targets in one table. Gives how many
-/// were missed.
-pub fn print(rows: &[Row], effort: Effort) -> usize {
+/// Measures and prints each row, then all targets. Returns the number of missed targets.
+pub fn print(rows: impl IntoIterator<Item = Row>, effort: Effort) -> usize {
     explain();
     let mut verdicts = Vec::new();
     for row in rows {
-        let measured = measure(row, effort);
-        print!("{}", measured.text);
+        let measured = measure(&row, effort);
+        println!("{}\n", measured.text);
         verdicts.extend(measured.verdicts);
     }
     conclude(&verdicts)

@@ -1,24 +1,24 @@
-//! What is measured.
+//! Workloads.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Does something so many times, and says how long that took by this thread's
-/// own clock. Made on the thread that runs it, and dropped there.
+/// Runs a number of turns and returns how long they took, by the calling thread's own clock. A job
+/// is created, run and dropped on one thread.
 pub type Job = Box<dyn FnMut(u64) -> Duration>;
 
-/// A job for each thread that is to do it, and what it comes to.
+/// A kind of work that threads do at the same time, each with a [`Job`] of its own.
 #[derive(Clone)]
 pub struct Workload {
-    /// For people.
+    /// The name in the output.
     pub name: String,
-    /// Operations in one turn of the job; results are given per operation.
+    /// Operations in one turn of the job. Results are per operation.
     pub operations: u64,
     make: Arc<dyn Fn() -> Job + Send + Sync>,
 }
 
 impl Workload {
-    /// `make` is called once on each thread.
+    /// Creates a workload. `make` is called once on each thread.
     pub fn new(
         name: impl Into<String>,
         operations: u64,
@@ -31,13 +31,26 @@ impl Workload {
         }
     }
 
-    /// The calling thread's job.
+    /// Creates a workload that calls `turn` in each turn. `make` creates the state of a thread.
+    pub fn timed<S: 'static>(
+        name: impl Into<String>,
+        operations: u64,
+        make: impl Fn() -> S + Send + Sync + 'static,
+        turn: impl Fn(&mut S) + Copy + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(name, operations, move || {
+            let mut state = make();
+            timed(move || turn(&mut state))
+        })
+    }
+
+    /// Creates the calling thread's job.
     pub fn job(&self) -> Job {
         (self.make)()
     }
 }
 
-/// A job of which every turn is `turn`.
+/// Returns a job that calls `turn` in each turn.
 pub fn timed(mut turn: impl FnMut() + 'static) -> Job {
     Box::new(move |turns| {
         let start = Instant::now();
@@ -48,7 +61,7 @@ pub fn timed(mut turn: impl FnMut() + 'static) -> Job {
     })
 }
 
-/// A job of which only the second half of every turn is timed.
+/// Returns a job that calls `prepare` and `turn` in each turn, and times `turn` only.
 pub fn timed_half<S>(
     mut prepare: impl FnMut() -> S + 'static,
     mut turn: impl FnMut(S) + 'static,
@@ -62,5 +75,20 @@ pub fn timed_half<S>(
             total += start.elapsed();
         }
         total
+    })
+}
+
+/// Returns a workload that repeats one operation, `times` in each turn. `make` is called once on
+/// each thread. The operation also gets its index in the turn.
+pub fn repeated<S: 'static>(
+    name: impl Into<String>,
+    times: u64,
+    make: impl Fn() -> S + Send + Sync + 'static,
+    operation: impl Fn(&S, u64) + Copy + Send + Sync + 'static,
+) -> Workload {
+    Workload::timed(name, times, make, move |state| {
+        for index in 0..times {
+            operation(state, index);
+        }
     })
 }

@@ -1,4 +1,4 @@
-//! The report of the benchmark `contention`: as markup, and as a browser draws it.
+//! Tests of the report of the benchmark `contention`: its markup, and how a browser draws it.
 
 #[path = "report/browser.rs"]
 mod browser;

@@ -1,4 +1,4 @@
-//! What destroys later: basedrop's collector, and crossbeam-epoch.
+//! Implementations that defer destruction: basedrop and crossbeam-epoch.
 
 use super::{Nested, Pools};
 use basedrop::{Collector, Handle, Shared};
@@ -9,16 +9,16 @@ use std::hint::black_box;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// basedrop's collector. It empties it to the end when it goes.
+/// basedrop's collector, created on first use. Dropping it collects all garbage.
 #[derive(Default)]
 pub struct Garbage(Mutex<Option<Collector>>);
 
 impl Garbage {
-    pub fn handle(&self) -> Handle {
+    fn handle(&self) -> Handle {
         self.0.lock().get_or_insert_with(Collector::new).handle()
     }
 
-    /// Throws away so many at most.
+    /// Collects at most this many objects.
     fn collect(collector: &mut Option<Collector>, most: u64) {
         if let Some(collector) = collector {
             (0..most).all(|_| collector.collect_one());
@@ -36,12 +36,31 @@ impl Drop for Garbage {
     }
 }
 
-/// Garbage that a thread makes before it waits for another that is collecting.
+/// A value of basedrop's. It is dropped before its collector, which destroys what it refers to.
+pub struct Collected<T> {
+    pub value: T,
+    pub handle: Handle,
+    pub garbage: Garbage,
+}
+
+impl<T> Collected<T> {
+    pub fn new(value: impl FnOnce(&Handle) -> T) -> Self {
+        let garbage = Garbage::default();
+        let handle = garbage.handle();
+        Self {
+            value: value(&handle),
+            handle,
+            garbage,
+        }
+    }
+}
+
+/// The garbage of a thread at which it waits for another thread that is collecting.
 const PATIENCE: u64 = 10_000;
 
-/// A vector of basedrop's references. There is one collector; whoever ends a pool
-/// collects as much as it has made, and a bit more, for those that came when somebody
-/// else was collecting.
+/// A vector of basedrop's references, and one collector for all threads. A thread that ends a pool
+/// collects as many objects as it has dropped, and a few more for threads that came while another one
+/// was collecting.
 pub struct Basedrop<P> {
     garbage: Arc<Garbage>,
     handle: Handle,
@@ -71,7 +90,8 @@ impl<P> Basedrop<P> {
 
 impl<P: Payload> Pools<P> for Basedrop<P> {
     const NAME: &str = "basedrop";
-    const NOTE: Option<&str> = Some("a vector of Shared; who ends a pool runs the collector");
+    const NOTE: Option<&str> =
+        Some("a vector of Shared; the thread that ends a pool runs the collector");
     type Shared = Garbage;
 
     fn here(shared: &Arc<Garbage>) -> Self {
@@ -104,12 +124,12 @@ impl<P: Payload> Nested<P> for Basedrop<P> {
     }
 }
 
-/// Deferred objects for which the collector is asked once: it takes up to eight bags of
-/// 64 at a time, also those of others.
+/// Deferred objects for which the collector is run once. It takes up to eight bags of 64 objects at a
+/// time, which may be other threads'.
 const ASK: u64 = 256;
 
-/// Pinned for as long as a pool has something; each object is destroyed when all
-/// threads have been unpinned.
+/// A guard of crossbeam-epoch while a pool has objects. Each is destroyed when all threads have been
+/// unpinned since.
 pub struct Epoch<P> {
     guard: Option<Guard>,
     owed: u64,
@@ -118,8 +138,7 @@ pub struct Epoch<P> {
 
 impl<P: Payload> Pools<P> for Epoch<P> {
     const NAME: &str = "crossbeam-epoch";
-    const NOTE: Option<&str> =
-        Some("defer, pinned once per pool; not counted; destroyed some time after");
+    const NOTE: Option<&str> = Some("defer, pinned once per pool; not counted; destroyed later");
     type Shared = ();
 
     fn here(_: &Arc<()>) -> Self {
@@ -134,7 +153,7 @@ impl<P: Payload> Pools<P> for Epoch<P> {
     fn add(&mut self, seed: u64) {
         let guard = self.guard.get_or_insert_with(epoch::pin);
         let object = black_box(Owned::new(P::new(seed))).into_shared(guard);
-        // SAFETY: it is nowhere else, so that nobody finds it any more.
+        // SAFETY: no other thread can reach the object, and it is deferred only once.
         unsafe { guard.defer_destroy(object) };
         self.owed += 1;
     }
@@ -151,7 +170,7 @@ impl<P: Payload> Pools<P> for Epoch<P> {
     }
 }
 
-/// What is left must not wait for a thread that is asleep.
+/// Hands the rest of the garbage to the other threads, as this one may end or sleep.
 impl<P> Drop for Epoch<P> {
     fn drop(&mut self) {
         self.guard = None;

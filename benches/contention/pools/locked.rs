@@ -1,7 +1,6 @@
-//! What makes pools safe for several threads by locks. Vectors keep their capacity, and
-//! nothing is destroyed inside a lock.
+//! Pools behind locks. Vectors keep their capacity, and no object is destroyed under a lock.
 
-use super::{Nested, Pools};
+use super::{Nested, Pools, Stack};
 use dashmap::DashMap;
 use parking_lot::Mutex;
 use releasepool_benches::objects::Payload;
@@ -20,7 +19,7 @@ pub struct Global<P> {
 impl<P: Payload> Pools<P> for Global<P> {
     const NAME: &str = "one pool behind a mutex";
     const NOTE: Option<&str> =
-        Some("who drains releases what others have just left there; no pool in a pool");
+        Some("a drain also releases objects of other threads; pools cannot be nested");
     type Shared = Mutex<Vec<Arc<P>>>;
 
     fn here(shared: &Arc<Self::Shared>) -> Self {
@@ -43,46 +42,7 @@ impl<P: Payload> Pools<P> for Global<P> {
     }
 }
 
-/// The pools of a thread.
-pub struct Stack<R> {
-    current: Vec<R>,
-    outer: Vec<Vec<R>>,
-}
-
-impl<R> Default for Stack<R> {
-    fn default() -> Self {
-        Self {
-            current: Vec::new(),
-            outer: Vec::new(),
-        }
-    }
-}
-
-impl<R> Stack<R> {
-    #[inline(always)]
-    fn add(&mut self, r: R) {
-        self.current.push(r);
-    }
-
-    #[inline(always)]
-    fn take(&mut self, instead: Vec<R>) -> Vec<R> {
-        mem::replace(&mut self.current, instead)
-    }
-
-    #[inline(always)]
-    fn enter(&mut self, inner: Vec<R>) {
-        let outer = mem::replace(&mut self.current, inner);
-        self.outer.push(outer);
-    }
-
-    #[inline(always)]
-    fn leave(&mut self) -> Vec<R> {
-        let outer = self.outer.pop().expect("it was entered");
-        mem::replace(&mut self.current, outer)
-    }
-}
-
-/// Stacks of all threads.
+/// A map of the threads' pools.
 pub trait Map<R>: Default + Send + Sync + 'static {
     const NAME: &str;
     const NOTE: &str;
@@ -90,12 +50,12 @@ pub trait Map<R>: Default + Send + Sync + 'static {
     fn remove(&self, thread: ThreadId) -> Option<Stack<R>>;
 }
 
-/// As the patch does it that is known for Cocos2d-x, without its deadlock.
+/// The well-known patch for Cocos2d-x, without its deadlock.
 pub type Locked<R> = Mutex<HashMap<ThreadId, Stack<R>>>;
 
 impl<R: Send + 'static> Map<R> for Locked<R> {
     const NAME: &str = "stacks by thread, mutex";
-    const NOTE: &str = "the patch known for Cocos2d-x, without its deadlock";
+    const NOTE: &str = "the well-known patch for Cocos2d-x, without its deadlock";
 
     #[inline(always)]
     fn with<A>(&self, thread: ThreadId, f: impl FnOnce(&mut Stack<R>) -> A) -> A {
@@ -121,7 +81,7 @@ impl<R: Send + Sync + 'static> Map<R> for DashMap<ThreadId, Stack<R>> {
     }
 }
 
-/// A thread's stack, wherever that is.
+/// A thread's pools in a map.
 pub struct Keyed<P, M: Map<Arc<P>>> {
     map: Arc<M>,
     me: ThreadId,
@@ -174,7 +134,7 @@ impl<P: Payload, M: Map<Arc<P>>> Nested<P> for Keyed<P, M> {
     }
 }
 
-/// A thread that goes takes its stack with it.
+/// Removes the thread's pools from the map.
 impl<P, M: Map<Arc<P>>> Drop for Keyed<P, M> {
     fn drop(&mut self) {
         drop(self.map.remove(self.me));

@@ -1,4 +1,4 @@
-//! releasepool's.
+//! releasepool's pools.
 
 use super::{Nested, Pools};
 use releasepool::{AutoreleasePool, Ref};
@@ -11,45 +11,16 @@ use std::sync::Arc;
 pub const BLOCKS: &str = "releasepool (blocks)";
 pub const GLOBAL: &str = "releasepool (global allocator)";
 
-/// How an object gets into a pool.
-pub trait Way: 'static {
-    const NAME: &str;
-    fn add<P: Payload>(pool: &AutoreleasePool, seed: u64);
+/// A pool of objects in blocks, or from the global allocator.
+pub struct Ours<P, const IN_BLOCKS: bool> {
+    pool: AutoreleasePool,
+    of: PhantomData<P>,
 }
 
-/// In a block.
-pub struct Create;
+pub type Created<P> = Ours<P, true>;
+pub type Autoreleased<P> = Ours<P, false>;
 
-impl Way for Create {
-    const NAME: &str = BLOCKS;
-
-    #[inline(always)]
-    fn add<P: Payload>(pool: &AutoreleasePool, seed: u64) {
-        black_box(pool.create(P::new(seed)));
-    }
-}
-
-/// Of the global allocator.
-pub struct Autorelease;
-
-impl Way for Autorelease {
-    const NAME: &str = GLOBAL;
-
-    #[inline(always)]
-    fn add<P: Payload>(pool: &AutoreleasePool, seed: u64) {
-        black_box(pool.autorelease(black_box(Ref::new(P::new(seed)))));
-    }
-}
-
-pub struct Ours<P, W> {
-    pub pool: AutoreleasePool,
-    of: PhantomData<(P, W)>,
-}
-
-pub type Created<P> = Ours<P, Create>;
-pub type Autoreleased<P> = Ours<P, Autorelease>;
-
-impl<P, W> Ours<P, W> {
+impl<P, const IN_BLOCKS: bool> Ours<P, IN_BLOCKS> {
     fn open() -> Self {
         Self {
             pool: AutoreleasePool::new(),
@@ -58,8 +29,15 @@ impl<P, W> Ours<P, W> {
     }
 }
 
-impl<P: Payload, W: Way> Pools<P> for Ours<P, W> {
-    const NAME: &str = W::NAME;
+impl<P, const IN_BLOCKS: bool> AsRef<AutoreleasePool> for Ours<P, IN_BLOCKS> {
+    #[inline(always)]
+    fn as_ref(&self) -> &AutoreleasePool {
+        &self.pool
+    }
+}
+
+impl<P: Payload, const IN_BLOCKS: bool> Pools<P> for Ours<P, IN_BLOCKS> {
+    const NAME: &str = if IN_BLOCKS { BLOCKS } else { GLOBAL };
     const ROLE: Role = Role::Ours;
     type Shared = ();
 
@@ -69,7 +47,11 @@ impl<P: Payload, W: Way> Pools<P> for Ours<P, W> {
 
     #[inline(always)]
     fn add(&mut self, seed: u64) {
-        W::add::<P>(&self.pool, seed);
+        if IN_BLOCKS {
+            black_box(self.pool.create(P::new(seed)));
+        } else {
+            black_box(self.pool.autorelease(black_box(Ref::new(P::new(seed)))));
+        }
     }
 
     #[inline(always)]
@@ -78,7 +60,7 @@ impl<P: Payload, W: Way> Pools<P> for Ours<P, W> {
     }
 }
 
-impl<P: Payload, W: Way> Nested<P> for Ours<P, W> {
+impl<P: Payload, const IN_BLOCKS: bool> Nested<P> for Ours<P, IN_BLOCKS> {
     #[inline(always)]
     fn nested(&mut self, work: impl FnOnce(&mut Self)) {
         work(black_box(&mut Self::open()));

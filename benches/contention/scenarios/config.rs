@@ -1,191 +1,172 @@
-//! A pointer that all read and somebody replaces now and then.
+//! A pointer that all threads read and some replace now and then.
 
-use crate::pools::deferred::Garbage;
+use crate::pools::deferred::Collected;
 use crate::scenario::{Contestant, Scenario, contestant};
 use arc_swap::ArcSwap;
-use basedrop::{Handle, Shared, SharedCell};
+use basedrop::{Shared, SharedCell};
 use crossbeam_epoch::{self as epoch, Atomic, Owned};
 use parking_lot::RwLock;
 use releasepool::{AutoreleasePool, Ref, Slot};
 use releasepool_benches::objects::Payload;
 use releasepool_benches::results::Role;
-use releasepool_benches::workload::{Workload, timed};
+use releasepool_benches::workload::Workload;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Loads for which a pool is opened, or a guard.
+/// Loads in a frame, for which a pool or a guard is opened.
 const LOADS: u64 = 100;
-/// Frames of so many loads from one store of a thread to its next.
+/// Frames between two stores of a thread.
 const FRAMES: u64 = 100;
 
-/// Calls `store` in the first of each [`FRAMES`].
-fn seldom(mut store: impl FnMut(u64)) -> impl FnMut() {
-    let mut frame = 0;
-    move || {
-        if frame % FRAMES == 0 {
-            store(frame);
+/// Returns frames of loads. `here` creates a value for each thread, such as a pool. `store` is called
+/// in the first of each [`FRAMES`] frames, and `load` in each frame.
+fn frames<S: Send + Sync + 'static, T: 'static>(
+    shared: S,
+    here: impl Fn() -> T + Send + Sync + 'static,
+    store: impl Fn(&S, u64) + Copy + Send + Sync + 'static,
+    load: impl Fn(&S, &mut T) + Copy + Send + Sync + 'static,
+) -> Workload {
+    let shared = Arc::new(shared);
+    let make = move || (shared.clone(), here(), 0);
+    Workload::timed("", LOADS, make, move |(shared, here, frame)| {
+        if *frame % FRAMES == 0 {
+            store(shared, *frame);
         }
-        frame += 1;
-    }
+        *frame += 1;
+        load(shared, here);
+    })
+}
+
+/// Returns frames of loads that are independent of each other.
+fn single<S: Send + Sync + 'static>(
+    shared: S,
+    store: impl Fn(&S, u64) + Copy + Send + Sync + 'static,
+    load: impl Fn(&S) + Copy + Send + Sync + 'static,
+) -> Workload {
+    let load = move |shared: &S, (): &mut ()| {
+        for _ in 0..LOADS {
+            load(shared);
+        }
+    };
+    frames(shared, || (), store, load)
+}
+
+fn new_slot<P: Payload>() -> Slot<P> {
+    Slot::new(Ref::new(P::new(1)))
 }
 
 fn slot<P: Payload>() -> Workload {
-    let slot = Arc::new(Slot::new(Ref::new(P::new(1))));
-    Workload::new("", LOADS, move || {
-        let slot = slot.clone();
-        let to = slot.clone();
-        let mut store = seldom(move |seed| to.store(Ref::new(P::new(seed))));
-        let mut pool = AutoreleasePool::new();
-        timed(move || {
-            store();
+    frames(
+        new_slot::<P>(),
+        AutoreleasePool::new,
+        |slot, seed| slot.store(Ref::new(P::new(seed))),
+        |slot, pool| {
             for _ in 0..LOADS {
-                black_box(&*slot).load(&pool).touch();
+                black_box(slot).load(pool).touch();
             }
             pool.drain();
-        })
-    })
+        },
+    )
 }
 
 fn slot_full<P: Payload>() -> Workload {
-    let slot = Arc::new(Slot::new(Ref::new(P::new(1))));
-    Workload::new("", LOADS, move || {
-        let slot = slot.clone();
-        let to = slot.clone();
-        let mut store = seldom(move |seed| to.store(Ref::new(P::new(seed))));
-        timed(move || {
-            store();
-            for _ in 0..LOADS {
-                black_box(&*slot).load_full().touch();
-            }
-        })
-    })
+    single(
+        new_slot::<P>(),
+        |slot, seed| slot.store(Ref::new(P::new(seed))),
+        |slot| black_box(slot).load_full().touch(),
+    )
 }
 
-fn swap<P: Payload>(full: bool) -> Workload {
-    let swap = Arc::new(ArcSwap::from_pointee(P::new(1)));
-    Workload::new("", LOADS, move || {
-        let swap = swap.clone();
-        let to = swap.clone();
-        let mut store = seldom(move |seed| to.store(Arc::new(P::new(seed))));
-        if full {
-            timed(move || {
-                store();
-                for _ in 0..LOADS {
-                    black_box(&*swap).load_full().touch();
-                }
-            })
-        } else {
-            timed(move || {
-                store();
-                for _ in 0..LOADS {
-                    black_box(&*swap).load().touch();
-                }
-            })
-        }
-    })
+fn swap<P: Payload>(load: impl Fn(&ArcSwap<P>) + Copy + Send + Sync + 'static) -> Workload {
+    let store = |swap: &ArcSwap<P>, seed| swap.store(Arc::new(P::new(seed)));
+    single(ArcSwap::from_pointee(P::new(1)), store, load)
+}
+
+fn swap_guard<P: Payload>() -> Workload {
+    swap::<P>(|swap| black_box(swap).load().touch())
+}
+
+fn swap_full<P: Payload>() -> Workload {
+    swap::<P>(|swap| black_box(swap).load_full().touch())
 }
 
 fn lock<P: Payload>() -> Workload {
-    let lock = Arc::new(RwLock::new(Arc::new(P::new(1))));
-    Workload::new("", LOADS, move || {
-        let lock = lock.clone();
-        let to = lock.clone();
-        let mut store = seldom(move |seed| {
+    single(
+        RwLock::new(Arc::new(P::new(1))),
+        |lock, seed| {
             let new = Arc::new(P::new(seed));
-            // The old one is dropped outside.
-            let _old = std::mem::replace(&mut *to.write(), new);
-        });
-        timed(move || {
-            store();
-            for _ in 0..LOADS {
-                let object = black_box(&*lock).read().clone();
-                object.touch();
-            }
-        })
-    })
+            // The old object is destroyed after the lock is released.
+            let _old = std::mem::replace(&mut *lock.write(), new);
+        },
+        |lock| {
+            let object = black_box(lock).read().clone();
+            object.touch();
+        },
+    )
 }
 
-/// Destroys what it has when it goes.
-struct Guarded<P: Payload>(Atomic<P>);
+/// A pointer that is read under guards of crossbeam-epoch, which destroys the objects.
+pub struct Guarded<P: Payload>(Atomic<P>);
 
 impl<P: Payload> Guarded<P> {
+    pub fn new() -> Self {
+        Self(Atomic::new(P::new(1)))
+    }
+
     fn store(&self, value: P) {
         let guard = epoch::pin();
         let old = self.0.swap(Owned::new(value), Ordering::AcqRel, &guard);
-        // SAFETY: nobody finds it any more.
+        // SAFETY: no new reader can reach the old object, and only this call got it.
         unsafe { guard.defer_destroy(old) };
     }
 
-    fn load(&self, guard: &epoch::Guard) {
+    #[inline(always)]
+    pub fn load(&self, guard: &epoch::Guard) {
         let shared = black_box(&self.0).load(Ordering::Acquire, guard);
-        // SAFETY: it is never null, and destroyed only when the guard is gone.
+        // SAFETY: the pointer is never null, and the guard keeps the object alive.
         unsafe { shared.deref() }.touch();
     }
 }
 
 impl<P: Payload> Drop for Guarded<P> {
     fn drop(&mut self) {
-        // SAFETY: nobody else has it any more.
+        // SAFETY: no other thread has a reference to this value.
         unsafe { std::mem::replace(&mut self.0, Atomic::null()).try_into_owned() };
     }
 }
 
-fn guarded<P: Payload>(each: bool) -> Workload {
-    let pointer = Arc::new(Guarded(Atomic::new(P::new(1))));
-    Workload::new("", LOADS, move || {
-        let pointer = pointer.clone();
-        let to = pointer.clone();
-        let mut store = seldom(move |seed| to.store(P::new(seed)));
-        if each {
-            timed(move || {
-                store();
-                for _ in 0..LOADS {
-                    pointer.load(&epoch::pin());
-                }
-            })
-        } else {
-            timed(move || {
-                store();
-                let guard = epoch::pin();
-                for _ in 0..LOADS {
-                    pointer.load(&guard);
-                }
-            })
-        }
-    })
+fn guarded<P: Payload>() -> Workload {
+    frames(
+        Guarded::<P>::new(),
+        || (),
+        |pointer, seed| pointer.store(P::new(seed)),
+        |pointer, ()| {
+            let guard = epoch::pin();
+            for _ in 0..LOADS {
+                pointer.load(&guard);
+            }
+        },
+    )
 }
 
-/// Dropped before the collector, which destroys what was in it.
-struct Cell<P: Payload> {
-    cell: SharedCell<P>,
-    handle: Handle,
-    garbage: Garbage,
+fn guarded_each<P: Payload>() -> Workload {
+    single(
+        Guarded::<P>::new(),
+        |pointer, seed| pointer.store(P::new(seed)),
+        |pointer| pointer.load(&epoch::pin()),
+    )
 }
 
 fn basedrop<P: Payload>() -> Workload {
-    let garbage = Garbage::default();
-    let handle = garbage.handle();
-    let all = Arc::new(Cell {
-        cell: SharedCell::new(Shared::new(&handle, P::new(1))),
-        handle,
-        garbage,
-    });
-    Workload::new("", LOADS, move || {
-        let all = all.clone();
-        let to = all.clone();
-        let handle = to.handle.clone();
-        let mut store = seldom(move |seed| {
-            to.cell.set(Shared::new(&handle, P::new(seed)));
-            to.garbage.collect_all();
-        });
-        timed(move || {
-            store();
-            for _ in 0..LOADS {
-                black_box(&all.cell).get().touch();
-            }
-        })
-    })
+    single(
+        Collected::new(|handle| SharedCell::new(Shared::new(handle, P::new(1)))),
+        |cell, seed| {
+            cell.value.set(Shared::new(&cell.handle, P::new(seed)));
+            cell.garbage.collect_all();
+        },
+        |cell| black_box(&cell.value).get().touch(),
+    )
 }
 
 fn contestants() -> Vec<Contestant> {
@@ -194,20 +175,20 @@ fn contestants() -> Vec<Contestant> {
             .note("slot.load(&pool), drained after 100 loads; not counted"),
         contestant!("releasepool (load_full)", Role::Ours, slot_full())
             .note("slot.load_full(), counted"),
-        contestant!("arc-swap", Role::Peer, swap(false)).note("load, a guard"),
-        contestant!("arc-swap, load_full", Role::Peer, swap(true)).note("counted"),
+        contestant!("arc-swap", Role::Peer, swap_guard()).note("load, a guard"),
+        contestant!("arc-swap, load_full", Role::Peer, swap_full()).note("counted"),
         contestant!("RwLock of Arc", Role::Peer, lock()).note("parking_lot's; read and clone"),
-        contestant!("crossbeam-epoch", Role::Peer, guarded(false))
+        contestant!("crossbeam-epoch", Role::Peer, guarded())
             .note("Atomic, pinned once for 100 loads; not counted"),
-        contestant!("crossbeam-epoch, pin each", Role::Peer, guarded(true))
+        contestant!("crossbeam-epoch, pin each", Role::Peer, guarded_each())
             .note("Atomic, pinned for each load; not counted"),
     ];
-    // Its readers and writers agree by what x86 does anyway (basedrop's issue 10);
-    // elsewhere a reader may find what was destroyed.
+    // basedrop's cell relies on the memory ordering of x86 (its issue 10). On other processors a
+    // reader may find a destroyed object.
     if cfg!(target_arch = "x86_64") {
         all.push(
             contestant!("basedrop", Role::Peer, basedrop())
-                .note("SharedCell, counted; who stores runs the collector"),
+                .note("SharedCell, counted; the thread that stores runs the collector"),
         );
     }
     all
@@ -217,13 +198,14 @@ pub fn scenario() -> Scenario {
     Scenario {
         id: "config",
         title: "Configuration that all read and few replace",
-        what: "All threads load the same pointer, look at the object, and go on; after 10,000 loads \
-               a thread stores a new object. An operation is one load.",
-        lesson: "Load from a slot by the pool that is open anyway: several times as cheap as \
-                arc-swap's guard, and nearly the same for two threads. Whatever counts \
-                (load_full, ours too, and locks) gets slower with every thread. crossbeam-epoch \
-                pinned by hand is cheaper than the slot, most of all with more threads than \
-                processors; it needs unsafe code, and lends nothing that could be kept.",
+        what: "All threads load the same pointer and read the object; after 10,000 loads a thread \
+               stores a new object. An operation is one load.",
+        lesson: "Load from a slot by the pool that is open anyway: it is several times as fast as \
+                arc-swap's guard, and nearly as fast on two threads as on one. Everything that \
+                counts (load_full, releasepool's too, and locks) gets slower with every thread. \
+                crossbeam-epoch, pinned by hand, is cheaper than the slot, most of all with more \
+                threads than processors; but it needs unsafe code, and its references cannot be \
+                kept.",
         helpers: 0,
         countable: true,
         peak: false,

@@ -1,187 +1,140 @@
-//! A bit of everything, as a frame of a game has it.
+//! A mix of all kinds of work, like a frame of a game.
 
-use crate::handing::{Collected, Handing, Kept, Pages, PagesOfBlocks, Sender, Vectors};
+use crate::handing::{
+    Handing, Here, Sender, collected, kept, pool_of_blocks, pool_of_global, vectors,
+};
 use crate::pools::Pools;
-use crate::pools::alone::{Arcs, Cocos, Triomphes};
-use crate::pools::deferred::{Basedrop, Garbage};
+use crate::pools::cocos::Cocos;
+use crate::pools::deferred::{Basedrop, Collected};
 use crate::pools::locked::{ByDashMap, ByMutex, Global};
 use crate::pools::ours::{Autoreleased, Created};
+use crate::pools::vectors::{Arcs, Triomphes};
 use crate::scenario::{Checked, Contestant, Measured, Scenario};
+use crate::ui::Handed;
 use arc_swap::ArcSwap;
 use basedrop::{Shared, SharedCell};
 use parking_lot::RwLock;
-use releasepool::{Ref, Slot};
+use releasepool::{AutoreleasePool, Ref, Slot};
 use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::{Workload, timed_half};
 use std::cell::RefCell;
 use std::hint::black_box;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Objects and uses of a frame.
+/// Operations of a frame.
 const FRAME: u64 = 1_000;
-/// Of ten, so many are temporaries, so many are uses of what all share, and the rest is
-/// handed over.
+/// Of ten operations, the number of temporaries, of uses of the shared object, and of objects that
+/// are handed over.
 const TEMPORARIES: u64 = 7;
 const USES: u64 = 2;
 const HANDED: u64 = 1;
 
-/// An object that all threads use.
-trait Source<P: Payload, I: Pools<P>>: Sized + 'static {
-    type Shared: Send + Sync + 'static;
-    fn share() -> Self::Shared;
-    fn here(shared: &Arc<Self::Shared>) -> Self;
-    /// Uses it for a moment, or until the pool is drained.
-    fn touch(&mut self, pools: &I);
+/// A way to share an object: a function that returns a thread's access, and one that uses the object,
+/// for a moment or until the pool is drained.
+type Sharing<H, T> = (H, T);
+
+/// Bounds of the first function.
+trait Access<S>: Fn() -> S + Send + Sync + 'static {}
+impl<S, F: Fn() -> S + Send + Sync + 'static> Access<S> for F {}
+
+/// Bounds of the second function.
+trait Touch<S, I>: Fn(&S, &I) + Copy + Send + Sync + 'static {}
+impl<S, I, F: Fn(&S, &I) + Copy + Send + Sync + 'static> Touch<S, I> for F {}
+
+/// Lets all threads access one value.
+fn shared<S: Send + Sync + 'static>(value: S) -> impl Access<Arc<S>> {
+    let value = Arc::new(value);
+    move || value.clone()
 }
 
-/// A slot, by the pool that is there anyway.
-struct InSlot<P: Payload>(Arc<Slot<P>>);
-
-macro_rules! in_slot {
-    ($pools:ident) => {
-        impl<P: Payload> Source<P, $pools<P>> for InSlot<P> {
-            type Shared = Slot<P>;
-
-            fn share() -> Slot<P> {
-                Slot::new(Ref::new(P::new(1)))
-            }
-
-            fn here(shared: &Arc<Slot<P>>) -> Self {
-                Self(shared.clone())
-            }
-
-            #[inline(always)]
-            fn touch(&mut self, pools: &$pools<P>) {
-                black_box(&*self.0).load(&pools.pool).touch();
-            }
-        }
-    };
+/// A slot, loaded by the pool that is open anyway.
+fn in_slot<P: Payload, I: AsRef<AutoreleasePool>>()
+-> Sharing<impl Access<Arc<Slot<P>>>, impl Touch<Arc<Slot<P>>, I>> {
+    let slot = Slot::new(Ref::new(P::new(1)));
+    (shared(slot), |slot: &Arc<Slot<P>>, pools: &I| {
+        black_box(&**slot).load(pools.as_ref()).touch();
+    })
 }
 
-in_slot!(Created);
-in_slot!(Autoreleased);
+type Lock<R> = Arc<RwLock<R>>;
 
-/// Behind a lock, read and cloned.
-struct InLock<R>(Arc<RwLock<R>>);
-
-macro_rules! in_lock {
-    ($pointer:ty) => {
-        impl<P: Payload, I: Pools<P>> Source<P, I> for InLock<$pointer> {
-            type Shared = RwLock<$pointer>;
-
-            fn share() -> Self::Shared {
-                RwLock::new(<$pointer>::new(P::new(1)))
-            }
-
-            fn here(shared: &Arc<Self::Shared>) -> Self {
-                Self(shared.clone())
-            }
-
-            #[inline(always)]
-            fn touch(&mut self, _: &I) {
-                let object = black_box(&*self.0).read().clone();
-                object.touch();
-            }
-        }
-    };
+/// A pointer behind a lock, which is read and cloned.
+fn in_lock<R, I>(pointer: R) -> Sharing<impl Access<Lock<R>>, impl Touch<Lock<R>, I>>
+where
+    R: Deref<Target: Payload + Sized> + Clone + Send + Sync + 'static,
+{
+    (shared(RwLock::new(pointer)), |lock: &Lock<R>, _: &I| {
+        let object = black_box(&**lock).read().clone();
+        object.touch();
+    })
 }
 
-in_lock!(Arc<P>);
-in_lock!(triomphe::Arc<P>);
+fn arc_in_lock<P: Payload, I>() -> Sharing<impl Access<Lock<Arc<P>>>, impl Touch<Lock<Arc<P>>, I>> {
+    in_lock(Arc::new(P::new(1)))
+}
+
+fn triomphe_in_lock<P: Payload, I>()
+-> Sharing<impl Access<Lock<triomphe::Arc<P>>>, impl Touch<Lock<triomphe::Arc<P>>, I>> {
+    in_lock(triomphe::Arc::new(P::new(1)))
+}
 
 /// arc-swap's guard.
-struct InSwap<P>(Arc<ArcSwap<P>>);
-
-impl<P: Payload, I: Pools<P>> Source<P, I> for InSwap<P> {
-    type Shared = ArcSwap<P>;
-
-    fn share() -> Self::Shared {
-        ArcSwap::from_pointee(P::new(1))
-    }
-
-    fn here(shared: &Arc<Self::Shared>) -> Self {
-        Self(shared.clone())
-    }
-
-    #[inline(always)]
-    fn touch(&mut self, _: &I) {
-        black_box(&*self.0).load().touch();
-    }
+fn in_swap<P: Payload, I>() -> Sharing<impl Access<Arc<ArcSwap<P>>>, impl Touch<Arc<ArcSwap<P>>, I>>
+{
+    let swap = ArcSwap::from_pointee(P::new(1));
+    (shared(swap), |swap: &Arc<ArcSwap<P>>, _: &I| {
+        black_box(&**swap).load().touch();
+    })
 }
 
-/// Dropped before the collector, which destroys what is in it.
-struct Cell<P: Payload> {
-    cell: SharedCell<P>,
-    _garbage: Garbage,
+type Cell<P> = Arc<Collected<SharedCell<P>>>;
+
+/// basedrop's cell.
+fn in_cell<P: Payload, I>() -> Sharing<impl Access<Cell<P>>, impl Touch<Cell<P>, I>> {
+    let cell = Collected::new(|handle| SharedCell::new(Shared::new(handle, P::new(1))));
+    (shared(cell), |cell: &Cell<P>, _: &I| {
+        black_box(&cell.value).get().touch()
+    })
 }
 
-/// basedrop's.
-struct InCell<P: Payload>(Arc<Cell<P>>);
+type Own<P> = RefCell<Rc<P>>;
 
-impl<P: Payload> Source<P, Basedrop<P>> for InCell<P> {
-    type Shared = Cell<P>;
-
-    fn share() -> Self::Shared {
-        let garbage = Garbage::default();
-        let object = Shared::new(&garbage.handle(), P::new(1));
-        Cell {
-            cell: SharedCell::new(object),
-            _garbage: garbage,
-        }
-    }
-
-    fn here(shared: &Arc<Self::Shared>) -> Self {
-        Self(shared.clone())
-    }
-
-    #[inline(always)]
-    fn touch(&mut self, _: &Basedrop<P>) {
-        black_box(&self.0.cell).get().touch();
-    }
-}
-
-/// A plain count, one thread.
-struct Own<P>(RefCell<Rc<P>>);
-
-impl<P: Payload> Source<P, Cocos<P>> for Own<P> {
-    type Shared = ();
-
-    fn share() {}
-
-    fn here(_: &Arc<()>) -> Self {
-        Self(RefCell::new(Rc::new(P::new(1))))
-    }
-
-    #[inline(always)]
-    fn touch(&mut self, _: &Cocos<P>) {
-        let object = black_box(&self.0).borrow().clone();
+/// A plain count, for one thread.
+fn alone<P: Payload, I>() -> Sharing<impl Access<Own<P>>, impl Touch<Own<P>, I>> {
+    let access = || RefCell::new(Rc::new(P::new(1)));
+    (access, |object: &Own<P>, _: &I| {
+        let object = black_box(object).borrow().clone();
         object.touch();
-    }
+    })
 }
 
-fn frames<P: Payload, I: Pools<P>, S: Source<P, I>, H: Handing<P>>() -> Workload {
-    let (ui, handing) = H::open();
+fn frames<P: Payload, I: Pools<P>, S: 'static, H: Sender<Handed<P>>>(
+    (access, touch): Sharing<impl Access<S>, impl Touch<S, I>>,
+    (ui, here): Handing<impl Here<H>>,
+) -> Workload {
     let pools = Arc::<I::Shared>::default();
-    let all = Arc::new((handing, ui));
-    let source = Arc::new(S::share());
+    // The UI thread comes last, as the workers' ends are dropped before it ends.
+    let all = Arc::new((here, ui));
     Workload::new("", FRAME, move || {
-        let ui = all.clone();
-        let mut sender = all.0.here(&all.1);
+        let all = all.clone();
+        let mut sender = (all.0)();
+        let gauge = all.1.gauge();
         let mut pools = I::here(&pools);
-        let mut source = S::here(&source);
+        let object = access();
         timed_half(
-            move || ui.1.admit(FRAME / 10 * HANDED),
+            move || all.1.admit(FRAME / 10 * HANDED),
             move |()| {
                 for seed in 0..FRAME / 10 {
                     for _ in 0..TEMPORARIES {
                         pools.add(seed);
                     }
                     for _ in 0..USES {
-                        source.touch(&pools);
+                        touch(&object, &pools);
                     }
                     for _ in 0..HANDED {
-                        sender.hand(seed);
+                        sender.hand(Handed::new(seed, gauge));
                     }
                 }
                 sender.flush();
@@ -191,87 +144,83 @@ fn frames<P: Payload, I: Pools<P>, S: Source<P, I>, H: Handing<P>>() -> Workload
     })
 }
 
-/// Measured and counted, by pools, by what shares, and by what hands over.
+/// Creates a contestant from its pools, its way to share, and its way to hand over. Without a name it
+/// has that of the pools.
 macro_rules! frames {
-    ($name:expr, $note:expr, $pools:ident, $source:ident $(of $pointer:ident)?, $handing:ident) => {{
-        type Counted = frames!(@source Checked, $source $(of $pointer)?);
-        type Timed = frames!(@source Measured, $source $(of $pointer)?);
+    ($pools:ident, $sharing:ident, $handing:ident, $note:expr) => {
+        frames!(
+            <$pools<Measured> as Pools<Measured>>::NAME,
+            $pools,
+            $sharing,
+            $handing,
+            $note
+        )
+    };
+    ($name:expr, $pools:ident, $sharing:ident, $handing:ident, $note:expr) => {
         Contestant::new(
             $name,
             <$pools<Measured> as Pools<Measured>>::ROLE,
-            frames::<Measured, $pools<Measured>, Timed, $handing<Measured>>,
-            frames::<Checked, $pools<Checked>, Counted, $handing<Checked>>,
+            || {
+                frames::<Measured, $pools<Measured>, _, _>(
+                    $sharing::<Measured, _>(),
+                    $handing::<Handed<Measured>>(),
+                )
+            },
+            || {
+                frames::<Checked, $pools<Checked>, _, _>(
+                    $sharing::<Checked, _>(),
+                    $handing::<Handed<Checked>>(),
+                )
+            },
         )
         .note($note)
-    }};
-    (@source $object:ident, $source:ident of $pointer:ident) => { $source<$pointer<$object>> };
-    (@source $object:ident, $source:ident) => { $source<$object> };
+    };
 }
 
+const SLOT_AND_POOL: &str = "shared: slot.load(&pool); handed over: HandoffPool";
 const LOCK_AND_CHANNEL: &str = "shared: RwLock of Arc; handed over: a channel of Vec";
 
-fn name<I: Pools<Measured>>() -> &'static str {
-    I::NAME
-}
-
 pub fn scenario() -> Scenario {
-    use triomphe::Arc as Triomphe;
-    const SLOT_AND_PAGES: &str = "shared: slot.load(&pool); handed over: HandoffPool";
     Scenario {
         id: "frame",
         title: "A mixed frame",
-        what: "Each thread runs frames of 1,000 operations: of ten, 7 make a temporary object and leave it \
-               to a pool, 2 use an object that all threads share, 1 makes an object that the UI thread \
-               destroys, which is one more than the threads that are named. The frame ends by handing \
-               over and draining. Waiting for room at the UI thread is not timed.",
-        lesson: "Together it is as in its parts: blocks, a slot and a HandoffPool are ahead of \
-                 everything, for the most part by the temporaries. With the global allocator \
-                 releasepool is about where a vector of Arcs with a lock and a channel is, so \
-                 the allocator is the first thing to choose. Pools behind locks fall further \
-                 behind with every thread.",
+        what: "Each thread runs frames of 1,000 operations. Of ten operations, 7 create a temporary \
+               object in a pool, 2 use an object that all threads share, and 1 creates an object \
+               that the UI thread, an additional thread, destroys. At the end of a frame the thread \
+               hands these over and drains the pool. Waiting for the UI thread is not timed.",
+        lesson: "The result is as expected from the parts: blocks, a slot and a HandoffPool are \
+                 faster than everything else, mostly by the temporaries. With the global allocator \
+                 releasepool takes about as long as a vector of Arcs with a lock and a channel, so \
+                 the allocator matters most. Pools behind locks get slower with every thread.",
         helpers: 1,
         countable: false,
         peak: false,
         contestants: vec![
+            frames!(Created, in_slot, pool_of_blocks, SLOT_AND_POOL),
+            frames!(Autoreleased, in_slot, pool_of_global, SLOT_AND_POOL),
             frames!(
-                name::<Created<_>>(),
-                SLOT_AND_PAGES,
-                Created,
-                InSlot,
-                PagesOfBlocks
-            ),
-            frames!(
-                name::<Autoreleased<_>>(),
-                SLOT_AND_PAGES,
-                Autoreleased,
-                InSlot,
-                Pages
-            ),
-            frames!(
-                name::<Cocos<_>>(),
-                "one thread does everything, no UI thread",
                 Cocos,
-                Own,
-                Kept
+                alone,
+                kept,
+                "one thread does everything, no UI thread"
             ),
-            frames!(name::<Arcs<_>>(), LOCK_AND_CHANNEL, Arcs, InLock of Arc, Vectors),
-            frames!(name::<Triomphes<_>>(), LOCK_AND_CHANNEL, Triomphes, InLock of Triomphe, Vectors),
+            frames!(Arcs, arc_in_lock, vectors, LOCK_AND_CHANNEL),
+            frames!(Triomphes, triomphe_in_lock, vectors, LOCK_AND_CHANNEL),
             frames!(
                 "arc-swap",
-                "temporaries: Arc + Vec; handed over: a channel of Vec",
                 Arcs,
-                InSwap,
-                Vectors
+                in_swap,
+                vectors,
+                "temporaries: Arc + Vec; handed over: a channel of Vec"
             ),
-            frames!(name::<Global<_>>(), LOCK_AND_CHANNEL, Global, InLock of Arc, Vectors),
-            frames!(name::<ByMutex<_>>(), LOCK_AND_CHANNEL, ByMutex, InLock of Arc, Vectors),
-            frames!(name::<ByDashMap<_>>(), LOCK_AND_CHANNEL, ByDashMap, InLock of Arc, Vectors),
+            frames!(Global, arc_in_lock, vectors, LOCK_AND_CHANNEL),
+            frames!(ByMutex, arc_in_lock, vectors, LOCK_AND_CHANNEL),
+            frames!(ByDashMap, arc_in_lock, vectors, LOCK_AND_CHANNEL),
             frames!(
-                name::<Basedrop<_>>(),
-                "shared: SharedCell; handed over: to the collector",
                 Basedrop,
-                InCell,
-                Collected
+                in_cell,
+                collected,
+                "shared: SharedCell; handed over: to the collector"
             ),
         ],
     }

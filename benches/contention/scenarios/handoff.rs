@@ -1,30 +1,32 @@
-//! Objects that workers make and the UI thread destroys.
+//! Objects that workers create and the UI thread destroys.
 
 use crate::handing::{
-    Channel, Collected, Handing, Locked, Messages, Pages, PagesOfBlocks, Sender, Vectors,
+    Handing, Here, Sender, channel, collected, locked, messages, pool_of_blocks, pool_of_global,
+    vectors,
 };
 use crate::pools::ours::{BLOCKS, GLOBAL};
 use crate::scenario::{Checked, Contestant, Measured, Scenario};
+use crate::ui::Handed;
 use releasepool_benches::objects::Payload;
 use releasepool_benches::results::Role;
 use releasepool_benches::workload::{Workload, timed_half};
 use std::sync::Arc;
 
-/// Objects of a batch.
+/// Objects in a batch.
 const BATCH: u64 = 1_000;
 
-fn batches<P: Payload, H: Handing<P>>() -> Workload {
-    let (ui, handing) = H::open();
-    let all = Arc::new((handing, ui));
+fn batches<P: Payload, S: Sender<Handed<P>>>((ui, here): Handing<impl Here<S>>) -> Workload {
+    // The UI thread comes last, as the workers' ends are dropped before it ends.
+    let all = Arc::new((here, ui));
     Workload::new("", BATCH, move || {
         let all = all.clone();
-        let ours = all.clone();
-        let mut sender = all.0.here(&all.1);
+        let mut sender = (all.0)();
+        let gauge = all.1.gauge();
         timed_half(
-            move || ours.1.admit(BATCH),
+            move || all.1.admit(BATCH),
             move |()| {
                 for seed in 0..BATCH {
-                    sender.hand(seed);
+                    sender.hand(Handed::new(seed, gauge));
                 }
                 sender.flush();
             },
@@ -32,14 +34,14 @@ fn batches<P: Payload, H: Handing<P>>() -> Workload {
     })
 }
 
-/// Measured and counted.
+/// Creates the contestant of a way to hand objects over.
 macro_rules! handing {
-    ($name:expr, $role:expr, $kind:ident) => {
+    ($name:expr, $role:expr, $handing:ident) => {
         Contestant::new(
             $name,
             $role,
-            batches::<Measured, $kind<Measured>>,
-            batches::<Checked, $kind<Checked>>,
+            || batches::<Measured, _>($handing::<Handed<Measured>>()),
+            || batches::<Checked, _>($handing::<Handed<Checked>>()),
         )
     };
 }
@@ -48,32 +50,32 @@ pub fn scenario() -> Scenario {
     Scenario {
         id: "handoff",
         title: "From workers to the UI thread",
-        what: "Workers make objects in batches of 1,000 and get rid of them; another thread, the UI \
-               thread, destroys them. An operation is one object, as the worker sees it: made and \
-               handed over. Workers wait while 16,000 objects are on their way; that is not timed. \
-               The UI thread is one more than the threads that are named.",
-        lesson: "Collect what has to die elsewhere in a HandoffPool of blocks: it costs the \
-                 workers least nearly everywhere, and is steady, where all that uses malloc \
-                 swings with who frees what and when. With the global allocator it is no better \
-                 than a channel of vectors. A message for each object, ours too, costs more than \
-                 one for a batch.",
+        what: "Workers create objects in batches of 1,000 and hand them to another thread, the UI \
+               thread, which destroys them. An operation is one object, as the worker sees it: \
+               creating it and handing it over. Workers wait while 16,000 objects are pending, \
+               which is not timed. The UI thread is an additional thread.",
+        lesson: "Collect objects for another thread in a HandoffPool of blocks: it costs the \
+                 workers the least nearly everywhere, and its time is steady, while that of \
+                 everything that uses malloc depends on which thread frees what and when. With \
+                 the global allocator it is no better than a channel of vectors. A message for \
+                 each object, with releasepool too, costs more than one for a batch.",
         helpers: 1,
         countable: false,
         peak: false,
         contestants: vec![
-            handing!(BLOCKS, Role::Ours, PagesOfBlocks)
+            handing!(BLOCKS, Role::Ours, pool_of_blocks)
                 .note("HandoffPool, drained on the UI thread after each batch"),
-            handing!(GLOBAL, Role::Ours, Pages)
+            handing!(GLOBAL, Role::Ours, pool_of_global)
                 .note("HandoffPool, drained on the UI thread after each batch"),
-            handing!("releasepool, release each", Role::Ours, Messages)
+            handing!("releasepool, release each", Role::Ours, messages)
                 .note("ThreadHandle::release, a message for each object"),
-            handing!("Arc + channel", Role::Peer, Channel)
+            handing!("Arc + channel", Role::Peer, channel)
                 .note("crossbeam's, unbounded; a message for each object"),
-            handing!("Arc + channel of Vec", Role::Peer, Vectors)
+            handing!("Arc + channel of Vec", Role::Peer, vectors)
                 .note("crossbeam's, unbounded; a vector for each batch"),
-            handing!("Arc + Vec behind a mutex", Role::Peer, Locked)
+            handing!("Arc + Vec behind a mutex", Role::Peer, locked)
                 .note("parking_lot's; locked for each object"),
-            handing!("basedrop", Role::Peer, Collected)
+            handing!("basedrop", Role::Peer, collected)
                 .note("Shared, dropped; the UI thread runs the collector"),
         ],
     }

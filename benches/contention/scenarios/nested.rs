@@ -1,33 +1,32 @@
-//! What a pool in a pool costs by itself.
+//! Nested pools with few objects or none.
 
 use crate::pools::Nested;
-use crate::pools::alone::{Arcs, Cocos, Triomphes};
+use crate::pools::cocos::Cocos;
 use crate::pools::deferred::Basedrop;
 use crate::pools::locked::{ByDashMap, ByMutex};
 use crate::pools::ours::{Autoreleased, Created};
+use crate::pools::vectors::{Arcs, Triomphes};
 use crate::scenario::{Scenario, with_pools};
 use releasepool_benches::objects::Payload;
-use releasepool_benches::workload::{Workload, timed};
+use releasepool_benches::workload::Workload;
 use std::sync::Arc;
 
-/// Pools that are opened in a turn, one after the other.
+/// Pools that are opened and closed in a turn.
 const POOLS: u64 = 1_000;
-/// Towers that are built in a turn, and how high they are.
+/// Towers of nested pools that are built in a turn, and their height.
 const TOWERS: u64 = 100;
 const HEIGHT: u64 = 8;
 
 fn empty<I: Nested<P>, P: Payload>() -> Workload {
     let shared = Arc::<I::Shared>::default();
-    Workload::new(I::NAME, POOLS, move || {
-        let mut pools = I::here(&shared);
-        timed(move || {
-            // So that the outer pool is not empty, either.
-            pools.add(0);
-            for _ in 0..POOLS {
-                pools.nested(|_| ());
-            }
-            pools.drain();
-        })
+    let make = move || I::here(&shared);
+    Workload::timed(I::NAME, POOLS, make, |pools| {
+        // So that the outer pool is not empty.
+        pools.add(0);
+        for _ in 0..POOLS {
+            pools.nested(|_| ());
+        }
+        pools.drain();
     })
 }
 
@@ -40,13 +39,11 @@ fn tower<I: Nested<P>, P: Payload>(pools: &mut I, height: u64) {
 
 fn towers<I: Nested<P>, P: Payload>() -> Workload {
     let shared = Arc::<I::Shared>::default();
-    Workload::new(I::NAME, TOWERS * HEIGHT, move || {
-        let mut pools = I::here(&shared);
-        timed(move || {
-            for _ in 0..TOWERS {
-                pools.nested(|pools| tower(pools, HEIGHT));
-            }
-        })
+    let make = move || I::here(&shared);
+    Workload::timed(I::NAME, TOWERS * HEIGHT, make, |pools| {
+        for _ in 0..TOWERS {
+            pools.nested(|pools| tower(pools, HEIGHT));
+        }
     })
 }
 
@@ -55,11 +52,11 @@ pub fn all() -> [Scenario; 2] {
         Scenario {
             id: "nested-empty",
             title: "Empty pools in a pool",
-            what: "Each thread opens a pool inside its pool and closes it, with nothing in it. An \
-                   operation is one such pool.",
-            lesson: "An empty pool costs about as much as a clone and drop of an Arc, takes no \
+            what: "Each thread opens a pool inside its pool and closes it without adding objects. \
+                   An operation is one such pool.",
+            lesson: "An empty pool costs about as much as a clone and drop of an Arc, and takes no \
                     lock and no memory, whatever other threads do; so open one around every \
-                    iteration. A mark in a vector of one's own is cheaper still.",
+                    iteration. A mark in a thread's own vector is cheaper still.",
             helpers: 0,
             countable: true,
             peak: false,
@@ -68,11 +65,11 @@ pub fn all() -> [Scenario; 2] {
         Scenario {
             id: "nested-deep",
             title: "Pools in pools, 8 deep, an object in each",
-            what: "Each thread opens a pool, makes an object in it, opens a pool in that, and so on \
-                   until 8 are open; then all are closed. An operation is one pool and its object.",
+            what: "Each thread opens a pool, creates an object in it, opens an inner pool, and so \
+                   on until 8 are open; then it closes all. An operation is one pool and its object.",
             lesson: "A pool for a single object costs more than the object: here vectors are \
-                    ahead of releasepool, those of Cocos2d-x too. Open pools around batches, not \
-                    around single objects. Stacks behind a lock are behind all the same.",
+                    faster than releasepool, those of Cocos2d-x too. Open pools around batches, not \
+                    around single objects. Stacks behind a lock are slower nevertheless.",
             helpers: 0,
             countable: true,
             peak: false,

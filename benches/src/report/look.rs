@@ -1,37 +1,39 @@
-//! What an implementation looks like: the same in every scenario, and told apart
-//! by more than its colour.
+//! The look of an implementation: the same in every scenario, and different from the others not
+//! only by its colour.
 
 use crate::results::{Results, Role, Scenario};
 use std::collections::BTreeMap;
 
-/// Colours that the style sheet has for peers: `--k0` and so on.
+/// Colours in the style sheet for peers: `--k0` to `--k6`.
 const COLOURS: usize = 7;
 
-/// A marker, drawn around the origin with a radius of about one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    Circle,
-    Square,
-    Up,
-    Diamond,
-    Down,
-    Star,
-    Hexagon,
-    Bar,
-}
+/// A marker: a character that is filled, one that is an outline, and the corners around the origin.
+type Shape = (char, char, fn() -> Vec<(f64, f64)>);
 
-/// The shapes of peers, as many as there are colours.
+/// The shapes of peers, one for each colour. All other implementations have circles.
 const SHAPES: [Shape; COLOURS] = [
-    Shape::Square,
-    Shape::Up,
-    Shape::Diamond,
-    Shape::Down,
-    Shape::Star,
-    Shape::Hexagon,
-    Shape::Bar,
+    ('■', '□', || {
+        vec![(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]
+    }),
+    ('▲', '△', || {
+        vec![(0.0, -1.15), (1.1, 0.85), (-1.1, 0.85)]
+    }),
+    ('◆', '◇', || {
+        vec![(0.0, -1.25), (1.1, 0.0), (0.0, 1.25), (-1.1, 0.0)]
+    }),
+    ('▼', '▽', || {
+        vec![(0.0, 1.15), (1.1, -0.85), (-1.1, -0.85)]
+    }),
+    ('★', '☆', || {
+        around(10, |i| if i % 2 == 0 { 1.4 } else { 0.6 })
+    }),
+    ('⬢', '⬡', || around(6, |_| 1.1)),
+    ('▮', '▯', || {
+        vec![(-0.55, -1.2), (0.55, -1.2), (0.55, 1.2), (-0.55, 1.2)]
+    }),
 ];
 
-/// Colour, shape, and whether that is filled.
+/// A colour, a shape, and a filled or an outlined marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     role: Role,
@@ -39,7 +41,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Whether the marker is an outline only, and the line dashed.
+    /// Returns true if the marker is an outline, and the line is dashed.
     fn is_second(self) -> bool {
         match self.role {
             Role::Peer => self.slot >= COLOURS,
@@ -47,7 +49,7 @@ impl Look {
         }
     }
 
-    /// The classes by which the style sheet knows it.
+    /// Returns the classes that select its style in the style sheet.
     pub fn class(self) -> String {
         let second = if self.is_second() { " second" } else { "" };
         match self.role {
@@ -57,14 +59,12 @@ impl Look {
         }
     }
 
-    fn shape(self) -> Shape {
-        match self.role {
-            Role::Peer => SHAPES[self.slot % COLOURS],
-            _ => Shape::Circle,
-        }
+    /// Returns the shape, unless it is a circle.
+    fn shape(self) -> Option<Shape> {
+        (self.role == Role::Peer).then(|| SHAPES[self.slot % COLOURS])
     }
 
-    /// How large its markers are.
+    /// Returns the radius of its markers.
     pub fn radius(self) -> f64 {
         match self.role {
             Role::Ours => 5.5,
@@ -72,46 +72,31 @@ impl Look {
         }
     }
 
-    /// The marker as a character, for text.
+    /// Returns the marker as a character, for text.
     pub fn character(self) -> char {
         let (filled, outline) = match self.shape() {
-            Shape::Circle => ('●', '○'),
-            Shape::Square => ('■', '□'),
-            Shape::Up => ('▲', '△'),
-            Shape::Diamond => ('◆', '◇'),
-            Shape::Down => ('▼', '▽'),
-            Shape::Star => ('★', '☆'),
-            Shape::Hexagon => ('⬢', '⬡'),
-            Shape::Bar => ('▮', '▯'),
+            Some((filled, outline, _)) => (filled, outline),
+            None => ('●', '○'),
         };
         if self.is_second() { outline } else { filled }
     }
 
-    /// The marker as the data of an SVG path, around a point.
+    /// Returns the marker at a point, as the data of an SVG path.
     pub fn marker(self, x: f64, y: f64) -> String {
         let r = self.radius();
-        let polygon = |corners: &[(f64, f64)]| {
-            let corner = |(dx, dy): &(f64, f64)| format!("{:.2},{:.2}", x + dx * r, y + dy * r);
-            let corners: Vec<_> = corners.iter().map(corner).collect();
-            format!("M{}Z", corners.join("L"))
+        let Some((.., corners)) = self.shape() else {
+            let (left, across) = (x - r, 2.0 * r);
+            return format!(
+                "M{left:.2},{y:.2}a{r},{r} 0 1 0 {across},0a{r},{r} 0 1 0 -{across},0Z"
+            );
         };
-        match self.shape() {
-            Shape::Circle => {
-                let (left, across) = (x - r, 2.0 * r);
-                format!("M{left:.2},{y:.2}a{r},{r} 0 1 0 {across},0a{r},{r} 0 1 0 -{across},0Z")
-            }
-            Shape::Square => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
-            Shape::Up => polygon(&[(0.0, -1.15), (1.1, 0.85), (-1.1, 0.85)]),
-            Shape::Diamond => polygon(&[(0.0, -1.25), (1.1, 0.0), (0.0, 1.25), (-1.1, 0.0)]),
-            Shape::Down => polygon(&[(0.0, 1.15), (1.1, -0.85), (-1.1, -0.85)]),
-            Shape::Star => polygon(&around(10, |i| if i % 2 == 0 { 1.4 } else { 0.6 })),
-            Shape::Hexagon => polygon(&around(6, |_| 1.1)),
-            Shape::Bar => polygon(&[(-0.55, -1.2), (0.55, -1.2), (0.55, 1.2), (-0.55, 1.2)]),
-        }
+        let corner = |(dx, dy): (f64, f64)| format!("{:.2},{:.2}", x + dx * r, y + dy * r);
+        let corners: Vec<_> = corners().into_iter().map(corner).collect();
+        format!("M{}Z", corners.join("L"))
     }
 }
 
-/// Corners around the origin, the first on top.
+/// Returns the corners of a polygon around the origin, beginning at the top.
 fn around(corners: usize, radius: impl Fn(usize) -> f64) -> Vec<(f64, f64)> {
     let corner = |i: usize| {
         let angle = std::f64::consts::TAU * i as f64 / corners as f64;
@@ -124,15 +109,11 @@ fn around(corners: usize, radius: impl Fn(usize) -> f64) -> Vec<(f64, f64)> {
 pub struct Looks<'r>(BTreeMap<&'r str, Look>);
 
 impl<'r> Looks<'r> {
-    /// Gives each its own, in the order in which they appear; when there are no more,
-    /// one that no other has in the same chart.
+    /// Gives each implementation a look of its own, in the order of their first appearance. When all
+    /// looks are used, it gives one that no other implementation has in the same chart.
     pub fn of(results: &'r Results) -> Self {
         let mut looks = BTreeMap::<&str, Look>::new();
-        for series in results
-            .scenarios
-            .iter()
-            .flat_map(|scenario| &scenario.series)
-        {
+        for series in results.scenarios.iter().flat_map(|s| &s.series) {
             let name = series.implementation.as_str();
             if looks.contains_key(name) {
                 continue;
@@ -155,13 +136,13 @@ impl<'r> Looks<'r> {
         Self(looks)
     }
 
-    /// The look of one of them.
+    /// Returns the look of an implementation.
     pub fn get(&self, implementation: &str) -> Look {
         self.0[implementation]
     }
 }
 
-/// All that are in a scenario with it.
+/// Returns all implementations that are in a scenario with this one.
 fn met_by<'r>(name: &str, scenarios: &'r [Scenario]) -> Vec<&'r str> {
     scenarios
         .iter()

@@ -1,6 +1,6 @@
-//! Where things are in a chart.
+//! Positions in a chart.
 
-/// A logarithmic axis, from a round number to a round number.
+/// A logarithmic axis between two round numbers.
 pub struct Log {
     low: i32,
     high: i32,
@@ -8,16 +8,16 @@ pub struct Log {
     bottom: f64,
 }
 
-/// The round numbers 1, 2, 5, 10, 20 ..., counted from 1.
+/// Returns the round number with this index: 1, 2, 5, 10, 20 ..., with 1 at index 0.
 fn round(at: i32) -> f64 {
     let digit = [1.0, 2.0, 5.0][at.rem_euclid(3) as usize];
     digit * 10f64.powi(at.div_euclid(3))
 }
 
-/// The last round number that is not above.
+/// Returns the index of the largest round number that is not above `value`.
 fn below(value: f64) -> i32 {
     let decade = value.log10().floor() as i32;
-    // One decade up: logarithms are not exact.
+    // Logarithms are not exact, so the search begins a decade above.
     let mut at = 3 * (decade + 1);
     while round(at) > value * (1.0 + 1e-9) {
         at -= 1;
@@ -25,14 +25,14 @@ fn below(value: f64) -> i32 {
     at
 }
 
-/// How far apart the ends of an axis are at least, so that noise does not look like a mountain.
+/// The smallest ratio of an axis's ends, so that noise does not look like a difference.
 const LEAST_RANGE: f64 = 8.0;
-/// How many numbers are written beside an axis at most.
+/// The largest number of labels beside an axis.
 const MOST_LABELS: usize = 9;
 
 impl Log {
-    /// Covers all values, none of which is zero or less. `top` and `bottom` are
-    /// where the axis ends.
+    /// Creates an axis that covers all values, which must be positive, between the positions `top`
+    /// and `bottom`.
     pub fn over(values: impl Iterator<Item = f64>, top: f64, bottom: f64) -> Self {
         let (least, most) = values.fold((f64::MAX, 0.0), |(low, high), value| {
             (value.min(low), value.max(high))
@@ -58,14 +58,14 @@ impl Log {
         }
     }
 
-    /// Where a value is.
+    /// Returns the position of a value.
     pub fn at(&self, value: f64) -> f64 {
         let (low, high) = (round(self.low).log10(), round(self.high).log10());
         let part = (value.log10() - low) / (high - low);
         self.bottom - part * (self.bottom - self.top)
     }
 
-    /// The round numbers for lines, and whether they are written beside them.
+    /// Returns the round numbers that have a line, each with true if it also has a label.
     pub fn ticks(&self) -> Vec<(f64, bool)> {
         let all = self.low..=self.high;
         let decade = |every: i32| move |at: i32| at.rem_euclid(3 * every) == 0;
@@ -84,12 +84,12 @@ impl Log {
     }
 }
 
-/// Moves places apart until each has `gap` to the next, between `top` and `bottom` if they
-/// fit, and not further than needed. Gives them in the order in which they came.
+/// Moves positions apart until they are at least `gap` from each other, and between `top` and
+/// `bottom` if they fit, but not further than needed. Returns them in their original order.
 pub fn apart(places: &[f64], gap: f64, top: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<_> = (0..places.len()).collect();
     order.sort_by(|&a, &b| places[a].total_cmp(&places[b]));
-    // Blocks of places that touch: where the first is wanted, on the mean, and how many they are.
+    // Groups of positions that touch: the best position of the first, and the number of positions.
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     let fitted = |wanted: f64, count: usize| {
         let room = (bottom - top - gap * (count - 1) as f64).max(0.0);

@@ -1,6 +1,5 @@
-//! How releasepool stands in a scenario, with so many threads.
+//! How releasepool compares with the others in a scenario, by number of threads.
 
-use super::sound;
 use crate::contest::Figure;
 use crate::results::{Point, Role, Scenario, Series};
 
@@ -12,56 +11,62 @@ pub struct Entrant<'r> {
     pub time: Figure,
 }
 
-/// Who is ahead, as far as the spread allows to say.
+/// The result of a comparison, as far as the spread allows to tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// releasepool takes less than the best of the others.
+    /// releasepool is faster than the best of the others.
     Ahead,
-    /// The quartiles of the ratio have one between them.
+    /// One is between the quartiles of the ratio.
     Even,
-    /// The best of the others takes less.
+    /// The best of the others is faster.
     Behind,
-    /// One side is missing.
+    /// One side was not measured.
     Alone,
 }
 
-/// The fastest of ours and the fastest that a program could use instead.
+/// The fastest implementation of releasepool's, and the fastest alternative.
 pub struct Standing<'r> {
     pub threads: usize,
     pub oversubscribed: bool,
     pub ours: Option<Entrant<'r>>,
     pub peer: Option<Entrant<'r>>,
-    /// How many times as long ours takes.
+    /// How many times as long as the alternative releasepool takes.
     pub ratio: Option<Figure>,
     pub outcome: Outcome,
 }
 
-fn point(series: &Series, threads: usize) -> Option<(&Point, Figure)> {
-    let point = series
-        .points
-        .iter()
-        .find(|point| point.threads == threads)?;
-    Some((point, sound(point.time)?))
+/// Returns the figure if it can be drawn and compared, that is, if it was measured and not divided
+/// by zero. A quartile that cannot be drawn is replaced by the median.
+pub fn usable(figure: Figure) -> Option<Figure> {
+    let is_usable = |value: f64| (1e-6..=1e15).contains(&value);
+    let Figure { low, median, high } = figure;
+    let quartile = |value: f64| if is_usable(value) { value } else { median };
+    is_usable(median).then(|| Figure {
+        low: quartile(low).min(median),
+        median,
+        high: quartile(high).max(median),
+    })
 }
 
 fn fastest(scenario: &Scenario, role: Role, threads: usize) -> Option<Entrant<'_>> {
     let of_role = scenario.series.iter().filter(|series| series.role == role);
-    of_role
-        .filter_map(|series| {
-            point(series, threads).map(|(point, time)| Entrant {
-                series,
-                point,
-                time,
-            })
+    let entrants = of_role.filter_map(|series| {
+        let point = series.point(threads)?;
+        let time = usable(point.time)?;
+        Some(Entrant {
+            series,
+            point,
+            time,
         })
-        .min_by(|a, b| a.time.median.total_cmp(&b.time.median))
+    });
+    entrants.min_by(|a, b| a.time.median.total_cmp(&b.time.median))
 }
 
-/// How many times as long as `peer` ours took. What was compared round by round
-/// is better than what is divided afterwards.
+/// Returns how many times as long as `peer` `ours` took: round by round, if that was measured, as it
+/// is more reliable than a ratio of medians.
 fn ratio(scenario: &Scenario, ours: Entrant, peer: Entrant) -> Figure {
     let is_first = std::ptr::eq(&scenario.series[0], ours.series);
-    match peer.point.ratio.and_then(sound) {
+    match peer.point.ratio.and_then(usable) {
         Some(theirs) if is_first => Figure {
             low: 1.0 / theirs.high,
             median: 1.0 / theirs.median,
@@ -76,7 +81,7 @@ fn ratio(scenario: &Scenario, ours: Entrant, peer: Entrant) -> Figure {
 }
 
 impl<'r> Standing<'r> {
-    fn with(scenario: &'r Scenario, threads: usize) -> Self {
+    fn with(scenario: &'r Scenario, threads: usize, oversubscribed: bool) -> Self {
         let ours = fastest(scenario, Role::Ours, threads);
         let peer = fastest(scenario, Role::Peer, threads);
         let ratio = ours
@@ -90,7 +95,7 @@ impl<'r> Standing<'r> {
         };
         Self {
             threads,
-            oversubscribed: is_oversubscribed(scenario, threads),
+            oversubscribed,
             ours,
             peer,
             ratio,
@@ -98,16 +103,16 @@ impl<'r> Standing<'r> {
         }
     }
 
-    /// With the fewest threads of the scenario, and with the most that can run at once, or, if
-    /// there are no such, with the most; one only if these are the same.
+    /// Returns the comparison with the fewest threads, and that with the most threads that can run
+    /// at the same time, or, if there is none, with the most threads. Returns one if they are the
+    /// same.
     pub fn ends(scenario: &'r Scenario) -> Vec<Self> {
-        let all = thread_counts(scenario);
+        let all = scenario.threads().into_iter();
         let mut found: Vec<_> = all
-            .into_iter()
-            .map(|threads| Self::with(scenario, threads))
+            .map(|(threads, oversubscribed)| Self::with(scenario, threads, oversubscribed))
             .filter(|standing| standing.ours.is_some() || standing.peer.is_some())
             .collect();
-        // Where both were measured, if that is anywhere.
+        // If both sides were measured for some numbers of threads, only these count.
         if found.iter().any(|s| s.outcome != Outcome::Alone) {
             found.retain(|s| s.outcome != Outcome::Alone);
         }
@@ -121,26 +126,11 @@ impl<'r> Standing<'r> {
         found
     }
 
-    /// Who takes less, by the medians.
+    /// Returns the side with the lower median.
     pub fn best(&self) -> Option<Entrant<'r>> {
         match (self.ours, self.peer) {
             (Some(ours), Some(peer)) if peer.time.median < ours.time.median => Some(peer),
             (ours, peer) => ours.or(peer),
         }
     }
-}
-
-/// All numbers of threads in it, rising.
-pub fn thread_counts(scenario: &Scenario) -> Vec<usize> {
-    let points = scenario.series.iter().flat_map(|series| &series.points);
-    let mut counts: Vec<_> = points.map(|point| point.threads).collect();
-    counts.sort_unstable();
-    counts.dedup();
-    counts
-}
-
-/// Whether so many threads cannot run at the same time.
-pub fn is_oversubscribed(scenario: &Scenario, threads: usize) -> bool {
-    let mut points = scenario.series.iter().flat_map(|series| &series.points);
-    points.any(|point| point.threads == threads && point.oversubscribed)
 }

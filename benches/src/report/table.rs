@@ -1,38 +1,30 @@
-//! The tables: what to choose, the targets, and all figures of a scenario.
+//! The tables: which implementation to choose, the targets, and all figures of a scenario.
 
 use super::chart::mark;
 use super::look::Looks;
-use super::standing::{Entrant, Outcome, Standing, is_oversubscribed, thread_counts};
-use super::text::{counted, escape, number, spread, time};
-use super::{put, sound};
-use crate::contest::Figure;
+use super::standing::{Entrant, Outcome, Standing, usable};
+use super::text::{counted, number, spread, time};
 use crate::results::{Before, Point, Results, Scenario, Series};
+use maud::{Markup, html};
 
-/// A ratio of less than this is not worth a word.
-const SAME: f64 = 1.005;
-
-/// "1.40 times as long".
+/// Formats a ratio as "1.40 times as long", unless it is close to one.
 fn times(ratio: f64) -> String {
-    if ratio < SAME {
+    if ratio < 1.005 {
         "about as long".to_owned()
     } else {
         format!("{} times as long", number(ratio))
     }
 }
 
-fn named(entrant: Entrant, looks: &Looks) -> String {
-    let name = &entrant.series.implementation;
-    format!("{} {}", mark(looks.get(name)), escape(name))
-}
-
-/// How releasepool stands to the best of the others, in words.
-fn stands(standing: &Standing) -> String {
+/// Says how releasepool compares with the best of the others.
+fn stands(standing: &Standing) -> Markup {
     let (Some(ours), Some(peer), Some(ratio)) = (standing.ours, standing.peer, standing.ratio)
     else {
-        return match standing.ours {
-            Some(_) => "<span class=\"word\">nothing to compare it with</span>".to_owned(),
-            None => "<span class=\"word\">releasepool was not measured</span>".to_owned(),
+        let missing = match standing.ours {
+            Some(_) => "nothing to compare it with",
+            None => "releasepool was not measured",
         };
+        return html! { span .word { (missing) } };
     };
     let best = standing.best().map(|best| &best.series.implementation);
     let (word, class) = match standing.outcome {
@@ -40,110 +32,104 @@ fn stands(standing: &Standing) -> String {
         Outcome::Behind => ("▼ releasepool is behind", "bad"),
         _ => ("≈ even", "even"),
     };
-    let (who, cost, entrant) = if best == Some(&ours.series.implementation) {
-        (&peer.series.implementation, 1.0 / ratio.median, peer)
+    let (cost, slower) = if best == Some(&ours.series.implementation) {
+        (1.0 / ratio.median, peer)
     } else {
-        (&ours.series.implementation, ratio.median, ours)
+        (ratio.median, ours)
     };
-    format!(
-        "<span class=\"word {class}\">{word}</span> <span class=\"more\">{} takes {} ({})</span>",
-        escape(who),
-        times(cost),
-        time(entrant.time.median),
-    )
+    html! {
+        span class={ "word " (class) } { (word) } " "
+        span .more {
+            (slower.series.implementation) " takes " (times(cost))
+            " (" (time(slower.time.median)) ")"
+        }
+    }
 }
 
-fn standing_cell(out: &mut String, label: &str, standing: Option<&Standing>, looks: &Looks) {
-    put!(out, "<td role=\"cell\" data-label=\"{label}\">");
+fn standing_cell(label: &str, standing: Option<&Standing>, looks: &Looks) -> Markup {
     let best = standing.and_then(|standing| Some((standing, standing.best()?)));
-    if let Some((standing, best)) = best {
-        let over = if standing.oversubscribed {
-            ", more than processors"
-        } else {
-            ""
-        };
-        let one = if standing.threads == 1 { " one" } else { "" };
-        put!(
-            out,
-            "<span class=\"threads{one}\">{}{over}</span> <span class=\"best\"><b>{}</b> {}</span> {}",
-            counted(standing.threads, "thread"),
-            named(best, looks),
-            time(best.time.median),
-            stands(standing)
-        );
-    } else {
-        out.push_str("<span class=\"more\">–</span>");
+    let named = |entrant: Entrant| {
+        let name = &entrant.series.implementation;
+        html! { (mark(looks.get(name))) " " (name) }
+    };
+    html! {
+        td role="cell" data-label=(label) {
+            @if let Some((standing, best)) = best {
+                span .threads .one[standing.threads == 1] {
+                    (counted(standing.threads, "thread"))
+                    @if standing.oversubscribed { ", more than processors" }
+                } " "
+                span .best { b { (named(best)) } " " (time(best.time.median)) } " "
+                (stands(standing))
+            } @else {
+                span .more { "–" }
+            }
+        }
     }
-    out.push_str("</td>\n");
 }
 
-/// Which to choose, in every scenario.
-pub fn summary(results: &Results, looks: &Looks) -> String {
-    // Tables that are cards on a narrow screen are tables nevertheless: hence the roles.
-    let mut out = String::from(
-        "<table class=\"cards summary\" role=\"table\">\n<thead role=\"rowgroup\"><tr role=\"row\">\
-         <th role=\"columnheader\" scope=\"col\">Scenario</th>\
-         <th role=\"columnheader\" scope=\"col\">Best with one thread</th>\
-         <th role=\"columnheader\" scope=\"col\">Best with several threads</th>\
-         <th role=\"columnheader\" scope=\"col\">So</th></tr></thead>\n<tbody role=\"rowgroup\">\n",
-    );
-    for scenario in &results.scenarios {
-        let ends = Standing::ends(scenario);
-        let one = ends.first().filter(|first| first.threads == 1);
-        let most = ends.last().filter(|last| last.threads > 1);
-        let id = escape(&scenario.id);
-        put!(
-            out,
-            "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\"><a href=\"#scenario-{id}\">{}</a></th>\n",
-            escape(&scenario.title)
-        );
-        standing_cell(&mut out, "Best with one thread", one, looks);
-        standing_cell(&mut out, "Best with several threads", most, looks);
-        put!(
-            out,
-            "<td role=\"cell\" data-label=\"So\" class=\"lesson\">{}</td></tr>\n",
-            escape(&scenario.lesson)
-        );
+/// Returns a table that becomes a list of cards on a narrow screen. The roles keep it a table for
+/// screen readers there.
+fn cards(class: &str, titles: &[&str], rows: &Markup) -> Markup {
+    html! {
+        table class={ "cards " (class) } role="table" {
+            thead role="rowgroup" {
+                tr role="row" {
+                    @for title in titles { th role="columnheader" scope="col" { (title) } }
+                }
+            }
+            tbody role="rowgroup" { (rows) }
+        }
     }
-    out.push_str("</tbody>\n</table>\n");
-    out
 }
 
-/// What the project asks of itself.
-pub fn targets(results: &Results) -> String {
-    let mut out = String::from(
-        "<table class=\"cards targets\" role=\"table\">\n<thead role=\"rowgroup\"><tr role=\"row\">\
-         <th role=\"columnheader\" scope=\"col\">What</th>\
-         <th role=\"columnheader\" scope=\"col\">Asked</th>\
-         <th role=\"columnheader\" scope=\"col\">Measured</th>\
-         <th role=\"columnheader\" scope=\"col\">Result</th>\
-         <th role=\"columnheader\" scope=\"col\">Remark</th></tr></thead>\n<tbody role=\"rowgroup\">\n",
-    );
-    for verdict in &results.targets {
-        let (class, word) = if verdict.met {
-            ("good", "✓ met")
-        } else {
-            ("bad", "✗ missed")
-        };
-        put!(
-            out,
-            "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">{}</th>\
-             <td role=\"cell\" data-label=\"Asked\">{}</td>\
-             <td role=\"cell\" data-label=\"Measured\"><b>{}</b> <span class=\"more\">{}</span></td>\
-             <td role=\"cell\" data-label=\"Result\"><span class=\"word {class}\">{word}</span></td>\
-             <td role=\"cell\" data-label=\"Remark\"{}</td></tr>\n",
-            escape(&verdict.what),
-            escape(&verdict.asked),
-            number(verdict.measured.median),
-            spread(verdict.measured),
-            match &verdict.remark {
-                Some(remark) => format!(">{}", escape(remark)),
-                None => " class=\"nothing\">–".to_owned(),
-            },
-        );
-    }
-    out.push_str("</tbody>\n</table>\n");
-    out
+/// Returns the table of the best implementations of each scenario.
+pub fn summary(results: &Results, looks: &Looks) -> Markup {
+    const ONE: &str = "Best with one thread";
+    const SEVERAL: &str = "Best with several threads";
+    const LESSON: &str = "Conclusion";
+    let rows = html! {
+        @for scenario in &results.scenarios {
+            @let ends = Standing::ends(scenario);
+            tr role="row" {
+                th role="rowheader" scope="row" {
+                    a href={ "#scenario-" (scenario.id) } { (scenario.title) }
+                }
+                (standing_cell(ONE, ends.first().filter(|first| first.threads == 1), looks))
+                (standing_cell(SEVERAL, ends.last().filter(|last| last.threads > 1), looks))
+                td .lesson role="cell" data-label=(LESSON) { (scenario.lesson) }
+            }
+        }
+    };
+    cards("summary", &["Scenario", ONE, SEVERAL, LESSON], &rows)
+}
+
+/// Returns the table of the project's targets.
+pub fn targets(results: &Results) -> Markup {
+    let rows = html! {
+        @for verdict in &results.targets {
+            tr role="row" {
+                th role="rowheader" scope="row" { (verdict.what) }
+                td role="cell" data-label="Target" { (verdict.asked) }
+                td role="cell" data-label="Measured" {
+                    b { (number(verdict.measured.median)) } " "
+                    span .more { (spread(verdict.measured)) }
+                }
+                td role="cell" data-label="Result" {
+                    @if verdict.met {
+                        span .word.good { "✓ met" }
+                    } @else {
+                        span .word.bad { "✗ missed" }
+                    }
+                }
+                td .nothing[verdict.remark.is_none()] role="cell" data-label="Remark" {
+                    (verdict.remark.as_deref().unwrap_or("–"))
+                }
+            }
+        }
+    };
+    let titles = ["Comparison", "Target", "Measured", "Result", "Remark"];
+    cards("targets", &titles, &rows)
 }
 
 /// How a figure changed since an earlier run.
@@ -151,16 +137,18 @@ pub fn targets(results: &Results) -> String {
 pub enum Change {
     Slower,
     Faster,
+    /// The change is within the spread of both runs.
     Within,
+    /// The earlier run does not have the figure.
     Unknown,
 }
 
-/// What a point says of it.
+/// Compares a point with the earlier run.
 pub fn change(point: &Point) -> Change {
     let Some(Before { time, changed }) = point.before else {
         return Change::Unknown;
     };
-    match (sound(point.time), sound(time)) {
+    match (usable(point.time), usable(time)) {
         (Some(_), Some(_)) if !changed => Change::Within,
         (Some(now), Some(before)) if now.median > before.median => Change::Slower,
         (Some(_), Some(_)) => Change::Faster,
@@ -168,119 +156,100 @@ pub fn change(point: &Point) -> Change {
     }
 }
 
-fn change_text(point: &Point) -> String {
+fn change_text(point: &Point) -> Markup {
     let before = point.before.map(|before| number(before.time.median));
     let before = before.unwrap_or_default();
     match change(point) {
-        Change::Slower => format!("<span class=\"word bad\">▼ slower: was {before}</span>"),
-        Change::Faster => format!("<span class=\"word good\">▲ faster: was {before}</span>"),
-        Change::Within => format!("<span class=\"more\">within the spread: was {before}</span>"),
-        Change::Unknown => "<span class=\"more\">not in the baseline</span>".to_owned(),
+        Change::Slower => html! { span .word.bad { "▼ slower: was " (before) } },
+        Change::Faster => html! { span .word.good { "▲ faster: was " (before) } },
+        Change::Within => html! { span .more { "within the spread: was " (before) } },
+        Change::Unknown => html! { span .more { "not in the baseline" } },
     }
 }
 
-fn ratio_text(ratio: Option<Figure>) -> String {
-    match ratio {
-        Some(ratio) if ratio.median.is_finite() => {
-            let (median, spread) = (number(ratio.median), spread(ratio));
-            format!("× {median} <span class=\"more\">{spread}</span>")
-        }
-        _ => "× none".to_owned(),
-    }
-}
-
-fn point_cell(out: &mut String, series: &Series, threads: usize, first: bool, baseline: bool) {
-    let Some(point) = series.points.iter().find(|point| point.threads == threads) else {
-        out.push_str("<td><span class=\"more\">not measured</span></td>\n");
-        return;
+fn point_cell(point: Option<&Point>, first: bool, baseline: bool) -> Markup {
+    let Some(point) = point else {
+        return html! { td { span .more { "not measured" } } };
     };
-    put!(
-        out,
-        "<td><b>{}</b> <span class=\"more\">{}</span>",
-        number(point.time.median),
-        spread(point.time)
-    );
-    if !first {
-        put!(
-            out,
-            "<span class=\"line\">{}</span>",
-            ratio_text(point.ratio)
-        );
+    let ratio = point.ratio.filter(|ratio| ratio.median.is_finite());
+    html! {
+        td {
+            b { (number(point.time.median)) } " "
+            span .more { (spread(point.time)) }
+            @if !first {
+                span .line {
+                    @if let Some(ratio) = ratio {
+                        "× " (number(ratio.median)) " " span .more { (spread(ratio)) }
+                    } @else {
+                        "× none"
+                    }
+                }
+            }
+            @if baseline { span .line { (change_text(point)) } }
+        }
     }
-    if baseline {
-        put!(out, "<span class=\"line\">{}</span>", change_text(point));
-    }
-    out.push_str("</td>\n");
 }
 
-/// All figures of a scenario.
-pub fn figures(scenario: &Scenario, looks: &Looks, baseline: bool) -> String {
+/// Returns the table of all figures of a scenario.
+pub fn figures(scenario: &Scenario, looks: &Looks, baseline: bool) -> Markup {
     let instructions = |series: &Series| series.points.iter().find_map(|p| p.instructions);
-    let mut points = scenario.series.iter().flat_map(|series| &series.points);
-    let has_before = points.any(|point| point.before.is_some());
+    let has_before = scenario.points().any(|(_, point)| point.before.is_some());
     let has_instructions = scenario.series.iter().any(|s| instructions(s).is_some());
-    let title = escape(&scenario.title);
-    let mut out = String::new();
-    put!(
-        out,
-        "<details>\n<summary>All figures of “{title}”</summary>\n\
-         <p class=\"more\">Nanoseconds per operation: <b>median</b> (quartiles)"
-    );
-    if let [first, _, ..] = &scenario.series[..] {
-        put!(
-            out,
-            "; × how many times as long as {} with as many threads",
-            escape(&first.implementation)
-        );
-    }
-    if baseline && !has_before {
-        out.push_str(". Not in the baseline");
-    }
-    put!(
-        out,
-        ".</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All figures of {title}\">\n\
-         <table class=\"figures\">\n<thead><tr><th scope=\"col\">Implementation</th>"
-    );
-    for threads in thread_counts(scenario) {
-        let over = if is_oversubscribed(scenario, threads) {
-            "<span class=\"line more\">more than processors</span>"
-        } else {
-            ""
-        };
-        put!(
-            out,
-            "<th scope=\"col\">{}{over}</th>",
-            counted(threads, "thread")
-        );
-    }
-    if has_instructions {
-        out.push_str(
-            "<th scope=\"col\">Instructions<span class=\"line more\">one thread</span></th>",
-        );
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for (at, series) in scenario.series.iter().enumerate() {
-        let look = looks.get(&series.implementation);
-        put!(
-            out,
-            "<tr class=\"{}\"><th scope=\"row\">{} {}",
-            if at == 0 { "first" } else { "" },
-            mark(look),
-            escape(&series.implementation)
-        );
-        if let Some(note) = &series.note {
-            put!(out, "<span class=\"line more\">{}</span>", escape(note));
+    let threads = scenario.threads();
+    html! {
+        details {
+            summary { "All figures of “" (scenario.title) "”" }
+            p .more {
+                "Nanoseconds per operation: " b { "median" } " (quartiles)"
+                @if let [first, _, ..] = &scenario.series[..] {
+                    "; × how many times as long as " (first.implementation)
+                    ", with as many threads"
+                }
+                @if baseline && !has_before { ". Not in the baseline" }
+                "."
+            }
+            div .scroll tabindex="0" role="region"
+                aria-label={ "All figures of " (scenario.title) } {
+                table .figures {
+                    thead {
+                        tr {
+                            th scope="col" { "Implementation" }
+                            @for (&threads, &oversubscribed) in &threads {
+                                th scope="col" {
+                                    (counted(threads, "thread"))
+                                    @if oversubscribed {
+                                        span .line.more { "more than processors" }
+                                    }
+                                }
+                            }
+                            @if has_instructions {
+                                th scope="col" {
+                                    "Instructions" span .line.more { "one thread" }
+                                }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for (at, series) in scenario.series.iter().enumerate() {
+                            tr .first[at == 0] {
+                                th scope="row" {
+                                    (mark(looks.get(&series.implementation))) " "
+                                    (series.implementation)
+                                    @if let Some(note) = &series.note {
+                                        span .line.more { (note) }
+                                    }
+                                }
+                                @for &threads in threads.keys() {
+                                    (point_cell(series.point(threads), at == 0, baseline && has_before))
+                                }
+                                @if has_instructions {
+                                    td { (instructions(series).map_or("–".to_owned(), number)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
         }
-        out.push_str("</th>\n");
-        for threads in thread_counts(scenario) {
-            point_cell(&mut out, series, threads, at == 0, baseline && has_before);
-        }
-        if has_instructions {
-            let count = instructions(series).map_or("–".to_owned(), number);
-            put!(out, "<td>{count}</td>");
-        }
-        out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table>\n</div>\n</details>\n");
-    out
 }

@@ -1,8 +1,9 @@
-//! A Chromium without a window, told what to do through a pipe.
+//! A headless Chromium, controlled through a pipe.
 //!
-//! Its `--dump-dom` and `--screenshot` would not do: some builds are without them, and
-//! what is asked of the page here would have to be a script in it, which it has not.
+//! Its options `--dump-dom` and `--screenshot` are not enough: some builds lack them, and they cannot
+//! run scripts, of which the page has none.
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -12,9 +13,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-/// How long it may take to answer.
+/// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// As it is called by those who package it.
+/// The names of its packages' programs.
 const NAMES: [&str; 5] = [
     "chromium",
     "chromium-browser",
@@ -23,7 +24,7 @@ const NAMES: [&str; 5] = [
     "chrome",
 ];
 
-/// Where it is installed: what `CHROMIUM` names, or one that is in the path.
+/// Returns the path of the browser: the value of `CHROMIUM`, or one in `PATH`.
 pub fn installed() -> Option<PathBuf> {
     if let Some(named) = env::var_os("CHROMIUM").filter(|named| !named.is_empty()) {
         return Some(named.into());
@@ -50,12 +51,12 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts it; what it writes and says is left in `folder`.
+    /// Starts the browser. Its profile and its log are in `folder`.
     pub fn start(program: &Path, folder: &Path) -> Self {
         let profile = folder.join(format!("profile-{}", std::process::id()));
-        fs::create_dir_all(&profile).expect("a folder for its files");
-        let log = File::create(folder.join("browser.log")).expect("a file for what it says");
-        // It reads orders from file 3 and answers to file 4.
+        fs::create_dir_all(&profile).expect("the profile can be created");
+        let log = File::create(folder.join("browser.log")).expect("the log can be created");
+        // It reads orders from file descriptor 3, and writes answers to 4.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"])
             .arg(program)
@@ -72,11 +73,11 @@ impl Browser {
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn()
-            .expect("it starts");
-        let orders = child.stdin.take().expect("is a pipe");
-        let output = BufReader::new(child.stdout.take().expect("is a pipe"));
+            .expect("the browser starts");
+        let orders = child.stdin.take().expect("stdin is a pipe");
+        let output = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
         let (sender, answers) = channel();
-        // So that waiting for it can end.
+        // A thread of its own, so that waits for answers can time out.
         thread::spawn(move || {
             for message in output.split(0) {
                 let message = message
@@ -104,12 +105,12 @@ impl Browser {
     }
 
     fn next(&self, what: &str) -> Value {
-        self.answers.recv_timeout(PATIENCE).unwrap_or_else(|e| {
-            panic!("the browser says nothing after {what}: {e}; see browser.log")
-        })
+        self.answers
+            .recv_timeout(PATIENCE)
+            .unwrap_or_else(|e| panic!("the browser does not answer {what}: {e}; see browser.log"))
     }
 
-    /// Has it do something, and gives its answer.
+    /// Calls a method of the browser and returns the result.
     pub fn order(&mut self, method: &str, parameters: Value) -> Value {
         self.last += 1;
         let mut order = json!({ "id": self.last, "method": method, "params": parameters });
@@ -117,7 +118,8 @@ impl Browser {
             order["sessionId"] = json!(session);
         }
         let text = format!("{order}\0");
-        self.orders.write_all(text.as_bytes()).expect("it listens");
+        let sent = self.orders.write_all(text.as_bytes());
+        sent.expect("the browser is running");
         loop {
             let mut answer = self.next(method);
             if answer["id"] == self.last {
@@ -127,7 +129,7 @@ impl Browser {
         }
     }
 
-    /// How wide the window is, and whether the user likes it dark.
+    /// Sets the width of the window, the colour scheme, and the medium.
     pub fn look(&mut self, width: u32, scheme: &str, media: &str) {
         let size =
             json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
@@ -147,7 +149,7 @@ impl Browser {
         while self.next("opening")["method"] != "Page.loadEventFired" {}
     }
 
-    /// What a function gives, called in the page.
+    /// Calls a function in the page and returns its result.
     pub fn ask(&mut self, function: &str) -> Value {
         let call = json!({ "expression": format!("({function})()"), "returnByValue": true });
         let mut answer = self.order("Runtime.evaluate", call);
@@ -155,17 +157,18 @@ impl Browser {
         answer["result"]["value"].take()
     }
 
-    /// A picture of a part of the page, as PNG in base 64.
-    pub fn picture(&mut self, part: &Value) -> String {
+    /// Returns a screenshot of a part of the page, as PNG.
+    pub fn picture(&mut self, part: &Value) -> Vec<u8> {
         let what = json!({ "format": "png", "clip": part, "captureBeyondViewport": true });
         let answer = self.order("Page.captureScreenshot", what);
-        answer["data"].as_str().expect("a picture").to_owned()
+        let picture = answer["data"].as_str().expect("the answer has a picture");
+        BASE64_STANDARD.decode(picture).expect("it is base 64")
     }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It may be gone already.
+        // Fails if the browser has already ended.
         let _ = self
             .orders
             .write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
@@ -179,22 +182,4 @@ impl Drop for Browser {
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.profile);
     }
-}
-
-/// What a text in base 64 means.
-pub fn decoded(text: &str) -> Vec<u8> {
-    let value = |c: u8| match c {
-        b'A'..=b'Z' => u32::from(c - b'A'),
-        b'a'..=b'z' => u32::from(c - b'a') + 26,
-        b'0'..=b'9' => u32::from(c - b'0') + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let mut out = Vec::new();
-    for four in text.trim_end_matches('=').as_bytes().chunks(4) {
-        let bits = four.iter().fold(0, |bits, &c| bits << 6 | value(c));
-        let bits = bits << (6 * (4 - four.len()));
-        out.extend_from_slice(&bits.to_be_bytes()[1..four.len()]);
-    }
-    out
 }

@@ -1,6 +1,6 @@
-//! What a browser makes of the page.
+//! How a browser draws the page.
 
-use super::browser::{Browser, decoded, installed};
+use super::browser::{Browser, installed};
 use super::fixture::{crowded, sample};
 use releasepool_benches::report::html;
 use releasepool_benches::results::Results;
@@ -10,11 +10,11 @@ use std::io::Write;
 use std::path::Path;
 
 const WIDE: u32 = 1280;
-/// The names are beside the lines, with hardly enough room.
+/// A width at which the names beside the lines hardly fit.
 const MIDDLE: u32 = 840;
 const NARROW: u32 = 420;
 
-/// Pairs of texts that overlap, texts beyond the edge, and texts that can hardly be read.
+/// Returns texts that overlap, are beyond the edge, or have too little contrast.
 const TEXTS: &str = r#"() => {
     const luminance = colour => {
         if (!colour.startsWith('rgb')) return NaN;
@@ -60,7 +60,7 @@ const TEXTS: &str = r#"() => {
     return bad;
 }"#;
 
-/// By scenario and implementation: whether it is ours, and its parts with where they are.
+/// Returns each chart with its place and its lines, and each line with its parts.
 const LINES: &str = "() => [...document.querySelectorAll('svg')].map(svg => {
     const box = svg.getBoundingClientRect();
     return {
@@ -79,7 +79,7 @@ const LINES: &str = "() => [...document.querySelectorAll('svg')].map(svg => {
     };
 })";
 
-/// Hides the nth of the things that are selected, or shows all.
+/// Hides the nth of the selected elements, or shows all.
 fn hide(browser: &mut Browser, selector: &str, nth: Option<usize>) {
     let nth = nth.map_or(-1, |nth| nth as i64);
     let hidden = format!(
@@ -94,10 +94,10 @@ fn save(browser: &mut Browser, file: &Path) {
         "() => ({ x: 0, y: 0, scale: 1, width: innerWidth, height: document.documentElement.scrollHeight })",
     );
     let picture = browser.picture(&size);
-    fs::write(file, decoded(&picture)).expect("a picture is written");
+    fs::write(file, picture).expect("the picture can be written");
 }
 
-/// Each part of each line is seen: the picture is another one without it.
+/// Checks that each part of each line is visible: without it, the picture differs.
 fn each_is_drawn(browser: &mut Browser) {
     let charts = browser.ask(LINES);
     let mut lines = 0;
@@ -107,7 +107,7 @@ fn each_is_drawn(browser: &mut Browser) {
         let with = browser.picture(clip);
         assert!(
             with == browser.picture(clip),
-            "it is not drawn the same twice"
+            "two pictures of the same chart differ"
         );
         let seen = |browser: &mut Browser, selector: &str, nth, what: &Value| {
             hide(browser, selector, Some(nth));
@@ -117,7 +117,7 @@ fn each_is_drawn(browser: &mut Browser) {
             // Not assert_ne, which would print the pictures.
             assert!(
                 with != without,
-                "{scenario}: {selector} {nth} of {what} is not seen"
+                "{scenario}: {selector} {nth} of {what} is not visible"
             );
         };
         for line in chart["lines"].as_array().expect("lines") {
@@ -143,16 +143,16 @@ fn each_is_drawn(browser: &mut Browser) {
 #[test]
 fn a_browser_draws_every_line() {
     let Some(program) = installed() else {
-        // Past the test harness, which keeps for itself what a passing test says.
-        let said = "no Chromium is installed (CHROMIUM can name one): nobody saw how the report is drawn\n";
-        let _ = std::io::stderr().write_all(said.as_bytes());
+        // Not by `eprintln`, whose output the test harness hides.
+        let text = "no Chromium is installed (CHROMIUM can name one): only the report's markup is tested\n";
+        let _ = std::io::stderr().write_all(text.as_bytes());
         return;
     };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
-    fs::create_dir_all(&folder).expect("a folder");
+    fs::create_dir_all(&folder).expect("the folder can be created");
     let write = |name: &str, results: &Results| {
         let file = folder.join(name);
-        fs::write(&file, html(results)).expect("the page is written");
+        fs::write(&file, html(results)).expect("the page can be written");
         file
     };
     let page = write("report.html", &sample());
@@ -179,6 +179,6 @@ fn a_browser_draws_every_line() {
     assert_eq!(
         tables,
         json!([true, true, true]),
-        "tables are shut in print"
+        "tables are closed in print"
     );
 }

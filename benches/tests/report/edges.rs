@@ -1,4 +1,4 @@
-//! Runs of which little or nothing can be drawn.
+//! Runs with few points or none.
 
 use super::fixture::{figure, machine, point, results, sample, scenario, series};
 use super::markup::{check, lines, parsed};
@@ -112,7 +112,7 @@ fn figures_that_are_none() {
         .enumerate()
         .map(|(at, &time)| point(at + 1, figure(time, 0.1)))
         .collect();
-    // The median is sound, the quartiles are not.
+    // The median is usable, the quartiles are not.
     let odd = Figure {
         low: f64::NAN,
         median: 3.0,

@@ -1,11 +1,11 @@
-//! Runs that were never measured.
+//! Made-up runs.
 
 use releasepool_benches::contest::Figure;
 use releasepool_benches::results::{
     Before, FORMAT, Machine, Point, Results, Role, Scenario, Series, Verdict,
 };
 
-/// A figure, and quartiles of so much below and above.
+/// Returns a figure with quartiles a fraction `spread` below and above the median.
 pub fn figure(median: f64, spread: f64) -> Figure {
     Figure {
         low: median * (1.0 - spread),
@@ -26,7 +26,7 @@ pub fn point(threads: usize, time: Figure) -> Point {
     }
 }
 
-/// With 1, 2, 4 ... threads; what is zero was not measured.
+/// Returns a series with 1, 2, 4 ... threads. Points that are zero are left out.
 pub fn series(implementation: &str, role: Role, medians: &[f64]) -> Series {
     let points = medians.iter().enumerate().filter(|(_, time)| **time > 0.0);
     let points = points.map(|(at, &time)| point(1 << at, figure(time, 0.04 + 0.03 * at as f64)));
@@ -38,7 +38,7 @@ pub fn series(implementation: &str, role: Role, medians: &[f64]) -> Series {
     }
 }
 
-/// Fills in the ratios to the first series, as a run would.
+/// Returns a scenario, with the ratios to the first series.
 pub fn scenario(id: &str, title: &str, lesson: &str, mut series: Vec<Series>) -> Scenario {
     let first = series.first().map(|s| s.points.clone()).unwrap_or_default();
     for (at, series) in series.iter_mut().enumerate() {
@@ -125,7 +125,7 @@ fn handoff() -> Scenario {
             series("releasepool", Ours, &[31.0, 48.0, 110.0, 230.0]),
             series("Box, on the same thread", Reference, &[19.0]),
             series("crossbeam-channel", Peer, &[22.0, 30.0, 64.0, 160.0]),
-            // Not with one thread, and not with the most.
+            // Without one thread, and without the most.
             series("ArrayQueue", Peer, &[0.0, 41.0, 95.0]),
             series("std::sync::mpsc", Peer, &[44.0, 90.0, 0.0, 700.0]),
         ],
@@ -158,7 +158,7 @@ fn counts() -> Scenario {
     of
 }
 
-/// All that a run can have.
+/// Returns a run with everything that a run can have.
 pub fn sample() -> Results {
     let verdict = |what: &str, asked: &str, limit, at_least, measured, remark: Option<&str>| {
         let median = f64::from(measured);
@@ -210,8 +210,8 @@ pub fn sample() -> Results {
     }
 }
 
-/// Much at once: names that are long, lines that are close together or far apart, many
-/// of them, and one number of threads only.
+/// Returns a run with long names, lines that are close together or far apart, many lines, and one
+/// number of threads only.
 pub fn crowded() -> Results {
     let many = |count: usize, medians: fn(f64) -> Vec<f64>| {
         let role = |at| if at == 0 { Role::Ours } else { Role::Peer };

@@ -1,4 +1,4 @@
-//! What is in the page, by its markup.
+//! The content of the page.
 
 use super::fixture::{results, sample, scenario, series};
 use releasepool_benches::report::html;
@@ -6,7 +6,7 @@ use releasepool_benches::results::{Results, Role};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::BTreeSet;
 
-/// Reads the page as XML, which fails where it is not well-formed.
+/// Parses the page as XML, which fails if it is not well-formed.
 pub fn parsed(page: &str) -> Document<'_> {
     let options = ParsingOptions {
         allow_dtd: true,
@@ -36,7 +36,7 @@ pub fn text(node: Node) -> String {
         .collect()
 }
 
-/// Checks what holds for every page. `points` says which points can be drawn.
+/// Checks the invariants of every page. `points` returns true for times that can be drawn.
 pub fn check(results: &Results, points: impl Fn(f64) -> bool) {
     let page = html(results);
     let document = parsed(&page);
@@ -137,7 +137,7 @@ fn text_stays_text() {
     assert!(text(document.root()).contains(&shown));
 }
 
-/// The row of a table that begins with this.
+/// Returns the row of a table that begins with this text.
 fn row(document: &Document, class: &str, begins: &str) -> String {
     let mut tables = all(document.root(), "table").filter(|table| has_class(*table, class));
     let rows = tables.next().expect("a table").descendants();
@@ -155,7 +155,7 @@ fn it_says_what_to_choose_and_where_we_lose() {
         hot.contains("releasepool is ahead") && !hot.contains("behind"),
         "{hot}"
     );
-    // 8.6 to 0.62.
+    // 8.6 / 0.62
     assert!(
         hot.contains("triomphe::Arc takes 13.9 times as long"),
         "{hot}"
@@ -165,7 +165,7 @@ fn it_says_what_to_choose_and_where_we_lose() {
         lost.contains("releasepool is behind") && !lost.contains("ahead"),
         "{lost}"
     );
-    // 31 to 22 and 48 to 30; the reference is no choice.
+    // 31 / 22 and 48 / 30. The reference does not count.
     assert!(
         lost.contains("releasepool takes 1.41 times as long"),
         "{lost}"
@@ -174,7 +174,7 @@ fn it_says_what_to_choose_and_where_we_lose() {
         lost.contains("releasepool takes 1.60 times as long"),
         "{lost}"
     );
-    // With more threads than processors there are figures, too: but nothing to choose by.
+    // Figures with more threads than processors do not count.
     assert!(!lost.contains("8 threads"), "{lost}");
     assert!(!lost.contains("Box"), "{lost}");
     let even = row(&document, "summary", "Load from a slot");
@@ -216,7 +216,7 @@ fn an_implementation_looks_the_same_everywhere_and_like_no_other() {
             .map(|i| series(&name(i), Role::Peer, &[2.0, 3.0]))
             .collect()
     };
-    // More than there are looks, but never more than that in a chart.
+    // The run has more implementations than there are looks, but no chart has.
     let results = results(vec![
         scenario("a", "A", "", of(&mut (0..14))),
         scenario("b", "B", "", of(&mut (10..24))),

@@ -1,0 +1,54 @@
+//! A check that all allocators, and all ways to create objects, do the same work.
+
+use crate::checked::watch;
+use crate::contestants::Contestant;
+use crate::objects::in_blocks;
+use crate::works::Work;
+use releasepool_benches::objects::{Count, Counted, arc_in_a_vec, free_list_and_array};
+use releasepool_benches::pooled::{by_autorelease, by_create};
+
+/// # Panics
+/// If an allocator does other work than the others.
+pub fn check(all: &[Contestant]) {
+    for work in Work::ALL {
+        let mut done = all.iter().filter_map(|contestant| {
+            let workload = contestant.checked(work)?;
+            Some((contestant.name, watch(workload)))
+        });
+        let (_, expected) = done.next().expect("the first one can do all works");
+        for (name, done) in done {
+            assert_eq!(done, expected, "{name}: {work:?}");
+        }
+    }
+    check_objects();
+    println!(
+        "Checked: {} allocators, and all ways to create objects, do the same work.",
+        all.len()
+    );
+    if cfg!(not(feature = "snmalloc")) {
+        println!("Not measured: snmalloc, which needs --features snmalloc and a C++ compiler");
+    }
+}
+
+fn check_objects() {
+    const BATCH: u64 = 1_000;
+    const TURNS: u64 = 3;
+    // A free list is filled with objects beforehand.
+    let ways = [
+        (by_create::<Counted>(BATCH), 0),
+        (by_autorelease::<Counted>(BATCH), 0),
+        (in_blocks::<Counted>(BATCH), 0),
+        (arc_in_a_vec::<Counted>(BATCH), 0),
+        (free_list_and_array::<Counted>(BATCH), BATCH),
+    ];
+    for (way, beforehand) in ways {
+        Count::reset();
+        let mut job = way.job();
+        job(TURNS);
+        drop(job);
+        let count = Count::now();
+        let expected = TURNS * BATCH + beforehand;
+        assert_eq!(count.made, expected, "{}: created", way.name);
+        assert_eq!(count.destroyed, expected, "{}: destroyed", way.name);
+    }
+}

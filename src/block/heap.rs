@@ -145,7 +145,7 @@ impl Heap {
         stats.waste += counters.fragmentation();
         stats.chunk_bytes += counters.chunks() * CHUNK_BYTES as u64;
         stats.unused_bytes += counters.unused.get() * CHUNK_BYTES as u64;
-        stats.remote_frees += counters.remote_frees.get();
+        stats.remote_frees += counters.freed_remotely.get();
         stats.inbox += counters.inbox.get();
         stats.heaps += 1;
         stats.orphans += u64::from(self.owner.is(ThreadKey::NOBODY));
@@ -373,7 +373,7 @@ impl Heap {
             unsafe { self.free(chunk, block, chunk.class(), 0) };
             collected += 1;
         }
-        self.counters.remote_frees.add(collected as u64);
+        self.counters.freed_remotely.add(collected as u64);
         self.counters.inbox.subtract_shared(collected as u64);
     }
 

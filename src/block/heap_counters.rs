@@ -21,7 +21,7 @@ pub(super) struct HeapCounters {
     /// in place has lowered it. Shared.
     pub(super) fragmentation_lowered: Counter,
     /// Blocks that other threads freed and that the owner has put back.
-    pub(super) remote_frees: Counter,
+    pub(super) freed_remotely: Counter,
     /// Blocks that other threads freed and that the owner has not put back yet. Shared.
     pub(super) inbox: Counter,
     /// Not 0: the owner is to free the chunks that it does not need. Shared.
@@ -36,7 +36,7 @@ impl HeapCounters {
             fragmentation_allocated: Counter::new(),
             fragmentation_freed: Counter::new(),
             fragmentation_lowered: Counter::new(),
-            remote_frees: Counter::new(),
+            freed_remotely: Counter::new(),
             inbox: Counter::new(),
             trim_requested: AtomicU64::new(0),
         }

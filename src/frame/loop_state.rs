@@ -160,6 +160,12 @@ impl LoopState {
         }
     }
 
+    /// Sleeps until there is something to do; returns whether the loop is still open.
+    pub(super) fn wait_for_work(&self) -> bool {
+        self.sleep();
+        !self.in_flight.is_closed()
+    }
+
     /// Makes the next message wake the thread, unless there is something to do already; returns
     /// whether it will.
     fn arm_inboxes(&self) -> bool {

@@ -229,11 +229,7 @@ impl Looper {
 
 /// Runs commands and makes releases until the looper is closed.
 fn serve(state: &LoopState) {
-    loop {
-        state.sleep();
-        if state.in_flight.is_closed() {
-            break;
-        }
+    while state.wait_for_work() {
         run_in_pool("looper", RELEASE_BUDGET, || {
             state.round(run_command);
         });

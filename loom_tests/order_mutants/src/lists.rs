@@ -294,7 +294,7 @@ impl Blocks<'_> {
         Unit {
             synchronizes: !only_counts && self.synchronizes(statement),
             only_counts,
-            locks: text.contains("lock"),
+            locks: text.contains(".lock(") || text.contains("_locked("),
             is_value: value && is_last,
             is_fixed: is_assertion
                 || matches!(statement, syn::Stmt::Item(_))

@@ -38,6 +38,7 @@ pub fn normal(text: &str) -> String {
 /// Methods that only look at what the thread has.
 pub const LOOKS: &[&str] = &[
     "len",
+    "size",
     "is_null",
     "is_empty",
     "as_ptr",

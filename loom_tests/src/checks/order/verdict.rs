@@ -23,7 +23,7 @@ const SLOW: f64 = 2.0;
 
 /// The longest time in seconds, without a mutant, that its checks take together. Those that reach
 /// little else come first; most of the others only happen to run the same code.
-const MOST: f64 = 60.0;
+const MOST: f64 = 600.0;
 
 /// The limit for a mutant that is justified: its checks only confirm that it still survives.
 const MOST_IF_JUSTIFIED: f64 = 10.0;
@@ -60,6 +60,19 @@ impl Noticed {
         Self(lines.map(|(a, b)| (a.to_owned(), b.to_owned())).collect())
     }
 
+    /// The checks that noticed mutants of each file.
+    fn by_file(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (name, check) in &self.0 {
+            let file = name.split(' ').next().unwrap_or_default();
+            files
+                .entry(file.to_owned())
+                .or_default()
+                .insert(check.clone());
+        }
+        files
+    }
+
     fn write(&self) {
         let line = |(name, check): (&String, &String)| format!("{name}\t{check}\n");
         let text: String = self.0.iter().map(line).collect();
@@ -88,20 +101,31 @@ pub fn all(
     let (count, mut verdicts) = (jobs.len(), BTreeMap::new());
     let before = Noticed::read();
     let mut now = Noticed(before.0.clone());
-    // By function, who has noticed others of its mutants.
-    let successful = Mutex::new(BTreeMap::<String, BTreeSet<String>>::new());
+    // By function and by file, who has noticed others of its mutants.
+    let successful = Mutex::new(before.by_file());
     in_parallel(
         jobs,
         |&number| {
-            let function = format!("{} {}", program.file(number), program.function(number));
-            let first = || successful.lock().expect("no panic in here");
+            let file = program.file(number).to_owned();
+            let function = format!("{file} {}", program.function(number));
             let name = program.name(number);
-            let mut successful = first().get(&function).cloned().unwrap_or_default();
-            successful.extend(before.0.get(name).cloned());
-            let is_justified = justified.reason(name).is_some();
-            let verdict = examine(number, program, built, baseline, &successful, is_justified);
+            let of = |place: &str| {
+                let successful = successful.lock().expect("no panic in here");
+                successful.get(place).cloned().unwrap_or_default()
+            };
+            let mut successful_here = of(&function);
+            successful_here.extend(before.0.get(name).cloned());
+            let hints = Hints {
+                function: successful_here,
+                file: of(&file),
+                is_justified: justified.reason(name).is_some(),
+            };
+            let verdict = examine(number, program, built, baseline, &hints);
             if let Verdict::Model(name) | Verdict::Test(name) = &verdict {
-                first().entry(function).or_default().insert(name.clone());
+                let mut successful = successful.lock().expect("no panic in here");
+                for place in [function, file] {
+                    successful.entry(place).or_default().insert(name.clone());
+                }
             }
             verdict
         },
@@ -131,28 +155,42 @@ pub fn all(
     Ok(verdicts)
 }
 
-/// Runs the checks that reach a mutant until one notices: the models before the tests, those that
-/// were `successful` before the others, those that reach little else first, the slow ones last.
+/// What is known of a mutant before it is examined.
+struct Hints {
+    /// The checks that noticed it the last time, or another mutant of its function.
+    function: BTreeSet<String>,
+    /// The checks that noticed another mutant of its file.
+    file: BTreeSet<String>,
+    is_justified: bool,
+}
+
+/// Runs the checks that reach a mutant until one notices: those that were successful in its function
+/// before those that were in its file, and these before the others; of these the models before the
+/// tests, those that reach little else first, the slow ones last.
 fn examine(
     number: usize,
     program: &Program,
     built: &Built,
     baseline: &Baseline,
-    successful: &BTreeSet<String>,
-    is_justified: bool,
+    hints: &Hints,
 ) -> Verdict {
     let mut checks: Vec<&Known> = baseline.reaching(program.block(number)).collect();
     checks.sort_by(|a, b| {
         let key = |known: &Known| {
-            let was_successful = successful.contains(&known.check.name());
-            let is_slow = known.seconds > SLOW && !was_successful;
-            (is_slow, known.check.is_test(), !was_successful)
+            let name = known.check.name();
+            let place = match () {
+                () if hints.function.contains(&name) => 0,
+                () if hints.file.contains(&name) => 1,
+                () => 2,
+            };
+            let is_slow = known.seconds > SLOW && place == 2;
+            (is_slow, place, known.check.is_test())
         };
         key(a).cmp(&key(b)).then(a.breadth().cmp(&b.breadth()))
     });
     let (mut seconds, most) = (
         0.0,
-        if is_justified {
+        if hints.is_justified {
             MOST_IF_JUSTIFIED
         } else {
             MOST

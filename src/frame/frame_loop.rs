@@ -184,7 +184,8 @@ impl FrameLoop {
             before.into_iter().for_each(drop_hook);
         }
         old.into_iter().for_each(drop_hook);
-        if self.hook.is_some() {
+        // This loop's hook, or that of the enclosing loop.
+        if self.state.thread.0.waker.has_hook() {
             self.state.disarm();
             self.state.arm();
         }

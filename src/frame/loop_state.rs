@@ -146,7 +146,8 @@ impl LoopState {
     /// closed; not at all if drains have left releases.
     pub(super) fn sleep(&self) {
         // A message that arrives while the loop is awake may cause one spurious wake-up.
-        while self.arm_inboxes() {
+        // In a destructor, for posts alone: it cannot make releases, so they need not wake it.
+        while self.arm_inboxes(!in_destructor()) {
             // Checked after arming: a thread that changes one of these after this check wakes the
             // loop after its change, so the sleep below ends at once.
             let due = {
@@ -168,15 +169,17 @@ impl LoopState {
 
     /// Makes the next message wake the thread, unless there is something to do already; returns
     /// whether it will.
-    fn arm_inboxes(&self) -> bool {
+    fn arm_inboxes(&self, for_releases: bool) -> bool {
         let is_idle = this_thread::with(|pools| pools.is_none_or(is_idle));
-        is_idle && self.thread.0.arm(!in_destructor())
+        is_idle && self.thread.0.arm(for_releases)
     }
 
     /// Makes the next message call the wake hook; calls it at once if there is something to do
     /// already. For loops that a foreign event loop drives.
     pub(super) fn arm(&self) {
-        if !self.arm_inboxes() || self.timers.lock().has_work_now() {
+        // In a destructor, for releases, too: when it has ended, they can be made, and nothing arms
+        // the inbox then.
+        if !self.arm_inboxes(true) || self.timers.lock().has_work_now() {
             self.wake();
         }
     }

@@ -117,7 +117,8 @@ impl PoolManager {
     ///
     /// Orphaned closures run here, on the calling thread; but never on a thread that reuses the
     /// registry slot of their target, which leaves them to other threads. Inside a destructor or
-    /// drain nothing is run.
+    /// drain nothing is run; and in the destructor of such a release this waits for the whole
+    /// `deadline` if the drain around it has more of them to make.
     ///
     /// # Panics
     /// Resumes the first panic of a closure or destructor, at the end.

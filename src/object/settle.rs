@@ -113,7 +113,8 @@ pub fn settle_scope<R>(f: impl FnOnce() -> R) -> R {
 /// 32 KiB of it are used since the outermost release, deeper releases queue until that one is done;
 /// and what an object from the queue releases may queue in turn, at any depth. Code in such a place
 /// that must be sure that what it dropped is really destroyed calls this; code that cannot know
-/// where it runs should use a [`settle_scope`]. Anywhere else this returns 0. Entries of pools that
+/// where it runs should use a [`settle_scope`]. If each destructor of a deep structure calls it,
+/// after it has dropped the next part, nothing bounds the stack that the structure takes. Anywhere else this returns 0. Entries of pools that
 /// are drained in such a place queue, too: they are released there and destroyed later. Threads
 /// that destroy deep structures need about 64 KiB of stack more than their own code does.
 ///

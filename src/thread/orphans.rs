@@ -143,16 +143,15 @@ impl Orphans {
         if !self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
             return None;
         }
-        // Empty if another thread has taken them meanwhile.
-        let chain = self.retired.take_newest_first();
-        // Relaxed: a thread that sees them neither there nor here looks again after the next drain
-        // or nap.
+        // Before they are taken. Relaxed: a thread that sees them neither there nor here looks
+        // again after the next drain or nap.
         self.in_flight.fetch_add(1, Ordering::Relaxed);
+        // Empty if another thread has taken them meanwhile.
+        let batch = OrphanBatch::boxed(vec![self.retired.take_newest_first()]);
         // A reference that is counted and not pushed yet makes it too large, and that of the next
         // batch too small.
         let len = self.unsealed.take();
         self.sealed.add(len);
-        let batch = OrphanBatch::boxed(vec![chain]);
         Some(SealedBatch { batch, len })
     }
 

@@ -86,12 +86,13 @@ impl Record {
     pub(super) fn posts_are_worth_an_event(&self, n: u64) -> bool {
         let mark = self.posts_mark.get();
         if n >= POSTS_WATERMARK {
-            return n >= mark && self.posts_mark.replace_if(mark, n.saturating_mul(2));
+            n >= mark && self.posts_mark.replace_if(mark, n.saturating_mul(2))
+        } else {
+            if n < POSTS_WATERMARK / 2 && mark != 0 {
+                self.posts_mark.set(0);
+            }
+            false
         }
-        if n < POSTS_WATERMARK / 2 && mark != 0 {
-            self.posts_mark.set(0);
-        }
-        false
     }
 
     /// Sends a release to the thread and wakes it if it sleeps; returns the message if the thread

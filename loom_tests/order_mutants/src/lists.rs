@@ -291,8 +291,9 @@ impl Blocks<'_> {
         let is_assertion = matches!(statement, syn::Stmt::Macro(call)
             if call.mac.path.segments.last().is_some_and(|s| s.ident.to_string().starts_with("debug_assert")));
         let only_counts = self.operations.only_count(statement);
+        let is_name = text::is_name(statement);
         Unit {
-            synchronizes: !only_counts && self.synchronizes(statement),
+            synchronizes: !only_counts && !is_name && self.synchronizes(statement),
             only_counts,
             locks: text.contains(".lock(") || text.contains("_locked("),
             is_value: value && is_last,
@@ -300,7 +301,7 @@ impl Blocks<'_> {
                 || matches!(statement, syn::Stmt::Item(_))
                 || text::is_named_value(statement)
                 || text::is_for_models(statement),
-            is_name: text::is_name(statement),
+            is_name,
             computed: text::computed(statement),
             is_jump: matches!(
                 statement,

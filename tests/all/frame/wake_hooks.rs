@@ -3,9 +3,10 @@
 use crate::frame::{Told, on_demand, quick};
 use crate::support::{events, fresh, panic_of};
 use releasepool::event::EventKind;
-use releasepool::{FrameLoop, FrameProxy, PoolManager, Ref};
+use releasepool::{AutoreleasePool, FrameLoop, FrameProxy, PoolManager, Ref};
 use std::cell::RefCell;
 use std::ops::ControlFlow::{Break, Continue};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Waker;
@@ -221,6 +222,63 @@ fn loop_inside_another_leaves_it_its_wake_ups() {
         last.tick(|_| ());
         last.proxy().post(|| ()).unwrap();
         assert_eq!(rings.take(), 0);
+    });
+}
+
+/// Makes a frame when it is destroyed.
+struct Pump(Rc<RefCell<FrameLoop>>);
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        self.0.borrow_mut().tick(|_| ());
+    }
+}
+
+#[test]
+fn releases_call_the_hook_after_a_frame_that_was_made_inside_a_destructor() {
+    fresh(|| {
+        let told = Arc::new(Told::default());
+        let hook = told.clone();
+        let frames = Rc::new(RefCell::new(quick()));
+        frames.borrow_mut().set_wake_hook(move || hook.note());
+        let me = frames.borrow().proxy().thread().clone();
+        let release = || {
+            let me = me.clone();
+            thread::spawn(move || me.release(Ref::new(())))
+                .join()
+                .unwrap();
+        };
+        drop(Ref::new(Pump(frames.clone())));
+        told.take();
+        release();
+        assert_eq!(told.take(), 1, "after a destructor");
+        frames.borrow_mut().tick(|_| ());
+        let pool = AutoreleasePool::new();
+        pool.create(Pump(frames.clone()));
+        drop(pool);
+        told.take();
+        release();
+        assert_eq!(told.take(), 1, "after a drain");
+    });
+}
+
+#[test]
+fn hook_of_an_enclosing_loop_is_called_once_that_of_the_inner_one_is_cleared() {
+    fresh(|| {
+        let told = [(); 2].map(|()| Arc::new(Told::default()));
+        let [mut outer, mut inner] = told.each_ref().map(|told| {
+            let (mut frames, hook) = (quick(), told.clone());
+            frames.set_wake_hook(move || hook.note());
+            frames
+        });
+        let proxy = outer.proxy();
+        proxy.post(|| ()).unwrap();
+        assert_eq!(told.each_ref().map(|told| told.take()), [0, 1]);
+        inner.clear_wake_hook();
+        assert_eq!(told[0].take(), 1, "for the post that waits");
+        outer.tick(|_| ());
+        proxy.post(|| ()).unwrap();
+        assert_eq!(told.each_ref().map(|told| told.take()), [1, 0]);
     });
 }
 

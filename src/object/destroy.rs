@@ -139,7 +139,7 @@ impl Nesting {
 /// from its beginning.
 pub(crate) struct ReleaseScope {
     /// True if no release or drain is in progress further up the call stack, or none within the
-    /// innermost [`settle_scope`]. Then this scope must run the queue.
+    /// innermost [`settle_scope`](super::settle::settle_scope). Then this scope must run the queue.
     pub(crate) outermost: bool,
     /// True if destructors must queue rather than run.
     pub(crate) deep: bool,

@@ -15,6 +15,11 @@ pub use builder::{Builder, Failure, Report, check};
 pub use mode::Mode;
 pub use thread::{JoinHandle, point, spawn, thread_exit};
 
+/// std's atomics, for models: they are checked in both [modes](Mode), which loom's own are not. See
+/// "Your own atomics and locks".
+#[doc(no_inline)]
+pub use crate::sync::user_atomic as atomic;
+
 // For the crate's own models.
 #[cfg(all(loom, feature = "loom"))]
 #[doc(hidden)]

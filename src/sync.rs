@@ -11,11 +11,15 @@
 
 #[cfg(not(all(loom, feature = "loom")))]
 mod native;
+#[cfg(all(doc, not(all(loom, feature = "loom"))))]
+pub use native::user_atomic;
 #[cfg(not(all(loom, feature = "loom")))]
 pub(crate) use native::*;
 
 #[cfg(all(loom, feature = "loom"))]
 pub(crate) mod checked;
+#[cfg(all(loom, feature = "loom"))]
+pub use checked::user_atomic;
 #[cfg(all(loom, feature = "loom"))]
 pub(crate) use checked::*;
 

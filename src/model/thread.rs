@@ -57,8 +57,8 @@ pub fn thread_exit() {
 
 /// Marks a place at which a [seed](super::Builder::seeds) may switch threads.
 ///
-/// Every atomic operation of this crate is such a place. If you check a model with seeds, call this
-/// before atomic operations of your own. Without seeds it does nothing.
+/// Every operation of this crate's atomics, and of those in [`atomic`](super::atomic), is such a
+/// place. Without seeds it does nothing.
 #[track_caller]
 pub fn point() {
     crate::sync::settings::user_point(std::panic::Location::caller());

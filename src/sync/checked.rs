@@ -38,6 +38,7 @@ mod monitor;
 mod seed;
 pub(crate) mod settings;
 pub(crate) mod time;
+pub mod user_atomic;
 
 pub(crate) use atomic::FreeWitness;
 pub(crate) use ledger::{forget_objects, live_objects, note_created, note_freed};

@@ -11,6 +11,12 @@ pub(crate) use std::alloc::{alloc, dealloc};
 
 pub(crate) mod cell;
 
+/// For documentation: users' models import std's atomics from here.
+#[cfg(doc)]
+pub mod user_atomic {
+    pub use std::sync::atomic::*;
+}
+
 pub(crate) mod atomic {
     pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 }

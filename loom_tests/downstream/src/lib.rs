@@ -1,6 +1,7 @@
 //! A mailbox with room for one object: a worker puts the newest state in, and a UI thread takes it
 //! out when a frame begins.
 
+pub mod queue;
 mod sync;
 
 use releasepool::Ref;

@@ -12,7 +12,7 @@ pub(crate) trait FreeWitness {
 }
 
 /// Returns the ordering of a read-modify-write that stands for a load with `order`.
-fn as_rmw(order: Ordering) -> Ordering {
+pub(super) fn as_rmw(order: Ordering) -> Ordering {
     match order {
         Ordering::SeqCst => Ordering::AcqRel,
         o => o,

@@ -1,4 +1,4 @@
-//! Models of the mailbox and of a slot: loom runs each in every interleaving, including the code of
+//! Models of the mailbox, of the queue and of a slot: loom runs each in every interleaving, including the code of
 //! releasepool. docs/CHECKING.md has the command.
 
 #[cfg(not(loom))]
@@ -6,4 +6,5 @@ compile_error!("loom is off, so nothing would be checked: give --cfg=loom, and u
 
 mod failures;
 mod letters;
+mod queue;
 mod slot;

@@ -60,10 +60,6 @@ impl Program {
     /// The mutants of all of `src/`, but for the door to loom and what only models use.
     pub fn read(breadth: Breadth) -> Result<Self, String> {
         let mut paths: Vec<String> = sources();
-        // Tests, whose `mod` item says so.
-        let is_test =
-            |path: &str| path.contains("/compile_fail_tests") || path.ends_with("_tests.rs");
-        paths.retain(|path| !is_test(path));
         paths.sort();
         let (mut sources, mut files) = (Vec::new(), Vec::new());
         for path in paths {

@@ -60,6 +60,7 @@ fn main() {
         })
     });
 
+    let mut finished = false;
     frames.run(|frame| {
         for level in scene
             .get()
@@ -78,18 +79,18 @@ fn main() {
             // Not needed any longer: released at the end of the frame.
             frame.pool().autorelease(level);
         }
-        if workers.iter().all(|worker| worker.is_finished()) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
+        // One more frame after the workers' end, for what they posted during this one.
+        if finished {
+            return ControlFlow::Break(());
         }
+        finished = workers.iter().all(|worker| worker.is_finished());
+        ControlFlow::Continue(())
     });
 
     for worker in workers {
         worker.join().expect("workers do not panic");
     }
-    drop(frames); // runs what was posted after the last frame
-    scene.get().expect("on the UI thread").take();
+    drop(frames);
     drop(scene);
     let manager = PoolManager::global();
     manager

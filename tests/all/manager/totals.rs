@@ -24,13 +24,14 @@ fn totals() -> Totals {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn all_counts_once_while_threads_exit() {
     // This runs in a process of its own, as other tests make objects, too.
     child!(|| {
         const THREADS: u64 = 40;
         const EACH: u64 = 3;
         let here = PoolManager::global().current_thread().unwrap();
-        for _ in 0..if cfg!(miri) { 1 } else { 100 } {
+        for _ in 0..40 {
             let before = totals();
             let [ready, go] = [(); 2].map(|()| Barrier::new(THREADS as usize + 1));
             let over = AtomicBool::new(false);
@@ -74,6 +75,7 @@ fn all_counts_once_while_threads_exit() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn objects_count_before_and_after_the_exit_of_their_thread() {
     child!(|| {
         listen();

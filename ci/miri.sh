@@ -4,7 +4,7 @@
 # (tests/all/races), with many seeds.
 #
 #   ci/miri.sh             everything, 64 seeds
-#   ci/miri.sh short       what CI runs
+#   ci/miri.sh short       what CI runs: fewer tests, under Stacked Borrows; the models with 2 seeds
 #   ci/miri.sh seeds N [NAME]...   tests with NAME in their names (default: races), with N seeds
 #
 # Not under Miri, each with its reason beside it (`cfg_attr(miri, ignore)`): tests

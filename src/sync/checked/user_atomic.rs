@@ -2,14 +2,13 @@
 //!
 //! Their orderings are never weakened, and `point` need not be called before them.
 
+use super::atomic::as_rmw;
 use super::explore::Halt;
 use super::settings::{rmw_mode, spurious, user_point};
 use std::panic::Location;
 
 pub use loom::sync::atomic::fence;
 pub use std::sync::atomic::Ordering;
-
-use super::atomic::as_rmw;
 
 /// Methods of each kind of atomic.
 macro_rules! operations {

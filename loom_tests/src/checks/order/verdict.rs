@@ -101,7 +101,7 @@ pub fn all(
     let (count, mut verdicts) = (jobs.len(), BTreeMap::new());
     let before = Noticed::read();
     let mut now = Noticed(before.0.clone());
-    // By function and by file, who has noticed others of its mutants.
+    // By function and by file: the checks that have noticed other mutants there.
     let successful = Mutex::new(before.by_file());
     in_parallel(
         jobs,

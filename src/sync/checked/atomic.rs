@@ -19,13 +19,16 @@ pub(super) fn as_rmw(order: Ordering) -> Ordering {
     }
 }
 
+/// Defines what each kind of atomic has. `$ordering` is called before each operation with its
+/// place, what it is and its ordering, and returns the ordering to use.
 macro_rules! operations {
-    ($t:ty) => {
+    ($vis:vis $t:ty, $ordering:path) => {
+        /// As std's.
         #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
-        pub(crate) fn store(&self, value: $t, order: Ordering) {
+        $vis fn store(&self, value: $t, order: Ordering) {
             let _halt = Halt;
-            let order = ordering(Location::caller(), "store", order);
+            let order = $ordering(Location::caller(), "store", order);
             if rmw_mode() {
                 // A plain store has no order with the read-modify-writes that loads are.
                 self.0.swap(value, order);
@@ -34,17 +37,12 @@ macro_rules! operations {
             }
         }
 
-        #[allow(dead_code, reason = "not every atomic needs it")]
-        #[track_caller]
-        pub(crate) fn swap(&self, value: $t, order: Ordering) -> $t {
-            let _halt = Halt;
-            self.0
-                .swap(value, ordering(Location::caller(), "rmw", order))
-        }
+        rmw!($vis $t, $ordering, swap);
 
+        /// As std's.
         #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
-        pub(crate) fn compare_exchange(
+        $vis fn compare_exchange(
             &self,
             current: $t,
             new: $t,
@@ -53,14 +51,15 @@ macro_rules! operations {
         ) -> Result<$t, $t> {
             let _halt = Halt;
             let at = Location::caller();
-            let success = ordering(at, "rmw", success);
+            let success = $ordering(at, "rmw", success);
             self.0
-                .compare_exchange(current, new, success, ordering(at, "failure", failure))
+                .compare_exchange(current, new, success, $ordering(at, "failure", failure))
         }
 
+        /// As std's.
         #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
-        pub(crate) fn compare_exchange_weak(
+        $vis fn compare_exchange_weak(
             &self,
             current: $t,
             new: $t,
@@ -70,12 +69,79 @@ macro_rules! operations {
             if spurious() {
                 return Err(self
                     .0
-                    .load(ordering(Location::caller(), "failure", failure)));
+                    .load($ordering(Location::caller(), "failure", failure)));
             }
             self.compare_exchange(current, new, success, failure)
         }
     };
 }
+
+/// Defines read-modify-writes of one operand.
+macro_rules! rmw {
+    ($vis:vis $t:ty, $ordering:path, $($name:ident)*) => {$(
+        /// As std's.
+        #[allow(dead_code, reason = "not every atomic needs it")]
+        #[track_caller]
+        $vis fn $name(&self, value: $t, order: Ordering) -> $t {
+            let _halt = Halt;
+            self.0
+                .$name(value, $ordering(Location::caller(), "rmw", order))
+        }
+    )*};
+}
+
+/// Defines the constructor and `load`, which in the mode `Rmw` is the method `$load` with an
+/// argument that changes nothing.
+macro_rules! new_and_load {
+    ($vis:vis $name:ident $t:ty, $ordering:path, $load:ident($nothing:expr)) => {
+        /// As std's.
+        #[track_caller]
+        $vis fn new(value: $t) -> Self {
+            Self(loom::sync::atomic::$name::new(value))
+        }
+
+        /// As std's.
+        #[track_caller]
+        $vis fn load(&self, order: Ordering) -> $t {
+            let _halt = Halt;
+            let order = $ordering(Location::caller(), "load", order);
+            if rmw_mode() {
+                self.0.$load($nothing, as_rmw(order))
+            } else {
+                self.0.load(order)
+            }
+        }
+    };
+}
+
+/// Defines the constructor and `load` of an atomic pointer.
+macro_rules! new_and_load_pointer {
+    ($vis:vis $t:ty, $ordering:path) => {
+        /// As std's.
+        #[track_caller]
+        $vis fn new(value: $t) -> Self {
+            Self(loom::sync::atomic::AtomicPtr::new(value))
+        }
+
+        /// As std's.
+        #[track_caller]
+        $vis fn load(&self, order: Ordering) -> $t {
+            let _halt = Halt;
+            let order = $ordering(Location::caller(), "load", order);
+            if rmw_mode() {
+                // An exchange that never succeeds, as nothing ever stores this address.
+                let never = std::ptr::without_provenance_mut(usize::MAX - 1);
+                match self.0.compare_exchange(never, never, as_rmw(order), order) {
+                    Ok(value) | Err(value) => value,
+                }
+            } else {
+                self.0.load(order)
+            }
+        }
+    };
+}
+
+pub(super) use {new_and_load, new_and_load_pointer, operations, rmw};
 
 macro_rules! integer {
     ($name:ident, $t:ty) => {
@@ -83,45 +149,9 @@ macro_rules! integer {
         pub(crate) struct $name(loom::sync::atomic::$name);
 
         impl $name {
-            #[track_caller]
-            pub(crate) fn new(value: $t) -> Self {
-                Self(loom::sync::atomic::$name::new(value))
-            }
-
-            #[track_caller]
-            pub(crate) fn load(&self, order: Ordering) -> $t {
-                let _halt = Halt;
-                let order = ordering(Location::caller(), "load", order);
-                if rmw_mode() {
-                    self.0.fetch_add(0, as_rmw(order))
-                } else {
-                    self.0.load(order)
-                }
-            }
-
-            #[track_caller]
-            pub(crate) fn fetch_add(&self, value: $t, order: Ordering) -> $t {
-                let _halt = Halt;
-                self.0
-                    .fetch_add(value, ordering(Location::caller(), "rmw", order))
-            }
-
-            #[track_caller]
-            pub(crate) fn fetch_sub(&self, value: $t, order: Ordering) -> $t {
-                let _halt = Halt;
-                self.0
-                    .fetch_sub(value, ordering(Location::caller(), "rmw", order))
-            }
-
-            #[allow(dead_code, reason = "not every atomic needs it")]
-            #[track_caller]
-            pub(crate) fn fetch_or(&self, value: $t, order: Ordering) -> $t {
-                let _halt = Halt;
-                self.0
-                    .fetch_or(value, ordering(Location::caller(), "rmw", order))
-            }
-
-            operations!($t);
+            new_and_load!(pub(crate) $name $t, ordering, fetch_add(0));
+            operations!(pub(crate) $t, ordering);
+            rmw!(pub(crate) $t, ordering, fetch_add fetch_sub fetch_or);
         }
 
         impl FreeWitness for $name {
@@ -145,27 +175,8 @@ impl<T> std::fmt::Debug for AtomicPtr<T> {
 }
 
 impl<T> AtomicPtr<T> {
-    #[track_caller]
-    pub(crate) fn new(value: *mut T) -> Self {
-        Self(loom::sync::atomic::AtomicPtr::new(value))
-    }
-
-    #[track_caller]
-    pub(crate) fn load(&self, order: Ordering) -> *mut T {
-        let _halt = Halt;
-        let order = ordering(Location::caller(), "load", order);
-        if rmw_mode() {
-            // An exchange that never succeeds, as nothing ever stores this address.
-            let never = std::ptr::without_provenance_mut(usize::MAX - 1);
-            match self.0.compare_exchange(never, never, as_rmw(order), order) {
-                Ok(value) | Err(value) => value,
-            }
-        } else {
-            self.0.load(order)
-        }
-    }
-
-    operations!(*mut T);
+    new_and_load_pointer!(pub(crate) *mut T, ordering);
+    operations!(pub(crate) *mut T, ordering);
 }
 
 impl<T> FreeWitness for AtomicPtr<T> {

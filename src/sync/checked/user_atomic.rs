@@ -2,7 +2,7 @@
 //!
 //! Their orderings are never weakened, and `point` need not be called before them.
 
-use super::atomic::as_rmw;
+use super::atomic::{as_rmw, new_and_load, new_and_load_pointer, operations, rmw};
 use super::explore::Halt;
 use super::settings::{rmw_mode, spurious, user_point};
 use std::panic::Location;
@@ -10,37 +10,17 @@ use std::panic::Location;
 pub use loom::sync::atomic::fence;
 pub use std::sync::atomic::Ordering;
 
-/// Methods of each kind of atomic.
-macro_rules! operations {
+/// Marks an operation as a place at which a seed may switch threads.
+fn unchanged(at: &Location<'_>, what: &str, order: Ordering) -> Ordering {
+    // The other ordering of an exchange has marked it.
+    if what != "failure" {
+        user_point(at);
+    }
+    order
+}
+
+macro_rules! fetch_update {
     ($t:ty) => {
-        /// As std's.
-        #[track_caller]
-        pub fn store(&self, value: $t, order: Ordering) {
-            let _halt = Halt;
-            user_point(Location::caller());
-            if rmw_mode() {
-                // A plain store has no order with the read-modify-writes that loads are.
-                self.0.swap(value, order);
-            } else {
-                self.0.store(value, order);
-            }
-        }
-
-        /// As std's.
-        #[track_caller]
-        pub fn compare_exchange_weak(
-            &self,
-            current: $t,
-            new: $t,
-            success: Ordering,
-            failure: Ordering,
-        ) -> Result<$t, $t> {
-            if spurious() {
-                return Err(self.load(failure));
-            }
-            self.compare_exchange(current, new, success, failure)
-        }
-
         /// As std's.
         #[track_caller]
         pub fn fetch_update(
@@ -58,23 +38,6 @@ macro_rules! operations {
             }
             Err(before)
         }
-
-        forward!($t: swap(value: $t, order: Ordering) -> $t);
-        forward!($t: compare_exchange(current: $t, new: $t, success: Ordering, failure: Ordering)
-            -> Result<$t, $t>);
-    };
-}
-
-/// A method that does what loom's does.
-macro_rules! forward {
-    ($t:ty: $name:ident($($argument:ident: $of:ty),*) -> $result:ty) => {
-        /// As std's.
-        #[track_caller]
-        pub fn $name(&self, $($argument: $of),*) -> $result {
-            let _halt = Halt;
-            user_point(Location::caller());
-            self.0.$name($($argument),*)
-        }
     };
 }
 
@@ -87,26 +50,10 @@ macro_rules! atomic {
         pub struct $name(loom::sync::atomic::$name);
 
         impl $name {
-            /// Creates one.
-            #[track_caller]
-            pub fn new(value: $t) -> Self {
-                Self(loom::sync::atomic::$name::new(value))
-            }
-
-            /// As std's.
-            #[track_caller]
-            pub fn load(&self, order: Ordering) -> $t {
-                let _halt = Halt;
-                user_point(Location::caller());
-                if rmw_mode() {
-                    self.0.$load($nothing, as_rmw(order))
-                } else {
-                    self.0.load(order)
-                }
-            }
-
-            operations!($t);
-            $(forward!($t: $method(value: $t, order: Ordering) -> $t);)*
+            new_and_load!(pub $name $t, unchanged, $load($nothing));
+            operations!(pub $t, unchanged);
+            fetch_update!($t);
+            rmw!(pub $t, unchanged, $($method)*);
         }
 
         impl Default for $name {
@@ -149,29 +96,9 @@ impl<T> std::fmt::Debug for AtomicPtr<T> {
 }
 
 impl<T> AtomicPtr<T> {
-    /// Creates one.
-    #[track_caller]
-    pub fn new(value: *mut T) -> Self {
-        Self(loom::sync::atomic::AtomicPtr::new(value))
-    }
-
-    /// As std's.
-    #[track_caller]
-    pub fn load(&self, order: Ordering) -> *mut T {
-        let _halt = Halt;
-        user_point(Location::caller());
-        if rmw_mode() {
-            // An exchange that never succeeds, as nothing ever stores this address.
-            let never = std::ptr::without_provenance_mut(usize::MAX - 1);
-            match self.0.compare_exchange(never, never, as_rmw(order), order) {
-                Ok(value) | Err(value) => value,
-            }
-        } else {
-            self.0.load(order)
-        }
-    }
-
-    operations!(*mut T);
+    new_and_load_pointer!(pub *mut T, unchanged);
+    operations!(pub *mut T, unchanged);
+    fetch_update!(*mut T);
 }
 
 impl<T> Default for AtomicPtr<T> {

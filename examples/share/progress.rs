@@ -11,7 +11,8 @@ pub struct Figures {
     pub documents: u64,
     pub frames: u64,
     pub frame_time: Duration,
-    pub queue: u64,
+    /// Documents that wait for the UI thread.
+    pub waiting: u64,
     pub live: u64,
 }
 
@@ -69,13 +70,13 @@ impl Progress {
         let figures = figures();
         let documents = figures.documents - self.last_documents;
         self.note(&format!(
-            "{:4.1} s  {} documents ({}/s)  frame {} ({})  queue {}  {} live objects",
+            "{:4.1} s  {} documents ({}/s)  frame {} ({})  {} waiting  {} live objects",
             self.start.elapsed().as_secs_f64(),
             HumanCount(figures.documents),
             shown_rate(rate(documents, since)),
             HumanCount(figures.frames),
             short_time(figures.frame_time),
-            figures.queue,
+            figures.waiting,
             HumanCount(figures.live),
         ));
         self.last_update = Instant::now();

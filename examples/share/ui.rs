@@ -167,7 +167,7 @@ impl<'u> Ui<'u> {
             documents: self.seen.taken,
             frames: self.seen.frames.count(),
             frame_time: frame.last_report().map_or(Duration::ZERO, |last| last.busy),
-            queue: self.waiting(),
+            waiting: self.waiting(),
             live,
         });
         if going_on {

@@ -33,7 +33,7 @@ pub fn check() -> Outcome {
 /// Tests, the root, and what `sync` is inside.
 fn is_apart(path: &str) -> bool {
     let apart = ["src/lib.rs", "src/compile_fail_tests", "src/sync/"];
-    apart.iter().any(|start| path.starts_with(start)) || path.ends_with("_tests.rs")
+    apart.iter().any(|start| path.starts_with(start)) || rust::is_test_file(path)
 }
 
 /// The names in the first column of the table, from the bottom.

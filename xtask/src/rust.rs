@@ -25,6 +25,11 @@ pub fn files(folder: &str, extension: &str) -> Result<Vec<String>, String> {
     Ok(files)
 }
 
+/// Whether a file of `src/` is a module of tests, by its name.
+pub fn is_test_file(path: &str) -> bool {
+    path.ends_with("_tests.rs")
+}
+
 pub fn parse(path: &str, text: &str) -> Result<syn::File, String> {
     syn::parse_file(text).map_err(|e| {
         let at = e.span().start();

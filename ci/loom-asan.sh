@@ -23,8 +23,10 @@ models() {
 case ${1-} in
     "") models ;;
     short)
-        for name in canary retain_release_last cyclic_upgrade into_inner_race get_mut_race \
-            drain_load_only drain_upgrade drain_duplicates inbox classic_timeline foreign_token exit_drains_root; do
+        for name in canary cyclic_upgrade cyclic_panics into_inner_race get_mut_race counts_seen \
+            drain_load_only drain_upgrade drain_duplicates deep_drain inbox_arm_close inbox_counted \
+            classic_timeline foreign_token exit_drains_root home_exit handoff_chain later_cancel_run \
+            orphans_last_part memory_remote_free memory_adoption slot_compare_exchange slot_two_writers; do
             models "$name"
         done
         ;;

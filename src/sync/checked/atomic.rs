@@ -55,11 +55,14 @@ macro_rules! operations {
             self.0
                 .compare_exchange(current, new, success, $ordering(at, "failure", failure))
         }
+    };
+}
 
-        /// As std's.
+macro_rules! compare_exchange_weak {
+    ($t:ty) => {
         #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
-        $vis fn compare_exchange_weak(
+        pub(crate) fn compare_exchange_weak(
             &self,
             current: $t,
             new: $t,
@@ -69,7 +72,7 @@ macro_rules! operations {
             if spurious() {
                 return Err(self
                     .0
-                    .load($ordering(Location::caller(), "failure", failure)));
+                    .load(ordering(Location::caller(), "failure", failure)));
             }
             self.compare_exchange(current, new, success, failure)
         }
@@ -151,6 +154,7 @@ macro_rules! integer {
         impl $name {
             new_and_load!(pub(crate) $name $t, ordering, fetch_add(0));
             operations!(pub(crate) $t, ordering);
+            compare_exchange_weak!($t);
             rmw!(pub(crate) $t, ordering, fetch_add fetch_sub fetch_or);
         }
 
@@ -177,6 +181,7 @@ impl<T> std::fmt::Debug for AtomicPtr<T> {
 impl<T> AtomicPtr<T> {
     new_and_load_pointer!(pub(crate) *mut T, ordering);
     operations!(pub(crate) *mut T, ordering);
+    compare_exchange_weak!(*mut T);
 }
 
 impl<T> FreeWitness for AtomicPtr<T> {

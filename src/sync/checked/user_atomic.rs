@@ -19,8 +19,24 @@ fn unchanged(at: &Location<'_>, what: &str, order: Ordering) -> Ordering {
     order
 }
 
-macro_rules! fetch_update {
+/// Methods that load by the atomic's own `load`, which marks a place of its own.
+macro_rules! by_load {
     ($t:ty) => {
+        /// As std's.
+        #[track_caller]
+        pub fn compare_exchange_weak(
+            &self,
+            current: $t,
+            new: $t,
+            success: Ordering,
+            failure: Ordering,
+        ) -> Result<$t, $t> {
+            if spurious() {
+                return Err(self.load(failure));
+            }
+            self.compare_exchange(current, new, success, failure)
+        }
+
         /// As std's.
         #[track_caller]
         pub fn fetch_update(
@@ -52,7 +68,7 @@ macro_rules! atomic {
         impl $name {
             new_and_load!(pub $name $t, unchanged, $load($nothing));
             operations!(pub $t, unchanged);
-            fetch_update!($t);
+            by_load!($t);
             rmw!(pub $t, unchanged, $($method)*);
         }
 
@@ -98,7 +114,7 @@ impl<T> std::fmt::Debug for AtomicPtr<T> {
 impl<T> AtomicPtr<T> {
     new_and_load_pointer!(pub *mut T, unchanged);
     operations!(pub *mut T, unchanged);
-    fetch_update!(*mut T);
+    by_load!(*mut T);
 }
 
 impl<T> Default for AtomicPtr<T> {

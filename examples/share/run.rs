@@ -23,7 +23,7 @@ const WAITING_BYTES: usize = 4 << 20;
 /// How long frame times are measured for each of the other ways to release documents.
 const TRIAL: Duration = Duration::from_millis(1_500);
 
-/// How the UI thread is called in the report.
+/// The UI thread's name in the report.
 const UI: &str = "ui";
 
 /// What one thread did.

@@ -42,6 +42,7 @@ pub fn verify(run: &Run, expected: &[Digest]) -> Verdict {
         hand_over(run),
         live_objects(run.live_objects),
         entries(run),
+        destroyed(run),
         reclaimed(run),
         strays(),
     ])
@@ -113,6 +114,18 @@ fn entries(run: &Run) -> Check {
                 wrong.join(", ")
             )
         },
+    }
+}
+
+/// Compares what was created with the sum of what each thread destroyed, so that the report's rows
+/// leave nothing out.
+fn destroyed(run: &Run) -> Check {
+    let created = run.created();
+    let destroyed: u64 = run.threads.iter().map(|t| t.totals.destroyed).sum();
+    Check {
+        what: "destroyed",
+        holds: destroyed == created,
+        finding: format!("{} of {}", grouped(destroyed), grouped(created)),
     }
 }
 

@@ -25,7 +25,7 @@ pub fn files(folder: &str, extension: &str) -> Result<Vec<String>, String> {
     Ok(files)
 }
 
-/// Whether a file of `src/` is a module of tests, by its name.
+/// Returns whether a file of `src/` is a module of tests, by its name.
 pub fn is_test_file(path: &str) -> bool {
     path.ends_with("_tests.rs")
 }

@@ -2,6 +2,7 @@
 //!
 //! * [`cells`]: writes, cells and locks in `src/` that models do not see
 //! * [`docs`]: links and models that the documentation names
+//! * [`guide`]: commands that a page shows, with their output
 //! * [`imports`]: atomics and threads that `src/` names itself
 //! * [`layers`]: folders of `src/` use only those below them
 //! * [`recipe`]: the examples of `docs/CHECKING.md`
@@ -14,6 +15,7 @@
 mod cells;
 mod command;
 mod docs;
+mod guide;
 mod imports;
 mod layers;
 mod markdown;
@@ -30,6 +32,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND, called by the scripts in ci/
     cells [--list]                  what models do not see in src/ (ci/cells.sh)
     docs                            links and models that pages name (ci/docs.sh)
+    guide PAGE                      the commands that a page shows print what it shows (ci/inspect.sh)
     imports                         atomics and threads that src/ names itself (ci/lint.sh)
     layers                          folders of src/ that use what is above them (ci/lint.sh)
     recipe PACKAGE PART...          the examples of docs/CHECKING.md, whose command has these parts (ci/downstream.sh)
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         ["cells"] => cells::check(),
         ["cells", "--list"] => cells::list(),
         ["docs"] => docs::check(),
+        ["guide", page] => guide::check(page),
         ["imports"] => imports::check(),
         ["layers"] => layers::check(),
         ["recipe", package, ref parts @ ..] => recipe::check(package, parts),

@@ -172,7 +172,7 @@ fn read_notes(memory: &dyn Memory, address: u64, segment: &Segment, notes: &mut 
     let there = memory.read(address, &mut bytes);
     let bytes = &bytes[..there];
     let align = segment.p_align(LittleEndian);
-    let Ok(iterator) = NoteIterator::<Header>::new(LittleEndian, align.into(), bytes) else {
+    let Ok(iterator) = NoteIterator::<Header>::new(LittleEndian, align, bytes) else {
         return;
     };
     // Notes end at the first one that is damaged.
@@ -184,21 +184,6 @@ fn read_notes(memory: &dyn Memory, address: u64, segment: &Segment, notes: &mut 
             address: address + offset as u64,
             len: note.desc().len() as u64,
         });
-    }
-}
-
-/// An ELF file's bytes, as if mapped at its own addresses.
-pub(crate) struct FileMemory<'a>(pub(crate) &'a [u8]);
-
-impl Memory for FileMemory<'_> {
-    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
-        let rest = usize::try_from(address)
-            .ok()
-            .and_then(|from| self.0.get(from..));
-        let rest = rest.unwrap_or_default();
-        let len = rest.len().min(buffer.len());
-        buffer[..len].copy_from_slice(&rest[..len]);
-        len
     }
 }
 

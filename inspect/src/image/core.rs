@@ -48,8 +48,9 @@ impl CoreImage {
         // SAFETY: whoever maps a file must not see its bytes change, or end too early. Nobody writes
         // to a core file once it is complete; `segments::read` refuses those that are not.
         let map = unsafe { Mmap::map(&file) }.map_err(|error| Error::io(open(), error))?;
-        let (machine, loads, note_ranges) = segments::read(core, &map)?;
+        let (machine, mut loads, note_ranges) = segments::read(core, &map)?;
         let notes = Notes::read(core, &map, machine, &note_ranges)?;
+        notes.add_omitted(&mut loads);
         let map = Arc::new(map);
         let holes = holes::find(&file, &loads);
 
@@ -58,6 +59,14 @@ impl CoreImage {
         // First without other files, to know what they must look like.
         let bare = regions(&map, &loads, &mappings, &holes, &Files::new());
         let files = program::open(&bare, &mappings, &loads, &notes, program)?;
+        for (mapping, _) in mappings
+            .iter_mut()
+            .zip(&loads)
+            .filter(|(_, load)| load.omitted)
+        {
+            let file = files.get(&mapping.name);
+            mapping.execute = file.is_some_and(|file| elf::is_code(file, mapping.offset));
+        }
         let regions = regions(&map, &loads, &mappings, &holes, &files);
         let modules = elf::modules(&regions, &mappings, notes.program().map(Path::new));
         let names: HashMap<u64, &str> = mappings

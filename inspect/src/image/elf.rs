@@ -34,8 +34,8 @@ pub(crate) fn is_elf(bytes: &[u8]) -> bool {
 ///
 /// [`Error::NotSupportedProgram`], for programs of 32 bits or of another byte order.
 pub(crate) fn check_program(bytes: &[u8], subject: Subject) -> Result<(), Error> {
-    let ident = bytes.get(4..6);
-    if is_elf(bytes) && ident != Some(&[elf::ELFCLASS64.0, elf::ELFDATA2LSB.0]) {
+    let other = |ident: &[u8]| ident != [elf::ELFCLASS64.0, elf::ELFDATA2LSB.0];
+    if is_elf(bytes) && bytes.get(4..6).is_some_and(other) {
         return Err(Error::NotSupportedProgram { subject });
     }
     Ok(())
@@ -185,6 +185,19 @@ fn read_notes(memory: &dyn Memory, address: u64, segment: &Segment, notes: &mut 
             len: note.desc().len() as u64,
         });
     }
+}
+
+/// Returns whether an ELF file's loader makes the bytes at `offset` executable.
+pub(crate) fn is_code(file: &[u8], offset: u64) -> bool {
+    let header = Header::parse(file).ok();
+    let segments = header.and_then(|header| header.program_headers(LittleEndian, file).ok());
+    segments.unwrap_or_default().iter().any(|segment| {
+        let (start, len) = segment.file_range(LittleEndian);
+        // What is mapped begins with a page.
+        let within = start / PAGE * PAGE <= offset && offset < start.saturating_add(len);
+        let flags = segment.p_flags(LittleEndian);
+        segment.p_type(LittleEndian) == elf::PT_LOAD && within && flags.contains(elf::PF_X)
+    })
 }
 
 /// Returns the build id of an ELF file; empty if it has none.

@@ -1,5 +1,6 @@
 //! The notes of a core file: threads and files.
 
+use super::segments::Load;
 use crate::error::Error;
 use crate::image::Thread;
 use crate::image::elf::Header;
@@ -69,6 +70,17 @@ impl Notes {
             .threads
             .extend(partial.and_then(|partial| partial.finish(machine)));
         notes.files.sort_by_key(|file| file.start);
+        if notes
+            .files
+            .windows(2)
+            .any(|pair| pair[0].end > pair[1].start)
+        {
+            let reason = "files overlap in memory".to_owned();
+            return Err(Error::NotACore {
+                path: path.to_owned(),
+                reason,
+            });
+        }
         if notes.threads.is_empty() {
             let reason = "its notes describe no thread".to_owned();
             return Err(Error::NotACore {
@@ -122,6 +134,31 @@ impl Notes {
     pub(super) fn file_at(&self, address: u64) -> Option<&FileRange> {
         let after = self.files.partition_point(|file| file.start <= address);
         self.files[..after].last().filter(|file| address < file.end)
+    }
+
+    /// Adds the parts of files that were mapped, but of which the core has no segment: gdb leaves
+    /// out what is as in the file.
+    pub(super) fn add_omitted(&self, loads: &mut Vec<Load>) {
+        let mut omitted = Vec::new();
+        for file in &self.files {
+            let from = loads.partition_point(|load| load.end <= file.start);
+            let mut at = file.start;
+            let mut add = |start: u64, end: u64| {
+                if start < end {
+                    omitted.push(Load::omitted(start, end));
+                }
+            };
+            for load in loads[from..]
+                .iter()
+                .take_while(|load| load.start < file.end)
+            {
+                add(at, load.start);
+                at = load.end;
+            }
+            add(at, file.end);
+        }
+        loads.extend(omitted);
+        loads.sort_by_key(|load| load.start);
     }
 
     /// Returns the path of the program.

@@ -21,6 +21,24 @@ pub(super) struct Load {
     pub(super) read: bool,
     pub(super) write: bool,
     pub(super) execute: bool,
+    /// The core says nothing of the memory, but that a file was there.
+    pub(super) omitted: bool,
+}
+
+impl Load {
+    /// Returns a segment that the core says nothing of, but that a file was there.
+    pub(super) fn omitted(start: u64, end: u64) -> Load {
+        Load {
+            start,
+            end,
+            offset: 0,
+            file_len: 0,
+            read: true,
+            write: false,
+            execute: false,
+            omitted: true,
+        }
+    }
 }
 
 /// The machine, the segments of memory by address, and where the notes are in the file, with their
@@ -94,6 +112,7 @@ pub(super) fn read(path: &Path, file: &[u8]) -> Result<Headers, Error> {
             read: flags.contains(PF_R),
             write: flags.contains(PF_W),
             execute: flags.contains(PF_X),
+            omitted: false,
         });
     }
     if expected > found {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 pub mod core;
-pub mod elf;
+pub(crate) mod elf;
 pub mod process;
 mod regions;
 mod registers;
@@ -51,11 +51,15 @@ pub trait Image: Memory {
         readable.map(|mapping| mapping.start..mapping.end).collect()
     }
 
-    /// Returns the name of the static variable that `address` lies in, if the program's symbols
-    /// were not stripped. The first call reads the symbols.
-    fn static_at(&self, address: u64) -> Option<String> {
-        let _ = address;
+    /// Returns the symbols of the modules, if the image has modules.
+    fn symbols(&self) -> Option<&symbols::Symbols> {
         None
+    }
+
+    /// Returns the name of the static variable that `address` lies in, if the program's symbols
+    /// were not stripped. The first call for a module reads its symbols.
+    fn static_at(&self, address: u64) -> Option<String> {
+        self.symbols()?.static_at(address)
     }
 }
 

@@ -111,7 +111,7 @@ fn role() {
 }
 
 fn address(image: &ProcessImage, name: &str) -> u64 {
-    let found = image.symbols().find(name);
+    let found = image.symbols().unwrap().find(name);
     found.unwrap_or_else(|| panic!("no symbol {name}")).0
 }
 
@@ -160,7 +160,7 @@ fn statics_have_names() {
     assert_eq!(image.static_at(word(&image, "image::PLACE")), None);
     let role = address(&image, "image::role");
     assert_eq!(
-        image.symbols().function_at(role + 1).as_deref(),
+        image.symbols().unwrap().function_at(role + 1).as_deref(),
         Some("image::role")
     );
     assert_eq!(image.static_at(role), None);

@@ -86,11 +86,6 @@ impl CoreImage {
             symbols,
         })
     }
-
-    /// Returns the symbols of the modules.
-    pub fn symbols(&self) -> &Symbols {
-        &self.symbols
-    }
 }
 
 /// Returns the mapping that a segment is of.
@@ -234,7 +229,7 @@ impl Image for CoreImage {
         self.regions.present()
     }
 
-    fn static_at(&self, address: u64) -> Option<String> {
-        self.symbols.static_at(address)
+    fn symbols(&self) -> Option<&Symbols> {
+        Some(&self.symbols)
     }
 }

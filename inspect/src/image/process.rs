@@ -94,11 +94,6 @@ impl ProcessImage {
     pub fn stopped(&self) -> Stopped {
         self.stopped
     }
-
-    /// Returns the symbols of the modules.
-    pub fn symbols(&self) -> &Symbols {
-        &self.symbols
-    }
 }
 
 impl Memory for ProcessImage {
@@ -132,7 +127,7 @@ impl Image for ProcessImage {
         self.regions.present()
     }
 
-    fn static_at(&self, address: u64) -> Option<String> {
-        self.symbols.static_at(address)
+    fn symbols(&self) -> Option<&Symbols> {
+        Some(&self.symbols)
     }
 }

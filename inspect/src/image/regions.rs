@@ -18,6 +18,10 @@ pub(crate) enum Backing {
     /// All are zero: the program never wrote there.
     Zero,
     /// The process has them, as far as it still lives.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only processes have it")
+    )]
     Later,
 }
 

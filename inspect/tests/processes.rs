@@ -8,14 +8,18 @@ mod common;
 
 use common::Target;
 use releasepool_inspect::error::Error;
-use releasepool_inspect::image::Image;
 use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::{Image, Memory};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
+static PLACE: AtomicUsize = AtomicUsize::new(0);
+
+/// How many threads start others all the time.
+const SPAWNERS: usize = 4;
 
 extern "C" fn count(_: libc::c_int) {
     COUNT.fetch_add(1, Ordering::SeqCst);
@@ -47,9 +51,19 @@ fn role() {
             });
         }
         "spawns" => {
-            for _ in 0..4 {
+            let words: &[AtomicU64] = (0..4 << 20).map(AtomicU64::new).collect::<Vec<_>>().leak();
+            let (first, last) = (&words[0], &words[words.len() - 1]);
+            last.store(0, Ordering::SeqCst);
+            PLACE.store(words.as_ptr().addr(), Ordering::SeqCst);
+            for _ in 0..SPAWNERS {
                 always(|| {
-                    let thread = std::thread::spawn(|| COUNT.fetch_add(1, Ordering::SeqCst));
+                    let thread = std::thread::spawn(|| {
+                        for _ in 0..50 {
+                            first.fetch_add(1, Ordering::SeqCst);
+                            last.fetch_add(1, Ordering::SeqCst);
+                        }
+                        COUNT.fetch_add(1, Ordering::SeqCst)
+                    });
                     thread.join().unwrap();
                 });
             }
@@ -133,10 +147,24 @@ fn a_process_goes_on_after_it_was_inspected() {
 #[test]
 fn threads_that_start_meanwhile_are_stopped_too() {
     let mut target = Target::start("spawns");
-    for _ in 0..10 {
+    for _ in 0..40 {
         let image = ProcessImage::take(target.pid()).unwrap();
-        // The harness's two, and the four that start others.
-        assert!(image.threads().len() >= 6, "{}", image.threads().len());
+        // The first one, and those that start others.
+        assert!(
+            image.threads().len() > SPAWNERS,
+            "{}",
+            image.threads().len()
+        );
+        let (place, _) = image.symbols().unwrap().find("processes::PLACE").unwrap();
+        let words = image.word(place).unwrap();
+        // Far from each other, so that a thread that still ran would change one that was copied
+        // and one that was not.
+        let first = image.word(words).unwrap();
+        let last = image.word(words + (4 << 20) * 8 - 8).unwrap();
+        assert!(
+            first > 0 && first >= last && first - last <= SPAWNERS as u64,
+            "{first} {last}"
+        );
         goes_on(&mut target);
     }
 }

@@ -30,6 +30,15 @@ extern "C" fn end_thread(_: libc::c_int) {
     unsafe { libc::syscall(libc::SYS_exit, 0) };
 }
 
+extern "C" fn sleep(_: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: the calls have no preconditions. The parent's end ends this process, too.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::sleep(1000);
+        libc::_exit(0)
+    }
+}
+
 /// Runs `step` all the time, on a thread of its own.
 fn always(step: impl Fn() + Send + 'static) {
     std::thread::spawn(move || {
@@ -105,6 +114,29 @@ fn role() {
                 common::serve(|_| COUNT.fetch_add(1, Ordering::SeqCst).to_string());
             });
             std::thread::sleep(Duration::from_secs(3600));
+        }
+        "vforks" => {
+            always(|| {
+                COUNT.fetch_add(1, Ordering::SeqCst);
+            });
+            std::thread::spawn(|| {
+                let stack = vec![0u64; 8192].leak();
+                // SAFETY: the child has a stack of its own and only sleeps; its parent, this thread,
+                // does nothing until the child has ended.
+                unsafe {
+                    let top = stack.as_mut_ptr().add(stack.len());
+                    let flags = libc::CLONE_VM | libc::CLONE_VFORK;
+                    libc::clone(sleep, top.cast(), flags, std::ptr::null_mut());
+                }
+            });
+            let waits = || {
+                let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+                let mut tasks = tasks.map(|task| task.unwrap().file_name());
+                tasks.any(|tid| common::state(tid.to_str().unwrap().parse().unwrap()) == 'D')
+            };
+            while !waits() {
+                std::thread::yield_now();
+            }
         }
         "inspects" => {
             let pid = argument.parse().unwrap();
@@ -254,6 +286,14 @@ fn a_thread_of_a_process_is_no_process() {
     assert_ne!(tid, target.pid());
     let error = ProcessImage::take(tid).err().unwrap();
     assert!(matches!(error, Error::NoSuchProcess { .. }), "{error}");
+}
+
+#[test]
+fn a_process_goes_on_if_one_of_its_threads_cannot_stop() {
+    let mut target = Target::start("vforks");
+    let error = ProcessImage::take(target.pid()).err().unwrap();
+    assert!(matches!(error, Error::WaitsInKernel { .. }), "{error}");
+    goes_on(&mut target);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 pub mod core;
-pub(crate) mod elf;
+pub mod elf;
 pub mod process;
 mod regions;
 mod registers;
@@ -51,15 +51,25 @@ pub trait Image: Memory {
         readable.map(|mapping| mapping.start..mapping.end).collect()
     }
 
-    /// Returns the symbols of the modules, if the image has modules.
-    fn symbols(&self) -> Option<&symbols::Symbols> {
+    /// Returns the name of the static variable that `address` lies in, if the program's symbols
+    /// were not stripped. The first call reads the symbols.
+    fn static_at(&self, address: u64) -> Option<String> {
+        let _ = address;
         None
     }
 
-    /// Returns the name of the static variable that `address` lies in, if the program's symbols
-    /// were not stripped. The first call for a module reads its symbols.
-    fn static_at(&self, address: u64) -> Option<String> {
-        self.symbols()?.static_at(address)
+    /// Returns the name of the function that `address` lies in, if the program's symbols were not
+    /// stripped. The first call reads the symbols.
+    fn function_at(&self, address: u64) -> Option<String> {
+        let _ = address;
+        None
+    }
+
+    /// Returns the name of the thread-local variable at `offset` in the thread-local storage of the
+    /// module that is mapped at `start`, if the program's symbols were not stripped.
+    fn thread_local_at(&self, start: u64, offset: u64) -> Option<String> {
+        let _ = (start, offset);
+        None
     }
 }
 

@@ -56,7 +56,6 @@ fn role() {
 fn word(image: &CoreImage, name: &str) -> u64 {
     let (address, _) = image
         .symbols()
-        .unwrap()
         .find(name)
         .unwrap_or_else(|| panic!("no symbol {name}"));
     image.word(address).unwrap()
@@ -79,7 +78,7 @@ fn check(image: &CoreImage, pid: u32) {
         text.len()
     );
     assert_eq!(text, TEXT.as_bytes());
-    let (role, _) = image.symbols().unwrap().find("cores::role").unwrap();
+    let (role, _) = image.symbols().find("cores::role").unwrap();
     assert!(
         image
             .slice(role, 16)

@@ -111,7 +111,7 @@ fn role() {
 }
 
 fn address(image: &ProcessImage, name: &str) -> u64 {
-    let found = image.symbols().unwrap().find(name);
+    let found = image.symbols().find(name);
     found.unwrap_or_else(|| panic!("no symbol {name}")).0
 }
 
@@ -159,10 +159,7 @@ fn statics_have_names() {
     );
     assert_eq!(image.static_at(word(&image, "image::PLACE")), None);
     let role = address(&image, "image::role");
-    assert_eq!(
-        image.symbols().unwrap().function_at(role + 1).as_deref(),
-        Some("image::role")
-    );
+    assert_eq!(image.function_at(role + 1).as_deref(), Some("image::role"));
     assert_eq!(image.static_at(role), None);
 }
 
@@ -254,11 +251,20 @@ fn threads_have_registers_names_and_stacks() {
         assert_eq!(image.read(thread.stack_pointer, &mut words), stack);
         let on_stack = (0xabcd_0000_u64 + number).to_ne_bytes().repeat(4);
         assert!(words.windows(32).any(|words| words == on_stack));
-        // With thread-local storage next to the thread pointer.
-        let area = thread.thread_pointer - 0x1000;
+        // The program's thread-local storage is next to the thread pointer.
+        let program = &image.modules()[0];
+        let (_, size, align) = program.tls.unwrap();
+        let start = if cfg!(target_arch = "x86_64") {
+            thread.thread_pointer - size.next_multiple_of(align)
+        } else {
+            (thread.thread_pointer + 16).next_multiple_of(align)
+        };
+        let mut offsets = (0..size).step_by(8);
         let local = 0x10ca_1000 + number;
-        let found = (0..0x400).any(|word| image.word(area + word * 8) == Some(local));
-        assert!(found, "{local:x} near {:x}", thread.thread_pointer);
+        let offset = offsets.find(|offset| image.word(start + offset) == Some(local));
+        let offset = offset.expect("it has the variable");
+        let name = image.thread_local_at(program.start, offset).unwrap();
+        assert!(name.contains("LOCAL"), "{name}");
     }
 }
 

@@ -187,7 +187,7 @@ fn threads_that_start_meanwhile_are_stopped_too() {
             "{}",
             image.threads().len()
         );
-        let (place, _) = image.symbols().unwrap().find("processes::PLACE").unwrap();
+        let (place, _) = image.symbols().find("processes::PLACE").unwrap();
         let words = image.word(place).unwrap();
         // Far from each other, so that a thread that still ran would change one that was copied
         // and one that was not.

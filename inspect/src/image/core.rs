@@ -95,6 +95,11 @@ impl CoreImage {
             symbols,
         })
     }
+
+    /// Returns the symbols of the modules.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
 }
 
 /// Returns the mapping that a segment is of.
@@ -238,7 +243,15 @@ impl Image for CoreImage {
         self.regions.present()
     }
 
-    fn symbols(&self) -> Option<&Symbols> {
-        Some(&self.symbols)
+    fn static_at(&self, address: u64) -> Option<String> {
+        self.symbols.static_at(address)
+    }
+
+    fn function_at(&self, address: u64) -> Option<String> {
+        self.symbols.function_at(address)
+    }
+
+    fn thread_local_at(&self, start: u64, offset: u64) -> Option<String> {
+        self.symbols.thread_local_at(start, offset)
     }
 }

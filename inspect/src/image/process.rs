@@ -94,6 +94,11 @@ impl ProcessImage {
     pub fn stopped(&self) -> Stopped {
         self.stopped
     }
+
+    /// Returns the symbols of the modules.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
 }
 
 impl Memory for ProcessImage {
@@ -127,7 +132,15 @@ impl Image for ProcessImage {
         self.regions.present()
     }
 
-    fn symbols(&self) -> Option<&Symbols> {
-        Some(&self.symbols)
+    fn static_at(&self, address: u64) -> Option<String> {
+        self.symbols.static_at(address)
+    }
+
+    fn function_at(&self, address: u64) -> Option<String> {
+        self.symbols.function_at(address)
+    }
+
+    fn thread_local_at(&self, start: u64, offset: u64) -> Option<String> {
+        self.symbols.thread_local_at(start, offset)
     }
 }

@@ -328,11 +328,13 @@ fn regions(copies: Copies, mappings: &[(Mapping, u64)], files: &Files, later: La
     regions
 }
 
+/// Returns whether a plain file is a program or a library.
 fn is_elf(file: &File) -> bool {
     let mut start = [0; 4];
     file.read_exact_at(&mut start, 0).is_ok() && elf::is_elf(&start)
 }
 
+/// Reads memory of a process that goes on, as far as it is still there.
 fn read_later(mem: &File, address: u64, buffer: &mut [u8]) -> usize {
     let mut read = 0;
     while read < buffer.len() {

@@ -1,0 +1,191 @@
+//! Objects, plain allocations, the references between them, and what holds them from outside.
+
+/// The index of a node in [`Graph::nodes`].
+pub type NodeId = u32;
+
+/// What was found in a program.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// Objects first, by address, then plain allocations, by address.
+    pub nodes: Vec<Node>,
+    /// How many of the nodes are objects.
+    pub objects: usize,
+    /// Names of types; nodes have indices into it. No name twice.
+    pub types: Vec<String>,
+    /// Words that refer to a node, by the node that has the word, then by offset.
+    pub edges: Vec<Edge>,
+    /// Words outside of all nodes that refer to a node.
+    pub roots: Vec<Root>,
+    /// The threads that have used the library.
+    pub threads: Vec<ThreadState>,
+    /// What the library itself counts; to compare with what was found.
+    pub totals: Totals,
+    /// What makes the result less certain, in sentences for people.
+    pub caveats: Vec<String>,
+}
+
+/// An object or a plain allocation.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The address of the payload of an object, or of the first usable byte of an allocation.
+    pub address: u64,
+    /// Bytes of memory, with the header.
+    pub bytes: u64,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a [`Node`] is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A counted object.
+    Object(Object),
+    /// Memory of the program's allocator that is no object: a `Vec`'s buffer, a closure, a task.
+    Plain,
+}
+
+/// A counted object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// An index into [`Graph::types`].
+    pub type_id: u32,
+    /// Strong references.
+    pub strong: u32,
+    /// Weak references, without the one that stands for a destroyed value's memory.
+    pub weak: u32,
+    /// The value has not been destroyed.
+    pub alive: bool,
+    /// Where the object lives.
+    pub storage: Storage,
+    /// Where it was created, if the program has the ledger of `leak-detection`: `file:line:column`.
+    pub site: Option<String>,
+    /// The number of the thread key that created it, if known.
+    pub creator: Option<u64>,
+}
+
+/// Where an object's memory comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// The global allocator.
+    Global,
+    /// A block allocator of the library.
+    Block,
+}
+
+/// A word in a node that refers to another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The node that has the word.
+    pub from: NodeId,
+    /// The node that it refers to.
+    pub to: NodeId,
+    /// Where the word is, in bytes from the node's address.
+    pub offset: u32,
+    /// How sure it is that the word is a counted reference.
+    pub kind: EdgeKind,
+}
+
+/// What a word that refers to a node may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EdgeKind {
+    /// The exact address of an object's payload: a `Ref` or `Weak`, most likely.
+    Exact,
+    /// The library's own structure, read by its layout: a counted strong reference for certain.
+    Counted,
+    /// A pointer into a plain allocation.
+    Into,
+}
+
+/// Something outside of all nodes that refers to a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// What it is.
+    pub kind: RootKind,
+    /// Name it for people: `pool "frame" of thread "main"`, `static GAME`, `stack of thread "ui"`.
+    pub label: String,
+    /// The node that it refers to.
+    pub to: NodeId,
+    /// Where the word is; 0 for registers.
+    pub address: u64,
+    /// How many counted references it stands for; 0 if it is not known to be counted.
+    pub counted: u32,
+}
+
+/// What a [`Root`] is, from the most certain to the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RootKind {
+    /// An entry of an open pool.
+    Pool,
+    /// An entry of a pool whose guard or handle was forgotten.
+    ForgottenPool,
+    /// A message in a thread's inbox.
+    Inbox,
+    /// What a budgeted drain has left.
+    Backlog,
+    /// Waits for a thread that has ended, or has been retired by a slot.
+    Orphan,
+    /// A value whose home thread has ended, which is never destroyed.
+    Kept,
+    /// A static variable.
+    Static,
+    /// A thread-local variable.
+    ThreadLocal,
+    /// Memory of no known allocator.
+    Anonymous,
+    /// A register.
+    Register,
+    /// A word on a stack, which may be stale.
+    Stack,
+}
+
+/// A thread that has used the library.
+#[derive(Clone, Debug, Default)]
+pub struct ThreadState {
+    /// The number of its key.
+    pub key: u64,
+    /// Its name.
+    pub name: Option<String>,
+    /// The kernel's id, if known.
+    pub tid: Option<u32>,
+    /// Its pools, the root pool first.
+    pub pools: Vec<PoolState>,
+    /// Messages that wait.
+    pub inbox: u64,
+    /// Releases that budgeted drains have left.
+    pub backlog: u64,
+    /// Objects created.
+    pub created: u64,
+    /// Objects destroyed.
+    pub destroyed: u64,
+    /// Frames, if the thread has a frame loop: how many there were, and how long the last took.
+    pub frames: Option<Frames>,
+}
+
+/// What is known of a frame loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frames {
+    /// How many frames there were.
+    pub count: u64,
+    /// How long the last one took, in nanoseconds, if the program keeps it.
+    pub last_nanos: Option<u64>,
+}
+
+/// An open pool.
+#[derive(Clone, Debug, Default)]
+pub struct PoolState {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// How many entries it has.
+    pub entries: u64,
+}
+
+/// What the library counts by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Objects created, on all threads.
+    pub created: u64,
+    /// Objects destroyed, on all threads.
+    pub destroyed: u64,
+    /// Values kept for ever, as their home thread has ended.
+    pub kept: u64,
+}

@@ -1,0 +1,15 @@
+//! Shows what is alive in a program that uses `releasepool`, what holds it, and what leaks, from
+//! outside: of a running process, or from a core file.
+//!
+//! From memory to verdicts, each step uses only those before it:
+//!
+//! * [`image`]: memory and threads of a stopped process, or of a core file;
+//! * `library`: what the library's layout note says, and the library's own structures;
+//! * `discovery`: objects, plain allocations, references between them, and roots: a [`graph`];
+//! * `analysis`: what the graph means: leaks, cycles, shortest paths, retained sizes;
+//! * `report` and `live`: the same for people and for machines.
+
+pub mod error;
+pub mod graph;
+pub mod image;
+pub mod source;

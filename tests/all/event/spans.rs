@@ -253,7 +253,6 @@ fn drains_of_a_thread_that_ends_are_no_spans() {
             autorelease(Ref::new(1));
             let _token = PoolManager::global().push();
             autorelease(Ref::new(1));
-            std::mem::forget(AutoreleasePool::new());
         });
         thread.join().unwrap();
         let told = listener.told.lock().unwrap();

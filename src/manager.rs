@@ -224,6 +224,7 @@ impl PoolManager {
 
     /// Moves the reference into this manager's current pool on this thread, or into its root pool
     /// if none is open. See [`autorelease`](crate::autorelease()).
+    #[inline]
     #[track_caller]
     pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) {
         let shared = self.shared();

@@ -65,6 +65,12 @@
 //! let tracy = tracing_tracy::TracyLayer::default();
 //! tracing::subscriber::set_global_default(tracing_subscriber::registry().with(tracy))?;
 //! ```
+//!
+//! The example `share` writes such a trace if it is called with `--trace FILE`. Here is a part of
+//! one, drawn by `cargo xtask trace`: the frames of the UI thread, and the drains in which each
+//! thread releases what it parsed, showed or was handed.
+//!
+#![doc = include_str!("../docs/trace.svg")]
 
 mod cause;
 pub(crate) mod label;

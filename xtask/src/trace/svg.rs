@@ -20,21 +20,25 @@ const NARROW: f64 = 2.0;
 /// The room that a character takes.
 const CHARACTER: f64 = 7.2;
 
+// The class `trace` keeps the rules from a page that contains the picture.
 const STYLE: &str = "\
-text { font: 13px system-ui, sans-serif; fill: #1f2328 }
-.thread { font-weight: 600 }
-.time, .note { fill: #59636e }
-.grid { stroke: #d1d9e0 }
-.frame { fill: #b6d7ff; stroke: #2f6fb5 }
-.drain { fill: #ffc9a3; stroke: #b5581c }
-.few { stroke: none }
+.trace text { font: 13px system-ui, sans-serif; fill: #1f2328 }
+.trace .back { fill: #ffffff }
+.trace .thread { font-weight: 600 }
+.trace .time, .trace .note { fill: #59636e }
+.trace .grid { stroke: #d1d9e0 }
+.trace .frame { fill: #b6d7ff; stroke: #2f6fb5 }
+.trace .drain { fill: #ffc9a3; stroke: #b5581c }
 @media (prefers-color-scheme: dark) {
-  text { fill: #e6edf3 }
-  .time, .note { fill: #9ba5b0 }
-  .grid { stroke: #343b44 }
-  .frame { fill: #1d4678; stroke: #6aa9f0 }
-  .drain { fill: #7a3b12; stroke: #f0975a }
-}";
+  .trace text { fill: #e6edf3 }
+  .trace .back { fill: #0d1117 }
+  .trace .time, .trace .note { fill: #9ba5b0 }
+  .trace .grid { stroke: #343b44 }
+  .trace .frame { fill: #1d4678; stroke: #6aa9f0 }
+  .trace .drain { fill: #7a3b12; stroke: #f0975a }
+}
+.trace .thin { stroke: none }
+.trace .many { stroke: none; fill-opacity: 0.5 }";
 
 /// From milliseconds to the picture.
 struct Scale(Range<f64>);
@@ -84,9 +88,10 @@ pub fn draw(trace: &Trace, window: Option<Range<f64>>) -> Result<String, String>
     }
     let height = y;
     let mut picture = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-         width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n\
-         <title>Frames and drains of each thread, over time</title>\n<style>\n{STYLE}\n</style>\n"
+        "<svg class=\"trace\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
+         width=\"{WIDTH}\" height=\"{height}\" role=\"img\" style=\"max-width:100%;height:auto\">\n\
+         <title>Frames and drains of each thread, over time</title>\n<style>\n{STYLE}\n</style>\n\
+         <rect class=\"back\" width=\"{WIDTH}\" height=\"{height}\" rx=\"6\"/>\n"
     );
     legend(&mut picture);
     axis(&mut picture, &scale, height - GAP / 2.0);
@@ -106,9 +111,10 @@ fn legend(out: &mut String) {
         ("frame", "a frame of the UI thread's loop", LEFT),
         (
             "drain",
-            "an outermost drain of a pool, with the entries it released",
+            "a drain of a pool, with the entries it released",
             LEFT + 250.0,
         ),
+        ("drain many", "many short ones", LEFT + 600.0),
     ];
     for (class, text, x) in entries {
         line(
@@ -218,20 +224,21 @@ fn draw_mark(out: &mut String, mark: &Mark, y: f64) {
     };
     // What is less than a pixel is drawn as one.
     let width = (mark.right - mark.left).max(1.0);
-    let class = if width < 3.0 || mark.spans > 1 {
-        format!("{kind} few")
-    } else {
-        kind.to_owned()
+    let class = match mark.spans {
+        2.. => format!("{kind} many"),
+        _ if width < 3.0 => format!("{kind} thin"),
+        _ => kind.to_owned(),
     };
+    let (spans, released) = (grouped(mark.spans as u64), grouped(mark.released));
     let name = escape(&mark.name);
     let subject = match mark.kind {
-        _ if mark.spans > 1 => format!("{} {many}", mark.spans),
+        _ if mark.spans > 1 => format!("{spans} {many}"),
         Kind::Frame => format!("frame {name}"),
         Kind::Drain => format!("drain of pool {name}"),
     };
     let tip = format!(
-        "{subject}: {:.3} ms, {} entries released",
-        mark.time, mark.released
+        "{subject}: {:.3} ms, {released} entries released",
+        mark.time
     );
     line(
         out,
@@ -243,14 +250,11 @@ fn draw_mark(out: &mut String, mark: &Mark, y: f64) {
         ),
     );
     let labels = match mark.kind {
-        _ if mark.spans > 1 => [subject, mark.spans.to_string()],
+        _ if mark.spans > 1 => [subject, spans],
         Kind::Frame => [subject, name],
-        Kind::Drain => [
-            format!("{name}: {}", mark.released),
-            mark.released.to_string(),
-        ],
+        Kind::Drain => [format!("{name}: {released}"), released],
     };
-    let fits = |label: &String| label.chars().count() as f64 * CHARACTER + 8.0 <= width;
+    let fits = |label: &String| label.chars().count() as f64 * CHARACTER + 6.0 <= width;
     if let Some(label) = labels.into_iter().find(fits) {
         let (x, y) = (mark.left + width / 2.0, y + LANE / 2.0 + 5.0);
         line(
@@ -262,6 +266,14 @@ fn draw_mark(out: &mut String, mark: &Mark, y: f64) {
 
 fn line(out: &mut String, text: &str) {
     writeln!(out, "{text}").expect("a string takes all");
+}
+
+/// Formats 1234567 as "1,234,567".
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let (first, rest) = digits.split_at((digits.len() - 1) % 3 + 1);
+    let rest = rest.as_bytes().chunks(3).map(String::from_utf8_lossy);
+    rest.fold(first.to_owned(), |text, group| format!("{text},{group}"))
 }
 
 fn escape(text: &str) -> String {
@@ -290,6 +302,8 @@ mod tests {
             assert!(picture.contains(part), "{part} in {picture}");
         }
         assert!(!picture.contains("a<b"));
+        // A page of Markdown may contain it.
+        assert!(!picture.contains("\n\n"));
         // The drain is in the lane below its frame's.
         let y = |title: &str| {
             let rect = picture.lines().find(|line| line.contains(title)).unwrap();
@@ -336,6 +350,13 @@ mod tests {
             .collect();
         assert_eq!(counts, [(100, 200), (1, 2), (1, 2)]);
         assert!((marks[0].time - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        let texts = [0, 12, 999, 1_000, 123_456, 1_234_567].map(grouped);
+        let wanted = ["0", "12", "999", "1,000", "123,456", "1,234,567"];
+        assert_eq!(texts, wanted);
     }
 
     #[test]

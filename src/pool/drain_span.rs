@@ -9,6 +9,7 @@ use super::drain::{Outcome, is_idle};
 use super::pool_stack::PoolState;
 use crate::event::span::{self, DrainBegin, DrainEnd};
 use crate::object::destroy::in_destructor;
+use crate::thread::current::is_exiting;
 use crate::unwind::Payload;
 use std::ptr::NonNull;
 
@@ -84,8 +85,8 @@ pub(super) fn around_budgeted(
 fn describe(pool: &PoolState, is_idle: bool) -> Option<DrainBegin> {
     // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
     let stack = unsafe { &*pool.stack.get() };
-    // A subscriber may need thread-locals that a thread which ends has destroyed.
-    if is_idle || in_destructor() || stack.thread_pools().is_ending() {
+    // A subscriber may need thread-locals, which a thread that exits may have destroyed.
+    if is_idle || in_destructor() || is_exiting() {
         return None;
     }
     // Copies: the subscriber may close other pools, and so free what borrows would refer to.

@@ -180,11 +180,6 @@ impl ThreadPools {
         is_there && !self.held.get()
     }
 
-    /// Returns whether the thread is ending or has ended.
-    pub(super) fn is_ending(&self) -> bool {
-        self.exiting.get() || self.detached.get()
-    }
-
     fn is_detached(&self) -> bool {
         self.detached.get()
     }

@@ -159,6 +159,7 @@ fn subscriber_that_wants_no_spans_is_told_of_none() {
 }
 
 thread_local! {
+    static LOOP: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
     static TOKEN: Cell<Option<releasepool::PoolToken>> = const { Cell::new(None) };
     static LOG: RefCell<Option<Log>> = const { RefCell::new(None) };
 }
@@ -250,6 +251,12 @@ fn drains_of_a_thread_that_ends_are_no_spans() {
         let listener = Listener::default();
         tracing::subscriber::set_global_default(listener.clone()).unwrap();
         let thread = std::thread::spawn(|| {
+            // Initialized before the crate's thread-locals, so they are destroyed first.
+            LOOP.with_borrow_mut(|place| {
+                let frames = FrameLoop::new(FrameConfig::new());
+                frames.proxy().post(|| autorelease(Ref::new(2))).unwrap();
+                *place = Some(frames);
+            });
             autorelease(Ref::new(1));
             let _token = PoolManager::global().push();
             autorelease(Ref::new(1));

@@ -1,4 +1,4 @@
-//! Causes: what events that repeat have in common, so that the [limit](super::limit) counts them
+//! Causes: what events that repeat have in common, so that the [limit] counts them
 //! together.
 //!
 //! The documentation of each [`EventKind`] says which of its events have one cause.

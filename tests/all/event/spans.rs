@@ -131,7 +131,7 @@ fn spans_end_when_something_panics() {
             pool.create(on_drop(|| panic!("on purpose")));
             assert_eq!(panic_of(|| drop(pool)), "on purpose");
             let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
-            let tick = || drop(frames.tick(|_| panic!("in the frame")));
+            let tick = || _ = frames.tick(|_| panic!("in the frame"));
             assert_eq!(panic_of(tick), "in the frame");
         });
         let wanted = [DRAIN, "record", "exit", FRAME, "exit"];

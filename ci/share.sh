@@ -33,3 +33,21 @@ refuses "$work/not-utf8.json" "$work/not-utf8.json"
 refuses "workers" --workers 0
 refuses "--nonsense" --nonsense
 refuses "blocks or global" --memory swap
+
+# A trace: threads by name, frames with their drains inside. `xtask trace` checks that spans nest.
+step "$share" --rounds 3 --quiet --trace "$work/trace.json" --workers 2 "$work/docs"
+threads=$(xtask trace "$work/trace.json")
+echo "$threads"
+for wanted in \
+    '^main: [1-9][0-9]* frames, .* [1-9][0-9]* of them in frames, ' \
+    '^reclaimer: 0 frames, .*; [1-9]' \
+    '^worker-1: 0 frames, .*; [1-9]' \
+    '^worker-2: 0 frames, .*; [1-9]'; do
+    grep -qE -- "$wanted" <<<"$threads" || {
+        echo "the trace has no $wanted" >&2
+        exit 1
+    }
+done
+step xtask trace "$work/trace.json" -o "$work/trace.svg"
+refuses "$work/missing/trace.json" --trace "$work/missing/trace.json" "$work/docs"
+refuses "bad.json:2:14" --trace "$work/trace.json" "$work/bad.json"

@@ -4,8 +4,8 @@
 //! while no pool was open, destructors that keep adding to the drain that runs them, a panic that
 //! could not be resumed. Only slow paths emit events.
 //!
-//! Events go to the [hook](set_hook) if one is set, else to `tracing` (feature `tracing`, level
-//! `WARN`, target `releasepool`), else to standard error, one line each.
+//! Events go to the [hook](set_hook) if one is set, else to [`tracing`](self#tracing) (feature
+//! `tracing`), else to standard error, one line each.
 //!
 //! # Events that repeat
 //!
@@ -20,13 +20,68 @@
 //! doubled: [`RootWatermark`](EventKind::RootWatermark),
 //! [`BacklogWatermark`](EventKind::BacklogWatermark) and
 //! [`PostsWatermark`](EventKind::PostsWatermark).
+//!
+//! # Tracing
+//! With the feature `tracing`, subscribers of the crate [`tracing`](https://docs.rs/tracing) are
+//! told what follows, all with the target `releasepool`. The names and fields are part of the
+//! crate's interface. Fields that do not apply are absent.
+//!
+//! | name | what, level | fields |
+//! |---|---|---|
+//! | `releasepool::event` | an event without a hook: event, `WARN` | `message`, and what [`Event`] has: `kind`, `thread`, `home`, `pool`, `manager`, `type_name`, `site`, `count`, `occurrences`, `types`, `sampled`, `panic` (its message), `age_us` (microseconds) |
+//! | `releasepool::drain` | an outermost drain of a pool: span, `TRACE` | `pool`, `manager`: their names; `entries`: how many the pool has at the beginning; `released`: how many entries the drain has released; `remaining`: how many a drain [within a budget](crate::AutoreleasePool::drain_within) has left |
+//! | `releasepool::frame` | a frame of a [`FrameLoop`](crate::FrameLoop), with its drain: span, `DEBUG` | `index`, counted from 0; `closures`: how many posts it has run; `released` and `remaining`: as for its drain |
+//!
+//! `released`, `remaining` and `closures` are recorded at the end of the span. There is no span for
+//! a drain inside a destructor or in another drain, for one that has nothing to do, and for those
+//! that the end of a thread makes. A pool that is closed is drained: that is a drain, too.
+//!
+//! A subscriber may use pools. Its panics while a span begins or ends are swallowed. As long as
+//! there is none, or none that wants these levels, a drain or frame costs a few instructions more
+//! than without the feature. Programs that drain millions of small pools should let a subscriber
+//! want `TRACE` of this target only while somebody looks: each span costs as much as the subscriber
+//! takes for it, some 100 nanoseconds or more.
+//!
+//! To see a program's frames and drains in [Perfetto](https://ui.perfetto.dev), one track for each
+//! thread, install the layer of the crate `tracing-chrome`:
+//!
+//! ```rust,ignore (needs the crates tracing-chrome and tracing-subscriber)
+//! use tracing_subscriber::layer::SubscriberExt;
+//!
+//! let (chrome, guard) = tracing_chrome::ChromeLayerBuilder::new()
+//!     .file("trace.json")
+//!     .include_args(true)
+//!     .build();
+//! tracing::subscriber::set_global_default(tracing_subscriber::registry().with(chrome))?;
+//! // ... and drop `guard` at the program's end, which writes what is left.
+//! ```
+//!
+//! For [Tracy](https://github.com/wolfpld/tracy), which shows them while the program runs, the
+//! layer of the crate `tracing-tracy`:
+//!
+//! ```rust,ignore (needs the crates tracing-tracy, which builds Tracy's client in C++, and tracing-subscriber)
+//! use tracing_subscriber::layer::SubscriberExt;
+//!
+//! let tracy = tracing_tracy::TracyLayer::default();
+//! tracing::subscriber::set_global_default(tracing_subscriber::registry().with(tracy))?;
+//! ```
+//!
+//! The example `share` writes such a trace if it is called with `--trace FILE`. Here is a part of
+//! one, drawn by `cargo xtask trace`: the frames of the UI thread, and the drains in which each
+//! thread releases what it parsed, showed or was handed.
+//!
+#![doc = include_str!("../docs/trace.svg")]
 
+mod cause;
 pub(crate) mod label;
 mod limit;
 mod message;
+pub(crate) mod span;
+
+pub(crate) use cause::count_no_pool;
 
 use std::any::TypeId;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::Location;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -36,12 +91,21 @@ use std::time::Duration;
 pub enum EventKind {
     /// An object was autoreleased while no pool was open; the thread's root pool holds it.
     ///
-    /// Counted together: objects of one type, in one manager, on all threads. Each thread counts
-    /// locally and adds to the shared count at its 1st, 10th, 100th, ... such call and when it
-    /// ends, so [`Event::occurrences`] may be too low, never too high.
+    /// Counted together: objects of one type that are autoreleased at one [site](Event::site), in
+    /// one manager, on all threads. Each thread counts locally and adds to the shared count at its
+    /// 1st, 10th, 100th, ... such call and when it ends, so [`Event::occurrences`] may be too low,
+    /// never too high.
     NoPool,
     /// A root pool holds more entries than its watermark; emitted again at each doubling.
     RootWatermark,
+    /// A guard or token pool has grown beyond its manager's
+    /// [watermark](crate::PoolManagerBuilder::pool_watermark); emitted again at each doubling. The
+    /// pool is compared with the watermark when it takes a new page, that is every 254 entries.
+    /// Entries that destructors add to the pool while it is drained are not reported.
+    ///
+    /// Counted together: pools of one name that have doubled equally often, in one manager, on
+    /// threads of one name.
+    PoolWatermark,
     /// Destructors have added entries to the pool that is being drained for 1,000 generations.
     ///
     /// Counted together: drains of pools of one name, with the same type.
@@ -112,6 +176,12 @@ pub struct Event {
     pub manager: Option<String>,
     /// Type of the object, if the event is about one.
     pub type_name: Option<&'static str>,
+    /// The place in the program that autoreleased the object, for [`NoPool`](EventKind::NoPool):
+    /// the call of [`autorelease`](crate::autorelease()), of
+    /// [`Ref::autorelease`](crate::Ref::autorelease) or of
+    /// [`PoolManager::autorelease`](crate::PoolManager::autorelease), or of a function that calls
+    /// one of these and is `#[track_caller]`.
+    pub site: Option<&'static Location<'static>>,
     /// Number of entries, releases, generations, pools or posts. For
     /// [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic) and
     /// [`HomeGone`](EventKind::HomeGone) the number of [`occurrences`](Self::occurrences).
@@ -119,7 +189,7 @@ pub struct Event {
     /// Number of events with the same cause in this process so far, including this one and those
     /// that were not reported. See [the module](self#events-that-repeat).
     pub occurrences: usize,
-    /// For the watermarks of root pools and backlogs: the most common types among the
+    /// For the watermarks of pools and backlogs: the most common types among the
     /// [sampled](Self::sampled) objects, with the number of objects of each; the most common type
     /// first, at most eight.
     pub types: Vec<(&'static str, usize)>,
@@ -134,6 +204,8 @@ pub struct Event {
     manager_id: u64,
     /// Type of the panic's payload.
     payload: Option<TypeId>,
+    /// How often a pool that has grown beyond its watermark has doubled since.
+    doublings: u32,
 }
 
 impl Event {
@@ -145,6 +217,7 @@ impl Event {
             pool: None,
             manager: None,
             type_name: None,
+            site: None,
             count: 0,
             occurrences: 1,
             types: Vec::new(),
@@ -153,6 +226,7 @@ impl Event {
             age: None,
             manager_id: 0,
             payload: None,
+            doublings: 0,
         }
     }
 
@@ -177,6 +251,11 @@ impl Event {
         self
     }
 
+    pub(crate) fn at(mut self, site: &'static Location<'static>) -> Self {
+        self.site = Some(site);
+        self
+    }
+
     pub(crate) fn count(mut self, count: usize) -> Self {
         self.count = count;
         self
@@ -192,6 +271,12 @@ impl Event {
     /// Sets how many occurrences the event stands for.
     pub(crate) fn times(mut self, occurrences: usize) -> Self {
         self.occurrences = occurrences;
+        self
+    }
+
+    /// Sets how often a pool that has grown beyond its watermark has doubled since.
+    pub(crate) fn doublings(mut self, doublings: u32) -> Self {
+        self.doublings = doublings;
         self
     }
 
@@ -213,7 +298,14 @@ impl Event {
     /// Passes the event to the hook or the default sink, unless its cause is not due for a report.
     /// A panic in the hook is swallowed, because events are emitted where unwinding is not allowed.
     #[cold]
-    pub(crate) fn emit(mut self) {
+    pub(crate) fn emit(self) {
+        self.emit_with(|event| event);
+    }
+
+    /// Emits the event as [`emit`](Self::emit) does, completed by `complete` if it is reported. For
+    /// what takes long to find out.
+    #[cold]
+    pub(crate) fn emit_with(mut self, complete: impl FnOnce(Self) -> Self) {
         if let Some(cause) = self.cause() {
             let Some(occurrences) = limit::admit(cause, self.occurrences as u64) else {
                 return;
@@ -226,53 +318,15 @@ impl Event {
                 self.count = self.occurrences;
             }
         }
+        let event = complete(self);
         let hook = HOOK.read().unwrap_or_else(PoisonError::into_inner).clone();
         swallow(|| match &hook {
-            Some(hook) => hook(&self),
-            None => default_sink(&self),
+            Some(hook) => hook(&event),
+            None => default_sink(&event),
         });
         // This may be the last reference, as `set_hook` may have replaced the hook meanwhile.
         swallow(|| drop(hook));
     }
-
-    /// Returns a hash of the event's cause; `None` if the event is always reported.
-    fn cause(&self) -> Option<u64> {
-        let of_type = self.type_name.unwrap_or_default();
-        let pool = self.pool.as_deref().unwrap_or_default();
-        Some(match self.kind {
-            EventKind::RootWatermark | EventKind::BacklogWatermark | EventKind::PostsWatermark => {
-                return None;
-            }
-            EventKind::OrphansWaiting => cause(self.kind, ()),
-            EventKind::NoPool => no_pool_cause(of_type, self.manager_id),
-            EventKind::HomeGone => cause(self.kind, of_type),
-            EventKind::EndlessDrain | EventKind::CutOff => cause(self.kind, (of_type, pool)),
-            EventKind::Panic => cause(self.kind, (&self.message, self.payload, &self.thread)),
-            EventKind::OpenAtExit | EventKind::PostsDropped => cause(self.kind, self.thread_name()),
-            EventKind::EpochHeld => cause(self.kind, (self.thread_name(), pool)),
-        })
-    }
-
-    fn thread_name(&self) -> &str {
-        label::name(&self.thread)
-    }
-}
-
-fn cause(kind: EventKind, rest: impl Hash) -> u64 {
-    // `new` uses constant keys, so equal causes have equal hashes on all threads.
-    let mut hasher = DefaultHasher::new();
-    (kind, rest).hash(&mut hasher);
-    hasher.finish()
-}
-
-fn no_pool_cause(type_name: &str, manager_id: u64) -> u64 {
-    cause(EventKind::NoPool, (type_name, manager_id))
-}
-
-/// Adds to the count of an [`EventKind::NoPool`] cause without reporting, even if a report is due;
-/// the next event with this cause makes up for it.
-pub(crate) fn count_no_pool(type_name: &str, manager_id: u64, times: u64) {
-    limit::add(no_pool_cause(type_name, manager_id), times);
 }
 
 /// Runs foreign code and drops its panic, which nothing could report.
@@ -326,7 +380,9 @@ pub fn set_hook(hook: Option<Hook>) -> Option<Hook> {
 
 #[cfg(feature = "tracing")]
 fn default_sink(event: &Event) {
+    let sampled = event.sampled > 0;
     tracing::warn!(
+        name: "releasepool::event",
         target: "releasepool",
         kind = ?event.kind,
         thread = %event.thread,
@@ -334,8 +390,13 @@ fn default_sink(event: &Event) {
         pool = event.pool.as_deref(),
         manager = event.manager.as_deref(),
         type_name = event.type_name,
+        site = event.site.map(tracing::field::display),
         count = event.count,
         occurrences = event.occurrences,
+        types = sampled.then(|| tracing::field::debug(&event.types)),
+        sampled = sampled.then_some(event.sampled),
+        panic = event.message.as_deref(),
+        age_us = event.age.map(|age| age.as_micros() as u64),
         "{event}"
     );
 }

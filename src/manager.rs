@@ -41,7 +41,7 @@ use crate::pool::prune::find_or_add;
 use crate::pool::remote_release;
 use crate::pool::this_thread;
 use crate::pool::token::{self, PoolToken, PopError};
-use crate::pool::{drain, pending};
+use crate::pool::{drain, drain_span, pending};
 use crate::sync::lazy;
 use crate::sync::thread::ThreadId;
 use crate::thread::current;
@@ -53,7 +53,7 @@ use crate::unwind::{FirstPanic, resume_or_report};
 use builder::PoolManagerBuilder;
 use std::borrow::Cow;
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 /// Gives every thread its own stack of pools: `PoolManager::getInstance()`, made for threads.
@@ -174,6 +174,18 @@ impl PoolManager {
         self.shared().watermarks.set_backlog(releases);
     }
 
+    /// Sets the watermark of guard and token pools: the number of entries at which an
+    /// [event](crate::event::EventKind::PoolWatermark) is emitted, and again at each doubling.
+    /// 100,000 unless set here or by the [builder](PoolManagerBuilder::pool_watermark); 0 counts as
+    /// 1.
+    ///
+    /// May be called at any time, by any thread. A pool is compared with the new value when it next
+    /// takes a page, that is within 254 entries, and is not reported if it is past the watermark
+    /// by more than that: it is when it has doubled.
+    pub fn set_pool_watermark(&self, entries: usize) {
+        self.shared().watermarks.set_pool(entries);
+    }
+
     /// Opens a pool on the calling thread. See [`AutoreleasePool`].
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn pool(&self) -> AutoreleasePool {
@@ -212,9 +224,11 @@ impl PoolManager {
 
     /// Moves the reference into this manager's current pool on this thread, or into its root pool
     /// if none is open. See [`autorelease`](crate::autorelease()).
+    #[inline]
+    #[track_caller]
     pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) {
         let shared = self.shared();
-        autorelease_to(Ref::into_payload(r).cast(), |pools| {
+        autorelease_to(Ref::into_payload(r).cast(), Location::caller(), |pools| {
             find_or_add(pools, shared)
         });
     }
@@ -227,7 +241,8 @@ impl PoolManager {
     pub fn drain_root(&self) -> usize {
         this_thread::with(|pools| {
             let Some(pools) = pools else { return 0 };
-            drain::drain(&find_or_add(pools, self.shared()).root, None).resume()
+            let root = &find_or_add(pools, self.shared()).root;
+            drain_span::around(root, || drain::drain(root, None)).resume()
         })
     }
 
@@ -263,7 +278,7 @@ impl PoolManager {
             if stack.root.entries.len() < shared.watermarks.root() || !stack.at_root() {
                 return 0;
             }
-            drain::drain(&stack.root, None).resume()
+            drain_span::around(&stack.root, || drain::drain(&stack.root, None)).resume()
         })
     }
 
@@ -362,6 +377,7 @@ impl fmt::Debug for PoolManager {
             .field("root_watermark", &watermarks.root())
             .field("root_policy", &watermarks.root_policy())
             .field("backlog_watermark", &watermarks.backlog())
+            .field("pool_watermark", &watermarks.pool())
             .field("memory", &self.shared().memory)
             .finish()
     }

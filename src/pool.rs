@@ -43,8 +43,9 @@
 //! * [`epoch`]: pins, which protect what slots lend
 //! * [`pool_stack`], [`thread_pools`], [`chain`]: pools, and which one is current
 //! * [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
-//!   [`watch`]: watermarks
-//! * [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`prune`]: stacks that go
+//!   [`watch`]: watermarks; [`push`]: entries of open pools
+//! * [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`drain_span`]: how
+//!   `tracing` sees it; [`prune`]: stacks that go
 //! * [`exit`]: the thread's exit; [`this_thread`]: the calling thread's `ThreadPools`
 //! * [`guard`], [`scope`], [`pool_ref`], [`dump`], [`implicit`], [`token`], [`handoff`], [`home_ref`],
 //!   [`pin`]: what users call. `Ref::autorelease`, `HomeRef::new` and `ThreadHandle::release` are
@@ -58,6 +59,7 @@ mod chain;
 #[cfg(test)]
 mod chain_tests;
 pub(crate) mod drain;
+pub(crate) mod drain_span;
 pub(crate) mod dump;
 pub(crate) mod entries;
 pub(crate) mod epoch;
@@ -75,6 +77,7 @@ pub(crate) mod pin;
 pub(crate) mod pool_ref;
 pub(crate) mod pool_stack;
 pub(crate) mod prune;
+mod push;
 pub(crate) mod remote_release;
 pub(crate) mod scope;
 mod strays;

@@ -71,6 +71,11 @@ pub struct Options {
     #[arg(value_parser = memory)]
     pub memory: Memory,
 
+    /// Write a trace of all threads to FILE, for ui.perfetto.dev, and compare
+    /// nothing. Builds the example again with the feature `tracing`, by cargo
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
+    pub trace: Option<PathBuf>,
+
     /// Show no progress
     #[arg(short, long)]
     pub quiet: bool,

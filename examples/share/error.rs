@@ -23,6 +23,12 @@ pub enum Error {
     },
     #[error("thread {name} cannot be started: {source}")]
     Spawn { name: String, source: io::Error },
+    #[error("{}: the trace cannot be written: {source}", .path.display())]
+    #[cfg_attr(not(feature = "trace"), expect(dead_code))]
+    Trace { path: PathBuf, source: io::Error },
+    #[error("a trace needs cargo, to build the example with the feature `tracing`: {0}")]
+    #[cfg_attr(feature = "trace", expect(dead_code))]
+    TraceNeedsCargo(io::Error),
     #[error("the report cannot be written: {0}")]
     Output(#[from] io::Error),
 }

@@ -24,6 +24,7 @@ mod progress;
 mod report;
 mod run;
 mod schedule;
+mod trace;
 mod ui;
 mod verify;
 mod worker;
@@ -36,21 +37,24 @@ use progress::Progress;
 use releasepool::PoolManager;
 use releasepool_examples_common::output::{Output, complain};
 use std::process::ExitCode;
+use trace::Trace;
 use ui::Clearing;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    match share(&options, &mut Output::default()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            complain(&format!("share: {error}"));
-            if error.was_sharing() {
-                complain(&format!("share: {}", what_is_left()));
-            }
-            ExitCode::from(2)
+    let trace = options.trace.as_ref();
+    let elsewhere = trace.and_then(|_| trace::elsewhere(options.quiet));
+    let here = || {
+        let holds = share(&options, &mut Output::default())?;
+        Ok(ExitCode::from(u8::from(!holds)))
+    };
+    elsewhere.unwrap_or_else(here).unwrap_or_else(|error| {
+        complain(&format!("share: {error}"));
+        if error.was_sharing() {
+            complain(&format!("share: {}", what_is_left()));
         }
-    }
+        ExitCode::from(2)
+    })
 }
 
 /// Returns whether the verification succeeded.
@@ -63,16 +67,20 @@ fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
     }
     out.say(&report::input(&input, options))?;
 
+    let trace = options.trace.as_deref().map(Trace::start).transpose()?;
     let mut progress = Progress::new(options.quiet);
     let run = run::run(&input.documents, options, &mut progress)?;
+    let is_traced = trace.is_some();
+    trace.map_or(Ok(()), Trace::end)?;
     out.say(&report::run(&run, options))?;
 
     let expected = verify::expected(&input.documents)?;
     let verdict = verify::verify(&run, &expected);
     out.say(&report::verdict(&verdict))?;
 
-    // Nobody reads the rest, so it is not worth waiting for.
-    if out.is_closed() {
+    // Nobody reads the rest, so it is not worth waiting for; or the trace has cost too much for it
+    // to be true.
+    if out.is_closed() || is_traced {
         return Ok(verdict.holds());
     }
     let whole = run::frame_times(&input.documents, options, Clearing::Whole, &mut progress)?;

@@ -11,13 +11,14 @@ impl fmt::Display for Event {
         let pool = PoolName(self);
         let of = self.type_name.unwrap_or("an unknown type");
         let (thread, types, again) = (&self.thread, TypeList(self), SoFar(self.occurrences));
+        let site = Site(self);
         let counted = |one, many| CountAndNoun(self.count, one, many);
         let is_one = self.count == 1;
         match self.kind {
             EventKind::NoPool => write!(
                 f,
-                "thread {thread}: {of} autoreleased without a pool{again}; the root pool keeps it \
-                 until drain_root or the thread's end: open a pool around this code"
+                "thread {thread}: {of} autoreleased without a pool{site}{again}; the root pool keeps \
+                 it until drain_root or the thread's end: open a pool around this code"
             ),
             EventKind::RootWatermark => write!(
                 f,
@@ -25,6 +26,12 @@ impl fmt::Display for Event {
                  autoreleases them, or call drain_root",
                 counted("entry", "entries"),
                 if is_one { "waits" } else { "wait" },
+            ),
+            EventKind::PoolWatermark => write!(
+                f,
+                "thread {thread}, {pool}: the pool has grown to {}{types}{again}; drain it more \
+                 often, or open a pool around the code that autoreleases them",
+                counted("entry", "entries"),
             ),
             EventKind::EndlessDrain => {
                 write!(
@@ -120,6 +127,18 @@ impl fmt::Display for PoolName<'_> {
         write!(f, "pool {:?}", self.0.pool.as_deref().unwrap_or("unnamed"))?;
         match &self.0.manager {
             Some(manager) => write!(f, " of manager {manager:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// ` at src/main.rs:7:9`; nothing if the site is not known.
+struct Site<'e>(&'e Event);
+
+impl fmt::Display for Site<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.site {
+            Some(site) => write!(f, " at {site}"),
             None => Ok(()),
         }
     }
@@ -230,6 +249,15 @@ mod tests {
             &root.count(1).types(vec![("String", 1)], 1),
             "thread main (#0.1), pool \"root\": 1 entry waits, a String; ",
         );
+        let types = vec![("String", 4_000), ("i32", 96)];
+        starts(
+            &event(EventKind::PoolWatermark)
+                .pool("level")
+                .count(100_076)
+                .types(types, 4_096),
+            "thread main (#0.1), pool \"level\": the pool has grown to 100,076 entries, most of \
+             4,096 of them String (4,000), i32 (96); drain it",
+        );
         let backlog = event(EventKind::BacklogWatermark).pool("ui");
         starts(
             &backlog.clone().count(2_000),
@@ -238,6 +266,26 @@ mod tests {
         starts(
             &backlog.count(1),
             "thread main (#0.1), pool \"ui\": 1 release waits in the backlog and the inbox; ",
+        );
+    }
+
+    #[test]
+    fn the_site_of_a_call_is_named() {
+        let here = std::panic::Location::caller();
+        let stray = event(EventKind::NoPool).of_type("String");
+        starts(
+            &stray.clone(),
+            "thread main (#0.1): String autoreleased without a pool; ",
+        );
+        starts(
+            &stray.at(here).times(10),
+            &format!(
+                "thread main (#0.1): String autoreleased without a pool at {}:{}:{} (10 times so \
+                 far); ",
+                here.file(),
+                here.line(),
+                here.column(),
+            ),
         );
     }
 
@@ -278,6 +326,7 @@ mod tests {
         assert!(message.to_string().ends_with(" (100 times so far): bomb"));
         let kinds = [
             EventKind::NoPool,
+            EventKind::PoolWatermark,
             EventKind::EndlessDrain,
             EventKind::CutOff,
             EventKind::OpenAtExit,

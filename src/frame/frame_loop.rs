@@ -8,6 +8,7 @@ use super::proxy::FrameProxy;
 use super::report::FrameReport;
 use crate::arena::stack_allocator::StackAllocator;
 use crate::block::thread_heaps;
+use crate::event::span::{FrameEnd, FrameSpan};
 use crate::object::settle::settle_scope;
 use crate::pool::budget::Budget;
 use crate::pool::guard::AutoreleasePool;
@@ -278,6 +279,7 @@ impl FrameLoop {
     }
 
     fn frame(&mut self, waited: Duration, f: impl FnOnce(&mut Frame<'_>)) -> FrameReport {
+        let span = FrameSpan::begin(self.index);
         let began = elapsed();
         self.began = Some(began);
         let index = self.index;
@@ -327,6 +329,11 @@ impl FrameLoop {
             drained,
         };
         self.last = Some(report.clone());
+        span.end(|| FrameEnd {
+            closures: report.closures,
+            released: report.drained.released,
+            remaining: report.drained.remaining,
+        });
         report
     }
 }

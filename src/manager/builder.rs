@@ -52,6 +52,14 @@ impl PoolManagerBuilder {
         self
     }
 
+    /// Sets the number of entries in a guard or token pool at which an
+    /// [event](crate::event::EventKind::PoolWatermark) is emitted, and again at each doubling.
+    /// 100,000 unless set; 0 counts as 1. [`PoolManager::set_pool_watermark`] changes it later.
+    pub fn pool_watermark(mut self, entries: usize) -> Self {
+        self.0.pool_watermark = entries;
+        self
+    }
+
     /// Sets the allocator for the objects that the manager's pools
     /// [create](crate::AutoreleasePool::create). The [process's own](BlockAllocator::process)
     /// unless set.

@@ -75,6 +75,33 @@ impl Entries {
         unsafe { (*page).below.get() + self.top.get().offset_from(self.start.get()) as usize }
     }
 
+    /// Adds an entry, which takes over one strong reference, if the topmost page has room for it;
+    /// returns whether it has.
+    #[inline(always)]
+    pub(crate) fn push_in_page(&self, thin: Thin) -> bool {
+        let has_room = self.top.get() != self.end.get();
+        if has_room {
+            // SAFETY: the page has room.
+            unsafe { self.put(thin) };
+        }
+        has_room
+    }
+
+    /// Writes an entry to the topmost page.
+    ///
+    /// # Safety
+    /// The page has room: `top` is not at its end.
+    #[inline(always)]
+    unsafe fn put(&self, thin: Thin) {
+        let top = self.top.get();
+        // SAFETY: the page is the caller's (invariant 1 of `pool`) and has room, by the contract.
+        unsafe {
+            Page::touch(self.page.get());
+            top.write(thin);
+            self.top.set(top.add(1));
+        }
+    }
+
     /// Adds an entry, which takes over one strong reference.
     #[inline]
     pub(crate) fn push(&self, thin: Thin, pages: &PageCache) {
@@ -88,14 +115,25 @@ impl Entries {
         if self.top.get() == self.end.get() {
             grow(self);
         }
-        let top = self.top.get();
-        // SAFETY: the page has room: it is the caller's (invariant 1 of `pool`), and `grow` returns only
-        // when `top` is not at its end.
+        // SAFETY: `grow` returns only when `top` is not at the page's end.
+        unsafe { self.put(thin) };
+    }
+
+    /// Puts the first page into a pool that is untouched, if the cache has a spare one; returns
+    /// whether it has.
+    #[inline(always)]
+    pub(crate) fn begin(&self, pages: &PageCache) -> bool {
+        debug_assert!(self.is_untouched());
+        let Some(page) = pages.get_spare() else {
+            return false;
+        };
+        // SAFETY: `get_spare` returns a page that belongs to nothing else (invariant 6 of `pool`).
         unsafe {
-            Page::touch(self.page.get());
-            top.write(thin);
-            self.top.set(top.add(1));
+            (*page).prev.set(ptr::null_mut());
+            (*page).below.set(0);
+            self.turn_to(page, Page::start(page));
         }
+        true
     }
 
     /// Puts an empty page on top, if the topmost one is full or there is none.

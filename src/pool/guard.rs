@@ -9,13 +9,15 @@
 
 use super::budget::{Budget, Drained, Meter};
 use super::budgeted_drain;
-use super::drain;
+use super::drain::{self, Outcome};
+use super::drain_span;
 use super::dump::PoolDump;
 use super::manager_shared::ManagerShared;
 use super::pool_ref::PoolRef;
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
 use super::this_thread;
 use super::thread_pools::ThreadPools;
+use crate::event::span::wants_drains;
 use crate::object::strong::Ref;
 use crate::unwind::resume_or_report;
 use std::borrow::Cow;
@@ -128,9 +130,7 @@ impl AutoreleasePool {
     #[inline]
     pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) -> PoolRef<'_, T> {
         let payload = Ref::into_payload(r);
-        self.state()
-            .entries
-            .push(payload.cast(), &self.thread_pools().pages);
+        self.state().push(payload.cast());
         // SAFETY: the pool holds the reference until it is drained, which takes `&mut self` and so
         // ends the borrow that the returned reference carries.
         unsafe { PoolRef::lend(payload) }
@@ -209,7 +209,7 @@ impl AutoreleasePool {
             state.unpin();
             return 0;
         }
-        drain::drain(state, None).resume()
+        drain_span::around(state, || drain::drain(state, None)).resume()
     }
 
     /// Releases as many entries as the budget allows. The rest moves to the thread's *backlog* for
@@ -267,7 +267,9 @@ impl AutoreleasePool {
     }
 
     fn drain_by(&mut self, meter: Meter) -> Drained {
-        let (drained, panic) = budgeted_drain::drain_pool(self.state(), meter);
+        let state = self.state();
+        let drain = || budgeted_drain::drain_pool(state, meter);
+        let (drained, panic) = drain_span::around_budgeted(state, drain);
         if let Some(payload) = panic {
             resume_or_report(payload);
         }
@@ -357,6 +359,21 @@ pub(super) fn can_just_pop(state: &PoolState, stack: &PoolStack, plain: bool) ->
 /// Drains a pool and closes it, on behalf of its guard, which is not used again.
 #[inline(never)]
 pub(super) fn close(pool: NonNull<PoolState>) {
+    if wants_drains() {
+        return close_in_span(pool);
+    }
+    close_now(pool).resume();
+}
+
+#[cold]
+#[inline(never)]
+fn close_in_span(pool: NonNull<PoolState>) {
+    // SAFETY: its guard is being dropped and has not freed it yet (fact 1).
+    unsafe { drain_span::around_close(pool, || close_now(pool)) }.resume();
+}
+
+#[inline(always)]
+fn close_now(pool: NonNull<PoolState>) -> Outcome {
     let outcome;
     let in_scope;
     {
@@ -382,7 +399,7 @@ pub(super) fn close(pool: NonNull<PoolState>) {
         // SAFETY: the guard is gone and there is no scope; the references above have ended.
         unsafe { free_state(pool) };
     }
-    outcome.resume();
+    outcome
 }
 
 /// Recycles the state of a closed pool and frees its detached `ThreadPools`, if this was the last

@@ -9,12 +9,13 @@ use crate::object::destroy::release;
 use crate::object::header::{Thin, header};
 use crate::object::strong::Ref;
 use crate::thread::current::current_label;
+use std::panic::Location;
 
 /// Moves the reference into this thread's current pool, which releases it when it is drained:
 /// *autorelease*. If no pool is open, the reference goes to the thread's root pool, which
 /// [`PoolManager::drain_root`](crate::PoolManager::drain_root) and the thread's exit drain; an
-/// [event](crate::event::EventKind::NoPool) reports this, once for each type and then at growing
-/// intervals.
+/// [event](crate::event::EventKind::NoPool) reports this with the place of the call, once for each
+/// type and place and then at growing intervals.
 ///
 /// Lends nothing back, because nothing tells the caller when the current pool is drained. Use
 /// [`AutoreleasePool::autorelease`](crate::AutoreleasePool::autorelease) if you need the object
@@ -36,21 +37,30 @@ use crate::thread::current::current_label;
 /// });
 /// assert!(w.upgrade().is_none());
 /// ```
+#[inline]
+#[track_caller]
 pub fn autorelease<T: ?Sized>(r: Ref<T>) {
-    autorelease_to(Ref::into_payload(r).cast(), |pools| &pools.first);
+    let site = Location::caller();
+    autorelease_to(Ref::into_payload(r).cast(), site, |pools| &pools.first);
 }
 
 impl<T: ?Sized> Ref<T> {
     /// Moves the reference into this thread's current pool, as the function [`autorelease`] does.
+    #[inline]
+    #[track_caller]
     pub fn autorelease(this: Self) {
         autorelease(this);
     }
 }
 
 /// Takes over one strong reference and moves it into the current pool of the stack that `stack`
-/// selects.
+/// selects. `site` is the place of the user's call.
 #[inline]
-pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&ThreadPools) -> &PoolStack) {
+pub(crate) fn autorelease_to(
+    thin: Thin,
+    site: &'static Location<'static>,
+    stack: impl FnOnce(&ThreadPools) -> &PoolStack,
+) {
     this_thread::with(|pools| {
         let Some(pools) = pools else {
             // SAFETY: the caller has given up this reference.
@@ -59,16 +69,16 @@ pub(crate) fn autorelease_to(thin: Thin, stack: impl FnOnce(&ThreadPools) -> &Po
         let stack = stack(pools);
         let pool = stack.current_pool();
         if pool.kind.get() == PoolKind::Root {
-            push_root(stack, pool, thin);
+            push_root(stack, pool, thin, site);
         } else {
-            pool.entries.push(thin, &pools.pages);
+            pool.push(thin);
         }
     });
 }
 
 #[cold]
 #[inline(never)]
-fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin) {
+fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin, site: &'static Location<'static>) {
     // SAFETY: alive by the reference that the caller has given up.
     let type_info = unsafe { header(thin) }.type_info;
     root.entries.push(thin, &stack.thread_pools().pages);
@@ -77,12 +87,13 @@ fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin) {
     if root.draining.get() > 0 {
         return;
     }
-    if let Some(times) = stack.strays.count(type_info, stack.manager.id) {
+    if let Some(times) = stack.strays.count(type_info, site, stack.manager.id) {
         let event = Event::new(EventKind::NoPool, current_label());
         event
             .pool("root")
             .manager(stack.manager.id, stack.manager.name.as_deref())
             .of_type(type_info.type_name())
+            .at(site)
             .times(times as usize)
             .emit();
     }

@@ -28,6 +28,7 @@ pub(crate) struct ManagerSettings {
     pub(crate) root_watermark: usize,
     pub(crate) root_policy: RootPolicy,
     pub(crate) backlog_watermark: usize,
+    pub(crate) pool_watermark: usize,
     pub(crate) memory: Option<BlockAllocator>,
 }
 
@@ -38,6 +39,7 @@ impl Default for ManagerSettings {
             root_watermark: 10_000,
             root_policy: RootPolicy::Report,
             backlog_watermark: 100_000,
+            pool_watermark: 100_000,
             memory: None,
         }
     }
@@ -53,6 +55,8 @@ pub(crate) struct Watermarks {
     drains_root: Setting,
     /// The number of releases in a backlog from which an event reports it.
     backlog: Setting,
+    /// The number of entries in any other pool from which an event reports it.
+    pool: Setting,
 }
 
 impl Watermarks {
@@ -61,10 +65,12 @@ impl Watermarks {
             root: Setting::new(0),
             drains_root: Setting::new(0),
             backlog: Setting::new(0),
+            pool: Setting::new(0),
         };
         this.set_root(settings.root_watermark);
         this.set_root_policy(settings.root_policy);
         this.set_backlog(settings.backlog_watermark);
+        this.set_pool(settings.pool_watermark);
         this
     }
 
@@ -96,6 +102,15 @@ impl Watermarks {
     /// Sets the watermark of backlogs; 0 counts as 1.
     pub(crate) fn set_backlog(&self, releases: usize) {
         self.backlog.set(releases.max(1) as u64);
+    }
+
+    pub(crate) fn pool(&self) -> usize {
+        self.pool.get() as usize
+    }
+
+    /// Sets the watermark of guard and token pools; 0 counts as 1.
+    pub(crate) fn set_pool(&self, entries: usize) {
+        self.pool.set(entries.max(1) as u64);
     }
 }
 

@@ -108,16 +108,23 @@ impl PageCache {
     /// Returns a page that belongs to the caller, to be put on top of others. May call the global
     /// allocator.
     pub(crate) fn get(&self) -> *mut Page {
-        let Some(page) = self.pop() else {
+        self.get_spare().unwrap_or_else(|| {
             if self.most.get() < MANY {
                 self.most.set(self.most.get() + 1);
             }
-            return new_page();
-        };
+            new_page()
+        })
+    }
+
+    /// Returns a page like [`get`](Self::get), but only if there is a spare one; runs no foreign
+    /// code.
+    #[inline]
+    pub(crate) fn get_spare(&self) -> Option<*mut Page> {
+        let page = self.pop()?;
         if self.len.get() < self.least.get() {
             self.least.set(self.len.get());
         }
-        page
+        Some(page)
     }
 
     fn pop(&self) -> Option<*mut Page> {

@@ -1,22 +1,27 @@
-//! Counts of *strays*: objects that a thread has autoreleased while no pool was open, by type.
+//! Counts of *strays*: objects that a thread has autoreleased while no pool was open, by type and
+//! site.
 //!
 //! Threads that do so often must not contend for a lock each time. So each thread counts locally,
 //! and adds to the process-wide [limit on events](crate::event) only its 1st, 10th, 100th, ...
-//! stray of a type.
+//! stray of a type and site.
 
 use crate::event;
 use crate::object::header::TypeInfo;
 use crate::sync::cell::Cell;
+use std::panic::Location;
 use std::ptr;
 
-/// Number of types that a thread counts at a time. A further type displaces another one, and the
-/// count of that one starts again from zero.
-const TYPES: usize = 8;
+/// Number of types and sites that a thread counts at a time. A further one displaces another, and
+/// the count of that one starts again from zero.
+const COUNTS: usize = 8;
 
-/// The count of one type.
+/// The count of one type at one site.
 #[derive(Clone, Copy)]
 struct StrayCount {
     type_info: &'static TypeInfo,
+    /// Compared by its address: if the compiler has placed one site at several, each has a count,
+    /// and the process-wide count is their sum.
+    site: &'static Location<'static>,
     times: u64,
     /// How many of them have been added to the process-wide count.
     shared: u64,
@@ -26,27 +31,33 @@ struct StrayCount {
 
 /// The counts of one thread in one manager. Owner only.
 pub(crate) struct Strays {
-    types: [Cell<Option<StrayCount>>; TYPES],
-    /// Index of the place that the next new type takes.
+    counts: [Cell<Option<StrayCount>>; COUNTS],
+    /// Index of the place that the next new type or site takes.
     place: Cell<usize>,
 }
 
 impl Strays {
     pub(crate) fn new() -> Self {
         Self {
-            types: std::array::from_fn(|_| Cell::new(None)),
+            counts: std::array::from_fn(|_| Cell::new(None)),
             place: Cell::new(0),
         }
     }
 
-    /// Counts one more object of this type. If a report is due, returns the number of strays that
-    /// it stands for: those since the last one.
-    pub(crate) fn count(&self, type_info: &'static TypeInfo, manager: u64) -> Option<u64> {
-        let known = self.types.iter().find_map(|place| {
+    /// Counts one more object of this type that was autoreleased at this site. If a report is due,
+    /// returns the number of strays that it stands for: those since the last one.
+    pub(crate) fn count(
+        &self,
+        type_info: &'static TypeInfo,
+        site: &'static Location<'static>,
+        manager: u64,
+    ) -> Option<u64> {
+        let known = self.counts.iter().find_map(|place| {
             let stray = place.get()?;
-            ptr::eq(stray.type_info, type_info).then_some((place, stray))
+            let is_it = ptr::eq(stray.type_info, type_info) && ptr::eq(stray.site, site);
+            is_it.then_some((place, stray))
         });
-        let (place, mut stray) = known.unwrap_or_else(|| self.begin(type_info, manager));
+        let (place, mut stray) = known.unwrap_or_else(|| self.begin(type_info, site, manager));
         stray.times += 1;
         let due = stray.times >= stray.next;
         let unshared = stray.times - stray.shared;
@@ -58,21 +69,23 @@ impl Strays {
         due.then_some(unshared)
     }
 
-    /// Makes room for a type that is not being counted.
+    /// Makes room for a type and site that are not being counted.
     #[cold]
     fn begin(
         &self,
         type_info: &'static TypeInfo,
+        site: &'static Location<'static>,
         manager: u64,
     ) -> (&Cell<Option<StrayCount>>, StrayCount) {
         let at = self.place.get();
-        self.place.set((at + 1) % TYPES);
-        let place = &self.types[at];
+        self.place.set((at + 1) % COUNTS);
+        let place = &self.counts[at];
         if let Some(former) = place.take() {
             former.share(manager);
         }
         let stray = StrayCount {
             type_info,
+            site,
             times: 0,
             shared: 0,
             next: 1,
@@ -82,7 +95,7 @@ impl Strays {
 
     /// Adds all that is left to the process-wide counts, without an event, and clears the counts.
     pub(crate) fn share_all(&self, manager: u64) {
-        for stray in self.types.iter().filter_map(Cell::take) {
+        for stray in self.counts.iter().filter_map(Cell::take) {
             stray.share(manager);
         }
     }
@@ -93,7 +106,7 @@ impl StrayCount {
     fn share(self, manager: u64) {
         let unshared = self.times - self.shared;
         if unshared > 0 {
-            event::count_no_pool(self.type_info.type_name(), manager, unshared);
+            event::count_no_pool(self.type_info.type_name(), self.site, manager, unshared);
         }
     }
 }

@@ -1,10 +1,13 @@
 //! Token pools: pools for foreign code, which cannot hold a guard.
 
 use super::drain;
+use super::drain_span;
 use super::manager_shared::ManagerShared;
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
 use super::prune::find_or_add;
 use super::this_thread;
+use super::thread_pools::ThreadPools;
+use crate::event::span::wants_drains;
 use crate::event::{Event, EventKind};
 use crate::thread::current::current_label;
 use crate::thread::key::ThreadKey;
@@ -77,6 +80,25 @@ pub(crate) fn pop(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usiz
     if token.manager != manager.id {
         return Err(PopError::WrongManager);
     }
+    if wants_drains() {
+        return pop_in_span(manager, token);
+    }
+    pop_now(manager, token)
+}
+
+/// Pops as [`pop`] does, in the span of a drain.
+#[cold]
+#[inline(never)]
+fn pop_in_span(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopError> {
+    let in_span = this_thread::with(|pools| {
+        let (_, pool) = find(manager, token, pools?).ok()?;
+        // Found again by `pop_now`, as the subscriber is foreign code, which may pop the pool.
+        Some(drain_span::around_pop(pool, || pop_now(manager, token)))
+    });
+    in_span.unwrap_or_else(|| pop_now(manager, token))
+}
+
+fn pop_now(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopError> {
     this_thread::with(|pools| {
         let Some(owner) = token.thread else {
             return if pools.is_none() {
@@ -88,18 +110,29 @@ pub(crate) fn pop(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usiz
         let Some(pools) = pools.filter(|pools| pools.key() == Some(owner)) else {
             return Err(PopError::WrongThread { owner });
         };
-        let stack = pools.find(manager).ok_or(PopError::Stale)?;
-        let pool = pools.pool(token.index).ok_or(PopError::Stale)?;
-        if !is_open(pool, token.generation) {
-            return Err(PopError::Stale);
-        }
-        // The pool was opened once in this generation, by this manager.
-        debug_assert!(ptr::eq(pool.stack.get(), stack));
-        if stack.token_is_draining(pool) {
-            return Err(PopError::Draining);
-        }
+        let (stack, pool) = find(manager, token, pools)?;
         Ok(pop_down_to(stack, pool))
     })
+}
+
+/// Returns the token's pool and its stack, if it can be popped.
+#[inline]
+fn find<'p>(
+    manager: &Arc<ManagerShared>,
+    token: PoolToken,
+    pools: &'p ThreadPools,
+) -> Result<(&'p PoolStack, &'p PoolState), PopError> {
+    let stack = pools.find(manager).ok_or(PopError::Stale)?;
+    let pool = pools.pool(token.index).ok_or(PopError::Stale)?;
+    if !is_open(pool, token.generation) {
+        return Err(PopError::Stale);
+    }
+    // The pool was opened once in this generation, by this manager.
+    debug_assert!(ptr::eq(pool.stack.get(), stack));
+    if stack.token_is_draining(pool) {
+        return Err(PopError::Draining);
+    }
+    Ok((stack, pool))
 }
 
 /// Returns whether the token pool of this generation is still open.

@@ -1,5 +1,6 @@
-//! Events about root pools and backlogs that have grown beyond their watermarks.
+//! Events about pools and backlogs that have grown beyond their watermarks.
 
+use super::page::ENTRIES;
 use super::pending;
 use super::pool_stack::{PoolStack, PoolState};
 use crate::event::{Event, EventKind};
@@ -25,16 +26,42 @@ pub(super) fn root(stack: &PoolStack) {
 #[cold]
 fn report_root(stack: &PoolStack, len: usize) {
     stack.next_mark.set(len.saturating_mul(2));
-    let sample = Sample::take(len, |f| {
-        // SAFETY: `f` only reads the entries' headers, so no entry is taken out meanwhile.
-        unsafe { stack.root.entries.newest_first() }.all(f);
-    });
+    let sample = Sample::of_entries(&stack.root, len);
     let newest = sample.first;
-    let mut event = event(EventKind::RootWatermark, stack, &stack.root, len, sample);
+    let mut event = sample.add_to(about(EventKind::RootWatermark, stack, &stack.root, len));
     if let Some(newest) = newest {
         event = event.of_type(newest);
     }
     event.emit();
+}
+
+/// Reports a guard or token pool that has passed its watermark, or a doubling of it, since it took
+/// its last page. To be called after the first entry in each new page.
+///
+/// Nothing is stored in the pool, as closing it would have to clear that. So a pool that is drained
+/// and grows again is found again, and the limit on events holds it back.
+pub(super) fn pool(stack: &PoolStack, pool: &PoolState) {
+    let len = pool.entries.len();
+    let watermark = stack.manager.watermarks.pool();
+    // What destructors autorelease into the drain that runs them is released by the same drain.
+    if len < watermark || pool.draining.get() > 0 {
+        return;
+    }
+    let doublings = (len / watermark).ilog2();
+    let before = len.saturating_sub(ENTRIES);
+    if before < watermark << doublings {
+        report_pool(stack, pool, len, doublings);
+    }
+}
+
+#[cold]
+fn report_pool(stack: &PoolStack, pool: &PoolState, len: usize, doublings: u32) {
+    about(EventKind::PoolWatermark, stack, pool, len)
+        .doublings(doublings)
+        .emit_with(|event| {
+            let sample = Sample::of_entries(pool, len);
+            sample.add_to(event)
+        });
 }
 
 /// Reports a backlog that grows beyond its watermark. To be called at the end of each budgeted
@@ -65,21 +92,16 @@ pub(super) fn backlog(stack: &PoolStack, pool: &PoolState) {
 #[cold]
 fn report_backlog(stack: &PoolStack, pool: &PoolState, len: usize) {
     let sample = Sample::take(len, |f| pending::look_through(stack, f));
-    event(EventKind::BacklogWatermark, stack, pool, len, sample).emit();
+    sample
+        .add_to(about(EventKind::BacklogWatermark, stack, pool, len))
+        .emit();
 }
 
-fn event(
-    kind: EventKind,
-    stack: &PoolStack,
-    pool: &PoolState,
-    len: usize,
-    sample: Sample,
-) -> Event {
+fn about(kind: EventKind, stack: &PoolStack, pool: &PoolState, len: usize) -> Event {
     Event::new(kind, current_label())
         .pool(pool.name())
         .manager(stack.manager.id, stack.manager.name.as_deref())
         .count(len)
-        .types(sample.types, sample.size)
 }
 
 /// The types of some of the waiting objects.
@@ -93,6 +115,18 @@ struct Sample {
 }
 
 impl Sample {
+    /// Samples the newest of the `len` entries of a pool.
+    fn of_entries(pool: &PoolState, len: usize) -> Self {
+        Self::take(len, |f| {
+            // SAFETY: `f` only reads the entries' headers, so no entry is taken out meanwhile.
+            unsafe { pool.entries.newest_first() }.all(f);
+        })
+    }
+
+    fn add_to(self, event: Event) -> Event {
+        event.types(self.types, self.size)
+    }
+
     /// Samples some of `len` objects. `look_through` passes objects to the closure that it gets, as
     /// long as that returns `true`.
     fn take(len: usize, look_through: impl FnOnce(&mut dyn FnMut(Thin) -> bool)) -> Self {

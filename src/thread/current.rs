@@ -32,6 +32,8 @@ struct CurrentThread {
     record: Cell<*const Record>,
     /// True once the thread has exited.
     exited: Cell<bool>,
+    /// True once the thread's exit has begun.
+    exiting: Cell<bool>,
     /// A leaked box with the reference that keeps `record` alive.
     owner: Cell<*mut Arc<Record>>,
     /// The exit hooks, in the order in which they run: loops, pools, memory.
@@ -42,6 +44,7 @@ local! {
     static CURRENT: CurrentThread = CurrentThread {
         record: Cell::new(ptr::null()),
         exited: Cell::new(false),
+        exiting: Cell::new(false),
         owner: Cell::new(ptr::null_mut()),
         hooks: [Cell::new(None), Cell::new(None), Cell::new(None)],
     };
@@ -164,6 +167,7 @@ fn enter_closed(c: &CurrentThread) {
 /// Begins the exit: returns the record, or else prevents the thread from being entered.
 fn leaving() -> Option<Arc<Record>> {
     CURRENT.with(|c| {
+        c.exiting.set(true);
         if c.record.get().is_null() {
             // The thread must not be entered from here on.
             c.exited.set(true);
@@ -172,6 +176,12 @@ fn leaving() -> Option<Arc<Record>> {
         // SAFETY: `record` is set, so `owner` is too (invariant 7 of `thread`).
         Some(unsafe { &*c.owner.get() }.clone())
     })
+}
+
+/// Returns whether the calling thread's exit has begun. Foreign code may then use thread-locals that
+/// have been destroyed.
+pub(crate) fn is_exiting() -> bool {
+    CURRENT.with(|c| c.exiting.get() || c.exited.get())
 }
 
 /// Takes the next exit hook.

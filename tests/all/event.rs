@@ -1,7 +1,13 @@
-//! Events: their messages, their hook, and the intervals at which they are reported.
+//! Events: their messages, their hook, the intervals at which they are reported, and what `tracing`
+//! is told.
 
 mod hook;
 mod limits;
+mod sites;
+#[cfg(feature = "tracing")]
+mod spans;
+#[cfg(feature = "tracing")]
+mod tracing;
 
 use releasepool::event::{self, Event};
 use std::sync::{Arc, Mutex};

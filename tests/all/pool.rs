@@ -8,3 +8,4 @@ mod nesting;
 mod reentrancy;
 mod roots;
 mod tokens;
+mod watermarks;

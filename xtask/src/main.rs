@@ -9,6 +9,7 @@
 //! * [`test_lists`]: lists of tests that scripts run or skip
 //! * [`mutants`]: logic mutants
 //! * [`planted`]: bugs that the checkers must report
+//! * [`trace`]: traces of the example `share`, checked and drawn
 //! * [`rust`], [`markdown`]: what is read of source files and of pages
 //! * [`command`]: other programs
 
@@ -24,6 +25,7 @@ mod planted;
 mod recipe;
 mod rust;
 mod test_lists;
+mod trace;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,7 +40,9 @@ usage: cargo xtask COMMAND, called by the scripts in ci/
     recipe PACKAGE PART...          the examples of docs/CHECKING.md, whose command has these parts (ci/downstream.sh)
     tests [LIST...]                 the tests of these lists of ci/tests.txt; without one, checks all lists (ci/lint.sh)
     mutants all | FILE... | changed [N] | commit [N]    logic mutants (ci/mutants.sh)
-    planted [NAME...]               bugs that the checkers must report (ci/planted.sh)";
+    planted [NAME...]               bugs that the checkers must report (ci/planted.sh)
+    trace FILE                      checks what `share --trace` has written (ci/share.sh)
+    trace FILE -o SVG [--from MS --for MS]    draws it, or a part of it (docs/trace.svg)";
 
 /// True if all is well; an error says why that cannot be told.
 type Outcome = Result<bool, String>;
@@ -46,6 +50,7 @@ type Outcome = Result<bool, String>;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let here = std::env::current_dir().unwrap_or_default();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     if let Err(e) = std::env::set_current_dir(&root) {
         eprintln!("{} cannot be entered: {e}", root.display());
@@ -63,6 +68,10 @@ fn main() -> ExitCode {
         ["tests", ref lists @ ..] => test_lists::print(lists),
         ["mutants", ref wanted @ ..] => mutants::examine(wanted),
         ["planted", ref names @ ..] => planted::check(names),
+        ["trace", file] => trace::check(&here.join(file)),
+        ["trace", file, "-o", svg, ref options @ ..] => {
+            trace::draw(&here.join(file), &here.join(svg), options)
+        }
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

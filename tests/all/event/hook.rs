@@ -18,8 +18,7 @@ fn events_go_to_standard_error_one_line_each() {
     }
     let child = child!(|| {
         struct Stray;
-        autorelease(Ref::new(Stray));
-        autorelease(Ref::new(Stray));
+        (0..2).for_each(|_| autorelease(Ref::new(Stray)));
         std::mem::forget(AutoreleasePool::new());
     });
     child.assert_success();
@@ -219,55 +218,6 @@ fn panic_that_cannot_be_resumed_is_reported_with_its_message() {
         "{}",
         child.stderr
     );
-}
-
-#[cfg(feature = "tracing")]
-#[test]
-fn events_go_to_tracing_if_the_feature_is_on() {
-    use std::sync::{Arc, Mutex};
-    use tracing::field::{Field, Visit};
-    use tracing::{Level, Metadata, Subscriber, span};
-
-    /// Records the fields of all events.
-    #[derive(Clone, Default)]
-    struct Listener(Arc<Mutex<Vec<String>>>);
-    struct Fields<'l>(&'l Listener);
-
-    impl Visit for Fields<'_> {
-        fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-            self.0.0.lock().unwrap().push(format!("{field}: {value:?}"));
-        }
-    }
-
-    impl Subscriber for Listener {
-        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-            metadata.target() == "releasepool"
-        }
-        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-            unreachable!("there are no spans")
-        }
-        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-        fn event(&self, event: &tracing::Event<'_>) {
-            assert_eq!(*event.metadata().level(), Level::WARN);
-            event.record(&mut Fields(self));
-        }
-        fn enter(&self, _: &span::Id) {}
-        fn exit(&self, _: &span::Id) {}
-    }
-
-    struct Stray;
-    let child = child!(|| {
-        let listener = Listener::default();
-        tracing::subscriber::with_default(listener.clone(), || {
-            PoolManager::new().autorelease(Ref::new(Stray));
-        });
-        let told = listener.0.lock().unwrap().join("\n");
-        for word in ["kind: NoPool", "Stray", "autoreleased without a pool"] {
-            assert!(told.contains(word), "{told}");
-        }
-    });
-    child.assert_success();
 }
 
 #[test]

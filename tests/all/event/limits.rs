@@ -81,15 +81,20 @@ fn one_thread_without_a_pool_is_reported_at_growing_intervals_for_each_type_and_
     child.assert_success();
 }
 
+/// Autoreleases `n` bytes, at one site.
+fn stray_bytes(n: usize) {
+    (0..n).for_each(|_| autorelease(Ref::new(1u8)));
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn local_counts_are_added_when_a_thread_ends_or_counts_other_types() {
     let child = child!(|| {
         let told = all_events(|| {
             // The first is added to the shared count at once, the other 8 when the thread ends.
-            let nine = || (0..9).for_each(|_| autorelease(Ref::new(1u8)));
+            let nine = || stray_bytes(9);
             thread::spawn(nine).join().unwrap();
-            autorelease(Ref::new(1u8));
+            stray_bytes(1);
             let nine_of_many_types = move || {
                 nine();
                 macro_rules! others {
@@ -99,14 +104,14 @@ fn local_counts_are_added_when_a_thread_ends_or_counts_other_types() {
                 nine();
             };
             thread::spawn(nine_of_many_types).join().unwrap();
-            (0..72).for_each(|_| autorelease(Ref::new(1u8)));
+            stray_bytes(72);
         });
         let bytes = told.iter().filter(|event| event.type_name == Some("u8"));
         let counts: Vec<_> = bytes.map(|event| event.count).collect();
         // The shared count is 9 + 18 of other threads and 10 of the 73 of this thread.
         assert_eq!(counts, [1, 10]);
-        autorelease(Ref::new(1u8));
-        let told = all_events(|| (0..30).for_each(|_| autorelease(Ref::new(1u8))));
+        stray_bytes(1);
+        let told = all_events(|| stray_bytes(30));
         let counts: Vec<_> = told.iter().map(|event| event.count).collect();
         assert_eq!(counts, [127], "9 + 18 + 100 of this thread's");
     });

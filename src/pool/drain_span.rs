@@ -1,0 +1,98 @@
+//! The span of an outermost drain.
+//!
+//! A subscriber of `tracing` is foreign code. So a span begins before anything is done for the
+//! drain, and ends after everything is: for the drain by which a pool is closed, after the close,
+//! as entries that the subscriber added before would be leaked.
+
+use super::budget::Drained;
+use super::drain::{Outcome, is_idle};
+use super::pool_stack::PoolState;
+use crate::event::span::{self, DrainBegin, DrainEnd};
+use crate::object::destroy::in_destructor;
+use crate::thread::current::is_exiting;
+use crate::unwind::Payload;
+use std::ptr::NonNull;
+
+/// Runs `drain`, which drains `pool`, in a span. There is none inside a destructor or drain, and
+/// none for a drain that has nothing to do.
+#[inline(always)]
+pub(crate) fn around(pool: &PoolState, drain: impl FnOnce() -> Outcome) -> Outcome {
+    if !span::wants_drains() {
+        return drain();
+    }
+    span::of_drain(|| describe(pool, is_idle(pool)), drain, figures)
+}
+
+/// Runs `close`, which drains `pool` and closes it, in a span as [`around`] does.
+///
+/// # Safety
+/// The pool is open. (`close` may free it, so no reference to it may be passed here.)
+pub(super) unsafe fn around_close(
+    pool: NonNull<PoolState>,
+    close: impl FnOnce() -> Outcome,
+) -> Outcome {
+    let begin = || {
+        // SAFETY: open, by the contract, and `close` has not been called yet.
+        let pool = unsafe { pool.as_ref() };
+        describe(pool, is_idle(pool))
+    };
+    span::of_drain(begin, close, figures)
+}
+
+fn figures(outcome: &Outcome) -> DrainEnd {
+    DrainEnd {
+        released: outcome.released,
+        remaining: None,
+    }
+}
+
+/// Runs `pop`, which pops the token pool `pool` and those inside it, in a span.
+#[inline(always)]
+pub(super) fn around_pop<E>(
+    pool: &PoolState,
+    pop: impl FnOnce() -> Result<usize, E>,
+) -> Result<usize, E> {
+    let end = |released: &Result<usize, E>| DrainEnd {
+        released: *released.as_ref().unwrap_or(&0),
+        remaining: None,
+    };
+    span::of_drain(|| describe(pool, is_idle(pool)), pop, end)
+}
+
+/// Runs `drain`, which drains `pool` and the backlog within a budget, in a span.
+#[inline(always)]
+pub(super) fn around_budgeted(
+    pool: &PoolState,
+    drain: impl FnOnce() -> (Drained, Option<Payload>),
+) -> (Drained, Option<Payload>) {
+    if !span::wants_drains() {
+        return drain();
+    }
+    let is_idle = || {
+        // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+        let stack = unsafe { &*pool.stack.get() };
+        let waits = stack.backlog.len() > 0 || stack.thread_pools().has_claimed();
+        !waits && is_idle(pool)
+    };
+    let end = |(drained, _): &(Drained, _)| DrainEnd {
+        released: drained.released,
+        remaining: Some(drained.remaining),
+    };
+    span::of_drain(|| describe(pool, is_idle()), drain, end)
+}
+
+/// Returns what a subscriber is told when the drain of `pool` begins; `None` if it is not told.
+fn describe(pool: &PoolState, is_idle: bool) -> Option<DrainBegin> {
+    // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+    let stack = unsafe { &*pool.stack.get() };
+    // A subscriber may need thread-locals, which a thread that exits may have destroyed.
+    if is_idle || in_destructor() || is_exiting() {
+        return None;
+    }
+    // Copies: the subscriber may close other pools, and so free what borrows would refer to.
+    Some(DrainBegin {
+        pool: pool.name().to_owned(),
+        manager: stack.manager.name.clone(),
+        entries: pool.entries.len(),
+    })
+}

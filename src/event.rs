@@ -27,6 +27,7 @@ mod message;
 
 use std::any::TypeId;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::Location;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -94,6 +95,11 @@ pub enum EventKind {
     ///
     /// Counted together: all events of this kind.
     OrphansWaiting,
+    /// An object that was expected to be gone is still alive after the drains in which it should
+    /// have died; see `leaks::expect_gone`, with the feature `leak-detection`.
+    ///
+    /// Counted together: objects of one type, expected under one name.
+    StillAlive,
 }
 
 /// A warning. [`Display`](std::fmt::Display) writes it as a sentence.
@@ -112,7 +118,7 @@ pub struct Event {
     pub manager: Option<String>,
     /// Type of the object, if the event is about one.
     pub type_name: Option<&'static str>,
-    /// Number of entries, releases, generations, pools or posts. For
+    /// Number of entries, releases, generations, pools, posts or strong references. For
     /// [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic) and
     /// [`HomeGone`](EventKind::HomeGone) the number of [`occurrences`](Self::occurrences).
     pub count: usize,
@@ -130,6 +136,12 @@ pub struct Event {
     pub message: Option<String>,
     /// How long the condition has lasted.
     pub age: Option<Duration>,
+    /// Name of the object, for [`StillAlive`](EventKind::StillAlive).
+    pub name: Option<String>,
+    /// Where the object was created, if that is known: only with the feature `leak-detection`.
+    pub site: Option<&'static Location<'static>>,
+    /// What holds the object, for [`StillAlive`](EventKind::StillAlive).
+    pub detail: Option<String>,
     /// Id of the manager.
     manager_id: u64,
     /// Type of the panic's payload.
@@ -151,6 +163,9 @@ impl Event {
             sampled: 0,
             message: None,
             age: None,
+            name: None,
+            site: None,
+            detail: None,
             manager_id: 0,
             payload: None,
         }
@@ -200,6 +215,24 @@ impl Event {
         self
     }
 
+    #[cfg(feature = "leak-detection")]
+    pub(crate) fn name(mut self, name: &str) -> Self {
+        self.name = Some(name.to_owned());
+        self
+    }
+
+    #[cfg(feature = "leak-detection")]
+    pub(crate) fn site(mut self, site: &'static Location<'static>) -> Self {
+        self.site = Some(site);
+        self
+    }
+
+    #[cfg(feature = "leak-detection")]
+    pub(crate) fn detail(mut self, detail: String) -> Self {
+        self.detail = Some(detail);
+        self
+    }
+
     /// Copies the message from a panic's payload.
     pub(crate) fn panic(mut self, payload: &(dyn std::any::Any + Send)) -> Self {
         self.payload = Some(payload.type_id());
@@ -246,6 +279,7 @@ impl Event {
             EventKind::OrphansWaiting => cause(self.kind, ()),
             EventKind::NoPool => no_pool_cause(of_type, self.manager_id),
             EventKind::HomeGone => cause(self.kind, of_type),
+            EventKind::StillAlive => cause(self.kind, (of_type, &self.name)),
             EventKind::EndlessDrain | EventKind::CutOff => cause(self.kind, (of_type, pool)),
             EventKind::Panic => cause(self.kind, (&self.message, self.payload, &self.thread)),
             EventKind::OpenAtExit | EventKind::PostsDropped => cause(self.kind, self.thread_name()),

@@ -100,6 +100,22 @@ impl fmt::Display for Event {
                 counted("posted closure", "posted closures"),
                 if is_one { "waits" } else { "wait" },
             ),
+            EventKind::StillAlive => {
+                let name = self.name.as_deref().unwrap_or("an object");
+                write!(
+                    f,
+                    "thread {thread}: {name} ({of}) is still alive after the drains in which it \
+                     should have died{again}: {}",
+                    counted("strong reference", "strong references"),
+                )?;
+                if let Some(detail) = &self.detail {
+                    write!(f, "; {detail}")?;
+                }
+                match self.site {
+                    Some(site) => write!(f, " at {site}"),
+                    None => Ok(()),
+                }
+            }
             EventKind::OrphansWaiting => write!(
                 f,
                 "thread {thread}: {} that any thread may make {} waited for {:?}{again}, as no \

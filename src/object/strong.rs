@@ -3,6 +3,7 @@
 use super::destroy;
 use super::header::{Thin, checked, header, note_read};
 use super::weak::Weak;
+use crate::ledger;
 use crate::unsizing::{Coercible, coerced, sealed};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -150,6 +151,7 @@ impl<T: ?Sized> Ref<T> {
     /// # Safety
     /// `p` came from [`Ref::into_raw`], as for [`Ref::from_raw`], and the object is alive during
     /// the call. This call takes no reference over.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn increment_strong_count(p: *const T) {
         // SAFETY: alive during the call; the handle made here is forgotten, so no reference is
         // taken.
@@ -175,8 +177,10 @@ impl<T: ?Sized> Ref<T> {
 /// more than 2³¹ references.
 impl<T: ?Sized> Clone for Ref<T> {
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn clone(&self) -> Self {
         let thin = Self::thin(self);
+        ledger::retained(thin);
         // SAFETY: `self` keeps the object alive.
         unsafe { checked(thin, header(thin).count.retain()) };
         // SAFETY: `retain` counted the reference.

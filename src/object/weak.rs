@@ -3,6 +3,7 @@
 use super::destroy;
 use super::header::{Thin, checked, header};
 use super::strong::Ref;
+use crate::ledger;
 use crate::unsizing::{Coercible, coerced, sealed};
 use std::fmt;
 use std::marker::PhantomData;
@@ -73,6 +74,11 @@ impl<T: ?Sized> Weak<T> {
         std::mem::ManuallyDrop::new(self).ptr
     }
 
+    /// Returns the address of the value, or the dangling one.
+    pub(crate) fn payload(&self) -> NonNull<T> {
+        self.ptr
+    }
+
     /// Returns the thin address of the object, if there is one.
     #[inline]
     fn thin(&self) -> Option<Thin> {
@@ -85,10 +91,14 @@ impl<T: ?Sized> Weak<T> {
     /// Lock-free. Concurrently with the last release, it returns either a valid reference or
     /// `None`. Aborts at more than 2³¹ strong references.
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn upgrade(&self) -> Option<Ref<T>> {
         let thin = self.thin()?;
         // SAFETY: `self` keeps the memory.
         let alive = unsafe { checked(thin, header(thin).count.upgrade()) };
+        if alive {
+            ledger::retained(thin);
+        }
         // SAFETY: `upgrade` counted the reference.
         alive.then(|| unsafe { Ref::adopt(self.ptr) })
     }

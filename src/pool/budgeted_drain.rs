@@ -20,6 +20,7 @@ use super::remote_release;
 use super::thread_pools::ThreadPools;
 use super::watch;
 use crate::event::{Event, EventKind};
+use crate::ledger;
 use crate::object::count::Released;
 use crate::object::destroy::{ReleaseScope, destroy_dead};
 use crate::object::header::{Thin, checked, header};
@@ -44,8 +45,13 @@ pub(crate) fn drain_pool(pool: &PoolState, meter: Meter) -> (Drained, Option<Pay
     pool.unpin();
     pool.set_budgeted(true);
     let mut drain = BudgetedDrain::new(stack, pool, meter);
-    drain.delivers_remote = drain.scope.serves_thread();
-    drain.run(true)
+    let outermost = drain.scope.serves_thread();
+    drain.delivers_remote = outermost;
+    let result = drain.run(true);
+    if outermost && ledger::awaits_drain() {
+        ledger::drained();
+    }
+    result
 }
 
 /// Releases from a backlog alone within the budget. What destructors autorelease goes to the root

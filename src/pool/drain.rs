@@ -16,6 +16,7 @@ use super::pool_stack::{ChainFrame, PoolStack, PoolState};
 use super::remote_release;
 use super::thread_pools::ThreadPools;
 use crate::event::{Event, EventKind};
+use crate::ledger;
 use crate::object::count::Released;
 use crate::object::destroy::ReleaseScope;
 use crate::object::header::{Thin, TypeInfo, checked, header};
@@ -93,6 +94,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
     let mut panics = FirstPanic::default();
     let released;
     let cut;
+    let ends_outermost;
     {
         let scope = ReleaseScope::enter();
         let frame = ChainFrame::new(true);
@@ -120,11 +122,15 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
         }
         released = run.released.get();
         cut = run.cut.get();
+        ends_outermost = ledger::awaits_drain() && scope.outermost && scope.serves_thread();
         stack.stats.released.add(released as u64);
     }
     if std::ptr::eq(pool, &stack.root) {
         stack.stats.root_was_drained(pool.entries.len());
         stack.next_mark.set(0);
+    }
+    if ends_outermost {
+        ledger::drained();
     }
     Outcome {
         released: plain + released,

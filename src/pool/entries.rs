@@ -1,6 +1,7 @@
 //! `Entries`: the pending releases of a pool.
 
 use super::page::{Page, PageCache};
+use crate::ledger::{self, PoolLabel, ReleasedBy};
 use crate::object::header::{Header, Thin};
 use crate::sync::cell::Cell;
 use crate::sync::{const_fn, prefetch};
@@ -24,6 +25,8 @@ pub(crate) struct Entries {
     end: Cell<*mut Thin>,
     /// The topmost page; null until the first entry.
     page: Cell<*mut Page>,
+    /// The pool's name, for the ledger. No size without the feature `leak-detection`.
+    label: Cell<PoolLabel>,
 }
 
 impl Default for Entries {
@@ -40,6 +43,7 @@ impl Entries {
                 start: Cell::new(ptr::null_mut()),
                 end: Cell::new(ptr::null_mut()),
                 page: Cell::new(ptr::null_mut()),
+                label: Cell::new(PoolLabel::UNNAMED),
             }
         }
     }
@@ -53,6 +57,12 @@ impl Entries {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Sets the name of the pool, for the ledger.
+    #[inline(always)]
+    pub(crate) fn set_label(&self, label: PoolLabel) {
+        self.label.set(label);
     }
 
     /// Makes `page` the topmost one; the next entry goes to `top`.
@@ -88,6 +98,7 @@ impl Entries {
         if self.top.get() == self.end.get() {
             grow(self);
         }
+        ledger::entered_pool(thin, self.label.get());
         let top = self.top.get();
         // SAFETY: the page has room: it is the caller's (invariant 1 of `pool`), and `grow` returns only
         // when `top` is not at its end.
@@ -186,6 +197,9 @@ impl Entries {
                 n += 1;
             }
             self.top.set(top);
+            let label = self.label.get();
+            ledger::left_pool(thin, n, label);
+            ledger::released(thin, n, ReleasedBy::Pool(label));
             Some((thin, n))
         }
     }
@@ -227,6 +241,7 @@ impl Entries {
             start: Cell::new(self.start.replace(ptr::null_mut())),
             end: Cell::new(self.end.replace(ptr::null_mut())),
             page: Cell::new(self.page.replace(ptr::null_mut())),
+            label: Cell::new(self.label.get()),
         }
     }
 

@@ -76,9 +76,11 @@ impl<'pool, T: ?Sized> PoolRef<'pool, T> {
     /// read-modify-write; aborts beyond 2³¹ references.
     #[inline]
     #[must_use = "the new reference is released at once if it is not kept"]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn retain(this: Self) -> Ref<T> {
         let thin = this.thin();
         // SAFETY: the object is alive for `'pool`, by the contract of `lend`.
+        crate::ledger::retained(thin);
         let counted: Result<(), Misuse> = unsafe { header(thin) }.count.retain();
         // SAFETY: alive, as in the line above.
         unsafe { checked(thin, counted) };

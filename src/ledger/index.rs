@@ -1,0 +1,223 @@
+//! The index of the ledger: from the address of a payload to its record.
+
+use super::ObjectDescription;
+use super::guard::Inside;
+use super::label::PoolLabel;
+use super::record::{self, BALANCED, HOLDERS, Holder, NewRecord, Record};
+use super::{balance, frames};
+use crate::sync::cell::Cell;
+use crate::sync::{Counter, Setting, local};
+use crate::thread::key::own_key;
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+
+/// Hashes one address.
+#[derive(Default)]
+pub(crate) struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(byte.into());
+        }
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        let mixed = (self.0 ^ address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+/// A map by addresses.
+pub(crate) type AddressMap<V> = DashMap<usize, V, BuildHasherDefault<AddressHasher>>;
+
+/// A record, owned by its entry in the index.
+struct Place(NonNull<Record>);
+
+// SAFETY: the record belongs to the entry, and is accessed under its lock (invariant 1 of
+// `ledger`). What it points to are statics, and frames, which are plain numbers.
+unsafe impl Send for Place {}
+// SAFETY: for the reason given for `Send`; shared accesses only read.
+unsafe impl Sync for Place {}
+
+// Not a `LazyLock`: an allocator that uses this crate must not wait for its initialization.
+static INDEX: OnceLock<AddressMap<Place>> = OnceLock::new();
+
+/// Shards of the index, each with a lock.
+const SHARDS: usize = if cfg!(miri) { 4 } else { 64 };
+
+/// The number of objects that could not be recorded.
+static UNRECORDED: Counter = Counter::new();
+
+/// True if call frames are recorded.
+pub(crate) static FRAMES: Setting = Setting::new(0);
+
+/// How often an address is looked for that is locked, while the thread is inside the ledger.
+const PATIENCE: usize = 1_000;
+
+local! {
+    /// How many objects this thread has created.
+    static SERIAL: Cell<u64> = Cell::new(0);
+}
+
+/// Returns how many objects the calling thread has created.
+pub(crate) fn own_serial() -> u64 {
+    SERIAL.with(Cell::get)
+}
+
+/// Returns how many objects could not be recorded, because the ledger was at work on their thread.
+pub(crate) fn unrecorded() -> u64 {
+    UNRECORDED.get()
+}
+
+fn index() -> &'static AddressMap<Place> {
+    INDEX.get_or_init(|| {
+        DashMap::with_hasher_and_shard_amount(BuildHasherDefault::default(), SHARDS)
+    })
+}
+
+/// Records a new object at `thin`, created by the caller's caller.
+#[track_caller]
+pub(crate) fn created(thin: NonNull<u8>, object: ObjectDescription) {
+    record_created(thin.addr().get(), object, Location::caller());
+}
+
+fn record_created(address: usize, object: ObjectDescription, site: &'static Location<'static>) {
+    let Some(_inside) = Inside::enter() else {
+        return UNRECORDED.add_shared(1);
+    };
+    let serial = SERIAL.with(|serial| serial.replace(serial.get() + 1));
+    let frames = (FRAMES.get() != 0 || frames::is_std(site)).then(frames::capture);
+    let flags = if balance::is_chosen(object.type_name) {
+        balance::begin(address, site);
+        BALANCED
+    } else {
+        0
+    };
+    let place = Place(record::write(NewRecord {
+        address,
+        object,
+        site,
+        flags,
+        thread: record::number(own_key()),
+        serial,
+        frames,
+    }));
+    if let Some(stale) = index().insert(address, place) {
+        // An object whose death could not be recorded.
+        // SAFETY: its entry, which owned the record, has just been removed.
+        drop(unsafe { record::take_back(stale.0) });
+    }
+}
+
+/// Removes the record of an object whose value is gone. Without effect if there is none.
+pub(crate) fn died(thin: NonNull<u8>) {
+    remove(thin.addr().get());
+}
+
+/// Removes a record, and returns what was in it.
+pub(crate) fn remove(address: usize) -> Option<Record> {
+    let index = INDEX.get()?;
+    let place = match Inside::enter() {
+        Some(_inside) => index.remove(&address)?.1,
+        None => remove_inside(index, address)?,
+    };
+    // SAFETY: its entry, which owned the record, has just been removed.
+    let old = unsafe { record::take_back(place.0) };
+    if old.flags & BALANCED != 0 {
+        balance::end(address);
+    }
+    Some(old)
+}
+
+/// Removes an entry while this thread may hold its lock; gives up if it is locked.
+#[cold]
+fn remove_inside(index: &AddressMap<Place>, address: usize) -> Option<Place> {
+    for _ in 0..PATIENCE {
+        match index.try_entry(address) {
+            Some(Entry::Occupied(entry)) => return Some(entry.remove()),
+            Some(Entry::Vacant(_)) => return None,
+            None => {}
+        }
+    }
+    None
+}
+
+/// Calls `f` with the record of an object, if there is one.
+///
+/// `f` must not call foreign code, nor the ledger.
+pub(crate) fn with_record<R>(address: usize, f: impl FnOnce(&mut Record) -> R) -> Option<R> {
+    let _inside = Inside::enter()?;
+    let mut place = INDEX.get()?.get_mut(&address)?;
+    // SAFETY: the entry is locked for writing (invariant 1 of `ledger`).
+    Some(f(unsafe { place.0.as_mut() }))
+}
+
+/// Calls `f` with the records of all live objects, shard by shard.
+///
+/// `f` must not call the ledger, and no foreign code but the global allocator.
+pub(crate) fn for_each(mut f: impl FnMut(&Record)) {
+    let Some(_inside) = Inside::enter() else {
+        return;
+    };
+    let Some(index) = INDEX.get() else {
+        return;
+    };
+    for place in index {
+        // SAFETY: the entry is locked for reading (invariant 1 of `ledger`).
+        f(unsafe { place.0.as_ref() });
+    }
+}
+
+/// Records that a pool of this name has got an entry for the object.
+pub(crate) fn entered_pool(thin: NonNull<u8>, label: PoolLabel) {
+    let thread = record::number(own_key());
+    with_record(thin.addr().get(), |record| {
+        let is_same = |holder: &Holder| {
+            holder.entries == 0 || holder.label == Some(label) && holder.thread == thread
+        };
+        // One for the same pool, if there is one, is before the free ones.
+        match record.holders.iter_mut().find(|holder| is_same(holder)) {
+            Some(holder) => {
+                holder.label = Some(label);
+                holder.thread = thread;
+                holder.entries += 1;
+            }
+            None => record.more += 1,
+        }
+    });
+}
+
+/// Records that a pool of this name has released `n` entries for the object.
+pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
+    let thread = record::number(own_key());
+    with_record(thin.addr().get(), |record| {
+        let mut left = n;
+        // Entries of handoff pools are released by another thread than the one that added them.
+        for own in [true, false] {
+            for holder in &mut record.holders {
+                if holder.label == Some(label) && (holder.thread == thread) == own {
+                    let taken = left.min(holder.entries);
+                    holder.entries -= taken;
+                    left -= taken;
+                    if holder.entries == 0 {
+                        *holder = Holder::NONE;
+                    }
+                }
+            }
+        }
+        record.more = record.more.saturating_sub(left);
+        // The free places are last.
+        if record.holders[0].entries == 0 {
+            record.holders.swap(0, HOLDERS - 1);
+        }
+    });
+}

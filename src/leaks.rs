@@ -29,7 +29,7 @@
 //! # Sites
 //! The site of an object is the line that called the crate's function: [`Ref::new`](crate::Ref::new),
 //! [`AutoreleasePool::create`](crate::AutoreleasePool::create), `Ref::from` and all others. A call
-//! by way of the standard library, such as `"text".into()` or `collect()`, has a site in the
+//! by way of the standard library, such as `collect()`, has a site in the
 //! standard library; [`LeakGroup::backtrace`] then names the functions that called it. With
 //! [`record_backtraces`] it does so for every object.
 //!

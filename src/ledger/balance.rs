@@ -5,11 +5,11 @@
 //! on one thread, then those of one thread, then the rest. The number of retains that are left is
 //! exact; where they are is the likeliest place.
 
+use super::ReleasedBy;
 use super::frames::{self, Frame};
 use super::guard::Inside;
 use super::index::AddressMap;
 use super::record;
-use super::ReleasedBy;
 use crate::sync::Setting;
 use crate::thread::key::own_key;
 use dashmap::DashMap;

@@ -7,8 +7,8 @@ use std::panic::Location;
 /// Frames that are recorded, at most.
 const DEPTH: usize = 48;
 
-/// Returns whether the site lies in the standard library, which calls this crate for the user:
-/// `"a".into()`, `collect()`.
+/// Returns whether the site lies in the standard library, which calls this crate for the user,
+/// as `collect()` does.
 pub(crate) fn is_std(site: &Location<'_>) -> bool {
     is_std_file(site.file())
 }

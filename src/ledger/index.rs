@@ -15,7 +15,8 @@ use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-/// Hashes one address.
+/// Hashes one address. Objects of one page of memory are neighbors in the index, too, so that
+/// those which are created one after the other find it in the cache.
 #[derive(Default)]
 pub(crate) struct AddressHasher(u64);
 
@@ -31,8 +32,15 @@ impl Hasher for AddressHasher {
     }
 
     fn write_usize(&mut self, address: usize) {
-        let mixed = (self.0 ^ address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = mixed ^ (mixed >> 32);
+        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+        let address = address as u64;
+        let page = (address >> 12).wrapping_mul(ODD);
+        let place = (address >> 4) & 0xFF;
+        // The table takes the bucket from the low bits, the shard from high ones, and compares the
+        // seven highest.
+        let tag = (address.wrapping_mul(ODD) >> 57) << 57;
+        let mixed = (page >> 32) ^ ((page << 32) >> 7);
+        self.0 = (mixed.wrapping_add(place) & (!0 >> 7)) | tag;
     }
 }
 
@@ -114,7 +122,7 @@ fn record_created(address: usize, object: ObjectDescription, site: &'static Loca
     if let Some(stale) = index().insert(address, place) {
         // An object whose death could not be recorded.
         // SAFETY: its entry, which owned the record, has just been removed.
-        drop(unsafe { record::take_back(stale.0) });
+        unsafe { record::take_back(stale.0) };
     }
 }
 
@@ -123,19 +131,22 @@ pub(crate) fn died(thin: NonNull<u8>) {
     remove(thin.addr().get());
 }
 
-/// Removes a record, and returns what was in it.
-pub(crate) fn remove(address: usize) -> Option<Record> {
-    let index = INDEX.get()?;
+fn remove(address: usize) {
+    let Some(index) = INDEX.get() else {
+        return;
+    };
     let place = match Inside::enter() {
-        Some(_inside) => index.remove(&address)?.1,
-        None => remove_inside(index, address)?,
+        Some(_inside) => index.remove(&address).map(|(_, place)| place),
+        None => remove_inside(index, address),
+    };
+    let Some(place) = place else {
+        return;
     };
     // SAFETY: its entry, which owned the record, has just been removed.
-    let old = unsafe { record::take_back(place.0) };
-    if old.flags & BALANCED != 0 {
+    let flags = unsafe { record::take_back(place.0) };
+    if flags & BALANCED != 0 {
         balance::end(address);
     }
-    Some(old)
 }
 
 /// Removes an entry while this thread may hold its lock; gives up if it is locked.

@@ -3,4 +3,4 @@
 . "$(dirname "$0")/lib.sh"
 
 step cargo test
-step cargo test --features allocator-api2,checks,tracing
+step cargo test --features allocator-api2,checks,leak-detection,serde,tracing

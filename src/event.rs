@@ -27,6 +27,7 @@ mod message;
 
 use std::any::TypeId;
 use std::hash::{DefaultHasher, Hash, Hasher};
+#[cfg(feature = "leak-detection")]
 use std::panic::Location;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -99,6 +100,7 @@ pub enum EventKind {
     /// have died; see `leaks::expect_gone`, with the feature `leak-detection`.
     ///
     /// Counted together: objects of one type, expected under one name.
+    #[cfg(feature = "leak-detection")]
     StillAlive,
 }
 
@@ -137,10 +139,13 @@ pub struct Event {
     /// How long the condition has lasted.
     pub age: Option<Duration>,
     /// Name of the object, for [`StillAlive`](EventKind::StillAlive).
+    #[cfg(feature = "leak-detection")]
     pub name: Option<String>,
     /// Where the object was created, if that is known: only with the feature `leak-detection`.
+    #[cfg(feature = "leak-detection")]
     pub site: Option<&'static Location<'static>>,
     /// What holds the object, for [`StillAlive`](EventKind::StillAlive).
+    #[cfg(feature = "leak-detection")]
     pub detail: Option<String>,
     /// Id of the manager.
     manager_id: u64,
@@ -163,8 +168,11 @@ impl Event {
             sampled: 0,
             message: None,
             age: None,
+            #[cfg(feature = "leak-detection")]
             name: None,
+            #[cfg(feature = "leak-detection")]
             site: None,
+            #[cfg(feature = "leak-detection")]
             detail: None,
             manager_id: 0,
             payload: None,
@@ -279,6 +287,7 @@ impl Event {
             EventKind::OrphansWaiting => cause(self.kind, ()),
             EventKind::NoPool => no_pool_cause(of_type, self.manager_id),
             EventKind::HomeGone => cause(self.kind, of_type),
+            #[cfg(feature = "leak-detection")]
             EventKind::StillAlive => cause(self.kind, (of_type, &self.name)),
             EventKind::EndlessDrain | EventKind::CutOff => cause(self.kind, (of_type, pool)),
             EventKind::Panic => cause(self.kind, (&self.message, self.payload, &self.thread)),

@@ -100,6 +100,7 @@ impl fmt::Display for Event {
                 counted("posted closure", "posted closures"),
                 if is_one { "waits" } else { "wait" },
             ),
+            #[cfg(feature = "leak-detection")]
             EventKind::StillAlive => {
                 let name = self.name.as_deref().unwrap_or("an object");
                 write!(

@@ -33,9 +33,10 @@ static CHOSEN: RwLock<Vec<String>> = RwLock::new(Vec::new());
 /// The retains and releases of one object.
 static LINES_OF: LazyLock<AddressMap<Vec<Line>>> = LazyLock::new(DashMap::default);
 
-/// What a function of the user is, by the addresses of the frames that lead to it.
-static CALLS: LazyLock<Mutex<HashMap<Box<[usize]>, Option<&'static Frame>>>> =
-    LazyLock::new(Mutex::default);
+/// Functions of the user, by the addresses of the frames that lead to them.
+type Calls = HashMap<Box<[usize]>, Option<&'static Frame>>;
+
+static CALLS: LazyLock<Mutex<Calls>> = LazyLock::new(Mutex::default);
 
 /// Where a reference was retained or released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,5 +1,6 @@
 //! `PoolRef`: a reference that a pool has lent.
 
+use crate::ledger;
 use crate::object::count::Misuse;
 use crate::object::header::{Thin, checked, header, note_read};
 use crate::object::strong::Ref;
@@ -79,8 +80,8 @@ impl<'pool, T: ?Sized> PoolRef<'pool, T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn retain(this: Self) -> Ref<T> {
         let thin = this.thin();
+        ledger::retained(thin);
         // SAFETY: the object is alive for `'pool`, by the contract of `lend`.
-        crate::ledger::retained(thin);
         let counted: Result<(), Misuse> = unsafe { header(thin) }.count.retain();
         // SAFETY: alive, as in the line above.
         unsafe { checked(thin, counted) };

@@ -33,35 +33,34 @@ fn is_made_at<T>(line: u32, make: impl FnOnce() -> T) {
 struct Value(#[expect(dead_code)] Vec<u8>);
 
 #[test]
+#[rustfmt::skip] // one line each
+#[expect(clippy::redundant_closure, reason = "the closure is what has the line")]
 fn every_way_to_make_an_object_has_the_users_line() {
     let blocks = BlockAllocator::new();
-    #[rustfmt::skip] // one line each
-    let () = {
-        is_made_at(line!(), || Ref::new(1));
-        is_made_at(line!(), || Ref::new(Value::default()));
-        is_made_at(line!(), || Ref::pin(1));
-        is_made_at(line!(), || Ref::new_in(1, &blocks));
-        is_made_at(line!(), || Ref::new_in([0u64; 500], &blocks));
-        is_made_at(line!(), || Ref::try_new_in(1, &blocks).unwrap());
-        is_made_at(line!(), || Ref::new_cyclic(|_| 1));
-        is_made_at(line!(), || Ref::<i32>::from(1));
-        is_made_at(line!(), || Ref::<i32>::from(Box::new(1)));
-        is_made_at(line!(), || Ref::<[i32]>::from(vec![1, 2]));
-        is_made_at(line!(), || Ref::<[i32]>::from(vec![1, 2].into_boxed_slice()));
-        is_made_at(line!(), || Ref::<[i32]>::from([1, 2]));
-        is_made_at(line!(), || Ref::<[i32]>::from(&[1, 2][..]));
-        is_made_at(line!(), || Ref::<str>::from("a"));
-        is_made_at(line!(), || Ref::<str>::from(String::from("a")));
-        is_made_at(line!(), || Ref::<str>::from(String::from("a").into_boxed_str()));
-        is_made_at(line!(), || Ref::<str>::from(Cow::Borrowed("a")));
-        is_made_at(line!(), || Ref::<std::ffi::CStr>::from(c"a"));
-        is_made_at(line!(), || Ref::<Value>::default());
-        is_made_at(line!(), || Ref::<str>::default());
-        is_made_at(line!(), || Ref::<[u8]>::default());
-        is_made_at(line!(), || HomeRef::new(1));
-        is_made_at(line!(), || HomeRef::new_or_anywhere(1));
-        is_made_at(line!(), || Into::<Ref<str>>::into("a"));
-    };
+    is_made_at(line!(), || Ref::new(1));
+    is_made_at(line!(), || Ref::new(Value::default()));
+    is_made_at(line!(), || Ref::pin(1));
+    is_made_at(line!(), || Ref::new_in(1, &blocks));
+    is_made_at(line!(), || Ref::new_in([0u64; 500], &blocks));
+    is_made_at(line!(), || Ref::try_new_in(1, &blocks).unwrap());
+    is_made_at(line!(), || Ref::new_cyclic(|_| 1));
+    is_made_at(line!(), || Ref::<i32>::from(1));
+    is_made_at(line!(), || Ref::<i32>::from(Box::new(1)));
+    is_made_at(line!(), || Ref::<[i32]>::from(vec![1, 2]));
+    is_made_at(line!(), || Ref::<[i32]>::from(vec![1, 2].into_boxed_slice()));
+    is_made_at(line!(), || Ref::<[i32]>::from([1, 2]));
+    is_made_at(line!(), || Ref::<[i32]>::from(&[1, 2][..]));
+    is_made_at(line!(), || Ref::<str>::from("a"));
+    is_made_at(line!(), || Ref::<str>::from(String::from("a")));
+    is_made_at(line!(), || Ref::<str>::from(String::from("a").into_boxed_str()));
+    is_made_at(line!(), || Ref::<str>::from(Cow::Borrowed("a")));
+    is_made_at(line!(), || Ref::<std::ffi::CStr>::from(c"a"));
+    is_made_at(line!(), || Ref::<Value>::default());
+    is_made_at(line!(), || Ref::<str>::default());
+    is_made_at(line!(), || Ref::<[u8]>::default());
+    is_made_at(line!(), || HomeRef::new(1));
+    is_made_at(line!(), || HomeRef::new_or_anywhere(1));
+    is_made_at(line!(), || Into::<Ref<str>>::into("a"));
 }
 
 #[test]

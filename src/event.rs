@@ -27,7 +27,6 @@ mod message;
 
 use std::any::TypeId;
 use std::hash::{DefaultHasher, Hash, Hasher};
-#[cfg(feature = "leak-detection")]
 use std::panic::Location;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -229,9 +228,15 @@ impl Event {
         self
     }
 
-    #[cfg(feature = "leak-detection")]
-    pub(crate) fn site(mut self, site: &'static Location<'static>) -> Self {
-        self.site = Some(site);
+    /// Sets where the object was created, if that is known.
+    #[inline]
+    pub(crate) fn created_at(self, _site: Option<&'static Location<'static>>) -> Self {
+        #[cfg(feature = "leak-detection")]
+        return Self {
+            site: _site,
+            ..self
+        };
+        #[cfg(not(feature = "leak-detection"))]
         self
     }
 

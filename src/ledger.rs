@@ -18,20 +18,26 @@
 //!    is in the free list of its stripe, and that is locked. Chunks are never freed.
 //! 2. *No foreign code under a lock.* While the ledger holds a lock, the calling thread runs only
 //!    the ledger's own code, and the global allocator, which may be foreign and use this crate. So
-//!    each thread knows that it is [inside](guard::Inside) the ledger: what it creates meanwhile
+//!    each thread knows that it is inside the ledger: what it creates meanwhile
 //!    is not recorded.
 //!
 //! # Files
-//! * [`record`]: records, the chunks that they are in, and the descriptor for other processes
-//! * [`guard`]: the calling thread is inside the ledger
-//! * [`label`]: the names of pools
-//! * [`frames`]: call frames, and the names of functions
-//! * [`index`]: the way from an address to its record
-//! * [`balance`]: retains and releases of chosen types
-//! * [`drains`]: what waits for the end of an outermost drain
+//! * `record`: records, the chunks that they are in, and the descriptor for other processes
+//! * `guard`: the calling thread is inside the ledger
+//! * `label`: the names of pools
+//! * `frames`: call frames, and the names of functions
+//! * `index`: the way from an address to its record
+//! * `balance`: retains and releases of chosen types
+//! * `dead`: the objects that died last; `describe`: what messages say of an object; `misuse`:
+//!   what the ledger detects
+//! * `drains`: what waits for the end of an outermost drain
 
 #[cfg(feature = "leak-detection")]
 pub(crate) mod balance;
+#[cfg(feature = "leak-detection")]
+mod dead;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod describe;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod drains;
 #[cfg(feature = "leak-detection")]
@@ -42,6 +48,8 @@ mod guard;
 pub(crate) mod index;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod label;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod misuse;
 #[cfg(not(feature = "leak-detection"))]
 mod off;
 #[cfg(feature = "leak-detection")]
@@ -50,12 +58,17 @@ pub(crate) mod record;
 #[cfg(feature = "leak-detection")]
 pub(crate) use self::{
     balance::{released, retained},
+    describe::{describe_live, site_of, type_and_rest},
     drains::{awaits_drain, drained},
-    index::{created, died, entered_pool, left_pool},
+    index::{created, died, entered_pool, freed, left_pool, type_info_of},
     label::PoolLabel,
+    misuse::{RawReference, check_raw_call},
 };
 #[cfg(not(feature = "leak-detection"))]
 pub(crate) use off::*;
+
+/// True if misuse of raw pointers is detected.
+pub(crate) const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 /// Describes the type of a new object.
 #[derive(Clone, Copy)]

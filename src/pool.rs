@@ -44,7 +44,7 @@
 //! * [`pool_stack`], [`thread_pools`], [`chain`]: pools, and which one is current
 //! * [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
 //!   [`watch`]: watermarks
-//! * [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`prune`]: stacks that go
+//! * [`checks`]: overwritten headers; [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`prune`]: stacks that go
 //! * [`exit`]: the thread's exit; [`this_thread`]: the calling thread's `ThreadPools`
 //! * [`guard`], [`scope`], [`pool_ref`], [`dump`], [`implicit`], [`token`], [`handoff`], [`home_ref`],
 //!   [`pin`]: what users call. `Ref::autorelease`, `HomeRef::new` and `ThreadHandle::release` are
@@ -57,6 +57,7 @@ pub(crate) mod budgeted_drain;
 mod chain;
 #[cfg(test)]
 mod chain_tests;
+mod checks;
 pub(crate) mod drain;
 pub(crate) mod dump;
 pub(crate) mod entries;

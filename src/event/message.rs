@@ -8,6 +8,19 @@ const NAMED: usize = 3;
 
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_message(f)?;
+        #[cfg(feature = "leak-detection")]
+        if let Some(site) = self.site {
+            write!(f, "; created at {site}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Event {
+    // In `fmt`, so that this costs nothing without the feature.
+    #[inline(always)]
+    fn write_message(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pool = PoolName(self);
         let of = self.type_name.unwrap_or("an unknown type");
         let (thread, types, again) = (&self.thread, TypeList(self), SoFar(self.occurrences));
@@ -109,11 +122,8 @@ impl fmt::Display for Event {
                      should have died{again}: {}",
                     counted("strong reference", "strong references"),
                 )?;
-                if let Some(detail) = &self.detail {
-                    write!(f, "; {detail}")?;
-                }
-                match self.site {
-                    Some(site) => write!(f, " at {site}"),
+                match &self.detail {
+                    Some(detail) => write!(f, "; {detail}"),
                     None => Ok(()),
                 }
             }

@@ -1,7 +1,8 @@
 //! `expect_gone`: objects that should die soon.
 
-use super::place::{self, PoolHolder, labelled, thread_label};
+use super::place::{PoolHolder, labelled};
 use crate::event::{Event, EventKind};
+use crate::ledger::describe::{PoolEntries, holders, thread_label};
 use crate::ledger::drains::at_end_of_drain;
 use crate::ledger::{index, record};
 use crate::object::destroy::release_weak;
@@ -126,7 +127,7 @@ fn is_in_own_pool(expectation: &Expectation) -> bool {
 struct Known {
     site: &'static Location<'static>,
     thread: u64,
-    pools: Vec<place::Entries>,
+    pools: Vec<PoolEntries>,
 }
 
 /// Emits the event.
@@ -136,7 +137,7 @@ fn report(expectation: &Expectation, strong: usize) {
     // Allocated before the record is locked.
     let mut pools = Vec::with_capacity(record::HOLDERS + 1);
     let known = index::with_record(expectation.thin.addr().get(), |record| {
-        pools.extend(place::holders(record));
+        pools.extend(holders(record));
         Known {
             site: record.site,
             thread: record.thread,
@@ -154,7 +155,7 @@ fn report(expectation: &Expectation, strong: usize) {
         }
         let creator = thread_label(known.thread);
         event = event
-            .site(known.site)
+            .created_at(Some(known.site))
             .detail(held_by(strong, &pools, &creator));
     }
     event.emit();

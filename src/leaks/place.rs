@@ -1,19 +1,7 @@
 //! Threads and pools as reports name them.
 
-use crate::ledger::record::{self, Record};
-use crate::thread::registry::REGISTRY;
+use crate::ledger::describe::{PoolEntries, thread_label};
 use std::fmt;
-
-/// Returns name and key of a thread; the key alone if the thread has ended.
-pub(super) fn thread_label(number: u64) -> String {
-    match record::key_of(number) {
-        None => "without a key".to_owned(),
-        Some(key) => match REGISTRY.get(key) {
-            Some(record) => record.label(),
-            None => format!("{key}, which has ended"),
-        },
-    }
-}
 
 /// A pool, or several of one name on one thread, that hold objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,22 +42,8 @@ impl fmt::Display for PoolHolder {
     }
 }
 
-/// Entries for objects: the pool's name, the number of the thread's key, and how many.
-pub(super) type Entries = (&'static str, u64, usize);
-
-/// Returns the pools that hold an object.
-pub(super) fn holders(record: &Record) -> impl Iterator<Item = Entries> {
-    let named = record.holders.iter().filter_map(|holder| {
-        let label = holder.label?;
-        (holder.entries != 0).then(|| (label.name(), holder.thread, holder.entries as usize))
-    });
-    let more =
-        (record.more != 0).then_some(("(further pools)", record.thread, record.more as usize));
-    named.chain(more)
-}
-
 /// Names the thread of each.
-pub(super) fn labelled(entries: Vec<Entries>) -> Vec<PoolHolder> {
+pub(super) fn labelled(entries: Vec<PoolEntries>) -> Vec<PoolHolder> {
     let label = |(pool, thread, entries)| PoolHolder {
         pool,
         thread: thread_label(thread),

@@ -1,7 +1,8 @@
 //! `LeakReport`: the live objects, by type and site.
 
 use super::balance::{self, UnreleasedRetain};
-use super::place::{self, PoolHolder, labelled, thread_label};
+use super::place::{PoolHolder, labelled};
+use crate::ledger::describe::{PoolEntries, holders, thread_label};
 use crate::ledger::frames;
 use crate::ledger::index;
 use crate::ledger::record::{BALANCED, Record};
@@ -142,7 +143,7 @@ struct Collected {
     objects: usize,
     bytes: usize,
     threads: Vec<(u64, usize)>,
-    pools: Vec<place::Entries>,
+    pools: Vec<PoolEntries>,
     pooled: usize,
     frames: Option<Box<[usize]>>,
     counted: Vec<usize>,
@@ -168,7 +169,7 @@ impl Collected {
         self.bytes += record.bytes;
         add(&mut self.threads, record.thread, 1);
         let mut held = false;
-        for (pool, thread, entries) in place::holders(record) {
+        for (pool, thread, entries) in holders(record) {
             held = true;
             match self
                 .pools

@@ -4,9 +4,9 @@ use super::ObjectDescription;
 use super::guard::Inside;
 use super::label::PoolLabel;
 use super::record::{self, BALANCED, HOLDERS, Holder, NewRecord, Record};
-use super::{balance, frames};
+use super::{CHECKS, balance, dead, frames, misuse};
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, Setting, local};
+use crate::sync::{CHECKED, Counter, Setting, local};
 use crate::thread::key::own_key;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
@@ -81,6 +81,28 @@ pub(crate) fn own_serial() -> u64 {
     SERIAL.with(Cell::get)
 }
 
+/// Returns whether all objects and all pool entries have been recorded.
+pub(super) fn is_complete() -> bool {
+    UNRECORDED.get() == 0
+}
+
+/// Returns whether there is a record for this address.
+pub(super) fn is_recorded(address: usize) -> bool {
+    with_record(address, |_| ()).is_some()
+}
+
+/// Returns the type info that the object was created with.
+pub(crate) fn type_info_of(thin: NonNull<u8>) -> Option<*const ()> {
+    with_record(thin.addr().get(), |record| record.type_info)
+}
+
+/// Returns the hash of an address.
+pub(super) fn hash(address: usize) -> u64 {
+    let mut hasher = AddressHasher::default();
+    hasher.write_usize(address);
+    hasher.finish() >> 32
+}
+
 /// Returns how many objects could not be recorded, because the ledger was at work on their thread.
 pub(crate) fn unrecorded() -> u64 {
     UNRECORDED.get()
@@ -128,25 +150,44 @@ fn record_created(address: usize, object: ObjectDescription, site: &'static Loca
 
 /// Removes the record of an object whose value is gone. Without effect if there is none.
 pub(crate) fn died(thin: NonNull<u8>) {
-    remove(thin.addr().get());
+    remove(thin.addr().get(), false);
 }
 
-fn remove(address: usize) {
+/// Removes the record of an object whose memory is about to be freed, unless it has been removed
+/// when its value died.
+pub(crate) fn freed(thin: NonNull<u8>) {
+    let address = thin.addr().get();
+    if !remove(address, true) && CHECKS && !CHECKED {
+        dead::note_freed(address);
+    }
+}
+
+/// Removes a record; returns whether there was one.
+fn remove(address: usize, freed: bool) -> bool {
     let Some(index) = INDEX.get() else {
-        return;
+        return false;
     };
     let place = match Inside::enter() {
         Some(_inside) => index.remove(&address).map(|(_, place)| place),
         None => remove_inside(index, address),
     };
     let Some(place) = place else {
-        return;
+        return false;
     };
-    // SAFETY: its entry, which owned the record, has just been removed.
+    if CHECKS && !CHECKED {
+        // SAFETY: its entry, which owned the record, has just been removed.
+        let record = unsafe { place.0.as_ref() };
+        if record.is_held() && is_complete() {
+            misuse::destroyed_while_held(record);
+        }
+        dead::note(record, freed);
+    }
+    // SAFETY: as above.
     let flags = unsafe { record::take_back(place.0) };
     if flags & BALANCED != 0 {
         balance::end(address);
     }
+    true
 }
 
 /// Removes an entry while this thread may hold its lock; gives up if it is locked.
@@ -166,7 +207,10 @@ fn remove_inside(index: &AddressMap<Place>, address: usize) -> Option<Place> {
 ///
 /// `f` must not call foreign code, nor the ledger.
 pub(crate) fn with_record<R>(address: usize, f: impl FnOnce(&mut Record) -> R) -> Option<R> {
-    let _inside = Inside::enter()?;
+    let Some(_inside) = Inside::enter() else {
+        UNRECORDED.add_shared(1);
+        return None;
+    };
     let mut place = INDEX.get()?.get_mut(&address)?;
     // SAFETY: the entry is locked for writing (invariant 1 of `ledger`).
     Some(f(unsafe { place.0.as_mut() }))
@@ -225,7 +269,15 @@ pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
                 }
             }
         }
-        record.more = record.more.saturating_sub(left);
+        let more = left.min(record.more);
+        record.more -= more;
+        left -= more;
+        // The sum stays right, even if the entry has come from elsewhere.
+        for holder in &mut record.holders {
+            let taken = left.min(holder.entries);
+            holder.entries -= taken;
+            left -= taken;
+        }
         // The free places are last.
         if record.holders[0].entries == 0 {
             record.holders.swap(0, HOLDERS - 1);

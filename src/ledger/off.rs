@@ -2,6 +2,7 @@
 
 use super::{ObjectDescription, ReleasedBy};
 use crate::sync::const_fn;
+use std::panic::Location;
 use std::ptr::NonNull;
 
 /// The name of a pool: nothing.
@@ -30,11 +31,44 @@ const_fn! {
 #[inline(always)]
 pub(crate) fn drained() {}
 
+/// Which reference a raw call takes a pointer for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RawReference {
+    Strong,
+    Weak,
+}
+
+#[inline(always)]
+pub(crate) fn check_raw_call(_: NonNull<u8>, _call: &str, _: RawReference) {}
+
+#[inline(always)]
+pub(crate) fn describe_live(_: NonNull<u8>) -> String {
+    String::new()
+}
+
+#[inline(always)]
+pub(crate) fn type_and_rest(_: NonNull<u8>) -> Option<(&'static str, String)> {
+    None
+}
+
+#[inline(always)]
+pub(crate) fn site_of(_: NonNull<u8>) -> Option<&'static Location<'static>> {
+    None
+}
+
+#[inline(always)]
+pub(crate) fn type_info_of(_: NonNull<u8>) -> Option<*const ()> {
+    None
+}
+
 #[inline(always)]
 pub(crate) fn created(_: NonNull<u8>, _: ObjectDescription) {}
 
 #[inline(always)]
 pub(crate) fn died(_: NonNull<u8>) {}
+
+#[inline(always)]
+pub(crate) fn freed(_: NonNull<u8>) {}
 
 #[inline(always)]
 pub(crate) fn entered_pool(_: NonNull<u8>, _: PoolLabel) {}

@@ -78,7 +78,7 @@ const FRAMES: u32 = 2;
 #[repr(C)]
 pub(crate) struct Record {
     pub(crate) address: usize,
-    type_info: *const (),
+    pub(crate) type_info: *const (),
     pub(crate) type_name: fn() -> &'static str,
     file: *const u8,
     file_len: u32,
@@ -105,6 +105,13 @@ const _: () = {
     assert!(std::mem::offset_of!(Record, more) == 120);
     assert!(std::mem::offset_of!(Chunk, records) == 8);
 };
+
+impl Record {
+    /// Returns whether a pool has an entry for the object.
+    pub(super) fn is_held(&self) -> bool {
+        self.more != 0 || self.holders.iter().any(|holder| holder.entries != 0)
+    }
+}
 
 /// What the ledger records of a new object.
 pub(crate) struct NewRecord {

@@ -4,10 +4,11 @@
 //! length in the allocation (see the picture in [`object`](crate::object)). So the thin address of
 //! the payload identifies any object: pools, inboxes and C code store nothing else.
 
+use super::checks;
 use super::count::{Count, Misuse};
 use crate::ledger::{self, ObjectDescription};
 use crate::sync::{CHECKED, Witness, alloc, dealloc};
-use crate::thread::current::tally_created;
+use crate::thread::current::{current_label, tally_created};
 use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::mem::needs_drop;
@@ -84,7 +85,7 @@ impl Header {
     #[inline(always)]
     pub(super) fn freed(&mut self) {
         // SAFETY: the payload begins at the end of the header.
-        ledger::died(unsafe { NonNull::from(&mut *self).add(1) }.cast());
+        ledger::freed(unsafe { NonNull::from(&mut *self).add(1) }.cast());
         self.count.freed();
         self.payload.write();
     }
@@ -131,22 +132,18 @@ pub(crate) unsafe fn note_read(thin: Thin) {
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
-    use std::io::Write;
     // SAFETY: the contract of this function is that of `header`.
-    let name = unsafe { header(thin) }.type_info.type_name();
+    let name = unsafe { checks::type_name(thin) };
     let what = match misuse {
         Misuse::RetainedDead => "retained after its last release",
         Misuse::ReleasedDead => "released more often than it was retained",
         Misuse::TooManyStrong => "retained more than 2^31 times",
         Misuse::TooManyWeak => "downgraded more than 2^30 times",
     };
-    let thread = crate::thread::current::current_key();
-    let thread = thread.map_or_else(|| "without a key".to_owned(), |key| key.to_string());
-    let _ = writeln!(
-        std::io::stderr(),
-        "releasepool: {name} at {thin:p} {what} (thread {thread}); aborting"
-    );
-    crate::sync::abort(what)
+    let (thread, rest) = (current_label(), ledger::describe_live(thin));
+    checks::abort(&format!(
+        "{name} at {thin:p} {what} (thread {thread}{rest})"
+    ))
 }
 
 /// Unwraps the result of a count operation, or aborts.
@@ -252,6 +249,7 @@ pub(super) unsafe fn write_header(
         bytes: layout.layout.size(),
     };
     ledger::created(thin, object);
+    checks::note_type_info(type_info);
     thin
 }
 

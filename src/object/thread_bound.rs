@@ -347,7 +347,8 @@ impl HomelessObjects {
         // SAFETY: the message that was just taken apart, still ours.
         self.push(unsafe { Message::from_raw(thin.cast()) });
         let event = Event::new(EventKind::HomeGone, current_label());
-        event.home(home.label()).of_type(name).emit();
+        let event = event.home(home.label()).of_type(name);
+        event.created_at(ledger::site_of(thin)).emit();
     }
 
     fn push(&self, object: Message) {

@@ -1,9 +1,10 @@
 //! `Weak`: a counted reference that does not keep its object alive.
 
+use super::checks;
 use super::destroy;
 use super::header::{Thin, checked, header};
 use super::strong::Ref;
-use crate::ledger;
+use crate::ledger::{self, RawReference};
 use crate::unsizing::{Coercible, coerced, sealed};
 use std::fmt;
 use std::marker::PhantomData;
@@ -143,7 +144,11 @@ impl<T: ?Sized> Weak<T> {
     /// `p` came from [`Weak::into_raw`] (of a `Weak<U>` where `U` and `T` differ at most by an
     /// unsizing), and stands for one weak reference, which this call takes over.
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn from_raw(p: *const T) -> Self {
+        if p.addr() != DANGLING {
+            checks::raw_call(p.cast(), "Weak::from_raw", RawReference::Weak);
+        }
         // SAFETY: `into_raw` never returns null; the rest is the contract.
         unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) }
     }

@@ -8,6 +8,7 @@ use super::alike::{destroy_alike, destroy_in_turn, release_plain};
 use super::budget::Budget;
 use super::budgeted_drain;
 use super::chain::Barrier;
+use super::checks;
 use super::entries::Entries;
 use super::epoch;
 use super::generations::Generations;
@@ -78,7 +79,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
     let stack = unsafe { &*pool.stack.get() };
     let pools = stack.thread_pools();
     pool.unpin();
-    let plain = release_plain(&pool.entries, &pools.pages);
+    let plain = release_plain(&pool.entries, || pool.name(), &pools.pages);
     if plain != 0 {
         stack.stats.released.add(plain as u64);
         if is_idle(pool) && !ptr::eq(pool, &stack.root) {
@@ -351,6 +352,7 @@ impl<'d> Releasing<'d> {
         let entries = self.entries;
         let (outermost, deep) = (self.scope.outermost, self.scope.deep);
         while let Some(thin) = entries.newest(self.pages) {
+            checks::entry(thin, || self.name);
             // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
             let object = unsafe { header(thin) };
             let type_info = object.type_info;

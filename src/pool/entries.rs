@@ -159,7 +159,10 @@ impl Entries {
     #[inline(always)]
     pub(crate) unsafe fn pop(&self) {
         // SAFETY: the page has an entry, by the contract.
-        self.top.set(unsafe { self.top.get().sub(1) });
+        let top = unsafe { self.top.get().sub(1) };
+        // SAFETY: as above; entries below the old `top` are written (invariant 6 of `pool`).
+        ledger::left_pool(unsafe { *top }, 1, self.label.get());
+        self.top.set(top);
     }
 
     /// Gives the topmost page, which is empty, back if there is one below; returns whether there was.
@@ -218,7 +221,11 @@ impl Entries {
                 if top.offset_from(start) > AHEAD as isize {
                     prefetch((*top.sub(AHEAD + 1)).cast::<Header>().sub(1).as_ptr());
                 }
-                if !f(*top.sub(1)) {
+                let thin = *top.sub(1);
+                // Before, as `f` may destroy the object.
+                ledger::left_pool(thin, 1, self.label.get());
+                if !f(thin) {
+                    ledger::entered_pool(thin, self.label.get());
                     break;
                 }
                 top = top.sub(1);

@@ -1,0 +1,113 @@
+//! What the ledger says of an object, for messages about misuse.
+
+use super::record::{self, Record};
+use super::{dead, index};
+use crate::thread::registry::REGISTRY;
+use std::fmt::Write;
+use std::panic::Location;
+use std::ptr::NonNull;
+
+/// Returns name and key of a thread; the key alone if the thread has ended.
+pub(crate) fn thread_label(number: u64) -> String {
+    match record::key_of(number) {
+        None => "without a key".to_owned(),
+        Some(key) => match REGISTRY.get(key) {
+            Some(record) => record.label(),
+            None => format!("{key}, which has ended"),
+        },
+    }
+}
+
+/// Entries for an object: the pool's name, the number of the thread's key, and how many.
+pub(crate) type PoolEntries = (&'static str, u64, usize);
+
+/// Returns the pools that hold an object.
+pub(crate) fn holders(record: &Record) -> impl Iterator<Item = PoolEntries> {
+    let named = record.holders.iter().filter_map(|holder| {
+        let label = holder.label?;
+        (holder.entries != 0).then(|| (label.name(), holder.thread, holder.entries as usize))
+    });
+    let more =
+        (record.more != 0).then_some(("(further pools)", record.thread, record.more as usize));
+    named.chain(more)
+}
+
+/// What is copied of a record, so that no lock is held while it is described.
+struct Copied {
+    type_name: fn() -> &'static str,
+    site: &'static Location<'static>,
+    thread: u64,
+    holders: Vec<PoolEntries>,
+}
+
+impl Copied {
+    fn of(record: &Record, mut holders: Vec<PoolEntries>) -> Self {
+        holders.extend(self::holders(record));
+        Self {
+            type_name: record.type_name,
+            site: record.site,
+            thread: record.thread,
+            holders,
+        }
+    }
+}
+
+fn copied(address: usize) -> Option<Copied> {
+    // Allocated before the record is locked.
+    let holders = Vec::with_capacity(record::HOLDERS + 1);
+    index::with_record(address, |record| Copied::of(record, holders))
+}
+
+/// Returns where the live object was created, and which pools hold it, as the rest of a sentence:
+/// `; created at ...`. Empty if the ledger does not know it.
+pub(crate) fn describe_live(thin: NonNull<u8>) -> String {
+    copied(thin.addr().get()).map_or_else(String::new, |object| live(&object))
+}
+
+fn live(object: &Copied) -> String {
+    let (site, creator) = (object.site, thread_label(object.thread));
+    let mut said = format!("; created at {site} by thread {creator}");
+    for &(pool, thread, entries) in &object.holders {
+        let thread = thread_label(thread);
+        let n = if entries == 1 {
+            String::new()
+        } else {
+            format!(" ({entries} entries)")
+        };
+        let _ = write!(said, "; held by pool {pool:?} of thread {thread}{n}");
+    }
+    said
+}
+
+/// Returns the type of the live object, and the rest of a sentence as [`describe_live`] does.
+pub(crate) fn type_and_rest(thin: NonNull<u8>) -> Option<(&'static str, String)> {
+    let object = copied(thin.addr().get())?;
+    Some(((object.type_name)(), live(&object)))
+}
+
+/// Describes an object that died with entries in pools.
+pub(super) fn type_and_rest_of(record: &Record) -> (&'static str, String) {
+    let object = Copied::of(record, Vec::new());
+    ((object.type_name)(), live(&object))
+}
+
+/// Returns what was at an address at which no live object is, as a sentence without a subject.
+pub(super) fn describe_dead(address: usize) -> String {
+    let Some(dead) = dead::find(address) else {
+        return "is no object, or one that died long ago".to_owned();
+    };
+    let (name, site) = ((dead.type_name)(), dead.site);
+    let (creator, destroyer) = (
+        thread_label(dead.created_by),
+        thread_label(dead.destroyed_by),
+    );
+    format!(
+        "was a {name}, created at {site} by thread {creator}, and is dead: destroyed by thread \
+         {destroyer}"
+    )
+}
+
+/// Returns the site of a live object.
+pub(crate) fn site_of(thin: NonNull<u8>) -> Option<&'static Location<'static>> {
+    index::with_record(thin.addr().get(), |record| record.site)
+}

@@ -62,7 +62,7 @@ pub(crate) use self::{
     drains::{awaits_drain, drained},
     index::{created, died, entered_pool, freed, left_pool, type_info_of},
     label::PoolLabel,
-    misuse::{RawReference, check_raw_call},
+    misuse::check_raw_call,
 };
 #[cfg(not(feature = "leak-detection"))]
 pub(crate) use off::*;
@@ -82,6 +82,37 @@ pub(crate) struct ObjectDescription {
     pub(crate) type_name: fn() -> &'static str,
     /// The size of the allocation, header included.
     pub(crate) bytes: usize,
+}
+
+/// A call that turns a pointer into a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RawCall {
+    FromRaw,
+    Increment,
+    Decrement,
+    WeakFromRaw,
+}
+
+impl RawCall {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::FromRaw => "Ref::from_raw",
+            Self::Increment => "Ref::increment_strong_count",
+            Self::Decrement => "Ref::decrement_strong_count",
+            Self::WeakFromRaw => "Weak::from_raw",
+        }
+    }
+
+    /// Says what the call does to a dead object.
+    #[cfg(feature = "leak-detection")]
+    fn misuse(self) -> &'static str {
+        match self {
+            Self::FromRaw => "used after its death",
+            Self::Increment => "retained after its last release",
+            Self::Decrement => "released more often than it was retained",
+            Self::WeakFromRaw => "used after its memory was freed",
+        }
+    }
 }
 
 /// How a strong reference was given up.

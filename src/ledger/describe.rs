@@ -1,7 +1,8 @@
 //! What the ledger says of an object, for messages about misuse.
 
+use super::dead::Dead;
+use super::index;
 use super::record::{self, Record};
-use super::{dead, index};
 use crate::thread::registry::REGISTRY;
 use std::fmt::Write;
 use std::panic::Location;
@@ -91,20 +92,13 @@ pub(super) fn type_and_rest_of(record: &Record) -> (&'static str, String) {
     ((object.type_name)(), live(&object))
 }
 
-/// Returns what was at an address at which no live object is, as a sentence without a subject.
-pub(super) fn describe_dead(address: usize) -> String {
-    let Some(dead) = dead::find(address) else {
-        return "is no object, or one that died long ago".to_owned();
-    };
-    let (name, site) = ((dead.type_name)(), dead.site);
-    let (creator, destroyer) = (
-        thread_label(dead.created_by),
-        thread_label(dead.destroyed_by),
-    );
-    format!(
-        "was a {name}, created at {site} by thread {creator}, and is dead: destroyed by thread \
-         {destroyer}"
-    )
+/// Returns the type of an object that died, and the rest of a sentence as [`describe_live`] does.
+pub(super) fn describe_dead(dead: &Dead) -> (&'static str, String) {
+    let site = dead.site;
+    let creator = thread_label(dead.created_by);
+    let destroyer = thread_label(dead.destroyed_by);
+    let rest = format!("; created at {site} by thread {creator}; destroyed by thread {destroyer}");
+    ((dead.type_name)(), rest)
 }
 
 /// Returns the site of a live object.

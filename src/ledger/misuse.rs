@@ -1,5 +1,6 @@
 //! Misuse that the ledger detects, in debug builds and with the feature `checks`.
 
+use super::RawCall;
 use super::describe::{describe_dead, type_and_rest_of};
 use super::record::Record;
 use super::{dead, index};
@@ -8,33 +9,32 @@ use crate::thread::current::current_label;
 use std::panic::Location;
 use std::ptr::NonNull;
 
-/// Which reference a raw call takes a pointer for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RawReference {
-    Strong,
-    Weak,
-}
-
 /// Checks that the argument of a raw call is an object that is alive or, for weak references, whose
 /// memory is not freed.
 ///
 /// Without effect if an object has not been recorded: it might be that one.
 #[track_caller]
-pub(crate) fn check_raw_call(thin: NonNull<u8>, call: &str, kind: RawReference) {
+pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
     let address = thin.addr().get();
     // In models, addresses of earlier executions may be recorded.
     if CHECKED || index::is_recorded(address) || !index::is_complete() {
         return;
     }
-    let wrong = match kind {
-        RawReference::Strong => true,
-        RawReference::Weak => dead::find(address).is_some_and(|dead| dead.freed),
-    };
-    if wrong {
-        let (what, site, thread) = (describe_dead(address), Location::caller(), current_label());
-        abort(&format!(
-            "{call} at {site} got {thin:p}, which {what} (thread {thread})"
-        ));
+    let (name, site, thread) = (call.name(), Location::caller(), current_label());
+    match dead::find(address) {
+        Some(dead) if call != RawCall::WeakFromRaw || dead.freed => {
+            let (object, rest) = describe_dead(&dead);
+            let misuse = call.misuse();
+            abort(&format!(
+                "{object} at {thin:p} {misuse}, by {name} at {site} (thread {thread}{rest})"
+            ))
+        }
+        // The object may have died long ago, with weak references that keep its memory.
+        None if call != RawCall::WeakFromRaw => abort(&format!(
+            "{name} at {site} got {thin:p}, which is no object, or one that died long ago (thread \
+             {thread})"
+        )),
+        _ => {}
     }
 }
 

@@ -1,6 +1,6 @@
 //! The ledger without the feature `leak-detection`: nothing.
 
-use super::{ObjectDescription, ReleasedBy};
+use super::{ObjectDescription, RawCall, ReleasedBy};
 use crate::sync::const_fn;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -31,15 +31,8 @@ const_fn! {
 #[inline(always)]
 pub(crate) fn drained() {}
 
-/// Which reference a raw call takes a pointer for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RawReference {
-    Strong,
-    Weak,
-}
-
 #[inline(always)]
-pub(crate) fn check_raw_call(_: NonNull<u8>, _call: &str, _: RawReference) {}
+pub(crate) fn check_raw_call(_: NonNull<u8>, _: RawCall) {}
 
 #[inline(always)]
 pub(crate) fn describe_live(_: NonNull<u8>) -> String {

@@ -3,7 +3,7 @@
 //! [ledger](crate::ledger).
 
 use super::header::{Header, Thin, TypeInfo, header};
-use crate::ledger::{self, CHECKS, RawReference};
+use crate::ledger::{self, CHECKS, RawCall};
 use crate::sync::{CHECKED, Counter};
 use crate::thread::current::current_label;
 use std::ptr::NonNull;
@@ -83,28 +83,29 @@ fn corrupt(thin: Thin, place: &str) -> ! {
     ))
 }
 
-/// Checks the argument of a raw call. `call` is its name.
+/// Checks the argument of a raw call.
 ///
 /// Null, misaligned and dead pointers abort the process, and overwritten headers.
 #[inline(always)]
 #[cfg_attr(feature = "leak-detection", track_caller)]
-pub(super) fn raw_call(payload: *const u8, call: &str, kind: RawReference) {
+pub(super) fn raw_call(payload: *const u8, call: RawCall) {
     if CHECKS {
+        let name = call.name();
         let Some(thin) = NonNull::new(payload.cast_mut()) else {
             abort(&format!(
-                "{call} got a null pointer (thread {})",
+                "{name} got a null pointer (thread {})",
                 current_label()
             ));
         };
         if !thin.cast::<Header>().is_aligned() {
             let thread = current_label();
             abort(&format!(
-                "{call} got {thin:p}, which is no object's address (thread {thread})"
+                "{name} got {thin:p}, which is no object's address (thread {thread})"
             ));
         }
-        ledger::check_raw_call(thin, call, kind);
+        ledger::check_raw_call(thin, call);
         // SAFETY: the contract of every raw call says that there is an object.
-        unsafe { header_in(thin, || format!("passed to {call}")) };
+        unsafe { header_in(thin, || format!("passed to {name}")) };
     }
 }
 

@@ -4,7 +4,7 @@ use super::checks;
 use super::destroy;
 use super::header::{Thin, checked, header};
 use super::strong::Ref;
-use crate::ledger::{self, RawReference};
+use crate::ledger::{self, RawCall};
 use crate::unsizing::{Coercible, coerced, sealed};
 use std::fmt;
 use std::marker::PhantomData;
@@ -147,7 +147,7 @@ impl<T: ?Sized> Weak<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn from_raw(p: *const T) -> Self {
         if p.addr() != DANGLING {
-            checks::raw_call(p.cast(), "Weak::from_raw", RawReference::Weak);
+            checks::raw_call(p.cast(), RawCall::WeakFromRaw);
         }
         // SAFETY: `into_raw` never returns null; the rest is the contract.
         unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) }

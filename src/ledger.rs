@@ -27,6 +27,7 @@
 //! * `label`: the names of pools
 //! * `frames`: call frames, and the names of functions
 //! * `index`: the way from an address to its record
+//! * `threads`: threads by number, and their names
 //! * `balance`: retains and releases of chosen types
 //! * `dead`: the objects that died last; `describe`: what messages say of an object; `misuse`:
 //!   what the ledger detects
@@ -54,11 +55,13 @@ pub(crate) mod misuse;
 mod off;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod record;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod threads;
 
 #[cfg(feature = "leak-detection")]
 pub(crate) use self::{
     balance::{released, retained},
-    describe::{describe_live, site_of, type_and_rest},
+    describe::{describe_live, here, site_of, type_and_rest},
     drains::{awaits_drain, drained},
     index::{created, died, entered_pool, freed, left_pool, type_info_of},
     label::PoolLabel,

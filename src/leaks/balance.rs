@@ -1,7 +1,7 @@
 //! Retains that have no release.
 
 use crate::ledger::balance::{self, Line, Place, fold};
-use crate::ledger::describe::thread_label;
+use crate::ledger::threads::thread_label;
 use std::fmt;
 
 /// Lines that are returned for a group, at most.

@@ -2,8 +2,9 @@
 
 use super::place::{PoolHolder, labelled};
 use crate::event::{Event, EventKind};
-use crate::ledger::describe::{PoolEntries, holders, thread_label};
+use crate::ledger::describe::{PoolEntries, holders};
 use crate::ledger::drains::at_end_of_drain;
+use crate::ledger::threads::number;
 use crate::ledger::{index, record};
 use crate::object::destroy::release_weak;
 use crate::object::header::{Thin, header};
@@ -77,7 +78,7 @@ pub fn expect_gone<T: ?Sized>(weak: Weak<T>, name: &str) {
     let expectation = Expectation {
         thin: weak.into_payload().cast(),
         name: name.to_owned(),
-        thread: record::number(Some(current_or_closed().key())),
+        thread: number(current_or_closed().key()),
         drains: 0,
     };
     with_expected(|expected| expected.push(expectation));
@@ -87,7 +88,7 @@ pub fn expect_gone<T: ?Sized>(weak: Weak<T>, name: &str) {
 /// Looks at the objects that the calling thread expects to be gone, at the end of an outermost
 /// drain.
 fn check() {
-    let thread = record::number(Some(current_or_closed().key()));
+    let thread = number(current_or_closed().key());
     let own: Vec<_> = with_expected(|expected| {
         let all = std::mem::take(expected).into_iter();
         let (own, others) = all.partition(|expectation| expectation.thread == thread);
@@ -126,7 +127,6 @@ fn is_in_own_pool(expectation: &Expectation) -> bool {
 /// What the ledger knows of an object.
 struct Known {
     site: &'static Location<'static>,
-    thread: u64,
     pools: Vec<PoolEntries>,
 }
 
@@ -140,7 +140,6 @@ fn report(expectation: &Expectation, strong: usize) {
         pools.extend(holders(record));
         Known {
             site: record.site,
-            thread: record.thread,
             pools,
         }
     });
@@ -153,16 +152,15 @@ fn report(expectation: &Expectation, strong: usize) {
         if let Some(first) = pools.first() {
             event = event.pool(first.pool());
         }
-        let creator = thread_label(known.thread);
         event = event
             .created_at(Some(known.site))
-            .detail(held_by(strong, &pools, &creator));
+            .detail(held_by(strong, &pools));
     }
     event.emit();
 }
 
-/// Says which of the references pools have, and which thread created the object.
-fn held_by(strong: usize, pools: &[PoolHolder], creator: &str) -> String {
+/// Says which of the references pools have.
+fn held_by(strong: usize, pools: &[PoolHolder]) -> String {
     let entries: usize = pools.iter().map(PoolHolder::entries).sum();
     let others = strong.saturating_sub(entries);
     let mut said = String::new();
@@ -176,5 +174,5 @@ fn held_by(strong: usize, pools: &[PoolHolder], creator: &str) -> String {
             said += &format!(", and by {others} other reference{s}");
         }
     }
-    said + &format!("; created by thread {creator}")
+    said
 }

@@ -1,6 +1,7 @@
 //! Threads and pools as reports name them.
 
-use crate::ledger::describe::{PoolEntries, thread_label};
+use crate::ledger::describe::PoolEntries;
+use crate::ledger::threads::thread_label;
 use std::fmt;
 
 /// A pool, or several of one name on one thread, that hold objects.

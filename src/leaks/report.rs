@@ -2,10 +2,11 @@
 
 use super::balance::{self, UnreleasedRetain};
 use super::place::{PoolHolder, labelled};
-use crate::ledger::describe::{PoolEntries, holders, thread_label};
+use crate::ledger::describe::{PoolEntries, holders};
 use crate::ledger::frames;
 use crate::ledger::index;
 use crate::ledger::record::{BALANCED, Record};
+use crate::ledger::threads::thread_label;
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;

@@ -2,7 +2,8 @@
 
 use super::report::{self, LeakReport};
 use crate::ledger::index::own_serial;
-use crate::ledger::record::{self, Record};
+use crate::ledger::record::Record;
+use crate::ledger::threads::number;
 use crate::thread::current::current_or_closed;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,7 +20,7 @@ struct Span {
 impl Span {
     fn begin() -> Self {
         Self {
-            thread: record::number(Some(current_or_closed().key())),
+            thread: number(current_or_closed().key()),
             from: own_serial(),
             to: None,
         }

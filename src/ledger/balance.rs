@@ -9,9 +9,8 @@ use super::ReleasedBy;
 use super::frames::{self, Frame};
 use super::guard::Inside;
 use super::index::AddressMap;
-use super::record;
+use super::threads::own_number;
 use crate::sync::Setting;
-use crate::thread::key::own_key;
 use dashmap::DashMap;
 use std::collections::HashMap;
 use std::panic::Location;
@@ -146,7 +145,7 @@ fn line(place: Place, retains: u64, releases: u64) -> Line {
     Line {
         place,
         function: calling_function(),
-        thread: record::number(own_key()),
+        thread: own_number(),
         retains,
         releases,
     }

@@ -1,8 +1,8 @@
 //! The objects that died last, for messages about misuse.
 
 use super::index::hash;
-use super::record::{Record, number};
-use crate::thread::key::own_key;
+use super::record::Record;
+use super::threads::own_number;
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 
@@ -49,7 +49,7 @@ pub(super) fn note(record: &Record, freed: bool) {
         type_name: record.type_name,
         site: record.site,
         created_by: record.thread,
-        destroyed_by: number(own_key()),
+        destroyed_by: own_number(),
         freed,
     };
     with_ring(record.address, |ring| {

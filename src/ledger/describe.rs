@@ -1,23 +1,12 @@
 //! What the ledger says of an object, for messages about misuse.
 
 use super::dead::Dead;
-use super::index;
 use super::record::{self, Record};
-use crate::thread::registry::REGISTRY;
+use super::threads::thread_label;
+use super::{frames, index};
 use std::fmt::Write;
 use std::panic::Location;
 use std::ptr::NonNull;
-
-/// Returns name and key of a thread; the key alone if the thread has ended.
-pub(crate) fn thread_label(number: u64) -> String {
-    match record::key_of(number) {
-        None => "without a key".to_owned(),
-        Some(key) => match REGISTRY.get(key) {
-            Some(record) => record.label(),
-            None => format!("{key}, which has ended"),
-        },
-    }
-}
 
 /// Entries for an object: the pool's name, the number of the thread's key, and how many.
 pub(crate) type PoolEntries = (&'static str, u64, usize);
@@ -104,4 +93,15 @@ pub(super) fn describe_dead(dead: &Dead) -> (&'static str, String) {
 /// Returns the site of a live object.
 pub(crate) fn site_of(thin: NonNull<u8>) -> Option<&'static Location<'static>> {
     index::with_record(thin.addr().get(), |record| record.site)
+}
+
+/// Returns the functions of the user that are running, as the rest of a sentence that begins with
+/// `so`. Empty without symbols.
+pub(crate) fn here(so: &str) -> String {
+    let functions = frames::of_user(&frames::capture(), 3);
+    let functions: Vec<_> = functions.iter().map(ToString::to_string).collect();
+    if functions.is_empty() {
+        return String::new();
+    }
+    format!("{so} in {}", functions.join(", called by "))
 }

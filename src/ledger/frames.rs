@@ -52,7 +52,7 @@ impl std::fmt::Display for Frame {
 fn is_internal(function: &str) -> bool {
     let function = function.trim_start_matches(['<', '&', '(']);
     let function = function.strip_prefix("dyn ").unwrap_or(function);
-    [
+    let starts = [
         "releasepool::",
         "core::",
         "std::",
@@ -62,9 +62,8 @@ fn is_internal(function: &str) -> bool {
         "rust_",
         "__rust",
         "_",
-    ]
-    .iter()
-    .any(|start| function.starts_with(start))
+    ];
+    function == "main" || starts.iter().any(|start| function.starts_with(start))
 }
 
 /// Returns the functions of the user among `frames`, innermost first, `at_most` of them. Slow: it

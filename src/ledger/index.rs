@@ -4,10 +4,10 @@ use super::ObjectDescription;
 use super::guard::Inside;
 use super::label::PoolLabel;
 use super::record::{self, BALANCED, HOLDERS, Holder, NewRecord, Record};
+use super::threads::own_number;
 use super::{CHECKS, balance, dead, frames, misuse};
 use crate::sync::cell::Cell;
 use crate::sync::{CHECKED, Counter, Setting, local};
-use crate::thread::key::own_key;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -137,7 +137,7 @@ fn record_created(address: usize, object: ObjectDescription, site: &'static Loca
         object,
         site,
         flags,
-        thread: record::number(own_key()),
+        thread: own_number(),
         serial,
         frames,
     }));
@@ -234,7 +234,7 @@ pub(crate) fn for_each(mut f: impl FnMut(&Record)) {
 
 /// Records that a pool of this name has got an entry for the object.
 pub(crate) fn entered_pool(thin: NonNull<u8>, label: PoolLabel) {
-    let thread = record::number(own_key());
+    let thread = own_number();
     with_record(thin.addr().get(), |record| {
         let is_same = |holder: &Holder| {
             holder.entries == 0 || holder.label == Some(label) && holder.thread == thread
@@ -253,7 +253,7 @@ pub(crate) fn entered_pool(thin: NonNull<u8>, label: PoolLabel) {
 
 /// Records that a pool of this name has released `n` entries for the object.
 pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
-    let thread = record::number(own_key());
+    let thread = own_number();
     with_record(thin.addr().get(), |record| {
         let mut left = n;
         // Entries of handoff pools are released by another thread than the one that added them.

@@ -1,7 +1,7 @@
 //! Misuse that the ledger detects, in debug builds and with the feature `checks`.
 
 use super::RawCall;
-use super::describe::{describe_dead, type_and_rest_of};
+use super::describe::{describe_dead, here, type_and_rest_of};
 use super::record::Record;
 use super::{dead, index};
 use crate::sync::CHECKED;
@@ -45,7 +45,8 @@ pub(super) fn destroyed_while_held(record: &Record) -> ! {
     let at = record.address;
     abort(&format!(
         "{name} at {at:#x} was destroyed while a pool holds it, so it was released more often than \
-         it was retained (thread {thread}{rest})"
+         it was retained{} (thread {thread}{rest})",
+        here(",")
     ))
 }
 

@@ -40,6 +40,11 @@ pub(crate) fn describe_live(_: NonNull<u8>) -> String {
 }
 
 #[inline(always)]
+pub(crate) fn here(_so: &str) -> String {
+    String::new()
+}
+
+#[inline(always)]
 pub(crate) fn type_and_rest(_: NonNull<u8>) -> Option<(&'static str, String)> {
     None
 }

@@ -15,11 +15,12 @@
 //!             16 address of the function that returns the type's name
 //!             24 address of the bytes of the source file's name, UTF-8
 //!             32 length of that name: u32    36 line: u32    40 column: u32    44 flags: u32
-//!             48 key of the creating thread: index in the low half, generation in the high one
+//!             48 creating thread: its key, with the index in the low half and the generation in the
+//!                high one; with the highest bit, a number of a thread that had no key
 //!             56 how many objects that thread had created before
 //!             64 size of the allocation in bytes
 //!             72 two holders: 0 address of the pool's name {address: word, length: word}, or 0
-//!                             8 key of the thread that added the entry
+//!                             8 thread that added the entry, as in 48
 //!                            16 number of entries: u32       20 unused
 //!            120 number of entries in further pools: u32
 //! ```
@@ -30,7 +31,6 @@
 
 use super::label::PoolLabel;
 use crate::sync::Published;
-use crate::thread::key::ThreadKey;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::Location;
 use std::ptr::{self, NonNull};
@@ -122,18 +122,6 @@ pub(crate) struct NewRecord {
     pub(crate) thread: u64,
     pub(crate) serial: u64,
     pub(crate) frames: Option<Box<[usize]>>,
-}
-
-/// Returns a thread's key as a number; 0 for a thread without one.
-pub(crate) fn number(key: Option<ThreadKey>) -> u64 {
-    key.map_or(0, |key| {
-        u64::from(key.generation()) << 32 | u64::from(key.index())
-    })
-}
-
-/// Returns the key that [`number`] has made a number.
-pub(crate) fn key_of(number: u64) -> Option<ThreadKey> {
-    (number != 0).then(|| ThreadKey::new(number as u32, (number >> 32) as u32))
 }
 
 /// Memory for records. Never freed.
@@ -342,12 +330,5 @@ mod tests {
         // SAFETY: made above, and in no index.
         assert_eq!(unsafe { take_back(record) }, 0);
         assert!(sites_from_outside().iter().all(|found| found.0 != address));
-    }
-
-    #[test]
-    fn keys_survive_being_numbers() {
-        for key in [None, Some(ThreadKey::new(0, 1)), Some(ThreadKey::new(7, 9))] {
-            assert_eq!(key_of(number(key)), key);
-        }
     }
 }

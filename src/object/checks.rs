@@ -78,8 +78,9 @@ fn corrupt(thin: Thin, place: &str) -> ! {
             String::new(),
         ),
     };
+    let here = ledger::here(", which was found");
     abort(&format!(
-        "{what}, {place}, was overwritten (thread {thread}{rest})"
+        "{what}, {place}, was overwritten{here} (thread {thread}{rest})"
     ))
 }
 

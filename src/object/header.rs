@@ -141,8 +141,9 @@ pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
         Misuse::TooManyWeak => "downgraded more than 2^30 times",
     };
     let (thread, rest) = (current_label(), ledger::describe_live(thin));
+    let here = ledger::here(",");
     checks::abort(&format!(
-        "{name} at {thin:p} {what} (thread {thread}{rest})"
+        "{name} at {thin:p} {what}{here} (thread {thread}{rest})"
     ))
 }
 

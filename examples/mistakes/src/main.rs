@@ -49,6 +49,7 @@ fn show(mistake: &Mistake) {
     let this = std::env::current_exe().expect("the path of this program");
     let child = Command::new(this)
         .env(CHILD, mistake.name)
+        .env("RUST_BACKTRACE", "0")
         .stdout(Stdio::null())
         .output()
         .expect("this program runs");

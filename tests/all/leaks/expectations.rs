@@ -89,7 +89,7 @@ fn a_pool_of_another_thread_that_holds_it_is_named() {
             let message = event.to_string();
             let words = "held by pool \"cache\" of thread holder (";
             assert!(message.contains(words), "{message}");
-            assert!(message.contains("and by 1 other reference;"), "{message}");
+            assert!(message.contains("and by 1 other reference"), "{message}");
             done.wait();
         });
         thread.unwrap().join().unwrap();

@@ -61,7 +61,7 @@ fn a_thread_that_enters_is_in_the_scope_until_it_leaves() {
         panic!("{report}")
     };
     let (by, n) = group.threads().next().unwrap();
-    assert!(by.contains("has ended") && n == 1, "{report}");
+    assert!(by.contains(", ended") && n == 1, "{report}");
     drop(made);
     scope.assert_none();
 }

@@ -1,9 +1,7 @@
 //! Mistakes with pools.
 
 use super::texture;
-use releasepool::{
-    AutoreleasePool, OptionSlot, PoolManager, Ref, autorelease, autoreleasepool, leaks,
-};
+use releasepool::{AutoreleasePool, OptionSlot, PoolManager, Ref, autorelease, leaks};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +14,7 @@ pub fn huge_pool() {
     for _ in 0..5_000 {
         autorelease(Ref::new(texture("particle")));
     }
+    eprintln!("{}", leaks::report());
 }
 
 pub fn long_epoch() {
@@ -27,23 +26,28 @@ pub fn long_epoch() {
         let load = || {
             let start = Instant::now();
             while start.elapsed() < Duration::from_millis(1_500) {
-                sky.store(Some(Ref::new(texture("sky"))));
-                autoreleasepool(|_| {});
+                for _ in 0..200 {
+                    sky.store(Some(Ref::new(texture("sky"))));
+                }
                 thread::sleep(Duration::from_millis(50));
             }
         };
         loader.spawn_scoped(scope, load).unwrap().join().unwrap();
     });
-    println!("{}", leaks::report());
+    eprintln!("{}", leaks::report());
 }
 
 pub fn wrong_token() {
     let manager = PoolManager::global();
     let token = manager.push();
-    let pop = move || eprintln!("pop by another thread: {}", manager.pop(token).unwrap_err());
+    let pop = move || {
+        if let Err(error) = manager.pop(token) {
+            eprintln!("{}:{}: PoolToken: {error}", file!(), line!() - 1);
+        }
+    };
     thread::spawn(pop).join().unwrap();
     manager.pop(token).unwrap();
-    eprintln!("the second pop: {}", manager.pop(token).unwrap_err());
+    pop();
 }
 
 pub fn forgotten_guard() {

@@ -62,7 +62,7 @@ pub use place::PoolHolder;
 pub use report::{LeakGroup, LeakReport};
 pub use scope::{Scope, ScopeEntry, ScopeHandle};
 
-use crate::ledger::index;
+use crate::ledger::life;
 
 /// Returns a report of all objects that are alive in this process.
 ///
@@ -115,5 +115,5 @@ pub fn scope() -> Scope {
 /// report is made; without symbols in the executable there are none, and lines need debug
 /// information, at least `debug = "line-tables-only"` in the profile.
 pub fn record_backtraces(on: bool) {
-    index::FRAMES.set(u64::from(on));
+    life::FRAMES.set(u64::from(on));
 }

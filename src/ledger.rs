@@ -26,13 +26,15 @@
 //! * `guard`: the calling thread is inside the ledger
 //! * `label`: the names of pools
 //! * `frames`: call frames, and the names of functions
-//! * `index`: the way from an address to its record
+//! * `address`, `index`: the way from an address to its record; `holders`: pool entries
 //! * `threads`: threads by number, and their names
 //! * `balance`: retains and releases of chosen types
 //! * `dead`: the objects that died last; `describe`: what messages say of an object; `misuse`:
-//!   what the ledger detects
+//!   what the ledger detects; `life`: creations and deaths
 //! * `drains`: what waits for the end of an outermost drain
 
+#[cfg(feature = "leak-detection")]
+mod address;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod balance;
 #[cfg(feature = "leak-detection")]
@@ -46,9 +48,13 @@ pub(crate) mod frames;
 #[cfg(feature = "leak-detection")]
 mod guard;
 #[cfg(feature = "leak-detection")]
+mod holders;
+#[cfg(feature = "leak-detection")]
 pub(crate) mod index;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod label;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod life;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod misuse;
 #[cfg(not(feature = "leak-detection"))]
@@ -63,8 +69,10 @@ pub(crate) use self::{
     balance::{released, retained},
     describe::{describe_live, here, site_of, type_and_rest},
     drains::{awaits_drain, drained},
-    index::{created, died, entered_pool, freed, left_pool, type_info_of},
+    holders::{entered_pool, left_pool},
+    index::type_info_of,
     label::PoolLabel,
+    life::{created, died, freed},
     misuse::check_raw_call,
 };
 #[cfg(not(feature = "leak-detection"))]

@@ -1,7 +1,7 @@
 //! Scopes: the objects that some threads create during some time.
 
 use super::report::{self, LeakReport};
-use crate::ledger::index::own_serial;
+use crate::ledger::life::own_serial;
 use crate::ledger::record::Record;
 use crate::ledger::threads::number;
 use crate::thread::current::current_or_closed;

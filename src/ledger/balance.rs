@@ -6,9 +6,9 @@
 //! exact; where they are is the likeliest place.
 
 use super::ReleasedBy;
+use super::address::AddressMap;
 use super::frames::{self, Frame};
 use super::guard::Inside;
-use super::index::AddressMap;
 use super::threads::own_number;
 use crate::sync::Setting;
 use dashmap::DashMap;

@@ -1,6 +1,6 @@
 //! The objects that died last, for messages about misuse.
 
-use super::index::hash;
+use super::address::hash;
 use super::record::Record;
 use super::threads::own_number;
 use std::panic::Location;

@@ -3,4 +3,6 @@
 . "$(dirname "$0")/lib.sh"
 
 step cargo test
-step cargo test --features allocator-api2,checks,tracing
+# What a program that makes mistakes is told.
+step cargo test -p releasepool-mistakes
+step cargo test --features allocator-api2,checks,leak-detection,serde,tracing

@@ -28,7 +28,7 @@
 //!
 //! | name | what, level | fields |
 //! |---|---|---|
-//! | `releasepool::event` | an event without a hook: event, `WARN` | `message`, and what [`Event`] has: `kind`, `thread`, `home`, `pool`, `manager`, `type_name`, `site`, `count`, `occurrences`, `types`, `sampled`, `panic` (its message), `age_us` (microseconds) |
+//! | `releasepool::event` | an event without a hook: event, `WARN` | `message`, and what [`Event`] has: `kind`, `thread`, `home`, `pool`, `manager`, `type_name`, `site`, `created_at`, `count`, `occurrences`, `types`, `sampled`, `panic` (its message), `age_us` (microseconds) |
 //! | `releasepool::drain` | an outermost drain of a pool: span, `TRACE` | `pool`, `manager`: their names; `entries`: how many the pool has at the beginning; `released`: how many entries the drain has released; `remaining`: how many a drain [within a budget](crate::AutoreleasePool::drain_within) has left |
 //! | `releasepool::frame` | a frame of a [`FrameLoop`](crate::FrameLoop), with its drain: span, `DEBUG` | `index`, counted from 0; `closures`: how many posts it has run; `released` and `remaining`: as for its drain |
 //!
@@ -158,6 +158,12 @@ pub enum EventKind {
     ///
     /// Counted together: all events of this kind.
     OrphansWaiting,
+    /// An object that was expected to be gone is still alive after the drains in which it should
+    /// have died; see `leaks::expect_gone`, with the feature `leak-detection`.
+    ///
+    /// Counted together: objects of one type, expected under one name.
+    #[cfg(feature = "leak-detection")]
+    StillAlive,
 }
 
 /// A warning. [`Display`](std::fmt::Display) writes it as a sentence.
@@ -182,7 +188,8 @@ pub struct Event {
     /// [`PoolManager::autorelease`](crate::PoolManager::autorelease), or of a function that calls
     /// one of these and is `#[track_caller]`.
     pub site: Option<&'static Location<'static>>,
-    /// Number of entries, releases, generations, pools or posts. For
+    /// Number of entries, releases, generations, pools, posts or strong references.
+    /// For
     /// [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic) and
     /// [`HomeGone`](EventKind::HomeGone) the number of [`occurrences`](Self::occurrences).
     pub count: usize,
@@ -200,6 +207,14 @@ pub struct Event {
     pub message: Option<String>,
     /// How long the condition has lasted.
     pub age: Option<Duration>,
+    /// Name of the object, for [`StillAlive`](EventKind::StillAlive).
+    #[cfg(feature = "leak-detection")]
+    pub name: Option<String>,
+    /// Where the object was created, if that is known: only with the feature `leak-detection`.
+    pub created_at: Option<&'static Location<'static>>,
+    /// What holds the object, for [`StillAlive`](EventKind::StillAlive).
+    #[cfg(feature = "leak-detection")]
+    pub detail: Option<String>,
     /// Id of the manager.
     manager_id: u64,
     /// Type of the panic's payload.
@@ -224,6 +239,11 @@ impl Event {
             sampled: 0,
             message: None,
             age: None,
+            #[cfg(feature = "leak-detection")]
+            name: None,
+            created_at: None,
+            #[cfg(feature = "leak-detection")]
+            detail: None,
             manager_id: 0,
             payload: None,
             doublings: 0,
@@ -282,6 +302,24 @@ impl Event {
 
     pub(crate) fn age(mut self, age: Duration) -> Self {
         self.age = Some(age);
+        self
+    }
+
+    #[cfg(feature = "leak-detection")]
+    pub(crate) fn name(mut self, name: &str) -> Self {
+        self.name = Some(name.to_owned());
+        self
+    }
+
+    /// Sets where the object was created, if that is known.
+    pub(crate) fn created_at(mut self, site: Option<&'static Location<'static>>) -> Self {
+        self.created_at = site;
+        self
+    }
+
+    #[cfg(feature = "leak-detection")]
+    pub(crate) fn detail(mut self, detail: String) -> Self {
+        self.detail = Some(detail);
         self
     }
 
@@ -391,6 +429,7 @@ fn default_sink(event: &Event) {
         manager = event.manager.as_deref(),
         type_name = event.type_name,
         site = event.site.map(tracing::field::display),
+        created_at = event.created_at.map(tracing::field::display),
         count = event.count,
         occurrences = event.occurrences,
         types = sampled.then(|| tracing::field::debug(&event.types)),

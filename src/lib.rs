@@ -20,6 +20,9 @@ mod block;
 mod compile_fail_tests;
 pub mod event;
 pub mod frame;
+#[cfg(feature = "leak-detection")]
+pub mod leaks;
+mod ledger;
 mod manager;
 #[cfg(all(loom, feature = "loom", not(crossbeam_loom)))]
 compile_error!(

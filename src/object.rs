@@ -43,6 +43,7 @@
 //! * [`header`]: layout, type info and allocation
 //! * [`destroy`]: the destruction of objects, in constant stack space; [`settle`]: for code that
 //!   must be sure of it
+//! * [`checks`]: misuse of raw calls, and overwritten headers
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
 //! * [`block_allocated`]: objects whose memory is a block
 //! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread
@@ -51,6 +52,7 @@
 //! * [`traits`]: the traits that `std::sync::Arc` implements, too
 
 pub(crate) mod block_allocated;
+pub(crate) mod checks;
 pub(crate) mod count;
 pub(crate) mod destroy;
 pub(crate) mod header;

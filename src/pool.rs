@@ -44,7 +44,7 @@
 //! * [`pool_stack`], [`thread_pools`], [`chain`]: pools, and which one is current
 //! * [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
 //!   [`watch`]: watermarks; [`push`]: entries of open pools
-//! * [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`drain_span`]: how
+//! * [`checks`]: overwritten headers; [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`drain_span`]: how
 //!   `tracing` sees it; [`prune`]: stacks that go
 //! * [`exit`]: the thread's exit; [`this_thread`]: the calling thread's `ThreadPools`
 //! * [`guard`], [`scope`], [`pool_ref`], [`dump`], [`implicit`], [`token`], [`handoff`], [`home_ref`],
@@ -58,6 +58,7 @@ pub(crate) mod budgeted_drain;
 mod chain;
 #[cfg(test)]
 mod chain_tests;
+mod checks;
 pub(crate) mod drain;
 pub(crate) mod drain_span;
 pub(crate) mod dump;

@@ -28,6 +28,8 @@ mod counter;
 mod parker;
 mod sleeper;
 pub(crate) use bits::Bits;
+#[allow(unused_imports, reason = "for the feature leak-detection")]
+pub(crate) use counter::Published;
 pub(crate) use counter::{Counter, Hint, Numbers, Setting};
 pub(crate) use parker::Parker;
 pub(crate) use sleeper::{Sleeper, Ticket};

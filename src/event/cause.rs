@@ -24,6 +24,8 @@ impl Event {
                 cause(self.kind, (which, self.doublings))
             }
             EventKind::HomeGone => cause(self.kind, of_type),
+            #[cfg(feature = "leak-detection")]
+            EventKind::StillAlive => cause(self.kind, (of_type, &self.name)),
             EventKind::EndlessDrain | EventKind::CutOff => cause(self.kind, (of_type, pool)),
             EventKind::Panic => cause(self.kind, (&self.message, self.payload, &self.thread)),
             EventKind::OpenAtExit | EventKind::PostsDropped => cause(self.kind, thread),

@@ -8,6 +8,18 @@ const NAMED: usize = 3;
 
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_message(f)?;
+        if let Some(site) = self.created_at {
+            write!(f, "; created at {site}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Event {
+    // In `fmt`, so that this costs nothing without the feature.
+    #[inline(always)]
+    fn write_message(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pool = PoolName(self);
         let of = self.type_name.unwrap_or("an unknown type");
         let (thread, types, again) = (&self.thread, TypeList(self), SoFar(self.occurrences));
@@ -107,6 +119,20 @@ impl fmt::Display for Event {
                 counted("posted closure", "posted closures"),
                 if is_one { "waits" } else { "wait" },
             ),
+            #[cfg(feature = "leak-detection")]
+            EventKind::StillAlive => {
+                let name = self.name.as_deref().unwrap_or("an object");
+                write!(
+                    f,
+                    "thread {thread}: {name} ({of}) is still alive after the drains in which it \
+                     should have died{again}: {}",
+                    counted("strong reference", "strong references"),
+                )?;
+                match &self.detail {
+                    Some(detail) => write!(f, "; {detail}"),
+                    None => Ok(()),
+                }
+            }
             EventKind::OrphansWaiting => write!(
                 f,
                 "thread {thread}: {} that any thread may make {} waited for {:?}{again}, as no \

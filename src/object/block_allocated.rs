@@ -160,6 +160,7 @@ impl<T> Ref<T> {
     /// Makes an object with one reference, in a block if it fits one.
     // Inlined, as otherwise the error goes through memory each time.
     #[inline(always)]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub(crate) fn try_new_from(value: T, source: ObjectMemory<'_>) -> Result<Self, AllocError> {
         let Some(size_class) = BlockInfo::<T>::SIZE_CLASS else {
             source.count_large(BlockInfo::<T>::LAYOUT.layout);
@@ -179,6 +180,7 @@ impl<T> Ref<T> {
 
     /// Makes an object like [`Ref::try_new_from`], and aborts if there is no memory.
     #[inline(always)]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub(crate) fn new_from(value: T, source: ObjectMemory<'_>) -> Self {
         match Self::try_new_from(value, source) {
             Ok(made) => made,
@@ -205,6 +207,7 @@ impl<T> Ref<T> {
     /// assert_eq!(blocks.stats().live_blocks, 0);
     /// ```
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_in(value: T, blocks: &BlockAllocator) -> Self {
         Self::new_from(value, ObjectMemory::Own(blocks))
     }
@@ -222,6 +225,7 @@ impl<T> Ref<T> {
     /// assert!(matches!(Ref::try_new_in(5, &none), Err(AllocError::Capped { .. })));
     /// ```
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn try_new_in(value: T, blocks: &BlockAllocator) -> Result<Self, AllocError> {
         Self::try_new_from(value, ObjectMemory::Own(blocks))
     }

@@ -29,6 +29,7 @@
 //! destructor and before the object waits in a queue. Strong references abort at 2³¹, weak ones at
 //! 2³⁰; the rest is headroom for threads that count up at once.
 
+use crate::ledger::CHECKS;
 use crate::sync::FreeWitness;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,9 +45,6 @@ const NONE: u64 = STRONG.wrapping_neg();
 
 /// The word of an object that only one strong reference can reach.
 const UNIQUE: u64 = HELD;
-
-/// True if misuse of raw pointers is detected.
-const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 /// Returns the number of strong references.
 fn strong(word: u64) -> u32 {

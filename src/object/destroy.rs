@@ -13,6 +13,7 @@
 //! destructor.
 
 use super::header::{Thin, checked, header};
+use crate::ledger::{self, ReleasedBy};
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{SMALL, local, stack_address};
 use crate::thread::current::tally_destroyed;
@@ -371,6 +372,7 @@ unsafe fn deep_release(thin: Thin) {
 /// The caller owns one, to an object at `thin`.
 #[inline]
 pub(crate) unsafe fn release(thin: Thin) {
+    ledger::released(thin, 1, ReleasedBy::Handle);
     // SAFETY: the caller's reference keeps the object alive.
     let may_be_last = unsafe { checked(thin, header(thin).count.release()) };
     if may_be_last {
@@ -423,6 +425,7 @@ unsafe fn drop_value(thin: Thin) {
     struct ReleaseWeakOnDrop(Thin);
     impl Drop for ReleaseWeakOnDrop {
         fn drop(&mut self) {
+            ledger::died(self.0);
             // SAFETY: made only below, with the caller's reference.
             unsafe { release_weak(self.0) };
         }

@@ -4,9 +4,11 @@
 //! length in the allocation (see the picture in [`object`](crate::object)). So the thin address of
 //! the payload identifies any object: pools, inboxes and C code store nothing else.
 
+use super::checks;
 use super::count::{Count, Misuse};
+use crate::ledger::{self, ObjectDescription};
 use crate::sync::{CHECKED, Witness, alloc, dealloc};
-use crate::thread::current::tally_created;
+use crate::thread::current::{current_label, tally_created};
 use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::mem::needs_drop;
@@ -82,6 +84,8 @@ impl Header {
     /// Tells the model checker that the memory is about to be freed.
     #[inline(always)]
     pub(super) fn freed(&mut self) {
+        // SAFETY: the payload begins at the end of the header.
+        ledger::freed(unsafe { NonNull::from(&mut *self).add(1) }.cast());
         self.count.freed();
         self.payload.write();
     }
@@ -128,22 +132,19 @@ pub(crate) unsafe fn note_read(thin: Thin) {
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
-    use std::io::Write;
     // SAFETY: the contract of this function is that of `header`.
-    let name = unsafe { header(thin) }.type_info.type_name();
+    let name = unsafe { checks::type_name(thin) };
     let what = match misuse {
         Misuse::RetainedDead => "retained after its last release",
         Misuse::ReleasedDead => "released more often than it was retained",
         Misuse::TooManyStrong => "retained more than 2^31 times",
         Misuse::TooManyWeak => "downgraded more than 2^30 times",
     };
-    let thread = crate::thread::current::current_key();
-    let thread = thread.map_or_else(|| "without a key".to_owned(), |key| key.to_string());
-    let _ = writeln!(
-        std::io::stderr(),
-        "releasepool: {name} at {thin:p} {what} (thread {thread}); aborting"
-    );
-    crate::sync::abort(what)
+    let (thread, rest) = (current_label(), ledger::describe_live(thin));
+    let here = ledger::here(",");
+    checks::abort(&format!(
+        "{name} at {thin:p} {what}{here} (thread {thread}{rest})"
+    ))
 }
 
 /// Unwraps the result of a count operation, or aborts.
@@ -206,6 +207,7 @@ fn layout_of_slice<T>(len: usize) -> Option<ObjectLayout> {
 
 /// Allocates an object and writes its header.
 #[inline]
+#[cfg_attr(feature = "leak-detection", track_caller)]
 fn allocate(layout: ObjectLayout, type_info: &'static TypeInfo, count: Count) -> Thin {
     // SAFETY: the layout is not zero-sized, as it contains a header.
     let base = unsafe { alloc(layout.layout) };
@@ -221,6 +223,7 @@ fn allocate(layout: ObjectLayout, type_info: &'static TypeInfo, count: Count) ->
 /// # Safety
 /// `base` was allocated with this layout, and the caller has exclusive access to it.
 #[inline]
+#[cfg_attr(feature = "leak-detection", track_caller)]
 pub(super) unsafe fn write_header(
     base: NonNull<u8>,
     layout: ObjectLayout,
@@ -241,6 +244,13 @@ pub(super) unsafe fn write_header(
     unsafe { place.write(header) };
     crate::sync::note_created(place.cast(), type_info.type_name);
     tally_created(1);
+    let object = ObjectDescription {
+        type_info: ptr::from_ref(type_info).cast(),
+        type_name: type_info.type_name,
+        bytes: layout.layout.size(),
+    };
+    ledger::created(thin, object);
+    checks::note_type_info(type_info);
     thin
 }
 
@@ -259,17 +269,20 @@ unsafe fn deallocate(thin: Thin, layout: ObjectLayout) {
 
 /// Allocates an object for a `T`, which the caller writes.
 #[inline]
+#[cfg_attr(feature = "leak-detection", track_caller)]
 pub(crate) fn allocate_sized<T>(count: Count) -> NonNull<T> {
     allocate_named(SizedInfo::<T>::TYPE_INFO, count)
 }
 
 /// Allocates an object for a `T`, with type info that [`SizedInfo::named`] made for `T`.
 #[inline]
+#[cfg_attr(feature = "leak-detection", track_caller)]
 pub(crate) fn allocate_named<T>(type_info: &'static TypeInfo, count: Count) -> NonNull<T> {
     allocate(layout_of::<T>(), type_info, count).cast()
 }
 
 /// Allocates an object for `len` values of type `T`, which the caller writes.
+#[cfg_attr(feature = "leak-detection", track_caller)]
 pub(crate) fn allocate_slice<T>(len: usize, type_info: &'static TypeInfo) -> NonNull<[T]> {
     let layout = layout_of_slice::<T>(len).expect("a slice fits the address space");
     let thin = allocate(layout, type_info, Count::unique());

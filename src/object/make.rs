@@ -7,6 +7,7 @@ use super::header::{
 };
 use super::strong::Ref;
 use super::weak::Weak;
+use crate::ledger;
 use crate::thread::current::tally_destroyed;
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
@@ -23,6 +24,7 @@ impl<T> Ref<T> {
     ///
     /// Aborts when memory is exhausted (`handle_alloc_error`).
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new(value: T) -> Self {
         let payload = allocate_sized::<T>(Count::unique());
         // SAFETY: just allocated for a `T`.
@@ -43,12 +45,14 @@ impl<T> Ref<T> {
     /// let node = Ref::new_cyclic(|me| Node { me: me.clone() });
     /// assert!(Ref::ptr_eq(&node, &node.me.upgrade().unwrap()));
     /// ```
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_cyclic<F: FnOnce(&Weak<T>) -> T>(f: F) -> Self {
         /// Takes the object out of the statistics again if `f` panics.
         struct Uninitialized<T: 'static>(Weak<T>);
         impl<T> Drop for Uninitialized<T> {
             fn drop(&mut self) {
                 tally_destroyed(1);
+                ledger::died(self.0.payload().cast());
             }
         }
         let payload = allocate_sized::<T>(Count::uninitialized());
@@ -68,6 +72,7 @@ impl<T> Ref<T> {
     }
 
     /// Makes a new object, pinned: no object ever moves.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn pin(value: T) -> Pin<Self> {
         // SAFETY: the value stays in its allocation until it is dropped there. What moves it out
         // (`try_unwrap`, `into_inner`, `make_mut`) needs a `Ref` that is not pinned.
@@ -82,6 +87,7 @@ struct PartialSlice<T: 'static> {
 }
 
 impl<T> PartialSlice<T> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn new(len: usize) -> Self {
         let slice = allocate_slice::<T>(len, SliceInfo::<T>::TYPE_INFO);
         Self { slice, filled: 0 }
@@ -129,6 +135,7 @@ impl<T> Drop for PartialSlice<T> {
 ///
 /// # Safety
 /// The caller forgets the values, or they are `Copy`.
+#[cfg_attr(feature = "leak-detection", track_caller)]
 unsafe fn copied<T>(values: &[T], type_info: &'static TypeInfo) -> NonNull<[T]> {
     let slice = allocate_slice::<T>(values.len(), type_info);
     // SAFETY: just allocated, with room for that many values.
@@ -140,18 +147,21 @@ unsafe fn copied<T>(values: &[T], type_info: &'static TypeInfo) -> NonNull<[T]> 
 }
 
 impl<T> From<T> for Ref<T> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(value: T) -> Self {
         Self::new(value)
     }
 }
 
 impl<T> From<Box<T>> for Ref<T> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(value: Box<T>) -> Self {
         Self::new(*value)
     }
 }
 
 impl<T> From<Vec<T>> for Ref<[T]> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(mut values: Vec<T>) -> Self {
         // SAFETY: the vector forgets the values in the next statement.
         let slice = unsafe { copied(&values, SliceInfo::<T>::TYPE_INFO) };
@@ -163,12 +173,14 @@ impl<T> From<Vec<T>> for Ref<[T]> {
 }
 
 impl<T> From<Box<[T]>> for Ref<[T]> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(values: Box<[T]>) -> Self {
         values.into_vec().into()
     }
 }
 
 impl<T, const N: usize> From<[T; N]> for Ref<[T]> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(values: [T; N]) -> Self {
         let values = std::mem::ManuallyDrop::new(values);
         // SAFETY: `ManuallyDrop` forgets the values.
@@ -179,6 +191,7 @@ impl<T, const N: usize> From<[T; N]> for Ref<[T]> {
 }
 
 impl<T: Clone> From<&[T]> for Ref<[T]> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(values: &[T]) -> Self {
         let mut partial = PartialSlice::new(values.len());
         for value in values {
@@ -190,12 +203,14 @@ impl<T: Clone> From<&[T]> for Ref<[T]> {
 
 /// Collects into a vector, and moves the values to a slice.
 impl<T> FromIterator<T> for Ref<[T]> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from_iter<I: IntoIterator<Item = T>>(iter: I) -> Self {
         iter.into_iter().collect::<Vec<T>>().into()
     }
 }
 
 impl From<&str> for Ref<str> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(value: &str) -> Self {
         // SAFETY: bytes are `Copy`.
         let bytes = unsafe { copied(value.as_bytes(), STR) };
@@ -207,24 +222,28 @@ impl From<&str> for Ref<str> {
 }
 
 impl From<String> for Ref<str> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(value: String) -> Self {
         value.as_str().into()
     }
 }
 
 impl From<Box<str>> for Ref<str> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(value: Box<str>) -> Self {
         (&*value).into()
     }
 }
 
 impl From<Cow<'_, str>> for Ref<str> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(value: Cow<'_, str>) -> Self {
         (&*value).into()
     }
 }
 
 impl From<&CStr> for Ref<CStr> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(value: &CStr) -> Self {
         // SAFETY: bytes are `Copy`.
         let bytes = unsafe { copied(value.to_bytes_with_nul(), C_STR) };
@@ -236,6 +255,7 @@ impl From<&CStr> for Ref<CStr> {
 }
 
 impl From<CString> for Ref<CStr> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(value: CString) -> Self {
         value.as_c_str().into()
     }

@@ -1,8 +1,10 @@
 //! `Ref`: a counted reference that keeps its object alive.
 
+use super::checks;
 use super::destroy;
 use super::header::{Thin, checked, header, note_read};
 use super::weak::Weak;
+use crate::ledger::{self, RawCall};
 use crate::unsizing::{Coercible, coerced, sealed};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -140,7 +142,9 @@ impl<T: ?Sized> Ref<T> {
     /// unsizing), and stands for one strong reference, which this call takes over. If it is the
     /// last reference, the calling thread must be one that may drop the value.
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn from_raw(p: *const T) -> Self {
+        checks::raw_call(p.cast(), RawCall::FromRaw);
         // SAFETY: `into_raw` never returns null; the rest is the contract.
         unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) }
     }
@@ -150,10 +154,12 @@ impl<T: ?Sized> Ref<T> {
     /// # Safety
     /// `p` came from [`Ref::into_raw`], as for [`Ref::from_raw`], and the object is alive during
     /// the call. This call takes no reference over.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn increment_strong_count(p: *const T) {
+        checks::raw_call(p.cast(), RawCall::Increment);
         // SAFETY: alive during the call; the handle made here is forgotten, so no reference is
         // taken.
-        let this = unsafe { Self::from_raw(p) };
+        let this = unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) };
         std::mem::forget(this.clone());
         std::mem::forget(this);
     }
@@ -165,9 +171,11 @@ impl<T: ?Sized> Ref<T> {
     ///
     /// # Safety
     /// The contract of [`Ref::from_raw`].
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn decrement_strong_count(p: *const T) {
+        checks::raw_call(p.cast(), RawCall::Decrement);
         // SAFETY: the contract of this function is that of `from_raw`.
-        drop(unsafe { Self::from_raw(p) });
+        drop(unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) });
     }
 }
 
@@ -175,8 +183,10 @@ impl<T: ?Sized> Ref<T> {
 /// more than 2³¹ references.
 impl<T: ?Sized> Clone for Ref<T> {
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn clone(&self) -> Self {
         let thin = Self::thin(self);
+        ledger::retained(thin);
         // SAFETY: `self` keeps the object alive.
         unsafe { checked(thin, header(thin).count.retain()) };
         // SAFETY: `retain` counted the reference.

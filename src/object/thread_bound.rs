@@ -20,6 +20,7 @@ use super::header::{
     SizedInfo, Thin, TypeInfo, allocate_named, checked, header, note_read, write_value,
 };
 use crate::event::{Event, EventKind};
+use crate::ledger::{self, ReleasedBy};
 use crate::sync::cell::Cell;
 use crate::sync::{Counter, const_fn, global};
 use crate::thread::current::{current_label, tally_handed_over};
@@ -142,6 +143,7 @@ impl<T> HomeRef<T> {
     /// `home` is the record of the calling thread. If it takes messages, the thread has pools,
     /// whose exit runs all that it accepted. `kind` is `DestroyAtHome`; or `DestroyAnywhere`, if
     /// `T: Send`.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub(crate) unsafe fn make(value: T, home: Arc<Record>, kind: MessageKind) -> Self {
         let ptr = allocate_named::<ThreadBound<T>>(ThreadBound::<T>::TYPE_INFO, Count::unique());
         let node = Node::new(kind, home.key(), destroy_at_home);
@@ -203,8 +205,10 @@ impl<T> HomeRef<T> {
 /// read-modify-write; aborts at more than 2³¹ references.
 impl<T> Clone for HomeRef<T> {
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn clone(&self) -> Self {
         let thin = self.thin();
+        ledger::retained(thin);
         // SAFETY: `self` keeps the object alive.
         unsafe { checked(thin, header(thin).count.retain()) };
         let (ptr, invariant) = (self.ptr, PhantomData);
@@ -217,6 +221,7 @@ impl<T> Drop for HomeRef<T> {
     #[inline]
     fn drop(&mut self) {
         let thin = self.thin();
+        ledger::released(thin, 1, ReleasedBy::Handle);
         // SAFETY: the reference of `self` keeps the object alive; it is given up here.
         let may_be_last = unsafe { checked(thin, header(thin).count.release()) };
         if may_be_last {
@@ -342,7 +347,8 @@ impl HomelessObjects {
         // SAFETY: the message that was just taken apart, still ours.
         self.push(unsafe { Message::from_raw(thin.cast()) });
         let event = Event::new(EventKind::HomeGone, current_label());
-        event.home(home.label()).of_type(name).emit();
+        let event = event.home(home.label()).of_type(name);
+        event.created_at(ledger::site_of(thin)).emit();
     }
 
     fn push(&self, object: Message) {

@@ -41,24 +41,28 @@ impl<T: ?Sized> AsRef<T> for Ref<T> {
 }
 
 impl<T: Default> Default for Ref<T> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn default() -> Self {
         Self::new(T::default())
     }
 }
 
 impl<T> Default for Ref<[T]> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn default() -> Self {
         Self::from([])
     }
 }
 
 impl Default for Ref<str> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn default() -> Self {
         Self::from("")
     }
 }
 
 impl Default for Ref<CStr> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn default() -> Self {
         Self::from(c"")
     }

@@ -4,6 +4,7 @@ use super::count::Count;
 use super::destroy::release_weak;
 use super::header::{SliceInfo, allocate_sized, allocate_slice, checked, header, note_write};
 use super::strong::Ref;
+use crate::ledger::{self, ReleasedBy};
 use crate::thread::current::tally_destroyed;
 use std::ptr::{self, NonNull};
 
@@ -32,6 +33,7 @@ struct EmptiedObject<T: ?Sized + 'static>(NonNull<T>);
 
 impl<T: ?Sized> Drop for EmptiedObject<T> {
     fn drop(&mut self) {
+        ledger::died(self.0.cast());
         // SAFETY: made only with a weak reference that this owns, see the callers.
         unsafe { release_weak(self.0.cast()) };
     }
@@ -73,6 +75,7 @@ impl<T> Ref<T> {
     pub fn into_inner(this: Self) -> Option<T> {
         let payload = Ref::into_payload(this);
         let thin = payload.cast::<u8>();
+        ledger::released(thin, 1, ReleasedBy::Handle);
         // SAFETY: the reference keeps the object alive; it is given up here.
         let may_be_last = unsafe { checked(thin, header(thin).count.release()) };
         // SAFETY: `release` returned true, so the object is dead and this thread's, or more than
@@ -93,6 +96,7 @@ impl<T> Ref<T> {
     }
 
     /// Moves the value out if this is the only strong reference, and clones it otherwise.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn unwrap_or_clone(this: Self) -> T
     where
         T: Clone,
@@ -120,6 +124,7 @@ impl<T: ?Sized> Ref<T> {
 pub trait Renew {
     /// Returns a new object with a clone of the value.
     #[doc(hidden)]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn renew(this: &Ref<Self>) -> Ref<Self>;
 
     /// Allocates an object of the same size and type.
@@ -127,34 +132,41 @@ pub trait Renew {
     /// # Safety
     /// `this` is the payload of an object whose memory is not freed.
     #[doc(hidden)]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     unsafe fn same(this: NonNull<Self>) -> NonNull<Self>;
 }
 
 impl<T: Clone + 'static> Renew for T {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn renew(this: &Ref<T>) -> Ref<T> {
         Ref::new((**this).clone())
     }
 
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     unsafe fn same(_: NonNull<T>) -> NonNull<T> {
         allocate_sized::<T>(Count::unique())
     }
 }
 
 impl<T: Clone + 'static> Renew for [T] {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn renew(this: &Ref<[T]>) -> Ref<[T]> {
         Ref::from(&**this)
     }
 
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     unsafe fn same(this: NonNull<[T]>) -> NonNull<[T]> {
         allocate_slice::<T>(this.len(), SliceInfo::<T>::TYPE_INFO)
     }
 }
 
 impl Renew for str {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn renew(this: &Ref<str>) -> Ref<str> {
         Ref::from(&**this)
     }
 
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     unsafe fn same(this: NonNull<str>) -> NonNull<str> {
         let len = (this.as_ptr() as *const [u8]).len();
         let bytes = allocate_slice::<u8>(len, super::make::STR);
@@ -171,6 +183,7 @@ impl<T: ?Sized + Renew> Ref<T> {
     ///
     /// # Panics
     /// If cloning panics; then nothing has changed.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn make_mut(this: &mut Self) -> &mut T {
         if count(this).is_unique() {
             // The value can be changed where it is.
@@ -186,6 +199,7 @@ impl<T: ?Sized + Renew> Ref<T> {
     /// Moves the value to a new object and leaves the old memory to the weak references; after
     /// `Count::take_value` has turned the reference of `this` into a weak one. Nothing here can
     /// panic.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     fn move_out(this: &mut Self) {
         let old = Ref::payload(this);
         // SAFETY: the weak reference that we now have keeps the memory.

@@ -1,8 +1,10 @@
 //! `Weak`: a counted reference that does not keep its object alive.
 
+use super::checks;
 use super::destroy;
 use super::header::{Thin, checked, header};
 use super::strong::Ref;
+use crate::ledger::{self, RawCall};
 use crate::unsizing::{Coercible, coerced, sealed};
 use std::fmt;
 use std::marker::PhantomData;
@@ -73,6 +75,11 @@ impl<T: ?Sized> Weak<T> {
         std::mem::ManuallyDrop::new(self).ptr
     }
 
+    /// Returns the address of the value, or the dangling one.
+    pub(crate) fn payload(&self) -> NonNull<T> {
+        self.ptr
+    }
+
     /// Returns the thin address of the object, if there is one.
     #[inline]
     fn thin(&self) -> Option<Thin> {
@@ -85,10 +92,14 @@ impl<T: ?Sized> Weak<T> {
     /// Lock-free. Concurrently with the last release, it returns either a valid reference or
     /// `None`. Aborts at more than 2³¹ strong references.
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn upgrade(&self) -> Option<Ref<T>> {
         let thin = self.thin()?;
         // SAFETY: `self` keeps the memory.
         let alive = unsafe { checked(thin, header(thin).count.upgrade()) };
+        if alive {
+            ledger::retained(thin);
+        }
         // SAFETY: `upgrade` counted the reference.
         alive.then(|| unsafe { Ref::adopt(self.ptr) })
     }
@@ -133,7 +144,11 @@ impl<T: ?Sized> Weak<T> {
     /// `p` came from [`Weak::into_raw`] (of a `Weak<U>` where `U` and `T` differ at most by an
     /// unsizing), and stands for one weak reference, which this call takes over.
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn from_raw(p: *const T) -> Self {
+        if p.addr() != DANGLING {
+            checks::raw_call(p.cast(), RawCall::WeakFromRaw);
+        }
         // SAFETY: `into_raw` never returns null; the rest is the contract.
         unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) }
     }

@@ -1,6 +1,7 @@
 //! Releases of neighboring entries that are alike: objects without a destructor, with no other
 //! reference. They run no foreign code, so they need none of a drain's precautions.
 
+use super::checks;
 use super::entries::Entries;
 use super::page::PageCache;
 use crate::object::block_allocated::PlainDestroyer;
@@ -12,9 +13,14 @@ use std::ptr;
 /// Releases the newest entries while that runs no foreign code: objects without a destructor, in
 /// blocks of this thread, with no other reference. Returns how many. The rest of a drain is there
 /// for foreign code, and setting it up costs as much as some ten of these releases.
-pub(super) fn release_plain(entries: &Entries, pages: &PageCache) -> usize {
+pub(super) fn release_plain<'n>(
+    entries: &Entries,
+    name: impl Fn() -> &'n str,
+    pages: &PageCache,
+) -> usize {
     let mut released = 0;
     while let Some(thin) = entries.newest(pages) {
+        checks::entry(thin, &name);
         // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
         let type_info = unsafe { header(thin) }.type_info;
         let Some(block) = type_info.plain_block else {

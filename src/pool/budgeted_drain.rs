@@ -11,6 +11,7 @@
 use super::backlog::Item;
 use super::budget::{Budget, Drained, Meter};
 use super::chain::Barrier;
+use super::checks;
 use super::drain::{Draining, ROUNDS, WARN_AT, drain_asked};
 use super::entries::Entries;
 use super::epoch;
@@ -20,6 +21,7 @@ use super::remote_release;
 use super::thread_pools::ThreadPools;
 use super::watch;
 use crate::event::{Event, EventKind};
+use crate::ledger::{self, CHECKS};
 use crate::object::count::Released;
 use crate::object::destroy::{ReleaseScope, destroy_dead};
 use crate::object::header::{Thin, checked, header};
@@ -44,8 +46,13 @@ pub(crate) fn drain_pool(pool: &PoolState, meter: Meter) -> (Drained, Option<Pay
     pool.unpin();
     pool.set_budgeted(true);
     let mut drain = BudgetedDrain::new(stack, pool, meter);
-    drain.delivers_remote = drain.scope.serves_thread();
-    drain.run(true)
+    let outermost = drain.scope.serves_thread();
+    drain.delivers_remote = outermost;
+    let result = drain.run(true);
+    if outermost && ledger::awaits_drain() {
+        ledger::drained();
+    }
+    result
 }
 
 /// Releases from a backlog alone within the budget. What destructors autorelease goes to the root
@@ -302,6 +309,12 @@ impl<'d> BudgetedDrain<'d> {
 
     /// Releases an entry, or several of the same object. Returns how many; 0 if there is none.
     fn release_entry(&mut self, entries: &Entries) -> u32 {
+        if CHECKS {
+            let newest = entries.newest(&self.pools.pages);
+            newest
+                .into_iter()
+                .for_each(|thin| checks::entry(thin, || "backlog"));
+        }
         let at_most = self.meter.at_most();
         let Some((thin, n)) = entries.take_some(&self.pools.pages, at_most) else {
             return 0;

@@ -8,6 +8,7 @@ use super::alike::{destroy_alike, destroy_in_turn, release_plain};
 use super::budget::Budget;
 use super::budgeted_drain;
 use super::chain::Barrier;
+use super::checks;
 use super::entries::Entries;
 use super::epoch;
 use super::generations::Generations;
@@ -16,6 +17,7 @@ use super::pool_stack::{ChainFrame, PoolStack, PoolState};
 use super::remote_release;
 use super::thread_pools::ThreadPools;
 use crate::event::{Event, EventKind};
+use crate::ledger;
 use crate::object::count::Released;
 use crate::object::destroy::ReleaseScope;
 use crate::object::header::{Thin, TypeInfo, checked, header};
@@ -77,7 +79,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
     let stack = unsafe { &*pool.stack.get() };
     let pools = stack.thread_pools();
     pool.unpin();
-    let plain = release_plain(&pool.entries, &pools.pages);
+    let plain = release_plain(&pool.entries, || pool.name(), &pools.pages);
     if plain != 0 {
         stack.stats.released.add(plain as u64);
         if is_idle(pool) && !ptr::eq(pool, &stack.root) {
@@ -93,6 +95,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
     let mut panics = FirstPanic::default();
     let released;
     let cut;
+    let ends_outermost;
     {
         let scope = ReleaseScope::enter();
         let frame = ChainFrame::new(true);
@@ -120,11 +123,15 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
         }
         released = run.released.get();
         cut = run.cut.get();
+        ends_outermost = ledger::awaits_drain() && scope.outermost && scope.serves_thread();
         stack.stats.released.add(released as u64);
     }
     if std::ptr::eq(pool, &stack.root) {
         stack.stats.root_was_drained(pool.entries.len());
         stack.next_mark.set(0);
+    }
+    if ends_outermost {
+        ledger::drained();
     }
     Outcome {
         released: plain + released,
@@ -345,6 +352,7 @@ impl<'d> Releasing<'d> {
         let entries = self.entries;
         let (outermost, deep) = (self.scope.outermost, self.scope.deep);
         while let Some(thin) = entries.newest(self.pages) {
+            checks::entry(thin, || self.name);
             // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
             let object = unsafe { header(thin) };
             let type_info = object.type_info;

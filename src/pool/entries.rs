@@ -1,6 +1,7 @@
 //! `Entries`: the pending releases of a pool.
 
 use super::page::{Page, PageCache};
+use crate::ledger::{self, PoolLabel, ReleasedBy};
 use crate::object::header::{Header, Thin};
 use crate::sync::cell::Cell;
 use crate::sync::{const_fn, prefetch};
@@ -24,6 +25,8 @@ pub(crate) struct Entries {
     end: Cell<*mut Thin>,
     /// The topmost page; null until the first entry.
     page: Cell<*mut Page>,
+    /// The pool's name, for the ledger. No size without the feature `leak-detection`.
+    label: Cell<PoolLabel>,
 }
 
 impl Default for Entries {
@@ -40,6 +43,7 @@ impl Entries {
                 start: Cell::new(ptr::null_mut()),
                 end: Cell::new(ptr::null_mut()),
                 page: Cell::new(ptr::null_mut()),
+                label: Cell::new(PoolLabel::UNNAMED),
             }
         }
     }
@@ -53,6 +57,12 @@ impl Entries {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Sets the name of the pool, for the ledger.
+    #[inline(always)]
+    pub(crate) fn set_label(&self, label: PoolLabel) {
+        self.label.set(label);
     }
 
     /// Makes `page` the topmost one; the next entry goes to `top`.
@@ -93,6 +103,7 @@ impl Entries {
     /// The page has room: `top` is not at its end.
     #[inline(always)]
     unsafe fn put(&self, thin: Thin) {
+        ledger::entered_pool(thin, self.label.get());
         let top = self.top.get();
         // SAFETY: the page is the caller's (invariant 1 of `pool`) and has room, by the contract.
         unsafe {
@@ -186,7 +197,10 @@ impl Entries {
     #[inline(always)]
     pub(crate) unsafe fn pop(&self) {
         // SAFETY: the page has an entry, by the contract.
-        self.top.set(unsafe { self.top.get().sub(1) });
+        let top = unsafe { self.top.get().sub(1) };
+        // SAFETY: as above; entries below the old `top` are written (invariant 6 of `pool`).
+        ledger::left_pool(unsafe { *top }, 1, self.label.get());
+        self.top.set(top);
     }
 
     /// Gives the topmost page, which is empty, back if there is one below; returns whether there was.
@@ -224,6 +238,9 @@ impl Entries {
                 n += 1;
             }
             self.top.set(top);
+            let label = self.label.get();
+            ledger::left_pool(thin, n, label);
+            ledger::released(thin, n, ReleasedBy::Pool(label));
             Some((thin, n))
         }
     }
@@ -242,7 +259,11 @@ impl Entries {
                 if top.offset_from(start) > AHEAD as isize {
                     prefetch((*top.sub(AHEAD + 1)).cast::<Header>().sub(1).as_ptr());
                 }
-                if !f(*top.sub(1)) {
+                let thin = *top.sub(1);
+                // Before, as `f` may destroy the object.
+                ledger::left_pool(thin, 1, self.label.get());
+                if !f(thin) {
+                    ledger::entered_pool(thin, self.label.get());
                     break;
                 }
                 top = top.sub(1);
@@ -265,6 +286,7 @@ impl Entries {
             start: Cell::new(self.start.replace(ptr::null_mut())),
             end: Cell::new(self.end.replace(ptr::null_mut())),
             page: Cell::new(self.page.replace(ptr::null_mut())),
+            label: Cell::new(self.label.get()),
         }
     }
 

@@ -5,6 +5,7 @@ use super::pool_stack::{PoolStack, PoolState};
 use super::thread_pools::ThreadPools;
 use super::{budgeted_drain, drain, pending, remote_release};
 use crate::event::{Event, EventKind};
+use crate::ledger;
 use crate::object::destroy::ReleaseScope;
 use crate::object::header::header;
 use crate::sync::catch_unwind;
@@ -65,6 +66,9 @@ pub(super) unsafe fn exit(attached: NonNull<ThreadPools>, record: &Arc<Record>, 
     unsafe { ThreadPools::detach(attached, guards) };
     // Last, as the hook is foreign code: to it the thread has no pools any more.
     events.into_iter().for_each(Event::emit);
+    while ledger::awaits_drain() {
+        ledger::drained();
+    }
 }
 
 fn stacks(pools: &ThreadPools) -> impl Iterator<Item = &PoolStack> {

@@ -160,6 +160,7 @@ impl AutoreleasePool {
     // Always inlined: a large argument is passed in memory, which costs more than everything else
     // here.
     #[inline(always)]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create<T>(&self, value: T) -> PoolRef<'_, T> {
         // SAFETY: the pool is open (fact 2).
         let stack = unsafe { &*self.state().stack.get() };
@@ -182,6 +183,7 @@ impl AutoreleasePool {
     /// # Ok::<(), std::num::ParseIntError>(())
     /// ```
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn try_create<T, E>(
         &self,
         init: impl FnOnce() -> Result<T, E>,

@@ -6,6 +6,7 @@ use super::page::PageCache;
 use super::page_chain::PageChain;
 use super::pool_ref::PoolRef;
 use super::this_thread;
+use crate::ledger::PoolLabel;
 use crate::object::block_allocated::ObjectMemory;
 use crate::object::strong::Ref;
 use crate::sync::const_fn;
@@ -79,6 +80,7 @@ impl HandoffPool {
     #[inline]
     pub fn autorelease<T: ?Sized + Send + Sync>(&self, r: Ref<T>) -> PoolRef<'_, T> {
         let payload = Ref::into_payload(r);
+        self.entries.set_label(PoolLabel::HANDOFF);
         self.entries.push_or_grow(payload.cast(), grow);
         // SAFETY: the pool holds the reference until it is drained, which takes `&mut self` and so
         // ends the borrow that the returned reference carries.
@@ -89,6 +91,7 @@ impl HandoffPool {
     /// [allocator](crate::BlockAllocator::process), and returns to this thread from whichever
     /// thread destroys the object.
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
         self.autorelease(Ref::new_from(value, ObjectMemory::Process))
     }

@@ -13,6 +13,7 @@ impl<T> HomeRef<T> {
     /// ended when the last reference is dropped, it is kept for ever, and reported.
     ///
     /// Aborts when memory is exhausted (`handle_alloc_error`).
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new(value: T) -> Self {
         // SAFETY: `home` is the calling thread, with pools if it takes messages.
         unsafe { Self::make(value, home(), MessageKind::DestroyAtHome) }
@@ -28,6 +29,7 @@ impl<T> HomeRef<T> {
     /// assert!(made.get().is_none());
     /// drop(made); // here
     /// ```
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_or_anywhere(value: T) -> Self
     where
         T: Send,

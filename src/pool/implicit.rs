@@ -5,6 +5,7 @@ use super::this_thread;
 use super::thread_pools::ThreadPools;
 use super::watch;
 use crate::event::{Event, EventKind};
+use crate::ledger;
 use crate::object::destroy::release;
 use crate::object::header::{Thin, header};
 use crate::object::strong::Ref;
@@ -94,6 +95,7 @@ fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin, site: &'static Loc
             .manager(stack.manager.id, stack.manager.name.as_deref())
             .of_type(type_info.type_name())
             .at(site)
+            .created_at(ledger::site_of(thin))
             .times(times as usize)
             .emit();
     }

@@ -1,5 +1,6 @@
 //! `PoolRef`: a reference that a pool has lent.
 
+use crate::ledger;
 use crate::object::count::Misuse;
 use crate::object::header::{Thin, checked, header, note_read};
 use crate::object::strong::Ref;
@@ -76,8 +77,10 @@ impl<'pool, T: ?Sized> PoolRef<'pool, T> {
     /// read-modify-write; aborts beyond 2³¹ references.
     #[inline]
     #[must_use = "the new reference is released at once if it is not kept"]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn retain(this: Self) -> Ref<T> {
         let thin = this.thin();
+        ledger::retained(thin);
         // SAFETY: the object is alive for `'pool`, by the contract of `lend`.
         let counted: Result<(), Misuse> = unsafe { header(thin) }.count.retain();
         // SAFETY: alive, as in the line above.

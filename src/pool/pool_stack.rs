@@ -11,6 +11,7 @@ use super::manager_shared::{ManagerShared, PoolStackStats};
 use super::strays::Strays;
 use super::thread_pools::ThreadPools;
 use crate::block::block_allocator::BlockAllocator;
+use crate::ledger::PoolLabel;
 use crate::object::block_allocated::ObjectMemory;
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::const_fn;
@@ -165,6 +166,8 @@ impl PoolState {
     }
 
     pub(crate) fn set_name(&self, name: Option<Cow<'static, str>>) {
+        let label = name.as_deref().map_or(PoolLabel::UNNAMED, PoolLabel::of);
+        self.entries.set_label(label);
         // SAFETY: owner only (invariant 1 of `pool`), and nothing borrows it: `name` is called only
         // on open pools, this function only while a pool is being opened or closed.
         self.name.with_mut(|place| unsafe { *place = name });
@@ -342,6 +345,7 @@ impl PoolStack {
     /// Sets the self-referential pointers; call once the address is final.
     pub(crate) fn settle_in(&self, thread_pools: NonNull<ThreadPools>, key: Option<ThreadKey>) {
         self.thread_pools.set(thread_pools.as_ptr());
+        self.root.entries.set_label(PoolLabel::ROOT);
         self.root.stack.set(self);
         self.root.frame.pool.set(&self.root);
         self.current.set(&self.root.frame);

@@ -10,6 +10,7 @@ use super::epoch::Participants;
 use super::manager_shared::ManagerShared;
 use super::page::PageCache;
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
+use crate::ledger::{self, PoolLabel};
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{SMALL, boxed, catch_unwind, unbox};
 use crate::thread::claimed::ClaimedMessages;
@@ -119,6 +120,10 @@ impl ThreadPools {
         let pool = unsafe { &*free };
         self.free.set(pool.next_free.get());
         pool.kind.set(kind);
+        pool.entries.set_label(match kind {
+            PoolKind::Token => PoolLabel::TOKEN,
+            _ => PoolLabel::UNNAMED,
+        });
         pool.stack.set(stack);
         stack.push_frame(&pool.frame);
         stack.stats.count_opened();
@@ -169,7 +174,10 @@ impl ThreadPools {
     /// `ThreadPools`, deliver remote releases, or answer `shutdown`.
     #[inline]
     pub(crate) fn has_duties(&self, stack: &PoolStack) -> bool {
-        self.detached.get() || self.has_messages() || stack.stats.is_asked()
+        self.detached.get()
+            || self.has_messages()
+            || stack.stats.is_asked()
+            || ledger::awaits_drain()
     }
 
     /// Returns whether other threads have sent something that an ordinary drain has to release.

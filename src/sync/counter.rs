@@ -10,7 +10,7 @@
 //!
 //! Whatever else a decision rests on is a cell of one thread, or an atomic of `sync::atomic`.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// A figure for reports, written by one thread (by the `_shared` functions, by several) and read by
 /// any. Nothing else is decided by it; only its one writer, which reads exactly what it wrote, may
@@ -133,5 +133,26 @@ impl Numbers {
 
     pub(crate) fn next(&self) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// An address that readers outside the process find. Inside, it is read and written only by
+/// threads that hold a lock.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct Published<T>(AtomicPtr<T>);
+
+#[allow(dead_code, reason = "for the feature leak-detection")]
+impl<T> Published<T> {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicPtr::new(std::ptr::null_mut()))
+    }
+
+    pub(crate) fn get(&self) -> *mut T {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, at: *mut T) {
+        self.0.store(at, Ordering::Relaxed);
     }
 }

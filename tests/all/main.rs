@@ -9,6 +9,8 @@ mod arena;
 mod block;
 mod event;
 mod frame;
+#[cfg(feature = "leak-detection")]
+mod leaks;
 mod manager;
 mod memory;
 mod model;

@@ -5,6 +5,7 @@ mod arc_parity;
 mod counts;
 mod deep;
 mod home;
+mod misuse;
 mod panics;
 pub mod payloads;
 mod settle_scopes;

@@ -123,6 +123,7 @@ const LITTLE: isize = 16_384;
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn heap_is_freed_with_the_last_block_that_its_thread_frees() {
     let child = child!(|| {
         let worker = Worker::new("worker");
@@ -155,6 +156,7 @@ fn unused_chunks_of_this_thread_are_freed_with_the_handle() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn unused_chunks_of_another_thread_are_freed_when_it_has_time() {
     let child = child!(|| {
         let worker = Worker::new("worker");

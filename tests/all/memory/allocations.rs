@@ -95,6 +95,7 @@ fn an_object_that_goes_home_is_one_allocation_and_its_way_none() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn objects_take_a_header_and_slices_a_length_more() {
     fn bytes_of<R>(make: impl FnOnce() -> R) -> isize {
         let before = BYTES.load(Ordering::Relaxed);

@@ -80,6 +80,7 @@ fn stores_under_one_pin_are_released_within_a_second_of_frames() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn retired_objects_take_little_memory_while_a_pin_lasts() {
     const STORES: usize = 100_000;
     child!(|| {

@@ -203,6 +203,7 @@ fn taking_messages_out_of_the_inbox_is_part_of_the_budget() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn queues_give_their_memory_back() {
     const MANY: usize = 200_000;
     const KEPT: isize = 64 * 1024;

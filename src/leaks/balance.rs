@@ -1,0 +1,122 @@
+//! Retains that have no release.
+
+use crate::ledger::balance::{self, Line, Place, fold};
+use crate::ledger::threads::thread_label;
+use std::fmt;
+
+/// Lines that are returned for a group, at most.
+const LINES: usize = 16;
+
+/// Counts retains and releases of objects of these types, by the place and the thread of each, for
+/// objects that are created from here on; of no type, if there are no names. Reports then show the
+/// retains that have no release: [`LeakGroup::unreleased`](super::LeakGroup::unreleased).
+///
+/// A name is the whole name of a type, as [`std::any::type_name`] returns it; or the same without
+/// generic arguments; or the last part of that: `Texture` for `game::gl::Texture<u8>`.
+///
+/// A reference does not remember where it was retained. So retains are paired with releases by the
+/// functions and the threads that made them: those of one function on one thread first. The number
+/// of retains that are left is exact; their place is the likeliest one. Functions are known only if
+/// the executable has symbols.
+///
+/// Slow: each retain and release of such an object takes some microseconds, and some milliseconds
+/// where a place is new.
+///
+/// ```
+/// use releasepool::{Ref, leaks};
+/// struct Texture;
+/// leaks::count_references(["Texture"]);
+/// let scope = leaks::scope();
+/// let texture = Ref::new(Texture);
+/// std::mem::forget(texture.clone());
+/// drop(texture);
+/// let report = scope.report();
+/// let unreleased = report.groups()[0].unreleased();
+/// assert_eq!(unreleased.iter().map(|retain| retain.count()).sum::<u64>(), 1);
+/// # leaks::count_references([""; 0]);
+/// ```
+pub fn count_references<I>(types: I)
+where
+    I: IntoIterator,
+    I::Item: Into<String>,
+{
+    balance::choose(types.into_iter().map(Into::into).collect());
+}
+
+/// Retains at one place that have no release, of the objects of a
+/// [group](super::LeakGroup::unreleased).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreleasedRetain {
+    pub(super) place: String,
+    pub(super) thread: String,
+    pub(super) count: u64,
+}
+
+impl UnreleasedRetain {
+    /// Returns the file, line and column of the retain, or of the creation, and the function, if it
+    /// is known.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Returns name and key of the thread that retained.
+    pub fn thread(&self) -> &str {
+        &self.thread
+    }
+
+    /// Returns the number of retains that have no release.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl fmt::Display for UnreleasedRetain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (place, thread) = (&self.place, &self.thread);
+        let times = if self.count == 1 { "once" } else { "times" };
+        write!(f, "retained ")?;
+        if self.count != 1 {
+            write!(f, "{} ", self.count)?;
+        }
+        write!(
+            f,
+            "{times} and not released: at {place}, by thread {thread}"
+        )
+    }
+}
+
+/// Returns the retains of these objects that have no release; the most frequent first.
+pub(super) fn unreleased(objects: &[usize]) -> Vec<UnreleasedRetain> {
+    let mut sum: Vec<Line> = Vec::new();
+    for &object in objects {
+        for line in fold(&balance::lines_of(object)) {
+            let is_alike = |known: &&mut Line| {
+                (known.place, known.function, known.thread)
+                    == (line.place, line.function, line.thread)
+            };
+            match sum.iter_mut().find(is_alike) {
+                Some(known) => known.retains += line.retains,
+                None => sum.push(line),
+            }
+        }
+    }
+    sum.sort_by_key(|line| std::cmp::Reverse(line.retains));
+    sum.truncate(LINES);
+    let described = |line: &Line| UnreleasedRetain {
+        place: place(line),
+        thread: thread_label(line.thread),
+        count: line.retains,
+    };
+    sum.iter().map(described).collect()
+}
+
+fn place(line: &Line) -> String {
+    let at = match line.place {
+        Place::Site(site) => site.to_string(),
+        Place::Released(_) | Place::Elsewhere => "one of many places".to_owned(),
+    };
+    match line.function {
+        Some(frame) => format!("{at} in {}", frame.function),
+        None => at,
+    }
+}

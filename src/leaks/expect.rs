@@ -1,0 +1,178 @@
+//! `expect_gone`: objects that should die soon.
+
+use super::place::{PoolHolder, labelled};
+use crate::event::{Event, EventKind};
+use crate::ledger::describe::{PoolEntries, holders};
+use crate::ledger::drains::at_end_of_drain;
+use crate::ledger::threads::number;
+use crate::ledger::{index, record};
+use crate::object::destroy::release_weak;
+use crate::object::header::{Thin, header};
+use crate::object::weak::Weak;
+use crate::thread::current::{current_label, current_or_closed};
+use std::panic::Location;
+use std::sync::{Mutex, PoisonError};
+
+/// How many outermost drains an object has that a pool of the calling thread holds.
+const DRAINS_IN_POOL: u32 = 3;
+
+/// An object that should die soon, and a weak reference to it.
+struct Expectation {
+    thin: Thin,
+    name: String,
+    /// The thread whose drains count.
+    thread: u64,
+    /// Its outermost drains since.
+    drains: u32,
+}
+
+// SAFETY: it only has a weak reference and never accesses the value, and the memory of any object
+// may be freed on any thread.
+unsafe impl Send for Expectation {}
+
+// std's lock even in loom builds: nothing yields while it is held.
+static EXPECTED: Mutex<Vec<Expectation>> = Mutex::new(Vec::new());
+
+fn with_expected<R>(f: impl FnOnce(&mut Vec<Expectation>) -> R) -> R {
+    f(&mut EXPECTED.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Reports an object that lives longer than it should: if it has not died at the end of the calling
+/// thread's next outermost drain, an [event](EventKind::StillAlive) names it, and what still holds
+/// it. `name` is for that event.
+///
+/// For objects whose end is known: the scene that was just closed, the document whose window is
+/// gone. The event says how many strong references there are, which pools hold some of them, and
+/// where the object was created.
+///
+/// An object that is in a pool of the calling thread gets time until the third such drain, so that
+/// pools inside that pool may be drained before. If the thread ends before, its exit counts as a
+/// drain. Each call is reported at most once.
+///
+/// Keeps the memory of the object until then, not its value.
+///
+/// ```
+/// use releasepool::{Ref, autoreleasepool, event, leaks};
+/// use std::sync::{Arc, Mutex};
+///
+/// let log = Arc::new(Mutex::new(Vec::new()));
+/// let lines = log.clone();
+/// event::set_hook(Some(Box::new(move |event| {
+///     lines.lock().unwrap().push(event.to_string());
+/// })));
+/// let scene = Ref::new(String::from("level 1"));
+/// let registry = vec![scene.clone()];
+/// autoreleasepool(|pool| {
+///     leaks::expect_gone(Ref::downgrade(&scene), "level 1");
+///     pool.autorelease(scene);
+/// });
+/// let lines = log.lock().unwrap();
+/// assert!(lines[0].contains("level 1 (alloc::string::String) is still alive"));
+/// assert!(lines[0].contains("1 strong reference"));
+/// # drop(registry);
+/// ```
+pub fn expect_gone<T: ?Sized>(weak: Weak<T>, name: &str) {
+    if weak.strong_count() == 0 {
+        return;
+    }
+    let expectation = Expectation {
+        thin: weak.into_payload().cast(),
+        name: name.to_owned(),
+        thread: number(current_or_closed().key()),
+        drains: 0,
+    };
+    with_expected(|expected| expected.push(expectation));
+    at_end_of_drain(check);
+}
+
+/// Looks at the objects that the calling thread expects to be gone, at the end of an outermost
+/// drain.
+fn check() {
+    let thread = number(current_or_closed().key());
+    let own: Vec<_> = with_expected(|expected| {
+        let all = std::mem::take(expected).into_iter();
+        let (own, others) = all.partition(|expectation| expectation.thread == thread);
+        *expected = others;
+        own
+    });
+    let mut waits = false;
+    for mut expectation in own {
+        expectation.drains += 1;
+        // SAFETY: the weak reference keeps the memory.
+        let strong = unsafe { header(expectation.thin) }.count.strong();
+        let is_alive = strong != 0;
+        if is_alive && expectation.drains < DRAINS_IN_POOL && is_in_own_pool(&expectation) {
+            waits = true;
+            with_expected(|expected| expected.push(expectation));
+            continue;
+        }
+        if is_alive {
+            report(&expectation, strong);
+        }
+        // SAFETY: the weak reference of the expectation, which ends here.
+        unsafe { release_weak(expectation.thin) };
+    }
+    if waits {
+        at_end_of_drain(check);
+    }
+}
+
+/// Returns whether a pool of the thread holds the object.
+fn is_in_own_pool(expectation: &Expectation) -> bool {
+    let holders = index::with_record(expectation.thin.addr().get(), |record| record.holders);
+    let own = |holder: &record::Holder| holder.entries != 0 && holder.thread == expectation.thread;
+    holders.is_some_and(|holders| holders.iter().any(own))
+}
+
+/// What the ledger knows of an object.
+struct Known {
+    site: &'static Location<'static>,
+    pools: Vec<PoolEntries>,
+}
+
+/// Emits the event.
+fn report(expectation: &Expectation, strong: usize) {
+    // SAFETY: the weak reference keeps the memory.
+    let type_name = unsafe { header(expectation.thin) }.type_info.type_name();
+    // Allocated before the record is locked.
+    let mut pools = Vec::with_capacity(record::HOLDERS + 1);
+    let known = index::with_record(expectation.thin.addr().get(), |record| {
+        pools.extend(holders(record));
+        Known {
+            site: record.site,
+            pools,
+        }
+    });
+    let mut event = Event::new(EventKind::StillAlive, current_label())
+        .of_type(type_name)
+        .count(strong)
+        .name(&expectation.name);
+    if let Some(known) = known {
+        let pools = labelled(known.pools);
+        if let Some(first) = pools.first() {
+            event = event.pool(first.pool());
+        }
+        event = event
+            .created_at(Some(known.site))
+            .detail(held_by(strong, &pools));
+    }
+    event.emit();
+}
+
+/// Says which of the references pools have.
+fn held_by(strong: usize, pools: &[PoolHolder]) -> String {
+    let entries: usize = pools.iter().map(PoolHolder::entries).sum();
+    let others = strong.saturating_sub(entries);
+    let mut said = String::new();
+    if pools.is_empty() {
+        said += "no pool holds it";
+    } else {
+        let pools: Vec<_> = pools.iter().map(ToString::to_string).collect();
+        said += &format!("held by {}", pools.join(" and by "));
+        if others != 0 {
+            let s = if others == 1 { "" } else { "s" };
+            said += &format!(", and by {others} other reference{s}");
+        }
+    }
+    said
+}

@@ -1,0 +1,54 @@
+//! Threads and pools as reports name them.
+
+use crate::ledger::describe::PoolEntries;
+use crate::ledger::threads::thread_label;
+use std::fmt;
+
+/// A pool, or several of one name on one thread, that hold objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolHolder {
+    pub(super) pool: &'static str,
+    pub(super) thread: String,
+    pub(super) entries: usize,
+}
+
+impl PoolHolder {
+    /// Returns the name of the pool: that given by
+    /// [`AutoreleasePool::named`](crate::AutoreleasePool::named), or `unnamed`, `root`, `token` or
+    /// `handoff`.
+    pub fn pool(&self) -> &str {
+        self.pool
+    }
+
+    /// Returns name and key of the thread that autoreleased the objects into the pool. Pools stay on
+    /// their thread, except for the entries of a handoff pool.
+    pub fn thread(&self) -> &str {
+        &self.thread
+    }
+
+    /// Returns the number of entries.
+    pub fn entries(&self) -> usize {
+        self.entries
+    }
+}
+
+/// Writes the pool, the thread and the number of entries.
+impl fmt::Display for PoolHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (pool, thread) = (self.pool, &self.thread);
+        match self.entries {
+            1 => write!(f, "pool {pool:?} of thread {thread}"),
+            n => write!(f, "pool {pool:?} of thread {thread} ({n} entries)"),
+        }
+    }
+}
+
+/// Names the thread of each.
+pub(super) fn labelled(entries: Vec<PoolEntries>) -> Vec<PoolHolder> {
+    let label = |(pool, thread, entries)| PoolHolder {
+        pool,
+        thread: thread_label(thread),
+        entries,
+    };
+    entries.into_iter().map(label).collect()
+}

@@ -1,0 +1,345 @@
+//! `LeakReport`: the live objects, by type and site.
+
+use super::balance::{self, UnreleasedRetain};
+use super::place::{PoolHolder, labelled};
+use crate::ledger::describe::{PoolEntries, holders};
+use crate::ledger::frames;
+use crate::ledger::index;
+use crate::ledger::record::{BALANCED, Record};
+use crate::ledger::threads::thread_label;
+use std::collections::HashMap;
+use std::fmt;
+use std::panic::Location;
+use std::ptr;
+
+/// Threads, pools and functions that [`LeakReport`] writes for a group, at most.
+const WRITTEN: usize = 4;
+
+/// Functions of a backtrace that are kept.
+const FUNCTIONS: usize = 16;
+
+/// Objects of a group whose retains and releases are added up, at most.
+const BALANCES: usize = 10_000;
+
+/// The live objects of a process or of a scope. [`Display`](fmt::Display) writes one paragraph for
+/// each group.
+///
+/// With the feature `serde` it can be serialized: as a structure with the fields `objects`,
+/// `bytes`, `unrecorded` and `groups`. A group has the fields `type_name`, `objects`, `bytes`,
+/// `site` (`file`, `line` and `column`), `threads` (`thread`, `objects`), `pools` (`pool`,
+/// `thread`, `entries`), `backtrace`, and `unreleased` (`place`, `thread`, `count`).
+#[derive(Clone, Debug)]
+pub struct LeakReport {
+    objects: usize,
+    bytes: usize,
+    unrecorded: u64,
+    groups: Vec<LeakGroup>,
+}
+
+impl LeakReport {
+    /// Returns whether there is no live object.
+    pub fn is_empty(&self) -> bool {
+        self.objects == 0
+    }
+
+    /// Returns the number of live objects.
+    pub fn objects(&self) -> usize {
+        self.objects
+    }
+
+    /// Returns the size of their allocations in bytes, headers included. Memory that values own
+    /// elsewhere, such as the elements of a `Vec`, is not part of it.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns the objects by type and site; the group with the most bytes first.
+    pub fn groups(&self) -> &[LeakGroup] {
+        &self.groups
+    }
+
+    /// Returns how many objects the ledger could not record since the process began, because the
+    /// global allocator created them while it served the ledger. They are in no report.
+    pub fn unrecorded(&self) -> u64 {
+        self.unrecorded
+    }
+
+    /// Panics with the report, unless it is empty.
+    #[track_caller]
+    pub(super) fn assert_empty(&self) {
+        assert!(self.is_empty(), "{self}");
+    }
+}
+
+/// The live objects of one type that were created at one place.
+#[derive(Clone, Debug)]
+pub struct LeakGroup {
+    type_name: &'static str,
+    site: &'static Location<'static>,
+    objects: usize,
+    bytes: usize,
+    threads: Vec<(String, usize)>,
+    pools: Vec<PoolHolder>,
+    pooled: usize,
+    backtrace: Vec<String>,
+    unreleased: Vec<UnreleasedRetain>,
+}
+
+impl LeakGroup {
+    /// Returns the name of the type.
+    pub fn type_name(&self) -> &str {
+        self.type_name
+    }
+
+    /// Returns the number of objects.
+    pub fn objects(&self) -> usize {
+        self.objects
+    }
+
+    /// Returns the size of their allocations in bytes, headers included.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns where they were created; see [sites](crate::leaks#sites).
+    pub fn site(&self) -> Option<&'static Location<'static>> {
+        Some(self.site)
+    }
+
+    /// Returns name and key of each thread that created some of them, and how many; the thread that
+    /// created most first.
+    pub fn threads(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.threads.iter().map(|(thread, n)| (thread.as_str(), *n))
+    }
+
+    /// Returns the pools that hold some of them; the pool with the most entries first.
+    pub fn pools(&self) -> &[PoolHolder] {
+        &self.pools
+    }
+
+    /// Returns how many of them pools hold.
+    pub fn pooled(&self) -> usize {
+        self.pooled
+    }
+
+    /// Returns the functions that led to the creation of one of them, innermost first, without those
+    /// of this crate and of the standard library. Empty unless backtraces [were
+    /// recorded](crate::leaks::record_backtraces) or the site is in the standard library, and
+    /// without symbols in the executable.
+    pub fn backtrace(&self) -> &[String] {
+        &self.backtrace
+    }
+
+    /// Returns the retains that have no release, if references to this type [are
+    /// counted](crate::leaks::count_references).
+    pub fn unreleased(&self) -> &[UnreleasedRetain] {
+        &self.unreleased
+    }
+}
+
+/// What is collected of a group.
+struct Collected {
+    type_name: fn() -> &'static str,
+    site: &'static Location<'static>,
+    objects: usize,
+    bytes: usize,
+    threads: Vec<(u64, usize)>,
+    pools: Vec<PoolEntries>,
+    pooled: usize,
+    frames: Option<Box<[usize]>>,
+    counted: Vec<usize>,
+}
+
+impl Collected {
+    fn new(record: &Record) -> Self {
+        Self {
+            type_name: record.type_name,
+            site: record.site,
+            objects: 0,
+            bytes: 0,
+            threads: Vec::new(),
+            pools: Vec::new(),
+            pooled: 0,
+            frames: record.frames.clone(),
+            counted: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, record: &Record) {
+        self.objects += 1;
+        self.bytes += record.bytes;
+        add(&mut self.threads, record.thread, 1);
+        let mut held = false;
+        for (pool, thread, entries) in holders(record) {
+            held = true;
+            match self
+                .pools
+                .iter_mut()
+                .find(|known| (known.0, known.1) == (pool, thread))
+            {
+                Some(known) => known.2 += entries,
+                None => self.pools.push((pool, thread, entries)),
+            }
+        }
+        self.pooled += usize::from(held);
+        if record.flags & BALANCED != 0 && self.counted.len() < BALANCES {
+            self.counted.push(record.address);
+        }
+    }
+
+    /// Adds a group whose objects have the same type name and an equal site.
+    fn merge(&mut self, other: Self) {
+        self.objects += other.objects;
+        self.bytes += other.bytes;
+        self.pooled += other.pooled;
+        for (thread, n) in other.threads {
+            add(&mut self.threads, thread, n);
+        }
+        self.pools.extend(other.pools);
+        self.counted.extend(other.counted);
+    }
+
+    fn finish(mut self) -> LeakGroup {
+        self.threads
+            .sort_by_key(|&(thread, n)| (std::cmp::Reverse(n), thread));
+        self.pools.sort_by_key(|&(.., n)| std::cmp::Reverse(n));
+        let threads = self
+            .threads
+            .iter()
+            .map(|&(thread, n)| (thread_label(thread), n));
+        let frames = self.frames.as_deref().unwrap_or_default();
+        let backtrace = frames::of_user(frames, FUNCTIONS);
+        LeakGroup {
+            type_name: (self.type_name)(),
+            site: self.site,
+            objects: self.objects,
+            bytes: self.bytes,
+            threads: threads.collect(),
+            pools: labelled(self.pools),
+            pooled: self.pooled,
+            backtrace: backtrace.iter().map(ToString::to_string).collect(),
+            unreleased: balance::unreleased(&self.counted),
+        }
+    }
+}
+
+fn add(threads: &mut Vec<(u64, usize)>, thread: u64, n: usize) {
+    match threads.iter_mut().find(|known| known.0 == thread) {
+        Some(known) => known.1 += n,
+        None => threads.push((thread, n)),
+    }
+}
+
+/// Reports the live objects that `includes` returns true for.
+pub(super) fn collect(includes: impl Fn(&Record) -> bool) -> LeakReport {
+    // By address first, which is quick; then by what they say, as one line may have several
+    // addresses, and one type several type infos.
+    let mut by_address: HashMap<(usize, usize), Collected> = HashMap::new();
+    index::for_each(|record| {
+        if includes(record) {
+            let key = (record.type_name as usize, ptr::from_ref(record.site).addr());
+            let group = by_address
+                .entry(key)
+                .or_insert_with(|| Collected::new(record));
+            group.add(record);
+        }
+    });
+    let mut by_name: HashMap<_, Collected> = HashMap::new();
+    for group in by_address.into_values() {
+        let site = group.site;
+        let key = ((group.type_name)(), site.file(), site.line(), site.column());
+        match by_name.get_mut(&key) {
+            Some(known) => known.merge(group),
+            None => {
+                by_name.insert(key, group);
+            }
+        }
+    }
+    let mut groups: Vec<_> = by_name.into_values().map(Collected::finish).collect();
+    let place = |group: &LeakGroup| (group.site.file(), group.site.line(), group.site.column());
+    groups.sort_by(|a, b| {
+        let by_bytes = b.bytes.cmp(&a.bytes);
+        by_bytes
+            .then_with(|| a.type_name.cmp(b.type_name))
+            .then_with(|| place(a).cmp(&place(b)))
+    });
+    LeakReport {
+        objects: groups.iter().map(LeakGroup::objects).sum(),
+        bytes: groups.iter().map(LeakGroup::bytes).sum(),
+        unrecorded: index::unrecorded(),
+        groups,
+    }
+}
+
+/// `1 object`, `2 objects`.
+struct Counted(usize, &'static str);
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.0 == 1 { "" } else { "s" };
+        write!(f, "{} {}{plural}", self.0, self.1)
+    }
+}
+
+impl fmt::Display for LeakReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("no object is alive");
+        }
+        let (objects, bytes) = (Counted(self.objects, "object"), Counted(self.bytes, "byte"));
+        let are = if self.objects == 1 { "is" } else { "are" };
+        write!(f, "{objects} {are} alive, {bytes}:")?;
+        for group in &self.groups {
+            write!(f, "\n  {group}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes type, number, bytes and site, and a line each for threads, pools, functions and retains.
+impl fmt::Display for LeakGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, site, bytes) = (self.type_name, self.site, Counted(self.bytes, "byte"));
+        write!(
+            f,
+            "{} of {name}, {bytes}, created at {site}",
+            Counted(self.objects, "object")
+        )?;
+        match &self.threads[..] {
+            [(thread, _)] => write!(f, " by thread {thread}")?,
+            threads => {
+                let each = threads.iter().map(|(thread, n)| format!("{thread} ({n})"));
+                write!(f, " by threads {}", list(each))?;
+            }
+        }
+        if !self.pools.is_empty() {
+            let held = if self.pooled == self.objects {
+                String::new()
+            } else {
+                format!("{} of them ", self.pooled)
+            };
+            write!(
+                f,
+                "\n    {held}held by {}",
+                list(self.pools.iter().map(ToString::to_string))
+            )?;
+        }
+        for function in self.backtrace.iter().take(WRITTEN) {
+            write!(f, "\n    in {function}")?;
+        }
+        for retain in &self.unreleased {
+            write!(f, "\n    {retain}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Joins the first few.
+fn list(all: impl ExactSizeIterator<Item = String>) -> String {
+    let more = all.len().saturating_sub(WRITTEN);
+    let mut written = all.take(WRITTEN).collect::<Vec<_>>().join(", ");
+    if more != 0 {
+        written += &format!(" and {more} more");
+    }
+    written
+}

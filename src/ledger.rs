@@ -1,0 +1,136 @@
+//! The ledger of live objects: where, on which thread and when each was created, and which pools
+//! hold it. Only with the feature `leak-detection`; without it, all functions here are empty.
+//!
+//! ```text
+//! created, entered_pool, left_pool, died
+//!     │
+//!     ▼
+//! index: payload address ─► Record        a DashMap
+//!                             │
+//! LEDGER ─► chunk ─► chunk    └─ in a chunk; what another process reads of a stopped one
+//! ```
+//!
+//! # Invariants
+//! The `SAFETY` comments of this folder cite them ("invariant 1 of `ledger`").
+//!
+//! 1. *Records.* A record belongs to one entry of the index, and is accessed only while that
+//!    entry's shard is locked; or it belongs to the thread that has just removed the entry; or it
+//!    is in the free list of its stripe, and that is locked. Chunks are never freed.
+//! 2. *No foreign code under a lock.* While the ledger holds a lock, the calling thread runs only
+//!    the ledger's own code, and the global allocator, which may be foreign and use this crate. So
+//!    each thread knows that it is inside the ledger: what it creates meanwhile
+//!    is not recorded.
+//!
+//! # Files
+//! * `record`: records, the chunks that they are in, and the descriptor for other processes
+//! * `guard`: the calling thread is inside the ledger
+//! * `label`: the names of pools
+//! * `frames`: call frames, and the names of functions
+//! * `address`, `index`: the way from an address to its record; `holders`: pool entries
+//! * `threads`: threads by number, and their names
+//! * `balance`: retains and releases of chosen types
+//! * `dead`: the objects that died last; `describe`: what messages say of an object; `misuse`:
+//!   what the ledger detects; `life`: creations and deaths
+//! * `drains`: what waits for the end of an outermost drain
+
+#[cfg(feature = "leak-detection")]
+mod address;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod balance;
+#[cfg(feature = "leak-detection")]
+mod dead;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod describe;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod drains;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod frames;
+#[cfg(feature = "leak-detection")]
+mod guard;
+#[cfg(feature = "leak-detection")]
+mod holders;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod index;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod label;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod life;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod misuse;
+#[cfg(not(feature = "leak-detection"))]
+mod off;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod record;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod threads;
+
+#[cfg(feature = "leak-detection")]
+pub(crate) use self::{
+    balance::{released, retained},
+    describe::{describe_live, here, site_of, type_and_rest},
+    drains::{awaits_drain, drained},
+    holders::{entered_pool, left_pool},
+    index::type_info_of,
+    label::PoolLabel,
+    life::{created, died, freed},
+    misuse::check_raw_call,
+};
+#[cfg(not(feature = "leak-detection"))]
+pub(crate) use off::*;
+
+/// True if misuse of raw pointers is detected.
+pub(crate) const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
+
+/// Describes the type of a new object.
+#[derive(Clone, Copy)]
+#[cfg_attr(
+    not(feature = "leak-detection"),
+    allow(dead_code, reason = "nothing records it")
+)]
+pub(crate) struct ObjectDescription {
+    /// The address of the type info, for readers outside the process.
+    pub(crate) type_info: *const (),
+    pub(crate) type_name: fn() -> &'static str,
+    /// The size of the allocation, header included.
+    pub(crate) bytes: usize,
+}
+
+/// A call that turns a pointer into a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RawCall {
+    FromRaw,
+    Increment,
+    Decrement,
+    WeakFromRaw,
+}
+
+impl RawCall {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::FromRaw => "Ref::from_raw",
+            Self::Increment => "Ref::increment_strong_count",
+            Self::Decrement => "Ref::decrement_strong_count",
+            Self::WeakFromRaw => "Weak::from_raw",
+        }
+    }
+
+    /// Says what the call does to a dead object.
+    #[cfg(feature = "leak-detection")]
+    fn misuse(self) -> &'static str {
+        match self {
+            Self::FromRaw => "used after its death",
+            Self::Increment => "retained after its last release",
+            Self::Decrement => "released more often than it was retained",
+            Self::WeakFromRaw => "used after its memory was freed",
+        }
+    }
+}
+
+/// How a strong reference was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum ReleasedBy {
+    /// By the drop of a handle, a message or a slot.
+    Handle,
+    /// By the drain of a pool of this name.
+    Pool(PoolLabel),
+}

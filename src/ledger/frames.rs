@@ -1,0 +1,126 @@
+//! Call frames, and the names of functions.
+
+use crate::sync::catch_unwind;
+use std::ffi::c_void;
+use std::panic::Location;
+
+/// Frames that are recorded, at most.
+const DEPTH: usize = 48;
+
+/// Returns whether the site lies in the standard library, which calls this crate for the user,
+/// as `collect()` does.
+pub(crate) fn is_std(site: &Location<'_>) -> bool {
+    is_std_file(site.file())
+}
+
+fn is_std_file(file: &str) -> bool {
+    // `/rustc/HASH/library/core/...`, or below a toolchain with its sources.
+    file.starts_with("/rustc/") || file.contains("/lib/rustlib/src/rust/library/")
+}
+
+/// Returns the addresses of the calling functions, innermost first.
+pub(crate) fn capture() -> Box<[usize]> {
+    let mut frames = Vec::with_capacity(DEPTH);
+    if !cfg!(miri) {
+        backtrace::trace(|frame| {
+            frames.push(frame.ip().addr());
+            frames.len() < DEPTH
+        });
+    }
+    frames.into_boxed_slice()
+}
+
+/// A function of the user, and where it calls.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Frame {
+    pub(crate) function: String,
+    pub(crate) file: Option<String>,
+    pub(crate) line: u32,
+}
+
+impl std::fmt::Display for Frame {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.function)?;
+        match &self.file {
+            Some(file) => write!(f, " at {file}:{}", self.line),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns whether a function belongs to this crate or to the standard library.
+fn is_internal(function: &str) -> bool {
+    let function = function.trim_start_matches(['<', '&', '(']);
+    let function = function.strip_prefix("dyn ").unwrap_or(function);
+    let starts = [
+        "releasepool::",
+        "core::",
+        "std::",
+        "alloc::",
+        "backtrace::",
+        "test::",
+        "rust_",
+        "__rust",
+        "_",
+    ];
+    function == "main" || starts.iter().any(|start| function.starts_with(start))
+}
+
+/// Returns the functions of the user among `frames`, innermost first, `at_most` of them. Slow: it
+/// reads symbols and debug information. Without symbols there are none.
+pub(crate) fn of_user(frames: &[usize], at_most: usize) -> Vec<Frame> {
+    let mut found = Vec::new();
+    for &ip in frames {
+        if found.len() >= at_most {
+            break;
+        }
+        let at = std::ptr::without_provenance_mut::<c_void>(ip.saturating_sub(1));
+        // Symbols are read with much code that is not ours.
+        let resolved = catch_unwind(|| {
+            let mut functions = Vec::new();
+            backtrace::resolve(at, |symbol| {
+                let Some(name) = symbol.name() else {
+                    return;
+                };
+                let function = format!("{name:#}");
+                let file = symbol.filename().map(|file| file.display().to_string());
+                let is_library = file.as_deref().is_some_and(is_std_file);
+                if !is_library && !is_internal(&function) {
+                    let line = symbol.lineno().unwrap_or(0);
+                    functions.push(Frame {
+                        function,
+                        file,
+                        line,
+                    });
+                }
+            });
+            functions
+        });
+        found.extend(resolved.unwrap_or_default());
+    }
+    found.truncate(at_most);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_this_crate_and_of_std_are_internal() {
+        for function in [
+            "releasepool::object::make::Ref<T>::new",
+            "<releasepool::Ref<T> as core::ops::drop::Drop>::drop",
+            "core::ptr::drop_in_place<game::Texture>",
+            "std::rt::lang_start",
+        ] {
+            assert!(is_internal(function), "{function}");
+        }
+        for function in [
+            "game::load",
+            "<game::Texture as core::ops::drop::Drop>::drop",
+        ] {
+            assert!(!is_internal(function), "{function}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The index of the ledger: from the address of a payload to its record.
+
+use super::address::AddressMap;
+use super::guard::Inside;
+use super::record::{self, Record};
+use crate::sync::Counter;
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry;
+use std::hash::BuildHasherDefault;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+
+/// A record, owned by its entry in the index.
+struct Place(NonNull<Record>);
+
+// SAFETY: the record belongs to the entry, and is accessed under its lock (invariant 1 of
+// `ledger`). What it points to are statics, and frames, which are plain numbers.
+unsafe impl Send for Place {}
+// SAFETY: for the reason given for `Send`; shared accesses only read.
+unsafe impl Sync for Place {}
+
+// Not a `LazyLock`: an allocator that uses this crate must not wait for its initialization.
+static INDEX: OnceLock<AddressMap<Place>> = OnceLock::new();
+
+/// Shards of the index, each with a lock.
+const SHARDS: usize = if cfg!(miri) { 4 } else { 64 };
+
+/// The number of objects that could not be recorded.
+static UNRECORDED: Counter = Counter::new();
+
+/// How often an address is looked for that is locked, while the thread is inside the ledger.
+const PATIENCE: usize = 1_000;
+
+/// Returns whether all objects and all pool entries have been recorded.
+pub(super) fn is_complete() -> bool {
+    UNRECORDED.get() == 0
+}
+
+/// Returns whether there is a record for this address.
+pub(super) fn is_recorded(address: usize) -> bool {
+    with_record(address, |_| ()).is_some()
+}
+
+/// Returns the type info that the object was created with.
+pub(crate) fn type_info_of(thin: NonNull<u8>) -> Option<*const ()> {
+    with_record(thin.addr().get(), |record| record.type_info)
+}
+
+/// Returns how many objects could not be recorded, because the ledger was at work on their thread.
+pub(crate) fn unrecorded() -> u64 {
+    UNRECORDED.get()
+}
+
+fn index() -> &'static AddressMap<Place> {
+    INDEX.get_or_init(|| {
+        DashMap::with_hasher_and_shard_amount(BuildHasherDefault::default(), SHARDS)
+    })
+}
+
+/// Counts an object that cannot be recorded.
+#[cold]
+pub(super) fn note_unrecorded() {
+    UNRECORDED.add_shared(1);
+}
+
+/// Adds a record, which the caller gives up. The caller is inside the ledger.
+pub(super) fn insert(address: usize, record: NonNull<Record>) {
+    if let Some(stale) = index().insert(address, Place(record)) {
+        // An object whose death could not be recorded.
+        // SAFETY: its entry, which owned the record, has just been removed.
+        unsafe { record::take_back(stale.0) };
+    }
+}
+
+/// Takes a record out, which the caller owns from then on.
+pub(super) fn take(address: usize) -> Option<NonNull<Record>> {
+    let index = INDEX.get()?;
+    let place = match Inside::enter() {
+        Some(_inside) => index.remove(&address)?.1,
+        None => remove_inside(index, address)?,
+    };
+    Some(place.0)
+}
+
+/// Removes an entry while this thread may hold its lock; gives up if it is locked.
+#[cold]
+fn remove_inside(index: &AddressMap<Place>, address: usize) -> Option<Place> {
+    for _ in 0..PATIENCE {
+        match index.try_entry(address) {
+            Some(Entry::Occupied(entry)) => return Some(entry.remove()),
+            Some(Entry::Vacant(_)) => return None,
+            None => {}
+        }
+    }
+    None
+}
+
+/// Calls `f` with the record of an object, if there is one.
+///
+/// `f` must not call foreign code, nor the ledger.
+pub(crate) fn with_record<R>(address: usize, f: impl FnOnce(&mut Record) -> R) -> Option<R> {
+    let Some(_inside) = Inside::enter() else {
+        note_unrecorded();
+        return None;
+    };
+    let mut place = INDEX.get()?.get_mut(&address)?;
+    // SAFETY: the entry is locked for writing (invariant 1 of `ledger`).
+    Some(f(unsafe { place.0.as_mut() }))
+}
+
+/// Calls `f` with the records of all live objects, shard by shard.
+///
+/// `f` must not call the ledger, and no foreign code but the global allocator.
+pub(crate) fn for_each(mut f: impl FnMut(&Record)) {
+    let Some(_inside) = Inside::enter() else {
+        return;
+    };
+    let Some(index) = INDEX.get() else {
+        return;
+    };
+    for place in index {
+        // SAFETY: the entry is locked for reading (invariant 1 of `ledger`).
+        f(unsafe { place.0.as_ref() });
+    }
+}

@@ -1,0 +1,106 @@
+//! The names of pools, as records hold them.
+
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::ptr;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// Number of different names that are kept. They are never freed, so that records can refer to
+/// them.
+const NAMES: usize = 4_096;
+
+/// A name of a pool, at an address that never changes. Part of what other processes read.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct PoolName {
+    bytes: *const u8,
+    len: usize,
+}
+
+// SAFETY: points to a `&'static str`.
+unsafe impl Send for PoolName {}
+// SAFETY: for the reason given for `Send`.
+unsafe impl Sync for PoolName {}
+
+impl PoolName {
+    const fn new(name: &'static str) -> Self {
+        Self {
+            bytes: name.as_ptr(),
+            len: name.len(),
+        }
+    }
+}
+
+static UNNAMED: PoolName = PoolName::new("unnamed");
+static ROOT: PoolName = PoolName::new("root");
+static TOKEN: PoolName = PoolName::new("token");
+static HANDOFF: PoolName = PoolName::new("handoff");
+static OTHER: PoolName = PoolName::new("(one of many names)");
+
+// std's lock even in loom builds: nothing yields while it is held.
+static KNOWN: LazyLock<Mutex<HashMap<&'static str, &'static PoolName>>> =
+    LazyLock::new(Mutex::default);
+
+/// The name of a pool; equal names have equal addresses.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(crate) struct PoolLabel(&'static PoolName);
+
+impl PoolLabel {
+    pub(crate) const UNNAMED: Self = Self(&UNNAMED);
+    pub(crate) const ROOT: Self = Self(&ROOT);
+    pub(crate) const TOKEN: Self = Self(&TOKEN);
+    pub(crate) const HANDOFF: Self = Self(&HANDOFF);
+
+    /// Returns the label for this name.
+    pub(crate) fn of(name: &str) -> Self {
+        let Some(_inside) = super::guard::Inside::enter() else {
+            return Self(&OTHER);
+        };
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&label) = known.get(name) {
+            return Self(label);
+        }
+        if known.len() >= NAMES {
+            return Self(&OTHER);
+        }
+        let name: &'static str = Box::leak(Box::from(name));
+        let label: &'static PoolName = Box::leak(Box::new(PoolName::new(name)));
+        known.insert(name, label);
+        Self(label)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        // SAFETY: `PoolName::new` took them from a `&'static str`.
+        unsafe {
+            let bytes = std::slice::from_raw_parts(self.0.bytes, self.0.len);
+            std::str::from_utf8_unchecked(bytes)
+        }
+    }
+}
+
+impl PartialEq for PoolLabel {
+    fn eq(&self, other: &Self) -> bool {
+        ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for PoolLabel {}
+
+impl Hash for PoolLabel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        ptr::hash(self.0, state);
+    }
+}
+
+impl PartialOrd for PoolLabel {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for PoolLabel {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.name().cmp(other.name())
+    }
+}

@@ -1,0 +1,88 @@
+//! The life of a record: from an object's creation to its end.
+
+use super::guard::Inside;
+use super::record::{self, BALANCED, NewRecord};
+use super::threads::own_number;
+use super::{CHECKS, ObjectDescription, balance, dead, frames, index, misuse};
+use crate::sync::cell::Cell;
+use crate::sync::{CHECKED, Setting, local};
+use std::panic::Location;
+use std::ptr::NonNull;
+
+/// True if call frames are recorded.
+pub(crate) static FRAMES: Setting = Setting::new(0);
+
+local! {
+    /// How many objects this thread has created.
+    static SERIAL: Cell<u64> = Cell::new(0);
+}
+
+/// Returns how many objects the calling thread has created.
+pub(crate) fn own_serial() -> u64 {
+    SERIAL.with(Cell::get)
+}
+
+/// Records a new object at `thin`, created by the caller's caller.
+#[track_caller]
+pub(crate) fn created(thin: NonNull<u8>, object: ObjectDescription) {
+    record_created(thin.addr().get(), object, Location::caller());
+}
+
+fn record_created(address: usize, object: ObjectDescription, site: &'static Location<'static>) {
+    let Some(_inside) = Inside::enter() else {
+        return index::note_unrecorded();
+    };
+    let serial = SERIAL.with(|serial| serial.replace(serial.get() + 1));
+    let frames = (FRAMES.get() != 0 || frames::is_std(site)).then(frames::capture);
+    let flags = if balance::is_chosen(object.type_name) {
+        balance::begin(address, site);
+        BALANCED
+    } else {
+        0
+    };
+    let record = record::write(NewRecord {
+        address,
+        object,
+        site,
+        flags,
+        thread: own_number(),
+        serial,
+        frames,
+    });
+    index::insert(address, record);
+}
+
+/// Removes the record of an object whose value is gone. Without effect if there is none.
+pub(crate) fn died(thin: NonNull<u8>) {
+    remove(thin.addr().get(), false);
+}
+
+/// Removes the record of an object whose memory is about to be freed, unless it has been removed
+/// when its value died.
+pub(crate) fn freed(thin: NonNull<u8>) {
+    let address = thin.addr().get();
+    if !remove(address, true) && CHECKS && !CHECKED {
+        dead::note_freed(address);
+    }
+}
+
+/// Removes a record; returns whether there was one.
+fn remove(address: usize, freed: bool) -> bool {
+    let Some(record) = index::take(address) else {
+        return false;
+    };
+    if CHECKS && !CHECKED {
+        // SAFETY: owned since `take` (invariant 1 of `ledger`).
+        let record = unsafe { record.as_ref() };
+        if record.is_held() && index::is_complete() {
+            misuse::destroyed_while_held(record);
+        }
+        dead::note(record, freed);
+    }
+    // SAFETY: as above.
+    let flags = unsafe { record::take_back(record) };
+    if flags & BALANCED != 0 {
+        balance::end(address);
+    }
+    true
+}

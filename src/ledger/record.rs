@@ -1,0 +1,334 @@
+//! Records of live objects, in a form that another process can read out of a stopped one.
+//!
+//! # Layout
+//! The static [`LEDGER`] begins with the eight bytes `RPLEDGER`; it lies in the program's data, at
+//! an address that is a multiple of 8. All numbers have the byte order and word size of the
+//! process; offsets in bytes are for 64-bit processes.
+//!
+//! ```text
+//! descriptor   0 magic "RPLEDGER"     8 version: u32 = 1     12 size of a record: u32
+//!             16 records in a chunk: u32    20 offset of the first record in a chunk: u32
+//!             24 address of the newest chunk, or 0
+//! chunk        0 address of the next older chunk, or 0       then the records
+//! record       0 address of the payload; 0: the record is free, and nothing else in it is valid
+//!              8 address of the type info (the word before the payload has the same)
+//!             16 address of the function that returns the type's name
+//!             24 address of the bytes of the source file's name, UTF-8
+//!             32 length of that name: u32    36 line: u32    40 column: u32    44 flags: u32
+//!             48 creating thread: its key, with the index in the low half and the generation in the
+//!                high one; with the highest bit, a number of a thread that had no key
+//!             56 how many objects that thread had created before
+//!             64 size of the allocation in bytes
+//!             72 two holders: 0 address of the pool's name {address: word, length: word}, or 0
+//!                             8 thread that added the entry, as in 48
+//!                            16 number of entries: u32       20 unused
+//!            120 number of entries in further pools: u32
+//! ```
+//!
+//! A record is written while its address is 0, and the address last; it is cleared first when the
+//! object dies. So a reader that stops the process sees complete records, of objects that live, or
+//! that are being created or destroyed at that moment.
+
+use super::label::PoolLabel;
+use crate::sync::Published;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::panic::Location;
+use std::ptr::{self, NonNull};
+use std::sync::{Mutex, PoisonError};
+
+/// Records in a chunk, which takes some 64 KiB.
+const IN_CHUNK: usize = 440;
+
+/// Number of stripes, each with records of its own, so that threads rarely wait for each other.
+const STRIPES: usize = 64;
+
+/// The number of pools that a record names.
+pub(crate) const HOLDERS: usize = 2;
+
+/// A set of entries for one object: those of one thread in pools of one name.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Holder {
+    pub(crate) label: Option<PoolLabel>,
+    pub(crate) thread: u64,
+    pub(crate) entries: u32,
+    unused: u32,
+}
+
+impl Holder {
+    pub(crate) const NONE: Self = Self::new(None, 0);
+
+    pub(crate) const fn new(label: Option<PoolLabel>, thread: u64) -> Self {
+        Self {
+            label,
+            thread,
+            entries: 0,
+            unused: 0,
+        }
+    }
+}
+
+/// Retains and releases of the object are counted; see [`balance`](super::balance).
+pub(crate) const BALANCED: u32 = 1;
+
+/// The record has frames.
+const FRAMES: u32 = 2;
+
+/// What the ledger knows of one live object.
+#[repr(C)]
+pub(crate) struct Record {
+    pub(crate) address: usize,
+    pub(crate) type_info: *const (),
+    pub(crate) type_name: fn() -> &'static str,
+    file: *const u8,
+    file_len: u32,
+    line: u32,
+    column: u32,
+    pub(crate) flags: u32,
+    pub(crate) thread: u64,
+    pub(crate) serial: u64,
+    pub(crate) bytes: usize,
+    pub(crate) holders: [Holder; HOLDERS],
+    /// Entries in pools for which there was no room in `holders`.
+    pub(crate) more: u32,
+    unused: u32,
+    pub(crate) site: &'static Location<'static>,
+    /// The call frames of the creation, if they were recorded.
+    pub(crate) frames: Option<Box<[usize]>>,
+}
+
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    assert!(std::mem::offset_of!(Record, file) == 24);
+    assert!(std::mem::offset_of!(Record, thread) == 48);
+    assert!(std::mem::offset_of!(Record, holders) == 72);
+    assert!(std::mem::offset_of!(Record, more) == 120);
+    assert!(std::mem::offset_of!(Chunk, records) == 8);
+};
+
+impl Record {
+    /// Returns whether a pool has an entry for the object.
+    pub(super) fn is_held(&self) -> bool {
+        self.more != 0 || self.holders.iter().any(|holder| holder.entries != 0)
+    }
+}
+
+/// What the ledger records of a new object.
+pub(crate) struct NewRecord {
+    pub(crate) address: usize,
+    pub(crate) object: super::ObjectDescription,
+    pub(crate) site: &'static Location<'static>,
+    pub(crate) flags: u32,
+    pub(crate) thread: u64,
+    pub(crate) serial: u64,
+    pub(crate) frames: Option<Box<[usize]>>,
+}
+
+/// Memory for records. Never freed.
+#[repr(C)]
+struct Chunk {
+    next: *mut Chunk,
+    records: [Record; IN_CHUNK],
+}
+
+/// Finds the ledger from outside the process; see [the module](self#layout).
+#[repr(C, align(8))]
+struct Descriptor {
+    magic: [u8; 8],
+    version: u32,
+    record_size: u32,
+    in_chunk: u32,
+    first: u32,
+    newest: Published<Chunk>,
+}
+
+static LEDGER: Descriptor = Descriptor {
+    magic: *b"RPLEDGER",
+    version: 1,
+    record_size: size_of::<Record>() as u32,
+    in_chunk: IN_CHUNK as u32,
+    first: std::mem::offset_of!(Chunk, records) as u32,
+    newest: Published::new(),
+};
+
+/// The free records of a stripe: a list, linked by `site`'s place (see [`FreeRecord`]).
+struct Stripe(Mutex<Free>);
+
+struct Free(*mut FreeRecord);
+
+// SAFETY: the records in the list belong to the stripe (invariant 1 of `ledger`).
+unsafe impl Send for Free {}
+
+/// A record that is not in use: its address is 0.
+#[repr(C)]
+struct FreeRecord {
+    address: usize,
+    next: *mut FreeRecord,
+}
+
+// std's locks even in loom builds: nothing yields while they are held.
+static FREE: [Stripe; STRIPES] = [const { Stripe(Mutex::new(Free(ptr::null_mut()))) }; STRIPES];
+static GROWING: Mutex<()> = Mutex::new(());
+
+fn stripe(address: usize) -> &'static Mutex<Free> {
+    // Blocks of one chunk are of one thread mostly, so by 64 KiB.
+    &FREE[(address >> 16) % STRIPES].0
+}
+
+/// Returns a record for an object, written; the caller owns it.
+pub(crate) fn write(new: NewRecord) -> NonNull<Record> {
+    let record: *mut Record = take(new.address).cast();
+    let (file, site) = (new.site.file(), new.site);
+    let value = Record {
+        // Last, for readers outside the process.
+        address: 0,
+        type_info: new.object.type_info,
+        type_name: new.object.type_name,
+        file: file.as_ptr(),
+        file_len: file.len() as u32,
+        line: site.line(),
+        column: site.column(),
+        flags: new.flags | if new.frames.is_some() { FRAMES } else { 0 },
+        thread: new.thread,
+        serial: new.serial,
+        bytes: new.object.bytes,
+        holders: [Holder::NONE; HOLDERS],
+        more: 0,
+        unused: 0,
+        site,
+        frames: new.frames,
+    };
+    // SAFETY: taken out of the free list, so it belongs to this thread (invariant 1 of `ledger`).
+    unsafe {
+        record.write(value);
+        (&raw mut (*record).address).write_volatile(new.address);
+        NonNull::new_unchecked(record)
+    }
+}
+
+/// Frees a record, and returns its flags.
+///
+/// # Safety
+/// The caller owns the record (invariant 1 of `ledger`), and gives it up.
+pub(crate) unsafe fn take_back(record: NonNull<Record>) -> u32 {
+    let free: *mut FreeRecord = record.as_ptr().cast();
+    let record = record.as_ptr();
+    // Reads no more than the first cache line, if there are no frames.
+    // SAFETY: owned, by the contract. A record is larger than a `FreeRecord`, and needs no drop but
+    // for its frames.
+    unsafe {
+        let (address, flags) = ((*record).address, (*record).flags);
+        (&raw mut (*record).address).write_volatile(0);
+        if flags & FRAMES != 0 {
+            drop((*record).frames.take());
+        }
+        let stripe = stripe(address);
+        let mut list = stripe.lock().unwrap_or_else(PoisonError::into_inner);
+        (*free).next = list.0;
+        list.0 = free;
+        flags
+    }
+}
+
+/// Takes a free record.
+fn take(address: usize) -> *mut FreeRecord {
+    let mut list = stripe(address)
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if list.0.is_null() {
+        list.0 = grow();
+    }
+    let free = list.0;
+    // SAFETY: in the list, which is locked (invariant 1 of `ledger`).
+    list.0 = unsafe { (*free).next };
+    free
+}
+
+/// Allocates a chunk, from the system, as the global allocator may be foreign code; returns the
+/// list of its records.
+#[cold]
+fn grow() -> *mut FreeRecord {
+    let layout = Layout::new::<Chunk>();
+    // SAFETY: the layout has a size.
+    let chunk: *mut Chunk = unsafe { System.alloc_zeroed(layout) }.cast();
+    if chunk.is_null() {
+        std::alloc::handle_alloc_error(layout);
+    }
+    let mut first = ptr::null_mut();
+    // SAFETY: just allocated, and zeroed; the places of records are within it.
+    unsafe {
+        let records: *mut Record = (&raw mut (*chunk).records).cast();
+        for nth in (0..IN_CHUNK).rev() {
+            let free: *mut FreeRecord = records.add(nth).cast();
+            (*free).next = first;
+            first = free;
+        }
+    }
+    let _growing = GROWING.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: as above; nothing else uses the chunk's header.
+    unsafe { (*chunk).next = LEDGER.newest.get() };
+    LEDGER.newest.set(chunk);
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads the ledger as another process does: by the descriptor alone.
+    fn sites_from_outside() -> Vec<(usize, String, u32)> {
+        let at = &raw const LEDGER;
+        let mut found = Vec::new();
+        // SAFETY: the layout is documented, and no test frees records meanwhile that it reads.
+        unsafe {
+            assert_eq!(at.cast::<[u8; 8]>().read(), *b"RPLEDGER");
+            let [version, size, in_chunk, first] = at.byte_add(8).cast::<[u32; 4]>().read();
+            assert_eq!(version, 1);
+            let mut chunk = at.byte_add(24).cast::<*const u8>().read();
+            while !chunk.is_null() {
+                for nth in 0..in_chunk as usize {
+                    let record = chunk.add(first as usize + nth * size as usize);
+                    let address = record.cast::<usize>().read_volatile();
+                    if address != 0 {
+                        let file = record.add(24).cast::<*const u8>().read();
+                        let [len, line] = record.add(32).cast::<[u32; 2]>().read();
+                        let file = std::slice::from_raw_parts(file, len as usize);
+                        found.push((address, String::from_utf8_lossy(file).into(), line));
+                    }
+                }
+                chunk = chunk.cast::<*const u8>().read();
+            }
+        }
+        found
+    }
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    #[cfg_attr(
+        miri,
+        ignore = "reads what other tests may write meanwhile, as another process does"
+    )]
+    fn a_record_is_found_by_the_descriptor_alone() {
+        let site = Location::caller();
+        let address = 0x1234_5670;
+        let record = write(NewRecord {
+            address,
+            object: super::super::ObjectDescription {
+                type_info: ptr::null(),
+                type_name: std::any::type_name::<u8>,
+                bytes: 17,
+            },
+            site,
+            flags: 0,
+            thread: 1 << 32,
+            serial: 5,
+            frames: None,
+        });
+        let found = sites_from_outside();
+        let of = found.iter().find(|found| found.0 == address).unwrap();
+        assert_eq!((of.1.as_str(), of.2), (site.file(), site.line()));
+        // SAFETY: made above, and in no index.
+        assert_eq!(unsafe { take_back(record) }, 0);
+        assert!(sites_from_outside().iter().all(|found| found.0 != address));
+    }
+}

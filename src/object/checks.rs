@@ -1,0 +1,135 @@
+//! Checks for misuse of objects: of raw calls, and of headers that were overwritten. In debug builds
+//! and with the feature `checks`; what they know of an object, they know from the
+//! [ledger](crate::ledger).
+
+use super::header::{Header, Thin, TypeInfo, header};
+use crate::ledger::{self, CHECKS, RawCall};
+use crate::sync::{CHECKED, Counter};
+use crate::thread::current::current_label;
+use std::ptr::NonNull;
+
+/// The lowest and the highest address of a type info that an object was made with. All of them are
+/// in the constants of the program and its libraries, so other addresses are none. The lowest is
+/// stored as its complement, as counters begin with 0 and are only raised.
+static LOWEST: Counter = Counter::new();
+static HIGHEST: Counter = Counter::new();
+
+/// Notes the type info of a new object.
+#[inline(always)]
+pub(super) fn note_type_info(type_info: &'static TypeInfo) {
+    if CHECKS && !CHECKED {
+        let at = std::ptr::from_ref(type_info).addr() as u64;
+        if HIGHEST.get() < at {
+            HIGHEST.raise_shared(at);
+        }
+        if LOWEST.get() < !at {
+            LOWEST.raise_shared(!at);
+        }
+    }
+}
+
+/// Returns whether there may be a type info at this address.
+fn is_plausible(type_info: *const TypeInfo) -> bool {
+    let at = type_info.addr() as u64;
+    type_info.is_aligned() && at <= HIGHEST.get() && !at <= LOWEST.get()
+}
+
+/// Returns whether the header before a payload is intact, as far as its type info tells.
+///
+/// # Safety
+/// The memory of the header can be read.
+pub(crate) unsafe fn is_intact(thin: Thin) -> bool {
+    if CHECKED {
+        return true;
+    }
+    // SAFETY: readable, by the contract. As a plain address: it may be none of a type info.
+    let type_info: *const TypeInfo = unsafe {
+        let header = thin.cast::<Header>().sub(1).as_ptr();
+        (&raw const (*header).type_info)
+            .cast::<*const TypeInfo>()
+            .read()
+    };
+    match ledger::type_info_of(thin) {
+        Some(recorded) => recorded == type_info.cast(),
+        None => is_plausible(type_info),
+    }
+}
+
+/// Checks a header before it is used; `place` says where the object was found.
+///
+/// # Safety
+/// The memory of the header can be read.
+#[inline(always)]
+pub(crate) unsafe fn header_in(thin: Thin, place: impl FnOnce() -> String) {
+    // SAFETY: forwards the contract.
+    if CHECKS && !unsafe { is_intact(thin) } {
+        corrupt(thin, &place());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn corrupt(thin: Thin, place: &str) -> ! {
+    let thread = current_label();
+    let (what, rest) = match ledger::type_and_rest(thin) {
+        Some((name, rest)) => (format!("the header of {name} at {thin:p}"), rest),
+        None => (
+            format!("the header of the object at {thin:p}"),
+            String::new(),
+        ),
+    };
+    let here = ledger::here(", which was found");
+    abort(&format!(
+        "{what}, {place}, was overwritten{here} (thread {thread}{rest})"
+    ))
+}
+
+/// Checks the argument of a raw call.
+///
+/// Null, misaligned and dead pointers abort the process, and overwritten headers.
+#[inline(always)]
+#[cfg_attr(feature = "leak-detection", track_caller)]
+pub(super) fn raw_call(payload: *const u8, call: RawCall) {
+    if CHECKS {
+        let name = call.name();
+        let Some(thin) = NonNull::new(payload.cast_mut()) else {
+            abort(&format!(
+                "{name} got a null pointer (thread {})",
+                current_label()
+            ));
+        };
+        if !thin.cast::<Header>().is_aligned() {
+            let thread = current_label();
+            abort(&format!(
+                "{name} got {thin:p}, which is no object's address (thread {thread})"
+            ));
+        }
+        ledger::check_raw_call(thin, call);
+        // SAFETY: the contract of every raw call says that there is an object.
+        unsafe { header_in(thin, || format!("passed to {name}")) };
+    }
+}
+
+/// Returns the name of an object's type, if its header is intact.
+///
+/// # Safety
+/// The memory of the header can be read.
+pub(super) unsafe fn type_name(thin: Thin) -> &'static str {
+    // SAFETY: readable, by the contract; if the header is intact, so is its type info.
+    unsafe {
+        if CHECKS && !is_intact(thin) {
+            "an object with an overwritten header"
+        } else {
+            header(thin).type_info.type_name()
+        }
+    }
+}
+
+/// Writes the message and aborts the process.
+#[cold]
+#[inline(never)]
+pub(super) fn abort(message: &str) -> ! {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "releasepool: {message}; aborting");
+    crate::sync::abort(message)
+}

@@ -1,0 +1,109 @@
+//! Retains and releases of chosen types.
+
+use crate::support::child;
+use releasepool::{AutoreleasePool, HomeRef, PoolRef, Ref, leaks};
+
+struct Texture;
+struct Sound;
+
+/// Returns place and number of the retains without a release, in the only group.
+fn unreleased(scope: &leaks::Scope) -> Vec<(String, u64)> {
+    let report = scope.report();
+    let [group] = report.groups() else {
+        panic!("{report}")
+    };
+    let each = group.unreleased().iter();
+    each.map(|retain| (retain.place().to_owned(), retain.count()))
+        .collect()
+}
+
+#[inline(never)]
+fn keep(texture: &Ref<Texture>) -> Ref<Texture> {
+    texture.clone()
+}
+
+#[inline(never)]
+fn draw(texture: &Ref<Texture>) {
+    for _ in 0..3 {
+        let drawn = texture.clone();
+        std::hint::black_box(&drawn);
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_balances_is_folded_and_the_retain_without_release_is_shown() {
+    let child = child!(|| {
+        leaks::count_references(["Texture"]);
+        let scope = leaks::scope();
+        let texture = Ref::new(Texture);
+        draw(&texture);
+        std::mem::forget(keep(&texture));
+        draw(&texture);
+        drop(texture);
+        let left = unreleased(&scope);
+        assert_eq!(left.len(), 1, "{left:?}");
+        let (place, n) = &left[0];
+        assert!(*n == 1 && place.contains("balance.rs:22:"), "{left:?}");
+        assert!(place.contains("keep"), "{left:?}");
+        let text = scope.report().to_string();
+        assert!(
+            text.contains("retained once and not released: at "),
+            "{text}"
+        );
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn every_kind_of_retain_and_release_counts() {
+    let child = child!(|| {
+        leaks::count_references(["all::leaks::balance::Texture"]);
+        let scope = leaks::scope();
+        let sum = || unreleased(&scope).iter().map(|(_, n)| n).sum::<u64>();
+        let texture = Ref::new(Texture);
+        assert_eq!(sum(), 1, "the creation");
+        let weak = Ref::downgrade(&texture);
+        let upgraded = weak.upgrade().unwrap();
+        assert_eq!(sum(), 2);
+        let pool = AutoreleasePool::named("ui");
+        let lent = pool.autorelease(upgraded);
+        let retained = PoolRef::retain(lent);
+        assert_eq!(sum(), 3);
+        drop(pool);
+        assert_eq!(sum(), 2);
+        assert!(Ref::into_inner(retained).is_none());
+        assert_eq!(sum(), 1);
+        let raw = Ref::into_raw(texture);
+        // SAFETY: of `into_raw`, which gave up its reference; each call is balanced.
+        unsafe {
+            Ref::increment_strong_count(raw);
+            assert_eq!(sum(), 2);
+            Ref::decrement_strong_count(raw);
+            assert_eq!(sum(), 1);
+            Ref::decrement_strong_count(raw);
+        }
+        scope.assert_none();
+        let home = HomeRef::new(Texture);
+        drop(home);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn other_types_are_not_counted() {
+    let child = child!(|| {
+        leaks::count_references(["Texture"]);
+        let scope = leaks::scope();
+        let sound = Ref::new(Sound);
+        assert_eq!(unreleased(&scope), []);
+        drop(sound);
+        leaks::count_references([""; 0]);
+        let texture = Ref::new(Texture);
+        assert_eq!(unreleased(&scope), []);
+        drop(texture);
+    });
+    child.assert_success();
+}

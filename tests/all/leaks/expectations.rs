@@ -1,0 +1,160 @@
+//! `expect_gone`: an object that should have died, and what holds it.
+
+use crate::support::{events, events_of, fresh, global, named_to_the_end};
+use releasepool::event::{Event, EventKind};
+use releasepool::{AutoreleasePool, Budget, Ref, Weak, autoreleasepool, leaks};
+use std::thread;
+
+struct Scene;
+
+fn still_alive() -> Vec<Event> {
+    events(EventKind::StillAlive)
+}
+
+fn expect_gone(object: &Ref<Scene>, name: &str) {
+    leaks::expect_gone(Ref::downgrade(object), name);
+}
+
+#[test]
+fn an_object_that_dies_in_the_drain_is_not_reported() {
+    fresh(|| {
+        let pool = AutoreleasePool::new();
+        let scene = Ref::new(Scene);
+        expect_gone(&scene, "dies");
+        pool.autorelease(scene);
+        drop(pool);
+        leaks::expect_gone(Weak::<Scene>::new(), "there is none");
+        autoreleasepool(|_| {});
+        assert!(still_alive().is_empty());
+    });
+}
+
+#[test]
+fn a_forgotten_handle_is_reported_once_with_site_and_references() {
+    fresh(|| {
+        let scene = Ref::new(Scene);
+        let line = line!() - 1;
+        let registry = [scene.clone(), scene.clone()];
+        expect_gone(&scene, "level 1");
+        drop(scene);
+        assert!(still_alive().is_empty(), "not before a drain");
+        autoreleasepool(|_| {});
+        autoreleasepool(|_| {});
+        let events = still_alive();
+        let [event] = &events[..] else {
+            panic!("{events:?}")
+        };
+        assert_eq!(event.name.as_deref(), Some("level 1"));
+        assert_eq!(event.count, 2);
+        assert_eq!(event.created_at.unwrap().line(), line);
+        assert!(event.type_name.unwrap().ends_with("Scene"));
+        let message = event.to_string();
+        let site = format!("expectations.rs:{line}:");
+        for words in [
+            "level 1 (",
+            "2 strong references",
+            "no pool holds it",
+            &site,
+            "fresh (",
+        ] {
+            assert!(message.contains(words), "{words} is missing in {message}");
+        }
+        drop(registry);
+    });
+}
+
+#[test]
+fn a_pool_of_another_thread_that_holds_it_is_named() {
+    let scene = Ref::new(Scene);
+    let (held, done) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+    thread::scope(|s| {
+        let there = scene.clone();
+        let (held, done) = (&held, &done);
+        let thread = thread::Builder::new().name("holder".into());
+        let thread = thread.spawn_scoped(s, move || {
+            let pool = AutoreleasePool::named("cache");
+            pool.autorelease(there);
+            held.wait();
+            done.wait();
+        });
+        fresh(|| {
+            held.wait();
+            expect_gone(&scene, "in a cache");
+            autoreleasepool(|_| {});
+            let events = still_alive();
+            let [event] = &events[..] else {
+                panic!("{events:?}")
+            };
+            assert_eq!(event.pool.as_deref(), Some("cache"));
+            let message = event.to_string();
+            let words = "held by pool \"cache\" of thread holder (";
+            assert!(message.contains(words), "{message}");
+            assert!(message.contains("and by 1 other reference"), "{message}");
+            done.wait();
+        });
+        thread.unwrap().join().unwrap();
+    });
+}
+
+#[test]
+fn an_object_in_a_pool_of_this_thread_gets_some_drains() {
+    fresh(|| {
+        let frame = AutoreleasePool::named("frame");
+        let scene = Ref::new(Scene);
+        expect_gone(&scene, "in the frame's pool");
+        frame.autorelease(scene);
+        autoreleasepool(|_| {});
+        autoreleasepool(|_| {});
+        assert!(still_alive().is_empty());
+        drop(frame);
+        assert!(still_alive().is_empty());
+
+        let forever = AutoreleasePool::named("forever");
+        let scene = Ref::new(Scene);
+        expect_gone(&scene, "in a pool that is never drained");
+        forever.autorelease(scene);
+        for _ in 0..3 {
+            autoreleasepool(|_| {});
+        }
+        let events = still_alive();
+        let [event] = &events[..] else {
+            panic!("{events:?}")
+        };
+        assert_eq!(event.pool.as_deref(), Some("forever"));
+    });
+}
+
+#[test]
+fn drains_inside_destructors_do_not_count_but_those_within_a_budget_do() {
+    fresh(|| {
+        let scene = Ref::new(Scene);
+        let mut pool = AutoreleasePool::new();
+        pool.create(crate::support::on_drop({
+            let scene = scene.clone();
+            move || {
+                expect_gone(&scene, "budgeted");
+                autoreleasepool(|pool| _ = pool.create(String::new()));
+                assert!(still_alive().is_empty());
+            }
+        }));
+        pool.drain_within(Budget::All);
+        assert_eq!(still_alive().len(), 1);
+        drop(scene);
+    });
+}
+
+#[test]
+fn the_end_of_a_thread_is_a_drain() {
+    let scene = Ref::new(Scene);
+    let there = scene.clone();
+    let id = named_to_the_end("ends early", move || {
+        global().current_thread();
+        drop(AutoreleasePool::new());
+        expect_gone(&there, "at the end");
+        thread::current().id()
+    });
+    let events = events_of(id);
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!(events[0].kind, EventKind::StillAlive);
+    drop(scene);
+}

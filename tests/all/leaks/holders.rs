@@ -1,0 +1,132 @@
+//! Which pools hold an object.
+
+use crate::support::{fresh, me};
+use releasepool::leaks::{self, LeakReport};
+use releasepool::{
+    AutoreleasePool, Budget, HandoffPool, PoolManager, Ref, autorelease, autoreleasepool,
+};
+
+/// Returns the pools in a report, with the number of entries.
+fn pools(report: &LeakReport) -> Vec<(String, usize)> {
+    let all = report.groups().iter().flat_map(|group| group.pools());
+    let mut all: Vec<_> = all
+        .map(|pool| (pool.pool().to_owned(), pool.entries()))
+        .collect();
+    all.sort();
+    all
+}
+
+fn named(all: &[(&str, usize)]) -> Vec<(String, usize)> {
+    all.iter().map(|&(name, n)| (name.to_owned(), n)).collect()
+}
+
+#[test]
+fn the_pools_that_hold_an_object_are_named() {
+    let scope = leaks::scope();
+    let ui = AutoreleasePool::named("ui");
+    let object = Ref::new(1);
+    assert_eq!(pools(&scope.report()), []);
+    ui.autorelease(object.clone());
+    ui.autorelease(object.clone());
+    let inner = AutoreleasePool::new();
+    inner.autorelease(object.clone());
+    assert_eq!(pools(&scope.report()), named(&[("ui", 2), ("unnamed", 1)]));
+    drop(inner);
+    let report = scope.report();
+    assert_eq!(pools(&report), named(&[("ui", 2)]));
+    let label = format!("pool \"ui\" of thread {}", leak_label());
+    assert!(
+        report.to_string().contains(&label),
+        "{label} is missing in {report}"
+    );
+    drop(ui);
+    assert_eq!(pools(&scope.report()), []);
+    drop(object);
+    scope.assert_none();
+}
+
+/// Returns how reports name the calling thread.
+fn leak_label() -> String {
+    let me = me();
+    match me.name() {
+        Some(name) => format!("{name} ({})", me.key()),
+        None => me.key().to_string(),
+    }
+}
+
+#[test]
+fn a_name_does_not_outlive_its_pool() {
+    let scope = leaks::scope();
+    let object = Ref::new(1);
+    drop(AutoreleasePool::named("before"));
+    let pool = AutoreleasePool::new();
+    pool.autorelease(object.clone());
+    assert_eq!(pools(&scope.report()), named(&[("unnamed", 1)]));
+}
+
+#[test]
+fn root_token_and_handoff_pools_have_names_of_their_own() {
+    fresh(|| {
+        let scope = leaks::scope();
+        let object = Ref::new(1);
+        autorelease(object.clone());
+        let token = PoolManager::global().push();
+        autorelease(object.clone());
+        assert_eq!(pools(&scope.report()), named(&[("root", 1), ("token", 1)]));
+        PoolManager::global().pop(token).unwrap();
+        PoolManager::global().drain_root();
+        let mut handoff = HandoffPool::new();
+        handoff.autorelease(object.clone());
+        assert_eq!(pools(&scope.report()), named(&[("handoff", 1)]));
+        handoff.drain_on(&me());
+        assert_eq!(pools(&scope.report()), named(&[("handoff", 1)]));
+        autoreleasepool(|_| {});
+        assert_eq!(pools(&scope.report()), []);
+        drop(object);
+        scope.assert_none();
+    });
+}
+
+#[test]
+fn a_backlog_keeps_the_name_of_the_pool() {
+    fresh(|| {
+        let scope = leaks::scope();
+        let mut pool = AutoreleasePool::named("frame");
+        let object = Ref::new(1);
+        for _ in 0..3 {
+            pool.autorelease(object.clone());
+        }
+        pool.drain_within(Budget::Count(1));
+        assert_eq!(pools(&scope.report()), named(&[("frame", 2)]));
+        PoolManager::global().drain_backlog(Budget::All);
+        assert_eq!(pools(&scope.report()), []);
+    });
+}
+
+#[test]
+fn entries_of_more_pools_than_a_record_names_are_counted() {
+    let scope = leaks::scope();
+    let object = Ref::new(1);
+    let mut open: Vec<_> = ["a", "b", "c", "d"].map(AutoreleasePool::named).into();
+    for pool in &open {
+        pool.autorelease(object.clone());
+    }
+    assert_eq!(
+        pools(&scope.report()),
+        named(&[("(further pools)", 2), ("a", 1), ("b", 1)])
+    );
+    while let Some(last) = open.pop() {
+        drop(last);
+    }
+    assert_eq!(pools(&scope.report()), []);
+}
+
+#[test]
+fn a_forgotten_pool_holds_its_objects_for_ever() {
+    let scope = leaks::scope();
+    let pool = AutoreleasePool::named("forgotten");
+    let object = Ref::new(1);
+    pool.autorelease(object.clone());
+    std::mem::forget(pool);
+    assert_eq!(pools(&scope.report()), named(&[("forgotten", 1)]));
+}

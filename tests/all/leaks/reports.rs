@@ -1,0 +1,133 @@
+//! Reports: groups, their order, their text, and the whole process.
+
+use crate::support::{child, panic_of};
+use releasepool::{Ref, leaks};
+
+struct Small;
+struct Large(#[expect(dead_code)] [u64; 100]);
+
+#[test]
+fn objects_are_grouped_by_type_and_site_and_the_largest_are_first() {
+    let scope = leaks::scope();
+    let mut kept = Vec::new();
+    for _ in 0..3 {
+        kept.push(Ref::new(Small));
+    }
+    kept.push(Ref::new(Small));
+    let large = Ref::new(Large([0; 100]));
+    let report = scope.report();
+    let found: Vec<_> = report
+        .groups()
+        .iter()
+        .map(|group| {
+            (
+                group.type_name().rsplit("::").next().unwrap(),
+                group.objects(),
+                group.bytes(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [("Large", 1, 816), ("Small", 3, 48), ("Small", 1, 16)]
+    );
+    assert_eq!((report.objects(), report.bytes()), (5, 880));
+    assert!(!report.is_empty());
+    let text = report.to_string();
+    assert!(
+        text.starts_with("5 objects are alive, 880 bytes:\n  1 object of "),
+        "{text}"
+    );
+    drop((kept, large));
+    assert_eq!(scope.report().to_string(), "no object is alive");
+}
+
+#[test]
+fn objects_that_one_line_creates_on_several_threads_are_one_group() {
+    fn make() -> Ref<Small> {
+        Ref::new(Small)
+    }
+    let scope = leaks::scope();
+    let handle = scope.handle();
+    let thread = std::thread::Builder::new().name("maker".into());
+    let theirs = thread.spawn(move || {
+        let _entry = handle.enter();
+        (make(), make())
+    });
+    let theirs = theirs.unwrap().join().unwrap();
+    let own = make();
+    let report = scope.report();
+    let [group] = report.groups() else {
+        panic!("{report}")
+    };
+    let counts: Vec<_> = group.threads().map(|(_, n)| n).collect();
+    assert_eq!(counts, [2, 1]);
+    drop((theirs, own));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn assert_none_looks_at_all_threads() {
+    let child = child!(|| {
+        leaks::assert_none();
+        let kept = std::thread::spawn(|| Ref::new(Small)).join().unwrap();
+        let message = panic_of(leaks::assert_none);
+        assert!(message.contains("::Small"), "{message}");
+        assert_eq!(leaks::report().objects(), 1);
+        drop(kept);
+        leaks::assert_none();
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes long")]
+fn many_objects_of_many_threads_leave_no_record() {
+    let scope = leaks::scope();
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let handle = scope.handle();
+            std::thread::spawn(move || {
+                let _entry = handle.enter();
+                let made: Vec<_> = (0..20_000).map(Ref::new).collect();
+                made
+            })
+        })
+        .collect();
+    let made: Vec<_> = threads
+        .into_iter()
+        .map(|thread| thread.join().unwrap())
+        .collect();
+    assert_eq!(scope.report().objects(), 80_000);
+    let dropped: Vec<_> = made
+        .into_iter()
+        .map(|made| std::thread::spawn(move || drop(made)))
+        .collect();
+    for thread in dropped {
+        thread.join().unwrap();
+    }
+    scope.assert_none();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no backtraces that this crate reads")]
+fn backtraces_are_recorded_on_demand() {
+    let child = child!(|| {
+        fn load() -> Ref<Small> {
+            Ref::new(Small)
+        }
+        let without = load();
+        leaks::record_backtraces(true);
+        let with = std::hint::black_box(load());
+        leaks::record_backtraces(false);
+        let report = leaks::report();
+        // One group of one line, whose first object may be either.
+        assert_eq!(report.groups().len(), 1);
+        drop(without);
+        let report = leaks::report();
+        let functions = report.groups()[0].backtrace();
+        assert!(functions[0].contains("load"), "{report}");
+        drop(with);
+    });
+    child.assert_success();
+}

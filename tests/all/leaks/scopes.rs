@@ -1,0 +1,92 @@
+//! Scopes: the objects of one thread, and of those that enter.
+
+use crate::support::panic_of;
+use releasepool::{Ref, leaks};
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+#[test]
+fn a_scope_has_what_its_thread_has_created_since_it_began() {
+    let before = Ref::new(0);
+    let outer = leaks::scope();
+    let first = Ref::new(1);
+    let inner = leaks::scope();
+    let second = Ref::new(2);
+    assert_eq!(outer.report().objects(), 2);
+    assert_eq!(inner.report().objects(), 1);
+    drop(second);
+    inner.assert_none();
+    assert_eq!(outer.report().objects(), 1);
+    drop(first);
+    outer.assert_none();
+    drop(before);
+}
+
+#[test]
+fn other_threads_are_not_in_a_scope() {
+    let (made, checked) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let (made_there, checked_there) = (made.clone(), checked.clone());
+    let scope = leaks::scope();
+    let other = thread::spawn(move || {
+        let own = leaks::scope();
+        let object = Ref::new(1);
+        made_there.wait();
+        checked_there.wait();
+        assert_eq!(own.report().objects(), 1);
+        drop(object);
+        own.assert_none();
+    });
+    made.wait();
+    scope.assert_none();
+    checked.wait();
+    other.join().unwrap();
+}
+
+#[test]
+fn a_thread_that_enters_is_in_the_scope_until_it_leaves() {
+    let scope = leaks::scope();
+    let handle = scope.handle();
+    let thread = thread::spawn(move || {
+        let before = Ref::new(0);
+        let entry = handle.enter();
+        let within = Ref::new(1);
+        drop(entry);
+        let after = Ref::new(2);
+        (before, within, after)
+    });
+    let made = thread.join().unwrap();
+    let report = scope.report();
+    assert_eq!(report.objects(), 1, "{report}");
+    let [group] = report.groups() else {
+        panic!("{report}")
+    };
+    let (by, n) = group.threads().next().unwrap();
+    assert!(by.contains(", ended") && n == 1, "{report}");
+    drop(made);
+    scope.assert_none();
+}
+
+#[test]
+fn an_object_counts_where_it_was_created_wherever_it_dies() {
+    let scope = leaks::scope();
+    let object = Ref::new(String::from("sent"));
+    thread::spawn(move || drop(object)).join().unwrap();
+    scope.assert_none();
+}
+
+#[test]
+fn assert_none_panics_with_the_report() {
+    struct Texture;
+    let scope = leaks::scope();
+    let texture = Ref::new(Texture);
+    let line = line!() - 1;
+    let message = panic_of(|| scope.assert_none());
+    for words in [
+        "1 object is alive, 16 bytes",
+        "::Texture",
+        &format!("scopes.rs:{line}:"),
+    ] {
+        assert!(message.contains(words), "{words} is missing in {message}");
+    }
+    drop(texture);
+}

@@ -1,0 +1,183 @@
+//! The site of an object is the user's line, however it is created.
+
+use releasepool::leaks::{self, LeakReport};
+use releasepool::{
+    AutoreleasePool, BlockAllocator, HandoffPool, HomeRef, OptionSlot, PoolRef, Ref,
+    autoreleasepool,
+};
+use std::borrow::Cow;
+
+/// Returns the file and line of the only group.
+#[track_caller]
+fn site(report: &LeakReport) -> (&'static str, u32) {
+    let [group] = report.groups() else {
+        panic!("one group was expected: {report}")
+    };
+    let site = group.site().unwrap();
+    (site.file(), site.line())
+}
+
+/// Asserts that what `make` creates has this line as its site.
+#[track_caller]
+fn is_made_at<T>(line: u32, make: impl FnOnce() -> T) {
+    let scope = leaks::scope();
+    let made = make();
+    let report = scope.report();
+    assert_eq!(site(&report), (file!(), line), "{report}");
+    assert_eq!(report.objects(), 1);
+    drop(made);
+    scope.assert_none();
+}
+
+#[derive(Clone, Default)]
+struct Value(#[expect(dead_code)] Vec<u8>);
+
+#[test]
+#[rustfmt::skip] // one line each
+#[expect(clippy::redundant_closure, reason = "the closure is what has the line")]
+fn every_way_to_make_an_object_has_the_users_line() {
+    let blocks = BlockAllocator::new();
+    is_made_at(line!(), || Ref::new(1));
+    is_made_at(line!(), || Ref::new(Value::default()));
+    is_made_at(line!(), || Ref::pin(1));
+    is_made_at(line!(), || Ref::new_in(1, &blocks));
+    is_made_at(line!(), || Ref::new_in([0u64; 500], &blocks));
+    is_made_at(line!(), || Ref::try_new_in(1, &blocks).unwrap());
+    is_made_at(line!(), || Ref::new_cyclic(|_| 1));
+    is_made_at(line!(), || Ref::<i32>::from(1));
+    is_made_at(line!(), || Ref::<i32>::from(Box::new(1)));
+    is_made_at(line!(), || Ref::<[i32]>::from(vec![1, 2]));
+    is_made_at(line!(), || Ref::<[i32]>::from(vec![1, 2].into_boxed_slice()));
+    is_made_at(line!(), || Ref::<[i32]>::from([1, 2]));
+    is_made_at(line!(), || Ref::<[i32]>::from(&[1, 2][..]));
+    is_made_at(line!(), || Ref::<str>::from("a"));
+    is_made_at(line!(), || Ref::<str>::from(String::from("a")));
+    is_made_at(line!(), || Ref::<str>::from(String::from("a").into_boxed_str()));
+    is_made_at(line!(), || Ref::<str>::from(Cow::Borrowed("a")));
+    is_made_at(line!(), || Ref::<std::ffi::CStr>::from(c"a"));
+    is_made_at(line!(), || Ref::<Value>::default());
+    is_made_at(line!(), || Ref::<str>::default());
+    is_made_at(line!(), || Ref::<[u8]>::default());
+    is_made_at(line!(), || HomeRef::new(1));
+    is_made_at(line!(), || HomeRef::new_or_anywhere(1));
+    is_made_at(line!(), || Into::<Ref<str>>::into("a"));
+}
+
+#[test]
+fn what_pools_create_has_the_users_line() {
+    let pool = AutoreleasePool::new();
+    let handoff = HandoffPool::new();
+    for make in [
+        |pool: &AutoreleasePool, _: &HandoffPool| {
+            pool.create(1);
+            line!() - 1
+        },
+        |pool: &AutoreleasePool, _: &HandoffPool| {
+            pool.create(String::from("a"));
+            line!() - 1
+        },
+        |pool: &AutoreleasePool, _: &HandoffPool| {
+            pool.try_create(|| Ok::<_, ()>(1)).unwrap();
+            line!() - 1
+        },
+        |_: &AutoreleasePool, handoff: &HandoffPool| {
+            handoff.create(1);
+            line!() - 1
+        },
+    ] {
+        let scope = leaks::scope();
+        let line = make(&pool, &handoff);
+        assert_eq!(site(&scope.report()), (file!(), line));
+    }
+}
+
+#[test]
+fn a_value_that_make_mut_moves_or_clones_has_a_new_site() {
+    let mut shared = Ref::new(Value::default());
+    let other = shared.clone();
+    let scope = leaks::scope();
+    Ref::make_mut(&mut shared);
+    assert_eq!(site(&scope.report()).1, line!() - 1);
+    drop(other);
+    let weak = Ref::downgrade(&shared);
+    Ref::make_mut(&mut shared);
+    assert_eq!(site(&scope.report()).1, line!() - 1);
+    drop(weak);
+    drop(shared);
+    scope.assert_none();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no backtraces that this crate reads")]
+fn calls_by_way_of_std_name_the_calling_function() {
+    let scope = leaks::scope();
+    let numbers: Ref<[i32]> = (0..3).collect();
+    let report = scope.report();
+    let group = &report.groups()[0];
+    let by = "calls_by_way_of_std_name_the_calling_function";
+    assert!(group.backtrace()[0].contains(by), "{report}");
+    assert!(report.to_string().contains(by), "{report}");
+    drop(numbers);
+}
+
+#[test]
+fn an_object_is_dead_when_its_value_is() {
+    let scope = leaks::scope();
+    let object = Ref::new(Value::default());
+    let weak = Ref::downgrade(&object);
+    drop(object);
+    scope.assert_none();
+    drop(weak);
+
+    let object = Ref::new(Value::default());
+    let weak = Ref::downgrade(&object);
+    assert!(Ref::into_inner(object).is_some());
+    scope.assert_none();
+    drop(weak);
+
+    let object = Ref::new(Value::default());
+    let weak = Ref::downgrade(&object);
+    assert!(Ref::try_unwrap(object).is_ok());
+    scope.assert_none();
+    drop(weak);
+
+    let mut weak = None;
+    let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        Ref::<u8>::new_cyclic(|me| {
+            weak = Some(me.clone());
+            std::panic::resume_unwind(Box::new(()))
+        })
+    }));
+    assert!(made.is_err() && weak.is_some());
+    scope.assert_none();
+}
+
+#[test]
+fn what_pools_destroy_in_bulk_is_dead() {
+    let scope = leaks::scope();
+    autoreleasepool(|pool| {
+        for n in 0..100 {
+            pool.create(n);
+            pool.create(n.to_string());
+            pool.autorelease(Ref::new(n));
+            pool.autorelease(Ref::<[u8]>::from([1, 2, 3]));
+        }
+        assert_eq!(scope.report().objects(), 400);
+    });
+    scope.assert_none();
+}
+
+#[test]
+fn what_a_slot_has_retired_is_alive_until_it_is_destroyed() {
+    let scope = leaks::scope();
+    let slot = OptionSlot::new(Some(Ref::new(1)));
+    assert_eq!(scope.report().objects(), 1);
+    let pool = AutoreleasePool::new();
+    let loaded = slot.load(&pool).unwrap();
+    let kept = PoolRef::retain(loaded);
+    slot.store(None);
+    assert_eq!(scope.report().objects(), 1);
+    drop(pool);
+    drop(kept);
+    crate::support::quiesce_until(|| scope.report().is_empty());
+}

@@ -118,6 +118,8 @@ macro_rules! addresses {
     };
 }
 
+// What exists only with a feature has a line of its own, with its `cfg`; readers look whether it is
+// there.
 addresses! {
     REGISTRY_AT: "registry" = REGISTRY,
     DEPARTED_AT: "departed" = DEPARTED,

@@ -188,6 +188,12 @@ fn pools_are_found_with_their_entries() {
     };
     assert_eq!(counted(&library), 605);
     assert!(thread.pools.iter().all(|pool| library.owns(pool.address)));
+    let ends = [
+        thread.pools_at + library.layout.pools.size,
+        thread.record + library.layout.record.size,
+    ];
+    assert!(ends.iter().all(|end| library.owns(end - 1)));
+    assert!(!library.owns(Ref::as_ptr(&r).addr() as u64));
     waiting.end();
     stray.end();
     assert_eq!((counted(&read()), Ref::strong_count(&r)), (0, 1));
@@ -199,21 +205,37 @@ fn messages_backlogs_and_orphans_are_found() {
     let r = Ref::new(5);
     let s = r.clone();
     let waiting = Waiting::start("inbox", move || {
-        let mut pool = AutoreleasePool::new();
-        for _ in 0..10 {
-            pool.autorelease(s.clone());
-        }
-        assert_eq!(pool.drain_within(Budget::Count(4)).remaining, 6);
-        pool.create(7);
-        pool.drain_within(Budget::Count(0));
         let mut frames = FrameLoop::new(FrameConfig::default());
         (0..3).for_each(|_| _ = frames.tick(|_| ()));
         std::mem::forget(frames);
+        let mut pool = AutoreleasePool::new();
+        (0..10).for_each(|_| _ = pool.autorelease(s.clone()));
+        pool.drain_within(Budget::Count(4));
+        pool.autorelease(s.clone());
+        pool.drain_within(Budget::Count(0));
+        // One is made, and the others are taken out with it.
+        let own = PoolManager::global().current_thread().unwrap();
+        (0..500).for_each(|_| own.release(s.clone()));
+        pool.drain_within(Budget::Count(300));
+        // The outer one is destroyed, and the inner one waits for that.
+        pool.create(Ref::new(s.clone()));
+        pool.drain_within(Budget::Count(1));
+        (0..5).for_each(|_| _ = pool.autorelease(s.clone()));
+        pool.drain_within(Budget::Count(0));
         pool
     });
     let library = read();
-    let before = targets(&library, "backlog of thread \"inbox\"").len() as u64;
-    assert_eq!(named(&library, "inbox").state.backlog, before);
+    let waits = |label: &str| {
+        let entries = library.entries.iter();
+        let with: Vec<_> = entries.filter(|&e| library.label(e) == label).collect();
+        let ours = with.iter().filter(|e| e.target == object(&r)).count();
+        let counted: u32 = with.iter().map(|e| e.counted).sum();
+        (with.len(), ours, counted)
+    };
+    assert_eq!(waits("backlog of thread \"inbox\""), (6, 5, 5));
+    assert_eq!(named(&library, "inbox").state.backlog, 6);
+    let claimed = "messages that thread \"inbox\" has taken out of its inbox";
+    assert_eq!(waits(claimed), (207, 207, 207));
     assert_eq!(
         named(&library, "inbox")
             .state
@@ -235,7 +257,7 @@ fn messages_backlogs_and_orphans_are_found() {
         inbox.into_iter().partition(|target| *target == object(&r));
     assert_eq!((objects.len(), others.len()), (302, 1));
     assert!(matches!(others[0], Target::Allocation(at) if !library.owns(at)));
-    assert_eq!(named(&library, "inbox").state.inbox, 303);
+    assert_eq!(named(&library, "inbox").state.inbox, 303 + 207);
 
     // Retired by a slot, while a pin holds the epoch.
     let pin = Waiting::start("pin", || {

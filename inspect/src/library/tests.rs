@@ -270,6 +270,9 @@ fn messages_backlogs_and_orphans_are_found() {
     slot.store(Ref::new(6));
     let library = read();
     assert!(targets(&library, "references that slots gave up").contains(&object(&r)));
+    // Puts them into a batch, which waits for the pin.
+    AutoreleasePool::new().drain();
+    assert!(targets(&read(), "references that slots gave up").contains(&object(&r)));
     pin.end();
     waiting.end();
     AutoreleasePool::new().drain();
@@ -286,10 +289,14 @@ fn what_threads_leave_behind_is_found() {
         let forgotten = AutoreleasePool::named("forgotten");
         forgotten.autorelease(s);
         std::mem::forget(forgotten);
-        HomeRef::new(8u64)
+        let own = PoolManager::global().current_thread().unwrap();
+        (HomeRef::new(8u64), own)
     });
-    drop(home.unwrap().join().unwrap());
+    let (home, gone) = home.unwrap().join().unwrap();
+    drop(home);
+    gone.release(r.clone());
     let library = read();
+    assert_eq!(targets(&library, "orphaned releases"), [object(&r)]);
     let of = "pool \"forgotten\" of thread \"ended\", which has ended";
     assert_eq!(targets(&library, of), [object(&r)]);
     assert_eq!(library.detached.len(), 1);
@@ -339,6 +346,14 @@ fn free_blocks_are_told_from_blocks_in_use() {
         let kept = refs.iter().map(address);
         assert!(kept.into_iter().all(|at| state(at) == Some((32, true))));
         assert!(freed.iter().all(|&at| state(at) == Some((32, false))));
+        let chunk_of = |at: u64| {
+            let chunks = &library.chunks;
+            chunks[chunks.partition_point(|chunk| chunk.address <= at) - 1]
+        };
+        let heap = chunk_of(address(&refs[0])).heap;
+        let in_use = library.blocks.iter().filter(|block| block.in_use);
+        let in_heap = in_use.filter(|block| chunk_of(block.address).heap == heap);
+        assert_eq!(in_heap.count(), refs.len());
         let mut chunks = library.chunks.iter();
         assert!(chunks.all(|chunk| chunk.address % chunk.size == 0));
     };

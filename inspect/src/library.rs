@@ -262,6 +262,3 @@ impl Library {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -367,7 +367,9 @@ fn free_blocks_are_told_from_blocks_in_use() {
             let in_heap = in_use.filter(|block| chunk_of(block.address).heap == heap);
             assert_eq!(in_heap.count(), refs.len());
             let mut chunks = library.chunks.iter();
-            assert!(chunks.all(|chunk| chunk.address % chunk.size == 0));
+            assert!(
+                chunks.all(|chunk| chunk.address % chunk.size == 0 && library.owns(chunk.address))
+            );
         };
         check(&read(), &refs, &freed);
         let library = read();

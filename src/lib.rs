@@ -20,6 +20,7 @@ mod block;
 mod compile_fail_tests;
 pub mod event;
 pub mod frame;
+mod layout;
 #[cfg(feature = "leak-detection")]
 pub mod leaks;
 mod ledger;
@@ -32,6 +33,9 @@ compile_error!(
 // rustdoc does not check function bodies.
 #[cfg(any(doc, all(loom, feature = "loom")))]
 pub mod model;
+sync::described! {
+    mod note;
+}
 mod object;
 mod pool;
 mod slot;

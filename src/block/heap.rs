@@ -9,9 +9,14 @@
 //! *current* chunk. Freed blocks go to their chunks, and become the bin's list when that has run
 //! out: as in mimalloc (Leijen, Zorn and de Moura, 2019), where pages correspond to our chunks.
 
+crate::sync::described! {
+    pub(crate) mod note;
+}
+
+use super::bin::Bin;
 use super::checks;
 use super::chunk::{Block, BulkPut, CHUNK_BYTES, ChunkPtr, ChunkState, next};
-use super::chunk_list::ChunkList;
+use super::chunk_list::{AllChunks, ChunkList};
 use super::error::AllocError;
 use super::heap_counters::HeapCounters;
 use super::heap_owner::HeapOwner;
@@ -20,7 +25,7 @@ use super::shared::AllocatorShared;
 use super::size_class::SIZES;
 use super::stats::BlockStats;
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, SMALL, Witness, boxed, prefetch, unbox};
+use crate::sync::{Link, Roll, SMALL, Witness, boxed, unbox};
 use crate::thread::key::ThreadKey;
 use crossbeam_utils::CachePadded;
 use std::ptr::{self, NonNull};
@@ -39,11 +44,18 @@ const FREED_PER_IDLE: usize = 16;
 /// Unused chunks that a heap without an owner keeps.
 const KEPT_UNOWNED: usize = 2;
 
+/// All heaps: for readers outside of the process, as only blocks lead to the heaps of an allocator
+/// that has closed.
+pub(crate) static HEAPS: Roll = Roll::new();
+
 /// The blocks of one thread, from one allocator.
 pub(crate) struct Heap {
     bins: [Bin; SIZES.len()],
     /// Chunks without a block in use.
     unused: ChunkList,
+    chunks: AllChunks,
+    /// In [`HEAPS`].
+    link: Link,
     /// The fewest chunks in `unused` since the window of `idle` began.
     least_unused: Cell<usize>,
     /// Calls of `idle` since the window began.
@@ -63,45 +75,14 @@ pub(crate) struct Heap {
     pub(super) remote_frees: CachePadded<RemoteFreeList>,
 }
 
-/// The blocks of one class that are handed out next.
-struct Bin {
-    free: Cell<*mut Block>,
-    /// Blocks that were handed out, since the beginning.
-    allocated: Counter,
-    /// Blocks that were put back, since the beginning.
-    freed: Counter,
-    /// The chunk that the blocks in `free` are from.
-    current: Cell<Option<ChunkPtr>>,
-    /// Other chunks of the class that have free blocks.
-    listed: ChunkList,
-}
-
-impl Bin {
-    /// Takes the next block out. Owner only.
-    #[inline(always)]
-    fn pop(&self) -> Option<NonNull<Block>> {
-        let block = NonNull::new(self.free.get())?;
-        // SAFETY: blocks in the bin belong to the heap's owner, the caller (invariant 4 of
-        // `block`).
-        let next = unsafe { next(block) };
-        self.free.set(next);
-        prefetch(next);
-        Some(block)
-    }
-}
-
 impl Heap {
     /// Creates an unowned heap; the caller has exclusive access.
     pub(super) fn make(allocator: Arc<AllocatorShared>) -> NonNull<Self> {
         let heap = boxed(Self {
-            bins: std::array::from_fn(|_| Bin {
-                free: Cell::new(ptr::null_mut()),
-                allocated: Counter::new(),
-                freed: Counter::new(),
-                current: Cell::new(None),
-                listed: ChunkList::new(),
-            }),
+            bins: std::array::from_fn(|_| Bin::new()),
             unused: ChunkList::new(),
+            chunks: AllChunks::new(),
+            link: Link::new(),
             least_unused: Cell::new(0),
             window: Cell::new(0),
             pending: PendingBlocks::new(),
@@ -118,6 +99,8 @@ impl Heap {
         let this = unsafe { heap.as_ref() };
         this.this.set(heap.as_ptr());
         this.made.write();
+        // SAFETY: just made; `abandon` removes it before it is freed.
+        unsafe { HEAPS.add(&this.link) };
         heap
     }
 
@@ -347,6 +330,7 @@ impl Heap {
                 let new = || ChunkPtr::new(this.cast());
                 let chunk = self.allocator.admit(class, new)?;
                 self.counters.set_chunks(self.counters.chunks() + 1);
+                self.chunks.add(chunk);
                 chunk
             }
         };
@@ -402,6 +386,7 @@ impl Heap {
     fn free_unused(&self, most: usize, kept: usize) -> usize {
         let n = most.min(self.unused.len().saturating_sub(kept));
         for chunk in (0..n).map_while(|_| self.unused.pop()) {
+            self.chunks.remove(chunk);
             // SAFETY: made by `empty_chunk`; it was in the list of unused chunks, so all of its
             // blocks are in its own free list.
             unsafe { chunk.delete() };
@@ -478,6 +463,8 @@ impl Heap {
                     return;
                 }
             }
+            // SAFETY: `make` has added it.
+            unsafe { HEAPS.remove(&this.link) };
         }
         // SAFETY: made by `boxed`. There is no chunk, so no block that another thread could free;
         // and the allocator has closed, so nobody walks its list of heaps (invariant 5 of `block`).

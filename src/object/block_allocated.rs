@@ -9,6 +9,7 @@ use super::header::{
     type_info_of, write_header, write_value,
 };
 use super::strong::Ref;
+use super::type_info::{ObjectKind, TypeShape};
 use crate::block::block_allocator::BlockAllocator;
 use crate::block::bulk_free::BulkFree;
 use crate::block::error::AllocError;
@@ -43,11 +44,15 @@ impl<T: 'static> BlockInfo<T> {
         _ => None,
     };
     const TYPE_INFO: &'static TypeInfo =
-        &type_info_of::<Self>(std::any::type_name::<T>, Self::PLAIN);
+        &type_info_of::<Self>(std::any::type_name::<T>, Self::SHAPE, Self::PLAIN);
 }
 
 impl<T: 'static> ObjectType for BlockInfo<T> {
     const HAS_DESTRUCTOR: bool = SizedInfo::<T>::HAS_DESTRUCTOR;
+    const SHAPE: TypeShape = TypeShape {
+        kind: ObjectKind::Block,
+        ..SizedInfo::<T>::SHAPE
+    };
 
     #[inline(always)]
     unsafe fn drop_value(thin: Thin) {

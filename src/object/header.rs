@@ -6,8 +6,10 @@
 
 use super::checks;
 use super::count::{Count, Misuse};
+use super::type_info::{MAGIC, ObjectKind, TypeShape};
+pub(crate) use super::type_info::{PlainBlock, TypeInfo};
 use crate::ledger::{self, ObjectDescription};
-use crate::sync::{CHECKED, Witness, alloc, dealloc};
+use crate::sync::{CHECKED, Witness, alloc, dealloc, described};
 use crate::thread::current::{current_label, tally_created};
 use std::alloc::Layout;
 use std::marker::PhantomData;
@@ -28,46 +30,6 @@ pub(crate) struct Header {
 
 // The model checker's atomics are larger than native ones.
 const _: () = assert!(CHECKED || size_of::<Header>() == 16);
-
-/// The vtable shared by all objects of one type and one source of memory.
-pub(crate) struct TypeInfo {
-    pub(super) type_name: fn() -> &'static str,
-    /// True if destroying an object runs any code other than the allocator's.
-    pub(crate) has_destructor: bool,
-    /// The block of an object without a destructor, if its memory is one, so that drains need not
-    /// call `destroy`.
-    pub(crate) plain_block: Option<PlainBlock>,
-    /// Runs the destructor and frees the memory, even if the destructor panics.
-    ///
-    /// # Safety
-    /// The caller is the unique owner of the object.
-    pub(crate) destroy: unsafe fn(Thin),
-    /// Runs the destructor.
-    ///
-    /// # Safety
-    /// The value is initialized, and the caller has exclusive access to it.
-    pub(crate) drop_value: unsafe fn(Thin),
-    /// Frees the memory.
-    ///
-    /// # Safety
-    /// The value is dropped, moved out or was never written, and there is no reference of any kind.
-    pub(crate) free: unsafe fn(Thin),
-}
-
-/// The block of an object whose payload comes right after the header.
-#[derive(Clone, Copy)]
-pub(crate) struct PlainBlock {
-    /// The index of its size class.
-    pub(super) size: u8,
-    /// Bytes of the block that the object does not need.
-    pub(super) waste: u8,
-}
-
-impl TypeInfo {
-    pub(crate) fn type_name(&self) -> &'static str {
-        (self.type_name)()
-    }
-}
 
 /// Returns the header of an object.
 ///
@@ -315,6 +277,7 @@ unsafe fn length(thin: Thin) -> NonNull<usize> {
 /// How the objects of one type and one source of memory end: what [`TypeInfo`] is made of.
 pub(super) trait ObjectType {
     const HAS_DESTRUCTOR: bool;
+    const SHAPE: TypeShape;
 
     /// Runs the destructor.
     ///
@@ -332,10 +295,16 @@ pub(super) trait ObjectType {
 /// Returns the type info of objects of type `O`.
 pub(super) const fn type_info_of<O: ObjectType>(
     type_name: fn() -> &'static str,
+    shape: TypeShape,
     plain_block: Option<PlainBlock>,
 ) -> TypeInfo {
     TypeInfo {
+        magic: MAGIC,
         type_name,
+        bytes: shape.payload.size(),
+        payload_offset: shape.payload_offset,
+        align: shape.payload.align() as u32,
+        kind: shape.kind,
         has_destructor: O::HAS_DESTRUCTOR,
         plain_block,
         destroy: destroy::<O>,
@@ -375,12 +344,26 @@ impl<T> SizedInfo<T> {
 
     /// Returns the type info of objects with a `T`, under another name.
     pub(crate) const fn named(type_name: fn() -> &'static str) -> TypeInfo {
-        type_info_of::<Self>(type_name, None)
+        Self::with_kind(type_name, ObjectKind::Sized)
+    }
+
+    /// Returns the type info of objects with a `T`, under another name and as another kind.
+    pub(super) const fn with_kind(type_name: fn() -> &'static str, kind: ObjectKind) -> TypeInfo {
+        let shape = TypeShape {
+            kind,
+            ..Self::SHAPE
+        };
+        type_info_of::<Self>(type_name, shape, None)
     }
 }
 
 impl<T> ObjectType for SizedInfo<T> {
     const HAS_DESTRUCTOR: bool = needs_drop::<T>();
+    const SHAPE: TypeShape = TypeShape {
+        kind: ObjectKind::Sized,
+        payload: Layout::new::<T>(),
+        payload_offset: Self::LAYOUT.payload_offset,
+    };
 
     #[inline(always)]
     unsafe fn drop_value(thin: Thin) {
@@ -406,12 +389,20 @@ impl<T> SliceInfo<T> {
 
     /// Returns the type info of objects with a `[T]`, under another name.
     pub(crate) const fn named(type_name: fn() -> &'static str) -> TypeInfo {
-        type_info_of::<Self>(type_name, None)
+        type_info_of::<Self>(type_name, Self::SHAPE, None)
     }
 }
 
 impl<T> ObjectType for SliceInfo<T> {
     const HAS_DESTRUCTOR: bool = needs_drop::<T>();
+    const SHAPE: TypeShape = TypeShape {
+        kind: ObjectKind::Slice,
+        payload: Layout::new::<T>(),
+        payload_offset: match object_layout(SLICE, Layout::new::<T>()) {
+            Some(layout) => layout.payload_offset,
+            None => panic!("the type leaves no room for a header"),
+        },
+    };
 
     #[inline]
     unsafe fn drop_value(thin: Thin) {
@@ -434,4 +425,18 @@ impl<T> ObjectType for SliceInfo<T> {
         // SAFETY: `allocate_slice` allocated it with this layout; the rest is the contract.
         unsafe { deallocate(thin, layout) };
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        header {
+            size = size_of::<Header>(),
+            count = offset_of!(Header, count),
+            type_info = offset_of!(Header, type_info),
+            length_before = SLICE,
+        }
+    };
 }

@@ -4,7 +4,7 @@ use super::page::{Page, PageCache};
 use crate::ledger::{self, PoolLabel, ReleasedBy};
 use crate::object::header::{Header, Thin};
 use crate::sync::cell::Cell;
-use crate::sync::{const_fn, prefetch};
+use crate::sync::{const_fn, described, prefetch};
 use std::ptr;
 
 /// How many entries ahead of its release an object's header is prefetched. Objects that are not in
@@ -82,7 +82,7 @@ impl Entries {
             return 0;
         }
         // SAFETY: the page is ours, and `top` points into it (invariant 6 of `pool`).
-        unsafe { (*page).below.get() + self.top.get().offset_from(self.start.get()) as usize }
+        unsafe { (*page).below() + self.top.get().offset_from(self.start.get()) as usize }
     }
 
     /// Adds an entry, which takes over one strong reference, if the topmost page has room for it;
@@ -141,7 +141,7 @@ impl Entries {
         // SAFETY: `get_spare` returns a page that belongs to nothing else (invariant 6 of `pool`).
         unsafe {
             (*page).prev.set(ptr::null_mut());
-            (*page).below.set(0);
+            (*page).set_below(0);
             self.turn_to(page, Page::start(page));
         }
         true
@@ -158,7 +158,7 @@ impl Entries {
             unsafe {
                 if self.top.get() == self.end.get() {
                     (*page).prev.set(self.page.get());
-                    (*page).below.set(self.len());
+                    (*page).set_below(self.len());
                     self.turn_to(page, Page::start(page));
                 } else {
                     pages.put(page);
@@ -342,4 +342,17 @@ impl Entries {
         // SAFETY: comparing addresses takes nothing out.
         unsafe { self.newest_first() }.any(|entry| entry == thin)
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        entries {
+            size = size_of::<Entries>(),
+            top = offset_of!(Entries, top),
+            page = offset_of!(Entries, page),
+        }
+    };
 }

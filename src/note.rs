@@ -1,0 +1,159 @@
+//! The note by which a reader outside of the process finds the crate's structures.
+//!
+//! It is in the section `.note.releasepool` of each program or library that contains this crate,
+//! and loaded with it: linkers keep notes whatever else they leave out, and `strip` does too. One
+//! entry has lines `name=value`, which say where fields are; [`layout`](crate::layout) is about how
+//! they are made. Each other entry says where the address of a static of the crate is, and has the
+//! name of the static.
+//!
+//! `releasepool-inspect` reads by name, so names may be added, and fields may move. If a name gets
+//! another meaning or goes, [`VERSION`] changes.
+
+use crate::block::heap::HEAPS;
+use crate::layout::{Entry, Value, entries, text};
+use crate::object::thread_bound::HOMELESS;
+use crate::pool::thread_pools::DETACHED;
+use crate::sync::{Link, Roll};
+use crate::thread::orphans::ORPHANS;
+use crate::thread::record::DEPARTED;
+use crate::thread::registry::REGISTRY;
+
+/// The version of the names and of what they mean.
+const VERSION: u64 = 1;
+
+/// The name of the entries in the section, as a C string.
+const NAME: [u8; 12] = *b"releasepool\0";
+
+/// The type of the entry with lines.
+const TEXT: u32 = 1;
+
+/// First, so that readers need nothing else to know whether they can read the rest.
+const HEAD: &[Entry] = &[
+    Entry {
+        name: "version",
+        value: Value::Number(VERSION),
+    },
+    Entry {
+        name: "library",
+        value: Value::Text(env!("CARGO_PKG_VERSION")),
+    },
+];
+
+const NOTE: &[Entry] = entries! {
+    build {
+        pointer = size_of::<usize>(),
+        checks = cfg!(any(debug_assertions, feature = "checks")),
+    }
+    roll {
+        first = Roll::FIRST,
+    }
+    link {
+        next = Link::NEXT,
+    }
+};
+
+const PARTS: &[&[&[Entry]]] = &[
+    &[HEAD, NOTE],
+    crate::thread::NOTES,
+    crate::block::NOTES,
+    crate::object::NOTES,
+    crate::pool::NOTES,
+];
+
+const LEN: usize = text::len(PARTS);
+
+/// An entry of a note section.
+#[repr(C, align(4))]
+struct Note {
+    name_len: u32,
+    text_len: u32,
+    kind: u32,
+    name: [u8; NAME.len()],
+    text: [u8; LEN],
+}
+
+#[used]
+#[unsafe(link_section = ".note.releasepool")]
+static LINES: Note = Note {
+    name_len: NAME.len() as u32,
+    text_len: LEN as u32,
+    kind: TEXT,
+    name: NAME,
+    text: text::text(PARTS),
+};
+
+/// A word that has the address of a static, once the program is loaded.
+///
+/// Its own address goes into the note, and not that of the static: if a Rust `dylib` contains this
+/// crate, it exports those statics that inlined functions use, and then no linker accepts their
+/// distance as a constant.
+#[repr(transparent)]
+struct Address(*const ());
+
+// SAFETY: the pointer is never dereferenced.
+unsafe impl Sync for Address {}
+
+/// Puts entries with the addresses of statics into the section: the distance from its place to a
+/// word with the static's address, in 32 bits, and the name.
+macro_rules! addresses {
+    ($($word:ident: $name:literal = $static:path,)*) => {
+        $(
+            static $word: Address = Address((&raw const $static).cast());
+            std::arch::global_asm!(
+                ".pushsection .note.releasepool, \"a\", %note",
+                ".balign 4",
+                ".long 12",
+                ".long 881f - 880f",
+                ".long 2",
+                ".asciz \"releasepool\"",
+                "880:",
+                ".long {address} - 880b",
+                concat!(".asciz \"", $name, "\""),
+                ".balign 4",
+                "881:",
+                ".popsection",
+                address = sym $word,
+            );
+        )*
+    };
+}
+
+// What exists only with a feature has a line of its own, with its `cfg`; readers look whether it is
+// there.
+addresses! {
+    REGISTRY_AT: "registry" = REGISTRY,
+    DEPARTED_AT: "departed" = DEPARTED,
+    ORPHANS_AT: "orphans" = ORPHANS,
+    KEPT_AT: "kept" = HOMELESS,
+    HEAPS_AT: "heaps" = HEAPS,
+    DETACHED_AT: "detached_pools" = DETACHED,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn every_name_has_one_value_and_the_version_is_first() {
+        let text = std::str::from_utf8(&LINES.text).unwrap();
+        assert!(text.starts_with("version=1\n"));
+        let lines = text.trim_end_matches('\n').lines();
+        let pairs = || lines.clone().map(|line| line.split_once('=').unwrap());
+        let values: BTreeMap<_, _> = pairs().collect();
+        assert_eq!(values.len(), pairs().count());
+        assert_eq!(values["header.size"], "16");
+        assert_eq!(values["count.strong_shift"], "32");
+        assert_eq!(values["message_kind.batch"], "6");
+        assert!(values["block.sizes"].starts_with("16,32,48,"));
+        let is_number = |value: &str| value.bytes().all(|b| b.is_ascii_digit() || b == b',');
+        let others = values.iter().filter(|(_, value)| !is_number(value));
+        assert_eq!(others.map(|(&name, _)| name).collect::<Vec<_>>(), ["library"]);
+    }
+
+    #[test]
+    fn the_words_have_the_addresses_of_the_statics() {
+        assert_eq!(REGISTRY_AT.0, (&raw const REGISTRY).cast());
+        assert_eq!(ORPHANS_AT.0, (&raw const ORPHANS).cast());
+    }
+}

@@ -7,7 +7,7 @@
 use super::checks;
 use super::count::{Count, Misuse};
 use super::type_info::{MAGIC, ObjectKind, TypeShape};
-pub(crate) use super::type_info::{PlainBlock, TypeInfo};
+pub(crate) use super::type_info::{PlainBlock, Thin, TypeInfo};
 use crate::ledger::{self, ObjectDescription};
 use crate::sync::{CHECKED, Witness, alloc, dealloc, described};
 use crate::thread::current::{current_label, tally_created};
@@ -15,9 +15,6 @@ use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::mem::needs_drop;
 use std::ptr::{self, NonNull};
-
-/// The thin address of an object's payload, with the provenance of the whole allocation.
-pub(crate) type Thin = NonNull<u8>;
 
 /// The header of an object.
 #[repr(C)]

@@ -1,8 +1,11 @@
 //! Type infos: what all objects of one type have in common.
 
-use super::header::Thin;
 use crate::sync::described;
 use std::alloc::Layout;
+use std::ptr::NonNull;
+
+/// The thin address of an object's payload, with the provenance of the whole allocation.
+pub(crate) type Thin = NonNull<u8>;
 
 /// The first word of every type info, by which a reader outside of the process knows one.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"RPtypeV1");

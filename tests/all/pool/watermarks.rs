@@ -40,6 +40,7 @@ fn guard_pool_that_grows_is_reported_at_each_doubling() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn pool_below_its_watermark_is_not_reported() {
     fresh(|| {
         let manager = with_watermark(1_000);
@@ -167,6 +168,7 @@ fn watermark_is_set_at_any_time() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn entries_that_a_drain_releases_itself_are_not_reported() {
     fresh(|| {
         let manager = with_watermark(300);

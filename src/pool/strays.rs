@@ -15,13 +15,18 @@ use std::ptr;
 /// the count of that one starts again from zero.
 const COUNTS: usize = 8;
 
-/// The count of one type at one site.
+/// What is counted.
 #[derive(Clone, Copy)]
-struct StrayCount {
+struct Stray {
     type_info: &'static TypeInfo,
     /// Compared by its address: if the compiler has placed one site at several, each has a count,
     /// and the process-wide count is their sum.
     site: &'static Location<'static>,
+}
+
+/// How often it has occurred.
+#[derive(Clone, Copy)]
+struct StrayCount {
     times: u64,
     /// How many of them have been added to the process-wide count.
     shared: u64,
@@ -31,7 +36,9 @@ struct StrayCount {
 
 /// The counts of one thread in one manager. Owner only.
 pub(crate) struct Strays {
-    counts: [Cell<Option<StrayCount>>; COUNTS],
+    strays: [Cell<Option<Stray>>; COUNTS],
+    /// The counts of `strays`, in the same order.
+    counts: [Cell<StrayCount>; COUNTS],
     /// Index of the place that the next new type or site takes.
     place: Cell<usize>,
 }
@@ -39,7 +46,8 @@ pub(crate) struct Strays {
 impl Strays {
     pub(crate) fn new() -> Self {
         Self {
-            counts: std::array::from_fn(|_| Cell::new(None)),
+            strays: std::array::from_fn(|_| Cell::new(None)),
+            counts: std::array::from_fn(|_| Cell::new(StrayCount::NONE)),
             place: Cell::new(0),
         }
     }
@@ -52,61 +60,56 @@ impl Strays {
         site: &'static Location<'static>,
         manager: u64,
     ) -> Option<u64> {
-        let known = self.counts.iter().find_map(|place| {
-            let stray = place.get()?;
-            let is_it = ptr::eq(stray.type_info, type_info) && ptr::eq(stray.site, site);
-            is_it.then_some((place, stray))
-        });
-        let (place, mut stray) = known.unwrap_or_else(|| self.begin(type_info, site, manager));
-        stray.times += 1;
-        let due = stray.times >= stray.next;
-        let unshared = stray.times - stray.shared;
+        let is_it = |place: &Cell<Option<Stray>>| {
+            let stray = place.get();
+            stray.is_some_and(|s| ptr::eq(s.type_info, type_info) && ptr::eq(s.site, site))
+        };
+        let known = self.strays.iter().position(is_it);
+        let at = known.unwrap_or_else(|| self.begin(Stray { type_info, site }, manager));
+        let place = &self.counts[at];
+        let mut count = place.get();
+        count.times += 1;
+        let due = count.times >= count.next;
+        let unshared = count.times - count.shared;
         if due {
-            stray.shared = stray.times;
-            stray.next = stray.next.saturating_mul(10);
+            count.shared = count.times;
+            count.next = count.next.saturating_mul(10);
         }
-        place.set(Some(stray));
+        place.set(count);
         due.then_some(unshared)
     }
 
-    /// Makes room for a type and site that are not being counted.
+    /// Makes room for a type and site that are not being counted; returns the index of its place.
     #[cold]
-    fn begin(
-        &self,
-        type_info: &'static TypeInfo,
-        site: &'static Location<'static>,
-        manager: u64,
-    ) -> (&Cell<Option<StrayCount>>, StrayCount) {
+    fn begin(&self, stray: Stray, manager: u64) -> usize {
         let at = self.place.get();
         self.place.set((at + 1) % COUNTS);
-        let place = &self.counts[at];
-        if let Some(former) = place.take() {
-            former.share(manager);
-        }
-        let stray = StrayCount {
-            type_info,
-            site,
-            times: 0,
-            shared: 0,
-            next: 1,
-        };
-        (place, stray)
+        self.share(at, manager);
+        self.strays[at].set(Some(stray));
+        at
     }
 
     /// Adds all that is left to the process-wide counts, without an event, and clears the counts.
     pub(crate) fn share_all(&self, manager: u64) {
-        for stray in self.counts.iter().filter_map(Cell::take) {
-            stray.share(manager);
+        (0..COUNTS).for_each(|at| self.share(at, manager));
+    }
+
+    /// Adds what is left of one count to the process-wide one, without an event, and clears it.
+    fn share(&self, at: usize, manager: u64) {
+        let count = self.counts[at].replace(StrayCount::NONE);
+        let unshared = count.times - count.shared;
+        if let Some(Stray { type_info, site }) = self.strays[at].take() {
+            if unshared > 0 {
+                event::count_no_pool(type_info.type_name(), site, manager, unshared);
+            }
         }
     }
 }
 
 impl StrayCount {
-    /// Adds the rest of the count to the process-wide one, without an event.
-    fn share(self, manager: u64) {
-        let unshared = self.times - self.shared;
-        if unshared > 0 {
-            event::count_no_pool(self.type_info.type_name(), self.site, manager, unshared);
-        }
-    }
+    const NONE: Self = Self {
+        times: 0,
+        shared: 0,
+        next: 1,
+    };
 }

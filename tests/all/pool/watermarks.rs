@@ -27,6 +27,7 @@ fn assert_reported_at(lengths: &[usize]) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn guard_pool_that_grows_is_reported_at_each_doubling() {
     fresh(|| {
         let manager = with_watermark(500);
@@ -39,6 +40,7 @@ fn guard_pool_that_grows_is_reported_at_each_doubling() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn pool_below_its_watermark_is_not_reported() {
     fresh(|| {
         let manager = with_watermark(1_000);
@@ -54,6 +56,7 @@ fn pool_below_its_watermark_is_not_reported() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn event_names_the_pool_and_its_commonest_types() {
     fresh(|| {
         let manager = PoolManager::builder()
@@ -110,6 +113,7 @@ fn token_pool_and_implicit_autorelease_are_watched() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn pool_that_grows_in_each_frame_is_reported_at_growing_intervals() {
     fresh(|| {
         let manager = with_watermark(400);
@@ -136,6 +140,7 @@ fn pool_that_grows_in_each_frame_is_reported_at_growing_intervals() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn watermark_is_set_at_any_time() {
     fresh(|| {
         let manager = with_watermark(0);
@@ -163,6 +168,7 @@ fn watermark_is_set_at_any_time() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn entries_that_a_drain_releases_itself_are_not_reported() {
     fresh(|| {
         let manager = with_watermark(300);

@@ -1,6 +1,6 @@
 //! Checks for misuse of objects: of raw calls, and of headers that were overwritten. In debug builds
 //! and with the feature `checks`; what they know of an object, they know from the
-//! [ledger](crate::ledger).
+//! [`ledger`].
 
 use super::header::{Header, Thin, TypeInfo, header};
 use crate::ledger::{self, CHECKS, RawCall};

@@ -122,6 +122,7 @@ fn entries_of_more_pools_than_a_record_names_are_counted() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "leaks on purpose")]
 fn a_forgotten_pool_holds_its_objects_for_ever() {
     let scope = leaks::scope();
     let pool = AutoreleasePool::named("forgotten");

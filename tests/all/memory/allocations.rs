@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 #[test]
+#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn an_empty_nested_pool_allocates_nothing() {
     drop(AutoreleasePool::new());
     let empty = || {
@@ -51,6 +52,7 @@ fn a_page_that_comes_and_goes_is_always_the_same() {
 }
 
 #[test]
+#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn an_object_is_one_allocation() {
     drop(Ref::new(0));
     assert_eq!(allocations(|| drop(Ref::new([0u8; 100]))), 1);
@@ -97,8 +99,8 @@ fn an_object_that_goes_home_is_one_allocation_and_its_way_none() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 #[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn objects_take_a_header_and_slices_a_length_more() {
     fn bytes_of<R>(make: impl FnOnce() -> R) -> isize {
         let before = BYTES.load(Ordering::Relaxed);

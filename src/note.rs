@@ -11,6 +11,8 @@
 
 use crate::block::heap::HEAPS;
 use crate::layout::{Entry, Value, entries, text};
+#[cfg(feature = "leak-detection")]
+use crate::ledger::record::LEDGER;
 use crate::object::thread_bound::HOMELESS;
 use crate::pool::thread_pools::DETACHED;
 use crate::sync::{Link, Roll};
@@ -127,6 +129,10 @@ addresses! {
     KEPT_AT: "kept" = HOMELESS,
     HEAPS_AT: "heaps" = HEAPS,
     DETACHED_AT: "detached_pools" = DETACHED,
+}
+#[cfg(feature = "leak-detection")]
+addresses! {
+    LEDGER_AT: "ledger" = LEDGER,
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Records of live objects, in a form that another process can read out of a stopped one.
 //!
 //! # Layout
-//! The static [`LEDGER`] begins with the eight bytes `RPLEDGER`; it lies in the program's data, at
-//! an address that is a multiple of 8. All numbers have the byte order and word size of the
+//! The static [`LEDGER`] begins with the eight bytes `RPLEDGER`; the entry `ledger` of the note
+//! section says where it is. All numbers have the byte order and word size of the
 //! process; offsets in bytes are for 64-bit processes.
 //!
 //! ```text
@@ -133,7 +133,7 @@ struct Chunk {
 
 /// Finds the ledger from outside the process; see [the module](self#layout).
 #[repr(C, align(8))]
-struct Descriptor {
+pub(crate) struct Descriptor {
     magic: [u8; 8],
     version: u32,
     record_size: u32,
@@ -142,7 +142,7 @@ struct Descriptor {
     newest: Published<Chunk>,
 }
 
-static LEDGER: Descriptor = Descriptor {
+pub(crate) static LEDGER: Descriptor = Descriptor {
     magic: *b"RPLEDGER",
     version: 1,
     record_size: size_of::<Record>() as u32,

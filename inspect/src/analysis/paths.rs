@@ -1,0 +1,152 @@
+//! Why a node is alive: shortest paths from roots; what holds a node, and what it holds.
+
+use super::Analysis;
+use super::reach::{Level, Step};
+use super::signature::Hop;
+use crate::graph::{NodeId, RootKind};
+use std::collections::HashMap;
+
+/// A path from a root to a node.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// What the path begins at; empty if the first node is one that nothing holds.
+    pub label: String,
+    /// The kind of root.
+    pub root: Option<RootKind>,
+    /// The nodes, the one that is asked for last.
+    pub hops: Vec<Hop>,
+}
+
+/// Returns a shortest path to the node from the best root that holds it; `None` if nothing does.
+pub fn path_to(analysis: &Analysis<'_>, node: NodeId) -> Option<Path> {
+    let graph = analysis.graph;
+    let mut hops = vec![Hop { node, offset: None }];
+    let mut at = node;
+    loop {
+        match analysis.reach.step(at)? {
+            Step::Edge(edge) => {
+                let edge = graph.edges[edge as usize];
+                hops.push(Hop {
+                    node: edge.from,
+                    offset: Some(edge.offset),
+                });
+                at = edge.from;
+            }
+            Step::Root(root) => {
+                hops.reverse();
+                let root = &graph.roots[root as usize];
+                return Some(Path {
+                    label: root.label.clone(),
+                    root: Some(root.kind),
+                    hops,
+                });
+            }
+        }
+    }
+}
+
+/// Returns shortest paths to the node from different roots: at most `limit`, the most certain first,
+/// and of those the shortest. Where nothing holds the node, a path begins at a node without holder,
+/// or at the node itself if it is in a cycle.
+pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path> {
+    let graph = analysis.graph;
+    // Backwards, so that each node knows the edge to the next.
+    let mut next: HashMap<NodeId, u32> = HashMap::from([(node, u32::MAX)]);
+    let mut queue = vec![node];
+    let mut ends = Vec::new();
+    let mut at = 0;
+    while let Some(from) = queue.get(at).copied() {
+        for root in analysis.links.roots(from) {
+            let root = &graph.roots[*root as usize];
+            // A word that no count confirms is no holder if something else is.
+            let weight = match root.counted {
+                0 if root.kind >= RootKind::Anonymous => 16 + root.kind as usize,
+                _ => root.kind as usize,
+            };
+            ends.push((weight, at, from, Some(root)));
+        }
+        let mut holders = 0;
+        for edge in analysis.held_by(from) {
+            holders += 1;
+            let holder = graph.edges[edge].from;
+            if let std::collections::hash_map::Entry::Vacant(entry) = next.entry(holder) {
+                entry.insert(edge as u32);
+                queue.push(holder);
+            }
+        }
+        if holders == 0 && analysis.links.roots(from).is_empty() {
+            ends.push((64, at, from, None));
+        }
+        at += 1;
+    }
+    ends.sort_by_key(|(weight, distance, ..)| (*weight, *distance));
+    let mut labels = std::collections::HashSet::new();
+    ends.retain(|(_, _, from, root)| {
+        labels.insert(root.map_or((*from, ""), |root| (0, root.label.as_str())))
+    });
+    ends.truncate(limit);
+    let paths = ends.into_iter().map(|(_, _, from, root)| {
+        let mut hops = Vec::new();
+        let mut at = from;
+        while let Some(edge) = graph.edges.get(next[&at] as usize) {
+            hops.push(Hop {
+                node: at,
+                offset: Some(edge.offset),
+            });
+            at = edge.to;
+        }
+        hops.push(Hop {
+            node: at,
+            offset: None,
+        });
+        Path {
+            label: root.map_or_else(String::new, |root| root.label.clone()),
+            root: root.map(|root| root.kind),
+            hops,
+        }
+    });
+    paths.collect()
+}
+
+/// Objects of a type that are held in one way.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// The path to the first of them; `None` if nothing holds them.
+    pub path: Option<Path>,
+    /// How certain the best root is.
+    pub level: Level,
+    /// How many objects there are.
+    pub objects: u64,
+    /// Their bytes, without what they hold.
+    pub bytes: u64,
+    /// The first of the objects.
+    pub first: NodeId,
+}
+
+/// Groups the objects of a type by the types along the path to each; the most common way first.
+pub fn ways(analysis: &Analysis<'_>, type_id: u32) -> Vec<Way> {
+    let graph = analysis.graph;
+    let mut ways: HashMap<u64, Way> = HashMap::new();
+    for node in 0..graph.objects as NodeId {
+        if analysis.object(node).is_none_or(|o| o.type_id != type_id) {
+            continue;
+        }
+        let path = path_to(analysis, node);
+        let level = analysis.reach.level(node);
+        let key = path.as_ref().map_or(0, |path| {
+            super::signature::signature(analysis, level as u8, &path.label, &path.hops)
+        });
+        let way = ways.entry(key).or_insert(Way {
+            path,
+            level,
+            objects: 0,
+            bytes: 0,
+            first: node,
+        });
+        way.objects += 1;
+        way.bytes += graph.nodes[node as usize].bytes;
+    }
+    let mut ways: Vec<Way> = ways.into_values().collect();
+    ways.sort_by_key(|way| (std::cmp::Reverse(way.objects), way.first));
+    ways
+}

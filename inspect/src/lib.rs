@@ -12,3 +12,4 @@
 pub mod analysis;
 pub mod graph;
 pub mod image;
+pub mod store;

@@ -1,24 +1,21 @@
 //! Graphs in files: snapshots in a format of their own, and heap snapshots for Chrome's DevTools.
+//!
+//! A snapshot file has a name and a version, a CRC-32 of all that follows, the size of the content,
+//! and the content: `Packed` as postcard writes it, as one block of LZ4.
 
 pub mod devtools;
 mod packed;
 
 use crate::graph::Graph;
-use lz4_flex::frame::{FrameDecoder, FrameEncoder, FrameInfo};
 use packed::Packed;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// What a snapshot file begins with. The last two bytes are the version.
 const MAGIC: [u8; 8] = *b"rpsnap\x00\x01";
 /// How many bytes of `MAGIC` are the same in all versions.
 const NAME: usize = 6;
-/// What a snapshot file ends with: a frame that lacks its end only is not noticed as truncated.
-const END: &[u8; 4] = b"end\n";
-/// The most that a snapshot may be when it is decompressed: damaged ones must not fill the memory.
-const MOST: u64 = 16 << 30;
-
 /// Why a snapshot could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -75,18 +72,17 @@ pub fn save(graph: &Graph, path: &Path) -> Result<(), StoreError> {
         path: path.to_owned(),
         error,
     };
-    let file = File::create(path).map_err(io)?;
-    write(graph, BufWriter::new(file)).map_err(io)
+    let bytes = encode(graph).map_err(io)?;
+    let mut file = File::create(path).map_err(io)?;
+    file.write_all(&bytes).map_err(io)
 }
 
-fn write(graph: &Graph, mut file: impl Write) -> io::Result<()> {
-    file.write_all(&MAGIC)?;
-    let info = FrameInfo::new().content_checksum(true);
-    let mut encoder = FrameEncoder::with_frame_info(info, file);
-    postcard::to_io(&Packed::new(graph), &mut encoder).map_err(io::Error::other)?;
-    let mut file = encoder.finish().map_err(io::Error::other)?;
-    file.write_all(END)?;
-    file.flush()
+fn encode(graph: &Graph) -> io::Result<Vec<u8>> {
+    let content = postcard::to_allocvec(&Packed::new(graph)).map_err(io::Error::other)?;
+    let mut body = (content.len() as u64).to_le_bytes().to_vec();
+    body.extend(lz4_flex::block::compress(&content));
+    let sum = crc32fast::hash(&body).to_le_bytes();
+    Ok([&MAGIC[..], &sum, &body].concat())
 }
 
 /// Reads a graph from a file.
@@ -99,44 +95,52 @@ pub fn load(path: &Path) -> Result<Graph, StoreError> {
         path: path.to_owned(),
         error,
     };
-    let file = File::open(path).map_err(io)?;
-    if file.metadata().map_err(io)?.is_dir() {
-        return Err(io(io::ErrorKind::IsADirectory.into()));
-    }
-    read(BufReader::new(file), path)
+    let mut bytes = Vec::new();
+    let mut file = File::open(path).map_err(io)?;
+    file.read_to_end(&mut bytes).map_err(io)?;
+    decode(&bytes, path)
 }
 
-fn read(mut file: impl Read, path: &Path) -> Result<Graph, StoreError> {
-    let damaged = |reason: String| StoreError::Damaged {
+fn decode(bytes: &[u8], path: &Path) -> Result<Graph, StoreError> {
+    let damaged = |reason: &str| StoreError::Damaged {
         path: path.to_owned(),
-        reason,
+        reason: reason.to_owned(),
     };
-    let mut header = [0; 8];
-    if file.read_exact(&mut header).is_err() || header[..NAME] != MAGIC[..NAME] {
+    let Some((header, rest)) = bytes
+        .split_first_chunk::<8>()
+        .filter(|(header, _)| header[..NAME] == MAGIC[..NAME])
+    else {
         return Err(StoreError::NotASnapshot {
             path: path.to_owned(),
         });
-    }
-    if header != MAGIC {
+    };
+    if *header != MAGIC {
         return Err(StoreError::OtherVersion {
             path: path.to_owned(),
-            found: version(header),
+            found: version(*header),
             known: version(MAGIC),
         });
     }
-    let mut bytes = Vec::new();
-    let mut decoder = FrameDecoder::new(file).take(MOST);
-    let read = decoder.read_to_end(&mut bytes);
-    read.map_err(|error| damaged(error.to_string()))?;
+    let (sum, body) = rest
+        .split_first_chunk()
+        .ok_or_else(|| damaged("it is too short"))?;
+    if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
+        return Err(damaged("its checksum is wrong"));
+    }
+    let (len, content) = body
+        .split_first_chunk()
+        .ok_or_else(|| damaged("it is too short"))?;
+    let len = usize::try_from(u64::from_le_bytes(*len)).map_err(|_| damaged("it is too large"))?;
+    let content = lz4_flex::block::decompress(content, len);
+    let content = content.map_err(|error| damaged(&error.to_string()))?;
     let packed: Packed =
-        postcard::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))?;
-    drop(bytes);
-    packed.unpack().map_err(|reason| damaged(reason.to_owned()))
+        postcard::from_bytes(&content).map_err(|error| damaged(&error.to_string()))?;
+    packed.unpack().map_err(damaged)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{StoreError, read, write};
+    use super::{StoreError, decode, encode};
     use crate::analysis::synthetic::Builder;
     use crate::graph::{Frames, Graph, PoolState, RootKind, ThreadState};
     use std::path::Path;
@@ -173,14 +177,12 @@ mod tests {
     }
 
     fn written() -> Vec<u8> {
-        let mut bytes = Vec::new();
-        write(&graph(), &mut bytes).expect("memory can be written");
-        bytes
+        encode(&graph()).expect("there is memory")
     }
 
     #[test]
     fn graph_is_read_as_it_was_written() {
-        let read = read(&written()[..], Path::new("a")).expect("the snapshot is good");
+        let read = decode(&written(), Path::new("a")).expect("the snapshot is good");
         assert_eq!(format!("{read:?}"), format!("{:?}", graph()));
     }
 
@@ -188,7 +190,7 @@ mod tests {
     fn truncated_snapshots_are_errors() {
         let bytes = written();
         for len in 0..bytes.len() {
-            let error = read(&bytes[..len], Path::new("a")).expect_err("the end is missing");
+            let error = decode(&bytes[..len], Path::new("a")).expect_err("the end is missing");
             match error {
                 StoreError::NotASnapshot { .. } => assert!(len < 8),
                 StoreError::Damaged { .. } => assert!(len >= 8),
@@ -204,7 +206,7 @@ mod tests {
             for bit in 0..8 {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= 1 << bit;
-                if let Ok(graph) = read(&bytes[..], Path::new("a")) {
+                if let Ok(graph) = decode(&bytes, Path::new("a")) {
                     panic!("byte {at}, bit {bit}: {graph:?}");
                 }
             }
@@ -215,7 +217,7 @@ mod tests {
     fn other_version_is_named() {
         let mut bytes = written();
         bytes[7] = 9;
-        let error = read(&bytes[..], Path::new("a")).expect_err("another version");
+        let error = decode(&bytes, Path::new("a")).expect_err("another version");
         assert!(error.to_string().contains("version 9"), "{error}");
     }
 }

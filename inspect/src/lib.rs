@@ -10,6 +10,11 @@
 //! * `report` and `live`: the same for people and for machines.
 
 pub mod analysis;
+pub mod capture;
+pub mod cli;
 pub mod graph;
 pub mod image;
+pub mod live;
+pub mod report;
+pub mod run;
 pub mod store;

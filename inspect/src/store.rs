@@ -131,6 +131,10 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Graph, StoreError> {
         .split_first_chunk()
         .ok_or_else(|| damaged("it is too short"))?;
     let len = usize::try_from(u64::from_le_bytes(*len)).map_err(|_| damaged("it is too large"))?;
+    // LZ4 makes at most 255 bytes of one.
+    if len / 255 > content.len() {
+        return Err(damaged("its size makes no sense"));
+    }
     let content = lz4_flex::block::decompress(content, len);
     let content = content.map_err(|error| damaged(&error.to_string()))?;
     let packed: Packed =

@@ -1,0 +1,162 @@
+//! Carries out commands.
+
+use crate::analysis::Analysis;
+use crate::analysis::leaks::Limits;
+use crate::capture::{CaptureError, capture};
+use crate::cli::{About, Arguments, Command, Output};
+use crate::graph::Graph;
+use crate::live;
+use crate::report::wire::{self, Report};
+use crate::report::{build, find, text};
+use crate::store::{self, StoreError};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Why a command was not carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The target cannot be inspected.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The subject does not exist.
+    #[error(transparent)]
+    Find(#[from] find::FindError),
+    /// The terminal or standard output cannot be used.
+    #[error("the output cannot be written: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// The exit code of `leaks --fail` if there are leaks.
+const LEAKS: u8 = 1;
+
+/// Carries out a command, and returns the exit code.
+///
+/// # Errors
+///
+/// See [`RunError`]. If standard output is closed early, that is no error.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, RunError> {
+    match carry_out(arguments) {
+        Err(RunError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(ExitCode::SUCCESS)
+        }
+        other => other,
+    }
+}
+
+fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
+    match &arguments.command {
+        Command::Top {
+            from,
+            output,
+            once,
+            interval,
+        } => {
+            let target = from.target();
+            let print = *once || output.json || !io::stdout().is_terminal() || target.is_fixed();
+            if print {
+                let graph = capture(&target)?;
+                show(
+                    &graph,
+                    output,
+                    Report::Top(build::top(&graph, output.limit())),
+                )?;
+            } else {
+                live::top(&target, *interval)?;
+            }
+        }
+        Command::Why(about) => ask(about, |analysis, subject, limit| {
+            Report::Why(build::why(analysis, subject, limit))
+        })?,
+        Command::Holders(about) => ask(about, |analysis, subject, limit| {
+            Report::Holders(build::holders(analysis, subject, limit))
+        })?,
+        Command::Held(about) => ask(about, |analysis, subject, limit| {
+            Report::Held(build::held(analysis, subject, limit))
+        })?,
+        Command::Leaks {
+            from,
+            output,
+            limits,
+            fail,
+        } => {
+            let graph = capture(&from.target())?;
+            let report =
+                build::leak_report(&Analysis::new(&graph), &limits.limits(), output.limit());
+            let leaks = report.all_groups > 0;
+            show(&graph, output, Report::Leaks(report))?;
+            if *fail && leaks {
+                return Ok(ExitCode::from(LEAKS));
+            }
+        }
+        Command::Diff {
+            before,
+            after,
+            output,
+            limits,
+        } => diff(before, after, output, &limits.limits())?,
+        Command::Snapshot {
+            from,
+            output,
+            file,
+            heapsnapshot,
+        } => {
+            let graph = capture(&from.target())?;
+            if let Some(file) = file {
+                store::save(&graph, file)?;
+            }
+            if let Some(file) = heapsnapshot {
+                store::devtools::save(&Analysis::new(&graph), file)?;
+            }
+            let (objects, bytes) = build::sizes(&graph);
+            let name = |file: &Option<std::path::PathBuf>| {
+                file.as_ref().map(|file| file.display().to_string())
+            };
+            let report = wire::Snapshot {
+                file: name(file),
+                heapsnapshot: name(heapsnapshot),
+                objects,
+                bytes,
+                allocations: (graph.nodes.len() - graph.objects) as u64,
+            };
+            show(&graph, output, Report::Snapshot(report))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Answers a question about an address or a type.
+fn ask(
+    about: &About,
+    answer: impl Fn(&Analysis<'_>, &find::Subject, Option<usize>) -> Report,
+) -> Result<(), RunError> {
+    let graph = capture(&about.from.target())?;
+    let subject = find::find(&graph, &about.subject)?;
+    let report = answer(&Analysis::new(&graph), &subject, about.output.limit());
+    show(&graph, &about.output, report)
+}
+
+fn diff(before: &Path, after: &Path, output: &Output, limits: &Limits) -> Result<(), RunError> {
+    let (before, after) = (store::load(before)?, store::load(after)?);
+    let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
+    let report = build::diff_report(&earlier, &later, limits, output.limit());
+    show(&after, output, Report::Diff(report))
+}
+
+/// Prints a report.
+fn show(graph: &Graph, output: &Output, report: Report) -> Result<(), RunError> {
+    let document = build::document(graph, report);
+    let mut out = io::stdout().lock();
+    if output.json {
+        serde_json::to_writer_pretty(&mut out, &document).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        out.write_all(text::text(&document).as_bytes())?;
+    }
+    out.flush()?;
+    Ok(())
+}

@@ -1,46 +1,18 @@
 //! From a process, a core file or a snapshot to a graph.
 
+use crate::error::Error;
 use crate::graph::Graph;
+use crate::image::Image;
+use crate::source::Source;
 use crate::store::{self, StoreError};
-use std::fmt;
-use std::path::PathBuf;
-
-/// What to inspect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A running process.
-    Process(u32),
-    /// A core file.
-    Core {
-        /// The core file.
-        core: PathBuf,
-        /// The program, if it is not where the core file says.
-        program: Option<PathBuf>,
-    },
-    /// A snapshot that was saved before.
-    Snapshot(PathBuf),
-}
-
-impl Target {
-    /// Returns whether the target stays as it is, so that one look at it is enough.
-    pub fn is_fixed(&self) -> bool {
-        !matches!(self, Self::Process(_))
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Process(pid) => write!(f, "process {pid}"),
-            Self::Core { core: file, .. } | Self::Snapshot(file) => file.display().fmt(f),
-        }
-    }
-}
 
 /// Why there is no graph.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
+    /// The process or core file cannot be inspected.
+    #[error(transparent)]
+    Program(#[from] Error),
     /// The snapshot cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -52,9 +24,21 @@ pub enum CaptureError {
 /// # Errors
 ///
 /// See [`CaptureError`].
-pub fn capture(target: &Target) -> Result<Graph, CaptureError> {
-    match target {
-        Target::Snapshot(path) => Ok(store::load(path)?),
-        Target::Process(_) | Target::Core { .. } => todo!(),
+pub fn capture(source: &Source) -> Result<Graph, CaptureError> {
+    match source {
+        Source::Snapshot(path) => Ok(store::load(path)?),
+        Source::Pid(_) | Source::Core { .. } => Ok(discover(&*source.open()?)?),
+    }
+}
+
+fn discover(_image: &dyn Image) -> Result<Graph, Error> {
+    todo!()
+}
+
+/// Returns the source's name for people.
+pub fn name(source: &Source) -> String {
+    match source {
+        Source::Pid(pid) => format!("process {pid}"),
+        Source::Core { core: file, .. } | Source::Snapshot(file) => file.display().to_string(),
     }
 }

@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::analysis::leaks::Limits;
-use crate::capture::Target;
+use crate::source::Source;
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -127,14 +127,14 @@ pub struct From {
 
 impl From {
     /// Returns what to inspect.
-    pub fn target(&self) -> Target {
+    pub fn source(&self) -> Source {
         match (self.pid, &self.core, &self.snapshot) {
-            (Some(pid), ..) => Target::Process(pid),
-            (_, Some(core), _) => Target::Core {
+            (Some(pid), ..) => Source::Pid(pid),
+            (_, Some(core), _) => Source::Core {
                 core: core.clone(),
                 program: self.program.clone(),
             },
-            (_, _, Some(snapshot)) => Target::Snapshot(snapshot.clone()),
+            (_, _, Some(snapshot)) => Source::Snapshot(snapshot.clone()),
             _ => unreachable!("the group `source` is required"),
         }
     }

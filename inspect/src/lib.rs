@@ -12,9 +12,11 @@
 pub mod analysis;
 pub mod capture;
 pub mod cli;
+pub mod error;
 pub mod graph;
 pub mod image;
 pub mod live;
 pub mod report;
 pub mod run;
+pub mod source;
 pub mod store;

@@ -3,9 +3,10 @@
 mod draw;
 mod state;
 
-use crate::capture::{CaptureError, Target, capture};
+use crate::capture::{self, CaptureError, capture};
 use crate::report::build;
 use crate::report::wire::Top;
+use crate::source::Source;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use state::{Sort, State};
 use std::io;
@@ -25,27 +26,27 @@ type Sample = (Instant, Result<Top, CaptureError>);
 /// # Errors
 ///
 /// If the terminal cannot be used.
-pub fn top(target: &Target, interval: f64) -> io::Result<()> {
+pub fn top(source: &Source, interval: f64) -> io::Result<()> {
     let (send, samples) = channel();
     let (stop, stopped) = channel::<()>();
-    let target_name = target.to_string();
-    let sampled = target.clone();
+    let name = capture::name(source);
+    let sampled = source.clone();
     let interval = Duration::from_secs_f64(interval);
     let sampler = thread::Builder::new().name("sampler".to_owned());
     sampler.spawn(move || sample(&sampled, interval, &send, &stopped))?;
     // Also makes panics restore the terminal before they are printed.
     let mut terminal = ratatui::try_init()?;
-    let shown = show(&mut terminal, State::new(target_name), &samples);
+    let shown = show(&mut terminal, State::new(name), &samples);
     let restored = ratatui::try_restore();
     drop(stop);
     shown.and(restored)
 }
 
 /// Looks at the target until nobody wants to know, or it cannot be looked at any more.
-fn sample(target: &Target, interval: Duration, send: &Sender<Sample>, stopped: &Receiver<()>) {
+fn sample(source: &Source, interval: Duration, send: &Sender<Sample>, stopped: &Receiver<()>) {
     loop {
         let began = Instant::now();
-        let found = capture(target).map(|graph| build::top(&graph, None));
+        let found = capture(source).map(|graph| build::top(&graph, None));
         let ended = found.is_err();
         if send.send((began, found)).is_err() || ended {
             return;

@@ -8,6 +8,7 @@ use crate::graph::Graph;
 use crate::live;
 use crate::report::wire::{self, Report};
 use crate::report::{build, find, text};
+use crate::source::Source;
 use crate::store::{self, StoreError};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -56,17 +57,17 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
             once,
             interval,
         } => {
-            let target = from.target();
-            let print = *once || output.json || !io::stdout().is_terminal() || target.is_fixed();
-            if print {
-                let graph = capture(&target)?;
+            let source = from.source();
+            let is_live = matches!(source, Source::Pid(_)) && io::stdout().is_terminal();
+            if *once || output.json || !is_live {
+                let graph = capture(&source)?;
                 show(
                     &graph,
                     output,
                     Report::Top(build::top(&graph, output.limit())),
                 )?;
             } else {
-                live::top(&target, *interval)?;
+                live::top(&source, *interval)?;
             }
         }
         Command::Why(about) => ask(about, |analysis, subject, limit| {
@@ -84,7 +85,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
             limits,
             fail,
         } => {
-            let graph = capture(&from.target())?;
+            let graph = capture(&from.source())?;
             let report =
                 build::leak_report(&Analysis::new(&graph), &limits.limits(), output.limit());
             let leaks = report.all_groups > 0;
@@ -105,7 +106,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
             file,
             heapsnapshot,
         } => {
-            let graph = capture(&from.target())?;
+            let graph = capture(&from.source())?;
             if let Some(file) = file {
                 store::save(&graph, file)?;
             }
@@ -134,7 +135,7 @@ fn ask(
     about: &About,
     answer: impl Fn(&Analysis<'_>, &find::Subject, Option<usize>) -> Report,
 ) -> Result<(), RunError> {
-    let graph = capture(&about.from.target())?;
+    let graph = capture(&about.from.source())?;
     let subject = find::find(&graph, &about.subject)?;
     let report = answer(&Analysis::new(&graph), &subject, about.output.limit());
     show(&graph, &about.output, report)

@@ -23,6 +23,8 @@ pub mod dominators;
 pub mod leaks;
 pub mod links;
 pub mod paths;
+#[cfg(test)]
+mod random_tests;
 pub mod reach;
 pub mod retained;
 mod signature;

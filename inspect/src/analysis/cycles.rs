@@ -84,7 +84,7 @@ impl Search {
     }
 
     /// Finds a shortest path from `node` to an object.
-    pub fn to_object(&mut self, analysis: &Analysis<'_>, node: NodeId) -> Option<Vec<Hop>> {
+    pub fn path_to_object(&mut self, analysis: &Analysis<'_>, node: NodeId) -> Option<Vec<Hop>> {
         let objects = analysis.graph.objects;
         let (mut path, end) = self.path(analysis, node, |_| true, |to| (to as usize) < objects)?;
         path.push(Hop {

@@ -256,12 +256,15 @@ fn strength_name(strength: Strength) -> &'static str {
     }
 }
 
+/// What is alike in words that are added up: the type of the other node, that node, the offset.
+type WordsKey = (Option<u32>, Option<NodeId>, Option<u32>, Strength);
+
 /// Adds words up: one by one if `single`, else by the type of the other node and the field.
 struct Adding<'a, 'g> {
     analysis: &'a Analysis<'g>,
     retained: &'a Retained,
     single: bool,
-    words: HashMap<(Option<u32>, Option<NodeId>, Option<u32>, Strength), wire::Words>,
+    words: HashMap<WordsKey, wire::Words>,
 }
 
 impl Adding<'_, '_> {

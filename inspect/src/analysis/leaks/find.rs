@@ -106,7 +106,7 @@ impl Finder<'_, '_> {
         };
         canonical(analysis, &mut path);
         if verdict == Verdict::AllocationCycle {
-            let Some(mut end) = self.search.to_object(analysis, leader) else {
+            let Some(mut end) = self.search.path_to_object(analysis, leader) else {
                 return;
             };
             path.append(&mut end);
@@ -117,7 +117,7 @@ impl Finder<'_, '_> {
     fn judge_single(&mut self, node: NodeId) {
         let analysis = self.analysis;
         let Some(object) = analysis.object(node) else {
-            if let Some(path) = self.search.to_object(analysis, node) {
+            if let Some(path) = self.search.path_to_object(analysis, node) {
                 self.add(Verdict::Allocation, path, node, &[node], 0);
             }
             return;

@@ -77,18 +77,15 @@ impl<'g> Analysis<'g> {
 
     /// Returns the edges by which the node holds others.
     pub fn holds(&self, node: NodeId) -> impl Iterator<Item = usize> + '_ {
-        let gone = self.object(node).is_some_and(|object| !object.alive);
-        let range = if gone { 0..0 } else { self.links.out(node) };
+        let range = self.links.out(node);
         range.filter(|edge| self.strengths[*edge].holds())
     }
 
     /// Returns the edges by which other nodes hold this one.
     pub fn held_by(&self, node: NodeId) -> impl Iterator<Item = usize> + '_ {
         let edges = self.links.incoming(node).iter();
-        edges.map(|edge| *edge as usize).filter(|edge| {
-            let from = self.object(self.graph.edges[*edge].from);
-            self.strengths[*edge].holds() && from.is_none_or(|object| object.alive)
-        })
+        let edges = edges.map(|edge| *edge as usize);
+        edges.filter(|edge| self.strengths[*edge].holds())
     }
 }
 

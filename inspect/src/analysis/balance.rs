@@ -34,12 +34,7 @@ impl Balance {
             ..Self::default()
         };
         for edge in analysis.links.incoming(node) {
-            let edge = *edge as usize;
-            let from = analysis.object(analysis.graph.edges[edge].from);
-            if from.is_some_and(|object| !object.alive) {
-                continue;
-            }
-            match analysis.strengths[edge] {
+            match analysis.strengths[*edge as usize] {
                 Strength::Strong => balance.strong_words += 1,
                 Strength::Weak => balance.weak_words += 1,
                 Strength::Unknown => balance.unknown_words += 1,

@@ -61,8 +61,7 @@ pub fn components(analysis: &Analysis<'_>, takes_part: impl Fn(NodeId) -> bool) 
                 (order[node as usize], low[node as usize]) = (seen, seen);
                 seen += 1;
                 stack.push(node);
-                let gone = analysis.object(node).is_some_and(|object| !object.alive);
-                let out = if gone { 0..0 } else { analysis.links.out(node) };
+                let out = analysis.links.out(node);
                 let (next, end) = (out.start as u32, out.end as u32);
                 visits.push(Visit { node, next, end });
             }

@@ -69,6 +69,16 @@ impl Links {
         &self.in_edges[range(&self.in_starts, node)]
     }
 
+    /// Returns the indices of all edges, sorted by the node at which they end.
+    pub fn all_incoming(&self) -> &[u32] {
+        &self.in_edges
+    }
+
+    /// Returns where the node's edges are in [`all_incoming`](Self::all_incoming).
+    pub fn incoming_range(&self, node: NodeId) -> Range<usize> {
+        range(&self.in_starts, node)
+    }
+
     /// Returns the indices of the roots that refer to the node.
     pub fn roots(&self, node: NodeId) -> &[u32] {
         &self.roots[range(&self.root_starts, node)]

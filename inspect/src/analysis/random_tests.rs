@@ -204,12 +204,16 @@ fn a_million_objects() {
     let mut b = Builder::new();
     let n = 1_000_000;
     let names: Vec<String> = (0..50).map(|at| format!("Type{at}")).collect();
-    for _ in 0..n {
-        b.object(&names[rng.usize(0..50)], 1, 1);
+    let parents: Vec<u32> = (0..n).map(|node| rng.u32(node / 2..node.max(1))).collect();
+    let mut children = vec![0; n as usize];
+    for parent in &parents[1..] {
+        children[*parent as usize] += 1;
+    }
+    for children in &children {
+        b.object(&names[rng.usize(0..50)], 1, *children);
     }
     for node in 1..n {
-        let parent = rng.u32(node / 2..node).min(node - 1);
-        // A third is in vectors.
+        let parent = parents[node as usize];
         b.edge(parent, 8 * rng.u32(0..4), node)
             .edge(node, 40, parent);
     }
@@ -220,6 +224,11 @@ fn a_million_objects() {
     }
     b.root(RootKind::Static, "static ROOT", 0);
     let graph = b.build();
+    let start = std::time::Instant::now();
+    let links = super::links::Links::new(&graph);
+    println!("links: {:?}", start.elapsed());
+    let strengths = super::strength::classify(&graph, &links);
+    println!("strengths: {:?}, {}", start.elapsed(), strengths.len());
     let start = std::time::Instant::now();
     let analysis = Analysis::new(&graph);
     println!(

@@ -34,9 +34,9 @@ impl Strength {
 }
 
 /// How often the groups are gone through. Each round decides groups by those of the round before.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 3;
 /// An object whose words are in more undecided groups than this is not solved.
-const MAX_GROUPS: usize = 5;
+const MAX_GROUPS: usize = 4;
 
 /// Hashes one word, which is mixed already.
 #[derive(Default)]
@@ -62,24 +62,58 @@ fn mix(words: [u64; 3]) -> u64 {
     })
 }
 
-/// Decides what each edge is.
+/// The group of edges that are strong references for certain.
+const COUNTED: u32 = u32::MAX;
+/// The group of edges that say nothing: those to plain allocations, and those of destroyed values.
+const IGNORED: u32 = u32::MAX - 1;
+
+/// Decides what each edge is. The words of destroyed values are not counted.
 pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
-    let mut groups = Groups::new(graph, links);
-    let mut open: Vec<NodeId> = (0..graph.objects as NodeId).collect();
+    let counts: Vec<Counts> = (0..graph.objects as NodeId)
+        .map(|node| object(graph, node).map_or(Counts::default(), Counts::new))
+        .collect();
+    let mut groups = Groups::new(graph, links, &counts);
+    let mut open: Vec<NodeId> = (0..counts.len() as NodeId).collect();
     for _ in 0..ROUNDS {
         let before = open.len();
-        open.retain(|node| !groups.solve(graph, links, *node));
+        open.retain(|node| !groups.solve(graph, links, *node, counts[*node as usize]));
         groups.decide();
         if open.is_empty() || open.len() == before {
             break;
         }
     }
-    let strengths = graph.edges.iter().enumerate();
-    let strengths = strengths.map(|(at, edge)| match (edge.kind, object(graph, edge.to)) {
-        (EdgeKind::Into | EdgeKind::Counted, _) | (_, None) => Strength::Strong,
-        (EdgeKind::Exact, Some(to)) => groups.strength(at, to),
-    });
-    strengths.collect()
+    let mut strengths = Vec::with_capacity(graph.edges.len());
+    for (edge, group) in graph.edges.iter().zip(&groups.of_edge) {
+        let gone = counts
+            .get(edge.from as usize)
+            .is_some_and(|from| !from.alive);
+        strengths.push(match (*group, counts.get(edge.to as usize)) {
+            _ if gone => Strength::Uncounted,
+            (COUNTED | IGNORED, _) | (_, None) => Strength::Strong,
+            (group, Some(to)) => groups.strength(group, *to),
+        });
+    }
+    strengths
+}
+
+/// What matters here of an object, in little memory.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    type_id: u32,
+    strong: u32,
+    weak: u32,
+    alive: bool,
+}
+
+impl Counts {
+    fn new(object: &Object) -> Self {
+        Self {
+            type_id: object.type_id,
+            strong: object.strong,
+            weak: object.weak,
+            alive: object.alive,
+        }
+    }
 }
 
 /// How many objects say what a group is.
@@ -93,6 +127,8 @@ struct Votes {
 struct Groups {
     /// The group of each edge.
     of_edge: Vec<u32>,
+    /// The same in the order of [`Links::incoming`], as most of the time goes into memory accesses.
+    of_incoming: Vec<u32>,
     votes: Vec<Votes>,
     decided: Vec<Strength>,
 }
@@ -115,41 +151,49 @@ fn holder_key(graph: &Graph, links: &Links, node: NodeId, depth: usize) -> u64 {
 }
 
 impl Groups {
-    fn new(graph: &Graph, links: &Links) -> Self {
+    fn new(graph: &Graph, links: &Links, counts: &[Counts]) -> Self {
         let mut ids: HashMap<u64, u32, BuildHasherDefault<Mixed>> = HashMap::default();
-        let mut of_edge = vec![0; graph.edges.len()];
+        let mut of_edge = vec![IGNORED; graph.edges.len()];
         let mut holder = (NodeId::MAX, 0);
-        for (at, edge) in graph.edges.iter().enumerate() {
-            let Some(to) = object(graph, edge.to) else {
+        for (edge, group) in graph.edges.iter().zip(&mut of_edge) {
+            let from = counts.get(edge.from as usize);
+            let (Some(to), false) = (
+                counts.get(edge.to as usize),
+                from.is_some_and(|from| !from.alive),
+            ) else {
                 continue;
             };
+            if edge.kind == EdgeKind::Counted {
+                *group = COUNTED;
+                continue;
+            }
             if holder.0 != edge.from {
                 holder = (edge.from, holder_key(graph, links, edge.from, 3));
             }
-            let in_object = (edge.from as usize) < graph.objects;
             // Elements of a buffer are one group, or two if they are pairs.
-            let place = if in_object {
+            let place = if from.is_some() {
                 edge.offset
             } else {
                 edge.offset & 8
             };
             let next = ids.len() as u32;
             let key = mix([holder.1, place.into(), to.type_id.into()]);
-            of_edge[at] = *ids.entry(key).or_insert(next);
+            *group = *ids.entry(key).or_insert(next);
         }
+        let incoming = links.all_incoming().iter();
         Self {
+            of_incoming: incoming.map(|edge| of_edge[*edge as usize]).collect(),
             of_edge,
             votes: vec![Votes::default(); ids.len()],
             decided: vec![Strength::Unknown; ids.len()],
         }
     }
 
-    fn strength(&self, edge: usize, to: &Object) -> Strength {
-        let group = self.decided[self.of_edge[edge] as usize];
-        match group {
+    fn strength(&self, group: u32, to: Counts) -> Strength {
+        match self.decided[group as usize] {
             Strength::Unknown if to.weak == 0 && to.strong > 0 => Strength::Strong,
             Strength::Weak if to.weak == 0 => Strength::Uncounted,
-            _ => group,
+            decided => decided,
         }
     }
 
@@ -171,20 +215,16 @@ impl Groups {
 
     /// Votes for the groups of the words that refer to the object, if they are certain. Returns
     /// whether nothing more can be found out by this object.
-    fn solve(&mut self, graph: &Graph, links: &Links, node: NodeId) -> bool {
-        let Some(to) = object(graph, node) else {
-            return true;
-        };
+    fn solve(&mut self, graph: &Graph, links: &Links, node: NodeId, to: Counts) -> bool {
         let mut left = Left::new(graph, links, node, to);
         let mut open = [(0_u32, 0_i64); MAX_GROUPS];
         let mut n = 0;
-        for at in links.incoming(node) {
-            let edge = *at as usize;
-            if graph.edges[edge].kind == EdgeKind::Counted {
-                left.strong -= 1;
+        for group in &self.of_incoming[links.incoming_range(node)] {
+            let group = *group;
+            if group >= IGNORED {
+                left.strong -= i64::from(group == COUNTED);
                 continue;
             }
-            let group = self.of_edge[edge];
             match self.decided[group as usize] {
                 Strength::Strong => left.strong -= 1,
                 Strength::Weak => left.weak -= 1,
@@ -234,7 +274,7 @@ struct Left {
 }
 
 impl Left {
-    fn new(graph: &Graph, links: &Links, node: NodeId, object: &Object) -> Self {
+    fn new(graph: &Graph, links: &Links, node: NodeId, object: Counts) -> Self {
         let roots = links.roots(node).iter();
         let roots = roots.map(|root| &graph.roots[*root as usize]);
         let mut left = Self {

@@ -9,5 +9,6 @@
 //! * `analysis`: what the graph means: leaks, cycles, shortest paths, retained sizes;
 //! * `report` and `live`: the same for people and for machines.
 
+pub mod discovery;
 pub mod graph;
 pub mod image;

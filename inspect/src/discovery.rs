@@ -1,0 +1,3 @@
+//! Finds objects, plain allocations, the references between them, and what holds them.
+
+mod decode;

@@ -1,7 +1,10 @@
 //! Finds objects, plain allocations, the references between them, and what holds them.
 
 mod decode;
+mod edges;
 mod malloc;
+mod objects;
 mod ranks;
 mod regions;
+mod targets;
 mod types;

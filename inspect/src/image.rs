@@ -1,5 +1,7 @@
 //! Memory and threads of a stopped process, or of a core file.
 
+use std::ops::Range;
+
 /// Reads the memory of the program that is inspected.
 pub trait Memory: Sync {
     /// Fills `buffer` from `address` on, as far as there is memory; returns how many bytes from the
@@ -32,6 +34,21 @@ pub trait Image: Memory {
 
     /// Returns the process id, if there is one.
     fn pid(&self) -> Option<u32>;
+
+    /// Returns the ranges that can hold anything but zeros, by address, adjacent ones joined. Scan
+    /// these: mappings may reserve terabytes of which the program has touched little. What lies in
+    /// readable mappings between them reads as zeros.
+    fn present(&self) -> Vec<Range<u64>> {
+        let readable = self.mappings().iter().filter(|mapping| mapping.read);
+        readable.map(|mapping| mapping.start..mapping.end).collect()
+    }
+
+    /// Returns the name of the static variable that `address` lies in, if the program's symbols
+    /// were not stripped. The first call reads the symbols.
+    fn static_at(&self, address: u64) -> Option<String> {
+        let _ = address;
+        None
+    }
 }
 
 /// A range of addresses with one kind of access.

@@ -2,6 +2,13 @@
 
 use std::ops::Range;
 
+pub mod core;
+pub mod elf;
+pub mod process;
+mod regions;
+mod registers;
+pub mod symbols;
+
 /// Reads the memory of the program that is inspected.
 pub trait Memory: Sync {
     /// Fills `buffer` from `address` on, as far as there is memory; returns how many bytes from the

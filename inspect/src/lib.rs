@@ -10,6 +10,8 @@
 //! * `report` and `live`: the same for people and for machines.
 
 pub mod discovery;
+pub mod error;
 pub mod graph;
 pub mod image;
 pub mod layout;
+pub mod source;

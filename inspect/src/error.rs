@@ -1,0 +1,212 @@
+//! What can go wrong, in words for whoever called: what happened, to what, and what to do.
+
+use std::path::PathBuf;
+use std::{fmt, io};
+
+/// Why a program could not be inspected.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No process has the id.
+    #[error("there is no process {pid}")]
+    NoSuchProcess {
+        /// The process id.
+        pid: u32,
+    },
+    /// The process belongs to the kernel and has no memory of its own.
+    #[error("process {pid} is a thread of the kernel, which has no memory to inspect")]
+    KernelThread {
+        /// The process id.
+        pid: u32,
+    },
+    /// The process has ended, and waits for its parent to notice.
+    #[error(
+        "process {pid} has ended and has no memory any more; its parent has not waited for it yet"
+    )]
+    Zombie {
+        /// The process id.
+        pid: u32,
+    },
+    /// The process was given its own id.
+    #[error(
+        "process {pid} cannot stop itself; inspect it from another process, or use the feature \
+         `leak-detection` within it"
+    )]
+    Own {
+        /// The process id.
+        pid: u32,
+    },
+    /// The kernel refused access.
+    #[error("the kernel does not permit reading process {pid}: {advice}")]
+    NotPermitted {
+        /// The process id.
+        pid: u32,
+        /// The likely reason, and what to do.
+        advice: String,
+    },
+    /// Another process traces it.
+    #[error(
+        "process {pid} is traced by process {tracer} (a debugger?), and only one can trace it at a \
+         time; let the other detach first"
+    )]
+    Traced {
+        /// The process id.
+        pid: u32,
+        /// The process that traces it.
+        tracer: u32,
+    },
+    /// A thread did not stop in time.
+    #[error(
+        "thread {tid} of process {pid} did not stop within {seconds} s, so the process was let go \
+         without a look at it; the thread may wait in the kernel for a disk or for a child made by \
+         vfork: try again"
+    )]
+    DoesNotStop {
+        /// The process id.
+        pid: u32,
+        /// The thread that did not stop.
+        tid: u32,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// Threads kept being made.
+    #[error(
+        "process {pid} starts threads faster than they can be stopped; it was let go: try again"
+    )]
+    TooManyThreads {
+        /// The process id.
+        pid: u32,
+    },
+    /// The process ended while it was read.
+    #[error("process {pid} ended while it was read; there is nothing to show")]
+    Died {
+        /// The process id.
+        pid: u32,
+    },
+    /// The program is not of 64 bits.
+    #[error("{subject} is not a 64-bit little-endian program, and only such can be inspected")]
+    NotSupportedProgram {
+        /// The process or file.
+        subject: Subject,
+    },
+    /// The program does not contain the library.
+    #[error(
+        "{subject} does not use releasepool, or a version from before programs could be inspected"
+    )]
+    NoLibrary {
+        /// The process or file.
+        subject: Subject,
+    },
+    /// The program contains a version of the library that is not known.
+    #[error(
+        "{subject} was built with a releasepool whose layout is version {found}; this tool reads \
+         {supported}: install the releasepool-inspect that was released with that library"
+    )]
+    OtherVersion {
+        /// The process or file.
+        subject: Subject,
+        /// The version of the layout in the program.
+        found: u32,
+        /// The versions that can be read.
+        supported: String,
+    },
+    /// The layout note exists but makes no sense.
+    #[error("the layout that {subject} describes is damaged: {reason}")]
+    BadLayout {
+        /// The process or file.
+        subject: Subject,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The file is no core file.
+    #[error("{} is not a core file: {reason}", .path.display())]
+    NotACore {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The core file ends too early.
+    #[error(
+        "{} is truncated: it has {found} of {expected} bytes; check `ulimit -c` and the space on \
+         the disk, and take a new one", .path.display()
+    )]
+    TruncatedCore {
+        /// The file.
+        path: PathBuf,
+        /// How many bytes it should have at least.
+        expected: u64,
+        /// How many it has.
+        found: u64,
+    },
+    /// The executable of a core file was not found.
+    #[error(
+        "the core file needs its program, and {} cannot be opened ({error}); give the right file \
+         by --program", .path.display()
+    )]
+    NoProgram {
+        /// The file that the core names.
+        path: PathBuf,
+        /// Why it cannot be opened.
+        error: io::Error,
+    },
+    /// The executable is not the one that the core file is of.
+    #[error(
+        "{} is not the program that the core file is of ({reason}); give the right file by --program",
+        .path.display()
+    )]
+    OtherProgram {
+        /// The file.
+        path: PathBuf,
+        /// How it differs.
+        reason: String,
+    },
+    /// A snapshot was given where memory is needed.
+    #[error("{} is a snapshot, which has no memory; give a process or a core file", .path.display())]
+    NoMemory {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system has no support for it.
+    #[error(
+        "inspecting running processes is not supported on this platform; use the feature \
+         `leak-detection` of releasepool in the program itself"
+    )]
+    NotSupported,
+    /// An operation of the system failed.
+    #[error("cannot {action}: {error}")]
+    Io {
+        /// What was tried, such as `read /proc/1/maps`.
+        action: String,
+        /// Why it failed.
+        error: io::Error,
+    },
+}
+
+impl Error {
+    /// Returns an [`Error::Io`].
+    pub fn io(action: impl Into<String>, error: io::Error) -> Error {
+        Error::Io {
+            action: action.into(),
+            error,
+        }
+    }
+}
+
+/// What an [`Error`] is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A process.
+    Process(u32),
+    /// A core file, a program or a snapshot.
+    File(PathBuf),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Process(pid) => write!(f, "process {pid}"),
+            Subject::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! ELF files as they are mapped: headers, notes and thread-local storage, read from memory, so that
+//! it is the same for processes, core files, and programs whose file has been deleted.
+
+use super::{Mapping, Memory, Module, Note};
+use crate::error::{Error, Subject};
+use memmap2::Mmap;
+use object::LittleEndian;
+use object::elf::{self, FileHeader64, ProgramHeader64};
+use object::read::elf::{FileHeader as _, NoteIterator, ProgramHeader as _};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The header of the files that can be read: 64 bits, little-endian.
+pub(crate) type Header = FileHeader64<LittleEndian>;
+
+/// A header of a segment.
+pub(crate) type Segment = ProgramHeader64<LittleEndian>;
+
+/// The largest note segment that is looked at. Larger ones are damage, not notes.
+const NOTES_LIMIT: u64 = 1 << 24;
+
+/// The size that all pages are multiples of.
+pub(crate) const PAGE: u64 = 4096;
+
+/// Returns whether `bytes` begin as ELF files do.
+pub(crate) fn is_elf(bytes: &[u8]) -> bool {
+    bytes.starts_with(&elf::ELFMAG)
+}
+
+/// Returns an error unless `bytes`, the beginning of a program, can be inspected.
+///
+/// # Errors
+///
+/// [`Error::NotSupportedProgram`], for programs of 32 bits or of another byte order.
+pub(crate) fn check_program(bytes: &[u8], subject: Subject) -> Result<(), Error> {
+    let ident = bytes.get(4..6);
+    if is_elf(bytes) && ident != Some(&[elf::ELFCLASS64.0, elf::ELFDATA2LSB.0]) {
+        return Err(Error::NotSupportedProgram { subject });
+    }
+    Ok(())
+}
+
+/// Maps a file, if it is an ELF file.
+pub(crate) fn map_file(file: &File) -> Option<Arc<Mmap>> {
+    // SAFETY: whoever maps a file must not see its bytes change, or end too early. Files that run
+    // as programs cannot be written to (ETXTBSY); libraries and core files are replaced by new files
+    // by all that install them, as every process that runs them would crash otherwise.
+    let map = unsafe { Mmap::map(file) }.ok()?;
+    is_elf(&map).then(|| Arc::new(map))
+}
+
+/// Finds the modules among `mappings`: the program, whose path is `program`, first.
+pub(crate) fn modules(
+    memory: &dyn Memory,
+    mappings: &[Mapping],
+    program: Option<&Path>,
+) -> Vec<Module> {
+    let mut modules: Vec<Module> = Vec::new();
+    for mapping in mappings {
+        // Files that are read by mmap are not loaded: a loader maps privately.
+        let loaded = mapping.read && !mapping.shared && mapping.offset == 0;
+        let named = !mapping.name.is_empty() && !mapping.name.starts_with('[');
+        if !loaded || !named {
+            continue;
+        }
+        if modules
+            .last()
+            .is_some_and(|module| mapping.start < module.end)
+        {
+            continue;
+        }
+        modules.extend(module(memory, mapping.start, &mapping.name));
+    }
+    let program = program.map(|path| path.to_string_lossy());
+    modules.sort_by_key(|module| {
+        (
+            Some(module.path.as_str()) != program.as_deref(),
+            module.start,
+        )
+    });
+    modules
+}
+
+/// Reads the module whose header is at `start`; `None` if there is none, or it is no program and no
+/// library.
+pub(crate) fn module(memory: &dyn Memory, start: u64, name: &str) -> Option<Module> {
+    let mut bytes = [0; size_of::<Header>()];
+    if memory.read(start, &mut bytes) < bytes.len() || !is_elf(&bytes) {
+        return None;
+    }
+    let header = Header::parse(&bytes[..])
+        .ok()
+        .filter(|header| header.is_little_endian())?;
+    let endian = LittleEndian;
+    if !matches!(header.e_type(endian), elf::ET_EXEC | elf::ET_DYN) {
+        return None;
+    }
+    let table = usize::from(header.e_phnum(endian)) * size_of::<Segment>();
+    let mut bytes = vec![0; table];
+    if memory.read(start.checked_add(header.e_phoff(endian))?, &mut bytes) < table {
+        return None;
+    }
+    let (segments, _) =
+        object::pod::slice_from_bytes::<Segment>(&bytes, usize::from(header.e_phnum(endian)))
+            .ok()?;
+
+    let loads = || {
+        segments
+            .iter()
+            .filter(|segment| segment.p_type(endian) == elf::PT_LOAD)
+    };
+    // The segment that has the file's header: what is mapped at `start`.
+    let first = loads().find(|segment| segment.p_offset(endian) < PAGE)?;
+    let bias = start
+        .wrapping_sub(first.p_vaddr(endian) - first.p_offset(endian).min(first.p_vaddr(endian)));
+    let in_memory = |address: u64| bias.wrapping_add(address);
+    let end = loads().filter_map(|load| load.p_vaddr(endian).checked_add(load.p_memsz(endian)));
+    let end = in_memory(end.max()?).checked_next_multiple_of(PAGE)?;
+    if end <= start {
+        return None;
+    }
+
+    let mut notes = Vec::new();
+    for segment in segments
+        .iter()
+        .filter(|segment| segment.p_type(endian) == elf::PT_NOTE)
+    {
+        read_notes(
+            memory,
+            in_memory(segment.p_vaddr(endian)),
+            segment,
+            &mut notes,
+        );
+    }
+    let build_id = notes
+        .iter()
+        .find(|note: &&Note| note.name == "GNU" && note.kind == elf::NT_GNU_BUILD_ID.0)
+        .and_then(|note| {
+            let mut id = vec![0; usize::try_from(note.len).ok()?];
+            (memory.read(note.address, &mut id) == id.len()).then_some(id)
+        });
+    let tls = segments
+        .iter()
+        .find(|segment| segment.p_type(endian) == elf::PT_TLS);
+    let tls = tls.map(|tls| {
+        (
+            in_memory(tls.p_vaddr(endian)),
+            tls.p_memsz(endian),
+            tls.p_align(endian),
+        )
+    });
+    let path = name.strip_suffix(" (deleted)").unwrap_or(name).to_owned();
+    Some(Module {
+        path,
+        bias,
+        start,
+        end,
+        notes,
+        tls,
+        build_id: build_id.unwrap_or_default(),
+    })
+}
+
+/// Adds the notes of `segment`, which is at `address` in memory.
+fn read_notes(memory: &dyn Memory, address: u64, segment: &Segment, notes: &mut Vec<Note>) {
+    let len = segment.p_filesz(LittleEndian);
+    if len > NOTES_LIMIT {
+        return;
+    }
+    let mut bytes = vec![0; len as usize];
+    let there = memory.read(address, &mut bytes);
+    let bytes = &bytes[..there];
+    let align = segment.p_align(LittleEndian);
+    let Ok(iterator) = NoteIterator::<Header>::new(LittleEndian, align.into(), bytes) else {
+        return;
+    };
+    // Notes end at the first one that is damaged.
+    for note in iterator.map_while(Result::ok) {
+        let offset = note.desc().as_ptr() as usize - bytes.as_ptr() as usize;
+        notes.push(Note {
+            name: String::from_utf8_lossy(note.name()).into_owned(),
+            kind: note.n_type(LittleEndian).0,
+            address: address + offset as u64,
+            len: note.desc().len() as u64,
+        });
+    }
+}
+
+/// An ELF file's bytes, as if mapped at its own addresses.
+pub(crate) struct FileMemory<'a>(pub(crate) &'a [u8]);
+
+impl Memory for FileMemory<'_> {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        let rest = usize::try_from(address)
+            .ok()
+            .and_then(|from| self.0.get(from..));
+        let rest = rest.unwrap_or_default();
+        let len = rest.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&rest[..len]);
+        len
+    }
+}
+
+/// Returns the build id of an ELF file; empty if it has none.
+pub(crate) fn build_id(file: &[u8]) -> Vec<u8> {
+    let find = || {
+        let header = Header::parse(file).ok()?;
+        for segment in header.program_headers(LittleEndian, file).ok()? {
+            let Ok(Some(mut notes)) = segment.notes(LittleEndian, file) else {
+                continue;
+            };
+            while let Ok(Some(note)) = notes.next() {
+                if note.name() == b"GNU" && note.n_type(LittleEndian) == elf::NT_GNU_BUILD_ID {
+                    return Some(note.desc().to_vec());
+                }
+            }
+        }
+        None
+    };
+    find().unwrap_or_default()
+}

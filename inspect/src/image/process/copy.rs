@@ -1,0 +1,215 @@
+//! Copies memory during the stop, into buffers whose pages are there already.
+
+use super::sys::{self, Tid};
+use crate::image::elf::PAGE;
+use memmap2::{Advice, MmapMut};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+/// How many ranges a call of the kernel takes: `IOV_MAX`.
+const BATCH: usize = 1024;
+
+/// Memory that was copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) range: Range<u64>,
+    /// An index into [`Copies::buffers`].
+    pub(super) buffer: usize,
+    /// Where the bytes are in the buffer.
+    pub(super) offset: usize,
+}
+
+/// All memory that was copied.
+pub(super) struct Copies {
+    pub(super) buffers: Vec<MmapMut>,
+    pub(super) runs: Vec<Run>,
+    /// How much of the last buffer is in use.
+    used: usize,
+}
+
+impl Copies {
+    /// Allocates memory for `bytes` and touches each page of it.
+    pub(super) fn prepare(bytes: u64) -> io::Result<Copies> {
+        let mut buffer = allocate(bytes)?;
+        let populated = cfg!(target_os = "linux") && buffer.advise(Advice::PopulateWrite).is_ok();
+        if !populated {
+            for page in buffer.chunks_mut(PAGE as usize) {
+                page[0] = std::hint::black_box(0);
+            }
+        }
+        Ok(Copies {
+            buffers: vec![buffer],
+            runs: Vec::new(),
+            used: 0,
+        })
+    }
+
+    /// Gives each of the ranges a place. Ranges are added by address.
+    pub(super) fn plan(&mut self, ranges: &[Range<u64>]) -> io::Result<()> {
+        for range in ranges {
+            let mut range = range.clone();
+            while range.start < range.end {
+                let free = self
+                    .buffers
+                    .last()
+                    .map_or(0, |buffer| buffer.len() - self.used);
+                if free == 0 {
+                    // The process has grown since the preparation: the stop is a little longer.
+                    let bytes = (range.end - range.start).max(1 << 24);
+                    self.buffers.push(allocate(bytes)?);
+                    self.used = 0;
+                    continue;
+                }
+                let end = range.end.min(range.start + free as u64);
+                self.runs.push(Run {
+                    range: range.start..end,
+                    buffer: self.buffers.len() - 1,
+                    offset: self.used,
+                });
+                self.used += (end - range.start) as usize;
+                range.start = end;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies what was planned. Pages that cannot be read are left out; returns how many bytes were
+    /// copied.
+    pub(super) fn copy(&mut self, source: &Source<'_>) -> io::Result<u64> {
+        let mut copied = 0;
+        let mut done = Vec::with_capacity(self.runs.len());
+        let mut runs = std::mem::take(&mut self.runs).into_iter().peekable();
+        while let Some(first) = runs.next() {
+            // As many as lie in one buffer one after the other, which they do but at its end.
+            let mut batch = vec![first];
+            while let Some(next) =
+                runs.next_if(|next| next.buffer == batch[0].buffer && batch.len() < BATCH)
+            {
+                batch.push(next);
+            }
+            let buffer = &mut self.buffers[batch[0].buffer];
+            copied += copy_batch(source, &batch, buffer, &mut done)?;
+        }
+        self.runs = done;
+        Ok(copied)
+    }
+
+    /// Gives back what was prepared but not needed.
+    pub(super) fn trim(&mut self) {
+        let unused = self.used.next_multiple_of(PAGE as usize);
+        let Some(buffer) = self.buffers.last() else {
+            return;
+        };
+        let Some(len) = buffer.len().checked_sub(unused).filter(|&len| len > 0) else {
+            return;
+        };
+        // SAFETY: the pages from `unused` on hold nothing: no run is there. After the advice they
+        // read as zeros.
+        let result = unsafe {
+            buffer.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, unused, len)
+        };
+        // It only saves memory.
+        let _ = result;
+    }
+}
+
+fn allocate(bytes: u64) -> io::Result<MmapMut> {
+    let bytes = usize::try_from(bytes.max(PAGE)).map_err(io::Error::other)?;
+    let buffer = MmapMut::map_anon(bytes)?;
+    // Large pages make copies faster; without them it works as well.
+    let _ = buffer.advise(Advice::HugePage);
+    Ok(buffer)
+}
+
+/// Where memory is read from.
+pub(super) struct Source<'a> {
+    pub(super) tid: Tid,
+    /// `/proc/PID/mem`, for systems that do not let processes read others' memory directly.
+    pub(super) mem: &'a File,
+}
+
+impl Source<'_> {
+    /// Reads ranges one after the other; returns how many bytes came before one that cannot be read.
+    fn read(&self, ranges: &[libc::iovec], buffer: &mut [u8]) -> io::Result<usize> {
+        match sys::read_memory(self.tid, ranges, buffer) {
+            Err(error) => match error.raw_os_error() {
+                Some(libc::EFAULT) => Ok(0),
+                Some(libc::ENOSYS | libc::EPERM) => Ok(self.read_file(ranges, buffer)),
+                _ => Err(error),
+            },
+            read => read,
+        }
+    }
+
+    fn read_file(&self, ranges: &[libc::iovec], buffer: &mut [u8]) -> usize {
+        let mut done = 0;
+        for range in ranges {
+            let part = &mut buffer[done..done + range.iov_len];
+            let mut read = 0;
+            while read < part.len() {
+                match self.mem.read_at(
+                    &mut part[read..],
+                    range.iov_base.addr() as u64 + read as u64,
+                ) {
+                    Ok(0) | Err(_) => return done + read,
+                    Ok(more) => read += more,
+                }
+            }
+            done += read;
+        }
+        done
+    }
+}
+
+/// Copies runs that lie one after the other in `buffer`; adds what was copied to `done`.
+fn copy_batch(
+    source: &Source<'_>,
+    batch: &[Run],
+    buffer: &mut [u8],
+    done: &mut Vec<Run>,
+) -> io::Result<u64> {
+    let mut copied = 0;
+    let mut left = batch.to_vec();
+    left.reverse();
+    while let Some(first) = left.last() {
+        let from = first.offset;
+        let ranges: Vec<_> = left
+            .iter()
+            .rev()
+            .map(|run| sys::remote(run.range.start, (run.range.end - run.range.start) as usize))
+            .collect();
+        let len: usize = ranges.iter().map(|range| range.iov_len).sum();
+        let mut read = source.read(&ranges, &mut buffer[from..from + len])?;
+        copied += read as u64;
+        // All runs that were read whole, then the part of one.
+        while let Some(run) = left.pop() {
+            let len = (run.range.end - run.range.start) as usize;
+            if len <= read {
+                read -= len;
+                done.push(run);
+                continue;
+            }
+            let read = read & !(PAGE as usize - 1);
+            let middle = run.range.start + read as u64;
+            let skipped = (middle + PAGE).min(run.range.end);
+            if read > 0 {
+                done.push(Run {
+                    range: run.range.start..middle,
+                    ..run
+                });
+            }
+            if skipped < run.range.end {
+                let offset = run.offset + (skipped - run.range.start) as usize;
+                left.push(Run {
+                    range: skipped..run.range.end,
+                    offset,
+                    ..run
+                });
+            }
+            break;
+        }
+    }
+    Ok(copied)
+}

@@ -1,0 +1,345 @@
+//! The steps of taking an image: prepare, stop, copy, let go, and then all that needs no stop.
+
+use super::copy::{Copies, Source};
+use super::pages::{self, Pages};
+use super::stop::StoppedProcess;
+use super::{ProcessImage, Stopped, proc};
+use crate::error::{Error, Subject};
+use crate::image::regions::{Backing, Bytes, Later, Regions};
+use crate::image::symbols::Symbols;
+use crate::image::{Mapping, Thread, elf};
+use memmap2::Mmap;
+use procfs::process::Process;
+use std::collections::HashMap;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::Arc;
+
+/// Private mappings of files that cannot be opened are copied whole up to this size.
+const WHOLE: u64 = 64 << 20;
+
+/// The files that are mapped privately, by inode and name.
+type Files = HashMap<(u64, String), MappedFile>;
+
+enum MappedFile {
+    /// A program or a library.
+    Elf(Arc<Mmap>),
+    /// A file that is mapped to read it.
+    Other,
+    /// It cannot be opened: it was deleted, or is out of sight.
+    Unknown,
+}
+
+/// What is read during the stop.
+struct Moment {
+    mappings: Vec<(Mapping, u64)>,
+    copies: Copies,
+    threads: Vec<Thread>,
+    stopped: Stopped,
+}
+
+/// What is prepared before the stop.
+struct Prepared {
+    pid: u32,
+    process: Process,
+    pages: Pages,
+    mem: File,
+    files: Files,
+}
+
+/// See [`ProcessImage::take`].
+pub(super) fn take(pid: u32) -> Result<ProcessImage, Error> {
+    let process = proc::open(pid)?;
+    let open = |name: &str| {
+        process
+            .open_relative(name)
+            .map_err(|e| proc::failure(pid, name, e))
+    };
+    let mut start = [0; 8];
+    if open("exe")?.read_at(&mut start, 0).is_ok() {
+        elf::check_program(&start, Subject::Process(pid))?;
+    }
+    let program = proc::program(&process);
+    let (mem, later) = (open("mem")?, open("mem")?);
+    let mut prepared = Prepared {
+        pid,
+        pages: Pages::new(open("pagemap")?),
+        mem,
+        files: Files::new(),
+        process,
+    };
+
+    let before = proc::mappings(pid, &prepared.process)?;
+    for (mapping, inode) in &before {
+        prepared.open_file(mapping, *inode);
+    }
+    let mut bytes = 0;
+    for (mapping, inode) in &before {
+        bytes += pages::bytes(&prepared.to_copy(mapping, *inode)?);
+    }
+    // It may grow until it stops.
+    let copies = Copies::prepare(bytes + bytes / 32 + (1 << 20))
+        .map_err(|error| Error::io(format!("allocate {bytes} bytes"), error))?;
+
+    // By a thread of its own: when it ends, for whatever reason, the kernel lets the process go.
+    let prepared_ref = &prepared;
+    let moment = std::thread::scope(|scope| {
+        let stop = std::thread::Builder::new()
+            .name("stop".to_owned())
+            .spawn_scoped(scope, move || prepared_ref.stop(copies))
+            .map_err(|error| Error::io("start a thread", error))?;
+        stop.join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    let Moment {
+        mappings,
+        copies,
+        mut threads,
+        stopped,
+    } = moment;
+
+    for (mapping, inode) in &mappings {
+        prepared.open_file(mapping, *inode);
+    }
+    let later: Later = Box::new(move |address, buffer| read_later(&later, address, buffer));
+    let regions = regions(copies, &mappings, &prepared.files, later);
+    for thread in &mut threads {
+        thread.name = proc::thread_name(pid, thread.tid);
+    }
+    let inodes: HashMap<u64, u64> = mappings
+        .iter()
+        .map(|(mapping, inode)| (mapping.start, *inode))
+        .collect();
+    let mappings: Vec<Mapping> = mappings.into_iter().map(|(mapping, _)| mapping).collect();
+    let modules = elf::modules(&RegionsMemory(&regions), &mappings, program.as_deref());
+    let names: HashMap<u64, &str> = mappings
+        .iter()
+        .map(|mapping| (mapping.start, mapping.name.as_str()))
+        .collect();
+    let symbols = Symbols::new(&modules, |module| {
+        let key = (
+            *inodes.get(&module.start)?,
+            (*names.get(&module.start)?).to_owned(),
+        );
+        match prepared.files.get(&key)? {
+            MappedFile::Elf(file) => Some(Arc::clone(file)),
+            MappedFile::Other | MappedFile::Unknown => None,
+        }
+    });
+    Ok(ProcessImage {
+        pid,
+        mappings,
+        threads,
+        modules,
+        regions,
+        symbols,
+        stopped,
+    })
+}
+
+impl Prepared {
+    /// Opens the file of a mapping, if it is not open yet.
+    fn open_file(&mut self, mapping: &Mapping, inode: u64) {
+        let key = (inode, mapping.name.clone());
+        if inode == 0 || mapping.shared || self.files.contains_key(&key) {
+            return;
+        }
+        let same = |file: &File| file.metadata().is_ok_and(|file| file.ino() == inode);
+        let open = |path: &str| self.process.open_relative(path).ok();
+        // The first needs privileges; the second may be another file by now; the third is only
+        // the program.
+        let file = open(&format!("map_files/{:x}-{:x}", mapping.start, mapping.end))
+            .or_else(|| open(&format!("root{}", mapping.name)).filter(same))
+            .or_else(|| open("exe").filter(same));
+        let file = match file {
+            Some(file) if is_elf(&file) => {
+                elf::map_file(&file).map_or(MappedFile::Unknown, MappedFile::Elf)
+            }
+            Some(_) => MappedFile::Other,
+            None => MappedFile::Unknown,
+        };
+        self.files.insert(key, file);
+    }
+
+    /// Returns the ranges of a mapping that must be copied during the stop.
+    fn to_copy(&self, mapping: &Mapping, inode: u64) -> Result<Vec<Range<u64>>, Error> {
+        let mut ranges = Vec::new();
+        let range = mapping.start..mapping.end;
+        let files = match policy(mapping, inode, &self.files) {
+            Policy::Skip | Policy::Later => return Ok(ranges),
+            Policy::Whole => {
+                ranges.push(range);
+                return Ok(ranges);
+            }
+            Policy::Zero | Policy::File(_) | Policy::Written => false,
+            Policy::Shared => true,
+        };
+        let found = self.pages.find(range, files, &mut ranges);
+        found.map_err(|error| proc::unreadable(self.pid, "pagemap", error))?;
+        Ok(ranges)
+    }
+
+    /// Stops the process, copies it and lets it go.
+    fn stop(&self, mut copies: Copies) -> Result<Moment, Error> {
+        let pid = self.pid;
+        let process = StoppedProcess::stop(pid)?;
+        let mappings = proc::mappings(pid, &self.process)?;
+        let failed = |error: std::io::Error| match error.raw_os_error() {
+            Some(libc::ESRCH) => Error::Died { pid },
+            _ => Error::io(format!("copy the memory of process {pid}"), error),
+        };
+        for (mapping, inode) in &mappings {
+            copies
+                .plan(&self.to_copy(mapping, *inode)?)
+                .map_err(failed)?;
+        }
+        let source = Source {
+            tid: process.representative(),
+            mem: &self.mem,
+        };
+        let bytes = copies.copy(&source).map_err(failed)?;
+        let threads = process.threads();
+        let (duration, count) = process.resume();
+        if threads.is_empty() || bytes == 0 {
+            return Err(Error::Died { pid });
+        }
+        copies.trim();
+        let stopped = Stopped {
+            duration,
+            threads: count,
+            bytes,
+        };
+        Ok(Moment {
+            mappings,
+            copies,
+            threads,
+            stopped,
+        })
+    }
+}
+
+/// What happens to the pages of a mapping. Private pages that were written to are always copied.
+enum Policy {
+    /// Cannot be read.
+    Skip,
+    /// Those that were not copied are zero.
+    Zero,
+    /// Those that were not copied are as in the file.
+    File(Arc<Mmap>),
+    /// Shared memory, not of a file: those that are there are copied, others read later.
+    Shared,
+    /// Those of a file that are not as in the file are copied, others read later.
+    Written,
+    /// All are copied.
+    Whole,
+    /// All are read later: the contents of files that the process has mapped to read them.
+    Later,
+}
+
+fn policy(mapping: &Mapping, inode: u64, files: &Files) -> Policy {
+    let name = mapping.name.as_str();
+    if !mapping.read || matches!(name, "[vvar]" | "[vvar_vclock]" | "[vsyscall]") {
+        return Policy::Skip;
+    }
+    if name == "[vdso]" {
+        return Policy::Later;
+    }
+    if mapping.shared {
+        let anonymous = ["/dev/zero", "/memfd:", "/dev/shm/", "/SYSV"];
+        let anonymous = anonymous.iter().any(|start| name.starts_with(start));
+        return if anonymous || inode == 0 {
+            Policy::Shared
+        } else {
+            Policy::Later
+        };
+    }
+    if inode == 0 {
+        return Policy::Zero;
+    }
+    match files.get(&(inode, mapping.name.clone())) {
+        Some(MappedFile::Elf(file)) => Policy::File(Arc::clone(file)),
+        Some(MappedFile::Other) => Policy::Written,
+        // Huge pages have a name and an inode, too.
+        _ if name.starts_with("/anon_hugepage") => Policy::Zero,
+        _ if mapping.end - mapping.start <= WHOLE => Policy::Whole,
+        _ => Policy::Shared,
+    }
+}
+
+/// Puts together what was copied, what files have, and what can be read later.
+fn regions(copies: Copies, mappings: &[(Mapping, u64)], files: &Files, later: Later) -> Regions {
+    let mut regions = Regions::new(Some(later));
+    let Copies { buffers, runs, .. } = copies;
+    let buffers: Vec<u32> = buffers
+        .into_iter()
+        .map(|buffer| regions.add_source(Arc::new(buffer) as Bytes))
+        .collect();
+    let mut mapped: HashMap<*const Mmap, u32> = HashMap::new();
+    let mut runs = runs.into_iter().peekable();
+    for (mapping, inode) in mappings {
+        let file = match policy(mapping, *inode, files) {
+            Policy::Skip => continue,
+            Policy::Zero => None,
+            Policy::Whole | Policy::Shared | Policy::Written | Policy::Later => Some(None),
+            Policy::File(file) => Some(Some(
+                *mapped
+                    .entry(Arc::as_ptr(&file))
+                    .or_insert_with(|| regions.add_source(file as Bytes)),
+            )),
+        };
+        let between = |start: u64| match file {
+            None => Backing::Zero,
+            Some(None) => Backing::Later,
+            Some(Some(source)) => {
+                let offset = start - mapping.start + mapping.offset;
+                Backing::Bytes {
+                    source,
+                    offset: usize::try_from(offset).unwrap_or(usize::MAX),
+                }
+            }
+        };
+        let mut at = mapping.start;
+        while let Some(run) = runs.next_if(|run| run.range.start < mapping.end) {
+            regions.push(at..run.range.start, between(at));
+            at = run.range.end;
+            let source = buffers[run.buffer];
+            regions.push(
+                run.range,
+                Backing::Bytes {
+                    source,
+                    offset: run.offset,
+                },
+            );
+        }
+        regions.push(at..mapping.end, between(at));
+    }
+    regions
+}
+
+fn is_elf(file: &File) -> bool {
+    let mut start = [0; 4];
+    // What is no plain file, such as a device, may do anything when it is read.
+    file.metadata().is_ok_and(|metadata| metadata.is_file())
+        && file.read_exact_at(&mut start, 0).is_ok()
+        && elf::is_elf(&start)
+}
+
+fn read_later(mem: &File, address: u64, buffer: &mut [u8]) -> usize {
+    let mut read = 0;
+    while read < buffer.len() {
+        match mem.read_at(&mut buffer[read..], address + read as u64) {
+            Ok(0) | Err(_) => break,
+            Ok(more) => read += more,
+        }
+    }
+    read
+}
+
+struct RegionsMemory<'a>(&'a Regions);
+
+impl crate::image::Memory for RegionsMemory<'_> {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        self.0.read(address, buffer)
+    }
+}

@@ -1,0 +1,112 @@
+//! Which pages of a process have contents, so that reserved memory costs nothing.
+
+use super::sys::{self, PageRegion};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Without the kernel's own search, mappings of more bytes are taken to be empty: looking at each of
+/// their pages takes minutes. Only shadow memory of sanitizers is so large.
+const SLOW_LIMIT: u64 = 1 << 40;
+
+/// Finds pages that have contents.
+pub(super) struct Pages {
+    pagemap: File,
+    /// The kernel has no `PAGEMAP_SCAN`.
+    slow: AtomicBool,
+    page_size: u64,
+}
+
+impl Pages {
+    pub(super) fn new(pagemap: File) -> Pages {
+        Pages {
+            pagemap,
+            slow: AtomicBool::new(false),
+            page_size: procfs::page_size(),
+        }
+    }
+
+    /// Adds the ranges in `range` whose pages are in memory or in swap to `found`, by address; those
+    /// that are unchanged pages of a file or shared with other processes only if `files`.
+    pub(super) fn find(
+        &self,
+        range: Range<u64>,
+        files: bool,
+        found: &mut Vec<Range<u64>>,
+    ) -> io::Result<()> {
+        // Relaxed: the flag only saves a call that fails.
+        if !self.slow.load(Ordering::Relaxed) {
+            match self.scan(range.clone(), files, found) {
+                Err(error) if error.raw_os_error() == Some(libc::ENOTTY) => {
+                    // Relaxed: as above.
+                    self.slow.store(true, Ordering::Relaxed);
+                }
+                result => return result,
+            }
+        }
+        if range.end - range.start > SLOW_LIMIT {
+            return Ok(());
+        }
+        self.read(range, files, found)
+    }
+
+    /// Asks the kernel, which skips what is not there.
+    fn scan(&self, range: Range<u64>, files: bool, found: &mut Vec<Range<u64>>) -> io::Result<()> {
+        let mut regions = [PageRegion::default(); 256];
+        let mut from = range.start;
+        while from < range.end {
+            let (count, end) =
+                sys::scan_pages(&self.pagemap, (from, range.end), files, &mut regions)?;
+            for region in &regions[..count] {
+                add(found, region.start..region.end);
+            }
+            if end <= from {
+                break;
+            }
+            from = end;
+        }
+        Ok(())
+    }
+
+    /// Looks at each page.
+    fn read(&self, range: Range<u64>, files: bool, found: &mut Vec<Range<u64>>) -> io::Result<()> {
+        const PRESENT: u64 = 1 << 63;
+        const SWAPPED: u64 = 1 << 62;
+        const FILE: u64 = 1 << 61;
+        let mut entries = vec![0; 1 << 16];
+        let mut from = range.start;
+        while from < range.end {
+            let pages = (range.end - from)
+                .div_ceil(self.page_size)
+                .min(entries.len() as u64 / 8);
+            let wanted = &mut entries[..pages as usize * 8];
+            let read = self.pagemap.read_at(wanted, from / self.page_size * 8)?;
+            if read < 8 {
+                break;
+            }
+            for entry in wanted[..read / 8 * 8].chunks_exact(8) {
+                let entry = u64::from_ne_bytes(entry.try_into().expect("eight bytes"));
+                if entry & (PRESENT | SWAPPED) != 0 && (files || entry & FILE == 0) {
+                    add(found, from..from + self.page_size);
+                }
+                from += self.page_size;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds a range, joined with the last one if it follows it.
+fn add(found: &mut Vec<Range<u64>>, range: Range<u64>) {
+    match found.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ => found.push(range),
+    }
+}
+
+/// Returns how many bytes the ranges have.
+pub(super) fn bytes(ranges: &[Range<u64>]) -> u64 {
+    ranges.iter().map(|range| range.end - range.start).sum()
+}

@@ -1,0 +1,181 @@
+//! What `/proc` says of a process, and why it may refuse to.
+
+use super::sys::Tid;
+use crate::error::Error;
+use crate::image::Mapping;
+use procfs::ProcError;
+use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Returns the threads of a process.
+pub(super) fn tasks(pid: u32) -> Result<Vec<Tid>, Error> {
+    let path = format!("/proc/{pid}/task");
+    let entries = match fs::read_dir(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Error::Died { pid }),
+        entries => entries.map_err(|error| Error::io(format!("read {path}"), error))?,
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    Ok(names.collect())
+}
+
+/// Returns a thread's name.
+pub(super) fn thread_name(pid: u32, tid: Tid) -> Option<String> {
+    let name = fs::read(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
+    Some(String::from_utf8_lossy(name.trim_ascii_end()).into_owned())
+}
+
+/// Returns the state of a thread: `R`, `S`, `D`, `T`, `t`, `Z`, `X`.
+pub(super) fn state(pid: u32, tid: Tid) -> Option<u8> {
+    let stat = fs::read(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
+    // The name is in parentheses, and may have parentheses itself.
+    let end = stat.iter().rposition(|&byte| byte == b')')?;
+    stat.get(end + 2).copied()
+}
+
+/// Returns whether a thread has ended.
+pub(super) fn has_ended(pid: u32, tid: Tid) -> bool {
+    matches!(state(pid, tid), None | Some(b'Z' | b'X' | b'x'))
+}
+
+/// Opens `/proc/PID` of a process that can be inspected, by one of its threads: the first one may
+/// have ended before the others.
+pub(super) fn open(pid: u32) -> Result<Process, Error> {
+    if pid == std::process::id() {
+        return Err(Error::Own { pid });
+    }
+    let id = i32::try_from(pid).map_err(|_| Error::NoSuchProcess { pid })?;
+    let process = Process::new(id).map_err(|_| Error::NoSuchProcess { pid })?;
+    // A thread's id works, too, but a part of a process cannot be inspected.
+    let status = process
+        .status()
+        .map_err(|error| failure(pid, "status", error))?;
+    if status.tgid != id {
+        return Err(Error::NoSuchProcess { pid });
+    }
+    if status.vmsize.is_some() {
+        return Ok(process);
+    }
+    if !has_ended(pid, pid) {
+        return Err(Error::KernelThread { pid });
+    }
+    let alive = tasks(pid)?.into_iter().find(|&tid| !has_ended(pid, tid));
+    let alive = alive.ok_or(Error::Zombie { pid })?;
+    Process::new(alive as i32).map_err(|_| Error::Died { pid })
+}
+
+/// Returns the mappings, and for each its inode, or 0.
+pub(super) fn mappings(pid: u32, process: &Process) -> Result<Vec<(Mapping, u64)>, Error> {
+    let maps = process
+        .maps()
+        .map_err(|error| failure(pid, "maps", error))?;
+    if maps.0.is_empty() {
+        return Err(Error::Died { pid });
+    }
+    Ok(maps
+        .0
+        .into_iter()
+        .map(|map| (mapping(&map), map.inode))
+        .collect())
+}
+
+fn mapping(map: &MemoryMap) -> Mapping {
+    let name = match &map.pathname {
+        MMapPath::Path(path) => path.to_string_lossy().into_owned(),
+        MMapPath::Heap => "[heap]".to_owned(),
+        MMapPath::Stack => "[stack]".to_owned(),
+        MMapPath::TStack(tid) => format!("[stack:{tid}]"),
+        MMapPath::Vdso => "[vdso]".to_owned(),
+        MMapPath::Vvar => "[vvar]".to_owned(),
+        MMapPath::Vsyscall => "[vsyscall]".to_owned(),
+        MMapPath::Rollup => "[rollup]".to_owned(),
+        MMapPath::Anonymous => String::new(),
+        MMapPath::Vsys(key) => format!("/SYSV{key:08x}"),
+        MMapPath::Other(name) => format!("[{name}]"),
+    };
+    Mapping {
+        start: map.address.0,
+        end: map.address.1,
+        read: map.perms.contains(MMPermissions::READ),
+        write: map.perms.contains(MMPermissions::WRITE),
+        execute: map.perms.contains(MMPermissions::EXECUTE),
+        shared: map.perms.contains(MMPermissions::SHARED),
+        offset: map.offset,
+        name,
+    }
+}
+
+/// Returns the error for a file of `/proc/PID` that could not be read.
+pub(super) fn failure(pid: u32, file: &str, error: ProcError) -> Error {
+    let error = match error {
+        ProcError::PermissionDenied(_) => io::Error::from_raw_os_error(libc::EACCES),
+        ProcError::NotFound(_) => io::Error::from_raw_os_error(libc::ENOENT),
+        ProcError::Io(error, _) => error,
+        other => io::Error::other(other.to_string()),
+    };
+    unreadable(pid, file, error)
+}
+
+/// Returns the error for a file of `/proc/PID` that could not be opened or read.
+pub(super) fn unreadable(pid: u32, file: &str, error: io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => refusal(pid, error),
+        Some(libc::ENOENT | libc::ESRCH) => Error::Died { pid },
+        _ => Error::io(format!("read /proc/{pid}/{file}"), error),
+    }
+}
+
+/// Returns why the kernel refuses access to a process, and what to do.
+pub(super) fn refusal(pid: u32, error: io::Error) -> Error {
+    if !matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) {
+        return Error::io(format!("stop process {pid}"), error);
+    }
+    let Some(status) = i32::try_from(pid)
+        .ok()
+        .and_then(|id| Process::new(id).ok()?.status().ok())
+    else {
+        return Error::Died { pid };
+    };
+    let tracer = status.tracerpid;
+    if let Some(tracer) = u32::try_from(tracer).ok().filter(|&tracer| tracer != 0) {
+        return Error::Traced { pid, tracer };
+    }
+    // SAFETY: the call has no preconditions.
+    let user = unsafe { libc::geteuid() };
+    let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+    Error::NotPermitted {
+        pid,
+        advice: advice(status.ruid, user, scope.trim()),
+    }
+}
+
+/// Returns what to do about a process of `owner` that `user` must not trace.
+fn advice(owner: u32, user: u32, scope: &str) -> String {
+    match (user, scope) {
+        (_, "3") => "/proc/sys/kernel/yama/ptrace_scope is 3, so no process can be stopped until \
+                     the machine starts again; take a core file instead"
+            .to_owned(),
+        (0, _) => "this user is root, so a container or a security policy forbids it; start the \
+                   container with --cap-add=SYS_PTRACE, or run this tool outside of it"
+            .to_owned(),
+        (user, _) if user != owner => {
+            format!("it belongs to user {owner}, and this is user {user}; run this tool with sudo")
+        }
+        (_, "1" | "2") => format!(
+            "/proc/sys/kernel/yama/ptrace_scope is {scope}; run this tool with sudo, or set it to 0"
+        ),
+        _ => "it may have changed its user or given up to be traced; run this tool with sudo, and in \
+              a container with --cap-add=SYS_PTRACE"
+            .to_owned(),
+    }
+}
+
+/// Returns the path of the program, as its mappings name it.
+pub(super) fn program(process: &Process) -> Option<std::path::PathBuf> {
+    let path = process.exe().ok()?;
+    let name = path
+        .to_str()
+        .and_then(|path| path.strip_suffix(" (deleted)"));
+    Some(name.map_or_else(|| path.clone(), |name| Path::new(name).to_owned()))
+}

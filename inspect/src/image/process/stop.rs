@@ -1,0 +1,165 @@
+//! Stops all threads of a process, and lets them go whatever happens.
+
+use super::proc;
+use super::sys::{self, RegisterSet, Tid, Waited};
+use crate::error::Error;
+use crate::image::Thread;
+use crate::image::registers::Machine;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+/// How long threads are waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How much the kernel writes for the vector registers, at most: AMX has 8 KiB.
+const VECTORS: usize = 16 << 10;
+
+#[cfg(target_arch = "x86_64")]
+const MACHINE: Machine = Machine::X86_64;
+#[cfg(target_arch = "aarch64")]
+const MACHINE: Machine = Machine::Aarch64;
+
+/// A process whose threads have all stopped. They go on when it is dropped; the kernel lets them go
+/// too if the thread that stopped them ends in another way.
+pub(super) struct StoppedProcess {
+    threads: Vec<Traced>,
+    /// When the first thread was told to stop.
+    began: Instant,
+}
+
+struct Traced {
+    tid: Tid,
+    /// The signal that it was about to receive, or 0.
+    signal: i32,
+}
+
+impl StoppedProcess {
+    /// Stops all threads of a process. What follows must be done by the same thread.
+    pub(super) fn stop(pid: u32) -> Result<StoppedProcess, Error> {
+        let began = Instant::now();
+        let deadline = began + PATIENCE;
+        let mut process = StoppedProcess {
+            threads: Vec::new(),
+            began,
+        };
+        let mut known = HashSet::new();
+        let mut refused = None;
+        // Threads that still run may start others, so it ends when all known ones have stopped and
+        // no other exists.
+        loop {
+            let mut pending = Vec::new();
+            for tid in proc::tasks(pid)? {
+                if !known.insert(tid) {
+                    continue;
+                }
+                match sys::seize(tid).and_then(|()| sys::interrupt(tid)) {
+                    Ok(()) => pending.push(tid),
+                    // It has ended meanwhile.
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                    Err(_) if proc::has_ended(pid, tid) => {}
+                    Err(error) => refused = Some(error),
+                }
+            }
+            if let Some(error) = refused {
+                return Err(proc::refusal(pid, error));
+            }
+            if pending.is_empty() {
+                break;
+            }
+            for tid in pending {
+                process.threads.extend(wait(pid, tid, deadline)?);
+            }
+            if Instant::now() > deadline {
+                return Err(Error::TooManyThreads { pid });
+            }
+        }
+        if process.threads.is_empty() {
+            return Err(Error::Died { pid });
+        }
+        Ok(process)
+    }
+
+    /// Returns a thread to read memory by. The first thread may be a zombie.
+    pub(super) fn representative(&self) -> Tid {
+        self.threads[0].tid
+    }
+
+    /// Reads the registers of all threads.
+    pub(super) fn threads(&self) -> Vec<Thread> {
+        let mut general = [0; 1024];
+        let mut vectors = vec![0; VECTORS];
+        let read = |tid, set, buffer: &mut [u8]| sys::registers(tid, set, buffer).unwrap_or(0);
+        let threads = self.threads.iter().filter_map(|thread| {
+            let tid = thread.tid;
+            let general_len = read(tid, RegisterSet::General, &mut general);
+            let vectors_len = read(tid, RegisterSet::Vectors, &mut vectors);
+            MACHINE.thread(
+                tid,
+                &general[..general_len],
+                &vectors[..vectors_len],
+                thread_pointer(tid),
+            )
+        });
+        threads.collect()
+    }
+
+    /// Lets all threads go on; returns how long they have been stopped, and how many there were.
+    pub(super) fn resume(mut self) -> (Duration, usize) {
+        let threads = self.threads.len();
+        self.detach();
+        (self.began.elapsed(), threads)
+    }
+
+    fn detach(&mut self) {
+        for thread in self.threads.drain(..) {
+            // It fails only if the thread was killed meanwhile.
+            let _ = sys::detach(thread.tid, thread.signal);
+        }
+    }
+}
+
+impl Drop for StoppedProcess {
+    fn drop(&mut self) {
+        self.detach();
+    }
+}
+
+/// Waits until a thread has stopped; `None` if it has ended.
+fn wait(pid: u32, tid: Tid, deadline: Instant) -> Result<Option<Traced>, Error> {
+    let mut attempts = 0u32;
+    loop {
+        match sys::poll(tid) {
+            Ok(Waited::Stopped(signal)) => return Ok(Some(Traced { tid, signal })),
+            Ok(Waited::Gone) => return Ok(None),
+            Ok(Waited::Running) => {}
+            Err(error) => return Err(Error::io(format!("wait for thread {tid}"), error)),
+        }
+        if Instant::now() > deadline {
+            return Err(Error::DoesNotStop {
+                pid,
+                tid,
+                seconds: PATIENCE.as_secs(),
+            });
+        }
+        attempts += 1;
+        if attempts < 100 {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn thread_pointer(_: Tid) -> Option<u64> {
+    // It is one of the general registers.
+    None
+}
+
+#[cfg(target_arch = "aarch64")]
+fn thread_pointer(tid: Tid) -> Option<u64> {
+    let mut word = [0; 8];
+    // There may be a second word, for SME.
+    let len = sys::registers(tid, RegisterSet::ThreadPointer, &mut word).ok()?;
+    (len == 8).then(|| u64::from_le_bytes(word))
+}

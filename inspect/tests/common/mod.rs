@@ -1,0 +1,113 @@
+//! Processes to inspect: the test's own executable, run again with a role to play.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// The variable with the role, for the test `role`, which plays it.
+pub const ROLE: &str = "RELEASEPOOL_INSPECT_ROLE";
+
+/// A process that plays a role. It is killed when this is dropped.
+pub struct Target {
+    pub child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Target {
+    /// Starts a process and waits until it is ready.
+    pub fn start(role: &str) -> Target {
+        Target::start_by(role, |_| {})
+    }
+
+    /// Starts a process whose command `change` has changed.
+    pub fn start_by(role: &str, change: impl FnOnce(&mut Command)) -> Target {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "role", "--nocapture", "--test-threads=1"]);
+        command
+            .env(ROLE, role)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        change(&mut command);
+        let mut child = command.spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut target = Target {
+            child,
+            input,
+            output,
+        };
+        assert_eq!(target.answer(), "ready");
+        target
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a line; returns the line that the process answers.
+    pub fn ask(&mut self, question: &str) -> String {
+        writeln!(self.input, "{question}").unwrap();
+        self.answer()
+    }
+
+    /// Returns the next line after those of the test harness.
+    pub fn answer(&mut self) -> String {
+        loop {
+            let mut line = String::new();
+            let read = self.output.read_line(&mut line).unwrap();
+            assert!(
+                read > 0,
+                "the process has ended: {:?}",
+                self.child.try_wait()
+            );
+            if let Some((_, answer)) = line.trim_end().split_once("> ") {
+                return answer.to_owned();
+            }
+        }
+    }
+
+    /// Returns the state of the process: `R`, `S`, `T`, `t`.
+    pub fn state(&self) -> char {
+        state(self.pid())
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns the state of a process; `?` if there is none.
+pub fn state(pid: u32) -> char {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ")
+        .next()
+        .and_then(|rest| rest.chars().next())
+        .unwrap_or('?')
+}
+
+/// Returns the role that this process plays, if it was started by [`Target`].
+pub fn role() -> Option<String> {
+    std::env::var(ROLE).ok()
+}
+
+/// Tells the process that has started this one.
+pub fn tell(answer: &str) {
+    // A write of its own for the whole line, which the harness does not get between.
+    std::io::stdout()
+        .write_all(format!("> {answer}\n").as_bytes())
+        .unwrap();
+    std::io::stdout().flush().unwrap();
+}
+
+/// Tells that the process is ready, and answers each line by `answer`.
+pub fn serve(mut answer: impl FnMut(&str) -> String) -> ! {
+    tell("ready");
+    for line in std::io::stdin().lines() {
+        tell(&answer(&line.unwrap()));
+    }
+    std::process::exit(0)
+}

@@ -1,0 +1,282 @@
+//! What an image of a running process shows.
+#![cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+mod common;
+
+use common::Target;
+use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::{Image, Memory};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// In `.bss`: set by the process itself.
+static MARKER: AtomicU64 = AtomicU64::new(0);
+/// In `.data`: in the file, then changed.
+static CHANGED: AtomicU64 = AtomicU64::new(0x5eed);
+/// In `.data`, on pages of which the process may never have used any.
+static UNTOUCHED: [AtomicU64; 8192] = [const { AtomicU64::new(0x0dd) }; 8192];
+/// In `.rodata` or `.data.rel.ro`.
+static TEXT: &str = "a text that no other has";
+/// Where the process has put something.
+static PLACE: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static LOCAL: Cell<u64> = const { Cell::new(0x10ca1) };
+}
+
+#[test]
+fn role() {
+    match common::role().as_deref() {
+        Some("simple") => {
+            MARKER.store(0xfeed_f00d, Ordering::Relaxed);
+            CHANGED.fetch_add(1, Ordering::Relaxed);
+            let words: Vec<u64> = (0..100_000).map(|word| word * 3).collect();
+            PLACE.store(words.leak().as_ptr().addr(), Ordering::Relaxed);
+            common::serve(|_| format!("{:p} {}", &UNTOUCHED[8191], TEXT.as_ptr().addr()))
+        }
+        Some("threads") => {
+            for number in 0..3u64 {
+                std::thread::Builder::new()
+                    .name(format!("worker {number}"))
+                    .spawn(move || {
+                        LOCAL.set(0x10ca1_000 + number);
+                        MARKER.fetch_add(1, Ordering::SeqCst);
+                        let on_stack = std::hint::black_box([0xabcd_0000 + number; 4]);
+                        loop {
+                            std::thread::park();
+                            std::hint::black_box(&on_stack);
+                        }
+                    })
+                    .unwrap();
+            }
+            while MARKER.load(Ordering::SeqCst) < 3 {
+                std::thread::yield_now();
+            }
+            common::serve(|_| String::new())
+        }
+        Some("vectors") => {
+            let spin = || loop {
+                let value = std::hint::black_box(0x7ec7_0123_4567_89ab_u64);
+                MARKER.store(1, Ordering::SeqCst);
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: it clobbers what it says, and loops for ever without memory.
+                unsafe {
+                    std::arch::asm!(
+                        "movq xmm7, {value}", "2: pause", "jmp 2b",
+                        value = in(reg) value, out("xmm7") _,
+                    );
+                }
+                #[cfg(target_arch = "aarch64")]
+                // SAFETY: as above.
+                unsafe {
+                    std::arch::asm!(
+                        "fmov d7, {value}", "2: yield", "b 2b",
+                        value = in(reg) value, out("v7") _,
+                    );
+                }
+            };
+            std::thread::spawn(spin);
+            while MARKER.load(Ordering::SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            common::serve(|_| String::new())
+        }
+        Some("reserved") => {
+            const SIZE: usize = 1 << 38;
+            // SAFETY: a new mapping, whose pages are written to below within its bounds.
+            unsafe {
+                let start = libc::mmap(
+                    std::ptr::null_mut(),
+                    SIZE,
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                    -1,
+                    0,
+                )
+                .cast::<u64>();
+                assert_ne!(start.addr(), usize::MAX);
+                start.write(1);
+                start.add(SIZE / 16).write(2);
+                start.add(SIZE / 8 - 1).write(3);
+                PLACE.store(start.addr(), Ordering::Relaxed);
+            }
+            common::serve(|_| String::new())
+        }
+        _ => {}
+    }
+}
+
+fn address(image: &ProcessImage, name: &str) -> u64 {
+    let found = image.symbols().find(name);
+    found.unwrap_or_else(|| panic!("no symbol {name}")).0
+}
+
+fn word(image: &ProcessImage, name: &str) -> u64 {
+    image.word(address(image, name)).unwrap()
+}
+
+#[test]
+fn statics_and_the_heap_have_their_values() {
+    let target = Target::start("simple");
+    let image = ProcessImage::take(target.pid()).unwrap();
+    assert_eq!(word(&image, "image::MARKER"), 0xfeed_f00d);
+    assert_eq!(word(&image, "image::CHANGED"), 0x5eee);
+    let place = word(&image, "image::PLACE");
+    let bytes = image.slice(place, 800_000).expect("one piece");
+    for (number, word) in bytes.chunks_exact(8).enumerate() {
+        assert_eq!(
+            u64::from_ne_bytes(word.try_into().unwrap()),
+            number as u64 * 3
+        );
+    }
+    assert!(image.present().iter().any(|range| range.contains(&place)));
+    let mut bytes = vec![0; 800_000];
+    assert_eq!(image.read(place, &mut bytes), bytes.len());
+    assert_eq!(image.slice(place, bytes.len()), Some(&bytes[..]));
+    assert_eq!(image.pid(), Some(target.pid()));
+}
+
+#[test]
+fn statics_have_names() {
+    let target = Target::start("simple");
+    let image = ProcessImage::take(target.pid()).unwrap();
+    let untouched = address(&image, "image::UNTOUCHED");
+    assert_eq!(
+        image.static_at(untouched).as_deref(),
+        Some("image::UNTOUCHED")
+    );
+    assert_eq!(
+        image.static_at(untouched + 65535).as_deref(),
+        Some("image::UNTOUCHED")
+    );
+    assert_ne!(
+        image.static_at(untouched + 65536).as_deref(),
+        Some("image::UNTOUCHED")
+    );
+    assert_eq!(image.static_at(word(&image, "image::PLACE")), None);
+    let role = address(&image, "image::role");
+    assert_eq!(
+        image.symbols().function_at(role + 1).as_deref(),
+        Some("image::role")
+    );
+    assert_eq!(image.static_at(role), None);
+}
+
+#[test]
+fn what_was_not_copied_is_still_there_after_the_process_has_ended() {
+    let mut target = Target::start("simple");
+    let answer = target.ask("where");
+    let (untouched, text) = answer.split_once(' ').unwrap();
+    let untouched = u64::from_str_radix(untouched.trim_start_matches("0x"), 16).unwrap();
+    let text = text.parse().unwrap();
+    let image = ProcessImage::take(target.pid()).unwrap();
+    drop(target);
+    assert_eq!(image.word(untouched), Some(0x0dd));
+    let mut bytes = vec![0; TEXT.len()];
+    assert_eq!(image.read(text, &mut bytes), bytes.len());
+    assert_eq!(bytes, TEXT.as_bytes());
+    assert_eq!(word(&image, "image::MARKER"), 0xfeed_f00d);
+    for module in image.modules() {
+        let mut start = [0; 4];
+        assert_eq!(image.read(module.start, &mut start), 4, "{}", module.path);
+        assert_eq!(start, *b"\x7fELF");
+    }
+}
+
+#[test]
+fn modules_have_notes_and_thread_local_storage() {
+    let target = Target::start("simple");
+    let image = ProcessImage::take(target.pid()).unwrap();
+    let modules = image.modules();
+    let own = std::env::current_exe().unwrap().canonicalize().unwrap();
+    assert_eq!(modules[0].path, own.to_str().unwrap());
+    assert!(modules[1..].is_sorted_by_key(|module| module.start));
+    for pair in modules[1..].windows(2) {
+        assert!(pair[0].end <= pair[1].start, "{pair:?}");
+    }
+    let role = address(&image, "image::role");
+    assert!((modules[0].start..modules[0].end).contains(&role));
+    assert!(!modules[0].notes.is_empty());
+    for note in modules.iter().flat_map(|module| &module.notes) {
+        let mut description = vec![0; note.len as usize];
+        assert_eq!(
+            image.read(note.address, &mut description),
+            description.len(),
+            "{note:?}"
+        );
+        if note.name == "GNU" && note.kind == 3 {
+            let module = modules.iter().find(|module| module.build_id == description);
+            assert!(module.is_some_and(|module| module.notes.contains(note)));
+        }
+    }
+    let (_, size, align) = modules[0].tls.unwrap();
+    assert!(size >= 8 && align.is_power_of_two());
+}
+
+#[test]
+fn threads_have_registers_names_and_stacks() {
+    let target = Target::start("threads");
+    let image = ProcessImage::take(target.pid()).unwrap();
+    assert_eq!(image.stopped().threads, image.threads().len());
+    for number in 0..3 {
+        let name = format!("worker {number}");
+        let thread = image
+            .threads()
+            .iter()
+            .find(|thread| thread.name.as_ref() == Some(&name));
+        let thread = thread.unwrap();
+        let mapping = image
+            .mappings()
+            .iter()
+            .find(|map| (map.start..map.end).contains(&thread.stack_pointer))
+            .expect("the stack pointer is in a mapping");
+        assert!(mapping.read && mapping.write);
+        assert!(thread.registers.contains(&thread.stack_pointer));
+        let stack = (mapping.end - thread.stack_pointer) as usize;
+        let mut words = vec![0; stack];
+        assert_eq!(image.read(thread.stack_pointer, &mut words), stack);
+        let on_stack = (0xabcd_0000_u64 + number).to_ne_bytes().repeat(4);
+        assert!(words.windows(32).any(|words| words == on_stack));
+        // With thread-local storage next to the thread pointer.
+        let area = thread.thread_pointer - 0x1000;
+        let local = 0x10ca1_000 + number;
+        let found = (0..0x400).any(|word| image.word(area + word * 8) == Some(local));
+        assert!(found, "{local:x} near {:x}", thread.thread_pointer);
+    }
+}
+
+#[test]
+fn vector_registers_are_among_the_registers() {
+    let target = Target::start("vectors");
+    let image = ProcessImage::take(target.pid()).unwrap();
+    let value = 0x7ec7_0123_4567_89ab;
+    // In the general register, and in the vector register.
+    let found = |thread: &releasepool_inspect::image::Thread| {
+        thread.registers.iter().skip(34).any(|&word| word == value)
+    };
+    assert!(image.threads().iter().any(found));
+}
+
+#[test]
+fn reserved_memory_costs_nothing() {
+    let target = Target::start("reserved");
+    let image = ProcessImage::take(target.pid()).unwrap();
+    assert!(image.stopped().bytes < 64 << 20, "{:?}", image.stopped());
+    let place = word(&image, "image::PLACE");
+    assert_eq!(image.word(place), Some(1));
+    assert_eq!(image.word(place + (1 << 37)), Some(2));
+    assert_eq!(image.word(place + (1 << 38) - 8), Some(3));
+    assert_eq!(image.word(place + (1 << 36)), Some(0));
+    assert_eq!(image.word(place + (1 << 37) - 8), Some(0));
+    let present: u64 = image
+        .present()
+        .iter()
+        .map(|range| range.end - range.start)
+        .sum();
+    assert!(present < 256 << 20, "{present}");
+    assert!(image.present().is_sorted_by_key(|range| range.start));
+}

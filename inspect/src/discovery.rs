@@ -1,5 +1,6 @@
 //! Finds objects, plain allocations, the references between them, and what holds them.
 
+#![allow(dead_code)]
 mod decode;
 mod edges;
 mod malloc;

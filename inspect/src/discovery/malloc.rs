@@ -7,6 +7,13 @@ mod arena;
 mod cached;
 mod chunks;
 mod mapped;
+#[cfg(all(
+    test,
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod tests;
 mod version;
 
 use super::regions::Regions;

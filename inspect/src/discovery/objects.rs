@@ -238,9 +238,13 @@ impl<'a> Recognizer<'a> {
 fn fills(info: &TypeInfo, allocation: Allocation, unused: u64) -> bool {
     // Sizes are rounded up to 16, and a rest of fewer than 32 bytes is no chunk of its own; with
     // alignment, there are rests on both sides. The least is 24.
-    let rounding = if info.align <= 16 { 32 } else { 64 };
-    // Large allocations are mappings, of whole pages.
-    let mapped = allocation.end() % 4096 == 0 && unused < 4096 + rounding;
+    let (rounding, moved) = if info.align <= 16 {
+        (32, 0)
+    } else {
+        (64, info.align)
+    };
+    // Large allocations are mappings, of whole pages, and of what an alignment may need.
+    let mapped = allocation.end() % 4096 == 0 && unused < 4096 + rounding + moved;
     unused < rounding || mapped
 }
 

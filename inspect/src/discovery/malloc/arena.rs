@@ -1,7 +1,7 @@
 //! The arenas of malloc, and the memory that they manage.
 
 use super::version::{BINS, MallocLayout, is_libc};
-use crate::discovery::regions::Regions;
+use crate::discovery::regions::{Region, Regions};
 use crate::image::Image;
 use std::ops::Range;
 
@@ -11,9 +11,9 @@ const HEAP_BYTES: u64 = 64 << 20;
 /// The most arenas that are followed.
 const MOST: usize = 1 << 14;
 
-/// How many bins, at least, must be empty or well linked for memory to be an arena. A thread may have
-/// been stopped while it changed some.
-const CONVINCING: u64 = BINS - 2;
+/// How many bins of an arena, at most, are not well linked, because a thread was stopped while it
+/// changed some.
+const CHANGING: usize = 2;
 
 /// The size of the header of a heap that is not the first arena's: in versions before 2.35, and
 /// since then.
@@ -97,9 +97,11 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, layout: &MallocLayo
         .all()
         .iter()
         .filter(|region| (module.start..module.end).contains(&region.start()));
-    arenas.main = variables
-        .flat_map(|region| (region.start()..region.end()).step_by(8))
-        .find(|at| is_arena(regions, *at, layout));
+    let candidates = variables.flat_map(|region| {
+        let addresses = (region.start()..region.end()).step_by(8);
+        addresses.filter_map(|at| Some((wrong_bins(regions, region, at, layout)?, at)))
+    });
+    arenas.main = candidates.min().map(|(_, at)| at);
     let Some(main) = arenas.main else {
         return arenas;
     };
@@ -116,28 +118,29 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, layout: &MallocLayo
     arenas
 }
 
-/// Returns whether an arena is at an address: each of its bins is empty, so it links to itself, or
-/// the chunks in it link back.
-fn is_arena(regions: &Regions<'_>, at: u64, layout: &MallocLayout) -> bool {
-    let Some(region) = regions.find(at) else {
-        return false;
-    };
-    let links = |bin| {
+/// Returns how many bins of an arena at an address are wrong; `None` if they are too many. A bin is
+/// empty, so it links to itself, or the chunks in it link back.
+fn wrong_bins(
+    regions: &Regions<'_>,
+    region: &Region<'_>,
+    at: u64,
+    layout: &MallocLayout,
+) -> Option<usize> {
+    let is_wrong = |bin: &u64| {
         let links = at + layout.bins + 16 * bin;
         // A bin is treated as a chunk, whose links come after two words.
         let own = links - 16;
-        let linked = match (region.word(links), region.word(links + 8)) {
-            (Some(next), Some(previous)) if next == own || previous == own => next == previous,
+        match (region.word(links), region.word(links + 8)) {
+            (Some(next), Some(previous)) if next == own || previous == own => next != previous,
             (Some(next), Some(previous)) => {
-                regions.word(next.wrapping_add(24)) == Some(own)
-                    && regions.word(previous.wrapping_add(16)) == Some(own)
+                regions.word(next.wrapping_add(24)) != Some(own)
+                    || regions.word(previous.wrapping_add(16)) != Some(own)
             }
-            _ => false,
-        };
-        u64::from(linked)
+            _ => true,
+        }
     };
-    // Most memory fails at the first.
-    links(BINS - 1) == 1 && (0..BINS).map(links).sum::<u64>() >= CONVINCING
+    let wrong = (0..BINS).filter(is_wrong).take(CHANGING + 1).count();
+    (wrong <= CHANGING).then_some(wrong)
 }
 
 /// Returns the memory of the first arena's chunks.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::image::process::ProcessImage;
 use std::alloc::{Layout, alloc, dealloc};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Command, Stdio};
@@ -112,22 +113,29 @@ fn what_is_in_use_is_found_and_what_is_free_is_not() {
     assert!(heap.managed.is_sorted_by_key(|range| range.start));
     assert!(heap.managed.is_sorted_by(|a, b| a.end <= b.start));
     assert!(heap.allocations.is_sorted_by(|a, b| a.end() <= b.start));
-    let mut reused = 0;
-    for (used, start, size) in known {
+    let used: HashSet<u64> = known
+        .iter()
+        .filter(|known| known.0)
+        .map(|known| known.1)
+        .collect();
+    let (mut free, mut reused) = (0, 0);
+    for (is_used, start, size) in known {
         let found = heap
             .allocations
             .binary_search_by_key(&start, |found| found.start);
         let found = found.ok().map(|place| heap.allocations[place]);
-        if used {
+        if is_used {
             let found = found.unwrap_or_else(|| panic!("{start:#x} of {size} is not found"));
             let unused = found.len.checked_sub(size).unwrap();
             // Mappings are whole pages, and more for an alignment.
             let mapped = size > 50_000 && unused < if size == 65_536 { 70_000 } else { 4_200 };
             assert!(unused < 64 || mapped, "{size}: {unused} unused");
-        } else {
-            // Lines of text, and other threads, may have got the memory since.
+        } else if !used.contains(&start) {
+            // Lines of text, and what std needs for threads, may have got the memory since.
+            free += 1;
             reused += usize::from(found.is_some());
         }
     }
-    assert!(reused < 100, "{reused} free ones are found");
+    assert!(free > 1_000);
+    assert!(reused < 10, "{reused} of {free} free ones are found");
 }

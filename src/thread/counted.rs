@@ -12,6 +12,7 @@
 use super::inbox::{Inbox, Message, PushOutcome};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
+use std::mem::offset_of;
 
 /// An inbox, with counts of the messages sent and of those that have run.
 pub(crate) struct CountedInbox {
@@ -27,6 +28,14 @@ struct SenderSide {
 }
 
 impl CountedInbox {
+    // `CachePadded` has its value at its beginning.
+    /// Where the head of the inbox is.
+    pub(super) const HEAD: usize = offset_of!(Self, shared) + offset_of!(SenderSide, inbox);
+    /// Where the number of what was sent is.
+    pub(super) const SENT: usize = offset_of!(Self, shared) + offset_of!(SenderSide, sent);
+    /// Where the number of what has run is.
+    pub(super) const DONE: usize = offset_of!(Self, done);
+
     pub(crate) fn new() -> Self {
         let inbox = Inbox::new();
         let sent = AtomicU64::new(0);

@@ -3,6 +3,7 @@
 use crate::sync::cell::Cell;
 use crate::sync::local;
 use std::fmt;
+use std::mem::offset_of;
 
 /// The unique key of one thread among all that this process ever runs.
 ///
@@ -22,6 +23,9 @@ impl ThreadKey {
     pub(crate) const fn new(index: u32, generation: u32) -> Self {
         Self { index, generation }
     }
+
+    pub(crate) const INDEX: usize = offset_of!(Self, index);
+    pub(crate) const GENERATION: usize = offset_of!(Self, generation);
 
     pub(crate) const fn index(self) -> u32 {
         self.index

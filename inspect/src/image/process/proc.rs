@@ -137,9 +137,14 @@ pub(super) fn refusal(pid: u32, error: io::Error) -> Error {
     else {
         return Error::Died { pid };
     };
-    let tracer = status.tracerpid;
-    if let Some(tracer) = u32::try_from(tracer).ok().filter(|&tracer| tracer != 0) {
-        return Error::Traced { pid, tracer };
+    if status.tracerpid != 0 {
+        // It is the id of a thread.
+        let tracer = Process::new(status.tracerpid).and_then(|tracer| tracer.status());
+        let tracer = tracer.map_or(status.tracerpid, |tracer| tracer.tgid);
+        return Error::Traced {
+            pid,
+            tracer: tracer.cast_unsigned(),
+        };
     }
     // SAFETY: the call has no preconditions.
     let user = unsafe { libc::geteuid() };

@@ -144,6 +144,9 @@ fn wait(pid: u32, tid: Tid, deadline: Instant) -> Result<Option<Traced>, Error> 
         attempts += 1;
         if attempts < 100 {
             std::thread::yield_now();
+        } else if proc::has_ended(pid, tid) {
+            // The end of the first thread is not told before that of all others was waited for.
+            return Ok(None);
         } else {
             std::thread::sleep(Duration::from_micros(50));
         }

@@ -1,0 +1,340 @@
+//! Processes go on whatever happens, and what cannot be inspected is named in words.
+#![cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+mod common;
+
+use common::Target;
+use releasepool_inspect::error::Error;
+use releasepool_inspect::image::Image;
+use releasepool_inspect::image::process::ProcessImage;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn count(_: libc::c_int) {
+    COUNT.fetch_add(1, Ordering::SeqCst);
+}
+
+extern "C" fn end_thread(_: libc::c_int) {
+    // SAFETY: it ends the calling thread at once; see the role `leaderless`.
+    unsafe { libc::syscall(libc::SYS_exit, 0) };
+}
+
+/// Runs `step` all the time, on a thread of its own.
+fn always(step: impl Fn() + Send + 'static) {
+    std::thread::spawn(move || {
+        loop {
+            step();
+        }
+    });
+}
+
+#[test]
+fn role() {
+    let Some(role) = common::role() else { return };
+    let (role, argument) = role.split_once(' ').unwrap_or((&role, ""));
+    match role {
+        "counts" => {
+            always(|| {
+                COUNT.fetch_add(1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_micros(100));
+            });
+        }
+        "spawns" => {
+            for _ in 0..4 {
+                always(|| {
+                    let thread = std::thread::spawn(|| COUNT.fetch_add(1, Ordering::SeqCst));
+                    thread.join().unwrap();
+                });
+            }
+        }
+        "signals" => {
+            // SAFETY: the handler does what signal handlers may: an atomic addition.
+            unsafe {
+                let handler: extern "C" fn(libc::c_int) = count;
+                libc::signal(libc::SIGRTMIN(), handler as *const () as libc::sighandler_t);
+            }
+        }
+        "large" => {
+            let bytes = argument.parse().unwrap();
+            let memory = vec![1u8; bytes].leak();
+            std::hint::black_box(memory);
+            always(|| {
+                COUNT.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+        "tracer" => {
+            let pid: i32 = argument.parse().unwrap();
+            // SAFETY: the request takes no pointer into this process's memory.
+            let result = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0usize, 0usize) };
+            assert_eq!(result, 0);
+        }
+        "leaderless" => {
+            std::thread::spawn(|| {
+                // SAFETY: the handler ends only the thread that it runs on, the first one, whose
+                // stack stays; the signal goes to that thread.
+                unsafe {
+                    let handler: extern "C" fn(libc::c_int) = end_thread;
+                    libc::signal(libc::SIGUSR2, handler as *const () as libc::sighandler_t);
+                    let pid = libc::getpid();
+                    libc::syscall(libc::SYS_tgkill, pid, pid, libc::SIGUSR2);
+                }
+                while common::state(std::process::id()) != 'Z' {
+                    std::thread::yield_now();
+                }
+                common::serve(|_| COUNT.fetch_add(1, Ordering::SeqCst).to_string());
+            });
+            std::thread::sleep(Duration::from_secs(3600));
+        }
+        "inspects" => {
+            let pid = argument.parse().unwrap();
+            common::serve(|_| match ProcessImage::take(pid) {
+                Ok(image) => format!("{} threads", image.threads().len()),
+                Err(error) => error.to_string(),
+            });
+        }
+        _ => panic!("no such role: {role}"),
+    }
+    common::serve(|_| COUNT.load(Ordering::SeqCst).to_string());
+}
+
+/// Checks that the process runs and counts.
+fn goes_on(target: &mut Target) {
+    let before: u64 = target.ask("count").parse().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while target.ask("count").parse::<u64>().unwrap() == before {
+        assert!(Instant::now() < deadline, "state {}", target.state());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(
+        !matches!(target.state(), 't' | 'T'),
+        "state {}",
+        target.state()
+    );
+}
+
+#[test]
+fn a_process_goes_on_after_it_was_inspected() {
+    let mut target = Target::start("counts");
+    for _ in 0..10 {
+        let image = ProcessImage::take(target.pid()).unwrap();
+        assert!(image.threads().len() >= 2);
+        assert!(image.stopped().bytes > 0);
+        goes_on(&mut target);
+    }
+}
+
+#[test]
+fn threads_that_start_meanwhile_are_stopped_too() {
+    let mut target = Target::start("spawns");
+    for _ in 0..10 {
+        let image = ProcessImage::take(target.pid()).unwrap();
+        // The harness's two, and the four that start others.
+        assert!(image.threads().len() >= 6, "{}", image.threads().len());
+        goes_on(&mut target);
+    }
+}
+
+#[test]
+fn a_process_that_was_stopped_before_stays_stopped() {
+    let mut target = Target::start("counts");
+    let signal = |signal| {
+        // SAFETY: kill has no preconditions.
+        assert_eq!(unsafe { libc::kill(target.child.id() as i32, signal) }, 0);
+    };
+    signal(libc::SIGSTOP);
+    while target.state() != 'T' {
+        std::thread::yield_now();
+    }
+    ProcessImage::take(target.pid()).unwrap();
+    // The kernel lets each thread stop again by itself.
+    while target.state() != 'T' {
+        std::thread::yield_now();
+    }
+    signal(libc::SIGCONT);
+    goes_on(&mut target);
+}
+
+#[test]
+fn no_signal_gets_lost() {
+    const SIGNALS: u64 = 2000;
+    let mut target = Target::start("signals");
+    let pid = target.pid();
+    let sender = std::thread::spawn(move || {
+        for _ in 0..SIGNALS {
+            // SAFETY: kill has no preconditions.
+            while unsafe { libc::kill(pid as i32, libc::SIGRTMIN()) } != 0 {
+                std::thread::yield_now();
+            }
+        }
+    });
+    let mut taken = 0;
+    while !sender.is_finished() || taken < 5 {
+        ProcessImage::take(pid).unwrap();
+        taken += 1;
+    }
+    sender.join().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while target.ask("count") != SIGNALS.to_string() {
+        assert!(
+            Instant::now() < deadline,
+            "{} of {SIGNALS}",
+            target.ask("count")
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn processes_that_do_not_exist_are_named() {
+    let mut child = Command::new("true").spawn().unwrap();
+    let pid = child.id();
+    while common::state(pid) != 'Z' {
+        std::thread::yield_now();
+    }
+    let error = ProcessImage::take(pid).err().unwrap();
+    assert!(matches!(error, Error::Zombie { .. }), "{error}");
+    child.wait().unwrap();
+    for pid in [pid, 0, u32::MAX, i32::MAX as u32] {
+        let error = ProcessImage::take(pid).err().unwrap();
+        assert_eq!(error.to_string(), format!("there is no process {pid}"));
+    }
+    let error = ProcessImage::take(std::process::id()).err().unwrap();
+    assert!(matches!(error, Error::Own { .. }), "{error}");
+    if std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n") {
+        let error = ProcessImage::take(2).err().unwrap();
+        assert!(matches!(error, Error::KernelThread { pid: 2 }), "{error}");
+    }
+}
+
+#[test]
+fn a_thread_of_a_process_is_no_process() {
+    let target = Target::start("counts");
+    let image = ProcessImage::take(target.pid()).unwrap();
+    let tid = image
+        .threads()
+        .iter()
+        .map(|thread| thread.tid)
+        .max()
+        .unwrap();
+    assert_ne!(tid, target.pid());
+    let error = ProcessImage::take(tid).err().unwrap();
+    assert!(matches!(error, Error::NoSuchProcess { .. }), "{error}");
+}
+
+#[test]
+fn a_process_whose_first_thread_has_ended_is_inspected() {
+    let mut target = Target::start("leaderless");
+    assert_eq!(target.state(), 'Z');
+    let image = ProcessImage::take(target.pid()).unwrap();
+    assert!(!image.threads().is_empty());
+    assert!(
+        image
+            .threads()
+            .iter()
+            .all(|thread| thread.tid != target.pid())
+    );
+    assert!(!image.modules().is_empty());
+    assert_eq!(target.ask("count"), "0");
+    assert_eq!(target.ask("count"), "1");
+}
+
+#[test]
+fn a_process_may_end_at_any_time() {
+    let mut ends = 0;
+    for delay in 0..60 {
+        let mut target = Target::start(&format!("large {}", 8 << 20));
+        let pid = target.pid();
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_micros(delay * 100));
+            // SAFETY: kill has no preconditions.
+            unsafe { libc::kill(pid as i32, libc::SIGKILL) };
+        });
+        match ProcessImage::take(pid) {
+            Ok(image) => assert!(!image.threads().is_empty()),
+            Err(Error::Died { .. } | Error::NoSuchProcess { .. } | Error::Zombie { .. }) => {
+                ends += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+        killer.join().unwrap();
+        // Its end is still there for its parent to see.
+        assert!(!target.child.wait().unwrap().success());
+    }
+    assert!(ends > 0);
+}
+
+#[test]
+fn the_tracer_of_a_traced_process_is_named() {
+    let mut target = Target::start("counts");
+    let tracer = Target::start(&format!("tracer {}", target.pid()));
+    let error = ProcessImage::take(target.pid()).err().unwrap();
+    let Error::Traced { tracer: found, .. } = error else {
+        panic!("{error}")
+    };
+    assert_eq!(found, tracer.pid());
+    goes_on(&mut target);
+    drop(tracer);
+    ProcessImage::take(target.pid()).unwrap();
+    goes_on(&mut target);
+}
+
+#[test]
+fn a_process_goes_on_if_the_inspector_is_killed_while_it_is_stopped() {
+    let mut target = Target::start(&format!("large {}", 128 << 20));
+    let role = format!("inspects {}", target.pid());
+    for _ in 0..20 {
+        let mut inspector = Command::new(std::env::current_exe().unwrap());
+        inspector
+            .args(["--exact", "role", "--nocapture"])
+            .env(common::ROLE, &role);
+        let mut inspector = inspector
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut inspector.stdin.take().unwrap(), b"now\n").unwrap();
+        let mut seen = false;
+        while !seen && inspector.try_wait().unwrap().is_none() {
+            seen = target.state() == 't';
+        }
+        inspector.kill().unwrap();
+        inspector.wait().unwrap();
+        goes_on(&mut target);
+        if seen {
+            return;
+        }
+    }
+    panic!("the process was never seen stopped");
+}
+
+#[test]
+fn without_permission_it_says_what_to_do() {
+    // SAFETY: geteuid has no preconditions.
+    let root = unsafe { libc::geteuid() } == 0;
+    if !root {
+        let error = ProcessImage::take(1).err().unwrap();
+        assert!(
+            matches!(error, Error::NotPermitted { pid: 1, .. }),
+            "{error}"
+        );
+        return;
+    }
+    let mut target = Target::start("counts");
+    let mut inspector = Target::start_by(&format!("inspects {}", target.pid()), |command| {
+        command.uid(65534).gid(65534);
+    });
+    let answer = inspector.ask("now");
+    assert!(
+        answer.contains("it belongs to user 0, and this is user 65534"),
+        "{answer}"
+    );
+    assert!(answer.contains("sudo"), "{answer}");
+    goes_on(&mut target);
+}

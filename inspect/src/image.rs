@@ -8,6 +8,7 @@ pub mod process;
 mod regions;
 mod registers;
 pub mod symbols;
+pub mod write_core;
 
 /// Reads the memory of the program that is inspected.
 pub trait Memory: Sync {

@@ -42,7 +42,7 @@ fn role() {
                 std::thread::Builder::new()
                     .name(format!("worker {number}"))
                     .spawn(move || {
-                        LOCAL.set(0x10ca1_000 + number);
+                        LOCAL.set(0x10ca_1000 + number);
                         MARKER.fetch_add(1, Ordering::SeqCst);
                         let on_stack = std::hint::black_box([0xabcd_0000 + number; 4]);
                         loop {
@@ -188,6 +188,19 @@ fn what_was_not_copied_is_still_there_after_the_process_has_ended() {
 }
 
 #[test]
+fn a_program_whose_file_was_deleted_is_read() {
+    let directory = common::Directory::new("deleted");
+    let program = directory.copy_of_this_program();
+    let target = Target::start_program(&program, "simple");
+    std::fs::remove_file(&program).unwrap();
+    let image = ProcessImage::take(target.pid()).unwrap();
+    assert_eq!(word(&image, "image::MARKER"), 0xfeed_f00d);
+    assert_eq!(image.modules()[0].path, program.to_str().unwrap());
+    drop(target);
+    assert_eq!(word(&image, "image::UNTOUCHED"), 0x0dd);
+}
+
+#[test]
 fn modules_have_notes_and_thread_local_storage() {
     let target = Target::start("simple");
     let image = ProcessImage::take(target.pid()).unwrap();
@@ -243,7 +256,7 @@ fn threads_have_registers_names_and_stacks() {
         assert!(words.windows(32).any(|words| words == on_stack));
         // With thread-local storage next to the thread pointer.
         let area = thread.thread_pointer - 0x1000;
-        let local = 0x10ca1_000 + number;
+        let local = 0x10ca_1000 + number;
         let found = (0..0x400).any(|word| image.word(area + word * 8) == Some(local));
         assert!(found, "{local:x} near {:x}", thread.thread_pointer);
     }

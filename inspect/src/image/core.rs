@@ -1,32 +1,240 @@
-//! todo
-use super::{Image, Mapping, Memory, Module, Thread};
+//! Core files: what a process was when it crashed, or when someone asked.
+
+use super::regions::{Backing, Bytes, Regions};
+use super::symbols::Symbols;
+use super::{Image, Mapping, Memory, Module, Thread, elf};
 use crate::error::Error;
+use memmap2::Mmap;
+use std::collections::HashMap;
+use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
-/// todo
-pub struct CoreImage {}
+use std::sync::Arc;
+
+mod holes;
+mod notes;
+mod program;
+mod segments;
+
+use notes::Notes;
+use program::Files;
+use segments::Load;
+
+/// A core file of Linux, on x86-64 or AArch64. It can be read on any system.
+///
+/// Linux leaves out of core files what is in other files: code and constants. That is read from the
+/// program and its libraries, if they are those that the process had.
+pub struct CoreImage {
+    pid: Option<u32>,
+    mappings: Vec<Mapping>,
+    threads: Vec<Thread>,
+    modules: Vec<Module>,
+    regions: Regions,
+    symbols: Symbols,
+}
+
 impl CoreImage {
-    /// todo
+    /// Opens a core file. `program` is the program, if it is no longer where it was.
+    ///
+    /// The files are mapped, not copied.
+    ///
     /// # Errors
-    pub fn open(_: &Path, _: Option<&Path>) -> Result<CoreImage, Error> {
-        Err(Error::NotSupported)
+    ///
+    /// See [`Error`]: no core file, or a truncated one; a program that is not there, or another. A
+    /// library that is not there, or another, is no error: its code and constants are missing.
+    pub fn open(core: &Path, program: Option<&Path>) -> Result<CoreImage, Error> {
+        let open = || format!("open {}", core.display());
+        let file = File::open(core).map_err(|error| Error::io(open(), error))?;
+        // SAFETY: whoever maps a file must not see its bytes change, or end too early. Nobody writes
+        // to a core file once it is complete; `segments::read` refuses those that are not.
+        let map = unsafe { Mmap::map(&file) }.map_err(|error| Error::io(open(), error))?;
+        let (machine, mut loads, note_ranges) = segments::read(core, &map)?;
+        let notes = Notes::read(core, &map, machine, &note_ranges)?;
+        notes.add_omitted(&mut loads);
+        let map = Arc::new(map);
+        let holes = holes::find(&file, &loads);
+
+        let mut mappings: Vec<Mapping> = loads.iter().map(|load| mapping(load, &notes)).collect();
+        name_stack_and_heap(&mut mappings, &notes);
+        // First without other files, to know what they must look like.
+        let bare = regions(&map, &loads, &mappings, &holes, &Files::new());
+        let files = program::open(&bare, &mappings, &loads, &notes, program)?;
+        for (mapping, _) in mappings
+            .iter_mut()
+            .zip(&loads)
+            .filter(|(_, load)| load.omitted)
+        {
+            let file = files.get(&mapping.name);
+            mapping.execute = file.is_some_and(|file| elf::is_code(file, mapping.offset));
+        }
+        let regions = regions(&map, &loads, &mappings, &holes, &files);
+        let modules = elf::modules(&regions, &mappings, notes.program().map(Path::new));
+        let names: HashMap<u64, &str> = mappings
+            .iter()
+            .map(|mapping| (mapping.start, mapping.name.as_str()))
+            .collect();
+        let symbols = Symbols::new(&modules, |module| {
+            files.get(*names.get(&module.start)?).cloned()
+        });
+        let Notes { pid, threads, .. } = notes;
+        Ok(CoreImage {
+            pid,
+            mappings,
+            threads,
+            modules,
+            regions,
+            symbols,
+        })
+    }
+
+    /// Returns the symbols of the modules.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
     }
 }
+
+/// Returns the mapping that a segment is of.
+fn mapping(load: &Load, notes: &Notes) -> Mapping {
+    let file = notes.file_at(load.start);
+    Mapping {
+        start: load.start,
+        end: load.end,
+        read: load.read,
+        write: load.write,
+        execute: load.execute,
+        shared: false,
+        offset: file.map_or(0, |file| file.offset + (load.start - file.start)),
+        name: file.map(|file| file.name.clone()).unwrap_or_default(),
+    }
+}
+
+/// Core files do not say which mappings are the first thread's stack and the heap of `brk`. The one
+/// has the stack pointer; the other is the first anonymous one after the program, with a gap before
+/// it.
+fn name_stack_and_heap(mappings: &mut [Mapping], notes: &Notes) {
+    let first = notes
+        .threads
+        .iter()
+        .find(|thread| Some(thread.tid) == notes.pid);
+    let sp = first.map(|thread| thread.stack_pointer);
+    for mapping in &mut *mappings {
+        let stack = sp.is_some_and(|sp| (mapping.start..mapping.end).contains(&sp));
+        if stack && mapping.name.is_empty() {
+            mapping.name = "[stack]".to_owned();
+        }
+    }
+    let Some(program) = notes.program() else {
+        return;
+    };
+    let Some(last) = mappings.iter().rposition(|mapping| mapping.name == program) else {
+        return;
+    };
+    let mut end = mappings[last].end;
+    for mapping in &mut mappings[last + 1..] {
+        if !mapping.name.is_empty() {
+            return;
+        }
+        if mapping.start != end {
+            if mapping.read && mapping.write {
+                mapping.name = "[heap]".to_owned();
+            }
+            return;
+        }
+        // Zeroed statics.
+        end = mapping.end;
+    }
+}
+
+fn is_file(mapping: &Mapping) -> bool {
+    !mapping.name.is_empty() && !mapping.name.starts_with('[')
+}
+
+/// Puts together what the core has and what other files have.
+fn regions(
+    core: &Arc<Mmap>,
+    loads: &[Load],
+    mappings: &[Mapping],
+    holes: &[Range<u64>],
+    files: &Files,
+) -> Regions {
+    let mut regions = Regions::new(None);
+    let core = regions.add_source(Arc::clone(core) as Bytes);
+    let sources: HashMap<&str, u32> = files
+        .iter()
+        .map(|(name, file)| (name.as_str(), regions.add_source(Arc::clone(file) as Bytes)))
+        .collect();
+    let mut holes = holes.iter().peekable();
+    for (load, mapping) in loads.iter().zip(mappings) {
+        // The holes are in the order of the file, which is that of the addresses in all cores that
+        // are known; in others they are only not found.
+        let (mut at, end) = (load.offset, load.offset + load.file_len);
+        let address = |offset: u64| load.start + (offset - load.offset);
+        while holes.next_if(|hole| hole.end <= at).is_some() {}
+        while let Some(hole) = holes.next_if(|hole| hole.start >= at && hole.end <= end) {
+            let offset = at as usize;
+            regions.push(
+                address(at)..address(hole.start),
+                Backing::Bytes {
+                    source: core,
+                    offset,
+                },
+            );
+            regions.push(address(hole.start)..address(hole.end), Backing::Zero);
+            at = hole.end;
+        }
+        let offset = at as usize;
+        regions.push(
+            address(at)..address(end),
+            Backing::Bytes {
+                source: core,
+                offset,
+            },
+        );
+        let rest = address(end);
+        if let Some(&source) = sources.get(mapping.name.as_str()) {
+            let offset = mapping.offset.saturating_add(rest - load.start);
+            let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+            regions.push(rest..load.end, Backing::Bytes { source, offset });
+        } else if !is_file(mapping) {
+            // Anonymous memory that nobody has written to.
+            regions.push(rest..load.end, Backing::Zero);
+        }
+    }
+    regions
+}
+
 impl Memory for CoreImage {
-    fn read(&self, _: u64, _: &mut [u8]) -> usize {
-        0
+    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        self.regions.read(address, buffer)
+    }
+
+    fn slice(&self, address: u64, len: usize) -> Option<&[u8]> {
+        self.regions.slice(address, len)
     }
 }
+
 impl Image for CoreImage {
     fn mappings(&self) -> &[Mapping] {
-        &[]
+        &self.mappings
     }
+
     fn threads(&self) -> &[Thread] {
-        &[]
+        &self.threads
     }
+
     fn modules(&self) -> &[Module] {
-        &[]
+        &self.modules
     }
+
     fn pid(&self) -> Option<u32> {
-        None
+        self.pid
+    }
+
+    fn present(&self) -> Vec<Range<u64>> {
+        self.regions.present()
+    }
+
+    fn static_at(&self, address: u64) -> Option<String> {
+        self.symbols.static_at(address)
     }
 }

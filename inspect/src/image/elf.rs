@@ -34,8 +34,8 @@ pub(crate) fn is_elf(bytes: &[u8]) -> bool {
 ///
 /// [`Error::NotSupportedProgram`], for programs of 32 bits or of another byte order.
 pub(crate) fn check_program(bytes: &[u8], subject: Subject) -> Result<(), Error> {
-    let ident = bytes.get(4..6);
-    if is_elf(bytes) && ident != Some(&[elf::ELFCLASS64.0, elf::ELFDATA2LSB.0]) {
+    let other = |ident: &[u8]| ident != [elf::ELFCLASS64.0, elf::ELFDATA2LSB.0];
+    if is_elf(bytes) && bytes.get(4..6).is_some_and(other) {
         return Err(Error::NotSupportedProgram { subject });
     }
     Ok(())
@@ -172,7 +172,7 @@ fn read_notes(memory: &dyn Memory, address: u64, segment: &Segment, notes: &mut 
     let there = memory.read(address, &mut bytes);
     let bytes = &bytes[..there];
     let align = segment.p_align(LittleEndian);
-    let Ok(iterator) = NoteIterator::<Header>::new(LittleEndian, align.into(), bytes) else {
+    let Ok(iterator) = NoteIterator::<Header>::new(LittleEndian, align, bytes) else {
         return;
     };
     // Notes end at the first one that is damaged.
@@ -187,19 +187,17 @@ fn read_notes(memory: &dyn Memory, address: u64, segment: &Segment, notes: &mut 
     }
 }
 
-/// An ELF file's bytes, as if mapped at its own addresses.
-pub(crate) struct FileMemory<'a>(pub(crate) &'a [u8]);
-
-impl Memory for FileMemory<'_> {
-    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
-        let rest = usize::try_from(address)
-            .ok()
-            .and_then(|from| self.0.get(from..));
-        let rest = rest.unwrap_or_default();
-        let len = rest.len().min(buffer.len());
-        buffer[..len].copy_from_slice(&rest[..len]);
-        len
-    }
+/// Returns whether an ELF file's loader makes the bytes at `offset` executable.
+pub(crate) fn is_code(file: &[u8], offset: u64) -> bool {
+    let header = Header::parse(file).ok();
+    let segments = header.and_then(|header| header.program_headers(LittleEndian, file).ok());
+    segments.unwrap_or_default().iter().any(|segment| {
+        let (start, len) = segment.file_range(LittleEndian);
+        // What is mapped begins with a page.
+        let within = start / PAGE * PAGE <= offset && offset < start.saturating_add(len);
+        let flags = segment.p_flags(LittleEndian);
+        segment.p_type(LittleEndian) == elf::PT_LOAD && within && flags.contains(elf::PF_X)
+    })
 }
 
 /// Returns the build id of an ELF file; empty if it has none.

@@ -1,5 +1,6 @@
 //! Memory as regions, each with the place that its bytes come from.
 
+use super::Memory;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -95,8 +96,13 @@ impl Regions {
         present
     }
 
-    /// Fills `buffer` from `address` on; returns how many bytes were there.
-    pub(crate) fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+    fn source(&self, source: u32) -> &[u8] {
+        (*self.sources[source as usize]).as_ref()
+    }
+}
+
+impl Memory for Regions {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
         let mut done = 0;
         let mut index = self.regions.partition_point(|region| region.end <= address);
         while done < buffer.len() {
@@ -130,8 +136,7 @@ impl Regions {
         done
     }
 
-    /// Returns the bytes at `address` if they are in one piece.
-    pub(crate) fn slice(&self, address: u64, len: usize) -> Option<&[u8]> {
+    fn slice(&self, address: u64, len: usize) -> Option<&[u8]> {
         let index = self.regions.partition_point(|region| region.end <= address);
         let region = self.regions.get(index)?;
         if region.start > address || region.end - address < len as u64 {
@@ -142,10 +147,6 @@ impl Regions {
         };
         let from = offset + (address - region.start) as usize;
         Some(&self.source(source)[from..from + len])
-    }
-
-    fn source(&self, source: u32) -> &[u8] {
-        (*self.sources[source as usize]).as_ref()
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// The variable with the role, for the test `role`, which plays it.
@@ -20,15 +21,24 @@ impl Target {
         Target::start_by(role, |_| {})
     }
 
+    /// Starts a copy of this program.
+    pub fn start_program(program: &Path, role: &str) -> Target {
+        Target::start_command(Command::new(program), role)
+    }
+
     /// Starts a process whose command `change` has changed.
     pub fn start_by(role: &str, change: impl FnOnce(&mut Command)) -> Target {
         let mut command = Command::new(std::env::current_exe().unwrap());
+        change(&mut command);
+        Target::start_command(command, role)
+    }
+
+    fn start_command(mut command: Command, role: &str) -> Target {
         command.args(["--exact", "role", "--nocapture", "--test-threads=1"]);
         command
             .env(ROLE, role)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        change(&mut command);
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -110,4 +120,28 @@ pub fn serve(mut answer: impl FnMut(&str) -> String) -> ! {
         tell(&answer(&line.unwrap()));
     }
     std::process::exit(0)
+}
+
+/// A directory for files of a test, which is removed when this is dropped.
+pub struct Directory(pub PathBuf);
+
+impl Directory {
+    pub fn new(test: &str) -> Directory {
+        let name = format!("releasepool-inspect-{}-{test}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Directory(path.canonicalize().unwrap())
+    }
+
+    pub fn copy_of_this_program(&self) -> PathBuf {
+        let copy = self.0.join("program");
+        std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+        copy
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }

@@ -112,7 +112,7 @@ pub(super) fn take(pid: u32) -> Result<ProcessImage, Error> {
         .map(|(mapping, inode)| (mapping.start, *inode))
         .collect();
     let mappings: Vec<Mapping> = mappings.into_iter().map(|(mapping, _)| mapping).collect();
-    let modules = elf::modules(&RegionsMemory(&regions), &mappings, program.as_deref());
+    let modules = elf::modules(&regions, &mappings, program.as_deref());
     let names: HashMap<u64, &str> = mappings
         .iter()
         .map(|mapping| (mapping.start, mapping.name.as_str()))
@@ -334,12 +334,4 @@ fn read_later(mem: &File, address: u64, buffer: &mut [u8]) -> usize {
         }
     }
     read
-}
-
-struct RegionsMemory<'a>(&'a Regions);
-
-impl crate::image::Memory for RegionsMemory<'_> {
-    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
-        self.0.read(address, buffer)
-    }
 }

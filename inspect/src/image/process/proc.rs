@@ -143,7 +143,7 @@ pub(super) fn refusal(pid: u32, error: io::Error) -> Error {
         let tracer = tracer.map_or(status.tracerpid, |tracer| tracer.tgid);
         return Error::Traced {
             pid,
-            tracer: tracer.cast_unsigned(),
+            tracer: tracer as u32,
         };
     }
     // SAFETY: the call has no preconditions.

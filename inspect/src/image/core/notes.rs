@@ -1,0 +1,204 @@
+//! The notes of a core file: threads and files.
+
+use super::segments::Load;
+use crate::error::Error;
+use crate::image::Thread;
+use crate::image::elf::Header;
+use crate::image::registers::Machine;
+use object::LittleEndian;
+use object::elf::{NT_ARM_TLS, NT_AUXV, NT_FILE, NT_PRFPREG, NT_PRPSINFO, NT_PRSTATUS};
+use object::elf::{NT_X86_XSTATE, NoteType};
+use object::read::elf::NoteIterator;
+use std::ops::Range;
+use std::path::Path;
+
+/// Where `pr_pid` and `pr_reg` are in an `elf_prstatus`, and `pr_pid` in an `elf_prpsinfo`.
+const STATUS_PID: usize = 32;
+const STATUS_REGISTERS: usize = 112;
+const INFO_PID: usize = 24;
+
+/// The entry of the auxiliary vector with the address where the program begins.
+const AT_ENTRY: u64 = 9;
+
+/// What the notes say.
+#[derive(Default)]
+pub(super) struct Notes {
+    pub(super) pid: Option<u32>,
+    pub(super) threads: Vec<Thread>,
+    /// By address.
+    files: Vec<FileRange>,
+    /// Where the program begins.
+    entry: Option<u64>,
+}
+
+/// A part of a file that was mapped.
+pub(super) struct FileRange {
+    pub(super) start: u64,
+    end: u64,
+    /// Where it begins in the file, in bytes.
+    pub(super) offset: u64,
+    pub(super) name: String,
+}
+
+/// What is known of a thread before the next one begins.
+struct Partial<'a> {
+    tid: u32,
+    general: &'a [u8],
+    vectors: &'a [u8],
+    thread_pointer: Option<u64>,
+}
+
+impl Notes {
+    /// Reads the notes in `ranges` of the file.
+    pub(super) fn read(
+        path: &Path,
+        file: &[u8],
+        machine: Machine,
+        ranges: &[(Range<usize>, u64)],
+    ) -> Result<Notes, Error> {
+        let mut notes = Notes::default();
+        let mut partial: Option<Partial<'_>> = None;
+        for (range, align) in ranges {
+            let bytes = file.get(range.clone()).unwrap_or_default();
+            let iterator = NoteIterator::<Header>::new(LittleEndian, *align, bytes);
+            for note in iterator.into_iter().flatten().map_while(Result::ok) {
+                let kind = note.n_type(LittleEndian);
+                notes.note(machine, kind, note.desc(), &mut partial);
+            }
+        }
+        notes
+            .threads
+            .extend(partial.and_then(|partial| partial.finish(machine)));
+        notes.files.sort_by_key(|file| file.start);
+        if notes
+            .files
+            .windows(2)
+            .any(|pair| pair[0].end > pair[1].start)
+        {
+            let reason = "files overlap in memory".to_owned();
+            return Err(Error::NotACore {
+                path: path.to_owned(),
+                reason,
+            });
+        }
+        if notes.threads.is_empty() {
+            let reason = "its notes describe no thread".to_owned();
+            return Err(Error::NotACore {
+                path: path.to_owned(),
+                reason,
+            });
+        }
+        Ok(notes)
+    }
+
+    fn note<'a>(
+        &mut self,
+        machine: Machine,
+        kind: NoteType,
+        bytes: &'a [u8],
+        partial: &mut Option<Partial<'a>>,
+    ) {
+        let vectors = if machine == Machine::X86_64 {
+            NT_X86_XSTATE
+        } else {
+            NT_PRFPREG
+        };
+        match (kind, partial.as_mut()) {
+            (NT_PRSTATUS, _) => {
+                let next = int(bytes, STATUS_PID).zip(bytes.get(STATUS_REGISTERS..));
+                let next = next.map(|(tid, general)| Partial {
+                    tid,
+                    general,
+                    vectors: &[],
+                    thread_pointer: None,
+                });
+                let last = std::mem::replace(partial, next);
+                self.threads
+                    .extend(last.and_then(|last| last.finish(machine)));
+            }
+            (NT_ARM_TLS, Some(thread)) => thread.thread_pointer = word(bytes, 0),
+            (kind, Some(thread)) if kind == vectors => thread.vectors = bytes,
+            (NT_PRPSINFO, _) => self.pid = int(bytes, INFO_PID),
+            (NT_AUXV, _) => {
+                self.entry = bytes
+                    .chunks_exact(16)
+                    .find(|entry| word(entry, 0) == Some(AT_ENTRY))
+                    .and_then(|entry| word(entry, 8));
+            }
+            (NT_FILE, _) => self.files.extend(files(bytes).unwrap_or_default()),
+            _ => {}
+        }
+    }
+
+    /// Returns the part of a file that was mapped at `address`.
+    pub(super) fn file_at(&self, address: u64) -> Option<&FileRange> {
+        let after = self.files.partition_point(|file| file.start <= address);
+        self.files[..after].last().filter(|file| address < file.end)
+    }
+
+    /// Adds the parts of files that were mapped, but of which the core has no segment: gdb leaves
+    /// out what is as in the file.
+    pub(super) fn add_omitted(&self, loads: &mut Vec<Load>) {
+        let mut omitted = Vec::new();
+        for file in &self.files {
+            let from = loads.partition_point(|load| load.end <= file.start);
+            let mut at = file.start;
+            let mut add = |start: u64, end: u64| {
+                if start < end {
+                    omitted.push(Load::omitted(start, end));
+                }
+            };
+            for load in loads[from..]
+                .iter()
+                .take_while(|load| load.start < file.end)
+            {
+                add(at, load.start);
+                at = load.end;
+            }
+            add(at, file.end);
+        }
+        loads.extend(omitted);
+        loads.sort_by_key(|load| load.start);
+    }
+
+    /// Returns the path of the program.
+    pub(super) fn program(&self) -> Option<&str> {
+        let file = self.entry.and_then(|entry| self.file_at(entry))?;
+        Some(file.name.as_str())
+    }
+}
+
+impl Partial<'_> {
+    fn finish(self, machine: Machine) -> Option<Thread> {
+        machine.thread(self.tid, self.general, self.vectors, self.thread_pointer)
+    }
+}
+
+/// Reads an `NT_FILE` note: how many there are, the size of a page, for each file its start, end and
+/// offset in pages, then the names.
+fn files(bytes: &[u8]) -> Option<Vec<FileRange>> {
+    let count = usize::try_from(word(bytes, 0)?).ok()?;
+    let page = word(bytes, 8)?;
+    let names = count.checked_mul(24)?.checked_add(16)?;
+    let mut names = bytes.get(names..)?.split(|&byte| byte == 0);
+    let mut files = Vec::new();
+    for entry in bytes[16..].chunks_exact(24).take(count) {
+        files.push(FileRange {
+            start: word(entry, 0)?,
+            end: word(entry, 8)?,
+            offset: word(entry, 16)?.checked_mul(page)?,
+            name: String::from_utf8_lossy(names.next()?).into_owned(),
+        });
+    }
+    Some(files)
+}
+
+fn word(bytes: &[u8], offset: usize) -> Option<u64> {
+    let bytes = bytes.get(offset..)?.first_chunk()?;
+    Some(u64::from_le_bytes(*bytes))
+}
+
+fn int(bytes: &[u8], offset: usize) -> Option<u32> {
+    let bytes = bytes.get(offset..)?.first_chunk()?;
+    Some(u32::from_le_bytes(*bytes))
+}

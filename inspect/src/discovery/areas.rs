@@ -44,7 +44,10 @@ impl Areas {
             };
             let mut at = region.start();
             let first = known.partition_point(|area| area.range.end <= at);
-            for area in known[first..].iter().take_while(|a| a.range.start < region.end()) {
+            for area in known[first..]
+                .iter()
+                .take_while(|a| a.range.start < region.end())
+            {
                 push(&mut areas, at..area.range.start, kind, None);
                 let start = area.range.start.max(at);
                 push(&mut areas, start..area.range.end, area.kind, area.thread);
@@ -58,7 +61,11 @@ impl Areas {
             .flat_map(|area| {
                 let rest = without(area.range.clone(), taken);
                 let rest = rest.into_iter().flat_map(|range| without(range, &ended));
-                rest.map(|range| Area { range, ..area.clone() }).collect::<Vec<_>>()
+                rest.map(|range| Area {
+                    range,
+                    ..area.clone()
+                })
+                .collect::<Vec<_>>()
             })
             .collect();
         Self { areas }
@@ -67,7 +74,11 @@ impl Areas {
 
 fn push(areas: &mut Vec<Area>, range: Range<u64>, kind: RootKind, thread: Option<usize>) {
     if range.start < range.end {
-        areas.push(Area { range, kind, thread });
+        areas.push(Area {
+            range,
+            kind,
+            thread,
+        });
     }
 }
 
@@ -76,7 +87,10 @@ pub(super) fn without(range: Range<u64>, taken: &[Range<u64>]) -> Vec<Range<u64>
     let mut parts = Vec::new();
     let mut at = range.start;
     let first = taken.partition_point(|taken| taken.end <= range.start);
-    for taken in taken[first..].iter().take_while(|taken| taken.start < range.end) {
+    for taken in taken[first..]
+        .iter()
+        .take_while(|taken| taken.start < range.end)
+    {
         if at < taken.start {
             parts.push(at..taken.start);
         }
@@ -133,7 +147,9 @@ fn add_thread(
     };
     // A stack in an allocator's memory is an item, which the stack pointer leads to.
     let in_use = red_zone.max(region.start())..region.end();
-    let is_taken = taken.iter().any(|taken| taken.contains(&thread.stack_pointer));
+    let is_taken = taken
+        .iter()
+        .any(|taken| taken.contains(&thread.stack_pointer));
     if !is_taken {
         push(known, in_use.clone(), RootKind::Stack, Some(index));
         if region.mapping.name == "[stack]" {
@@ -153,7 +169,9 @@ fn has_guard(image: &dyn Image, region: &Region<'_>) -> bool {
 /// Returns where the thread-locals of a thread are, with what the C library keeps there.
 fn thread_locals(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> Range<u64> {
     let blocks = image.modules().iter().filter_map(|module| module.tls);
-    let bytes: u64 = blocks.map(|(_, size, align)| size.next_multiple_of(align.max(16)) + align).sum();
+    let bytes: u64 = blocks
+        .map(|(_, size, align)| size.next_multiple_of(align.max(16)) + align)
+        .sum();
     let at = thread.thread_pointer;
     let range = if cfg!(target_arch = "aarch64") {
         // The blocks come after the thread pointer, and the C library's data before it.
@@ -181,9 +199,13 @@ fn ended_stacks(regions: &Regions<'_>, areas: &[Area], threads: &[Thread]) -> Ve
             let is_thread = word == address
                 && address % 64 == 0
                 && region.word(address + 16) == Some(address)
-                && threads.iter().all(|thread| thread.thread_pointer != address);
+                && threads
+                    .iter()
+                    .all(|thread| thread.thread_pointer != address);
             if is_thread && address >= start {
-                let end = (address + THREAD_BYTES / 2).next_multiple_of(4096).min(area.range.end);
+                let end = (address + THREAD_BYTES / 2)
+                    .next_multiple_of(4096)
+                    .min(area.range.end);
                 ended.push(start..end);
                 start = end;
             }

@@ -1,20 +1,15 @@
 //! The words in items that refer to items.
 
-use super::objects::{Item, Recognizer};
+use super::objects::{Item, Recognizer, counts};
+use super::parallel::in_parallel;
 use super::regions::{Region, Regions};
 use super::targets::{Target, Targets};
 use super::types::Kind;
 use crate::graph::{Edge, EdgeKind};
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// How many parts the work is cut into, so that threads get equally much.
 const PARTS: usize = 64;
-
-/// The most threads that are used.
-const MOST_THREADS: usize = 8;
 
 /// References between items: nodes are indices of items.
 #[derive(Default)]
@@ -54,8 +49,29 @@ pub(super) struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
+    /// Returns all references in all items: those in objects come first.
+    pub(super) fn scan_all(&self) -> Edges {
+        let mut order = self.targets.objects().to_vec();
+        let items = (0..).zip(self.targets.items());
+        order.extend(
+            items
+                .filter(|(_, item)| !item.is_object())
+                .map(|(index, _)| index),
+        );
+        self.scan(&order, |region, item| self.words_of(region, item))
+    }
+
+    /// Returns all references in the items with these indices, all of whose memory is looked at.
+    pub(super) fn scan_as_plain(&self, indices: &[u32]) -> Edges {
+        self.scan(indices, |_, item| item.start..item.end())
+    }
+
     /// Returns all references in the items with these indices, in this order.
-    pub(super) fn scan(&self, indices: &[u32]) -> Edges {
+    fn scan(
+        &self,
+        indices: &[u32],
+        range: impl Fn(&Region<'_>, &Item) -> Range<u64> + Sync,
+    ) -> Edges {
         let bytes = |index: &u32| self.targets.items()[*index as usize].len + 64;
         let total: u64 = indices.iter().map(bytes).sum();
         let mut parts = Vec::new();
@@ -68,17 +84,22 @@ impl Scanner<'_> {
             }
         }
         parts.push(from..indices.len());
-        in_parallel(parts, |part| self.scan_part(&indices[part]))
-            .into_iter()
-            .reduce(|mut all, part| {
-                all.edges.extend(part.edges);
-                all.inside.extend(part.inside);
-                all
-            })
-            .unwrap_or_default()
+        let found = in_parallel(parts, |part| vec![self.scan_part(&indices[part], &range)]);
+        let mut all = Edges::default();
+        all.edges
+            .reserve_exact(found.iter().map(|part| part.edges.len()).sum());
+        for mut part in found {
+            all.edges.append(&mut part.edges);
+            all.inside.append(&mut part.inside);
+        }
+        all
     }
 
-    fn scan_part(&self, indices: &[u32]) -> Edges {
+    fn scan_part(
+        &self,
+        indices: &[u32],
+        range: &impl Fn(&Region<'_>, &Item) -> Range<u64>,
+    ) -> Edges {
         let mut edges = Edges::default();
         let mut region: Option<&Region<'_>> = None;
         for &index in indices {
@@ -87,19 +108,17 @@ impl Scanner<'_> {
                 region = self.regions.find(item.start);
             }
             if let Some(region) = region {
-                self.scan_item(region, index, item, &mut edges);
+                let range = range(region, item);
+                // Offsets are from the payload of an object, if its value is looked at.
+                let base = range.start.min(item.address());
+                region.for_words(range, |address, word| {
+                    if let Some(target) = self.targets.find(word) {
+                        edges.add(index, address - base, target);
+                    }
+                });
             }
         }
         edges
-    }
-
-    fn scan_item(&self, region: &Region<'_>, index: u32, item: &Item, edges: &mut Edges) {
-        let base = item.address();
-        region.for_words(self.words_of(region, item), |address, word| {
-            if let Some(target) = self.targets.find(word) {
-                edges.add(index, address - base, target);
-            }
-        });
     }
 
     /// Returns where an item may have references: all plain memory, but only the values of objects,
@@ -109,6 +128,10 @@ impl Scanner<'_> {
             return item.start..item.end();
         }
         let start = item.address();
+        // What is left of a destroyed value refers to nothing.
+        if counts(item.count, self.recognizer.count).is_none_or(|counts| !counts.held) {
+            return start..start;
+        }
         let info = self.recognizer.types.get(item.info);
         let bytes = self.recognizer.value_bytes(region, info, start);
         let front = match info.kind {
@@ -118,33 +141,4 @@ impl Scanner<'_> {
         let end = start + bytes.unwrap_or(0);
         start + front.min(end - start)..end
     }
-}
-
-/// Returns what `f` makes of each part, in order, on as many threads as are useful.
-fn in_parallel<P: Clone + Sync, R: Send>(parts: Vec<P>, f: impl Fn(P) -> R + Sync) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS));
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(parts.len()));
-    let work = || {
-        loop {
-            // Relaxed: only a number for each part; the mutex publishes the results.
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            let Some(part) = parts.get(i) else {
-                return;
-            };
-            let result = f(part.clone());
-            done.lock()
-                .expect("no thread panics with the lock")
-                .push((i, result));
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads.min(parts.len()) {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let mut done = done.into_inner().expect("no thread panics with the lock");
-    done.sort_unstable_by_key(|(i, _)| *i);
-    done.into_iter().map(|(_, result)| result).collect()
 }

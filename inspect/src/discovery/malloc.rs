@@ -67,8 +67,7 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>) -> Heap {
     heap.state = arenas.main_state(&layout);
     let mut found = Vec::new();
     for range in arenas.ranges(regions, &layout) {
-        let walk = chunks::walk(regions, range.clone(), arenas.tops());
-        found.extend(walk.chunks);
+        let walk = chunks::walk(regions, range.clone(), arenas.tops(), &mut found);
         heap.managed.push(range.start..walk.end);
         if walk.broken {
             heap.caveats.push(format!(
@@ -82,10 +81,10 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>) -> Heap {
     mapped::find(regions, &heap.managed, &mut found);
     found.sort_unstable_by_key(|chunk| chunk.start);
     let free = cached::find(regions, &layout, &arenas, &found);
-    heap.allocations = chunks::allocations(&found, &free);
-    for chunk in found.iter().filter(|chunk| chunk.mapped) {
+    for chunk in found.iter().filter(|chunk| chunk.is_mapped()) {
         heap.managed.push(chunk.start..chunk.end());
     }
     heap.managed.sort_unstable_by_key(|range| range.start);
+    heap.allocations = chunks::allocations(found, &free);
     heap
 }

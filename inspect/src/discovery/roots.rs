@@ -54,7 +54,13 @@ impl Finder<'_> {
             return;
         };
         region.for_words(area.range.clone(), |address, word| {
-            self.add(word, address, area.kind, || self.label(area, address), roots);
+            self.add(
+                word,
+                address,
+                area.kind,
+                || self.label(area, address),
+                roots,
+            );
         });
     }
 
@@ -96,7 +102,7 @@ impl Finder<'_> {
             (RootKind::ThreadLocal, Some(thread)) => {
                 let at = self.image.threads()[thread].thread_pointer;
                 let name = thread_local_at(self.image, at, address);
-                let name = name.map_or_else(|| "variable".to_owned(), |name| format!("{name}"));
+                let name = name.unwrap_or_else(|| "variable".to_owned());
                 format!("thread-local {name} of {}", self.threads[thread])
             }
             (RootKind::Stack, Some(thread)) => format!("stack of {}", self.threads[thread]),

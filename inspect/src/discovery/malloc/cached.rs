@@ -32,7 +32,7 @@ pub(super) fn find(
         }
     }
     let cache_size = (layout.cache_bytes() + 8).next_multiple_of(16);
-    for chunk in chunks.iter().filter(|chunk| chunk.size == cache_size) {
+    for chunk in chunks.iter().filter(|chunk| chunk.size() == cache_size) {
         add_cache(regions, layout, chunk.start + TO_MEMORY, chunks, &mut free);
     }
     free.sort_unstable();
@@ -61,7 +61,7 @@ fn add_cache(
         let size = 16 * bin + 32;
         let fits = |memory: &u64| {
             let place = chunks.binary_search_by_key(&(memory - TO_MEMORY), |chunk| chunk.start);
-            place.is_ok_and(|place| chunks[place].size == size)
+            place.is_ok_and(|place| chunks[place].size() == size)
         };
         if (free.len() - from) as u64 != count || !free[from..].iter().all(fits) {
             free.truncate(known);

@@ -29,35 +29,52 @@ pub(super) const TO_MEMORY: u64 = 16;
 pub(super) struct Chunk {
     /// Its address.
     pub(super) start: u64,
-    /// Its size.
-    pub(super) size: u64,
-    /// It is a mapping of its own.
-    pub(super) mapped: bool,
+    /// Its size, a multiple of 16, and whether it is [mapped](Self::MAPPED).
+    head: u64,
 }
 
 impl Chunk {
+    /// The mark of a chunk that is a mapping of its own.
+    const MAPPED: u64 = 2;
+
+    pub(super) fn new(start: u64, size: u64) -> Self {
+        Self { start, head: size }
+    }
+
+    /// Returns a chunk that is a mapping of its own.
+    pub(super) fn mapped(start: u64, size: u64) -> Self {
+        let head = size | Self::MAPPED;
+        Self { start, head }
+    }
+
+    pub(super) fn size(self) -> u64 {
+        self.head & !Self::MAPPED
+    }
+
+    pub(super) fn is_mapped(self) -> bool {
+        self.head & Self::MAPPED != 0
+    }
+
     pub(super) fn end(self) -> u64 {
-        self.start + self.size
+        self.start + self.size()
     }
 
     fn allocation(self) -> Allocation {
         // The last word of a mapping is not followed by a chunk.
-        let header = if self.mapped {
+        let header = if self.is_mapped() {
             TO_MEMORY
         } else {
             TO_MEMORY - 8
         };
         Allocation {
             start: self.start + TO_MEMORY,
-            len: self.size - header,
+            len: self.size() - header,
         }
     }
 }
 
-/// The chunks of a part of memory.
+/// How far the chunks in a part of memory could be followed.
 pub(super) struct Walk {
-    /// Chunks that are not free, by address.
-    pub(super) chunks: Vec<Chunk>,
     /// Where the last one ends.
     pub(super) end: u64,
     /// What is there is no chunk, but should be.
@@ -65,9 +82,14 @@ pub(super) struct Walk {
 }
 
 /// Follows the chunks in a range of memory, up to one of the topmost chunks, which are in order.
-pub(super) fn walk(regions: &Regions<'_>, range: Range<u64>, tops: &[u64]) -> Walk {
+/// Adds those that are not free, by address.
+pub(super) fn walk(
+    regions: &Regions<'_>,
+    range: Range<u64>,
+    tops: &[u64],
+    found: &mut Vec<Chunk>,
+) -> Walk {
     let mut walk = Walk {
-        chunks: Vec::new(),
         end: range.start,
         broken: false,
     };
@@ -81,7 +103,7 @@ pub(super) fn walk(regions: &Regions<'_>, range: Range<u64>, tops: &[u64]) -> Wa
     loop {
         let head = region.word(at + 8).filter(|_| at < range.end);
         if head.is_some_and(|head| head & AFTER_USED != 0) {
-            walk.chunks.extend(before);
+            found.extend(before);
         }
         walk.end = at;
         let Some(size) = head.map(|head| head & !MARKS) else {
@@ -102,11 +124,7 @@ pub(super) fn walk(regions: &Regions<'_>, range: Range<u64>, tops: &[u64]) -> Wa
             walk.broken = true;
             break;
         }
-        before = Some(Chunk {
-            start: at,
-            size,
-            mapped: false,
-        });
+        before = Some(Chunk::new(at, size));
         at += size;
     }
     walk
@@ -114,16 +132,17 @@ pub(super) fn walk(regions: &Regions<'_>, range: Range<u64>, tops: &[u64]) -> Wa
 
 /// Returns the memory of all chunks but those whose memory is at an address in `free`; both are by
 /// address.
-pub(super) fn allocations(chunks: &[Chunk], free: &[u64]) -> Vec<Allocation> {
+pub(super) fn allocations(chunks: Vec<Chunk>, free: &[u64]) -> Vec<Allocation> {
     let mut free = free.iter().copied().peekable();
-    let mut found = Vec::with_capacity(chunks.len());
-    for allocation in chunks.iter().map(|chunk| chunk.allocation()) {
+    let mut is_used = |allocation: &Allocation| {
         while free.next_if(|free| *free < allocation.start).is_some() {}
-        if free.peek() != Some(&allocation.start) {
-            found.push(allocation);
-        }
-    }
-    found
+        free.peek() != Some(&allocation.start)
+    };
+    let allocations = chunks.into_iter().map(Chunk::allocation);
+    // The result takes the memory of the chunks.
+    allocations
+        .filter(|allocation| is_used(allocation))
+        .collect()
 }
 
 #[cfg(test)]
@@ -132,15 +151,17 @@ mod tests {
 
     #[test]
     fn free_chunks_are_left_out() {
-        let chunk = |start| Chunk {
-            start,
-            size: 32,
-            mapped: false,
-        };
-        let chunks = [0, 32, 64, 96].map(chunk);
-        let found = allocations(&chunks, &[8, 48, 112, 500]);
+        let chunks = [0, 32, 64, 96].map(|start| Chunk::new(start, 32));
+        let found = allocations(chunks.to_vec(), &[8, 48, 112, 500]);
         let starts: Vec<u64> = found.iter().map(|found| found.start).collect();
         assert_eq!(starts, [16, 80]);
         assert!(found.iter().all(|found| found.len == 24));
+    }
+
+    #[test]
+    fn mapped_chunks_have_no_next_one() {
+        let chunk = Chunk::mapped(4096, 8192);
+        assert_eq!((chunk.size(), chunk.end()), (8192, 3 * 4096));
+        assert_eq!(chunk.allocation().end(), chunk.end());
     }
 }

@@ -54,9 +54,5 @@ fn aligned_within(region: &Region<'_>, start: u64, size: u64) -> Chunk {
             && region.word(start + offset + 8) == Some((size - offset) | MAPPED)
     });
     let offset = within.unwrap_or(0);
-    Chunk {
-        start: start + offset,
-        size: size - offset,
-        mapped: true,
-    }
+    Chunk::mapped(start + offset, size - offset)
 }

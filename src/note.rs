@@ -3,8 +3,8 @@
 //! It is in the section `.note.releasepool` of each program or library that contains this crate,
 //! and loaded with it: linkers keep notes whatever else they leave out, and `strip` does too. One
 //! entry has lines `name=value`, which say where fields are; [`layout`](crate::layout) is about how
-//! they are made. Each other entry has the distance from there to a static of the crate, and its
-//! name.
+//! they are made. Each other entry says where the address of a static of the crate is, and has the
+//! name of the static.
 //!
 //! `releasepool-inspect` reads by name, so names may be added, and fields may move. If a name gets
 //! another meaning or goes, [`VERSION`] changes.
@@ -82,33 +82,47 @@ static LINES: Note = Note {
     text: text::text(PARTS),
 };
 
-/// Puts entries with the addresses of statics into the section: the distance from its place to the
-/// static, in 32 bits, and the name.
+/// A word that has the address of a static, once the program is loaded.
+///
+/// Its own address goes into the note, and not that of the static: if a Rust `dylib` contains this
+/// crate, it exports those statics that inlined functions use, and then no linker accepts their
+/// distance as a constant.
+#[repr(transparent)]
+struct Address(*const ());
+
+// SAFETY: the pointer is never dereferenced.
+unsafe impl Sync for Address {}
+
+/// Puts entries with the addresses of statics into the section: the distance from its place to a
+/// word with the static's address, in 32 bits, and the name.
 macro_rules! addresses {
-    ($($name:literal: $static:path,)*) => {
-        $(std::arch::global_asm!(
-            ".pushsection .note.releasepool, \"a\", %note",
-            ".balign 4",
-            ".long 12",
-            ".long 881f - 880f",
-            ".long 2",
-            ".asciz \"releasepool\"",
-            "880:",
-            ".long {address} - 880b",
-            concat!(".asciz \"", $name, "\""),
-            ".balign 4",
-            "881:",
-            ".popsection",
-            address = sym $static,
-        );)*
+    ($($word:ident: $name:literal = $static:path,)*) => {
+        $(
+            static $word: Address = Address((&raw const $static).cast());
+            std::arch::global_asm!(
+                ".pushsection .note.releasepool, \"a\", %note",
+                ".balign 4",
+                ".long 12",
+                ".long 881f - 880f",
+                ".long 2",
+                ".asciz \"releasepool\"",
+                "880:",
+                ".long {address} - 880b",
+                concat!(".asciz \"", $name, "\""),
+                ".balign 4",
+                "881:",
+                ".popsection",
+                address = sym $word,
+            );
+        )*
     };
 }
 
 addresses! {
-    "registry": REGISTRY,
-    "departed": DEPARTED,
-    "orphans": ORPHANS,
-    "kept": HOMELESS,
-    "heaps": HEAPS,
-    "detached_pools": DETACHED,
+    REGISTRY_AT: "registry" = REGISTRY,
+    DEPARTED_AT: "departed" = DEPARTED,
+    ORPHANS_AT: "orphans" = ORPHANS,
+    KEPT_AT: "kept" = HOMELESS,
+    HEAPS_AT: "heaps" = HEAPS,
+    DETACHED_AT: "detached_pools" = DETACHED,
 }

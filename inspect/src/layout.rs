@@ -4,8 +4,8 @@
 //! of the kind [`TEXT`] has lines `name=value`, the first of which is `version=1`. The names are
 //! those of the fields of [`Layout`]: `page.prev` is where the field `prev` of a page is, in bytes,
 //! and so on; `size` is the size of the structure. One note of the kind [`ADDRESS`] for each static
-//! has a 32-bit distance, from the beginning of the note's description to the static, and the name
-//! of the static.
+//! has a 32-bit distance, from the beginning of the note's description to a word with the address of
+//! the static, and the name of the static.
 //!
 //! Both sides use names, so fields may move, and names may be added, without a new version. The
 //! version changes if a name gets another meaning, or one that is needed here goes.
@@ -71,8 +71,10 @@ pub enum LayoutError {
 pub struct Names {
     /// The path of the file that has the note.
     pub module: String,
-    /// Numbers by name.
-    pub numbers: BTreeMap<String, u64>,
+    /// The version of the library.
+    pub library: String,
+    /// Numbers by name; most names have one.
+    pub numbers: BTreeMap<String, Vec<u64>>,
     /// Addresses in memory by the name of the static.
     pub statics: BTreeMap<String, u64>,
 }
@@ -101,7 +103,8 @@ impl Names {
                     names.parse(text)?;
                 }
                 ADDRESS => {
-                    let (name, address) = static_in(&bytes, note.address).ok_or_else(unreadable)?;
+                    let (name, word) = static_in(&bytes, note.address).ok_or_else(unreadable)?;
+                    let address = memory.word(word).ok_or_else(unreadable)?;
                     names.statics.insert(name, address);
                 }
                 // Of a later version, which may add notes.
@@ -123,8 +126,12 @@ impl Names {
             });
         }
         for (name, value) in pairs() {
-            if let Ok(value) = value.parse() {
-                self.numbers.insert(name.to_owned(), value);
+            if name == "library" {
+                self.library = value.chars().take(32).collect();
+            }
+            let numbers: Result<Vec<_>, _> = value.split(',').map(str::parse).collect();
+            if let Ok(numbers) = numbers {
+                self.numbers.insert(name.to_owned(), numbers);
             }
         }
         Ok(())
@@ -135,7 +142,15 @@ impl Names {
     /// # Errors
     /// If the note does not have it.
     pub fn number(&self, name: &str) -> Result<u64, LayoutError> {
-        self.find(&self.numbers, name)
+        Ok(self.list(name)?[0])
+    }
+
+    /// Returns the numbers of this name: at least one.
+    ///
+    /// # Errors
+    /// If the note does not have it.
+    pub fn list(&self, name: &str) -> Result<&[u64], LayoutError> {
+        self.find(&self.numbers, name).map(Vec::as_slice)
     }
 
     /// Returns the address of the static of this name.
@@ -143,11 +158,11 @@ impl Names {
     /// # Errors
     /// If no note has it.
     pub fn address(&self, name: &str) -> Result<u64, LayoutError> {
-        self.find(&self.statics, name)
+        self.find(&self.statics, name).copied()
     }
 
-    fn find(&self, map: &BTreeMap<String, u64>, name: &str) -> Result<u64, LayoutError> {
-        map.get(name).copied().ok_or_else(|| LayoutError::Missing {
+    fn find<'n, V>(&self, map: &'n BTreeMap<String, V>, name: &str) -> Result<&'n V, LayoutError> {
+        map.get(name).ok_or_else(|| LayoutError::Missing {
             module: self.module.clone(),
             name: name.to_owned(),
         })
@@ -163,7 +178,8 @@ fn bytes(memory: &dyn Memory, address: u64, len: u64) -> Option<Vec<u8>> {
     (memory.read(address, &mut bytes) == bytes.len()).then_some(bytes)
 }
 
-/// Returns name and address of the static in a description, which is at `address`.
+/// Returns the name of the static in a description, which is at `address`, and where the static's
+/// address is.
 fn static_in(bytes: &[u8], address: u64) -> Option<(String, u64)> {
     let (distance, name) = bytes.split_first_chunk()?;
     let distance = i32::from_ne_bytes(*distance);
@@ -184,6 +200,8 @@ macro_rules! layout {
         /// otherwise. `size` is always the size of the structure.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Layout {
+            /// The sizes of blocks in bytes, by class.
+            pub block_sizes: Vec<u64>,
             $($(#[$about])* pub $part: $type,)*
         }
 
@@ -194,6 +212,7 @@ macro_rules! layout {
             /// If it lacks one.
             pub fn new(names: &Names) -> Result<Self, LayoutError> {
                 Ok(Self {
+                    block_sizes: names.list("block.sizes")?.to_vec(),
                     $($part: $type {
                         $($field: names.number(
                             concat!(stringify!($part), ".", stringify!($field))
@@ -474,9 +493,19 @@ layout! {
     item: ItemLayout {
         /// The size.
         size,
-        /// [Entries](EntriesLayout).
+        /// What it is, one of [`ItemKindLayout`]: a word.
+        kind,
+        /// If it has entries: [these](EntriesLayout).
         entries,
-        /// A [list](ListLayout) of payloads without a strong reference.
+        /// If it has dead objects: a [list](ListLayout) of their payloads.
+        dead,
+    }
+
+    /// The values of an item's `kind`.
+    item_kind: ItemKindLayout {
+        /// Entries of a pool.
+        entries,
+        /// Objects without a strong reference, whose destructors have not run.
         dead,
     }
 
@@ -603,8 +632,6 @@ layout! {
         next,
         /// In the first block of a batch, the address of the next batch.
         next_batch,
-        /// The number of classes. A number; the size of class 5 is `block_class.5`.
-        classes,
     }
 
     /// The batches of free blocks that a thread gathers for other threads' heaps.
@@ -645,7 +672,10 @@ mod tests {
 
     #[test]
     fn numbers_are_found_by_name_and_what_is_unknown_is_ignored() {
-        let names = names("version=1\nlibrary=0.1.0\npage.prev=8\nnew.thing=3\nnothing\n").unwrap();
+        let names =
+            names("version=1\nlibrary=0.1.0\npage.prev=8\nnew.thing=3,4\nnothing\n").unwrap();
+        assert_eq!(names.library, "0.1.0");
+        assert_eq!(names.list("new.thing"), Ok(&[3, 4][..]));
         assert_eq!(names.number("page.prev"), Ok(8));
         let missing = names.number("page.below").unwrap_err();
         assert_eq!(

@@ -35,6 +35,7 @@ impl Name {
         len: 0,
     };
 
+    #[inline]
     pub(crate) fn new(name: Option<Cow<'static, str>>) -> Self {
         match name {
             None => Self::NONE,
@@ -42,8 +43,14 @@ impl Name {
                 at: text.as_ptr().cast_mut(),
                 len: text.len(),
             },
-            Some(Cow::Owned(text)) => Self::owned(text.into_boxed_str()),
+            Some(Cow::Owned(text)) => Self::of_string(text),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn of_string(text: String) -> Self {
+        Self::owned(text.into_boxed_str())
     }
 
     pub(crate) fn owned(text: Box<str>) -> Self {
@@ -79,11 +86,23 @@ impl Drop for Name {
     #[inline]
     fn drop(&mut self) {
         if self.len & OWNED != 0 {
-            let text = ptr::slice_from_raw_parts_mut(self.at, self.len & !OWNED);
-            // SAFETY: `owned` got the pointer from a box of that length, which is freed once.
-            drop(unsafe { Box::from_raw(text as *mut str) });
+            // SAFETY: it is owned, and dropped once.
+            unsafe { free(self.at, self.len & !OWNED) };
         }
     }
+}
+
+/// Frees the text of a name.
+///
+/// # Safety
+/// Address and length are those of an owned name, which is not used any more.
+#[cold]
+#[inline(never)]
+unsafe fn free(at: *mut u8, len: usize) {
+    let text = ptr::slice_from_raw_parts_mut(at, len);
+    // SAFETY: `Name::owned` got the pointer from a box of that length, which is freed once, by the
+    // contract.
+    drop(unsafe { Box::from_raw(text as *mut str) });
 }
 
 impl fmt::Debug for Name {
@@ -116,11 +135,17 @@ impl<T> FixedVec<T> {
     }
 
     /// Passes the vector to `f`, and then takes down where its items are.
+    #[inline]
     pub(crate) fn change<R>(&mut self, f: impl FnOnce(&mut Vec<T>) -> R) -> R {
         let result = f(&mut self.vec);
         self.items = self.vec.as_ptr();
         self.len = self.vec.len();
         result
+    }
+
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.vec.capacity()
     }
 
     pub(crate) fn into_inner(self) -> Vec<T> {

@@ -6,8 +6,7 @@ use crate::layout::fixed::FixedVec;
 use crate::object::header::Thin;
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::described;
-use std::collections::VecDeque;
-use std::ptr;
+use std::mem;
 
 /// The number of items that a backlog keeps room for when it is empty.
 const ITEMS: usize = 64;
@@ -29,70 +28,68 @@ impl Item {
     }
 }
 
-/// An [`Item`] as it waits: of the two one is empty.
-#[repr(C)]
-struct StoredItem {
-    entries: Entries,
-    dead: FixedVec<Thin>,
+/// An [`Item`] as it waits, with a fixed layout.
+#[repr(u64)]
+enum StoredItem {
+    Entries(Entries) = 0,
+    Dead(FixedVec<Thin>) = 1,
 }
 
 impl From<Item> for StoredItem {
     fn from(item: Item) -> Self {
-        let (entries, dead) = match item {
-            Item::Entries(entries) => (entries, FixedVec::new()),
-            Item::Dead(objects) => (Entries::new(), objects.into()),
-        };
-        Self { entries, dead }
+        match item {
+            Item::Entries(entries) => Self::Entries(entries),
+            Item::Dead(objects) => Self::Dead(objects.into()),
+        }
     }
 }
 
 impl From<StoredItem> for Item {
     fn from(stored: StoredItem) -> Self {
-        if stored.entries.is_untouched() {
-            Self::Dead(stored.dead.into_inner())
-        } else {
-            Self::Entries(stored.entries)
+        match stored {
+            StoredItem::Entries(entries) => Self::Entries(entries),
+            StoredItem::Dead(objects) => Self::Dead(objects.into_inner()),
         }
     }
 }
 
-/// A piece of the queue in memory. Never dereferenced here.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Slice {
-    items: *const StoredItem,
-    len: usize,
-}
-
-/// The items of a [`Backlog`], which says in two slices where they are.
+/// The items of a [`Backlog`].
 #[repr(C)]
 struct Items {
-    slices: [Slice; 2],
-    queue: VecDeque<StoredItem>,
+    /// The next items, the first one last.
+    front: FixedVec<StoredItem>,
+    /// The items after these, in their order.
+    back: FixedVec<StoredItem>,
 }
 
 impl Items {
-    fn new() -> Self {
-        let none = Slice {
-            items: ptr::null(),
-            len: 0,
-        };
-        Self {
-            slices: [none; 2],
-            queue: VecDeque::new(),
+    #[inline]
+    fn pop(&mut self) -> Option<StoredItem> {
+        if self.front.is_empty() && self.back.len() <= 1 {
+            return self.back.change(Vec::pop);
         }
+        self.pop_of_several()
     }
 
-    /// Passes the queue to `f`, and then takes down where its items are.
-    fn change<R>(&mut self, f: impl FnOnce(&mut VecDeque<StoredItem>) -> R) -> R {
-        let result = f(&mut self.queue);
-        let slice = |items: &[StoredItem]| Slice {
-            items: items.as_ptr(),
-            len: items.len(),
-        };
-        let (first, second) = self.queue.as_slices();
-        self.slices = [slice(first), slice(second)];
-        result
+    #[inline(never)]
+    fn pop_of_several(&mut self) -> Option<StoredItem> {
+        if self.front.is_empty() {
+            mem::swap(&mut self.front, &mut self.back);
+            self.front.change(|items| items.reverse());
+        }
+        self.front.change(|items| {
+            let item = items.pop();
+            // A burst must not keep its memory for ever.
+            if items.capacity() > ITEMS && items.len() < items.capacity() / 4 {
+                items.shrink_to(items.capacity() / 2);
+            }
+            item
+        })
+    }
+
+    /// Returns the items in their order.
+    fn iter(&self) -> impl Iterator<Item = &StoredItem> {
+        self.front.iter().rev().chain(self.back.iter())
     }
 }
 
@@ -108,7 +105,10 @@ pub(crate) struct Backlog {
 impl Backlog {
     pub(super) fn new() -> Self {
         Self {
-            items: UnsafeCell::new(Items::new()),
+            items: UnsafeCell::new(Items {
+                front: FixedVec::new(),
+                back: FixedVec::new(),
+            }),
             len: Cell::new(0),
             next_mark: Cell::new(0),
         }
@@ -123,28 +123,20 @@ impl Backlog {
         self.len.set(self.len.get() + item.len());
         // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
         self.items
-            .with_mut(|items| unsafe { (*items).change(|items| items.push_back(item.into())) });
+            .with_mut(|items| unsafe { (*items).back.change(|items| items.push(item.into())) });
     }
 
     pub(super) fn put_first(&self, item: Item) {
         self.len.set(self.len.get() + item.len());
         // SAFETY: as in `put_last`.
         self.items
-            .with_mut(|items| unsafe { (*items).change(|items| items.push_front(item.into())) });
+            .with_mut(|items| unsafe { (*items).front.change(|items| items.push(item.into())) });
     }
 
     pub(super) fn take_first(&self) -> Option<Item> {
         self.items.with_mut(|items| {
             // SAFETY: as in `put_last`.
-            let items = unsafe { &mut *items };
-            let item = Item::from(items.change(|items| {
-                let item = items.pop_front();
-                // A burst must not keep its memory for ever.
-                if items.capacity() > ITEMS && items.len() < items.capacity() / 4 {
-                    items.shrink_to(items.capacity() / 2);
-                }
-                item
-            })?);
+            let item = Item::from(unsafe { (*items).pop() }?);
             self.len.set(self.len.get() - item.len());
             Some(item)
         })
@@ -166,10 +158,12 @@ impl Backlog {
     pub(super) fn look_through(&self, mut f: impl FnMut(Thin) -> bool) {
         self.items.with(|items| {
             // SAFETY: as in `put_last`; `f` runs no foreign code.
-            for item in unsafe { &(*items).queue } {
-                // SAFETY: `f` takes nothing out.
-                let goes_on = unsafe { item.entries.newest_first() }.all(&mut f)
-                    && item.dead.iter().rev().all(|&thin| f(thin));
+            for item in unsafe { &*items }.iter() {
+                let goes_on = match item {
+                    // SAFETY: `f` takes nothing out.
+                    StoredItem::Entries(entries) => unsafe { entries.newest_first().all(&mut f) },
+                    StoredItem::Dead(objects) => objects.iter().rev().all(|&thin| f(thin)),
+                };
                 if !goes_on {
                     break;
                 }
@@ -179,10 +173,13 @@ impl Backlog {
 
     /// Returns whether there is an entry for this object. Linear.
     pub(super) fn contains(&self, thin: Thin) -> bool {
-        let names = |item: &StoredItem| item.entries.contains(thin);
+        let names = |item: &StoredItem| match item {
+            StoredItem::Entries(entries) => entries.contains(thin),
+            StoredItem::Dead(_) => false,
+        };
         // SAFETY: as in `put_last`.
         self.items
-            .with(|items| unsafe { &(*items).queue }.iter().any(names))
+            .with(|items| unsafe { &*items }.iter().any(names))
     }
 }
 
@@ -191,15 +188,27 @@ described! {
     use std::mem::offset_of;
 
     impl Backlog {
-        /// Where its items are: two slices, each an address and a number.
-        pub(super) const SLICES: usize = offset_of!(Self, items) + offset_of!(Items, slices);
+        /// Where its two lists of items are, one right after the other.
+        pub(super) const LISTS: usize = offset_of!(Self, items) + offset_of!(Items, front);
+    }
+
+    // An enum with a `repr` is a union of such structures (RFC 2195).
+    #[repr(C)]
+    struct ItemWith<T> {
+        kind: u64,
+        content: T,
     }
 
     pub(crate) const NOTE: &[Entry] = entries! {
         item {
             size = size_of::<StoredItem>(),
-            entries = offset_of!(StoredItem, entries),
-            dead = offset_of!(StoredItem, dead) + FixedVec::<Thin>::ITEMS,
+            kind = offset_of!(ItemWith<Entries>, kind),
+            entries = offset_of!(ItemWith<Entries>, content),
+            dead = offset_of!(ItemWith<FixedVec<Thin>>, content) + FixedVec::<Thin>::ITEMS,
+        }
+        item_kind {
+            entries = 0,
+            dead = 1,
         }
     };
 }

@@ -166,6 +166,7 @@ impl PoolState {
         }
     }
 
+    #[inline]
     pub(crate) fn set_name(&self, name: Option<Cow<'static, str>>) {
         // SAFETY: owner only (invariant 1 of `pool`), and nothing borrows it: `name` is called only
         // on open pools, this function only while a pool is being opened or closed.
@@ -483,7 +484,7 @@ described! {
         stack {
             size = size_of::<PoolStack>(),
             root = offset_of!(PoolStack, root),
-            backlog = offset_of!(PoolStack, backlog) + Backlog::SLICES,
+            backlog = offset_of!(PoolStack, backlog) + Backlog::LISTS,
         }
     };
 }

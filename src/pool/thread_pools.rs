@@ -426,17 +426,29 @@ impl ThreadPools {
     /// The caller does not use `pools` any more, and has no reference into it.
     pub(super) unsafe fn guard_closed(pools: NonNull<Self>) {
         // SAFETY: not freed yet: the guard was open (invariant 3 of `pool`).
+        if unsafe { pools.as_ref() }.is_detached() {
+            // SAFETY: forwards the contract.
+            unsafe { Self::detached_guard_closed(pools) };
+        }
+    }
+
+    /// Counts a guard pool of a detached `ThreadPools` that has been closed.
+    ///
+    /// # Safety
+    /// As [`guard_closed`](Self::guard_closed).
+    #[cold]
+    #[inline(never)]
+    unsafe fn detached_guard_closed(pools: NonNull<Self>) {
+        // SAFETY: as in `guard_closed`.
         let this = unsafe { pools.as_ref() };
-        if this.is_detached() {
-            let guards = this.guards.get() - 1;
-            if guards == 0 {
-                // SAFETY: added when it was detached.
-                unsafe { DETACHED.remove(&this.link) };
-                // SAFETY: that was the last guard, and the thread does not find it any more.
-                drop(unsafe { unbox(pools) });
-            } else {
-                this.guards.set(guards);
-            }
+        let guards = this.guards.get() - 1;
+        if guards == 0 {
+            // SAFETY: added when it was detached.
+            unsafe { DETACHED.remove(&this.link) };
+            // SAFETY: that was the last guard, and the thread does not find it any more.
+            drop(unsafe { unbox(pools) });
+        } else {
+            this.guards.set(guards);
         }
     }
 }

@@ -47,13 +47,22 @@ fn main() {
             Err(e) => panic!("{e}"),
         }
     };
-    let st = std::fs::read_to_string("/proc/self/stat").unwrap(); let f: Vec<&str> = st.split(' ').collect(); eprintln!("before: user {}0 ms sys {}0 ms", f[13], f[14]);
+    let st = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let f: Vec<&str> = st.split(' ').collect();
+    eprintln!("before: user {}0 ms sys {}0 ms", f[13], f[14]);
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    for l in status.lines().filter(|l| l.starts_with("VmHWM") || l.starts_with("VmRSS")) { println!("{l}"); }
+    for l in status
+        .lines()
+        .filter(|l| l.starts_with("VmHWM") || l.starts_with("VmRSS"))
+    {
+        println!("{l}");
+    }
     let t = std::time::Instant::now();
     let graph = releasepool_inspect::discovery::discover(&image, &layout, &Default::default());
     eprintln!("discover {:?}", t.elapsed());
-    let st = std::fs::read_to_string("/proc/self/stat").unwrap(); let f: Vec<&str> = st.split(' ').collect(); eprintln!("user {}0 ms sys {}0 ms", f[13], f[14]);
+    let st = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let f: Vec<&str> = st.split(' ').collect();
+    eprintln!("user {}0 ms sys {}0 ms", f[13], f[14]);
     println!(
         "{} nodes {} objects {} edges {} roots {:?} {:?}",
         graph.nodes.len(),

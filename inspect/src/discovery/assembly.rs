@@ -3,6 +3,7 @@
 use super::edges::{Edges, Scanner};
 use super::items::Items;
 use super::objects::{Item, Recognizer, counts};
+use super::regions::WORD;
 use super::roots::Roots;
 use super::targets::Targets;
 use super::types::Kind;
@@ -45,6 +46,8 @@ impl Assembly<'_> {
         graph.nodes = nodes
             .map(|(number, index)| self.node(&items[*index as usize], number < objects))
             .collect();
+        let plain = order[objects..].iter().map(|index| &items[*index as usize]);
+        graph.first_words = plain.map(|item| self.first_words(item)).collect();
         graph.edges = self.edges.edges;
         for edge in &mut graph.edges {
             edge.from = numbers[edge.from as usize];
@@ -76,6 +79,15 @@ impl Assembly<'_> {
             bytes: item.len,
             kind,
         }
+    }
+
+    /// Returns the first two words of plain memory.
+    fn first_words(&self, item: &Item) -> [u64; 2] {
+        let word = |offset| {
+            let word = self.scanner.regions.word(item.start + offset);
+            word.filter(|_| offset + WORD <= item.len).unwrap_or(0)
+        };
+        [word(0), word(WORD)]
     }
 
     fn object(&self, item: &Item) -> Object {

@@ -3,7 +3,6 @@ use releasepool::Ref;
 use releasepool_inspect::graph::NodeKind;
 use releasepool_inspect::image::Image;
 use releasepool_inspect::image::process::ProcessImage;
-use releasepool_inspect::layout::{Layout, Names};
 struct Node {
     next: Option<Ref<Node>>,
     _pad: [u64; 4],
@@ -33,20 +32,9 @@ fn main() {
     let t = std::time::Instant::now();
     let image = ProcessImage::take(args[2].parse().unwrap()).unwrap();
     eprintln!("image {:?} stopped {:?}", t.elapsed(), image.stopped());
-    let mut names = image
-        .modules()
-        .iter()
-        .find_map(|m| Names::read(&image, m).unwrap())
-        .unwrap();
-    let layout = loop {
-        match Layout::new(&names) {
-            Ok(l) => break l,
-            Err(releasepool_inspect::layout::LayoutError::Missing { name, .. }) => {
-                names.numbers.insert(name, 0);
-            }
-            Err(e) => panic!("{e}"),
-        }
-    };
+    let t = std::time::Instant::now();
+    let library = releasepool_inspect::library::Library::read(&image).unwrap();
+    eprintln!("library {:?}", t.elapsed());
     let st = std::fs::read_to_string("/proc/self/stat").unwrap();
     let f: Vec<&str> = st.split(' ').collect();
     eprintln!("before: user {}0 ms sys {}0 ms", f[13], f[14]);
@@ -58,7 +46,7 @@ fn main() {
         println!("{l}");
     }
     let t = std::time::Instant::now();
-    let graph = releasepool_inspect::discovery::discover(&image, &layout, &Default::default());
+    let graph = releasepool_inspect::discovery::discover(&image, &library);
     eprintln!("discover {:?}", t.elapsed());
     let st = std::fs::read_to_string("/proc/self/stat").unwrap();
     let f: Vec<&str> = st.split(' ').collect();

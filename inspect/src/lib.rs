@@ -14,4 +14,5 @@ pub mod error;
 pub mod graph;
 pub mod image;
 pub mod layout;
+pub mod library;
 pub mod source;

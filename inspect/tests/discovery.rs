@@ -13,6 +13,7 @@ use releasepool_inspect::discovery::discover;
 use releasepool_inspect::graph::Graph;
 use releasepool_inspect::image::Image;
 use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::library::Library;
 
 #[test]
 fn role() {
@@ -22,13 +23,7 @@ fn role() {
 }
 
 fn look(image: &dyn Image) -> Graph {
-    use releasepool_inspect::layout::{Layout, Names};
-    let mut modules = image.modules().iter();
-    let names = modules
-        .find_map(|m| Names::read(image, m).unwrap())
-        .unwrap();
-    let layout = Layout::new(&names).unwrap();
-    discover(image, &layout, &Default::default())
+    discover(image, &Library::read(image).unwrap())
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Makes the graph of what was found: decides which items are objects after all, and numbers nodes.
 
+use super::counted;
 use super::edges::{Edges, Scanner};
 use super::items::Items;
 use super::objects::{Item, Recognizer, counts};
@@ -8,6 +9,7 @@ use super::roots::Roots;
 use super::targets::Targets;
 use super::types::Kind;
 use crate::graph::{Edge, Graph, Node, NodeKind, Object, Root, RootKind, Storage};
+use crate::library::Library;
 
 /// What was found, with indices of items as nodes.
 pub(super) struct Assembly<'a> {
@@ -20,6 +22,20 @@ pub(super) struct Assembly<'a> {
 }
 
 impl Assembly<'_> {
+    /// Adds what the library's structures refer to. `guarded` are the pools that guards have, if the
+    /// guards were not forgotten.
+    pub(super) fn add_counted(&mut self, library: &Library, guarded: &[u64]) {
+        let mut is_guarded = vec![false; guarded.len()];
+        for index in self.edges.watched.iter().chain(&self.roots.watched) {
+            is_guarded[*index as usize] = true;
+        }
+        let pools = guarded.iter().zip(is_guarded);
+        let forgotten: Vec<u64> = pools.filter(|pool| !pool.1).map(|pool| *pool.0).collect();
+        let mut roots = counted::roots(library, self.targets, &forgotten);
+        roots.append(&mut self.roots.roots);
+        self.roots.roots = roots;
+    }
+
     /// Returns the graph's nodes, types, edges and roots.
     pub(super) fn into_graph(mut self) -> Graph {
         let stale = self.stale();
@@ -57,6 +73,7 @@ impl Assembly<'_> {
             graph.edges.sort_by_key(|edge| (edge.from, edge.offset));
         }
         graph.roots = self.roots.roots;
+        graph.roots.sort_by_key(|root| (root.kind, root.address));
         for root in &mut graph.roots {
             root.to = numbers[root.to as usize];
         }

@@ -19,6 +19,8 @@ pub(super) struct Edges {
     /// To other memory of objects, which are no references unless the object turns out to be plain
     /// memory.
     pub(super) inside: Vec<Edge>,
+    /// The addresses that are watched and were found, by their index; some several times.
+    pub(super) watched: Vec<u32>,
 }
 
 impl Edges {
@@ -28,6 +30,10 @@ impl Edges {
             Target::Payload(to) => (&mut self.edges, to, EdgeKind::Exact),
             Target::Plain(to) => (&mut self.edges, to, EdgeKind::Into),
             Target::Inside(to) => (&mut self.inside, to, EdgeKind::Into),
+            Target::Watched(index) => {
+                self.watched.push(index);
+                return;
+            }
         };
         let offset = u32::try_from(offset).unwrap_or(u32::MAX);
         edges.push(Edge {
@@ -91,6 +97,7 @@ impl Scanner<'_> {
         for mut part in found {
             all.edges.append(&mut part.edges);
             all.inside.append(&mut part.inside);
+            all.watched.append(&mut part.watched);
         }
         all
     }

@@ -1,13 +1,13 @@
 //! All items of a program, and what other memory there is.
 
-use super::Parts;
 use super::areas::{Area, Areas, without};
 use super::malloc;
 use super::objects::{Item, Recognizer};
 use super::parallel::in_parallel;
-use super::regions::Regions;
+use super::regions::{Regions, WORD};
 use crate::graph::RootKind;
 use crate::image::Image;
+use crate::library::Library;
 use std::ops::Range;
 
 /// Allocations that a thread looks at in a row.
@@ -31,20 +31,21 @@ impl Items {
         image: &dyn Image,
         regions: &Regions<'_>,
         recognizer: &Recognizer<'_>,
-        library: &Parts,
+        library: &Library,
     ) -> Self {
         let heap = malloc::find(image, regions);
-        let mut taken = [&heap.managed[..], &heap.state, &library.own].concat();
+        let own = own_memory(library);
+        let mut taken = [&heap.managed[..], &heap.state, &own, &statics(library)].concat();
         taken.sort_unstable_by_key(|range| range.start);
         let areas = Areas::find(image, regions, &taken);
         let parts = heap.allocations.chunks(PART).collect();
         let mut items = in_parallel(parts, |part: &[_]| recognizer.in_allocations(regions, part));
         // The library's own memory is no item, but for blocks in it that are in use.
-        items.retain(|item| !overlaps(&library.own, &(item.start..item.end())));
-        for block in &library.blocks {
-            let region = regions.find(block.start);
-            let len = block.end - block.start;
-            items.extend(region.map(|region| recognizer.in_block(region, block.start, len)));
+        items.retain(|item| !overlaps(&own, &(item.start..item.end())));
+        for block in library.blocks.iter().filter(|block| block.in_use) {
+            let region = regions.find(block.address);
+            let of = |region| recognizer.in_block(region, block.address, block.size.into());
+            items.extend(region.map(of));
         }
         let mut found = Self {
             items,
@@ -92,6 +93,35 @@ impl Items {
     pub(super) fn is_guessed(&self) -> bool {
         !self.guessed.is_empty()
     }
+}
+
+/// Returns the memory that is the library's own, by address.
+fn own_memory(library: &Library) -> Vec<Range<u64>> {
+    let own = library
+        .own_memory
+        .iter()
+        .map(|(start, len)| *start..start + len);
+    let chunks = library.chunks.iter();
+    let chunks = chunks.map(|chunk| chunk.address..chunk.address + chunk.size);
+    let mut all: Vec<_> = own.chain(chunks).collect();
+    all.sort_unstable_by_key(|range| range.start);
+    all
+}
+
+/// Returns the library's variables that refer to objects: what they refer to is known.
+fn statics(library: &Library) -> Vec<Range<u64>> {
+    let (orphans, kept) = (&library.layout.orphans, &library.layout.kept);
+    let sealed = orphans.sealed + orphans.sealed_count * WORD;
+    let heads = orphans.releases.max(orphans.calls).max(orphans.retired);
+    let sizes = [
+        ("orphans", sealed.max(heads + WORD)),
+        ("kept", kept.objects.max(kept.count) + WORD),
+    ];
+    let range = |(name, size)| {
+        let at = library.names.address(name).ok()?;
+        Some(at..at + size)
+    };
+    sizes.into_iter().filter_map(range).collect()
 }
 
 /// Returns whether a range overlaps one of others, which are by address.

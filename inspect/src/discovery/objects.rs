@@ -59,7 +59,7 @@ impl Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) strong: u32,
-    /// Without the one that stands for a destroyed value's memory.
+    /// While the destructor runs, one more than there are.
     pub(super) weak: u32,
     pub(super) held: bool,
 }
@@ -69,11 +69,10 @@ pub(super) fn counts(word: u64, layout: &CountLayout) -> Option<Counts> {
     let strong = ((word >> layout.strong_shift) as u32).wrapping_add(layout.strong_bias as u32);
     let weak = (word >> layout.weak_shift) & layout.weak_mask;
     let held = word & layout.held_mask != 0;
-    // Without a value there are no strong references, and a weak one for the memory.
+    // Without a value there are no strong references, and a weak one keeps the memory.
     let possible = u64::from(strong) <= layout.max_strong
         && weak <= layout.max_weak
         && (held || (strong == 0 && weak > 0));
-    let weak = if held { weak } else { weak.wrapping_sub(1) };
     possible.then_some(Counts {
         strong,
         weak: weak as u32,
@@ -275,12 +274,12 @@ mod tests {
         );
         assert_eq!(
             of(u64::MAX << 32 | 2 << 1),
-            some(0, 1, false),
-            "a weak reference is left"
+            some(0, 2, false),
+            "weak references are left"
         );
         assert_eq!(
             of(u64::MAX << 32 | 1 << 1),
-            some(0, 0, false),
+            some(0, 1, false),
             "being destroyed"
         );
         assert_eq!(of(0), None);

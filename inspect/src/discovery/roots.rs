@@ -5,6 +5,7 @@ use super::regions::Regions;
 use super::targets::{Target, Targets};
 use crate::graph::{Root, RootKind};
 use crate::image::{Image, Thread};
+use crate::library::Library;
 
 /// Roots: nodes are indices of items.
 #[derive(Default)]
@@ -13,6 +14,8 @@ pub(super) struct Roots {
     pub(super) roots: Vec<Root>,
     /// Words that refer to other memory of objects.
     pub(super) inside: Vec<Inside>,
+    /// The addresses that are watched and were found, by their index; some several times.
+    pub(super) watched: Vec<u32>,
 }
 
 /// A word that refers to memory of an object other than the beginning of its payload.
@@ -31,7 +34,7 @@ pub(super) struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Returns all roots in memory and registers, from the most certain to the least.
+    /// Returns all roots in memory and registers.
     pub(super) fn find(&self, areas: &Areas) -> Roots {
         let mut roots = Roots::default();
         for area in &areas.areas {
@@ -43,7 +46,6 @@ impl Finder<'_> {
                 self.add(*word, 0, RootKind::Register, || label.clone(), &mut roots);
             }
         }
-        roots.roots.sort_by_key(|root| (root.kind, root.address));
         roots
     }
 
@@ -89,6 +91,7 @@ impl Finder<'_> {
                 let root = root(to);
                 roots.inside.push(Inside { word, root });
             }
+            Target::Watched(index) => roots.watched.push(index),
         }
     }
 
@@ -139,12 +142,19 @@ fn thread_local_at(image: &dyn Image, thread_pointer: u64, address: u64) -> Opti
     image.thread_local_at(program.start, offset)
 }
 
-/// Returns a name for each thread of an image.
-pub(super) fn thread_labels(threads: &[Thread], pid: Option<u32>) -> Vec<String> {
-    let label = |thread: &Thread| match &thread.name {
-        _ if pid == Some(thread.tid) => "thread \"main\"".to_owned(),
-        Some(name) => format!("thread {name:?}"),
-        None => format!("thread {}", thread.tid),
+/// Returns a name for each thread of an image: that which the library or the kernel knows.
+pub(super) fn thread_labels(image: &dyn Image, library: &Library) -> Vec<String> {
+    let label = |thread: &Thread| {
+        let known = library
+            .threads
+            .iter()
+            .find(|known| known.state.tid == Some(thread.tid));
+        let name = known.and_then(|known| known.state.name.as_ref());
+        match name.or(thread.name.as_ref()) {
+            _ if image.pid() == Some(thread.tid) => "thread \"main\"".to_owned(),
+            Some(name) => format!("thread {name:?}"),
+            None => format!("thread {}", thread.tid),
+        }
     };
-    threads.iter().map(label).collect()
+    image.threads().iter().map(label).collect()
 }

@@ -12,6 +12,8 @@ pub(super) enum Target {
     Plain(u32),
     /// Memory of an object other than the beginning of its payload.
     Inside(u32),
+    /// One of the addresses that are watched, by its index.
+    Watched(u32),
 }
 
 /// Looks items up by address.
@@ -24,24 +26,33 @@ pub(super) struct Targets<'a> {
     objects: Vec<u32>,
     /// All items by their memory.
     extents: Ranks,
+    /// Addresses in the library's own memory.
+    watched: Ranks,
     lowest: u64,
     /// How many bytes there are from `lowest` to the last payload.
     span: u64,
 }
 
 impl<'a> Targets<'a> {
-    /// Prepares for items that are in order and do not overlap.
-    pub(super) fn new(items: &'a [Item]) -> Self {
+    /// Prepares for items that are in order and do not overlap, and for addresses in order that are
+    /// in none of them.
+    pub(super) fn new(items: &'a [Item], watched: &[u64]) -> Self {
         let objects = || items.iter().filter(|item| item.is_object());
         let indices = (0..).zip(items).filter(|(_, item)| item.is_object());
-        let lowest = items.first().map_or(0, |item| item.start);
+        let firsts = [
+            items.first().map(|item| item.start),
+            watched.first().copied(),
+        ];
+        let lowest = firsts.into_iter().flatten().min().unwrap_or(0);
         // The payload of an object of size 0 is where its memory ends.
-        let highest = items.last().map_or(0, Item::end);
+        let lasts = [items.last().map(Item::end), watched.last().copied()];
+        let highest = lasts.into_iter().flatten().max().unwrap_or(0);
         Self {
             items,
             payloads: Ranks::new(objects().map(|item| (item.address(), item.address() + 8))),
             objects: indices.map(|(index, _)| index).collect(),
             extents: Ranks::new(items.iter().map(|item| (item.start, item.end()))),
+            watched: Ranks::new(watched.iter().map(|at| (*at, at + 8))),
             lowest,
             span: highest - lowest,
         }
@@ -67,6 +78,12 @@ impl<'a> Targets<'a> {
         if let Some(object) = self.payloads.starting_at(word) {
             return Some(Target::Payload(self.objects[object as usize]));
         }
+        self.find_in_memory(word)
+            .or_else(|| self.watched.starting_at(word).map(Target::Watched))
+    }
+
+    #[inline(always)]
+    fn find_in_memory(&self, word: u64) -> Option<Target> {
         // Pointers to aligned memory may have marks in their low bits.
         let index = self.extents.before(word & !7)?;
         let item = &self.items[index as usize];
@@ -97,7 +114,7 @@ mod tests {
             Item::plain(0x1030, 64),
             object(0x2000, 40, 24),
         ];
-        let targets = Targets::new(&items);
+        let targets = Targets::new(&items, &[0x1800, 0x3000]);
         let found = |word| targets.find(word);
         assert_eq!(found(0x1010), Some(Target::Payload(0)), "of size 0");
         assert_eq!(found(0x1008), Some(Target::Inside(0)));
@@ -107,6 +124,9 @@ mod tests {
         assert_eq!(found(0x106f), Some(Target::Plain(2)));
         assert_eq!(found(0x1070), None);
         assert_eq!(found(0x2018), Some(Target::Payload(3)));
+        assert_eq!(found(0x1800), Some(Target::Watched(0)));
+        assert_eq!(found(0x3000), Some(Target::Watched(1)));
+        assert_eq!(found(0x1801), None);
         for word in [0, 1, 0xfff, 0x2028, u64::MAX] {
             assert_eq!(found(word), None, "{word:#x}");
         }

@@ -14,27 +14,32 @@
 //! * [`text`]: entries as the lines of the note
 
 pub(crate) mod fixed;
-pub(crate) mod text;
-
-/// A line of the note: a name, and numbers, of which there is one almost always.
-#[derive(Clone, Copy)]
-pub(crate) struct Entry {
-    pub(crate) name: &'static str,
-    pub(crate) value: Value,
+crate::sync::described! {
+    pub(crate) mod text;
 }
 
-/// The value of an [`Entry`].
-#[derive(Clone, Copy)]
-pub(crate) enum Value {
-    /// An offset, a size or another number.
-    Number(u64),
-    /// Numbers in a row.
-    List(&'static [usize]),
-    /// Something for people.
-    Text(&'static str),
+crate::sync::described! {
+    /// A line of the note: a name, and numbers, of which there is one almost always.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Entry {
+        pub(crate) name: &'static str,
+        pub(crate) value: Value,
+    }
+
+    /// The value of an [`Entry`].
+    #[derive(Clone, Copy)]
+    pub(crate) enum Value {
+        /// An offset, a size or another number.
+        Number(u64),
+        /// Numbers in a row.
+        List(&'static [usize]),
+        /// Something for people.
+        Text(&'static str),
+    }
 }
 
 /// Makes a list of entries: a part, and in braces names with their values.
+#[allow(unused_macros, reason = "only where there are readers")]
 macro_rules! entries {
     ($($part:ident { $($name:ident = $value:expr,)* })*) => {
         &[$($(crate::layout::Entry {
@@ -43,4 +48,6 @@ macro_rules! entries {
         },)*)*]
     };
 }
-pub(crate) use entries;
+crate::sync::described! {
+    pub(crate) use entries;
+}

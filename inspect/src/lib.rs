@@ -4,7 +4,7 @@
 //! From memory to verdicts, each step uses only those before it:
 //!
 //! * [`image`]: memory and threads of a stopped process, or of a core file;
-//! * [`layout`]: what the library says about its structures; `library`: these structures;
+//! * [`layout`]: what the library says about its structures; [`library`]: these structures;
 //! * `discovery`: objects, plain allocations, references between them, and roots: a [`graph`];
 //! * `analysis`: what the graph means: leaks, cycles, shortest paths, retained sizes;
 //! * `report` and `live`: the same for people and for machines.

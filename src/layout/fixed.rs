@@ -1,8 +1,9 @@
 //! Names, lists and pointers with a fixed layout.
 
+use crate::sync::described;
 use std::borrow::Cow;
 use std::fmt;
-use std::mem::{ManuallyDrop, offset_of};
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr;
 use std::slice;
@@ -27,9 +28,6 @@ unsafe impl Send for Name {}
 unsafe impl Sync for Name {}
 
 impl Name {
-    /// Where the address is, and right after it the length.
-    pub(crate) const AT: usize = offset_of!(Self, at);
-
     pub(crate) const NONE: Self = Self {
         at: ptr::null_mut(),
         len: 0,
@@ -122,10 +120,6 @@ pub(crate) struct FixedVec<T> {
 }
 
 impl<T> FixedVec<T> {
-    /// Where the address of the items is, and right after it their number.
-    pub(crate) const ITEMS: usize = offset_of!(Self, items);
-    pub(crate) const LEN: usize = offset_of!(Self, len);
-
     pub(crate) const fn new() -> Self {
         Self {
             items: ptr::null(),
@@ -215,6 +209,22 @@ impl<T> Drop for FixedArc<T> {
             // SAFETY: from `Arc::into_raw`, dropped once.
             drop(unsafe { Arc::from_raw(self.0) });
         }
+    }
+}
+
+described! {
+    use std::mem::offset_of;
+
+    impl Name {
+        /// Where the address is, and right after it the length.
+        pub(crate) const AT: usize = offset_of!(Self, at);
+    }
+
+    impl<T> FixedVec<T> {
+        /// Where the address of the items is.
+        pub(crate) const ITEMS: usize = offset_of!(Self, items);
+        /// Where their number is.
+        pub(crate) const LEN: usize = offset_of!(Self, len);
     }
 }
 

@@ -222,9 +222,8 @@ mod tests {
         let backlog = Backlog::new();
         let capacity = || {
             // SAFETY: nothing else runs meanwhile.
-            backlog
-                .items
-                .with(|items| unsafe { (*items).queue.capacity() })
+            let items = backlog.items.with(|items| unsafe { &*items });
+            items.front.capacity() + items.back.capacity()
         };
         for _ in 0..100 * ITEMS {
             backlog.put_last(Item::Dead(Vec::new()));
@@ -232,5 +231,22 @@ mod tests {
         assert!(capacity() >= 100 * ITEMS);
         while backlog.take_first().is_some() {}
         assert!(capacity() <= 2 * ITEMS, "{}", capacity());
+    }
+
+    #[test]
+    fn items_come_out_in_order_and_those_put_back_first() {
+        let backlog = Backlog::new();
+        let item = |n: usize| Item::Dead(vec![Thin::dangling(); n]);
+        let take = || backlog.take_first().map(|item| item.len());
+        (1..=3).for_each(|n| backlog.put_last(item(n)));
+        assert_eq!((backlog.len(), take()), (6, Some(1)));
+        backlog.put_first(item(7));
+        backlog.put_last(item(4));
+        assert_eq!(backlog.len(), 2 + 3 + 7 + 4);
+        assert_eq!(
+            [take(), take(), take(), take(), take()],
+            [7, 2, 3, 4, 0].map(|n| (n > 0).then_some(n))
+        );
+        assert_eq!(backlog.len(), 0);
     }
 }

@@ -196,6 +196,7 @@ impl PageCache {
 unsafe fn free(page: *mut Page) {
     // SAFETY: given up, by the contract; all pages are made by `new_page`.
     unsafe {
+        debug_assert_eq!((*page).tag, TAG);
         Page::touch(page);
         let _page = unbox(NonNull::new_unchecked(page));
     }

@@ -1,9 +1,8 @@
 //! The key of a thread, and that of the calling thread.
 
 use crate::sync::cell::Cell;
-use crate::sync::local;
+use crate::sync::{described, local};
 use std::fmt;
-use std::mem::offset_of;
 
 /// The unique key of one thread among all that this process ever runs.
 ///
@@ -23,9 +22,6 @@ impl ThreadKey {
     pub(crate) const fn new(index: u32, generation: u32) -> Self {
         Self { index, generation }
     }
-
-    pub(crate) const INDEX: usize = offset_of!(Self, index);
-    pub(crate) const GENERATION: usize = offset_of!(Self, generation);
 
     pub(crate) const fn index(self) -> u32 {
         self.index
@@ -69,4 +65,13 @@ pub(crate) fn is_own(key: ThreadKey) -> bool {
 pub(crate) fn own_key() -> Option<ThreadKey> {
     let key = OWN.with(Cell::get);
     (key != ThreadKey::NOBODY).then_some(key)
+}
+
+described! {
+    use std::mem::offset_of;
+
+    impl ThreadKey {
+        pub(super) const INDEX: usize = offset_of!(Self, index);
+        pub(super) const GENERATION: usize = offset_of!(Self, generation);
+    }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Tally {
 #[derive(Debug)]
 pub(crate) struct ForOutside {
     /// The kernel's id of the thread; 0 if unknown.
-    tid: u64,
+    tid: Counter,
     /// The address of its `ThreadPools`, or 0.
     pub(crate) pools: Counter,
     /// The address of its `ThreadHeaps`, or 0.
@@ -62,13 +62,15 @@ pub(crate) struct ForOutside {
 
 impl ForOutside {
     fn new() -> Self {
-        Self {
-            tid: kernel_id(),
+        let outside = Self {
+            tid: Counter::new(),
             pools: Counter::new(),
             heaps: Counter::new(),
             frames: Counter::new(),
             last_frame: Counter::new(),
-        }
+        };
+        outside.tid.set(kernel_id());
+        outside
     }
 }
 

@@ -68,3 +68,8 @@ pub(crate) mod shared;
 pub(crate) mod size_class;
 pub(crate) mod stats;
 pub(crate) mod thread_heaps;
+
+crate::sync::described! {
+    /// What the [note](crate::note) says about the structures here.
+    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[chunk::NOTE, heap::NOTE, size_class::NOTE, thread_heaps::NOTE];
+}

@@ -20,6 +20,7 @@ mod block;
 mod compile_fail_tests;
 pub mod event;
 pub mod frame;
+mod layout;
 mod manager;
 #[cfg(all(loom, feature = "loom", not(crossbeam_loom)))]
 compile_error!(
@@ -29,6 +30,9 @@ compile_error!(
 // rustdoc does not check function bodies.
 #[cfg(any(doc, all(loom, feature = "loom")))]
 pub mod model;
+sync::described! {
+    mod note;
+}
 mod object;
 mod pool;
 mod slot;

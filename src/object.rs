@@ -61,3 +61,8 @@ pub(crate) mod thread_bound;
 mod traits;
 mod unique;
 pub(crate) mod weak;
+
+crate::sync::described! {
+    /// What the [note](crate::note) says about the structures here.
+    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[count::NOTE, header::NOTE, thread_bound::NOTE];
+}

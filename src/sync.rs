@@ -32,6 +32,30 @@ pub(crate) use counter::{Counter, Hint, Numbers, Setting};
 pub(crate) use parker::Parker;
 pub(crate) use sleeper::{Sleeper, Ticket};
 
+/// Keeps items that describe the crate's structures to readers outside of the process, where there
+/// are such readers: see [`layout`](crate::layout).
+#[cfg(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(miri),
+    not(all(loom, feature = "loom"))
+))]
+macro_rules! described {
+    ($($item:item)*) => { $($item)* };
+}
+#[cfg(not(all(
+    target_os = "linux",
+    target_pointer_width = "64",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(miri),
+    not(all(loom, feature = "loom"))
+)))]
+macro_rules! described {
+    ($($item:item)*) => {};
+}
+pub(crate) use described;
+
 use std::alloc::Layout;
 use std::ptr::NonNull;
 

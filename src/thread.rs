@@ -62,3 +62,8 @@ pub(crate) mod orphans;
 pub(crate) mod record;
 pub(crate) mod registry;
 pub(crate) mod waker;
+
+crate::sync::described! {
+    /// What the [note](crate::note) says about the structures here.
+    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[inbox::NOTE, orphans::NOTE, record::NOTE, registry::NOTE];
+}

@@ -1,8 +1,10 @@
 //! From a process, a core file or a snapshot to a graph.
 
-use crate::error::Error;
+use crate::discovery::discover;
+use crate::error::{Error, Subject};
 use crate::graph::Graph;
-use crate::image::Image;
+use crate::layout::{LayoutError, VERSION};
+use crate::library::Library;
 use crate::source::Source;
 use crate::store::{self, StoreError};
 
@@ -27,12 +29,36 @@ pub enum CaptureError {
 pub fn capture(source: &Source) -> Result<Graph, CaptureError> {
     match source {
         Source::Snapshot(path) => Ok(store::load(path)?),
-        Source::Pid(_) | Source::Core { .. } => Ok(discover(&*source.open()?)?),
+        Source::Pid(_) | Source::Core { .. } => {
+            let image = source.open()?;
+            let library = Library::read(&*image).map_err(|error| not_readable(source, error))?;
+            Ok(discover(&*image, &library))
+        }
     }
 }
 
-fn discover(_image: &dyn Image) -> Result<Graph, Error> {
-    todo!()
+/// Names the process or file whose library cannot be read.
+fn not_readable(source: &Source, error: LayoutError) -> Error {
+    let subject = match source {
+        Source::Pid(pid) => Subject::Process(*pid),
+        Source::Core { core: path, .. } | Source::Snapshot(path) => Subject::File(path.clone()),
+    };
+    let version = match &error {
+        LayoutError::NoLibrary => return Error::NoLibrary { subject },
+        LayoutError::Version { found, .. } => found.parse().ok(),
+        _ => None,
+    };
+    match version {
+        Some(found) => Error::OtherVersion {
+            subject,
+            found,
+            supported: format!("version {VERSION}"),
+        },
+        None => Error::BadLayout {
+            subject,
+            reason: error.to_string(),
+        },
+    }
 }
 
 /// Returns the source's name for people.

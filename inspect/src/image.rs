@@ -57,6 +57,20 @@ pub trait Image: Memory {
         let _ = address;
         None
     }
+
+    /// Returns the name of the function that `address` lies in, if the program's symbols were not
+    /// stripped. The first call reads the symbols.
+    fn function_at(&self, address: u64) -> Option<String> {
+        let _ = address;
+        None
+    }
+
+    /// Returns the name of the thread-local variable at `offset` in the thread-local storage of the
+    /// module that is mapped at `start`, if the program's symbols were not stripped.
+    fn thread_local_at(&self, start: u64, offset: u64) -> Option<String> {
+        let _ = (start, offset);
+        None
+    }
 }
 
 /// A range of addresses with one kind of access.

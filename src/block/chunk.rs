@@ -13,7 +13,7 @@ use super::chunk_registry;
 use super::poison::{self, CHECKED};
 use super::size_class::{ALIGN, SIZES};
 use crate::sync::cell::Cell;
-use crate::sync::{Bits, SMALL, Witness, alloc, dealloc};
+use crate::sync::{Bits, SMALL, Witness, alloc, dealloc, described};
 use std::alloc::Layout;
 use std::num::NonZero;
 use std::ops::Deref;
@@ -91,6 +91,9 @@ pub(super) struct OwnedHeader {
     /// Links of the list that the chunk is in.
     pub(super) prev: Cell<Option<ChunkPtr>>,
     pub(super) next: Cell<Option<ChunkPtr>>,
+    /// Links of the list of all chunks of the heap.
+    pub(super) prev_of_all: Cell<Option<ChunkPtr>>,
+    pub(super) next_of_all: Cell<Option<ChunkPtr>>,
     witness: Witness,
     /// In models, one for the links of each block.
     link_witnesses: [Witness; if SMALL { MODEL_BLOCKS } else { 0 }],
@@ -113,6 +116,7 @@ const _: () = assert!(HEADER_BYTES <= CHUNK_BYTES / 8 && capacity(SIZES.len() - 
 
 /// A pointer to a chunk that exists, with provenance for all of its memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
 pub(super) struct ChunkPtr(NonNull<Chunk>);
 
 impl Deref for ChunkPtr {
@@ -145,6 +149,8 @@ impl ChunkPtr {
             state: Cell::new(ChunkState::Full),
             prev: Cell::new(None),
             next: Cell::new(None),
+            prev_of_all: Cell::new(None),
+            next_of_all: Cell::new(None),
             witness: Witness::new(),
             link_witnesses: std::array::from_fn(|_| Witness::new()),
         };
@@ -452,4 +458,28 @@ unsafe fn witness_write(block: NonNull<Block>) {
         let chunk = unsafe { ChunkPtr::of(block.cast()) };
         chunk.witness_of(block).into_iter().for_each(Witness::write);
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    const OWNED: usize = offset_of!(Chunk, owned);
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        chunk {
+            size = CHUNK_BYTES,
+            header = HEADER_BYTES,
+            heap = offset_of!(Chunk, shared.heap),
+            class = offset_of!(Chunk, shared.class),
+            free = OWNED + offset_of!(OwnedHeader, free),
+            cut = OWNED + offset_of!(OwnedHeader, cut),
+            used = OWNED + offset_of!(OwnedHeader, used),
+            next = OWNED + offset_of!(OwnedHeader, next_of_all),
+        }
+        block {
+            next = offset_of!(Block, next),
+            next_batch = offset_of!(Block, next_batch),
+        }
+    };
 }

@@ -11,7 +11,7 @@
 
 use super::checks;
 use super::chunk::{Block, BulkPut, CHUNK_BYTES, ChunkPtr, ChunkState, next};
-use super::chunk_list::ChunkList;
+use super::chunk_list::{AllChunks, ChunkList};
 use super::error::AllocError;
 use super::heap_counters::HeapCounters;
 use super::heap_owner::HeapOwner;
@@ -20,7 +20,7 @@ use super::shared::AllocatorShared;
 use super::size_class::SIZES;
 use super::stats::BlockStats;
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, SMALL, Witness, boxed, prefetch, unbox};
+use crate::sync::{Counter, Link, Roll, SMALL, Witness, boxed, described, prefetch, unbox};
 use crate::thread::key::ThreadKey;
 use crossbeam_utils::CachePadded;
 use std::ptr::{self, NonNull};
@@ -39,11 +39,18 @@ const FREED_PER_IDLE: usize = 16;
 /// Unused chunks that a heap without an owner keeps.
 const KEPT_UNOWNED: usize = 2;
 
+/// All heaps: for readers outside of the process, as only blocks lead to the heaps of an allocator
+/// that has closed.
+pub(crate) static HEAPS: Roll = Roll::new();
+
 /// The blocks of one thread, from one allocator.
 pub(crate) struct Heap {
     bins: [Bin; SIZES.len()],
     /// Chunks without a block in use.
     unused: ChunkList,
+    chunks: AllChunks,
+    /// In [`HEAPS`].
+    link: Link,
     /// The fewest chunks in `unused` since the window of `idle` began.
     least_unused: Cell<usize>,
     /// Calls of `idle` since the window began.
@@ -102,6 +109,8 @@ impl Heap {
                 listed: ChunkList::new(),
             }),
             unused: ChunkList::new(),
+            chunks: AllChunks::new(),
+            link: Link::new(),
             least_unused: Cell::new(0),
             window: Cell::new(0),
             pending: PendingBlocks::new(),
@@ -118,6 +127,8 @@ impl Heap {
         let this = unsafe { heap.as_ref() };
         this.this.set(heap.as_ptr());
         this.made.write();
+        // SAFETY: just made; `abandon` removes it before it is freed.
+        unsafe { HEAPS.add(&this.link) };
         heap
     }
 
@@ -347,6 +358,7 @@ impl Heap {
                 let new = || ChunkPtr::new(this.cast());
                 let chunk = self.allocator.admit(class, new)?;
                 self.counters.set_chunks(self.counters.chunks() + 1);
+                self.chunks.add(chunk);
                 chunk
             }
         };
@@ -402,6 +414,7 @@ impl Heap {
     fn free_unused(&self, most: usize, kept: usize) -> usize {
         let n = most.min(self.unused.len().saturating_sub(kept));
         for chunk in (0..n).map_while(|_| self.unused.pop()) {
+            self.chunks.remove(chunk);
             // SAFETY: made by `empty_chunk`; it was in the list of unused chunks, so all of its
             // blocks are in its own free list.
             unsafe { chunk.delete() };
@@ -478,6 +491,8 @@ impl Heap {
                     return;
                 }
             }
+            // SAFETY: `make` has added it.
+            unsafe { HEAPS.remove(&this.link) };
         }
         // SAFETY: made by `boxed`. There is no chunk, so no block that another thread could free;
         // and the allocator has closed, so nobody walks its list of heaps (invariant 5 of `block`).
@@ -492,4 +507,27 @@ impl Drop for Heap {
         self.witness.write();
         self.made.write();
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        heap {
+            size = size_of::<Heap>(),
+            link = offset_of!(Heap, link),
+            owner = offset_of!(Heap, owner),
+            bins = offset_of!(Heap, bins),
+            chunks = offset_of!(Heap, chunks) + AllChunks::FIRST,
+            pending_block = offset_of!(Heap, pending) + PendingBlocks::BLOCK,
+            pending_batch = offset_of!(Heap, pending) + PendingBlocks::BATCH,
+            // `CachePadded` has its value at its beginning.
+            remote_frees = offset_of!(Heap, remote_frees),
+        }
+        bin {
+            size = size_of::<Bin>(),
+            free = offset_of!(Bin, free),
+        }
+    };
 }

@@ -5,6 +5,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::thread::key::ThreadKey;
 
 /// The key of the thread that owns a heap, in one word; `ThreadKey::NOBODY` if none does.
+#[repr(transparent)]
 pub(super) struct HeapOwner(AtomicU64);
 
 fn word(key: ThreadKey) -> u64 {

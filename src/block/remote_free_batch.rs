@@ -4,8 +4,8 @@
 use super::chunk::{Block, set_next};
 use super::heap::Heap;
 use super::remote_free_list::PushOutcome;
-use crate::sync::SMALL;
 use crate::sync::cell::Cell;
+use crate::sync::{SMALL, described};
 use std::ptr::{self, NonNull};
 
 /// Blocks in a batch, at most.
@@ -15,6 +15,7 @@ const BATCH: usize = if SMALL { 2 } else { 64 };
 const BATCHES: usize = if SMALL { 2 } else { 8 };
 
 /// The batches that a thread gathers, by the address of the heap.
+#[repr(transparent)]
 pub(super) struct RemoteFreeBatches([RemoteFreeBatch; BATCHES]);
 
 /// A list of blocks of one heap. It belongs to the thread until it is sent.
@@ -116,5 +117,16 @@ unsafe fn send(heap: NonNull<Heap>, first: NonNull<Block>, len: usize, fragmenta
     if outcome == PushOutcome::HeapIsYours {
         // SAFETY: `push` has made this thread the owner.
         unsafe { Heap::abandon(heap) };
+    }
+}
+
+described! {
+    use std::mem::offset_of;
+
+    impl RemoteFreeBatches {
+        pub(super) const COUNT: usize = BATCHES;
+        pub(super) const SIZE: usize = size_of::<RemoteFreeBatch>();
+        /// Where the address of the first block is in a batch.
+        pub(super) const BLOCK: usize = offset_of!(RemoteFreeBatch, first);
     }
 }

@@ -12,7 +12,7 @@
 use super::chunk::{Block, next_batch, set_next_batch};
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::{FreeWitness, const_fn};
+use crate::sync::{FreeWitness, const_fn, described};
 use std::ptr::{self, NonNull};
 
 const IDLE: usize = 1;
@@ -34,6 +34,7 @@ fn batches(head: *mut Block) -> *mut Block {
 
 /// The batches that have arrived at a heap, and the marks *idle* and *closed*.
 #[derive(Debug)]
+#[repr(transparent)]
 pub(super) struct RemoteFreeList {
     head: AtomicPtr<Block>,
 }
@@ -226,5 +227,14 @@ impl PendingBlocks {
 
     pub(super) fn is_empty(&self) -> bool {
         self.block.get().is_null() && self.batch.get().is_null()
+    }
+}
+
+described! {
+    use std::mem::offset_of;
+
+    impl PendingBlocks {
+        pub(super) const BLOCK: usize = offset_of!(Self, block);
+        pub(super) const BATCH: usize = offset_of!(Self, batch);
     }
 }

@@ -1,5 +1,6 @@
 //! Size classes: the sizes that blocks have.
 
+use crate::sync::described;
 use std::alloc::Layout;
 
 /// The alignment of all blocks, in bytes.
@@ -38,6 +39,15 @@ pub(crate) const fn class_of(layout: Layout) -> Option<usize> {
         return None;
     }
     Some(BY_UNITS[layout.size().div_ceil(ALIGN)] as usize)
+}
+
+described! {
+    use crate::layout::{Entry, Value};
+
+    pub(crate) const NOTE: &[Entry] = &[Entry {
+        name: "block.sizes",
+        value: Value::List(&SIZES),
+    }];
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::heap::Heap;
 use super::remote_free_batch::{RemoteFreeBatches, send_one};
 use super::shared::AllocatorShared;
 use crate::sync::cell::{Cell, UnsafeCell};
-use crate::sync::{boxed, local, unbox};
+use crate::sync::{boxed, described, local, unbox};
 use crate::thread::current;
 use crate::thread::key::ThreadKey;
 use crate::thread::record::Record;
@@ -55,13 +55,13 @@ fn enter() -> *const ThreadHeaps {
     let heaps = match current::current_that_exits() {
         Some(record) => {
             current::set_last_exit_hook(exit);
-            boxed(ThreadHeaps {
+            let heaps = boxed(ThreadHeaps {
                 key: record.key(),
                 others: UnsafeCell::new(Vec::new()),
                 batches: RemoteFreeBatches::new(),
-            })
-            .as_ptr()
-            .cast_const()
+            });
+            record.outside.heaps.set(heaps.addr().get() as u64);
+            heaps.as_ptr().cast_const()
         }
         None => exited(),
     };
@@ -70,7 +70,8 @@ fn enter() -> *const ThreadHeaps {
 }
 
 /// Abandons the heaps of a thread that exits, after its pools have been drained.
-fn exit(_record: &Arc<Record>) {
+fn exit(record: &Arc<Record>) {
+    record.outside.heaps.set(0);
     let process = POINTERS.with(|pointers| pointers.process.replace(ptr::null()));
     POINTERS.with(|pointers| pointers.last.set(ptr::null()));
     let heaps = POINTERS.with(|pointers| pointers.heaps.replace(exited()));
@@ -279,4 +280,18 @@ pub(crate) fn idle() {
         // SAFETY: this thread owns its heaps, so they exist (invariant 3 of `block`).
         unsafe { heap.as_ref() }.idle();
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        batches {
+            first = offset_of!(ThreadHeaps, batches),
+            count = RemoteFreeBatches::COUNT,
+            size = RemoteFreeBatches::SIZE,
+            block = RemoteFreeBatches::BLOCK,
+        }
+    };
 }

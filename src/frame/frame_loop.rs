@@ -315,6 +315,10 @@ impl FrameLoop {
         // A host may run its event loop inside a destructor.
         let (round, arena_high_water, drained) = settle_scope(|| this_thread::with(frame));
         thread_heaps::idle();
+        let busy = elapsed().saturating_sub(began);
+        let outside = &self.state.thread.0.outside;
+        outside.frames.add(1);
+        outside.last_frame.set(busy.as_nanos() as u64);
         let report = FrameReport {
             index,
             closures: round.closures,
@@ -323,7 +327,7 @@ impl FrameLoop {
             steps: times.steps,
             waited,
             arena_high_water,
-            busy: elapsed().saturating_sub(began),
+            busy,
             drained,
         };
         self.last = Some(report.clone());

@@ -5,8 +5,8 @@
 
 use super::count::Count;
 use super::header::{
-    Header, ObjectLayout, ObjectType, PlainBlock, SizedInfo, Thin, TypeInfo, header, layout_of,
-    type_info_of, write_header, write_value,
+    Header, ObjectKind, ObjectLayout, ObjectType, PlainBlock, SizedInfo, Thin, TypeInfo, TypeShape,
+    header, layout_of, type_info_of, write_header, write_value,
 };
 use super::strong::Ref;
 use crate::block::block_allocator::BlockAllocator;
@@ -43,11 +43,15 @@ impl<T: 'static> BlockInfo<T> {
         _ => None,
     };
     const TYPE_INFO: &'static TypeInfo =
-        &type_info_of::<Self>(std::any::type_name::<T>, Self::PLAIN);
+        &type_info_of::<Self>(std::any::type_name::<T>, Self::SHAPE, Self::PLAIN);
 }
 
 impl<T: 'static> ObjectType for BlockInfo<T> {
     const HAS_DESTRUCTOR: bool = SizedInfo::<T>::HAS_DESTRUCTOR;
+    const SHAPE: TypeShape = TypeShape {
+        kind: ObjectKind::Block,
+        ..SizedInfo::<T>::SHAPE
+    };
 
     #[inline(always)]
     unsafe fn drop_value(thin: Thin) {

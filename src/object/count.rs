@@ -29,8 +29,8 @@
 //! destructor and before the object waits in a queue. Strong references abort at 2³¹, weak ones at
 //! 2³⁰; the rest is headroom for threads that count up at once.
 
-use crate::sync::FreeWitness;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{FreeWitness, described};
 
 const STRONG: u64 = 1 << 32;
 const WEAK: u64 = 1 << 1;
@@ -49,7 +49,7 @@ const UNIQUE: u64 = HELD;
 const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 /// Returns the number of strong references.
-fn strong(word: u64) -> u32 {
+const fn strong(word: u64) -> u32 {
     ((word >> 32) as u32).wrapping_add(1)
 }
 
@@ -341,6 +341,22 @@ impl Count {
         crate::sync::note_freed(std::ptr::NonNull::from(&mut *self).cast());
         self.0.freed();
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        count {
+            strong_shift = STRONG.trailing_zeros(),
+            strong_bias = strong(0),
+            weak_shift = WEAK.trailing_zeros(),
+            weak_mask = WEAKS / WEAK,
+            held_mask = HELD,
+            max_strong = MAX_STRONG,
+            max_weak = MAX_WEAK,
+        }
+    };
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! the payload identifies any object: pools, inboxes and C code store nothing else.
 
 use super::count::{Count, Misuse};
-use crate::sync::{CHECKED, Witness, alloc, dealloc};
+use crate::sync::{CHECKED, Witness, alloc, dealloc, described};
 use crate::thread::current::tally_created;
 use std::alloc::Layout;
 use std::marker::PhantomData;
@@ -27,9 +27,43 @@ pub(crate) struct Header {
 // The model checker's atomics are larger than native ones.
 const _: () = assert!(CHECKED || size_of::<Header>() == 16);
 
+/// The first word of every type info, by which a reader outside of the process knows one.
+const MAGIC: u64 = u64::from_le_bytes(*b"RPtypeV1");
+
+/// What the payload of an object is, and where its memory is from.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum ObjectKind {
+    /// One value, from the global allocator.
+    Sized,
+    /// A slice, from the global allocator.
+    Slice,
+    /// The value of a `HomeRef`, after its message.
+    ThreadBound,
+    /// One value, in a block.
+    Block,
+}
+
+/// What readers outside of the process want to know of a type.
+#[derive(Clone, Copy)]
+pub(super) struct TypeShape {
+    pub(super) kind: ObjectKind,
+    /// The layout of the payload; for slices, of one element.
+    pub(super) payload: Layout,
+    /// The offset of the payload from the beginning of the memory.
+    pub(super) payload_offset: usize,
+}
+
 /// The vtable shared by all objects of one type and one source of memory.
+#[repr(C)]
 pub(crate) struct TypeInfo {
+    magic: u64,
     pub(super) type_name: fn() -> &'static str,
+    /// The size and alignment of the payload; for slices, of one element.
+    bytes: usize,
+    payload_offset: usize,
+    align: u32,
+    kind: ObjectKind,
     /// True if destroying an object runs any code other than the allocator's.
     pub(crate) has_destructor: bool,
     /// The block of an object without a destructor, if its memory is one, so that drains need not
@@ -302,6 +336,7 @@ unsafe fn length(thin: Thin) -> NonNull<usize> {
 /// How the objects of one type and one source of memory end: what [`TypeInfo`] is made of.
 pub(super) trait ObjectType {
     const HAS_DESTRUCTOR: bool;
+    const SHAPE: TypeShape;
 
     /// Runs the destructor.
     ///
@@ -319,10 +354,16 @@ pub(super) trait ObjectType {
 /// Returns the type info of objects of type `O`.
 pub(super) const fn type_info_of<O: ObjectType>(
     type_name: fn() -> &'static str,
+    shape: TypeShape,
     plain_block: Option<PlainBlock>,
 ) -> TypeInfo {
     TypeInfo {
+        magic: MAGIC,
         type_name,
+        bytes: shape.payload.size(),
+        payload_offset: shape.payload_offset,
+        align: shape.payload.align() as u32,
+        kind: shape.kind,
         has_destructor: O::HAS_DESTRUCTOR,
         plain_block,
         destroy: destroy::<O>,
@@ -362,12 +403,26 @@ impl<T> SizedInfo<T> {
 
     /// Returns the type info of objects with a `T`, under another name.
     pub(crate) const fn named(type_name: fn() -> &'static str) -> TypeInfo {
-        type_info_of::<Self>(type_name, None)
+        Self::with_kind(type_name, ObjectKind::Sized)
+    }
+
+    /// Returns the type info of objects with a `T`, under another name and as another kind.
+    pub(super) const fn with_kind(type_name: fn() -> &'static str, kind: ObjectKind) -> TypeInfo {
+        let shape = TypeShape {
+            kind,
+            ..Self::SHAPE
+        };
+        type_info_of::<Self>(type_name, shape, None)
     }
 }
 
 impl<T> ObjectType for SizedInfo<T> {
     const HAS_DESTRUCTOR: bool = needs_drop::<T>();
+    const SHAPE: TypeShape = TypeShape {
+        kind: ObjectKind::Sized,
+        payload: Layout::new::<T>(),
+        payload_offset: Self::LAYOUT.payload_offset,
+    };
 
     #[inline(always)]
     unsafe fn drop_value(thin: Thin) {
@@ -393,12 +448,20 @@ impl<T> SliceInfo<T> {
 
     /// Returns the type info of objects with a `[T]`, under another name.
     pub(crate) const fn named(type_name: fn() -> &'static str) -> TypeInfo {
-        type_info_of::<Self>(type_name, None)
+        type_info_of::<Self>(type_name, Self::SHAPE, None)
     }
 }
 
 impl<T> ObjectType for SliceInfo<T> {
     const HAS_DESTRUCTOR: bool = needs_drop::<T>();
+    const SHAPE: TypeShape = TypeShape {
+        kind: ObjectKind::Slice,
+        payload: Layout::new::<T>(),
+        payload_offset: match object_layout(SLICE, Layout::new::<T>()) {
+            Some(layout) => layout.payload_offset,
+            None => panic!("the type leaves no room for a header"),
+        },
+    };
 
     #[inline]
     unsafe fn drop_value(thin: Thin) {
@@ -421,4 +484,34 @@ impl<T> ObjectType for SliceInfo<T> {
         // SAFETY: `allocate_slice` allocated it with this layout; the rest is the contract.
         unsafe { deallocate(thin, layout) };
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        header {
+            size = size_of::<Header>(),
+            count = offset_of!(Header, count),
+            type_info = offset_of!(Header, type_info),
+            length_before = SLICE,
+        }
+        type_info {
+            size = size_of::<TypeInfo>(),
+            magic = offset_of!(TypeInfo, magic),
+            magic_value = MAGIC,
+            type_name = offset_of!(TypeInfo, type_name),
+            bytes = offset_of!(TypeInfo, bytes),
+            align = offset_of!(TypeInfo, align),
+            kind = offset_of!(TypeInfo, kind),
+            payload_offset = offset_of!(TypeInfo, payload_offset),
+        }
+        kind {
+            sized = ObjectKind::Sized,
+            slice = ObjectKind::Slice,
+            thread_bound = ObjectKind::ThreadBound,
+            block = ObjectKind::Block,
+        }
+    };
 }

@@ -17,11 +17,11 @@
 use super::count::Count;
 use super::destroy;
 use super::header::{
-    SizedInfo, Thin, TypeInfo, allocate_named, checked, header, note_read, write_value,
+    ObjectKind, SizedInfo, Thin, TypeInfo, allocate_named, checked, header, note_read, write_value,
 };
 use crate::event::{Event, EventKind};
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, const_fn, global};
+use crate::sync::{Counter, const_fn, described, global};
 use crate::thread::current::{current_label, tally_handed_over};
 use crate::thread::inbox::{Inbox, Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
@@ -121,7 +121,8 @@ struct ThreadBound<T> {
 }
 
 impl<T> ThreadBound<T> {
-    const TYPE_INFO: &'static TypeInfo = &SizedInfo::<Self>::named(std::any::type_name::<T>);
+    const TYPE_INFO: &'static TypeInfo =
+        &SizedInfo::<Self>::with_kind(std::any::type_name::<T>, ObjectKind::ThreadBound);
 }
 
 // SAFETY: elsewhere than at home, a `HomeRef` gives out no `&T` and drops no `T` unless `T: Send`
@@ -362,4 +363,16 @@ impl HomelessObjects {
 /// Returns the number of objects that outlived their home, for reports.
 pub(crate) fn homeless_count() -> u64 {
     HOMELESS.kept.get()
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        kept {
+            objects = offset_of!(HomelessObjects, objects),
+            count = offset_of!(HomelessObjects, kept),
+        }
+    };
 }

@@ -3,7 +3,7 @@
 use super::page::{Page, PageCache};
 use crate::object::header::{Header, Thin};
 use crate::sync::cell::Cell;
-use crate::sync::{const_fn, prefetch};
+use crate::sync::{const_fn, described, prefetch};
 use std::ptr;
 
 /// How many entries ahead of its release an object's header is prefetched. Objects that are not in
@@ -72,7 +72,7 @@ impl Entries {
             return 0;
         }
         // SAFETY: the page is ours, and `top` points into it (invariant 6 of `pool`).
-        unsafe { (*page).below.get() + self.top.get().offset_from(self.start.get()) as usize }
+        unsafe { (*page).below() + self.top.get().offset_from(self.start.get()) as usize }
     }
 
     /// Adds an entry, which takes over one strong reference.
@@ -109,7 +109,7 @@ impl Entries {
             unsafe {
                 if self.top.get() == self.end.get() {
                     (*page).prev.set(self.page.get());
-                    (*page).below.set(self.len());
+                    (*page).set_below(self.len());
                     self.turn_to(page, Page::start(page));
                 } else {
                     pages.put(page);
@@ -282,4 +282,17 @@ impl Entries {
         // SAFETY: comparing addresses takes nothing out.
         unsafe { self.newest_first() }.any(|entry| entry == thin)
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        entries {
+            size = size_of::<Entries>(),
+            top = offset_of!(Entries, top),
+            page = offset_of!(Entries, page),
+        }
+    };
 }

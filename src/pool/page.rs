@@ -5,7 +5,7 @@
 
 use crate::object::header::Thin;
 use crate::sync::cell::Cell;
-use crate::sync::{SMALL, Witness, boxed, const_fn, unbox};
+use crate::sync::{SMALL, Witness, abort, boxed, const_fn, described, unbox};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
@@ -24,18 +24,44 @@ const WINDOW: usize = if SMALL { 32 } else { 4_096 };
 /// The greatest number of pages that the cache frees at a time.
 const FREED: usize = if SMALL { 2 } else { 64 };
 
+/// What all pages have in [`Page::tag`].
+const TAG: u32 = u32::from_le_bytes(*b"RPpg");
+
 /// Room for [`ENTRIES`] entries.
 pub(crate) struct Page {
     /// The page below, which is full; null in the first page. In a cache, the next spare page.
     pub(crate) prev: Cell<*mut Page>,
     /// The number of entries in the pages below.
-    pub(crate) below: Cell<usize>,
+    below: Cell<u32>,
+    /// [`TAG`], by which a reader outside of the process knows pages that nothing leads to: those
+    /// of handoff pools.
+    tag: u32,
     /// Stands for the entries in models. No size otherwise.
     witness: Witness,
     entries: [MaybeUninit<Thin>; ENTRIES],
 }
 
+// The model checker's cells are larger than native ones.
+const _: () = assert!(SMALL || size_of::<Page>() == 2_048);
+
 impl Page {
+    /// Returns the number of entries in the pages below.
+    #[inline]
+    pub(crate) fn below(&self) -> usize {
+        self.below.get() as usize
+    }
+
+    /// Takes down the number of entries in the pages below.
+    ///
+    /// # Aborts
+    /// If there are 2^32 or more, which take 32 GiB.
+    pub(crate) fn set_below(&self, entries: usize) {
+        let Ok(entries) = u32::try_from(entries) else {
+            abort("a pool has more than 2^32 entries")
+        };
+        self.below.set(entries);
+    }
+
     /// Returns the beginning of the entries.
     ///
     /// # Safety
@@ -170,6 +196,7 @@ impl PageCache {
 unsafe fn free(page: *mut Page) {
     // SAFETY: given up, by the contract; all pages are made by `new_page`.
     unsafe {
+        debug_assert_eq!((*page).tag, TAG);
         Page::touch(page);
         let _page = unbox(NonNull::new_unchecked(page));
     }
@@ -189,10 +216,32 @@ fn new_page() -> *mut Page {
     boxed(Page {
         prev: Cell::new(ptr::null_mut()),
         below: Cell::new(0),
+        tag: TAG,
         witness: Witness::new(),
         entries: [const { MaybeUninit::uninit() }; ENTRIES],
     })
     .as_ptr()
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        page {
+            size = size_of::<Page>(),
+            prev = offset_of!(Page, prev),
+            below = offset_of!(Page, below),
+            tag = offset_of!(Page, tag),
+            tag_value = TAG,
+            entries = offset_of!(Page, entries),
+            capacity = ENTRIES,
+        }
+    };
+
+    impl PageCache {
+        pub(super) const FIRST: usize = offset_of!(Self, first);
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `PageChain`: the entries of a handoff pool as a message.
 
 use super::entries::Entries;
-use crate::sync::{boxed, unbox};
+use crate::sync::{boxed, described, unbox};
 use crate::thread::inbox::{Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
 use std::ptr::NonNull;
@@ -47,4 +47,15 @@ impl PageChain {
         // owned, so alive.
         unsafe { &message.as_raw().cast::<Self>().as_ref().entries }
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        message {
+            entries = offset_of!(PageChain, entries),
+        }
+    };
 }

@@ -11,9 +11,10 @@ use super::manager_shared::{ManagerShared, PoolStackStats};
 use super::strays::Strays;
 use super::thread_pools::ThreadPools;
 use crate::block::block_allocator::BlockAllocator;
+use crate::layout::fixed::Name;
 use crate::object::block_allocated::ObjectMemory;
 use crate::sync::cell::{Cell, UnsafeCell};
-use crate::sync::const_fn;
+use crate::sync::{const_fn, described};
 use crate::thread::key::ThreadKey;
 use std::borrow::Cow;
 use std::ptr::{self, NonNull};
@@ -94,6 +95,7 @@ const GUARD_DROPPED: u8 = 4;
 
 /// Who closes a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum PoolKind {
     /// Nobody: it is closed and may be opened again.
     Free,
@@ -130,7 +132,7 @@ pub(crate) struct PoolState {
     /// entries.
     budgeted: Cell<bool>,
     /// Set and taken, never borrowed, while the pool is open.
-    name: UnsafeCell<Option<Cow<'static, str>>>,
+    name: UnsafeCell<Name>,
     /// Holds the epoch from the pool's first load from a slot to its next drain. Set and taken,
     /// never borrowed.
     participant: Cell<Option<Box<Participant>>>,
@@ -156,7 +158,7 @@ impl PoolState {
                 next_free: Cell::new(ptr::null()),
                 extra: Cell::new(0),
                 budgeted: Cell::new(false),
-                name: UnsafeCell::new(None),
+                name: UnsafeCell::new(Name::NONE),
                 participant: Cell::new(None),
                 pinned: Cell::new(false),
                 next_barrier: Cell::new(ptr::null()),
@@ -164,10 +166,12 @@ impl PoolState {
         }
     }
 
+    #[inline]
     pub(crate) fn set_name(&self, name: Option<Cow<'static, str>>) {
         // SAFETY: owner only (invariant 1 of `pool`), and nothing borrows it: `name` is called only
         // on open pools, this function only while a pool is being opened or closed.
-        self.name.with_mut(|place| unsafe { *place = name });
+        self.name
+            .with_mut(|place| unsafe { *place = Name::new(name) });
         self.add_extra(HAS_EXTRAS);
     }
 
@@ -262,8 +266,9 @@ impl PoolState {
         // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
         let pools = unsafe { &*self.stack.get() }.thread_pools();
         // SAFETY: as in `name`.
-        let name = self.name.with(|name| unsafe { &*name }).as_ref();
-        self.participant.set(Some(pools.participants.pin(name)));
+        let name = self.name.with(|name| unsafe { &*name }).to_cow();
+        self.participant
+            .set(Some(pools.participants.pin(name.as_ref())));
         self.pinned.set(true);
         self.add_extra(HAS_EXTRAS);
     }
@@ -291,7 +296,7 @@ impl PoolState {
     pub(crate) fn name(&self) -> &str {
         // SAFETY: owner only (invariant 1 of `pool`), and the name changes only while the pool is
         // being opened or closed.
-        match self.name.with(|name| unsafe { &*name }).as_deref() {
+        match self.name.with(|name| unsafe { &*name }).get() {
             Some(name) => name,
             None => match self.kind.get() {
                 PoolKind::Root => "root",
@@ -456,4 +461,30 @@ impl PoolStack {
     pub(crate) fn is_idle(&self) -> bool {
         self.stats.opened() == self.stats.closed() && self.is_topmost(&self.root.frame)
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        pool {
+            size = size_of::<PoolState>(),
+            entries = offset_of!(PoolState, entries),
+            stack = offset_of!(PoolState, stack),
+            kind = offset_of!(PoolState, kind),
+            name = offset_of!(PoolState, name),
+        }
+        pool_kind {
+            free = PoolKind::Free,
+            guard = PoolKind::Guard,
+            token = PoolKind::Token,
+            root = PoolKind::Root,
+        }
+        stack {
+            size = size_of::<PoolStack>(),
+            root = offset_of!(PoolStack, root),
+            backlog = offset_of!(PoolStack, backlog) + Backlog::LISTS,
+        }
+    };
 }

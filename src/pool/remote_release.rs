@@ -4,7 +4,7 @@ use super::thread_pools::ThreadPools;
 use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::Thin;
 use crate::object::strong::Ref;
-use crate::sync::{boxed, unbox};
+use crate::sync::{boxed, described, unbox};
 use crate::thread::claimed::Next;
 use crate::thread::current::tally_handed_over;
 use crate::thread::handle::ThreadHandle;
@@ -170,4 +170,15 @@ pub(crate) fn deliver_orphans(scope: &ReleaseScope, panics: &mut FirstPanic) -> 
 fn run(message: Message, scope: &ReleaseScope, panics: &mut FirstPanic) {
     panics.guard(|| message.run());
     scope.settle_all(panics);
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        message {
+            object = offset_of!(ReleaseMessage, thin),
+        }
+    };
 }

@@ -10,8 +10,9 @@ use super::epoch::Participants;
 use super::manager_shared::ManagerShared;
 use super::page::PageCache;
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
+use crate::layout::fixed::{FixedArc, FixedVec};
 use crate::sync::cell::{Cell, UnsafeCell};
-use crate::sync::{SMALL, boxed, catch_unwind, unbox};
+use crate::sync::{Link, Roll, SMALL, boxed, catch_unwind, described, unbox};
 use crate::thread::claimed::ClaimedMessages;
 use crate::thread::counted::CountedInbox;
 use crate::thread::inbox::{Inbox, Message, MessageKind, Queue};
@@ -19,6 +20,7 @@ use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
 use crate::unwind::report;
+use std::mem;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -27,18 +29,24 @@ const POOL_CHUNK: usize = if SMALL { 2 } else { 32 };
 
 type PoolChunk = [PoolState; POOL_CHUNK];
 
+/// The pools of threads that have exited while guards were open: for readers outside of the
+/// process, as only the guards lead to them.
+pub(crate) static DETACHED: Roll = Roll::new();
+
 /// All pools of one thread, and what they share. Owner only; stays at its address.
 pub(crate) struct ThreadPools {
     /// The global manager's stack; when detached, the stack of the manager that opened the pool.
     pub(crate) first: PoolStack,
     /// The stacks of other managers. Never borrowed while other code runs.
-    others: UnsafeCell<Vec<NonNull<PoolStack>>>,
+    others: UnsafeCell<FixedVec<NonNull<PoolStack>>>,
     pub(crate) pages: PageCache,
     pub(crate) participants: Participants,
     free: Cell<*const PoolState>,
-    chunks: UnsafeCell<Vec<NonNull<PoolChunk>>>,
-    /// `None` in a `ThreadPools` that was made detached.
-    record: Option<Arc<Record>>,
+    chunks: UnsafeCell<FixedVec<NonNull<PoolChunk>>>,
+    /// None in a `ThreadPools` that was made detached.
+    record: FixedArc<Record>,
+    /// In [`DETACHED`] while detached.
+    link: Link,
     /// The record's inbox for releases, kept alive by `record`; without a record the orphans',
     /// which closing a pool looks at anyway. So that looking for messages takes no branch.
     inbox: *const Inbox,
@@ -69,15 +77,16 @@ impl ThreadPools {
         );
         let pools = boxed(Self {
             first: PoolStack::new(manager),
-            others: UnsafeCell::new(Vec::new()),
+            others: UnsafeCell::new(FixedVec::new()),
             pages: PageCache::new(),
             participants: Participants::new(),
             free: Cell::new(ptr::null()),
-            chunks: UnsafeCell::new(Vec::new()),
+            chunks: UnsafeCell::new(FixedVec::new()),
             inbox,
             detached: Cell::new(record.is_none()),
             exiting: Cell::new(false),
-            record,
+            link: Link::new(),
+            record: record.into(),
             guards: Cell::new(0),
             claimed: ClaimedMessages::new(),
             held: Cell::new(false),
@@ -87,6 +96,9 @@ impl ThreadPools {
         // SAFETY: just made.
         let this = unsafe { pools.as_ref() };
         this.first.settle_in(pools, key);
+        if let Some(record) = this.record() {
+            record.outside.pools.set(pools.addr().get() as u64);
+        }
         pools
     }
 
@@ -97,11 +109,13 @@ impl ThreadPools {
         // SAFETY: just made.
         let this = unsafe { pools.as_ref() };
         this.guards.set(1);
+        // SAFETY: just made, and removed by `guard_closed`.
+        unsafe { DETACHED.add(&this.link) };
         this.open(&this.first, PoolKind::Guard)
     }
 
     pub(crate) fn key(&self) -> Option<ThreadKey> {
-        self.record.as_ref().map(|record| record.key())
+        self.record().map(Record::key)
     }
 
     pub(crate) fn record(&self) -> Option<&Record> {
@@ -130,14 +144,14 @@ impl ThreadPools {
     #[inline(never)]
     fn grow(&self) -> *const PoolState {
         // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
-        let first = self.chunks.with(|chunks| unsafe { (*chunks).len() }) * POOL_CHUNK;
+        let first = self.chunks.with(|chunks| unsafe { (&*chunks).len() }) * POOL_CHUNK;
         let chunk = boxed(std::array::from_fn(|i| {
             let index = u32::try_from(first + i).expect("fewer pools than that fit the memory");
             PoolState::new(index, PoolKind::Free)
         }));
         // SAFETY: as above.
         self.chunks
-            .with_mut(|chunks| unsafe { (*chunks).push(chunk) });
+            .with_mut(|chunks| unsafe { (*chunks).change(|chunks| chunks.push(chunk)) });
         // SAFETY: just made; pools are only ever borrowed as shared.
         let pools: &PoolChunk = unsafe { chunk.as_ref() };
         // There was none free, so these are all of the list.
@@ -187,7 +201,7 @@ impl ThreadPools {
     /// Returns the pool of this index, open or not, if there is one.
     pub(crate) fn pool(&self, index: u32) -> Option<&PoolState> {
         let index = index as usize;
-        let nth = |chunks: *const Vec<NonNull<PoolChunk>>| {
+        let nth = |chunks: *const FixedVec<NonNull<PoolChunk>>| {
             // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
             unsafe { &*chunks }.get(index / POOL_CHUNK).copied()
         };
@@ -217,7 +231,7 @@ impl ThreadPools {
                 .iter()
                 .position(|other| Arc::ptr_eq(&stack(other).manager, manager))?;
             // A thread uses few managers at a time: those move to the front.
-            others.swap(0, at);
+            others.change(|others| others.swap(0, at));
             Some(stack(&others[0]))
         })
     }
@@ -229,7 +243,7 @@ impl ThreadPools {
         unsafe { stack.as_ref() }.settle_in(self.first.thread_pools_ptr(), self.key());
         // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
         self.others
-            .with_mut(|others| unsafe { (*others).push(stack) });
+            .with_mut(|others| unsafe { (*others).change(|others| others.push(stack)) });
         // SAFETY: it exists as long as the manager has a handle, which the caller has (invariant 3
         // of `pool`).
         unsafe { &*stack.as_ptr() }
@@ -250,7 +264,7 @@ impl ThreadPools {
             // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
             let others = unsafe { &mut *others };
             let at = others.iter().position(is_abandoned)?;
-            Some(others.swap_remove(at))
+            Some(others.change(|others| others.swap_remove(at)))
         })
     }
 
@@ -259,7 +273,7 @@ impl ThreadPools {
         if n == 0 {
             return Some(&self.first);
         }
-        let nth = |others: *const Vec<NonNull<PoolStack>>| {
+        let nth = |others: *const FixedVec<NonNull<PoolStack>>| {
             // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
             unsafe { &*others }.get(n - 1).copied()
         };
@@ -393,11 +407,16 @@ impl ThreadPools {
         // SAFETY: not freed yet.
         let this = unsafe { pools.as_ref() };
         this.detached.set(true);
+        if let Some(record) = this.record() {
+            record.outside.pools.set(0);
+        }
         if guards == 0 {
             // SAFETY: nothing uses it any more (by the contract).
             drop(unsafe { unbox(pools) });
         } else {
             this.guards.set(guards);
+            // SAFETY: not added yet, and removed by `guard_closed`.
+            unsafe { DETACHED.add(&this.link) };
         }
     }
 
@@ -407,15 +426,29 @@ impl ThreadPools {
     /// The caller does not use `pools` any more, and has no reference into it.
     pub(super) unsafe fn guard_closed(pools: NonNull<Self>) {
         // SAFETY: not freed yet: the guard was open (invariant 3 of `pool`).
+        if unsafe { pools.as_ref() }.is_detached() {
+            // SAFETY: forwards the contract.
+            unsafe { Self::detached_guard_closed(pools) };
+        }
+    }
+
+    /// Counts a guard pool of a detached `ThreadPools` that has been closed.
+    ///
+    /// # Safety
+    /// As [`guard_closed`](Self::guard_closed).
+    #[cold]
+    #[inline(never)]
+    unsafe fn detached_guard_closed(pools: NonNull<Self>) {
+        // SAFETY: as in `guard_closed`.
         let this = unsafe { pools.as_ref() };
-        if this.is_detached() {
-            let guards = this.guards.get() - 1;
-            if guards == 0 {
-                // SAFETY: that was the last guard, and the thread does not find it any more.
-                drop(unsafe { unbox(pools) });
-            } else {
-                this.guards.set(guards);
-            }
+        let guards = this.guards.get() - 1;
+        if guards == 0 {
+            // SAFETY: added when it was detached.
+            unsafe { DETACHED.remove(&this.link) };
+            // SAFETY: that was the last guard, and the thread does not find it any more.
+            drop(unsafe { unbox(pools) });
+        } else {
+            this.guards.set(guards);
         }
     }
 }
@@ -434,13 +467,34 @@ impl Drop for HeldReleases<'_> {
 
 impl Drop for ThreadPools {
     fn drop(&mut self) {
-        for stack in self.others.get_mut().drain(..) {
+        for stack in self.others.get_mut().change(mem::take) {
             // SAFETY: made by `add`, and nothing uses it any more.
             drop(unsafe { unbox(stack) });
         }
-        for chunk in self.chunks.get_mut().drain(..) {
+        for chunk in self.chunks.get_mut().change(mem::take) {
             // SAFETY: made by `grow`, and nothing uses it any more.
             drop(unsafe { unbox(chunk) });
         }
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        pools {
+            size = size_of::<ThreadPools>(),
+            first = offset_of!(ThreadPools, first),
+            others = offset_of!(ThreadPools, others),
+            chunks = offset_of!(ThreadPools, chunks),
+            chunk_len = POOL_CHUNK,
+            spare_pages = offset_of!(ThreadPools, pages) + PageCache::FIRST,
+            record = offset_of!(ThreadPools, record),
+            link = offset_of!(ThreadPools, link),
+            newest_first = offset_of!(ThreadPools, claimed) + ClaimedMessages::NEWEST_FIRST,
+            oldest_first = offset_of!(ThreadPools, claimed) + ClaimedMessages::OLDEST_FIRST,
+            posted = offset_of!(ThreadPools, posted) + Queue::FIRST,
+        }
+    };
 }

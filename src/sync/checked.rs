@@ -70,6 +70,37 @@ pub(crate) mod thread {
     pub(crate) fn current_name() -> Option<Box<str>> {
         loom::thread::current().name().map(Box::from)
     }
+
+    pub(crate) fn kernel_id() -> u64 {
+        0
+    }
+}
+
+/// Models have no readers outside of the process.
+pub(crate) struct Roll;
+
+/// As [`Roll`].
+#[derive(Debug)]
+pub(crate) struct Link;
+
+impl Roll {
+    pub(crate) const fn new() -> Self {
+        Self
+    }
+
+    pub(crate) unsafe fn add(&self, _: &Link) {}
+
+    pub(crate) unsafe fn remove(&self, _: &Link) {}
+}
+
+impl Link {
+    pub(crate) const fn new() -> Self {
+        Self
+    }
+}
+
+pub(crate) fn null_pointers<T, const N: usize>() -> [atomic::AtomicPtr<T>; N] {
+    std::array::from_fn(|_| atomic::AtomicPtr::new(std::ptr::null_mut()))
 }
 
 macro_rules! global {

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// any. Nothing else is decided by it; only its one writer, which reads exactly what it wrote, may
 /// use the difference between two values.
 #[derive(Debug, Default)]
+#[repr(transparent)]
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {

@@ -10,6 +10,8 @@ use std::time::Duration;
 pub(crate) use std::alloc::{alloc, dealloc};
 
 pub(crate) mod cell;
+mod roll;
+pub(crate) use roll::{Link, Roll};
 
 /// For documentation: users' models import std's atomics from here.
 #[cfg(doc)]
@@ -40,6 +42,18 @@ pub(crate) mod thread {
     /// Returns the name of the calling thread, if std still knows it.
     pub(crate) fn current_name() -> Option<Box<str>> {
         super::current()?.name().map(Box::from)
+    }
+
+    /// Returns the kernel's id of the calling thread; 0 where it is not known.
+    pub(crate) fn kernel_id() -> u64 {
+        #[cfg(all(target_os = "linux", not(miri)))]
+        {
+            // SAFETY: this system call has no arguments, and cannot fail.
+            let id = unsafe { libc::syscall(libc::SYS_gettid) };
+            id as u64
+        }
+        #[cfg(not(all(target_os = "linux", not(miri))))]
+        0
     }
 }
 
@@ -91,6 +105,11 @@ macro_rules! local {
     };
 }
 pub(crate) use local;
+
+/// Returns null pointers.
+pub(crate) const fn null_pointers<T, const N: usize>() -> [atomic::AtomicPtr<T>; N] {
+    [const { atomic::AtomicPtr::new(std::ptr::null_mut()) }; N]
+}
 
 /// Declares a function that is `const` here but not under loom, whose atomics have no constant
 /// constructor.

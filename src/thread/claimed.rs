@@ -6,7 +6,7 @@
 
 use super::inbox::{Chain, Inbox, Message};
 use crate::sync::cell::Cell;
-use crate::sync::const_fn;
+use crate::sync::{const_fn, described};
 
 /// Remote releases that a thread has taken out of its inbox. Owner only; dropping this leaks the
 /// messages.
@@ -99,5 +99,16 @@ impl ClaimedMessages {
                 cell.set(chain);
                 holds
             })
+    }
+}
+
+described! {
+    use std::mem::offset_of;
+
+    impl ClaimedMessages {
+        /// Where the address of the first message to be reversed is.
+        pub(crate) const NEWEST_FIRST: usize = offset_of!(Self, newest_first);
+        /// Where the address of the first message to be run is.
+        pub(crate) const OLDEST_FIRST: usize = offset_of!(Self, oldest_first);
     }
 }

@@ -11,6 +11,7 @@
 
 use super::inbox::{Inbox, Message, PushOutcome};
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::described;
 use crossbeam_utils::CachePadded;
 
 /// An inbox, with counts of the messages sent and of those that have run.
@@ -93,5 +94,19 @@ impl CountedInbox {
         // Acquire: pairs with the Release in `done`, so that the caller sees what was done, and
         // what was sent in the course of it. Model: shutdown_inbox.
         self.done.load(Ordering::Acquire)
+    }
+}
+
+described! {
+    use std::mem::offset_of;
+
+    impl CountedInbox {
+        // `CachePadded` has its value at its beginning.
+        /// Where the head of the inbox is.
+        pub(super) const HEAD: usize = offset_of!(Self, shared) + offset_of!(SenderSide, inbox);
+        /// Where the number of what was sent is.
+        pub(super) const SENT: usize = offset_of!(Self, shared) + offset_of!(SenderSide, sent);
+        /// Where the number of what has run is.
+        pub(super) const DONE: usize = offset_of!(Self, done);
     }
 }

@@ -14,11 +14,12 @@
 use super::key::ThreadKey;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::{Witness, const_fn};
+use crate::sync::{Witness, const_fn, described};
 use std::ptr::{self, NonNull};
 
 /// What a message asks for; decides where and when it may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum MessageKind {
     /// Release a counted reference, in any outermost drain.
     Release,
@@ -151,6 +152,7 @@ impl Message {
 /// Dropping a chain leaks them.
 #[derive(Debug)]
 #[must_use]
+#[repr(transparent)]
 pub(crate) struct Chain(*mut Node);
 
 // SAFETY: it owns its messages, which are `Send`.
@@ -263,14 +265,18 @@ impl Queue {
 
 /// A queue that many threads push to and its owner empties.
 #[derive(Debug)]
+#[repr(transparent)]
 pub(crate) struct Inbox {
     /// The newest message, null if there is none, [`armed`] or [`closed`].
     head: AtomicPtr<Node>,
 }
 
+/// The highest value of a head that is no message.
+const CLOSED: usize = 2;
+
 /// The mark of a closed inbox. Both marks are below the address of every message.
 fn closed() -> *mut Node {
-    ptr::without_provenance_mut(2)
+    ptr::without_provenance_mut(CLOSED)
 }
 
 /// The mark of an empty inbox whose next message must wake the owner.
@@ -398,4 +404,31 @@ impl Inbox {
         // SAFETY: the swap made the messages ours (invariant 5 of `thread`), and `head` is no mark.
         unsafe { Chain::reversed(head) }
     }
+}
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    impl Queue {
+        /// Where the address of the oldest message is.
+        pub(crate) const FIRST: usize = offset_of!(Self, first);
+    }
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        message {
+            size = size_of::<Node>(),
+            next = offset_of!(Node, next),
+            kind = offset_of!(Node, kind),
+            first = CLOSED + 1,
+        }
+        message_kind {
+            release = MessageKind::Release,
+            release_many = MessageKind::ReleaseMany,
+            destroy_anywhere = MessageKind::DestroyAnywhere,
+            destroy_at_home = MessageKind::DestroyAtHome,
+            closure = MessageKind::Closure,
+            loop_closure = MessageKind::LoopClosure,
+            batch = MessageKind::OrphanBatch,
+        }
+    };
 }

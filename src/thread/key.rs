@@ -1,7 +1,7 @@
 //! The key of a thread, and that of the calling thread.
 
 use crate::sync::cell::Cell;
-use crate::sync::local;
+use crate::sync::{described, local};
 use std::fmt;
 
 /// The unique key of one thread among all that this process ever runs.
@@ -65,4 +65,13 @@ pub(crate) fn is_own(key: ThreadKey) -> bool {
 pub(crate) fn own_key() -> Option<ThreadKey> {
     let key = OWN.with(Cell::get);
     (key != ThreadKey::NOBODY).then_some(key)
+}
+
+described! {
+    use std::mem::offset_of;
+
+    impl ThreadKey {
+        pub(super) const INDEX: usize = offset_of!(Self, index);
+        pub(super) const GENERATION: usize = offset_of!(Self, generation);
+    }
 }

@@ -13,9 +13,10 @@
 use super::inbox::{Chain, Inbox, Message, MessageKind, Node};
 use super::key::{ThreadKey, own_key};
 use super::lazy_timer::LazyTimer;
+use crate::layout::fixed::FixedVec;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, Hint, boxed, const_fn, global, local, unbox};
+use crate::sync::{Counter, Hint, boxed, const_fn, described, global, local, unbox};
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -41,6 +42,8 @@ pub(crate) struct Orphans {
     in_flight: AtomicU64,
     /// Runs while releases are seen to wait for a drain.
     waiting: LazyTimer,
+    /// Addresses of batches that wait for the epoch, or 0: for readers outside of the process.
+    sealed_at: [Hint; IN_FLIGHT as usize],
 }
 
 /// References that become ready together.
@@ -54,12 +57,13 @@ pub(crate) struct SealedBatch {
 #[repr(C)]
 struct OrphanBatch {
     node: Node,
-    chains: Vec<Chain>,
+    chains: FixedVec<Chain>,
 }
 
 impl OrphanBatch {
     fn boxed(chains: Vec<Chain>) -> Message {
         let node = Node::new(MessageKind::OrphanBatch, ThreadKey::NOBODY, Self::run);
+        let chains = chains.into();
         // SAFETY: the only pointer to it, just made; `chains` frees it; chains are `Send`.
         unsafe { Message::from_raw(boxed(Self { node, chains }).cast()) }
     }
@@ -68,7 +72,8 @@ impl OrphanBatch {
         debug_assert_eq!(message.kind(), MessageKind::OrphanBatch);
         // SAFETY: only `boxed` makes messages of that kind, so it is an `OrphanBatch` (invariant 4
         // of `thread`); the caller gave it up.
-        unsafe { unbox(message.into_raw().cast::<Self>()) }.chains
+        let batch = unsafe { unbox(message.into_raw().cast::<Self>()) };
+        batch.chains.into_inner()
     }
 
     unsafe fn run(_: NonNull<Node>) {
@@ -104,6 +109,7 @@ impl Orphans {
                 sealed: Hint::new(),
                 in_flight: AtomicU64::new(0),
                 waiting: LazyTimer::new(),
+                sealed_at: [const { Hint::new() }; IN_FLIGHT as usize],
             }
         }
     }
@@ -152,6 +158,9 @@ impl Orphans {
         // batch too small.
         let len = self.unsealed.take();
         self.sealed.add(len);
+        let at = batch.as_raw().addr().get() as u64;
+        // All are taken if more threads than that have sealed at once: it is not shown then.
+        _ = self.sealed_at.iter().any(|place| place.replace_if(0, at));
         Some(SealedBatch { batch, len })
     }
 
@@ -159,6 +168,8 @@ impl Orphans {
     pub(crate) fn adopt_sealed(&self, SealedBatch { batch, len }: SealedBatch) {
         // Relaxed: publishes nothing; the push does.
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        let at = batch.as_raw().addr().get() as u64;
+        _ = self.sealed_at.iter().any(|place| place.replace_if(at, 0));
         self.sealed.subtract(len);
         self.ready.add_shared(len);
         Self::push(&self.releases, batch);
@@ -400,4 +411,27 @@ impl Drop for OrphanClaim {
             Orphans::push(&ORPHANS.releases, OrphanBatch::boxed(chains));
         }
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        orphans {
+            releases = offset_of!(Orphans, releases),
+            calls = offset_of!(Orphans, calls),
+            retired = offset_of!(Orphans, retired),
+            sealed = offset_of!(Orphans, sealed_at),
+            sealed_count = IN_FLIGHT,
+        }
+        message {
+            chains = offset_of!(OrphanBatch, chains),
+        }
+        list {
+            size = size_of::<FixedVec<Chain>>(),
+            items = FixedVec::<Chain>::ITEMS,
+            len = FixedVec::<Chain>::LEN,
+        }
+    };
 }

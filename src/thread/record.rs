@@ -5,17 +5,20 @@ use super::inbox::{Chain, Message, PushOutcome};
 use super::key::ThreadKey;
 use super::waker::ThreadWaker;
 use crate::event::label;
-use crate::sync::thread::{ThreadId, current_id, current_name};
-use crate::sync::{Counter, Hint};
+use crate::layout::fixed::Name;
+use crate::sync::thread::{ThreadId, current_id, current_name, kernel_id};
+use crate::sync::{Counter, Hint, described};
 use std::sync::{Mutex, PoisonError};
 
 /// The shared state of one thread. It lives as long as there is a handle to it; its inboxes close
 /// when the thread exits.
 pub(crate) struct Record {
     key: ThreadKey,
+    /// What only readers outside of the process use.
+    pub(crate) outside: ForOutside,
     /// std's id; `None` if std does not know the thread any more: see [`current_id`].
     id: Option<ThreadId>,
-    name: Option<Box<str>>,
+    name: Name,
     /// Remote releases, and dead objects that must be destroyed here.
     pub(crate) releases: CountedInbox,
     /// Posted closures. Apart from the releases, so that running closures does not mean looking for
@@ -41,12 +44,43 @@ pub(crate) struct Tally {
     pub(crate) handed_over: Counter,
 }
 
+/// What a reader outside of the process wants to know of a thread, as the thread has put it down;
+/// nothing is decided by it.
+#[derive(Debug)]
+pub(crate) struct ForOutside {
+    /// The kernel's id of the thread; 0 if unknown.
+    tid: Counter,
+    /// The address of its `ThreadPools`, or 0.
+    pub(crate) pools: Counter,
+    /// The address of its `ThreadHeaps`, or 0.
+    pub(crate) heaps: Counter,
+    /// How many frames its loops have made.
+    pub(crate) frames: Counter,
+    /// How long the last one took, in nanoseconds.
+    pub(crate) last_frame: Counter,
+}
+
+impl ForOutside {
+    fn new() -> Self {
+        let outside = Self {
+            tid: Counter::new(),
+            pools: Counter::new(),
+            heaps: Counter::new(),
+            frames: Counter::new(),
+            last_frame: Counter::new(),
+        };
+        outside.tid.set(kernel_id());
+        outside
+    }
+}
+
 impl Record {
     pub(crate) fn new(key: ThreadKey, bound: Option<u64>) -> Self {
         Self {
             key,
+            outside: ForOutside::new(),
             id: current_id(),
-            name: current_name(),
+            name: current_name().map_or(Name::NONE, Name::owned),
             releases: CountedInbox::new(),
             calls: CountedInbox::new(),
             waker: ThreadWaker::new(),
@@ -73,7 +107,7 @@ impl Record {
     }
 
     pub(crate) fn name(&self) -> Option<&str> {
-        self.name.as_deref()
+        self.name.get()
     }
 
     /// Returns whether the thread takes no more messages.
@@ -183,4 +217,37 @@ static FIGURES: Mutex<()> = Mutex::new(());
 pub(crate) fn with_figures_locked<R>(f: impl FnOnce() -> R) -> R {
     let _locked = FIGURES.lock().unwrap_or_else(PoisonError::into_inner);
     f()
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    const RELEASES: usize = offset_of!(Record, releases);
+    const CALLS: usize = offset_of!(Record, calls);
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        record {
+            size = size_of::<Record>(),
+            key_index = offset_of!(Record, key) + ThreadKey::INDEX,
+            key_generation = offset_of!(Record, key) + ThreadKey::GENERATION,
+            name = offset_of!(Record, name) + Name::AT,
+            tid = offset_of!(Record, outside.tid),
+            pools = offset_of!(Record, outside.pools),
+            heaps = offset_of!(Record, outside.heaps),
+            releases = RELEASES + CountedInbox::HEAD,
+            releases_sent = RELEASES + CountedInbox::SENT,
+            releases_done = RELEASES + CountedInbox::DONE,
+            calls = CALLS + CountedInbox::HEAD,
+            calls_sent = CALLS + CountedInbox::SENT,
+            calls_done = CALLS + CountedInbox::DONE,
+            tally = offset_of!(Record, tally),
+            frames = offset_of!(Record, outside.frames),
+            last_frame = offset_of!(Record, outside.last_frame),
+        }
+        tally {
+            created = offset_of!(Tally, created),
+            destroyed = offset_of!(Tally, destroyed),
+        }
+    };
 }

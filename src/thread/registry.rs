@@ -14,9 +14,10 @@
 
 use super::key::ThreadKey;
 use super::record::Record;
+use crate::layout::fixed::FixedArc;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::UnsafeCell;
-use crate::sync::{FreeWitness, SMALL, alloc, dealloc, lazy};
+use crate::sync::{FreeWitness, SMALL, alloc, const_fn, dealloc, described, global, null_pointers};
 use std::alloc::Layout;
 use std::ptr;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ struct RegistrySlot {
     state: AtomicU64,
     /// Written by the claiming thread in phase `CLAIMING`, read by announced readers in phase
     /// `LIVE`.
-    record: UnsafeCell<Option<Arc<Record>>>,
+    record: UnsafeCell<FixedArc<Record>>,
     /// The next free slot, in the format of the list's head; meaningless while this slot is not in
     /// the list.
     next: AtomicU64,
@@ -70,7 +71,7 @@ unsafe impl Send for Registry {}
 // SAFETY: for the reason given for `Send`.
 unsafe impl Sync for Registry {}
 
-lazy! {
+global! {
     /// All threads that ever used the crate.
     pub(crate) static REGISTRY: Registry = Registry::new();
 }
@@ -96,11 +97,13 @@ fn generation(state: u64) -> u32 {
 }
 
 impl Registry {
-    pub(crate) fn new() -> Self {
-        Self {
-            buckets: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
-            len: AtomicUsize::new(0),
-            free: AtomicU64::new(0),
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                buckets: null_pointers(),
+                len: AtomicUsize::new(0),
+                free: AtomicU64::new(0),
+            }
         }
     }
 
@@ -289,7 +292,7 @@ impl Registry {
         let found = if state & PHASE == LIVE && generation(state) == key.generation() {
             // SAFETY: the slot was LIVE when this reader announced itself, so the record is
             // published and is not replaced before the reader leaves (invariant 2 of `thread`).
-            slot.record.with(|record| unsafe { (*record).clone() })
+            slot.record.with(|record| unsafe { (*record).get() })
         } else {
             None
         };
@@ -329,7 +332,7 @@ fn new_bucket(bucket: usize) -> *mut RegistrySlot {
     for i in 0..slots_in(bucket) {
         let slot = RegistrySlot {
             state: AtomicU64::new(FREE),
-            record: UnsafeCell::new(None),
+            record: UnsafeCell::new(FixedArc::NONE),
             next: AtomicU64::new(0),
         };
         // SAFETY: within the allocation, which is ours alone.
@@ -367,6 +370,27 @@ impl Drop for Registry {
             }
         }
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        registry {
+            buckets = offset_of!(Registry, buckets),
+            bucket_count = BUCKETS,
+            first = FIRST,
+            len = offset_of!(Registry, len),
+        }
+        slot {
+            size = size_of::<RegistrySlot>(),
+            state = offset_of!(RegistrySlot, state),
+            phase_mask = PHASE,
+            live = LIVE,
+            record = offset_of!(RegistrySlot, record),
+        }
+    };
 }
 
 #[cfg(test)]

@@ -237,4 +237,12 @@ impl Image for CoreImage {
     fn static_at(&self, address: u64) -> Option<String> {
         self.symbols.static_at(address)
     }
+
+    fn function_at(&self, address: u64) -> Option<String> {
+        self.symbols.function_at(address)
+    }
+
+    fn thread_local_at(&self, start: u64, offset: u64) -> Option<String> {
+        self.symbols.thread_local_at(start, offset)
+    }
 }

@@ -1,0 +1,262 @@
+//! The library's own structures: threads, pools, messages and blocks.
+//!
+//! A process may be stopped in the middle of an operation, and memory may be corrupt. So whatever
+//! is read is checked before it is followed, every walk ends, and what does not fit is left out and
+//! said in [`Library::caveats`].
+
+mod blocks;
+mod pools;
+mod reader;
+mod threads;
+
+use crate::graph::{PoolState, RootKind, ThreadState, Totals};
+use crate::image::{Image, Memory};
+use crate::layout::{Layout, LayoutError, Names};
+use reader::Reader;
+
+/// What the library has in a process.
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// The path of the file that contains it.
+    pub module: String,
+    /// Its version.
+    pub version: String,
+    /// Where its structures have which fields.
+    pub layout: Layout,
+    /// Addresses of its statics by name, as the notes give them.
+    pub names: Names,
+    /// The threads that have used it and have not left.
+    pub threads: Vec<LibThread>,
+    /// Pools of threads that have ended while guards were open: forgotten ones, mostly.
+    pub detached: Vec<LibThread>,
+    /// What pools, inboxes, backlogs and lists refer to.
+    pub entries: Vec<Entry>,
+    /// Texts for people, which [`Entry::label`] refers to.
+    pub labels: Vec<String>,
+    /// All blocks that were ever cut in chunks that exist, by address.
+    pub blocks: Vec<Block>,
+    /// The chunks, by address: no other memory has blocks.
+    pub chunks: Vec<Chunk>,
+    /// Memory of the library's own, by address: starts and lengths. Each range is within one
+    /// allocation, and all of that allocation is the library's: it must not be searched for
+    /// references, as what it refers to is in [`entries`](Self::entries).
+    pub own_memory: Vec<(u64, u64)>,
+    /// The figures of all threads together.
+    pub totals: Totals,
+    /// What could not be read, in sentences for people.
+    pub caveats: Vec<String>,
+}
+
+/// A thread, with where its structures are.
+#[derive(Clone, Debug, Default)]
+pub struct LibThread {
+    /// What it has. The key is the slot's index in the upper half and its generation in the lower.
+    pub state: ThreadState,
+    /// The address of its record; 0 if it has none.
+    pub record: u64,
+    /// The address of its pools; 0 if it has none.
+    pub pools_at: u64,
+    /// Its pools, as in the state.
+    pub pools: Vec<LibPool>,
+}
+
+/// A pool, with where it is.
+#[derive(Clone, Debug)]
+pub struct LibPool {
+    /// Its name and length.
+    pub state: PoolState,
+    /// Its address. A guard has this address: if no word outside of
+    /// [`own_memory`](Library::own_memory) does, the guard was forgotten.
+    pub address: u64,
+    /// What it is.
+    pub kind: PoolKind,
+}
+
+/// What a pool is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolKind {
+    /// The pool that gets entries while no other is open.
+    Root,
+    /// A pool that an `AutoreleasePool` owns.
+    Guard,
+    /// A pool that a token names.
+    Token,
+}
+
+/// Something in the library's structures that refers to an object or an allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What it refers to.
+    pub target: Target,
+    /// What it is.
+    pub kind: RootKind,
+    /// An index into [`Library::labels`].
+    pub label: u32,
+    /// Where the word is.
+    pub address: u64,
+    /// How many strong references it stands for: 0 if the object has none any more.
+    pub counted: u32,
+    /// The address of the pool that it is in; 0 if it is in none.
+    pub pool: u64,
+}
+
+/// What an [`Entry`] refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The payload of an object at this address.
+    Object(u64),
+    /// An allocation at this address, for example a posted closure with what it has captured.
+    Allocation(u64),
+}
+
+/// A block of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Its first byte.
+    pub address: u64,
+    /// Its size in bytes.
+    pub size: u32,
+    /// True if it is in no list of free blocks.
+    pub in_use: bool,
+}
+
+/// A piece of memory that is cut into blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Its first byte.
+    pub address: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// The size of its blocks in bytes.
+    pub block_size: u32,
+    /// The address of its heap.
+    pub heap: u64,
+}
+
+/// A page that nothing in the library leads to: of a handoff pool, forgotten or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StrayPage {
+    /// The address of the page below, or 0.
+    pub prev: u64,
+    /// The address of its first entry.
+    pub first: u64,
+    /// How many entries there is room for.
+    pub capacity: u64,
+}
+
+impl Library {
+    /// Reads what the library has.
+    ///
+    /// If several loaded files contain a copy of it, each for itself, this is about the copy that
+    /// has created most objects, and a caveat says so.
+    ///
+    /// # Errors
+    /// If there is no library, or no copy's layout is known.
+    pub fn read(image: &dyn Image) -> Result<Self, LayoutError> {
+        let mut found = Vec::new();
+        let mut failed = None;
+        for module in image.modules() {
+            let read = Names::read(image, module).and_then(|names| {
+                let names = match names {
+                    Some(names) => names,
+                    None => return Ok(None),
+                };
+                Self::of(image, names).map(Some)
+            });
+            match read {
+                Ok(library) => found.extend(library),
+                Err(error) => failed = Some(error),
+            }
+        }
+        let copies = found.len();
+        let most = found.into_iter().max_by_key(|found| found.totals.created);
+        let Some(mut library) = most else {
+            return Err(failed.unwrap_or(LayoutError::NoLibrary));
+        };
+        if copies > 1 {
+            library.caveats.push(format!(
+                "{copies} loaded files contain the library; this is about the copy in {}, which has \
+                 created most objects",
+                library.module
+            ));
+        }
+        if let Some(error) = failed {
+            library.caveats.push(error.to_string());
+        }
+        Ok(library)
+    }
+
+    /// Reads what one copy has.
+    fn of(memory: &dyn Memory, names: Names) -> Result<Self, LayoutError> {
+        let layout = Layout::new(&names)?;
+        let mut reader = Reader::new(memory, &layout);
+        let threads = threads::threads(&mut reader, names.address("registry")?);
+        let detached = threads::detached(&mut reader, names.address("detached_pools")?);
+        let departed = reader.tally(names.address("departed")?);
+        threads::orphans(&mut reader, names.address("orphans")?);
+        let kept = threads::kept(&mut reader, names.address("kept")?);
+        let (chunks, blocks) = blocks::blocks(&mut reader, names.address("heaps")?, &threads);
+        let sum = |figure: fn(&ThreadState) -> u64| {
+            let figures = threads.iter().map(|thread| figure(&thread.state));
+            figures.fold(0, u64::wrapping_add)
+        };
+        let totals = Totals {
+            created: sum(|thread| thread.created).wrapping_add(departed.0),
+            destroyed: sum(|thread| thread.destroyed).wrapping_add(departed.1),
+            kept,
+        };
+        let read = reader.finish();
+        Ok(Self {
+            module: names.module.clone(),
+            version: names.library.clone(),
+            layout,
+            names,
+            threads,
+            detached,
+            entries: read.entries,
+            labels: read.labels,
+            blocks,
+            chunks,
+            own_memory: read.own_memory,
+            totals,
+            caveats: read.caveats,
+        })
+    }
+
+    /// Returns the text of an entry's label.
+    pub fn label(&self, entry: &Entry) -> &str {
+        self.labels
+            .get(entry.label as usize)
+            .map_or("", String::as_str)
+    }
+
+    /// Returns whether the address is in [memory of the library's own](Self::own_memory).
+    pub fn owns(&self, address: u64) -> bool {
+        let after = self
+            .own_memory
+            .partition_point(|&(start, _)| start <= address);
+        let range = after.checked_sub(1).map(|at| self.own_memory[at]);
+        range.is_some_and(|(start, len)| address - start < len)
+    }
+
+    /// Returns the page at `address`, the beginning of an allocation, if it has a page's tag, and
+    /// nothing in the library leads to it.
+    pub fn stray_page(&self, memory: &dyn Memory, address: u64) -> Option<StrayPage> {
+        let page = &self.layout.page;
+        let mut tag = [0; 4];
+        let at = address.checked_add(page.tag)?;
+        let has_tag =
+            memory.read(at, &mut tag) == 4 && u64::from(u32::from_ne_bytes(tag)) == page.tag_value;
+        if !has_tag || self.owns(address) {
+            return None;
+        }
+        Some(StrayPage {
+            prev: memory.word(address.checked_add(page.prev)?)?,
+            first: address.checked_add(page.entries)?,
+            capacity: page.capacity,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! Chunks, and which of their blocks are in use.
+
+use super::reader::Reader;
+use super::threads::roll;
+use super::{Block, Chunk, LibThread};
+use std::collections::HashMap;
+
+/// A chunk, and which of its blocks are free.
+struct Cut {
+    chunk: Chunk,
+    header: u64,
+    /// How many blocks were cut.
+    blocks: u64,
+    /// For each block whether it is in a list of free ones.
+    free: Vec<bool>,
+}
+
+/// All chunks by address.
+type Chunks = HashMap<u64, Cut>;
+
+/// Reads the heaps in a roll; returns chunks and blocks, both by address.
+pub(super) fn blocks(
+    reader: &mut Reader<'_>,
+    heaps: u64,
+    threads: &[LibThread],
+) -> (Vec<Chunk>, Vec<Block>) {
+    let of = reader.layout.heap;
+    let heaps = roll(reader, heaps, of.link);
+    let mut chunks = Chunks::new();
+    for &heap in &heaps {
+        reader.own(heap, of.size);
+        chunks_of(reader, heap, &mut chunks);
+    }
+    let own: Vec<_> = chunks.values().map(|cut| cut.chunk.address).collect();
+    for chunk in own {
+        let free = reader.word(chunk.wrapping_add(reader.layout.chunk.free));
+        mark(reader, free, &mut chunks);
+    }
+    for &heap in &heaps {
+        free_in_heap(reader, heap, &mut chunks);
+    }
+    for thread in threads {
+        free_in_batches(reader, thread.record, &mut chunks);
+    }
+    let mut chunks: Vec<_> = chunks.into_values().collect();
+    chunks.sort_unstable_by_key(|cut| cut.chunk.address);
+    let blocks = chunks.iter().flat_map(|cut| {
+        let chunk = cut.chunk;
+        (0..).zip(&cut.free).map(move |(i, &free)| Block {
+            address: chunk.address + cut.header + i * u64::from(chunk.block_size),
+            size: chunk.block_size,
+            in_use: !free,
+        })
+    });
+    let blocks = blocks.collect();
+    (chunks.iter().map(|cut| cut.chunk).collect(), blocks)
+}
+
+/// Reads the chunks of a heap.
+fn chunks_of(reader: &mut Reader<'_>, heap: u64, chunks: &mut Chunks) {
+    let layout = reader.layout;
+    let of = layout.chunk;
+    let mut at = reader.word(heap.wrapping_add(layout.heap.chunks));
+    while at != 0 {
+        let class = reader.word(at.wrapping_add(of.class)) as usize;
+        let size = layout.block_sizes.get(class).copied().unwrap_or(0);
+        let cut = reader.word(at.wrapping_add(of.cut));
+        let fits = size != 0
+            && at.checked_rem(of.size) == Some(0)
+            && reader.word(at.wrapping_add(of.heap)) == heap
+            && cut <= (of.size - of.header) / size;
+        if !fits {
+            return reader.unfit("a chunk of blocks is being made or freed");
+        }
+        if !reader.is_new(at) {
+            return;
+        }
+        let chunk = Chunk {
+            address: at,
+            size: of.size,
+            block_size: size as u32,
+            heap,
+        };
+        let free = vec![false; cut as usize];
+        let cut = Cut {
+            chunk,
+            header: of.header,
+            blocks: cut,
+            free,
+        };
+        chunks.insert(at, cut);
+        at = reader.word(at.wrapping_add(of.next));
+    }
+}
+
+/// Marks the free blocks of a list that begins with `first`; returns whether all were blocks, and
+/// were not marked before.
+fn mark(reader: &mut Reader<'_>, first: u64, chunks: &mut Chunks) -> bool {
+    let next = reader.layout.block.next;
+    let mut at = first;
+    while at != 0 && !reader.gives_up() {
+        if !mark_one(reader, at, chunks) {
+            return false;
+        }
+        at = reader.word(at.wrapping_add(next));
+    }
+    true
+}
+
+/// Marks a free block; returns whether it is one, and was not marked before.
+fn mark_one(reader: &mut Reader<'_>, block: u64, chunks: &mut Chunks) -> bool {
+    let size = reader.layout.chunk.size;
+    let place = chunks.get_mut(&(block - block % size)).and_then(|cut| {
+        let offset = (block % size).checked_sub(cut.header)?;
+        let (size, index) = (
+            u64::from(cut.chunk.block_size),
+            offset / u64::from(cut.chunk.block_size),
+        );
+        (offset % size == 0 && index < cut.blocks).then(|| &mut cut.free[index as usize])
+    });
+    match place {
+        Some(free) if !*free => {
+            *free = true;
+            true
+        }
+        Some(_) => {
+            reader.unfit("a free block is in two lists, or in a circle");
+            false
+        }
+        None => {
+            reader.unfit("a list of free blocks leads to no block");
+            false
+        }
+    }
+}
+
+/// Marks the blocks of a chain of batches.
+fn mark_batches(reader: &mut Reader<'_>, first: u64, chunks: &mut Chunks) {
+    let next_batch = reader.layout.block.next_batch;
+    let mut at = first;
+    while at != 0 {
+        let next = reader.word(at.wrapping_add(next_batch));
+        if !mark(reader, at, chunks) {
+            return;
+        }
+        at = next;
+    }
+}
+
+/// Marks the free blocks that a heap has outside of its chunks' lists.
+fn free_in_heap(reader: &mut Reader<'_>, heap: u64, chunks: &mut Chunks) {
+    let layout = reader.layout;
+    let of = layout.heap;
+    for class in 0..layout.block_sizes.len() as u64 {
+        let bin = heap.wrapping_add(of.bins + class * layout.bin.size);
+        let free = reader.word(bin.wrapping_add(layout.bin.free));
+        mark(reader, free, chunks);
+    }
+    let pending = reader.word(heap.wrapping_add(of.pending_block));
+    mark(reader, pending, chunks);
+    let batches = reader.word(heap.wrapping_add(of.pending_batch));
+    mark_batches(reader, batches, chunks);
+    // The low bits are marks.
+    let batches = reader.word(heap.wrapping_add(of.remote_frees)) & !3;
+    mark_batches(reader, batches, chunks);
+}
+
+/// Marks the free blocks that a thread gathers for others' heaps.
+fn free_in_batches(reader: &mut Reader<'_>, record: u64, chunks: &mut Chunks) {
+    let layout = reader.layout;
+    let of = layout.batches;
+    let heaps = reader.word(record.wrapping_add(layout.record.heaps));
+    if heaps == 0 {
+        return;
+    }
+    reader.own(heaps, of.first + of.count * of.size);
+    for i in 0..of.count {
+        let batch = heaps.wrapping_add(of.first + i * of.size);
+        let first = reader.word(batch.wrapping_add(of.block));
+        mark(reader, first, chunks);
+    }
+}

@@ -1,0 +1,288 @@
+//! Reads numbers, lists and messages, and collects what they lead to.
+
+use super::{Entry, Target};
+use crate::graph::RootKind;
+use crate::image::Memory;
+use crate::layout::Layout;
+use std::collections::{BTreeMap, HashSet};
+
+/// The longest name that is read, in bytes.
+const LONGEST_NAME: u64 = 4_096;
+
+/// The longest list that is read, in items.
+const LONGEST_LIST: u64 = 1 << 24;
+
+/// How much may not fit before the rest is left out. In a process that was stopped in the middle of
+/// an operation it is a handful for each thread.
+const MOST_UNFIT: u64 = 10_000;
+
+/// What was collected.
+pub(super) struct Collected {
+    pub(super) entries: Vec<Entry>,
+    pub(super) labels: Vec<String>,
+    pub(super) own_memory: Vec<(u64, u64)>,
+    pub(super) caveats: Vec<String>,
+}
+
+/// Reads the structures of a copy of the library.
+pub(super) struct Reader<'m> {
+    memory: &'m dyn Memory,
+    pub(super) layout: &'m Layout,
+    entries: Vec<Entry>,
+    labels: Vec<String>,
+    own_memory: Vec<(u64, u64)>,
+    /// What did not fit, and how often.
+    unfit: BTreeMap<&'static str, u64>,
+    unfit_in_all: u64,
+    /// Addresses of messages and pages that were seen.
+    seen: HashSet<u64>,
+}
+
+/// Who is responsible for an entry.
+#[derive(Clone, Copy)]
+pub(super) struct Holder {
+    pub(super) kind: RootKind,
+    pub(super) label: u32,
+    pub(super) pool: u64,
+}
+
+impl<'m> Reader<'m> {
+    pub(super) fn new(memory: &'m dyn Memory, layout: &'m Layout) -> Self {
+        Self {
+            memory,
+            layout,
+            entries: Vec::new(),
+            labels: Vec::new(),
+            own_memory: Vec::new(),
+            unfit: BTreeMap::new(),
+            unfit_in_all: 0,
+            seen: HashSet::new(),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Collected {
+        if self.gives_up() {
+            self.unfit("so much does not fit that the rest was left out");
+        }
+        self.own_memory.sort_unstable();
+        self.own_memory.dedup();
+        let caveat = |(what, n): (&str, u64)| format!("{n} × {what}");
+        Collected {
+            entries: self.entries,
+            labels: self.labels,
+            own_memory: self.own_memory,
+            caveats: self.unfit.into_iter().map(caveat).collect(),
+        }
+    }
+
+    /// Counts something that does not fit.
+    pub(super) fn unfit(&mut self, what: &'static str) {
+        *self.unfit.entry(what).or_default() += 1;
+        self.unfit_in_all += 1;
+    }
+
+    /// Returns whether so much did not fit that what is left is not worth the time.
+    pub(super) fn gives_up(&self) -> bool {
+        self.unfit_in_all >= MOST_UNFIT
+    }
+
+    /// Takes down that this memory is the library's.
+    pub(super) fn own(&mut self, start: u64, len: u64) {
+        if start != 0 && len != 0 {
+            self.own_memory.push((start, len));
+        }
+    }
+
+    /// Takes down a text; returns its number.
+    pub(super) fn label(&mut self, text: String) -> u32 {
+        self.labels.push(text);
+        (self.labels.len() - 1) as u32
+    }
+
+    /// Reads a word; 0 if there is no memory.
+    pub(super) fn word(&mut self, address: u64) -> u64 {
+        match self.memory.word(address) {
+            Some(word) => word,
+            None => {
+                self.unfit("a structure of the library is in memory that cannot be read");
+                0
+            }
+        }
+    }
+
+    /// Reads the bytes at `address` as far as there are any; 0 for the others.
+    pub(super) fn bytes(&mut self, address: u64, bytes: &mut [u8]) {
+        let len = self.memory.read(address, bytes);
+        if len < bytes.len() {
+            bytes[len..].fill(0);
+            self.unfit("a structure of the library is in memory that cannot be read");
+        }
+    }
+
+    pub(super) fn half(&mut self, address: u64) -> u64 {
+        let mut bytes = [0; 4];
+        self.bytes(address, &mut bytes);
+        u32::from_ne_bytes(bytes).into()
+    }
+
+    pub(super) fn byte(&mut self, address: u64) -> u64 {
+        let mut byte = [0];
+        self.bytes(address, &mut byte);
+        byte[0].into()
+    }
+
+    /// Reads `n` words in one go.
+    pub(super) fn words(&mut self, address: u64, n: u64) -> Vec<u64> {
+        if n > LONGEST_LIST {
+            self.unfit("a list is too long to be one");
+            return Vec::new();
+        }
+        let mut bytes = vec![0; n as usize * 8];
+        let len = self.memory.read(address, &mut bytes);
+        if len < bytes.len() {
+            self.unfit("a structure of the library is in memory that cannot be read");
+            bytes.truncate(len);
+        }
+        let word = |word: &[u8]| u64::from_ne_bytes(word.try_into().expect("eight bytes"));
+        bytes.chunks_exact(8).map(word).collect()
+    }
+
+    /// Reads a name: its address and length are at `address`.
+    pub(super) fn name(&mut self, address: u64) -> Option<String> {
+        let at = self.word(address);
+        if at == 0 {
+            return None;
+        }
+        let len = self.word(address.wrapping_add(8)) & (u64::MAX >> 1);
+        if len > LONGEST_NAME {
+            self.unfit("a name is too long to be one");
+            return None;
+        }
+        let mut bytes = vec![0; len as usize];
+        self.bytes(at, &mut bytes);
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Returns address and length of the items of a list; `size` is that of an item.
+    pub(super) fn list(&mut self, address: u64, size: u64) -> (u64, u64) {
+        let layout = self.layout.list;
+        let items = self.word(address.wrapping_add(layout.items));
+        let len = self.word(address.wrapping_add(layout.len));
+        if len > LONGEST_LIST {
+            self.unfit("a list is too long to be one");
+            return (0, 0);
+        }
+        if len > 0 {
+            self.own(items, len * size);
+        }
+        (items, len)
+    }
+
+    /// Returns the words in a list of words.
+    pub(super) fn list_of_words(&mut self, address: u64) -> (u64, Vec<u64>) {
+        let (items, len) = self.list(address, 8);
+        (items, self.words(items, len))
+    }
+
+    /// Reads a thread's figures: objects created and destroyed.
+    pub(super) fn tally(&mut self, address: u64) -> (u64, u64) {
+        let layout = self.layout.tally;
+        let created = self.word(address.wrapping_add(layout.created));
+        (created, self.word(address.wrapping_add(layout.destroyed)))
+    }
+
+    /// Takes down an entry.
+    pub(super) fn entry(&mut self, holder: Holder, target: Target, address: u64, counted: u32) {
+        self.entries.push(Entry {
+            target,
+            kind: holder.kind,
+            label: holder.label,
+            address,
+            counted,
+            pool: holder.pool,
+        });
+    }
+
+    /// Returns whether this message or page was not seen before; if it was, that is a circle.
+    pub(super) fn is_new(&mut self, address: u64) -> bool {
+        let new = self.seen.insert(address);
+        if !new {
+            self.unfit("a list of the library leads to something twice");
+        }
+        new
+    }
+
+    /// Reads entries; returns how many there are.
+    pub(super) fn entries(&mut self, address: u64, holder: Holder) -> u64 {
+        let layout = self.layout;
+        let (of_page, word) = (layout.page, 8);
+        let mut page = self.word(address.wrapping_add(layout.entries.page));
+        let mut top = self.word(address.wrapping_add(layout.entries.top));
+        let mut n = 0;
+        while page != 0 && !self.gives_up() {
+            let first = page.wrapping_add(of_page.entries);
+            let tag = self.half(page.wrapping_add(of_page.tag));
+            let filled = top.wrapping_sub(first) / word;
+            if tag != of_page.tag_value || filled > of_page.capacity {
+                self.unfit("a pool has a page that is none");
+                break;
+            }
+            if !self.is_new(page) {
+                break;
+            }
+            self.own(page, of_page.size);
+            for (i, thin) in (0..).zip(self.words(first, filled)) {
+                self.entry(holder, Target::Object(thin), first + i * word, 1);
+            }
+            n += filled;
+            page = self.word(page.wrapping_add(of_page.prev));
+            // Pages below the topmost are full.
+            top = page
+                .wrapping_add(of_page.entries)
+                .wrapping_add(of_page.capacity * word);
+        }
+        n
+    }
+
+    /// Reads the messages that begin with the one at `head`.
+    pub(super) fn messages(&mut self, head: u64, holder: Holder) {
+        let layout = self.layout;
+        let (message, kinds) = (layout.message, layout.message_kind);
+        // Batches contain chains of messages.
+        let mut heads = vec![head];
+        while let Some(mut at) = heads.pop() {
+            while at >= message.first && !self.gives_up() {
+                if !self.is_new(at) {
+                    break;
+                }
+                let kind = self.byte(at.wrapping_add(message.kind));
+                let mut is_own = true;
+                if kind == kinds.release {
+                    let place = at.wrapping_add(message.object);
+                    let thin = self.word(place);
+                    self.entry(holder, Target::Object(thin), place, 1);
+                } else if kind == kinds.release_many {
+                    self.entries(at.wrapping_add(message.entries), holder);
+                } else if kind == kinds.destroy_anywhere || kind == kinds.destroy_at_home {
+                    // In the payload of an object.
+                    is_own = false;
+                    self.entry(holder, Target::Object(at), at, 0);
+                } else if kind == kinds.closure || kind == kinds.loop_closure {
+                    // What it captures is in the same allocation.
+                    is_own = false;
+                    self.entry(holder, Target::Allocation(at), at, 0);
+                } else if kind == kinds.batch {
+                    let (_, chains) = self.list_of_words(at.wrapping_add(message.chains));
+                    heads.extend(chains);
+                } else {
+                    self.unfit("a message is of no known kind");
+                    break;
+                }
+                if is_own {
+                    self.own(at, message.size);
+                }
+                at = self.word(at.wrapping_add(message.next));
+            }
+        }
+    }
+}

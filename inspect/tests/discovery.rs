@@ -1,0 +1,36 @@
+//! What is found in a program with glibc's malloc.
+#![cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+mod common;
+mod sample;
+
+use common::Target;
+use releasepool_inspect::discovery::discover;
+use releasepool_inspect::graph::Graph;
+use releasepool_inspect::image::Image;
+use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::library::Library;
+
+#[test]
+fn role() {
+    if common::role().is_some() {
+        sample::play(|| common::serve(str::to_owned));
+    }
+}
+
+fn look(image: &dyn Image) -> Graph {
+    discover(image, &Library::read(image).unwrap())
+}
+
+#[test]
+fn objects_in_all_places() {
+    let target = Target::start("sample");
+    let image = ProcessImage::take(target.pid()).unwrap();
+    let graph = look(&image);
+    sample::check_order(&graph);
+    sample::check_objects(&graph);
+}

@@ -1,0 +1,122 @@
+//! Lists that only readers outside of the process walk.
+
+use std::cell::Cell;
+use std::ptr;
+
+/// Structures of one kind that nothing else leads to, linked to each other: for a reader outside of
+/// the process, which stops it first. Inside, nothing walks the list.
+///
+/// Intrusive, as the lock is held while a structure is added or removed, and must not be held while
+/// the global allocator is called: that is foreign code, which may use this crate.
+#[repr(C)]
+pub(crate) struct Roll {
+    first: Cell<*const Link>,
+    lock: parking_lot::Mutex<()>,
+}
+
+/// What links a structure to its neighbours in a [`Roll`]; changed under its lock only.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Link {
+    next: Cell<*const Link>,
+    prev: Cell<*const Link>,
+}
+
+// SAFETY: `first`, and the cells of all links in the list, are accessed under the lock only.
+unsafe impl Sync for Roll {}
+
+impl Roll {
+    /// Where the address of the first link is.
+    pub(crate) const FIRST: usize = std::mem::offset_of!(Self, first);
+
+    pub(crate) const fn new() -> Self {
+        Self {
+            first: Cell::new(ptr::null()),
+            lock: parking_lot::Mutex::new(()),
+        }
+    }
+
+    /// Adds a structure by its link.
+    ///
+    /// # Safety
+    /// The link is in no list, and stays where it is until [`remove`](Self::remove) is called; no
+    /// exclusive reference to it is made or used meanwhile.
+    pub(crate) unsafe fn add(&self, link: &Link) {
+        let _locked = self.lock.lock();
+        let next = self.first.get();
+        link.next.set(next);
+        link.prev.set(ptr::null());
+        // SAFETY: links in the list exist, by the contract, and the lock is held.
+        if let Some(next) = unsafe { next.as_ref() } {
+            next.prev.set(link);
+        }
+        self.first.set(link);
+    }
+
+    /// Removes a structure.
+    ///
+    /// # Safety
+    /// [`add`](Self::add) has added it to this list, and it was not removed since.
+    pub(crate) unsafe fn remove(&self, link: &Link) {
+        let _locked = self.lock.lock();
+        let (next, prev) = (link.next.get(), link.prev.get());
+        // SAFETY: links in the list exist, by the contract of `add`, and the lock is held.
+        match unsafe { prev.as_ref() } {
+            Some(prev) => prev.next.set(next),
+            None => self.first.set(next),
+        }
+        // SAFETY: as above.
+        if let Some(next) = unsafe { next.as_ref() } {
+            next.prev.set(prev);
+        }
+    }
+}
+
+impl Link {
+    /// Where the address of the next link is.
+    pub(crate) const NEXT: usize = std::mem::offset_of!(Self, next);
+
+    pub(crate) const fn new() -> Self {
+        Self {
+            next: Cell::new(ptr::null()),
+            prev: Cell::new(ptr::null()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(roll: &Roll) -> Vec<*const Link> {
+        let next = |link: &*const Link| {
+            // SAFETY: the tests' links live as long as their list.
+            let next = unsafe { (**link).next.get() };
+            (!next.is_null()).then_some(next)
+        };
+        let first = roll.first.get();
+        std::iter::successors((!first.is_null()).then_some(first), next).collect()
+    }
+
+    #[test]
+    fn links_are_added_in_front_and_removed_anywhere() {
+        let links = [const { Link::new() }; 4];
+        let at = |i: usize| ptr::from_ref(&links[i]);
+        let roll = Roll::new();
+        // SAFETY: they stay, and each is added once, and removed once.
+        unsafe {
+            links.iter().for_each(|link| roll.add(link));
+            assert_eq!(addresses(&roll), [at(3), at(2), at(1), at(0)]);
+            roll.remove(&links[2]);
+            assert_eq!(addresses(&roll), [at(3), at(1), at(0)]);
+            roll.remove(&links[3]);
+            roll.remove(&links[0]);
+            assert_eq!(addresses(&roll), [at(1)]);
+            roll.remove(&links[1]);
+            assert_eq!(addresses(&roll), [] as [*const Link; 0]);
+            roll.add(&links[2]);
+            assert_eq!(addresses(&roll), [at(2)]);
+            roll.remove(&links[2]);
+        }
+    }
+}

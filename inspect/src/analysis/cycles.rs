@@ -83,10 +83,12 @@ impl Search {
         Some(path)
     }
 
-    /// Finds a shortest path from `node` to an object.
+    /// Finds a shortest path from `node` to an object that nothing else holds.
     pub fn path_to_object(&mut self, analysis: &Analysis<'_>, node: NodeId) -> Option<Vec<Hop>> {
         let objects = analysis.graph.objects;
-        let (mut path, end) = self.path(analysis, node, |_| true, |to| (to as usize) < objects)?;
+        let held = |node: NodeId| analysis.reach.is_held(node);
+        let end = |to: NodeId| (to as usize) < objects && !held(to);
+        let (mut path, end) = self.path(analysis, node, |node| !held(node), end)?;
         path.push(Hop {
             node: end,
             offset: None,

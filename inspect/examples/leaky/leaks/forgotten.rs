@@ -31,11 +31,10 @@ pub struct Leak19Job {
 #[inline(never)]
 pub fn plant() {
     for n in 0..INSTANCES {
-        mem::forget(Ref::new(Leak14Handle([n as u64; 3])));
+        mem::forget(made(Leak14Handle([n as u64; 3])));
         // The address is all that foreign code would keep; here it keeps nothing.
-        let _ = Ref::into_raw(Ref::new(Leak15Raw {
-            user_data: n as u64,
-        }));
+        let user_data = n as u64;
+        let _ = Ref::into_raw(made(Leak15Raw { user_data }));
         let retained = Ref::new(Leak16Retained(format!("retained {n}")));
         // SAFETY: the object is alive, as `retained` is a reference to it.
         unsafe { Ref::increment_strong_count(Ref::as_ptr(&retained)) };
@@ -50,6 +49,13 @@ pub fn plant() {
         assert_eq!(job(), n);
         mem::forget(job);
     }
+}
+
+/// Makes an object that the compiler must not optimize away, although nothing uses it.
+fn made<T>(value: T) -> Ref<T> {
+    let made = Ref::new(value);
+    std::hint::black_box(&made);
+    made
 }
 
 fn channel(n: u64) {

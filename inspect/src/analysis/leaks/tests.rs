@@ -344,3 +344,17 @@ fn container_of_ten_thousand_is_a_hint() {
         ("static ITEMS", 10_000)
     );
 }
+
+#[test]
+fn allocation_that_nothing_holds_is_no_leak_if_what_it_refers_to_is_held() {
+    let mut b = Builder::new();
+    let (shared, lost) = (b.object("Shared", 1, 0), b.object("Lost", 1, 0));
+    let (stale, leaked) = (b.plain(64), b.plain(64));
+    b.root(RootKind::Static, "static SHARED", shared);
+    b.edge(stale, 0, shared);
+    b.edge(leaked, 0, shared).edge(leaked, 8, lost);
+    let graph = b.build();
+    let groups = find(&graph);
+    assert_eq!((groups.len(), groups[0].leaks), (1, 1));
+    assert_eq!(names(&graph, &groups[0]), ["plain+8", "Lost"]);
+}

@@ -85,7 +85,7 @@ pub enum Command {
         #[command(flatten)]
         output: Output,
         /// Save a snapshot that --snapshot and `diff` read
-        #[arg(short, long = "output", value_name = "FILE", group = "files")]
+        #[arg(short = 'o', long = "output", value_name = "FILE", group = "files")]
         file: Option<PathBuf>,
         /// Save a heap snapshot; DevTools wants names that end with .heapsnapshot
         #[arg(long, value_name = "FILE", group = "files")]

@@ -38,7 +38,7 @@
 //! * [`chunk`], [`chunk_list`]: chunks, and the links of free blocks
 //! * [`checks`]: finds misuse of blocks
 //! * [`remote_free_list`]: how blocks that other threads freed get back to their heap
-//! * [`heap`], with its [`heap_counters`] and [`heap_owner`]; [`shared`]: what the heaps of an
+//! * [`heap`], with its [`bin`]s, [`heap_counters`] and [`heap_owner`]; [`shared`]: what the heaps of an
 //!   allocator share
 //! * [`bulk_free`]: frees many blocks to one heap; [`remote_free_batch`]: frees blocks to others'
 //!   heaps
@@ -48,6 +48,7 @@
 
 #[cfg(feature = "allocator-api2")]
 mod api2;
+mod bin;
 pub(crate) mod block_allocator;
 pub(crate) mod bulk_free;
 mod checks;
@@ -71,5 +72,5 @@ pub(crate) mod thread_heaps;
 
 crate::sync::described! {
     /// What the [note](crate::note) says about the structures here.
-    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[chunk::NOTE, heap::NOTE, size_class::NOTE, thread_heaps::NOTE];
+    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[chunk::NOTE, heap::note::NOTE, size_class::NOTE, thread_heaps::NOTE];
 }

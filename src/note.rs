@@ -118,6 +118,8 @@ macro_rules! addresses {
     };
 }
 
+// What exists only with a feature has a line of its own, with its `cfg`; readers look whether it is
+// there.
 addresses! {
     REGISTRY_AT: "registry" = REGISTRY,
     DEPARTED_AT: "departed" = DEPARTED,
@@ -125,4 +127,33 @@ addresses! {
     KEPT_AT: "kept" = HOMELESS,
     HEAPS_AT: "heaps" = HEAPS,
     DETACHED_AT: "detached_pools" = DETACHED,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn every_name_has_one_value_and_the_version_is_first() {
+        let text = std::str::from_utf8(&LINES.text).unwrap();
+        assert!(text.starts_with("version=1\n"));
+        let lines = text.trim_end_matches('\n').lines();
+        let pairs = || lines.clone().map(|line| line.split_once('=').unwrap());
+        let values: BTreeMap<_, _> = pairs().collect();
+        assert_eq!(values.len(), pairs().count());
+        assert_eq!(values["header.size"], "16");
+        assert_eq!(values["count.strong_shift"], "32");
+        assert_eq!(values["message_kind.batch"], "6");
+        assert!(values["block.sizes"].starts_with("16,32,48,"));
+        let is_number = |value: &str| value.bytes().all(|b| b.is_ascii_digit() || b == b',');
+        let others = values.iter().filter(|(_, value)| !is_number(value));
+        assert_eq!(others.map(|(&name, _)| name).collect::<Vec<_>>(), ["library"]);
+    }
+
+    #[test]
+    fn the_words_have_the_addresses_of_the_statics() {
+        assert_eq!(REGISTRY_AT.0, (&raw const REGISTRY).cast());
+        assert_eq!(ORPHANS_AT.0, (&raw const ORPHANS).cast());
+    }
 }

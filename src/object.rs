@@ -40,7 +40,7 @@
 //!
 //! # Files
 //! * [`count`]: the count word and its operations
-//! * [`header`]: layout, type info and allocation
+//! * [`header`]: layout and allocation; [`type_info`]: what objects of one type have in common
 //! * [`destroy`]: the destruction of objects, in constant stack space; [`settle`]: for code that
 //!   must be sure of it
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
@@ -59,10 +59,11 @@ pub(crate) mod settle;
 pub(crate) mod strong;
 pub(crate) mod thread_bound;
 mod traits;
+pub(crate) mod type_info;
 mod unique;
 pub(crate) mod weak;
 
 crate::sync::described! {
     /// What the [note](crate::note) says about the structures here.
-    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[count::NOTE, header::NOTE, thread_bound::NOTE];
+    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[count::NOTE, header::NOTE, type_info::NOTE, thread_bound::NOTE];
 }

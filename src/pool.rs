@@ -85,5 +85,5 @@ mod watch;
 
 crate::sync::described! {
     /// What the [note](crate::note) says about the structures here.
-    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[backlog::NOTE, entries::NOTE, page::NOTE, page_chain::NOTE, pool_stack::NOTE, remote_release::NOTE, thread_pools::NOTE];
+    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[backlog::NOTE, entries::NOTE, page::NOTE, page_chain::NOTE, pool_stack::NOTE, remote_release::NOTE, thread_pools::note::NOTE];
 }

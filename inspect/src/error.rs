@@ -57,9 +57,8 @@ pub enum Error {
     },
     /// A thread did not stop in time.
     #[error(
-        "thread {tid} of process {pid} did not stop within {seconds} s, so the process was let go \
-         without a look at it; the thread may wait in the kernel for a disk or for a child made by \
-         vfork: try again"
+        "thread {tid} of process {pid} did not stop within {seconds} s, so the process was let go; \
+         the machine may be very busy: try again"
     )]
     DoesNotStop {
         /// The process id.
@@ -68,6 +67,17 @@ pub enum Error {
         tid: u32,
         /// How long it was waited for.
         seconds: u64,
+    },
+    /// A thread cannot stop, as it waits within a system call that nothing interrupts.
+    #[error(
+        "thread {tid} of process {pid} waits in the kernel for a disk, or for a child made by vfork, \
+         and cannot stop; the process was let go: try again"
+    )]
+    WaitsInKernel {
+        /// The process id.
+        pid: u32,
+        /// The thread that waits.
+        tid: u32,
     },
     /// Threads kept being made.
     #[error(

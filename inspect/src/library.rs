@@ -223,6 +223,11 @@ impl Library {
         })
     }
 
+    /// Returns the address of the ledger of the feature `leak-detection`, if the program has it.
+    pub fn ledger(&self) -> Option<u64> {
+        self.names.address("ledger").ok()
+    }
+
     /// Returns the text of an entry's label.
     pub fn label(&self, entry: &Entry) -> &str {
         self.labels

@@ -3,7 +3,10 @@
 use crate::error::Error;
 use crate::image::Image;
 use crate::image::core::CoreImage;
+use crate::image::elf;
 use crate::image::process::ProcessImage;
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 
 /// What to inspect.
@@ -31,9 +34,10 @@ impl Source {
         }
         let path = PathBuf::from(argument);
         let mut start = [0; 4];
-        let elf = std::fs::File::open(&path)
-            .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start))
-            .is_ok_and(|()| crate::image::elf::is_elf(&start));
+        let elf = path.is_file()
+            && File::open(&path)
+                .and_then(|mut file| file.read_exact(&mut start))
+                .is_ok_and(|()| elf::is_elf(&start));
         if elf {
             Source::Core {
                 core: path,

@@ -31,6 +31,9 @@ fn objects_in_all_places() {
     let target = Target::start("sample");
     let image = ProcessImage::take(target.pid()).unwrap();
     let graph = look(&image);
+    assert_eq!(graph.caveats, Vec::<String>::new());
     sample::check_order(&graph);
     sample::check_objects(&graph);
+    sample::check_library(&graph);
+    sample::check_leaks(&graph);
 }

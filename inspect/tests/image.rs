@@ -10,6 +10,7 @@ use common::Target;
 use releasepool_inspect::image::process::ProcessImage;
 use releasepool_inspect::image::{Image, Memory};
 use std::cell::Cell;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// In `.bss`: set by the process itself.
@@ -85,6 +86,27 @@ fn role() {
             std::thread::sleep(std::time::Duration::from_millis(50));
             common::serve(|_| String::new())
         }
+        Some("mapped") => {
+            let file = std::env::var("MAPPED").unwrap();
+            let file = std::fs::File::open(file).unwrap();
+            let map = |flags, file: i32| {
+                // SAFETY: a new mapping.
+                let start = unsafe {
+                    let protection = libc::PROT_READ | libc::PROT_WRITE;
+                    libc::mmap(std::ptr::null_mut(), 1 << 16, protection, flags, file, 0)
+                };
+                assert_ne!(start, libc::MAP_FAILED);
+                start.cast::<u64>()
+            };
+            let shared = map(libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1);
+            let private = map(libc::MAP_PRIVATE, file.as_raw_fd());
+            // SAFETY: both are mapped, and larger.
+            unsafe {
+                shared.write(1);
+                private.write(2);
+            }
+            common::serve(|_| format!("{} {}", shared.addr(), private.addr()))
+        }
         Some("reserved") => {
             const SIZE: usize = 1 << 38;
             // SAFETY: a new mapping, whose pages are written to below within its bounds.
@@ -159,10 +181,7 @@ fn statics_have_names() {
     );
     assert_eq!(image.static_at(word(&image, "image::PLACE")), None);
     let role = address(&image, "image::role");
-    assert_eq!(
-        image.symbols().function_at(role + 1).as_deref(),
-        Some("image::role")
-    );
+    assert_eq!(image.function_at(role + 1).as_deref(), Some("image::role"));
     assert_eq!(image.static_at(role), None);
 }
 
@@ -254,11 +273,20 @@ fn threads_have_registers_names_and_stacks() {
         assert_eq!(image.read(thread.stack_pointer, &mut words), stack);
         let on_stack = (0xabcd_0000_u64 + number).to_ne_bytes().repeat(4);
         assert!(words.windows(32).any(|words| words == on_stack));
-        // With thread-local storage next to the thread pointer.
-        let area = thread.thread_pointer - 0x1000;
+        // The program's thread-local storage is next to the thread pointer.
+        let program = &image.modules()[0];
+        let (_, size, align) = program.tls.unwrap();
+        let start = if cfg!(target_arch = "x86_64") {
+            thread.thread_pointer - size.next_multiple_of(align)
+        } else {
+            (thread.thread_pointer + 16).next_multiple_of(align)
+        };
+        let mut offsets = (0..size).step_by(8);
         let local = 0x10ca_1000 + number;
-        let found = (0..0x400).any(|word| image.word(area + word * 8) == Some(local));
-        assert!(found, "{local:x} near {:x}", thread.thread_pointer);
+        let offset = offsets.find(|offset| image.word(start + offset) == Some(local));
+        let offset = offset.expect("it has the variable");
+        let name = image.thread_local_at(program.start, offset).unwrap();
+        assert!(name.contains("LOCAL"), "{name}");
     }
 }
 
@@ -292,4 +320,29 @@ fn reserved_memory_costs_nothing() {
         .sum();
     assert!(present < 256 << 20, "{present}");
     assert!(image.present().is_sorted_by_key(|range| range.start));
+}
+
+#[test]
+fn shared_memory_and_changed_pages_of_files_are_copied() {
+    let directory = common::Directory::new("mapped");
+    let file = directory.0.join("file");
+    std::fs::write(&file, [7; 1 << 16]).unwrap();
+    let mut target = Target::start_by("mapped", |command| {
+        command.env("MAPPED", &file);
+    });
+    let answer = target.ask("where");
+    let (shared, private) = answer.split_once(' ').unwrap();
+    let (shared, private): (u64, u64) = (shared.parse().unwrap(), private.parse().unwrap());
+    let image = ProcessImage::take(target.pid()).unwrap();
+    let sevens = Some(0x0707_0707_0707_0707);
+    assert_eq!(image.word(shared), Some(1));
+    assert_eq!(image.word(shared + 8192), Some(0));
+    assert_eq!(image.word(private), Some(2));
+    assert_eq!(image.word(private + 8), sevens);
+    // Not copied, but the process still has it.
+    assert_eq!(image.word(private + 8192), sevens);
+    drop(target);
+    assert_eq!(image.word(shared), Some(1));
+    assert_eq!(image.word(private), Some(2));
+    assert_eq!(image.word(private + 8192), None);
 }

@@ -8,14 +8,18 @@ mod common;
 
 use common::Target;
 use releasepool_inspect::error::Error;
-use releasepool_inspect::image::Image;
 use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::{Image, Memory};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
+static PLACE: AtomicUsize = AtomicUsize::new(0);
+
+/// How many threads start others all the time.
+const SPAWNERS: usize = 4;
 
 extern "C" fn count(_: libc::c_int) {
     COUNT.fetch_add(1, Ordering::SeqCst);
@@ -24,6 +28,15 @@ extern "C" fn count(_: libc::c_int) {
 extern "C" fn end_thread(_: libc::c_int) {
     // SAFETY: it ends the calling thread at once; see the role `leaderless`.
     unsafe { libc::syscall(libc::SYS_exit, 0) };
+}
+
+extern "C" fn sleep(_: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: the calls have no preconditions. The parent's end ends this process, too.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::sleep(1000);
+        libc::_exit(0)
+    }
 }
 
 /// Runs `step` all the time, on a thread of its own.
@@ -47,9 +60,19 @@ fn role() {
             });
         }
         "spawns" => {
-            for _ in 0..4 {
+            let words: &[AtomicU64] = (0..4 << 20).map(AtomicU64::new).collect::<Vec<_>>().leak();
+            let (first, last) = (&words[0], &words[words.len() - 1]);
+            last.store(0, Ordering::SeqCst);
+            PLACE.store(words.as_ptr().addr(), Ordering::SeqCst);
+            for _ in 0..SPAWNERS {
                 always(|| {
-                    let thread = std::thread::spawn(|| COUNT.fetch_add(1, Ordering::SeqCst));
+                    let thread = std::thread::spawn(|| {
+                        for _ in 0..50 {
+                            first.fetch_add(1, Ordering::SeqCst);
+                            last.fetch_add(1, Ordering::SeqCst);
+                        }
+                        COUNT.fetch_add(1, Ordering::SeqCst)
+                    });
                     thread.join().unwrap();
                 });
             }
@@ -92,6 +115,29 @@ fn role() {
             });
             std::thread::sleep(Duration::from_secs(3600));
         }
+        "vforks" => {
+            always(|| {
+                COUNT.fetch_add(1, Ordering::SeqCst);
+            });
+            std::thread::spawn(|| {
+                let stack = vec![0u64; 8192].leak();
+                // SAFETY: the child has a stack of its own and only sleeps; its parent, this thread,
+                // does nothing until the child has ended.
+                unsafe {
+                    let top = stack.as_mut_ptr().add(stack.len());
+                    let flags = libc::CLONE_VM | libc::CLONE_VFORK;
+                    libc::clone(sleep, top.cast(), flags, std::ptr::null_mut());
+                }
+            });
+            let waits = || {
+                let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+                let mut tasks = tasks.map(|task| task.unwrap().file_name());
+                tasks.any(|tid| common::state(tid.to_str().unwrap().parse().unwrap()) == 'D')
+            };
+            while !waits() {
+                std::thread::yield_now();
+            }
+        }
         "inspects" => {
             let pid = argument.parse().unwrap();
             common::serve(|_| match ProcessImage::take(pid) {
@@ -133,10 +179,24 @@ fn a_process_goes_on_after_it_was_inspected() {
 #[test]
 fn threads_that_start_meanwhile_are_stopped_too() {
     let mut target = Target::start("spawns");
-    for _ in 0..10 {
+    for _ in 0..40 {
         let image = ProcessImage::take(target.pid()).unwrap();
-        // The harness's two, and the four that start others.
-        assert!(image.threads().len() >= 6, "{}", image.threads().len());
+        // The first one, and those that start others.
+        assert!(
+            image.threads().len() > SPAWNERS,
+            "{}",
+            image.threads().len()
+        );
+        let (place, _) = image.symbols().find("processes::PLACE").unwrap();
+        let words = image.word(place).unwrap();
+        // Far from each other, so that a thread that still ran would change one that was copied
+        // and one that was not.
+        let first = image.word(words).unwrap();
+        let last = image.word(words + (4 << 20) * 8 - 8).unwrap();
+        assert!(
+            first > 0 && first >= last && first - last <= SPAWNERS as u64,
+            "{first} {last}"
+        );
         goes_on(&mut target);
     }
 }
@@ -226,6 +286,14 @@ fn a_thread_of_a_process_is_no_process() {
     assert_ne!(tid, target.pid());
     let error = ProcessImage::take(tid).err().unwrap();
     assert!(matches!(error, Error::NoSuchProcess { .. }), "{error}");
+}
+
+#[test]
+fn a_process_goes_on_if_one_of_its_threads_cannot_stop() {
+    let mut target = Target::start("vforks");
+    let error = ProcessImage::take(target.pid()).err().unwrap();
+    assert!(matches!(error, Error::WaitsInKernel { .. }), "{error}");
+    goes_on(&mut target);
 }
 
 #[test]

@@ -9,6 +9,11 @@
 //! *current* chunk. Freed blocks go to their chunks, and become the bin's list when that has run
 //! out: as in mimalloc (Leijen, Zorn and de Moura, 2019), where pages correspond to our chunks.
 
+crate::sync::described! {
+    pub(crate) mod note;
+}
+
+use super::bin::Bin;
 use super::checks;
 use super::chunk::{Block, BulkPut, CHUNK_BYTES, ChunkPtr, ChunkState, next};
 use super::chunk_list::{AllChunks, ChunkList};
@@ -20,7 +25,7 @@ use super::shared::AllocatorShared;
 use super::size_class::SIZES;
 use super::stats::BlockStats;
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, Link, Roll, SMALL, Witness, boxed, described, prefetch, unbox};
+use crate::sync::{Link, Roll, SMALL, Witness, boxed, unbox};
 use crate::thread::key::ThreadKey;
 use crossbeam_utils::CachePadded;
 use std::ptr::{self, NonNull};
@@ -70,44 +75,11 @@ pub(crate) struct Heap {
     pub(super) remote_frees: CachePadded<RemoteFreeList>,
 }
 
-/// The blocks of one class that are handed out next.
-struct Bin {
-    free: Cell<*mut Block>,
-    /// Blocks that were handed out, since the beginning.
-    allocated: Counter,
-    /// Blocks that were put back, since the beginning.
-    freed: Counter,
-    /// The chunk that the blocks in `free` are from.
-    current: Cell<Option<ChunkPtr>>,
-    /// Other chunks of the class that have free blocks.
-    listed: ChunkList,
-}
-
-impl Bin {
-    /// Takes the next block out. Owner only.
-    #[inline(always)]
-    fn pop(&self) -> Option<NonNull<Block>> {
-        let block = NonNull::new(self.free.get())?;
-        // SAFETY: blocks in the bin belong to the heap's owner, the caller (invariant 4 of
-        // `block`).
-        let next = unsafe { next(block) };
-        self.free.set(next);
-        prefetch(next);
-        Some(block)
-    }
-}
-
 impl Heap {
     /// Creates an unowned heap; the caller has exclusive access.
     pub(super) fn make(allocator: Arc<AllocatorShared>) -> NonNull<Self> {
         let heap = boxed(Self {
-            bins: std::array::from_fn(|_| Bin {
-                free: Cell::new(ptr::null_mut()),
-                allocated: Counter::new(),
-                freed: Counter::new(),
-                current: Cell::new(None),
-                listed: ChunkList::new(),
-            }),
+            bins: std::array::from_fn(|_| Bin::new()),
             unused: ChunkList::new(),
             chunks: AllChunks::new(),
             link: Link::new(),
@@ -507,27 +479,4 @@ impl Drop for Heap {
         self.witness.write();
         self.made.write();
     }
-}
-
-described! {
-    use crate::layout::{Entry, entries};
-    use std::mem::offset_of;
-
-    pub(crate) const NOTE: &[Entry] = entries! {
-        heap {
-            size = size_of::<Heap>(),
-            link = offset_of!(Heap, link),
-            owner = offset_of!(Heap, owner),
-            bins = offset_of!(Heap, bins),
-            chunks = offset_of!(Heap, chunks) + AllChunks::FIRST,
-            pending_block = offset_of!(Heap, pending) + PendingBlocks::BLOCK,
-            pending_batch = offset_of!(Heap, pending) + PendingBlocks::BATCH,
-            // `CachePadded` has its value at its beginning.
-            remote_frees = offset_of!(Heap, remote_frees),
-        }
-        bin {
-            size = size_of::<Bin>(),
-            free = offset_of!(Bin, free),
-        }
-    };
 }

@@ -5,10 +5,11 @@
 
 use super::count::Count;
 use super::header::{
-    Header, ObjectKind, ObjectLayout, ObjectType, PlainBlock, SizedInfo, Thin, TypeInfo, TypeShape,
-    header, layout_of, type_info_of, write_header, write_value,
+    Header, ObjectLayout, ObjectType, PlainBlock, SizedInfo, Thin, TypeInfo, header, layout_of,
+    type_info_of, write_header, write_value,
 };
 use super::strong::Ref;
+use super::type_info::{ObjectKind, TypeShape};
 use crate::block::block_allocator::BlockAllocator;
 use crate::block::bulk_free::BulkFree;
 use crate::block::error::AllocError;

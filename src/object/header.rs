@@ -5,6 +5,8 @@
 //! the payload identifies any object: pools, inboxes and C code store nothing else.
 
 use super::count::{Count, Misuse};
+use super::type_info::{MAGIC, ObjectKind, TypeShape};
+pub(crate) use super::type_info::{PlainBlock, TypeInfo};
 use crate::sync::{CHECKED, Witness, alloc, dealloc, described};
 use crate::thread::current::tally_created;
 use std::alloc::Layout;
@@ -26,80 +28,6 @@ pub(crate) struct Header {
 
 // The model checker's atomics are larger than native ones.
 const _: () = assert!(CHECKED || size_of::<Header>() == 16);
-
-/// The first word of every type info, by which a reader outside of the process knows one.
-const MAGIC: u64 = u64::from_le_bytes(*b"RPtypeV1");
-
-/// What the payload of an object is, and where its memory is from.
-#[derive(Clone, Copy)]
-#[repr(u8)]
-pub(super) enum ObjectKind {
-    /// One value, from the global allocator.
-    Sized,
-    /// A slice, from the global allocator.
-    Slice,
-    /// The value of a `HomeRef`, after its message.
-    ThreadBound,
-    /// One value, in a block.
-    Block,
-}
-
-/// What readers outside of the process want to know of a type.
-#[derive(Clone, Copy)]
-pub(super) struct TypeShape {
-    pub(super) kind: ObjectKind,
-    /// The layout of the payload; for slices, of one element.
-    pub(super) payload: Layout,
-    /// The offset of the payload from the beginning of the memory.
-    pub(super) payload_offset: usize,
-}
-
-/// The vtable shared by all objects of one type and one source of memory.
-#[repr(C)]
-pub(crate) struct TypeInfo {
-    magic: u64,
-    pub(super) type_name: fn() -> &'static str,
-    /// The size and alignment of the payload; for slices, of one element.
-    bytes: usize,
-    payload_offset: usize,
-    align: u32,
-    kind: ObjectKind,
-    /// True if destroying an object runs any code other than the allocator's.
-    pub(crate) has_destructor: bool,
-    /// The block of an object without a destructor, if its memory is one, so that drains need not
-    /// call `destroy`.
-    pub(crate) plain_block: Option<PlainBlock>,
-    /// Runs the destructor and frees the memory, even if the destructor panics.
-    ///
-    /// # Safety
-    /// The caller is the unique owner of the object.
-    pub(crate) destroy: unsafe fn(Thin),
-    /// Runs the destructor.
-    ///
-    /// # Safety
-    /// The value is initialized, and the caller has exclusive access to it.
-    pub(crate) drop_value: unsafe fn(Thin),
-    /// Frees the memory.
-    ///
-    /// # Safety
-    /// The value is dropped, moved out or was never written, and there is no reference of any kind.
-    pub(crate) free: unsafe fn(Thin),
-}
-
-/// The block of an object whose payload comes right after the header.
-#[derive(Clone, Copy)]
-pub(crate) struct PlainBlock {
-    /// The index of its size class.
-    pub(super) size: u8,
-    /// Bytes of the block that the object does not need.
-    pub(super) waste: u8,
-}
-
-impl TypeInfo {
-    pub(crate) fn type_name(&self) -> &'static str {
-        (self.type_name)()
-    }
-}
 
 /// Returns the header of an object.
 ///
@@ -496,22 +424,6 @@ described! {
             count = offset_of!(Header, count),
             type_info = offset_of!(Header, type_info),
             length_before = SLICE,
-        }
-        type_info {
-            size = size_of::<TypeInfo>(),
-            magic = offset_of!(TypeInfo, magic),
-            magic_value = MAGIC,
-            type_name = offset_of!(TypeInfo, type_name),
-            bytes = offset_of!(TypeInfo, bytes),
-            align = offset_of!(TypeInfo, align),
-            kind = offset_of!(TypeInfo, kind),
-            payload_offset = offset_of!(TypeInfo, payload_offset),
-        }
-        kind {
-            sized = ObjectKind::Sized,
-            slice = ObjectKind::Slice,
-            thread_bound = ObjectKind::ThreadBound,
-            block = ObjectKind::Block,
         }
     };
 }

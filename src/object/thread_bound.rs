@@ -17,8 +17,9 @@
 use super::count::Count;
 use super::destroy;
 use super::header::{
-    ObjectKind, SizedInfo, Thin, TypeInfo, allocate_named, checked, header, note_read, write_value,
+    SizedInfo, Thin, TypeInfo, allocate_named, checked, header, note_read, write_value,
 };
+use super::type_info::ObjectKind;
 use crate::event::{Event, EventKind};
 use crate::sync::cell::Cell;
 use crate::sync::{Counter, const_fn, described, global};

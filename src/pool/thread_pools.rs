@@ -5,6 +5,10 @@
 //! kept in other thread-locals), it is *detached*, and freed when the last of them is closed. A pool
 //! that is opened after the exit gets a detached `ThreadPools` of its own.
 
+crate::sync::described! {
+    pub(crate) mod note;
+}
+
 use super::budget::Budget;
 use super::epoch::Participants;
 use super::manager_shared::ManagerShared;
@@ -12,7 +16,7 @@ use super::page::PageCache;
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
 use crate::layout::fixed::{FixedArc, FixedVec};
 use crate::sync::cell::{Cell, UnsafeCell};
-use crate::sync::{Link, Roll, SMALL, boxed, catch_unwind, described, unbox};
+use crate::sync::{Link, Roll, SMALL, boxed, catch_unwind, unbox};
 use crate::thread::claimed::ClaimedMessages;
 use crate::thread::counted::CountedInbox;
 use crate::thread::inbox::{Inbox, Message, MessageKind, Queue};
@@ -476,25 +480,4 @@ impl Drop for ThreadPools {
             drop(unsafe { unbox(chunk) });
         }
     }
-}
-
-described! {
-    use crate::layout::{Entry, entries};
-    use std::mem::offset_of;
-
-    pub(crate) const NOTE: &[Entry] = entries! {
-        pools {
-            size = size_of::<ThreadPools>(),
-            first = offset_of!(ThreadPools, first),
-            others = offset_of!(ThreadPools, others),
-            chunks = offset_of!(ThreadPools, chunks),
-            chunk_len = POOL_CHUNK,
-            spare_pages = offset_of!(ThreadPools, pages) + PageCache::FIRST,
-            record = offset_of!(ThreadPools, record),
-            link = offset_of!(ThreadPools, link),
-            newest_first = offset_of!(ThreadPools, claimed) + ClaimedMessages::NEWEST_FIRST,
-            oldest_first = offset_of!(ThreadPools, claimed) + ClaimedMessages::OLDEST_FIRST,
-            posted = offset_of!(ThreadPools, posted) + Queue::FIRST,
-        }
-    };
 }

@@ -53,8 +53,22 @@ impl Items {
             areas: Areas { areas: Vec::new() },
             caveats: heap.caveats,
         };
-        for area in areas.areas {
-            found.add_area(regions, recognizer, area);
+        let of_region = |a: &Area, b: &Area| {
+            let region = regions.find(a.range.start);
+            region.is_some_and(|region| region.contains(b.range.start))
+        };
+        let mut unmanaged = own;
+        unmanaged.retain(|range| !overlaps(&heap.managed, range));
+        for areas in areas.areas.chunk_by(of_region) {
+            found.add_areas(regions, recognizer, areas, &unmanaged);
+        }
+        if found.is_guessed() && found.caveats.is_empty() {
+            found.caveats.push(
+                "there are objects in memory of an allocator that is not glibc's malloc, so the \
+                 bounds of allocations are guessed from the objects between them: \"unreachable\" \
+                 is less certain"
+                    .to_owned(),
+            );
         }
         // Fast for a few parts each of which is in order.
         found.items.sort_by_key(|item| item.start);
@@ -62,26 +76,46 @@ impl Items {
         found
     }
 
-    /// Adds memory that no known allocator has: if there are objects in it, it belongs to an
-    /// unknown allocator, and what is between objects counts as plain items.
-    fn add_area(&mut self, regions: &Regions<'_>, recognizer: &Recognizer<'_>, area: Area) {
+    /// Adds the memory of a region that no known allocator has. If there are objects in it, or memory
+    /// of the library's own, it belongs to an unknown allocator, and what is between objects counts
+    /// as plain items.
+    fn add_areas(
+        &mut self,
+        regions: &Regions<'_>,
+        recognizer: &Recognizer<'_>,
+        areas: &[Area],
+        own: &[Range<u64>],
+    ) {
+        let is_anonymous = |area: &&Area| area.kind == RootKind::Anonymous;
+        let region = areas
+            .first()
+            .and_then(|area| regions.find(area.range.start));
+        let Some(region) = region.filter(|_| areas.iter().any(|area| is_anonymous(&area))) else {
+            self.areas.areas.extend_from_slice(areas);
+            return;
+        };
         let mut objects = Vec::new();
-        let region = regions.find(area.range.start);
-        if let Some(region) = region.filter(|_| area.kind == RootKind::Anonymous) {
+        for area in areas.iter().filter(is_anonymous) {
             recognizer.in_memory(region, area.range.clone(), &mut objects);
         }
-        if objects.is_empty() {
-            self.areas.areas.push(area);
+        if objects.is_empty() && !overlaps(own, &(region.start()..region.end())) {
+            self.areas.areas.extend_from_slice(areas);
             return;
         }
         let extents: Vec<_> = objects.iter().map(|item| item.start..item.end()).collect();
-        let gaps = without(area.range.clone(), &extents);
-        let gaps = gaps
-            .iter()
-            .map(|gap| Item::plain(gap.start, gap.end - gap.start));
-        self.items.extend(gaps);
+        for area in areas {
+            if !is_anonymous(&area) {
+                self.areas.areas.push(area.clone());
+                continue;
+            }
+            let gaps = without(area.range.clone(), &extents);
+            let gaps = gaps
+                .iter()
+                .map(|gap| Item::plain(gap.start, gap.end - gap.start));
+            self.items.extend(gaps);
+            self.guessed.push(area.range.clone());
+        }
         self.items.extend(objects);
-        self.guessed.push(area.range);
     }
 
     /// Returns whether it is known that an item begins where an allocation does.

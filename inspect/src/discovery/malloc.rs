@@ -43,7 +43,7 @@ pub(super) struct Heap {
     pub(super) allocations: Vec<Allocation>,
     /// Memory that the allocator manages, by address: what lies there and in no allocation is free.
     pub(super) managed: Vec<Range<u64>>,
-    /// The allocator's own variables.
+    /// The memory of the allocator's own variables.
     pub(super) state: Vec<Range<u64>>,
     /// What makes the result less certain, for people.
     pub(super) caveats: Vec<String>,
@@ -64,9 +64,10 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>) -> Heap {
         }
     };
     let arenas = arena::find(image, regions, &layout);
-    heap.state = arenas.main_state(&layout);
+    let (ranges, state) = arenas.ranges(regions, &layout);
+    heap.state = state;
     let mut found = Vec::new();
-    for range in arenas.ranges(regions, &layout) {
+    for range in ranges {
         let walk = chunks::walk(regions, range.clone(), arenas.tops(), &mut found);
         heap.managed.push(range.start..walk.end);
         if walk.broken {

@@ -44,6 +44,15 @@ impl CoreImage {
     /// library that is not there, or another, is no error: its code and constants are missing.
     pub fn open(core: &Path, program: Option<&Path>) -> Result<CoreImage, Error> {
         let open = || format!("open {}", core.display());
+        let metadata = std::fs::metadata(core).map_err(|error| Error::io(open(), error))?;
+        if !metadata.is_file() {
+            // Opening a pipe would wait for ever.
+            let reason = "it is no plain file".to_owned();
+            return Err(Error::NotACore {
+                path: core.to_owned(),
+                reason,
+            });
+        }
         let file = File::open(core).map_err(|error| Error::io(open(), error))?;
         // SAFETY: whoever maps a file must not see its bytes change, or end too early. Nobody writes
         // to a core file once it is complete; `segments::read` refuses those that are not.

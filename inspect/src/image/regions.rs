@@ -18,6 +18,13 @@ pub(crate) enum Backing {
     /// All are zero: the program never wrote there.
     Zero,
     /// The process has them, as far as it still lives.
+    #[cfg_attr(
+        not(all(
+            target_os = "linux",
+            any(target_arch = "x86_64", target_arch = "aarch64")
+        )),
+        allow(dead_code, reason = "only processes have it, and tests")
+    )]
     Later,
 }
 

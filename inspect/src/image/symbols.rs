@@ -45,6 +45,7 @@ struct Symbol {
 }
 
 impl Symbols {
+    /// Returns the symbols of `modules`, which are in the files that `file` returns.
     pub(crate) fn new(modules: &[Module], file: impl Fn(&Module) -> Option<Arc<Mmap>>) -> Symbols {
         let modules = modules.iter().map(|module| ModuleSymbols {
             start: module.start,

@@ -64,13 +64,12 @@ impl<'m> Reader<'m> {
         if self.gives_up() {
             self.unfit("so much does not fit that the rest was left out");
         }
-        self.own_memory.sort_unstable();
-        self.own_memory.dedup();
+        let own_memory = without_overlaps(self.own_memory);
         let caveat = |(what, n): (&str, u64)| format!("{n} × {what}");
         Collected {
             entries: self.entries,
             labels: self.labels,
-            own_memory: self.own_memory,
+            own_memory,
             caveats: self.unfit.into_iter().map(caveat).collect(),
         }
     }
@@ -284,5 +283,43 @@ impl<'m> Reader<'m> {
                 at = self.word(at.wrapping_add(message.next));
             }
         }
+    }
+}
+
+/// Sorts ranges by address, and joins those that overlap.
+fn without_overlaps(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    ranges.sort_unstable();
+    let mut joined: Vec<(u64, u64)> = Vec::new();
+    for (start, len) in ranges {
+        match joined.last_mut() {
+            Some((first, bytes)) if start - *first < *bytes => {
+                *bytes = (*bytes).max((start - *first).saturating_add(len));
+            }
+            _ => joined.push((start, len)),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_overlap_are_joined_and_neighbours_are_not() {
+        let ranges = vec![
+            (200, 8),
+            (100, 50),
+            (110, 10),
+            (140, 20),
+            (100, 50),
+            (160, 5),
+        ];
+        assert_eq!(without_overlaps(ranges), [(100, 60), (160, 5), (200, 8)]);
+        let most = u64::MAX;
+        assert_eq!(
+            without_overlaps(vec![(most, most), (0, 1)]),
+            [(0, 1), (most, most)]
+        );
     }
 }

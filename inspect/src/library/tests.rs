@@ -6,108 +6,16 @@
     not(miri)
 ))]
 
+mod own_process;
+
 use super::*;
-use crate::image::{Mapping, Module, Note, Thread};
+use own_process::OwnProcess;
 use releasepool::{
     AutoreleasePool, BlockAllocator, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef,
     PoolManager, Ref, Slot, ThreadHandle, autorelease,
 };
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
-
-/// The test's own process, while other threads that use the library wait.
-struct OwnProcess {
-    memory: File,
-    modules: Vec<Module>,
-}
-
-impl Memory for OwnProcess {
-    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
-        self.memory.read_at(buffer, address).unwrap_or(0)
-    }
-}
-
-impl Image for OwnProcess {
-    fn mappings(&self) -> &[Mapping] {
-        &[]
-    }
-
-    fn threads(&self) -> &[Thread] {
-        &[]
-    }
-
-    fn modules(&self) -> &[Module] {
-        &self.modules
-    }
-
-    fn pid(&self) -> Option<u32> {
-        Some(std::process::id())
-    }
-}
-
-impl OwnProcess {
-    fn new() -> Self {
-        let mut this = Self {
-            memory: File::open("/proc/self/mem").unwrap(),
-            modules: Vec::new(),
-        };
-        let exe = std::env::current_exe().unwrap();
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let line = maps
-            .lines()
-            .find(|line| line.ends_with(exe.to_str().unwrap()));
-        let start = line.unwrap().split('-').next().unwrap();
-        let base = u64::from_str_radix(start, 16).unwrap();
-        this.modules.push(this.module(base));
-        this
-    }
-
-    fn half(&self, address: u64) -> u64 {
-        let mut bytes = [0; 4];
-        assert_eq!(self.read(address, &mut bytes), 4);
-        u32::from_ne_bytes(bytes).into()
-    }
-
-    /// Finds the notes of the executable at `base`.
-    fn module(&self, base: u64) -> Module {
-        let word = |at| self.word(at).unwrap();
-        let headers = base + word(base + 32);
-        let count = self.half(base + 56) & 0xffff;
-        let mut notes = Vec::new();
-        for header in (0..count).map(|i| headers + 56 * i) {
-            const PT_NOTE: u64 = 4;
-            if self.half(header) != PT_NOTE {
-                continue;
-            }
-            let mut at = base + word(header + 16);
-            let end = at + word(header + 40);
-            while at < end {
-                let (name_len, len) = (self.half(at), self.half(at + 4));
-                let mut name = vec![0; name_len as usize - 1];
-                self.read(at + 12, &mut name);
-                let address = at + 12 + name_len.next_multiple_of(4);
-                notes.push(Note {
-                    name: String::from_utf8(name).unwrap(),
-                    kind: self.half(at + 8) as u32,
-                    address,
-                    len,
-                });
-                at = address + len.next_multiple_of(4);
-            }
-        }
-        Module {
-            path: "own".to_owned(),
-            bias: base,
-            start: base,
-            end: base,
-            notes,
-            tls: None,
-            build_id: Vec::new(),
-        }
-    }
-}
 
 /// One test at a time, as what others change meanwhile may be read half done.
 fn alone() -> MutexGuard<'static, ()> {
@@ -280,6 +188,12 @@ fn pools_are_found_with_their_entries() {
     };
     assert_eq!(counted(&library), 605);
     assert!(thread.pools.iter().all(|pool| library.owns(pool.address)));
+    let ends = [
+        thread.pools_at + library.layout.pools.size,
+        thread.record + library.layout.record.size,
+    ];
+    assert!(ends.iter().all(|end| library.owns(end - 1)));
+    assert!(!library.owns(Ref::as_ptr(&r).addr() as u64));
     waiting.end();
     stray.end();
     assert_eq!((counted(&read()), Ref::strong_count(&r)), (0, 1));
@@ -291,21 +205,37 @@ fn messages_backlogs_and_orphans_are_found() {
     let r = Ref::new(5);
     let s = r.clone();
     let waiting = Waiting::start("inbox", move || {
-        let mut pool = AutoreleasePool::new();
-        for _ in 0..10 {
-            pool.autorelease(s.clone());
-        }
-        assert_eq!(pool.drain_within(Budget::Count(4)).remaining, 6);
-        pool.create(7);
-        pool.drain_within(Budget::Count(0));
         let mut frames = FrameLoop::new(FrameConfig::default());
         (0..3).for_each(|_| _ = frames.tick(|_| ()));
         std::mem::forget(frames);
+        let mut pool = AutoreleasePool::new();
+        (0..10).for_each(|_| _ = pool.autorelease(s.clone()));
+        pool.drain_within(Budget::Count(4));
+        pool.autorelease(s.clone());
+        pool.drain_within(Budget::Count(0));
+        // One is made, and the others are taken out with it.
+        let own = PoolManager::global().current_thread().unwrap();
+        (0..500).for_each(|_| own.release(s.clone()));
+        pool.drain_within(Budget::Count(300));
+        // The outer one is destroyed, and the inner one waits for that.
+        pool.create(Ref::new(s.clone()));
+        pool.drain_within(Budget::Count(1));
+        (0..5).for_each(|_| _ = pool.autorelease(s.clone()));
+        pool.drain_within(Budget::Count(0));
         pool
     });
     let library = read();
-    let before = targets(&library, "backlog of thread \"inbox\"").len() as u64;
-    assert_eq!(named(&library, "inbox").state.backlog, before);
+    let waits = |label: &str| {
+        let entries = library.entries.iter();
+        let with: Vec<_> = entries.filter(|&e| library.label(e) == label).collect();
+        let ours = with.iter().filter(|e| e.target == object(&r)).count();
+        let counted: u32 = with.iter().map(|e| e.counted).sum();
+        (with.len(), ours, counted)
+    };
+    assert_eq!(waits("backlog of thread \"inbox\""), (6, 5, 5));
+    assert_eq!(named(&library, "inbox").state.backlog, 6);
+    let claimed = "messages that thread \"inbox\" has taken out of its inbox";
+    assert_eq!(waits(claimed), (207, 207, 207));
     assert_eq!(
         named(&library, "inbox")
             .state
@@ -327,7 +257,7 @@ fn messages_backlogs_and_orphans_are_found() {
         inbox.into_iter().partition(|target| *target == object(&r));
     assert_eq!((objects.len(), others.len()), (302, 1));
     assert!(matches!(others[0], Target::Allocation(at) if !library.owns(at)));
-    assert_eq!(named(&library, "inbox").state.inbox, 303);
+    assert_eq!(named(&library, "inbox").state.inbox, 303 + 207);
 
     // Retired by a slot, while a pin holds the epoch.
     let pin = Waiting::start("pin", || {

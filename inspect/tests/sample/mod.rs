@@ -22,14 +22,15 @@ macro_rules! types {
 types! {
     InVec InMap InBox InClosure InObject InWeak OnStack InStatic InLocal InPool InNested InInbox
     InSlot InBlock InBlockToo AtHome OnTwoThreads Freed FreedBlock InBacklog InLoneBox
+    InForgotten InOrphan Kept InPosted
 }
 
 #[repr(align(64))]
 #[derive(Debug)]
-pub struct Aligned(pub u64);
+pub struct Aligned(pub [u64; 8]);
 #[repr(align(4096))]
 #[derive(Debug)]
-pub struct PageAligned(pub u64);
+pub struct PageAligned(pub [u64; 512]);
 #[derive(Debug)]
 pub struct Stale(pub [u64; 23]);
 #[derive(Debug)]
@@ -65,6 +66,14 @@ fn stale() -> Vec<Vec<u64>> {
     plain
 }
 
+/// Leaks objects that refer to each other, and one that a box refers to.
+fn leak() {
+    let circle = [1, 2].map(|i| Ref::new(Circle(RefCell::default(), [i; 3])));
+    *circle[0].0.borrow_mut() = Some(circle[1].clone());
+    *circle[1].0.borrow_mut() = Some(circle[0].clone());
+    black_box(Box::leak(Box::new(Ref::new(InLoneBox(1)))));
+}
+
 /// Makes all objects, calls `ready`, and keeps them.
 pub fn play(ready: impl FnOnce()) -> ! {
     let stale = stale();
@@ -94,19 +103,15 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let weak = (Ref::downgrade(&strong), Ref::downgrade(&strong));
     drop(strong);
     let cyclic = Ref::new_cyclic(|this| Cyclic(this.clone()));
-    let circle = [1, 2].map(|i| Ref::new(Circle(RefCell::default(), [i; 3])));
-    *circle[0].0.borrow_mut() = Some(circle[1].clone());
-    *circle[1].0.borrow_mut() = Some(circle[0].clone());
-    drop(circle);
-    let aligned = (Ref::new(Aligned(1)), Ref::new(PageAligned(1)));
+    let aligned = (Ref::new(Aligned([1; 8])), Ref::new(PageAligned([1; 512])));
     let zero: Vec<_> = (0..3).map(|_| Ref::new(Zero)).collect();
     let zero_blocks: Vec<_> = (0..3).map(|_| Ref::new_in(ZeroInBlock, &blocks)).collect();
     let in_blocks: Vec<_> = (0..3).map(|i| Ref::new_in(InBlock(i), &blocks)).collect();
     let home = HomeRef::new(AtHome(1));
     let concrete = Ref::new(AsDyn(1));
     let as_dyn = unsize!(concrete => dyn Debug);
-    let lone = Box::new(Ref::new(InLoneBox(1)));
-    Box::leak(lone);
+    // On a thread, so that no addresses are left on this stack.
+    thread::spawn(leak).join().unwrap();
 
     let outer = AutoreleasePool::named("outer");
     let pooled = Ref::new(InPool(1));
@@ -120,6 +125,21 @@ pub fn play(ready: impl FnOnce()) -> ! {
         left.autorelease(Ref::new(InBacklog(i)));
     }
     left.drain_within(Budget::Count(1));
+
+    let (sender, receiver) = mpsc::channel();
+    let gone = thread::Builder::new()
+        .name("gone".to_owned())
+        .spawn(move || {
+            let pool = AutoreleasePool::named("forgotten");
+            pool.autorelease(Ref::new(InForgotten(1)));
+            std::mem::forget(pool);
+            let handle = PoolManager::global().current_thread().unwrap();
+            sender.send((handle, HomeRef::new(Kept(1)))).unwrap();
+        });
+    gone.unwrap().join().unwrap();
+    let (gone, kept) = receiver.recv().unwrap();
+    drop(kept);
+    gone.release(Ref::new(InOrphan(1)));
 
     let shared = Ref::new(OnTwoThreads(1));
     let barrier: &Barrier = Box::leak(Box::new(Barrier::new(2)));
@@ -143,6 +163,8 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let worker = receiver.recv().unwrap();
     worker.release(Ref::new(InInbox(1)));
     worker.release(shared.clone());
+    let posted = Ref::new(InPosted(1));
+    worker.post(move || drop(posted)).unwrap();
     barrier.wait();
     // The worker parks.
     thread::sleep(std::time::Duration::from_millis(50));
@@ -238,6 +260,16 @@ impl<'a> View<'a> {
         roots.map(|root| &root.label[..]).collect()
     }
 
+    /// Returns kind, label and count of the library's roots of an object.
+    pub fn library(&self, name: &str) -> Vec<(RootKind, &'a str, u32)> {
+        let (node, _) = self.one(name);
+        let roots = self.0.roots.iter().filter(|root| root.to == node);
+        let roots = roots.filter(|root| root.kind < RootKind::Static);
+        roots
+            .map(|root| (root.kind, &root.label[..], root.counted))
+            .collect()
+    }
+
     /// Returns all nodes that roots hold, directly or not.
     pub fn reachable(&self) -> Vec<bool> {
         let mut reached = vec![false; self.0.nodes.len()];
@@ -309,8 +341,8 @@ pub fn check_objects(graph: &Graph) {
                 "{name}"
             );
             let mut holders = view.holders(node);
-            // The next free block looks as if it were the last of them.
-            if name == "ZeroInBlock" {
+            // Addresses of blocks that were there before are left in unused words of other memory.
+            if name.contains("Block") {
                 holders.dedup();
             }
             assert_eq!(holders, plain(1), "{name}");
@@ -384,4 +416,93 @@ pub fn check_objects(graph: &Graph) {
     for name in ["Freed", "FreedBlock", "Stale"] {
         assert!(view.of(name).is_empty(), "{name}: {}", view.of(name).len());
     }
+}
+
+/// Checks what the library's own structures hold.
+pub fn check_library(graph: &Graph) {
+    let view = View(graph);
+    for (name, pool, n) in [
+        ("InPool", "outer", 2),
+        ("InBlockToo", "outer", 1),
+        ("InNested", "nested", 1),
+    ] {
+        let roots = view.library(name);
+        assert_eq!(roots.len(), n, "{name}");
+        for (kind, label, counted) in roots {
+            assert_eq!((kind, counted), (RootKind::Pool, 1), "{name}");
+            assert!(
+                label.starts_with(&format!("pool \"{pool}\" of thread ")),
+                "{label}"
+            );
+        }
+        assert_eq!(view.one(name).1.strong, n as u32);
+    }
+    let inbox = (RootKind::Inbox, "inbox of thread \"worker\"", 1);
+    assert_eq!(view.library("InInbox"), [inbox]);
+    assert_eq!(view.library("OnTwoThreads"), [inbox]);
+    let (shared, object) = view.one("OnTwoThreads");
+    assert_eq!(object.strong, 3);
+    assert!(
+        view.labels(shared, RootKind::Stack)
+            .contains(&"stack of thread \"worker\"")
+    );
+    let left = view.of("InBacklog");
+    assert_eq!(left.len(), 2);
+    for node in left {
+        let labels = view.labels(node, RootKind::Backlog);
+        assert_eq!(labels.len(), 1, "{labels:?}");
+    }
+    let roots = view.library("InForgotten");
+    assert_eq!(roots.len(), 1);
+    assert_eq!(
+        (roots[0].0, roots[0].2),
+        (RootKind::ForgottenPool, 1),
+        "{}",
+        roots[0].1
+    );
+    assert!(
+        roots[0].1.contains("\"forgotten\"") && roots[0].1.contains("\"gone\""),
+        "{}",
+        roots[0].1
+    );
+    assert_eq!(view.library("InOrphan")[0].0, RootKind::Orphan);
+    assert_eq!(view.library("Kept")[0].0, RootKind::Kept);
+    assert_eq!(view.library("Kept").len(), 1);
+    let (posted, _) = view.one("InPosted");
+    assert_eq!(view.holders(posted), [Holder::Plain]);
+    let closure = graph
+        .edges
+        .iter()
+        .find(|edge| edge.to == posted)
+        .unwrap()
+        .from;
+    assert_eq!(
+        view.labels(closure, RootKind::Inbox),
+        ["inbox of thread \"worker\""]
+    );
+    let worker = graph
+        .threads
+        .iter()
+        .find(|thread| thread.name.as_deref() == Some("worker"));
+    assert_eq!(worker.unwrap().inbox, 3);
+    assert!(
+        graph
+            .threads
+            .iter()
+            .any(|thread| thread.pools.iter().any(|pool| pool.name == "nested"))
+    );
+}
+
+/// Checks which objects nothing holds.
+pub fn check_leaks(graph: &Graph) {
+    let view = View(graph);
+    let reached = view.reachable();
+    let objects = 0..graph.objects as u32;
+    let lost: Vec<_> = objects.filter(|node| !reached[*node as usize]).collect();
+    let mut lost: Vec<_> = lost
+        .iter()
+        .map(|node| view.type_of(*node).unwrap())
+        .collect();
+    lost.sort();
+    assert_eq!(lost, ["Circle", "Circle", "InLoneBox"]);
 }

@@ -26,9 +26,6 @@ pub(crate) struct Link {
 unsafe impl Sync for Roll {}
 
 impl Roll {
-    /// Where the address of the first link is.
-    pub(crate) const FIRST: usize = std::mem::offset_of!(Self, first);
-
     pub(crate) const fn new() -> Self {
         Self {
             first: Cell::new(ptr::null()),
@@ -73,14 +70,23 @@ impl Roll {
 }
 
 impl Link {
-    /// Where the address of the next link is.
-    pub(crate) const NEXT: usize = std::mem::offset_of!(Self, next);
-
     pub(crate) const fn new() -> Self {
         Self {
             next: Cell::new(ptr::null()),
             prev: Cell::new(ptr::null()),
         }
+    }
+}
+
+crate::sync::described! {
+    impl Roll {
+        /// Where the address of the first link is.
+        pub(crate) const FIRST: usize = std::mem::offset_of!(Self, first);
+    }
+
+    impl Link {
+        /// Where the address of the next link is.
+        pub(crate) const NEXT: usize = std::mem::offset_of!(Self, next);
     }
 }
 

@@ -41,22 +41,26 @@ impl Arenas {
         &self.tops
     }
 
-    /// Returns the memory of the first arena itself, which is a variable.
-    pub(super) fn main_state(&self, layout: &MallocLayout) -> Vec<Range<u64>> {
-        self.main.iter().map(|at| *at..at + layout.size).collect()
-    }
-
-    /// Returns the memory that has the arenas' chunks: from the first chunk on.
-    pub(super) fn ranges(&self, regions: &Regions<'_>, layout: &MallocLayout) -> Vec<Range<u64>> {
+    /// Returns the memory that has the arenas' chunks, from the first chunk on, and the memory that
+    /// the arenas themselves are in.
+    pub(super) fn ranges(
+        &self,
+        regions: &Regions<'_>,
+        layout: &MallocLayout,
+    ) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
         let main = self.main.and_then(|main| main_range(regions, main, layout));
         let mut ranges = Vec::from_iter(main);
+        let mut state = Vec::from_iter(self.main.map(|main| main..main + layout.size));
         for region in regions.all() {
             let first = region.start().next_multiple_of(HEAP_BYTES);
             for heap in (first..region.end()).step_by(HEAP_BYTES as usize) {
-                ranges.extend(self.heap_range(regions, heap, layout));
+                if let Some(range) = self.heap_range(regions, heap, layout) {
+                    state.push(heap..range.start);
+                    ranges.push(range);
+                }
             }
         }
-        ranges
+        (ranges, state)
     }
 
     /// Returns the memory of the chunks in the heap at an address, if one is there.

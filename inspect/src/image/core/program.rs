@@ -68,11 +68,11 @@ fn open_elf(path: &Path) -> Result<Arc<Mmap>, Error> {
         path: path.to_owned(),
         error,
     };
-    let file = File::open(path).map_err(fail)?;
-    // What is no plain file, such as a device, may do anything when it is mapped.
-    if !file.metadata().map_err(fail)?.is_file() {
-        return Err(fail(io::Error::from(io::ErrorKind::InvalidInput)));
+    // Opening what is no plain file, such as a pipe, may wait for ever.
+    if !std::fs::metadata(path).map_err(fail)?.is_file() {
+        return Err(fail(io::Error::other("it is no plain file")));
     }
+    let file = File::open(path).map_err(fail)?;
     elf::map_file(&file).ok_or_else(|| fail(io::Error::other("it is no ELF file")))
 }
 

@@ -136,6 +136,7 @@ impl Source<'_> {
         match sys::read_memory(self.tid, ranges, buffer) {
             Err(error) => match error.raw_os_error() {
                 Some(libc::EFAULT) => Ok(0),
+                // A kernel or a container that does not permit it.
                 Some(libc::ENOSYS | libc::EPERM) => Ok(self.read_file(ranges, buffer)),
                 _ => Err(error),
             },
@@ -212,4 +213,118 @@ fn copy_batch(
         }
     }
     Ok(copied)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: usize = PAGE as usize;
+
+    fn own_memory() -> File {
+        File::open("/proc/self/mem").unwrap()
+    }
+
+    /// Eight pages, each filled with its number; the pages in `holes` cannot be read.
+    fn sample(holes: &[usize]) -> (MmapMut, u64) {
+        let mut memory = MmapMut::map_anon(8 * SIZE).unwrap();
+        for (number, page) in memory.chunks_mut(SIZE).enumerate() {
+            page.fill(number as u8 + 1);
+        }
+        let start = memory.as_ptr().addr() as u64;
+        for hole in holes {
+            // SAFETY: the pages belong to `memory`, whose bytes there nobody uses any more.
+            let result = unsafe {
+                let page = memory.as_mut_ptr().add(hole * SIZE);
+                libc::mprotect(page.cast(), SIZE, libc::PROT_NONE)
+            };
+            assert_eq!(result, 0);
+        }
+        (memory, start)
+    }
+
+    /// Checks that each of the runs has the contents of `sample`; returns the pages.
+    fn pages(copies: &Copies, start: u64) -> Vec<usize> {
+        let mut pages = Vec::new();
+        for run in &copies.runs {
+            let len = (run.range.end - run.range.start) as usize;
+            let bytes = &copies.buffers[run.buffer][run.offset..run.offset + len];
+            let first = (run.range.start - start) as usize / SIZE;
+            for (page, bytes) in (first..).zip(bytes.chunks(SIZE)) {
+                assert!(
+                    bytes.iter().all(|&byte| byte == page as u8 + 1),
+                    "page {page}"
+                );
+                pages.push(page);
+            }
+        }
+        pages
+    }
+
+    #[test]
+    fn pages_that_cannot_be_read_are_left_out() {
+        for holes in [
+            &[][..],
+            &[0],
+            &[3],
+            &[7],
+            &[0, 1, 4, 6],
+            &[0, 1, 2, 3, 4, 5, 6, 7],
+        ] {
+            let (_memory, start) = sample(holes);
+            let mem = own_memory();
+            let source = Source {
+                tid: std::process::id(),
+                mem: &mem,
+            };
+            let page = |number: usize| start + (number * SIZE) as u64;
+            let mut copies = Copies::prepare(8 * PAGE).unwrap();
+            copies
+                .plan(&[page(0)..page(3), page(3)..page(5), page(5)..page(8)])
+                .unwrap();
+            let bytes = copies.copy(&source).unwrap();
+            let expected: Vec<_> = (0..8).filter(|page| !holes.contains(page)).collect();
+            assert_eq!(pages(&copies, start), expected);
+            assert_eq!(bytes, expected.len() as u64 * PAGE);
+        }
+    }
+
+    #[test]
+    fn a_process_may_have_grown_since_the_preparation() {
+        let (_memory, start) = sample(&[]);
+        let mem = own_memory();
+        let source = Source {
+            tid: std::process::id(),
+            mem: &mem,
+        };
+        let mut copies = Copies::prepare(3 * PAGE).unwrap();
+        copies
+            .plan(&[start..start + 5 * PAGE, start + 5 * PAGE..start + 8 * PAGE])
+            .unwrap();
+        copies.copy(&source).unwrap();
+        copies.trim();
+        assert_eq!(copies.buffers.len(), 2);
+        assert_eq!(pages(&copies, start), (0..8).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn memory_is_read_by_its_file_if_the_call_is_not_permitted() {
+        let (memory, start) = sample(&[]);
+        let mem = own_memory();
+        let source = Source {
+            tid: std::process::id(),
+            mem: &mem,
+        };
+        // Nothing is ever mapped at the lowest addresses.
+        let ranges = [
+            sys::remote(start, SIZE),
+            sys::remote(start + 2 * PAGE, 3 * SIZE),
+            sys::remote(8, SIZE),
+            sys::remote(start, SIZE),
+        ];
+        let mut buffer = vec![0; 6 * SIZE];
+        assert_eq!(source.read_file(&ranges, &mut buffer), 4 * SIZE);
+        assert_eq!(buffer[..SIZE], memory[..SIZE]);
+        assert_eq!(buffer[SIZE..4 * SIZE], memory[2 * SIZE..5 * SIZE]);
+    }
 }

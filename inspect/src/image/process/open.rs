@@ -11,7 +11,7 @@ use crate::image::{Mapping, Thread, elf};
 use memmap2::Mmap;
 use procfs::process::Process;
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
@@ -146,17 +146,28 @@ impl Prepared {
             return;
         }
         let same = |file: &File| file.metadata().is_ok_and(|file| file.ino() == inode);
-        let open = |path: &str| self.process.open_relative(path).ok();
+        // Opening a device may do anything.
+        let plain = |path: &str| {
+            let path = format!("/proc/{}/{path}", self.process.pid);
+            fs::metadata(path).map(|metadata| metadata.is_file())
+        };
+        let open = |path: &str| match plain(path) {
+            Ok(true) => self.process.open_relative(path).ok(),
+            _ => None,
+        };
+        let there = format!("root{}", mapping.name);
         // The first needs privileges; the second may be another file by now; the third is only
         // the program.
         let file = open(&format!("map_files/{:x}-{:x}", mapping.start, mapping.end))
-            .or_else(|| open(&format!("root{}", mapping.name)).filter(same))
+            .or_else(|| open(&there).filter(same))
             .or_else(|| open("exe").filter(same));
+        let device = file.is_none() && plain(&there).is_ok_and(|plain| !plain);
         let file = match file {
             Some(file) if is_elf(&file) => {
                 elf::map_file(&file).map_or(MappedFile::Unknown, MappedFile::Elf)
             }
             Some(_) => MappedFile::Other,
+            None if device => MappedFile::Other,
             None => MappedFile::Unknown,
         };
         self.files.insert(key, file);
@@ -317,14 +328,13 @@ fn regions(copies: Copies, mappings: &[(Mapping, u64)], files: &Files, later: La
     regions
 }
 
+/// Returns whether a plain file is a program or a library.
 fn is_elf(file: &File) -> bool {
     let mut start = [0; 4];
-    // What is no plain file, such as a device, may do anything when it is read.
-    file.metadata().is_ok_and(|metadata| metadata.is_file())
-        && file.read_exact_at(&mut start, 0).is_ok()
-        && elf::is_elf(&start)
+    file.read_exact_at(&mut start, 0).is_ok() && elf::is_elf(&start)
 }
 
+/// Reads memory of a process that goes on, as far as it is still there.
 fn read_later(mem: &File, address: u64, buffer: &mut [u8]) -> usize {
     let mut read = 0;
     while read < buffer.len() {

@@ -20,6 +20,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
+    /// Finds pages by an open `/proc/PID/pagemap`.
     pub(super) fn new(pagemap: File) -> Pages {
         Pages {
             pagemap,
@@ -109,4 +110,59 @@ fn add(found: &mut Vec<Range<u64>>, range: Range<u64>) {
 /// Returns how many bytes the ranges have.
 pub(super) fn bytes(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().map(|range| range.end - range.start).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memmap2::MmapMut;
+
+    /// Sixteen pages, of which some were written to.
+    fn sample() -> (MmapMut, Range<u64>) {
+        let page = procfs::page_size() as usize;
+        let mut memory = MmapMut::map_anon(16 * page).unwrap();
+        for used in [0, 3, 4, 15] {
+            memory[used * page] = 1;
+        }
+        let start = memory.as_ptr().addr() as u64;
+        let range = start..start + memory.len() as u64;
+        (memory, range)
+    }
+
+    fn find(slow: bool, range: &Range<u64>, files: bool) -> Vec<Range<u64>> {
+        let pages = Pages::new(File::open("/proc/self/pagemap").unwrap());
+        pages.slow.store(slow, Ordering::Relaxed);
+        let mut found = Vec::new();
+        pages.find(range.clone(), files, &mut found).unwrap();
+        found
+    }
+
+    #[test]
+    fn only_pages_with_contents_are_found() {
+        let (_memory, range) = sample();
+        let page = procfs::page_size();
+        let at = |from: u64, to: u64| range.start + from * page..range.start + to * page;
+        for slow in [false, true] {
+            let found = find(slow, &range, false);
+            assert_eq!(found, [at(0, 1), at(3, 5), at(15, 16)], "slow: {slow}");
+        }
+        assert_eq!(bytes(&[0..10, 20..21]), 11);
+    }
+
+    #[test]
+    fn pages_of_files_are_found_if_asked_for() {
+        let file = File::open(std::env::current_exe().unwrap()).unwrap();
+        // SAFETY: nobody writes to a program that runs.
+        let map = unsafe { memmap2::MmapOptions::new().len(4096).map(&file) }.unwrap();
+        std::hint::black_box(map[0]);
+        let range = map.as_ptr().addr() as u64..map.as_ptr().addr() as u64 + 4096;
+        for slow in [false, true] {
+            assert!(find(slow, &range, false).is_empty(), "slow: {slow}");
+            assert_eq!(
+                find(slow, &range, true),
+                std::slice::from_ref(&range),
+                "slow: {slow}"
+            );
+        }
+    }
 }

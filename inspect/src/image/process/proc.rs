@@ -184,3 +184,17 @@ pub(super) fn program(process: &Process) -> Option<std::path::PathBuf> {
         .and_then(|path| path.strip_suffix(" (deleted)"));
     Some(name.map_or_else(|| path.clone(), |name| Path::new(name).to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::advice;
+
+    #[test]
+    fn the_advice_fits_the_reason() {
+        assert!(advice(7, 0, "").contains("SYS_PTRACE"));
+        assert!(advice(7, 8, "1").contains("belongs to user 7"));
+        assert!(advice(8, 8, "1").contains("ptrace_scope is 1"));
+        assert!(advice(8, 8, "3").contains("core file"));
+        assert!(advice(8, 8, "").contains("sudo"));
+    }
+}

@@ -8,8 +8,12 @@ use crate::image::registers::Machine;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-/// How long threads are waited for.
+/// How long threads are waited for: long, as the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long threads are waited for that wait in the kernel and cannot be interrupted: short, as the
+/// others have stopped meanwhile.
+const PATIENCE_IN_KERNEL: Duration = Duration::from_millis(250);
 
 /// How much the kernel writes for the vector registers, at most: AMX has 8 KiB.
 const VECTORS: usize = 16 << 10;
@@ -126,6 +130,7 @@ impl Drop for StoppedProcess {
 
 /// Waits until a thread has stopped; `None` if it has ended.
 fn wait(pid: u32, tid: Tid, deadline: Instant) -> Result<Option<Traced>, Error> {
+    let began = Instant::now();
     let mut attempts = 0u32;
     loop {
         match sys::poll(tid) {
@@ -134,21 +139,25 @@ fn wait(pid: u32, tid: Tid, deadline: Instant) -> Result<Option<Traced>, Error> 
             Ok(Waited::Running) => {}
             Err(error) => return Err(Error::io(format!("wait for thread {tid}"), error)),
         }
-        if Instant::now() > deadline {
-            return Err(Error::DoesNotStop {
-                pid,
-                tid,
-                seconds: PATIENCE.as_secs(),
-            });
-        }
         attempts += 1;
         if attempts < 100 {
             std::thread::yield_now();
-        } else if proc::has_ended(pid, tid) {
+            continue;
+        }
+        match proc::state(pid, tid) {
             // The end of the first thread is not told before that of all others was waited for.
-            return Ok(None);
-        } else {
-            std::thread::sleep(Duration::from_micros(50));
+            None | Some(b'Z' | b'X' | b'x') => return Ok(None),
+            Some(b'D') if began.elapsed() > PATIENCE_IN_KERNEL => {
+                return Err(Error::WaitsInKernel { pid, tid });
+            }
+            Some(_) if Instant::now() > deadline => {
+                return Err(Error::DoesNotStop {
+                    pid,
+                    tid,
+                    seconds: PATIENCE.as_secs(),
+                });
+            }
+            Some(_) => std::thread::sleep(Duration::from_micros(50)),
         }
     }
 }
@@ -165,4 +174,59 @@ fn thread_pointer(tid: Tid) -> Option<u64> {
     // There may be a second word, for SME.
     let len = sys::registers(tid, RegisterSet::ThreadPointer, &mut word).ok()?;
     (len == 8).then(|| u64::from_le_bytes(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("1000").spawn().unwrap()
+    }
+
+    fn end(mut child: Child) {
+        while matches!(proc::state(child.id(), child.id()), Some(b't' | b'T')) {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_stopped_process_has_registers_until_it_goes_on() {
+        let child = sleeper();
+        let process = StoppedProcess::stop(child.id()).unwrap();
+        assert_eq!(proc::state(child.id(), child.id()), Some(b't'));
+        assert_eq!(process.representative(), child.id());
+        assert_eq!(process.threads().len(), 1);
+        let (_, threads) = process.resume();
+        assert_eq!(threads, 1);
+        end(child);
+    }
+
+    #[test]
+    fn a_process_goes_on_if_the_inspector_panics() {
+        let child = sleeper();
+        let pid = child.id();
+        let result = std::panic::catch_unwind(|| {
+            let _process = StoppedProcess::stop(pid).unwrap();
+            assert_eq!(proc::state(pid, pid), Some(b't'));
+            panic!("of the test");
+        });
+        assert!(result.is_err());
+        end(child);
+    }
+
+    #[test]
+    fn a_process_goes_on_if_the_thread_that_stopped_it_ends() {
+        let child = sleeper();
+        let pid = child.id();
+        let thread = std::thread::spawn(move || {
+            std::mem::forget(StoppedProcess::stop(pid).unwrap());
+            assert_eq!(proc::state(pid, pid), Some(b't'));
+        });
+        thread.join().unwrap();
+        end(child);
+    }
 }

@@ -1,0 +1,103 @@
+//! Type infos: what all objects of one type have in common.
+
+use super::header::Thin;
+use crate::sync::described;
+use std::alloc::Layout;
+
+/// The first word of every type info, by which a reader outside of the process knows one.
+pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"RPtypeV1");
+
+/// What the payload of an object is, and where its memory is from.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum ObjectKind {
+    /// One value, from the global allocator.
+    Sized,
+    /// A slice, from the global allocator.
+    Slice,
+    /// The value of a `HomeRef`, after its message.
+    ThreadBound,
+    /// One value, in a block.
+    Block,
+}
+
+/// What readers outside of the process want to know of a type.
+#[derive(Clone, Copy)]
+pub(super) struct TypeShape {
+    pub(super) kind: ObjectKind,
+    /// The layout of the payload; for slices, of one element.
+    pub(super) payload: Layout,
+    /// The offset of the payload from the beginning of the memory.
+    pub(super) payload_offset: usize,
+}
+
+/// The vtable shared by all objects of one type and one source of memory.
+#[repr(C)]
+pub(crate) struct TypeInfo {
+    pub(super) magic: u64,
+    pub(super) type_name: fn() -> &'static str,
+    /// The size and alignment of the payload; for slices, of one element.
+    pub(super) bytes: usize,
+    pub(super) payload_offset: usize,
+    pub(super) align: u32,
+    pub(super) kind: ObjectKind,
+    /// True if destroying an object runs any code other than the allocator's.
+    pub(crate) has_destructor: bool,
+    /// The block of an object without a destructor, if its memory is one, so that drains need not
+    /// call `destroy`.
+    pub(crate) plain_block: Option<PlainBlock>,
+    /// Runs the destructor and frees the memory, even if the destructor panics.
+    ///
+    /// # Safety
+    /// The caller is the unique owner of the object.
+    pub(crate) destroy: unsafe fn(Thin),
+    /// Runs the destructor.
+    ///
+    /// # Safety
+    /// The value is initialized, and the caller has exclusive access to it.
+    pub(crate) drop_value: unsafe fn(Thin),
+    /// Frees the memory.
+    ///
+    /// # Safety
+    /// The value is dropped, moved out or was never written, and there is no reference of any kind.
+    pub(crate) free: unsafe fn(Thin),
+}
+
+/// The block of an object whose payload comes right after the header.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainBlock {
+    /// The index of its size class.
+    pub(super) size: u8,
+    /// Bytes of the block that the object does not need.
+    pub(super) waste: u8,
+}
+
+impl TypeInfo {
+    pub(crate) fn type_name(&self) -> &'static str {
+        (self.type_name)()
+    }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        type_info {
+            size = size_of::<TypeInfo>(),
+            magic = offset_of!(TypeInfo, magic),
+            magic_value = MAGIC,
+            type_name = offset_of!(TypeInfo, type_name),
+            bytes = offset_of!(TypeInfo, bytes),
+            align = offset_of!(TypeInfo, align),
+            kind = offset_of!(TypeInfo, kind),
+            payload_offset = offset_of!(TypeInfo, payload_offset),
+        }
+        kind {
+            sized = ObjectKind::Sized,
+            slice = ObjectKind::Slice,
+            thread_bound = ObjectKind::ThreadBound,
+            block = ObjectKind::Block,
+        }
+    };
+}

@@ -5,7 +5,6 @@
 ))]
 
 mod common;
-#[allow(dead_code, reason = "each test file uses its own part")]
 mod sample;
 
 use common::Target;

@@ -53,13 +53,11 @@ impl Ranks {
             second: Vec::new(),
             blocks: Vec::new(),
         };
-        let mut number = 0;
-        for (start, end) in ranges {
-            if end > 1 << ADDRESS_BITS || number >= INSIDE - 1 {
+        for (number, (start, end)) in (0..INSIDE - 1).zip(ranges) {
+            if end > 1 << ADDRESS_BITS {
                 break;
             }
             ranks.add(number, start, end);
-            number += 1;
         }
         ranks.sum_up();
         ranks

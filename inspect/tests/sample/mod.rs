@@ -1,5 +1,6 @@
 //! A program with objects in all places, each place with a type of its own; and what an inspector
 //! must find there.
+#![allow(dead_code, reason = "most fields are only there to be found")]
 
 use releasepool::{
     AutoreleasePool, BlockAllocator, Budget, HomeRef, PoolManager, Ref, Slot, ThreadHandle, Weak,

@@ -73,7 +73,7 @@ impl Arenas {
         let [arena, previous, size, writable] =
             [0, 8, 16, 24].map(|offset| regions.word(heap + offset));
         let (arena, previous, size) = (arena?, previous?, size?);
-        if !self.all.contains(&arena) || size > writable? || size > HEAP_BYTES || size < 64 {
+        if !self.all.contains(&arena) || size > writable? || !(64..=HEAP_BYTES).contains(&size) {
             return None;
         }
         let first = if previous == 0 {

@@ -4,8 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 
 step cargo test -p releasepool-inspect
+step cargo build --release -p releasepool-inspect --bins --examples
 step cargo test --release -p releasepool-inspect --test leaky
-step cargo build --release -p releasepool-inspect --example leaky
 step cargo build --release --example soak --example share --example frames --example home --example parser
 inspect=target/release/releasepool-inspect
 

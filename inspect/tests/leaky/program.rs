@@ -21,7 +21,13 @@ impl Leaky {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+            .unwrap_or_else(|error| {
+                // `cargo test --test leaky` does not build examples.
+                panic!(
+                    "{}: {error}; build the example `leaky` first",
+                    program.display()
+                )
+            });
         let out = BufReader::new(child.stdout.take().expect("piped"));
         let mut leaky = Self { child, out };
         assert!(leaky.line().starts_with("pid "));

@@ -30,6 +30,9 @@ pub struct Leak19Job {
 
 #[inline(never)]
 pub fn plant() {
+    for n in 0..INSTANCES as u64 {
+        channel(n);
+    }
     for n in 0..INSTANCES {
         mem::forget(made(Leak14Handle([n as u64; 3])));
         // The address is all that foreign code would keep; here it keeps nothing.
@@ -43,7 +46,6 @@ pub fn plant() {
         // SAFETY: the object is alive, as `in_use` is a reference to it.
         unsafe { Ref::increment_strong_count(Ref::as_ptr(&in_use)) };
         IN_USE.lock().unwrap().push(in_use);
-        channel(n as u64);
         let job = Ref::new(Leak19Job { number: n });
         let job: Box<dyn Fn() -> usize> = Box::new(move || job.number);
         assert_eq!(job(), n);

@@ -1,9 +1,10 @@
 //! Why a node is alive: shortest paths from roots; what holds a node, and what it holds.
 
 use super::Analysis;
+use super::balance::Balance;
 use super::reach::{Level, Step};
 use super::signature::Hop;
-use crate::graph::{NodeId, RootKind};
+use crate::graph::{NodeId, Root, RootKind};
 use std::collections::HashMap;
 
 /// A path from a root to a node.
@@ -13,8 +14,37 @@ pub struct Path {
     pub label: String,
     /// The kind of root.
     pub root: Option<RootKind>,
+    /// How sure it is that the root holds the first node.
+    pub confidence: Confidence,
     /// The nodes, the one that is asked for last.
     pub hops: Vec<Hop>,
+}
+
+/// How sure it is that a root holds a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confidence {
+    /// The root is a variable, or counted.
+    Certain,
+    /// The word may be stale, but there is a reference that nothing else explains.
+    Likely,
+    /// All references have words elsewhere, or there is no root.
+    Doubtful,
+}
+
+/// Returns how sure it is that a root holds its node.
+fn confidence(analysis: &Analysis<'_>, root: &Root) -> Confidence {
+    if root.counted > 0 || !(RootKind::Anonymous..=RootKind::Stack).contains(&root.kind) {
+        return Confidence::Certain;
+    }
+    let likely = match analysis.object(root.to) {
+        Some(object) => Balance::new(analysis, root.to, object).outside_at_most() > 0,
+        None => analysis.reach.level(root.to) <= Level::Stack,
+    };
+    if likely {
+        Confidence::Likely
+    } else {
+        Confidence::Doubtful
+    }
 }
 
 /// Returns a shortest path to the node from the best root that holds it; `None` if nothing does.
@@ -38,6 +68,7 @@ pub fn path_to(analysis: &Analysis<'_>, node: NodeId) -> Option<Path> {
                 return Some(Path {
                     label: root.label.clone(),
                     root: Some(root.kind),
+                    confidence: confidence(analysis, root),
                     hops,
                 });
             }
@@ -58,11 +89,7 @@ pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path
     while let Some(from) = queue.get(at).copied() {
         for root in analysis.links.roots(from) {
             let root = &graph.roots[*root as usize];
-            // A word that no count confirms is no holder if something else is.
-            let weight = match root.counted {
-                0 if root.kind >= RootKind::Anonymous => 16 + root.kind as usize,
-                _ => root.kind as usize,
-            };
+            let weight = 16 * confidence(analysis, root) as usize + root.kind as usize;
             ends.push((weight, at, from, Some(root)));
         }
         let mut holders = 0;
@@ -102,6 +129,7 @@ pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path
         Path {
             label: root.map_or_else(String::new, |root| root.label.clone()),
             root: root.map(|root| root.kind),
+            confidence: root.map_or(Confidence::Doubtful, |root| confidence(analysis, root)),
             hops,
         }
     });

@@ -7,7 +7,7 @@ use crate::analysis::balance::Balance;
 use crate::analysis::census::{TypeCount, by_type};
 use crate::analysis::diff;
 use crate::analysis::leaks::{Group, Limits, PathHop, leaks};
-use crate::analysis::paths::{self, Path};
+use crate::analysis::paths::{self, Confidence, Path};
 use crate::analysis::retained::{Retained, retained_from_roots};
 use crate::analysis::strength::Strength;
 use crate::graph::{Graph, NodeId, RootKind, ThreadState};
@@ -165,6 +165,12 @@ fn path(analysis: &Analysis<'_>, path: &Path) -> wire::Path {
     wire::Path {
         root: path.root.map(|kind| root_name(kind).to_owned()),
         label: path.label.clone(),
+        confidence: match path.confidence {
+            Confidence::Certain => "certain",
+            Confidence::Likely => "likely",
+            Confidence::Doubtful => "doubtful",
+        }
+        .to_owned(),
         hops: hops(analysis, &path.hops),
         objects: 1,
         bytes: 0,
@@ -193,6 +199,7 @@ pub fn why(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>) -> 
                 let nothing = Path {
                     label: String::new(),
                     root: None,
+                    confidence: Confidence::Doubtful,
                     hops: vec![itself],
                 };
                 wire::Path {

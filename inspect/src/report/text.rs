@@ -94,11 +94,12 @@ fn hops(out: &mut String, indent: &str, path: &[Hop]) {
 
 /// Adds a path with what it begins at.
 fn path(out: &mut String, indent: &str, path: &Path) {
-    let label = match path.label.as_str() {
-        "" => "(nothing holds this)",
-        label => label,
+    let label = match (path.label.as_str(), path.confidence.as_str()) {
+        ("", _) => "(nothing holds this)".to_owned(),
+        (label, "doubtful") => format!("{label} (a stale word: other words explain all counts)"),
+        (label, _) => label.to_owned(),
     };
-    let _ = writeln!(out, "{indent}{label}");
+    wrap(out, indent, &label);
     hops(out, &format!("{indent}  "), &path.hops);
 }
 

@@ -223,6 +223,10 @@ pub struct Path {
     pub root: Option<String>,
     /// The same for people; empty if nothing holds the first node.
     pub label: String,
+    /// `certain`; `likely` if the path begins at a word that may be stale, on a stack for example, but
+    /// the object has a reference that nothing else explains; `doubtful` if all references have words
+    /// elsewhere, or nothing holds the first node.
+    pub confidence: String,
     /// The nodes, the object last.
     pub hops: Vec<Hop>,
     /// How many objects are held in this way: 1 if an address was asked for.

@@ -211,3 +211,11 @@ impl Graph {
         Some(at as NodeId)
     }
 }
+
+impl Object {
+    /// Returns whether the object has no reference any more: it waits for its destructor, or that
+    /// runs, and what it holds is released next.
+    pub fn is_dying(&self) -> bool {
+        self.strong == 0 && (self.alive || self.weak == 0)
+    }
+}

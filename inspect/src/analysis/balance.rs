@@ -21,7 +21,7 @@ pub struct Balance {
     pub unknown_words: i64,
     /// Words in static and thread-local variables.
     pub variable_words: i64,
-    /// Words elsewhere outside of nodes, which may be stale.
+    /// Words elsewhere outside of nodes, and in objects that are destroyed, which may be stale.
     pub other_words: i64,
 }
 
@@ -33,12 +33,17 @@ impl Balance {
             weak: object.weak.into(),
             ..Self::default()
         };
+        // Its destructor may run.
+        let is_gone = |edge: u32| {
+            let from = analysis.graph.edges[edge as usize].from;
+            analysis.object(from).is_some_and(|from| !from.alive)
+        };
         for edge in analysis.links.incoming(node) {
             match analysis.strengths[*edge as usize] {
                 Strength::Strong => balance.strong_words += 1,
                 Strength::Weak => balance.weak_words += 1,
                 Strength::Unknown => balance.unknown_words += 1,
-                Strength::Uncounted => {}
+                Strength::Uncounted => balance.other_words += i64::from(is_gone(*edge)),
             }
         }
         for root in analysis.links.roots(node) {

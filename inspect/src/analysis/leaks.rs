@@ -25,7 +25,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            waiting: 1_000,
+            waiting: 10_000,
             container: 10_000,
         }
     }
@@ -67,9 +67,12 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns whether this alone is no leak for certain.
+    /// Returns whether it may be intended: a large pool may be about to be drained.
     pub fn is_hint(self) -> bool {
-        matches!(self, Self::Container)
+        matches!(
+            self,
+            Self::Pool | Self::Inbox | Self::Backlog | Self::Orphan | Self::Container
+        )
     }
 
     /// Returns a name for machines.
@@ -119,10 +122,14 @@ impl Verdict {
                 "held only by a pool that was forgotten, so that nothing drains it"
             }
             Self::Kept => "kept for ever: the home thread has ended",
-            Self::Pool => "held only by an open pool that has grown large: it is not drained",
-            Self::Inbox => "sent to a thread that does not drain its pools",
-            Self::Backlog => "left by budgeted drains, whose budgets are too small",
-            Self::Orphan => "waiting for any thread to drain its pools",
+            Self::Pool => "held only by an open pool, which has many entries: is it ever drained?",
+            Self::Inbox => "sent to a thread, where many messages wait: does it drain its pools?",
+            Self::Backlog => {
+                "left by budgeted drains, in a large backlog: are the budgets too small?"
+            }
+            Self::Orphan => {
+                "waiting for any thread's next drain, with many others: does any drain?"
+            }
             Self::Container => "a container that holds very many objects of one type",
         }
     }

@@ -4,7 +4,7 @@ use super::Analysis;
 use super::balance::Balance;
 use super::reach::{Level, Step};
 use super::signature::Hop;
-use crate::graph::{NodeId, Root, RootKind};
+use crate::graph::{NodeId, Object, Root, RootKind};
 use std::collections::HashMap;
 
 /// A path from a root to a node.
@@ -53,8 +53,18 @@ pub fn path_to(analysis: &Analysis<'_>, node: NodeId) -> Option<Path> {
     let mut hops = vec![Hop { node, offset: None }];
     let mut at = node;
     loop {
-        match analysis.reach.step(at)? {
-            Step::Edge(edge) => {
+        match analysis.reach.step(at) {
+            None if analysis.object(at).is_some_and(Object::is_dying) => {
+                hops.reverse();
+                return Some(Path {
+                    label: "a destructor that runs or waits".to_owned(),
+                    root: None,
+                    confidence: Confidence::Likely,
+                    hops,
+                });
+            }
+            None => return None,
+            Some(Step::Edge(edge)) => {
                 let edge = graph.edges[edge as usize];
                 hops.push(Hop {
                     node: edge.from,
@@ -62,7 +72,7 @@ pub fn path_to(analysis: &Analysis<'_>, node: NodeId) -> Option<Path> {
                 });
                 at = edge.from;
             }
-            Step::Root(root) => {
+            Some(Step::Root(root)) => {
                 hops.reverse();
                 let root = &graph.roots[root as usize];
                 return Some(Path {

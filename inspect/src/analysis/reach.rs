@@ -2,7 +2,7 @@
 
 use super::Analysis;
 use super::balance::Balance;
-use crate::graph::{Graph, NodeId, NodeKind, Root, RootKind};
+use crate::graph::{Graph, NodeId, NodeKind, Object, Root, RootKind};
 
 /// The best kind of root by which a node is held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -159,6 +159,15 @@ pub fn reach(analysis: &Analysis<'_>) -> Reach {
     };
     let mut queue = Vec::new();
     for level in Level::ALL {
+        if level == Level::Stack {
+            // The thread that destroys an object has it on its stack, or will find it in a queue.
+            let is_dying = |node: &NodeId| analysis.object(*node).is_some_and(Object::is_dying);
+            queue.extend((0..graph.objects as NodeId).filter(is_dying));
+            queue.retain(|node| reach.levels[*node as usize] == Level::Nothing);
+            for node in &queue {
+                reach.levels[*node as usize] = level;
+            }
+        }
         for root in &starts[level as usize] {
             let to = graph.roots[*root as usize].to as usize;
             if reach.levels[to] == Level::Nothing {

@@ -67,7 +67,8 @@ const COUNTED: u32 = u32::MAX;
 /// The group of edges that say nothing: those to plain allocations, and those of destroyed values.
 const IGNORED: u32 = u32::MAX - 1;
 
-/// Decides what each edge is. The words of destroyed values are not counted.
+/// Decides what each edge is. The words of values that are destroyed, as only weak references keep
+/// their memory, are not counted.
 pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
     let counts: Vec<Counts> = (0..graph.objects as NodeId)
         .map(|node| object(graph, node).map_or(Counts::default(), Counts::new))
@@ -102,6 +103,7 @@ struct Counts {
     type_id: u32,
     strong: u32,
     weak: u32,
+    /// Its words are references: the value exists, or its destructor runs.
     alive: bool,
 }
 
@@ -111,7 +113,7 @@ impl Counts {
             type_id: object.type_id,
             strong: object.strong,
             weak: object.weak,
-            alive: object.alive,
+            alive: object.alive || object.is_dying(),
         }
     }
 }

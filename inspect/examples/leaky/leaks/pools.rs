@@ -19,7 +19,7 @@ pub struct Leak22Sprite(pub u64);
 pub struct Leak23Scene(pub u64);
 
 /// More entries than a pool has that is drained.
-const MANY: u64 = 2_000;
+const MANY: u64 = 12_000;
 
 #[inline(never)]
 pub fn plant() {

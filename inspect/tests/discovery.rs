@@ -35,5 +35,6 @@ fn objects_in_all_places() {
     sample::check_order(&graph);
     sample::check_objects(&graph);
     sample::check_library(&graph);
+    sample::check_handoff(&graph);
     sample::check_leaks(&graph);
 }

@@ -53,7 +53,7 @@ pub(super) fn resolve(assembly: &mut Assembly<'_>, layout: &Layout) {
         } else {
             assembly.roots.roots.push(Root {
                 kind: RootKind::ForgottenPool,
-                label: "handoff pool whose handle was forgotten".to_owned(),
+                label: "a handoff pool that was forgotten".to_owned(),
                 to: edge.to,
                 address: items[edge.from as usize].start + u64::from(edge.offset),
                 counted: 1,

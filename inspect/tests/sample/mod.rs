@@ -520,7 +520,7 @@ pub fn check_handoff(graph: &Graph) {
     assert_eq!(forgotten.len(), 300);
     for node in forgotten {
         let labels = view.labels(node, RootKind::ForgottenPool);
-        assert_eq!(labels, ["handoff pool whose handle was forgotten"]);
+        assert_eq!(labels, ["a handoff pool that was forgotten"]);
     }
     let (handed, object) = view.one("InHandoff");
     assert_eq!(object.strong, 2);

@@ -9,7 +9,7 @@
 //!   allocators objects and the gaps between them;
 //! * `targets`: which item a word refers to, by `ranks`;
 //! * `edges`: words in items; `areas` and `roots`: words elsewhere;
-//! * `counted`: what the library's own structures refer to;
+//! * `counted`: what the library's own structures refer to; `pages`: handoff pools;
 //! * `assembly`: the graph.
 
 mod areas;
@@ -20,6 +20,7 @@ mod edges;
 mod items;
 mod malloc;
 mod objects;
+mod pages;
 mod parallel;
 mod ranks;
 mod regions;
@@ -73,6 +74,7 @@ pub fn discover(image: &dyn Image, library: &Library) -> Graph {
         recognizer: &recognizer,
     };
     assembly.add_counted(library, &guarded);
+    pages::resolve(&mut assembly, layout);
     let mut graph = assembly.into_graph();
     let threads = library.threads.iter().chain(&library.detached);
     graph.threads = threads.map(|thread| thread.state.clone()).collect();

@@ -106,7 +106,7 @@ pub(super) fn without(range: Range<u64>, taken: &[Range<u64>]) -> Vec<Range<u64>
 /// begin as zeros, which are in a mapping right after it.
 fn is_variables(modules: &[Module], region: &Region<'_>) -> bool {
     let of = |module: &Module| {
-        let after = region.start() == module.end && region.mapping.name.is_empty();
+        let after = region.start() == module.end && region.name.is_empty();
         (module.start..module.end).contains(&region.start()) || after
     };
     modules.iter().any(of)
@@ -129,7 +129,6 @@ fn add_thread(
         push(known, locals.clone(), RootKind::ThreadLocal, Some(index));
         // A thread that is not the first has its stack below its thread-locals. It may be on
         // another one now; then it is not known how much of its own is in use.
-        let is_first = image.pid() == Some(thread.tid) || region.mapping.name == "[stack]";
         let own = region.start()..locals.start;
         if own.contains(&thread.stack_pointer) {
             let start = red_zone.max(own.start);
@@ -138,7 +137,7 @@ fn add_thread(
             push(known, own.start..start, RootKind::Stack, None);
             return;
         }
-        if !is_first && has_guard(image, region) {
+        if image.pid() != Some(thread.tid) && has_guard(image, region) {
             push(known, own, RootKind::Stack, Some(index));
         }
     }
@@ -152,10 +151,18 @@ fn add_thread(
         .any(|taken| taken.contains(&thread.stack_pointer));
     if !is_taken {
         push(known, in_use.clone(), RootKind::Stack, Some(index));
-        if region.mapping.name == "[stack]" {
+        if is_main_stack(image, region, thread) {
             push(known, region.start()..in_use.start, RootKind::Stack, None);
         }
     }
+}
+
+/// Returns whether a region with a thread's stack pointer is the stack that the kernel has made for
+/// the first thread. In core files mappings have no names.
+fn is_main_stack(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> bool {
+    const NAME: &str = "[stack]";
+    let is_known = || image.mappings().iter().any(|mapping| mapping.name == NAME);
+    region.name == NAME || (image.pid() == Some(thread.tid) && !is_known())
 }
 
 /// Returns whether a region is a stack by what is before it: memory that may not be accessed.
@@ -221,10 +228,14 @@ mod tests {
     #[test]
     fn ranges_without_others() {
         let taken = [10..20, 20..30, 40..50];
-        assert_eq!(without(0..100, &taken), [0..10, 30..40, 50..100]);
-        assert_eq!(without(15..45, &taken), [30..40]);
-        assert_eq!(without(12..18, &taken), []);
-        assert_eq!(without(60..70, &taken), [60..70]);
-        assert_eq!(without(5..10, &taken), [5..10]);
+        let rest = |range| {
+            let rest = without(range, &taken).into_iter();
+            rest.map(|rest| (rest.start, rest.end)).collect::<Vec<_>>()
+        };
+        assert_eq!(rest(0..100), [(0, 10), (30, 40), (50, 100)]);
+        assert_eq!(rest(15..45), [(30, 40)]);
+        assert_eq!(rest(12..18), []);
+        assert_eq!(rest(60..70), [(60, 70)]);
+        assert_eq!(rest(5..10), [(5, 10)]);
     }
 }

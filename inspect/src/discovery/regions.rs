@@ -13,10 +13,14 @@ pub(super) const WORD: u64 = 8;
 /// Bytes that are read at once.
 const PIECE: u64 = 1 << 20;
 
-/// The memory of a mapping: where no piece is, it is zero.
+/// The memory of a mapping, or of adjacent ones of one kind: where no piece is, it is zero.
 pub(super) struct Region<'a> {
-    /// The mapping.
-    pub(super) mapping: &'a Mapping,
+    start: u64,
+    end: u64,
+    /// The file or a name in brackets; empty if the memory is anonymous.
+    pub(super) name: &'a str,
+    /// Writes are seen by other processes.
+    pub(super) shared: bool,
     /// By address.
     pieces: Vec<Piece<'a>>,
 }
@@ -35,12 +39,12 @@ impl Piece<'_> {
 impl Region<'_> {
     /// Returns the first address.
     pub(super) fn start(&self) -> u64 {
-        self.mapping.start
+        self.start
     }
 
     /// Returns the address after the last.
     pub(super) fn end(&self) -> u64 {
-        self.mapping.end
+        self.end
     }
 
     /// Returns whether an address lies in the region.
@@ -108,19 +112,38 @@ impl<'a> Regions<'a> {
     pub(super) fn read(image: &'a dyn Image) -> Self {
         let present = image.present();
         let writable = image.mappings().iter().filter(|mapping| is_memory(mapping));
-        let region = |mapping: &'a Mapping| {
+        let mut regions: Vec<Region<'a>> = Vec::new();
+        for mapping in writable {
+            // One part of memory may have several mappings, because of advice to the kernel, or in
+            // core files.
+            let adjacent = regions.last_mut().filter(|region| {
+                let kind = (region.end, region.name, region.shared);
+                kind == (mapping.start, &mapping.name[..], mapping.shared)
+            });
+            let region = match adjacent {
+                Some(region) => region,
+                None => {
+                    regions.push(Region {
+                        start: mapping.start,
+                        end: mapping.end,
+                        name: &mapping.name,
+                        shared: mapping.shared,
+                        pieces: Vec::new(),
+                    });
+                    regions.last_mut().expect("just pushed")
+                }
+            };
+            region.end = mapping.end;
             let first = present.partition_point(|range| range.end <= mapping.start);
-            let mut pieces = Vec::new();
             for range in present[first..]
                 .iter()
                 .take_while(|r| r.start < mapping.end)
             {
                 let range = range.start.max(mapping.start)..range.end.min(mapping.end);
-                read_range(image, range, &mut pieces);
+                read_range(image, range, &mut region.pieces);
             }
-            Region { mapping, pieces }
-        };
-        Self(writable.map(region).collect())
+        }
+        Self(regions)
     }
 
     /// Returns all regions, by address.

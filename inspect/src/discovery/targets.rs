@@ -68,6 +68,11 @@ impl<'a> Targets<'a> {
         self.items
     }
 
+    /// Returns whether an object's payload is at an address.
+    pub(super) fn is_payload(&self, address: u64) -> bool {
+        self.payloads.starting_at(address).is_some()
+    }
+
     /// Returns what a word refers to. Payloads come first: that of an object of size 0 may be where
     /// other memory begins.
     #[inline(always)]

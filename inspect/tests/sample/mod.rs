@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "most fields are only there to be found")]
 
 use releasepool::{
-    AutoreleasePool, BlockAllocator, Budget, HomeRef, PoolManager, Ref, Slot, ThreadHandle, Weak,
-    unsize,
+    AutoreleasePool, BlockAllocator, Budget, HandoffPool, HomeRef, PoolManager, Ref, Slot,
+    ThreadHandle, Weak, unsize,
 };
 use releasepool_inspect::graph::{EdgeKind, Graph, NodeId, NodeKind, Object, RootKind, Storage};
 use std::cell::RefCell;
@@ -23,7 +23,7 @@ macro_rules! types {
 types! {
     InVec InMap InBox InClosure InObject InWeak OnStack InStatic InLocal InPool InNested InInbox
     InSlot InBlock InBlockToo AtHome OnTwoThreads Freed FreedBlock InBacklog InLoneBox
-    InForgotten InOrphan Kept InPosted
+    InForgotten InOrphan Kept InPosted InHandoff InForgottenHandoff
 }
 
 #[repr(align(64))]
@@ -72,6 +72,12 @@ fn leak() {
     let circle = [1, 2].map(|i| Ref::new(Circle(RefCell::default(), [i; 3])));
     *circle[0].0.borrow_mut() = Some(circle[1].clone());
     *circle[1].0.borrow_mut() = Some(circle[0].clone());
+    let forgotten = HandoffPool::new();
+    for i in 0..300 {
+        forgotten.autorelease(Ref::new(InForgottenHandoff(i)));
+    }
+    black_box(&forgotten);
+    std::mem::forget(forgotten);
     black_box(Box::leak(Box::new(Ref::new(InLoneBox(1)))));
 }
 
@@ -142,6 +148,18 @@ pub fn play(ready: impl FnOnce()) -> ! {
     drop(kept);
     gone.release(Ref::new(InOrphan(1)));
 
+    // Its page has been used before, by more entries.
+    let mut handoff = HandoffPool::new();
+    let handed = Ref::new(InHandoff(1));
+    for n in [20, 2] {
+        handoff.drain();
+        for _ in 0..n {
+            handoff.autorelease(handed.clone());
+        }
+    }
+    drop(handed);
+    let handoff = Box::new(handoff);
+
     let shared = Ref::new(OnTwoThreads(1));
     let barrier: &Barrier = Box::leak(Box::new(Barrier::new(2)));
     let (sender, receiver) = mpsc::channel::<ThreadHandle>();
@@ -183,6 +201,7 @@ pub fn play(ready: impl FnOnce()) -> ! {
         shared,
         worker,
         blocks,
+        handoff,
     );
     let all = black_box((Box::new(all), Box::new(more)));
     ready();
@@ -492,6 +511,25 @@ pub fn check_library(graph: &Graph) {
             .iter()
             .any(|thread| thread.pools.iter().any(|pool| pool.name == "nested"))
     );
+}
+
+/// Checks what handoff pools hold: their pages can be found only as allocations.
+pub fn check_handoff(graph: &Graph) {
+    let view = View(graph);
+    let forgotten = view.of("InForgottenHandoff");
+    assert_eq!(forgotten.len(), 300);
+    for node in forgotten {
+        let labels = view.labels(node, RootKind::ForgottenPool);
+        assert_eq!(labels, ["a handoff pool that was forgotten"]);
+    }
+    let (handed, object) = view.one("InHandoff");
+    assert_eq!(object.strong, 2);
+    let counted = graph.edges.iter().filter(|edge| edge.to == handed);
+    let counted: Vec<_> = counted
+        .filter(|edge| edge.kind == EdgeKind::Counted)
+        .collect();
+    assert_eq!(counted.len(), 2);
+    assert!(view.reachable()[counted[0].from as usize]);
 }
 
 /// Checks which objects nothing holds.

@@ -20,7 +20,7 @@ const FURTHEST: u64 = 128 << 10;
 /// address.
 pub(super) fn find(regions: &Regions<'_>, managed: &[Range<u64>], found: &mut Vec<Chunk>) {
     for region in regions.all() {
-        if !region.mapping.name.is_empty() || region.mapping.shared {
+        if !region.name.is_empty() || region.shared {
             continue;
         }
         let mut at = region.start();

@@ -1,7 +1,5 @@
 //! From a process, a core file or a snapshot to a graph.
 
-mod handoff;
-
 use crate::discovery::discover;
 use crate::error::{Error, Subject};
 use crate::graph::Graph;
@@ -34,10 +32,7 @@ pub fn capture(source: &Source) -> Result<Graph, CaptureError> {
         Source::Pid(_) | Source::Core { .. } => {
             let image = source.open()?;
             let library = Library::read(&*image).map_err(|error| not_readable(source, error))?;
-            let mut graph = discover(&*image, &library);
-            let is_page = |address| library.stray_page(&*image, address).is_some();
-            handoff::find_forgotten(&mut graph, is_page);
-            Ok(graph)
+            Ok(discover(&*image, &library))
         }
     }
 }

@@ -88,7 +88,7 @@ impl CoreImage {
         let Notes { pid, threads, .. } = notes;
         Ok(CoreImage {
             pid,
-            mappings: joined(mappings),
+            mappings,
             threads,
             modules,
             regions,
@@ -152,31 +152,6 @@ fn name_stack_and_heap(mappings: &mut [Mapping], notes: &Notes) {
         // Zeroed statics.
         end = mapping.end;
     }
-}
-
-/// Joins what was one mapping in the process: cores may have a segment for each of its parts, as some
-/// pages were absent.
-fn joined(mappings: Vec<Mapping>) -> Vec<Mapping> {
-    let mut joined: Vec<Mapping> = Vec::with_capacity(mappings.len());
-    for mapping in mappings {
-        let access = |mapping: &Mapping| (mapping.read, mapping.write, mapping.execute);
-        match joined.last_mut() {
-            Some(last)
-                if last.end == mapping.start
-                    && access(last) == access(&mapping)
-                    && !is_file(last)
-                    && !is_file(&mapping)
-                    && (last.name.is_empty() || mapping.name.is_empty()) =>
-            {
-                last.end = mapping.end;
-                if last.name.is_empty() {
-                    last.name = mapping.name;
-                }
-            }
-            _ => joined.push(mapping),
-        }
-    }
-    joined
 }
 
 fn is_file(mapping: &Mapping) -> bool {

@@ -1,6 +1,7 @@
 //! Strongly connected components, by Tarjan's algorithm without recursion.
 
 use super::Analysis;
+use super::reach::Level;
 use crate::graph::NodeId;
 
 /// The component of a node that was left out.
@@ -30,6 +31,26 @@ impl Components {
         let (from, to) = (self.starts[component], self.starts[component + 1]);
         &self.members[from as usize..to as usize]
     }
+
+    /// Returns whether no other component holds this one.
+    pub fn is_source(&self, analysis: &Analysis<'_>, component: usize) -> bool {
+        self.members(component).iter().all(|member| {
+            let mut holders = analysis.held_by(*member);
+            holders.all(|edge| {
+                let from = analysis.graph.edges[edge].from;
+                let holder = self.of[from as usize];
+                holder == component as u32 || holder == NO_COMPONENT
+            })
+        })
+    }
+}
+
+/// Finds the components of the nodes that nothing holds, or only words that no count confirms.
+pub fn unheld(analysis: &Analysis<'_>) -> Components {
+    components(analysis, |node| {
+        let level = analysis.reach.level(node);
+        matches!(level, Level::Suspect | Level::Nothing)
+    })
 }
 
 /// A node whose edges are being followed.

@@ -3,9 +3,9 @@
 use super::Analysis;
 use super::balance::Balance;
 use super::reach::{Level, Step};
-use super::signature::Hop;
+use super::signature::{Hop, signature};
 use crate::graph::{NodeId, Object, Root, RootKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A path from a root to a node.
 #[derive(Clone, Debug)]
@@ -117,11 +117,14 @@ pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path
         at += 1;
     }
     ends.sort_by_key(|(weight, distance, ..)| (*weight, *distance));
-    let mut labels = std::collections::HashSet::new();
+    let mut labels = HashSet::new();
     ends.retain(|(_, _, from, root)| {
         labels.insert(root.map_or((*from, ""), |root| (0, root.label.as_str())))
     });
     ends.truncate(limit);
+    if ends.is_empty() {
+        return vec![path_without_root(analysis, node)];
+    }
     let paths = ends.into_iter().map(|(_, _, from, root)| {
         let mut hops = Vec::new();
         let mut at = from;
@@ -146,11 +149,36 @@ pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path
     paths.collect()
 }
 
+/// Returns a path to a node that nothing holds: from a node without holder, or around a cycle.
+pub fn path_without_root(analysis: &Analysis<'_>, node: NodeId) -> Path {
+    let mut hops = vec![Hop { node, offset: None }];
+    let mut seen = HashSet::from([node]);
+    let mut at = node;
+    while let Some(edge) = analysis.held_by(at).next() {
+        let edge = analysis.graph.edges[edge];
+        hops.push(Hop {
+            node: edge.from,
+            offset: Some(edge.offset),
+        });
+        if !seen.insert(edge.from) {
+            break;
+        }
+        at = edge.from;
+    }
+    hops.reverse();
+    Path {
+        label: String::new(),
+        root: None,
+        confidence: Confidence::Doubtful,
+        hops,
+    }
+}
+
 /// Objects of a type that are held in one way.
 #[derive(Clone, Debug)]
 pub struct Way {
-    /// The path to the first of them; `None` if nothing holds them.
-    pub path: Option<Path>,
+    /// The path to the first of them.
+    pub path: Path,
     /// How certain the best root is.
     pub level: Level,
     /// How many objects there are.
@@ -170,10 +198,9 @@ pub fn ways(analysis: &Analysis<'_>, type_id: u32) -> Vec<Way> {
             continue;
         }
         let path = path_to(analysis, node);
+        let path = path.unwrap_or_else(|| path_without_root(analysis, node));
         let level = analysis.reach.level(node);
-        let key = path.as_ref().map_or(0, |path| {
-            super::signature::signature(analysis, level as u8, &path.label, &path.hops)
-        });
+        let key = signature(analysis, level as u8, &path.label, &path.hops);
         let way = ways.entry(key).or_insert(Way {
             path,
             level,

@@ -1,6 +1,7 @@
 //! Retained sizes: what would be freed if a node were.
 
 use super::Analysis;
+use super::components::unheld;
 use super::dominators::{Dominators, dominators};
 use crate::graph::NodeId;
 
@@ -41,7 +42,7 @@ pub fn retained(
     }
 }
 
-/// Computes what each node retains that anything outside of nodes holds.
+/// Computes what each node retains, as seen from all roots, and from one node of each leak.
 pub fn retained_from_roots(analysis: &Analysis<'_>) -> Retained {
     let graph = analysis.graph;
     let mut entries: Vec<NodeId> = graph.roots.iter().map(|root| root.to).collect();
@@ -51,5 +52,8 @@ pub fn retained_from_roots(analysis: &Analysis<'_>) -> Retained {
         let step = analysis.reach.step(*entry);
         matches!(step, Some(super::reach::Step::Root(_)))
     });
+    let leaking = unheld(analysis);
+    let sources = (0..leaking.len()).filter(|source| leaking.is_source(analysis, *source));
+    entries.extend(sources.filter_map(|source| leaking.members(source).iter().min()));
     retained(analysis, &entries, |_| true)
 }

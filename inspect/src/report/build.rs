@@ -12,7 +12,7 @@ use crate::analysis::retained::{Retained, retained_from_roots};
 use crate::analysis::strength::Strength;
 use crate::graph::{Graph, NodeId, RootKind, ThreadState};
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Makes a document of a report.
 pub fn document(graph: &Graph, report: Report) -> Document {
@@ -191,22 +191,10 @@ pub fn why(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>) -> 
         }
         Subject::Type(type_id) => {
             let ways = paths::ways(analysis, *type_id).into_iter();
-            let ways = ways.map(|way| {
-                let itself = PathHop {
-                    node: way.first,
-                    offset: None,
-                };
-                let nothing = Path {
-                    label: String::new(),
-                    root: None,
-                    confidence: Confidence::Doubtful,
-                    hops: vec![itself],
-                };
-                wire::Path {
-                    objects: way.objects,
-                    bytes: way.bytes,
-                    ..path(analysis, way.path.as_ref().unwrap_or(&nothing))
-                }
+            let ways = ways.map(|way| wire::Path {
+                objects: way.objects,
+                bytes: way.bytes,
+                ..path(analysis, &way.path)
             });
             ways.collect()
         }
@@ -272,6 +260,8 @@ struct Adding<'a, 'g> {
     retained: &'a Retained,
     single: bool,
     words: HashMap<WordsKey, wire::Words>,
+    /// The nodes whose retained sizes are in the sums.
+    counted: HashSet<(NodeId, WordsKey)>,
 }
 
 impl Adding<'_, '_> {
@@ -293,7 +283,9 @@ impl Adding<'_, '_> {
             retained_bytes: 0,
         });
         words.words += 1;
-        words.retained_bytes += self.retained.bytes[other as usize];
+        if self.counted.insert((other, key)) {
+            words.retained_bytes += self.retained.bytes[other as usize];
+        }
     }
 
     fn finish(self) -> Vec<wire::Words> {
@@ -322,6 +314,7 @@ pub fn holders(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>)
         retained: &sizes,
         single: matches!(subject, Subject::Node(_)),
         words: HashMap::new(),
+        counted: HashSet::new(),
     };
     let mut roots: HashMap<(RootKind, &str), (u64, u64)> = HashMap::new();
     for node in &nodes {
@@ -363,6 +356,7 @@ pub fn held(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>) ->
         retained: &sizes,
         single: matches!(subject, Subject::Node(_)),
         words: HashMap::new(),
+        counted: HashSet::new(),
     };
     for node in &nodes {
         for edge in analysis.links.out(*node) {
@@ -370,7 +364,7 @@ pub fn held(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>) ->
         }
     }
     // What one of them retains is not counted again if another one retains that one.
-    let inside: std::collections::HashSet<NodeId> = nodes.iter().copied().collect();
+    let inside: HashSet<NodeId> = nodes.iter().copied().collect();
     let outermost = nodes.iter().filter(|node| {
         let mut above = sizes.tree.dominator(**node);
         while let Some(dominator) = above {

@@ -2,7 +2,7 @@
 
 use super::super::Analysis;
 use super::super::balance::Balance;
-use super::super::components::{Components, NO_COMPONENT, components};
+use super::super::components::{Components, unheld};
 use super::super::cycles::Search;
 use super::super::reach::Level;
 use super::super::signature::{Hop, canonical};
@@ -11,8 +11,7 @@ use crate::graph::NodeId;
 
 /// Finds what leaks although nothing of the library waits for it.
 pub fn find(analysis: &Analysis<'_>) -> Vec<Finding> {
-    let unheld = |node| matches!(analysis.reach.level(node), Level::Suspect | Level::Nothing);
-    let components = components(analysis, unheld);
+    let components = unheld(analysis);
     let mut finder = Finder {
         analysis,
         components: &components,
@@ -20,7 +19,7 @@ pub fn find(analysis: &Analysis<'_>) -> Vec<Finding> {
         found: Vec::new(),
     };
     for component in 0..components.len() {
-        if finder.is_source(component) {
+        if components.is_source(analysis, component) {
             finder.judge(component);
         }
     }
@@ -36,20 +35,6 @@ struct Finder<'a, 'g> {
 }
 
 impl Finder<'_, '_> {
-    /// Returns whether no other component holds this one.
-    fn is_source(&self, component: usize) -> bool {
-        let members = self.components.members(component);
-        members.iter().all(|member| {
-            let mut holders = self.analysis.held_by(*member);
-            holders.all(|edge| {
-                let from = self.analysis.graph.edges[edge].from;
-                let holder = self.components.of[from as usize];
-                // What holds it only from a forgotten pool or a kept value is reported there.
-                holder == component as u32 || holder == NO_COMPONENT
-            })
-        })
-    }
-
     fn is_cycle(&self, members: &[NodeId]) -> bool {
         let edges = &self.analysis.graph.edges;
         members.len() > 1 || {

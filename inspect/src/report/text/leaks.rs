@@ -50,7 +50,9 @@ pub(super) fn group(out: &mut String, first: &str, group: &Group) {
     let indent = " ".repeat(first.len());
     wrap(out, first, &group.description);
     let mut sizes = format!("{}, {}", count(group.objects, "object"), bytes(group.bytes));
-    if group.leaks != group.objects {
+    if group.objects == 0 {
+        sizes = format!("{}, {}", count(group.leaks, "leak"), bytes(group.bytes));
+    } else if group.leaks != group.objects {
         sizes = format!("{} of {sizes}", count(group.leaks, "leak"));
     }
     if group.retained_bytes > group.bytes {

@@ -58,6 +58,10 @@ pub enum Command {
         /// What is reported.
         #[command(flatten)]
         limits: LimitOptions,
+        /// Look at a process up to this many times, and report only what leaks in all looks, so that
+        /// nothing is reported that was just in flight
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+        looks: u32,
         /// Exit with code 1 if there are leaks; hints are none
         #[arg(long)]
         fail: bool,

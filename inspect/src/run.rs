@@ -1,7 +1,7 @@
 //! Carries out commands.
 
 use crate::analysis::Analysis;
-use crate::analysis::leaks::Limits;
+use crate::analysis::leaks::{self, Limits, Suspects};
 use crate::capture::{CaptureError, capture};
 use crate::cli::{About, Arguments, Command, Output};
 use crate::graph::Graph;
@@ -13,6 +13,8 @@ use crate::store::{self, StoreError};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 /// Why a command was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -83,11 +85,13 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
             from,
             output,
             limits,
+            looks,
             fail,
         } => {
-            let graph = capture(&from.source())?;
-            let report =
-                build::leak_report(&Analysis::new(&graph), &limits.limits(), output.limit());
+            let (graph, suspects) = look(&from.source(), *looks)?;
+            let analysis = Analysis::new(&graph);
+            let limits = limits.limits();
+            let report = build::leak_report(&analysis, &limits, suspects.as_ref(), output.limit());
             let leaks = report.all_groups > 0;
             show(&graph, output, Report::Leaks(report))?;
             if *fail && leaks {
@@ -128,6 +132,34 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How long to wait between two looks at a process, at first.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// Looks at a process until nothing seems to leak, but at most `looks` times; once at other sources.
+/// Returns what was found at last, and what seemed to leak in all looks before.
+fn look(source: &Source, looks: u32) -> Result<(Graph, Option<Suspects>), RunError> {
+    let looks = if matches!(source, Source::Pid(_)) {
+        looks
+    } else {
+        1
+    };
+    let mut suspects: Option<Suspects> = None;
+    for look in 1.. {
+        let graph = capture(source)?;
+        if look == looks {
+            return Ok((graph, suspects));
+        }
+        let found = leaks::suspects(&Analysis::new(&graph), suspects.as_ref());
+        if found.is_empty() {
+            return Ok((graph, Some(found)));
+        }
+        suspects = Some(found);
+        drop(graph);
+        thread::sleep(BETWEEN_LOOKS * look);
+    }
+    unreachable!("there are not that many looks")
 }
 
 /// Answers a question about an address or a type.

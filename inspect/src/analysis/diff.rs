@@ -147,11 +147,11 @@ fn grown(before: &Analysis<'_>, after: &Analysis<'_>) -> Vec<Grown> {
 }
 
 fn new_leaks(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Vec<(Group, u64)> {
-    let known: HashMap<String, u64> = leaks(before, limits)
+    let known: HashMap<String, u64> = leaks(before, limits, None)
         .iter()
         .map(|group| (group_key(before, group), group.leaks))
         .collect();
-    let groups = leaks(after, limits).into_iter();
+    let groups = leaks(after, limits, None).into_iter();
     let groups = groups
         .filter(|group| !group.verdict.is_hint())
         .map(|group| {

@@ -9,7 +9,7 @@ use super::Analysis;
 use super::retained::{Retained, retained};
 use super::signature::{Hop, signature};
 use crate::graph::{NodeId, RootKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub use super::signature::Hop as PathHop;
 
@@ -189,9 +189,45 @@ pub struct Group {
 /// How many addresses a group has.
 const SAMPLES: usize = 5;
 
-/// Finds all leaks; those that retain the most bytes come first, hints last.
-pub fn leaks(analysis: &Analysis<'_>, limits: &Limits) -> Vec<Group> {
+/// What seemed to leak in an earlier look at a process: addresses, with the types there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suspects(HashSet<(u64, String)>);
+
+impl Suspects {
+    /// Returns whether nothing seemed to leak.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn has(&self, analysis: &Analysis<'_>, found: &Finding) -> bool {
+        self.0.contains(&suspect(analysis, found))
+    }
+}
+
+fn suspect(analysis: &Analysis<'_>, found: &Finding) -> (u64, String) {
+    let name = analysis.type_name(found.leader).unwrap_or_default();
+    (
+        analysis.graph.nodes[found.leader as usize].address,
+        name.to_owned(),
+    )
+}
+
+/// Returns what seems to leak, of what seemed so `before`. In a look at a process something may be in
+/// flight, such as a message that a thread has just taken out of its inbox; leaks stay where they
+/// are.
+pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects {
+    let found = find::find(analysis);
+    let found = found
+        .iter()
+        .filter(|found| before.is_none_or(|before| before.has(analysis, found)));
+    Suspects(found.map(|found| suspect(analysis, found)).collect())
+}
+
+/// Finds all leaks, of those that were suspected before if that is known; those that retain the most
+/// bytes come first, hints last.
+pub fn leaks(analysis: &Analysis<'_>, limits: &Limits, before: Option<&Suspects>) -> Vec<Group> {
     let mut findings = find::find(analysis);
+    findings.retain(|found| before.is_none_or(|before| before.has(analysis, found)));
     findings.extend(waiting::find(analysis, limits));
     let mut entries: Vec<NodeId> = findings
         .iter()

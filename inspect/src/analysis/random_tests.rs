@@ -171,7 +171,7 @@ fn programs_whose_references_all_have_words_have_no_leaks() {
     for round in 0..500 {
         let graph = healthy(&mut rng, 1 + round % 40);
         let analysis = Analysis::new(&graph);
-        let found = leaks(&analysis, &Limits::default());
+        let found = leaks(&analysis, &Limits::default(), None);
         assert!(found.is_empty(), "round {round}: {found:?} in {graph:#?}");
     }
 }
@@ -188,7 +188,7 @@ fn a_forgotten_reference_is_found_in_any_program() {
             object.strong += 1;
         }
         let analysis = Analysis::new(&graph);
-        let found = leaks(&analysis, &Limits::default());
+        let found = leaks(&analysis, &Limits::default(), None);
         let [group] = &found[..] else {
             panic!("round {round}: {found:?} in {graph:#?}");
         };
@@ -236,7 +236,7 @@ fn a_million_objects() {
         start.elapsed(),
         graph.edges.len()
     );
-    let found = leaks(&analysis, &Limits::default());
+    let found = leaks(&analysis, &Limits::default(), None);
     println!("leaks: {:?}, {} groups", start.elapsed(), found.len());
     let sizes = super::retained::retained_from_roots(&analysis);
     println!("retained: {:?}, {} bytes", start.elapsed(), sizes.bytes[0]);

@@ -6,7 +6,7 @@ use crate::analysis::Analysis;
 use crate::analysis::balance::Balance;
 use crate::analysis::census::{TypeCount, by_type};
 use crate::analysis::diff;
-use crate::analysis::leaks::{Group, Limits, PathHop, leaks};
+use crate::analysis::leaks::{Group, Limits, PathHop, Suspects, leaks};
 use crate::analysis::paths::{self, Confidence, Path};
 use crate::analysis::retained::{Retained, retained_from_roots};
 use crate::analysis::strength::Strength;
@@ -128,8 +128,13 @@ fn group(analysis: &Analysis<'_>, group: &Group) -> wire::Group {
 }
 
 /// Makes the report of `leaks`.
-pub fn leak_report(analysis: &Analysis<'_>, limits: &Limits, limit: Option<usize>) -> wire::Leaks {
-    let (hints, mut found): (Vec<_>, Vec<_>) = leaks(analysis, limits)
+pub fn leak_report(
+    analysis: &Analysis<'_>,
+    limits: &Limits,
+    before: Option<&Suspects>,
+    limit: Option<usize>,
+) -> wire::Leaks {
+    let (hints, mut found): (Vec<_>, Vec<_>) = leaks(analysis, limits, before)
         .into_iter()
         .partition(|group| group.verdict.is_hint());
     let all_groups = shorten(&mut found, limit);

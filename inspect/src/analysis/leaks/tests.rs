@@ -1,6 +1,6 @@
 //! Small graphs, each of them one situation.
 
-use super::{Group, Limits, Verdict, leaks};
+use super::{Group, Limits, Verdict, leaks, suspects};
 use crate::analysis::Analysis;
 use crate::analysis::synthetic::Builder;
 use crate::graph::{Graph, RootKind};
@@ -14,7 +14,7 @@ fn verdicts(graph: &Graph) -> Vec<(Verdict, u64)> {
 }
 
 fn find(graph: &Graph) -> Vec<Group> {
-    leaks(&Analysis::new(graph), &Limits::default())
+    leaks(&Analysis::new(graph), &Limits::default(), None)
 }
 
 fn names(graph: &Graph, group: &Group) -> Vec<String> {
@@ -375,4 +375,22 @@ fn what_an_object_holds_that_is_being_destroyed_is_no_leak() {
         object.alive = true;
     }
     assert_eq!(verdicts(&graph), []);
+}
+
+#[test]
+fn what_was_in_flight_in_one_look_only_is_no_leak() {
+    let look = |flying: &str| {
+        let mut b = Builder::new();
+        b.object(flying, 1, 0);
+        b.object("Lost", 1, 0);
+        b.build()
+    };
+    let (first, second) = (look("Message"), look("Reply"));
+    let before = suspects(&Analysis::new(&first), None);
+    let analysis = Analysis::new(&second);
+    let found = leaks(&analysis, &Limits::default(), Some(&before));
+    let names: Vec<_> = found.iter().map(|group| names(&second, group)).collect();
+    assert_eq!(names, [["Lost"]]);
+    let both = suspects(&analysis, Some(&before));
+    assert!(!both.is_empty() && both != before);
 }

@@ -161,3 +161,60 @@ fn new_leaks(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Ve
         });
     groups.filter(|(_, more)| *more > 0).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::diff;
+    use crate::analysis::Analysis;
+    use crate::analysis::leaks::Limits;
+    use crate::analysis::synthetic::Builder;
+    use crate::graph::{Graph, RootKind};
+
+    /// A registry in a vector, and lost objects.
+    fn graph(entries: u32, lost: u32) -> Graph {
+        let mut b = Builder::new();
+        let entries: Vec<_> = (0..entries).map(|_| b.object("Entry", 1, 0)).collect();
+        for _ in 0..lost {
+            b.object("Lost", 1, 0);
+        }
+        let vector = b.plain(8 * entries.len() as u64);
+        for (at, entry) in entries.iter().enumerate() {
+            b.edge(vector, 8 * at as u32, *entry);
+        }
+        b.root(RootKind::Static, "static REGISTRY", vector);
+        b.build()
+    }
+
+    #[test]
+    fn grown_types_containers_and_leaks_are_found() {
+        let (before, after) = (graph(100, 1), graph(140, 3));
+        let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
+        let changed = diff(&earlier, &later, &Limits::default());
+        let types: Vec<_> = changed
+            .types
+            .iter()
+            .map(|c| (c.name.as_str(), c.objects))
+            .collect();
+        assert_eq!(types, [("Entry", [100, 140]), ("Lost", [1, 3])]);
+        let grown: Vec<_> = changed
+            .grown
+            .iter()
+            .map(|g| (g.type_name.as_str(), g.references))
+            .collect();
+        assert_eq!(grown, [("Entry", [100, 140])]);
+        let leaks: Vec<_> = changed
+            .leaks
+            .iter()
+            .map(|(group, more)| (group.leaks, *more))
+            .collect();
+        assert_eq!(leaks, [(3, 2)]);
+    }
+
+    #[test]
+    fn nothing_has_changed_if_both_are_alike() {
+        let (before, after) = (graph(100, 1), graph(100, 1));
+        let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
+        let changed = diff(&earlier, &later, &Limits::default());
+        assert!(changed.types.is_empty() && changed.grown.is_empty() && changed.leaks.is_empty());
+    }
+}

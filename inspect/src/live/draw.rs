@@ -44,18 +44,21 @@ fn summary(state: &State) -> Text<'_> {
     let rate = state
         .rate
         .map_or_else(String::new, |rate| format!(" ({rate:+.0} per second)"));
-    let kept = match top.kept {
-        0 => String::new(),
-        n => format!(", {} kept for ever", number(n)),
-    };
     let counts = format!(
-        "{} objects{rate}, {}; created {}, destroyed {}{kept}",
+        "{} objects{rate}, {}; created {}, destroyed {}",
         number(top.objects),
         bytes(top.bytes),
         number(top.created),
         number(top.destroyed),
     );
-    Text::from(vec![title, Line::from(counts)])
+    let kept = match top.kept {
+        0 => String::new(),
+        n => format!(
+            "{} values kept for ever, as the home thread has ended",
+            number(n)
+        ),
+    };
+    Text::from(vec![title, Line::from(counts), Line::from(kept)])
 }
 
 fn right(text: String) -> Cell<'static> {

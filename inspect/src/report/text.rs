@@ -151,7 +151,58 @@ fn why(out: &mut String, why: &Why) {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, number};
+    use super::{WIDTH, bytes, number, text};
+    use crate::analysis::Analysis;
+    use crate::analysis::leaks::Limits;
+    use crate::analysis::synthetic::Builder;
+    use crate::graph::RootKind;
+    use crate::report::build;
+    use crate::report::find::find;
+    use crate::report::wire::{Document, Report};
+
+    #[test]
+    fn reports_fit_in_80_columns_and_are_valid_json() {
+        let mut b = Builder::new();
+        let long = "program::with::a::path::of::modules::Type<program::and::generic::Arguments>";
+        let (first, second) = (b.object(long, 1, 0), b.object("program::Second", 1, 0));
+        let held = b.object("program::Held", 1, 0);
+        b.edge(first, 16, second).edge(second, 1_000_000, first);
+        b.root(RootKind::Static, "static program::HELD", held);
+        b.root(RootKind::Stack, "stack of thread \"main\"", first);
+        let mut graph = b.build();
+        graph.caveats.push("words ".repeat(30));
+        let analysis = Analysis::new(&graph);
+        let subject = find(&graph, "Second").expect("it exists");
+        let reports = [
+            Report::Top(build::top(&graph, Some(2))),
+            Report::Leaks(build::leak_report(
+                &analysis,
+                &Limits::default(),
+                None,
+                None,
+            )),
+            Report::Why(build::why(&analysis, &subject, None)),
+            Report::Holders(build::holders(&analysis, &subject, None)),
+            Report::Held(build::held(&analysis, &subject, None)),
+            Report::Diff(build::diff_report(
+                &analysis,
+                &analysis,
+                &Limits::default(),
+                None,
+            )),
+        ];
+        for report in reports {
+            let document = build::document(&graph, report);
+            let shown = text(&document);
+            for line in shown.lines() {
+                let fits = line.chars().count() <= WIDTH || line.contains(long);
+                assert!(fits, "too long: {line}\n{shown}");
+            }
+            let json = serde_json::to_string(&document).expect("it is JSON");
+            let back: Document = serde_json::from_str(&json).expect("the format is readable");
+            assert_eq!(text(&back), shown);
+        }
+    }
 
     #[test]
     fn numbers_are_short_and_readable() {

@@ -39,7 +39,8 @@ pub struct Library {
     pub chunks: Vec<Chunk>,
     /// Memory of the library's own, by address: starts and lengths. Each range is within one
     /// allocation, and all of that allocation is the library's: it must not be searched for
-    /// references, as what it refers to is in [`entries`](Self::entries).
+    /// references, as what it refers to is in [`entries`](Self::entries). Of chunks the headers are
+    /// here, and what the program has there is in [`blocks`](Self::blocks).
     pub own_memory: Vec<(u64, u64)>,
     /// The figures of all threads together.
     pub totals: Totals,
@@ -262,6 +263,3 @@ impl Library {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -194,7 +194,7 @@ layout! {
     }
 
     /// The beginning of a message, in an allocation of its own, or in a dead object's payload. The
-    /// head of an inbox is the address of one; a value below [`first`](Self::first) is none.
+    /// head of an inbox is the address of one; a value below `first` is none.
     message: MessageLayout {
         /// The size.
         size,

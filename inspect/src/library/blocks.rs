@@ -75,6 +75,7 @@ fn chunks_of(reader: &mut Reader<'_>, heap: u64, chunks: &mut Chunks) {
         if !reader.is_new(at) {
             return;
         }
+        reader.own(at, of.header);
         let chunk = Chunk {
             address: at,
             size: of.size,

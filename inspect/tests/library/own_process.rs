@@ -1,6 +1,6 @@
 //! The test's own process as an image.
 
-use crate::image::{Image, Mapping, Memory, Module, Note, Thread};
+use releasepool_inspect::image::{Image, Mapping, Memory, Module, Note, Thread};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 

@@ -1,0 +1,494 @@
+//! Reads the library of the test's own process: a process without other tests, as they would change
+//! what is read.
+
+#![cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(miri)
+))]
+
+mod own_process;
+
+use own_process::OwnProcess;
+use releasepool::{
+    AutoreleasePool, BlockAllocator, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef,
+    PoolManager, Ref, Slot, ThreadHandle, autorelease,
+};
+use releasepool_inspect::image::{Image, Mapping, Memory, Module, Note, Thread};
+use releasepool_inspect::layout::{Layout, Names, STATICS};
+use releasepool_inspect::library::{LibPool, LibThread, Library, PoolKind, Target};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+
+/// Runs a test on a thread of its own, while no other test runs: what threads change meanwhile, also
+/// as they end, would be read half done.
+fn alone(test: impl FnOnce() + Send + 'static) {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let ended = std::thread::spawn(test).join();
+    if let Err(panic) = ended {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn read() -> Library {
+    let library = Library::read(&OwnProcess::new()).unwrap();
+    assert_eq!(library.caveats, [] as [&str; 0]);
+    library
+}
+
+/// A thread that waits until it is told to end.
+struct Waiting {
+    handle: ThreadHandle,
+    end: mpsc::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Waiting {
+    /// Starts a thread that runs `f`, keeps the result, and waits.
+    fn start<R: 'static>(name: &str, f: impl FnOnce() -> R + Send + 'static) -> Self {
+        let (started, starts) = mpsc::channel();
+        let (end, ends) = mpsc::channel::<()>();
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        let thread = thread.spawn(move || {
+            let _kept = f();
+            let handle = PoolManager::global().current_thread().unwrap();
+            started.send(handle).unwrap();
+            _ = ends.recv();
+        });
+        let (thread, handle) = (thread.unwrap(), starts.recv().unwrap());
+        Self {
+            handle,
+            end,
+            thread,
+        }
+    }
+
+    fn end(self) {
+        drop(self.end);
+        self.thread.join().unwrap();
+    }
+}
+
+fn named<'l>(library: &'l Library, name: &str) -> &'l LibThread {
+    let is = |thread: &&LibThread| thread.state.name.as_deref() == Some(name);
+    library.threads.iter().find(is).unwrap()
+}
+
+/// Returns what the entries with this label refer to.
+fn targets(library: &Library, label: &str) -> Vec<Target> {
+    let entries = library.entries.iter();
+    let with = entries.filter(|&entry| library.label(entry) == label);
+    with.map(|entry| entry.target).collect()
+}
+
+fn object<T: ?Sized>(r: &Ref<T>) -> Target {
+    Target::Object(Ref::as_ptr(r).cast::<()>().addr() as u64)
+}
+
+#[test]
+fn the_note_has_every_name_and_static() {
+    let own = OwnProcess::new();
+    let names = Names::read(&own, &own.modules[0]).unwrap().unwrap();
+    for name in Layout::NAMES {
+        names.number(name).unwrap();
+    }
+    for name in STATICS {
+        names.address(name).unwrap();
+    }
+    assert_eq!(names.library, env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn header_and_type_info_are_where_the_note_says() {
+    alone(|| {
+        let library = read();
+        let layout = &library.layout;
+        let own = OwnProcess::new();
+        let of = |thin: u64| {
+            let header = thin - layout.header.size;
+            let count = own.word(header + layout.header.count).unwrap();
+            let info = own.word(header + layout.header.type_info).unwrap();
+            let magic = own.word(info + layout.type_info.magic).unwrap();
+            assert_eq!(magic, layout.type_info.magic_value);
+            (count, info)
+        };
+        let r = Ref::new([1u16; 3]);
+        let _others = [r.clone(), r.clone()];
+        let _weak = Ref::downgrade(&r);
+        let thin = Ref::as_ptr(&r).addr() as u64;
+        let (count, info) = of(thin);
+        let strong = (count >> layout.count.strong_shift) + layout.count.strong_bias;
+        let weak = (count >> layout.count.weak_shift) & layout.count.weak_mask;
+        assert_eq!((strong, weak), (3, 1));
+        assert_ne!(count & layout.count.held_mask, 0);
+        let figures = |info: u64| {
+            let info_of = &layout.type_info;
+            let kind = own.half(info + info_of.kind) & 0xff;
+            let offset = own.word(info + info_of.payload_offset).unwrap();
+            let bytes = own.word(info + info_of.bytes).unwrap();
+            (kind, bytes, own.half(info + info_of.align), offset)
+        };
+        assert_eq!(figures(info), (layout.kind.sized, 6, 2, 16));
+
+        let slice: Ref<[u32]> = Ref::from(&[1, 2, 3][..]);
+        let thin = Ref::as_ptr(&slice).cast::<()>().addr() as u64;
+        assert_eq!(figures(of(thin).1), (layout.kind.slice, 4, 4, 24));
+        assert_eq!(own.word(thin - layout.header.length_before), Some(3));
+
+        let pool = AutoreleasePool::new();
+        let block = std::ptr::from_ref(&*pool.create(5u64)).addr() as u64;
+        assert_eq!(figures(of(block).1), (layout.kind.block, 8, 8, 16));
+    });
+}
+
+#[test]
+fn pools_are_found_with_their_entries() {
+    alone(|| {
+        let r = Ref::new(5);
+        let s = r.clone();
+        let waiting = Waiting::start("pools", move || {
+            let named = AutoreleasePool::named("loading");
+            for _ in 0..600 {
+                named.autorelease(s.clone());
+            }
+            let unnamed = AutoreleasePool::new();
+            unnamed.autorelease(s.clone());
+            let manager = PoolManager::new();
+            let other = manager.pool();
+            other.autorelease(s.clone());
+            let owned = AutoreleasePool::named(format!("of {}", 1));
+            owned.autorelease(s.clone());
+            let token = PoolManager::global().push();
+            autorelease(s.clone());
+            (named, unnamed, other, owned, manager, token)
+        });
+        let strays = r.clone();
+        let stray = Waiting::start("stray", move || autorelease(strays));
+        let library = read();
+        let thread = named(&library, "pools");
+        assert_eq!(thread.state.tid.is_some(), thread.state.key != 0);
+        let pool = |name: &str, kind| {
+            let is = |pool: &&LibPool| pool.state.name == name && pool.kind == kind;
+            let pools: Vec<_> = thread.pools.iter().filter(is).collect();
+            pools.iter().map(|pool| pool.state.entries).sum::<u64>()
+        };
+        assert_eq!(pool("loading", PoolKind::Guard), 600);
+        assert_eq!(pool("", PoolKind::Guard), 2);
+        assert_eq!(pool("of 1", PoolKind::Guard), 1);
+        assert_eq!(pool("", PoolKind::Token), 1);
+        assert_eq!(pool("root", PoolKind::Root), 0);
+        assert_eq!(thread.state.pools.len(), 2 + 5);
+        for (label, n) in [
+            ("pool \"loading\" of thread \"pools\"", 600),
+            ("unnamed pool of thread \"pools\"", 2),
+            ("pool \"of 1\" of thread \"pools\"", 1),
+            ("token pool of thread \"pools\"", 1),
+            ("root pool of thread \"stray\"", 1),
+        ] {
+            assert_eq!(targets(&library, label), vec![object(&r); n], "{label}");
+        }
+        let counted = |library: &Library| {
+            let ours = library
+                .entries
+                .iter()
+                .filter(|entry| entry.target == object(&r));
+            ours.map(|entry| entry.counted).sum::<u32>()
+        };
+        assert_eq!(counted(&library), 605);
+        assert!(thread.pools.iter().all(|pool| library.owns(pool.address)));
+        let ends = [
+            thread.pools_at + library.layout.pools.size,
+            thread.record + library.layout.record.size,
+        ];
+        assert!(ends.iter().all(|end| library.owns(end - 1)));
+        assert!(!library.owns(Ref::as_ptr(&r).addr() as u64));
+        waiting.end();
+        stray.end();
+        assert_eq!((counted(&read()), Ref::strong_count(&r)), (0, 1));
+    });
+}
+
+#[test]
+fn messages_backlogs_and_orphans_are_found() {
+    alone(|| {
+        let r = Ref::new(5);
+        let s = r.clone();
+        let waiting = Waiting::start("inbox", move || {
+            let mut frames = FrameLoop::new(FrameConfig::default());
+            (0..3).for_each(|_| _ = frames.tick(|_| ()));
+            std::mem::forget(frames);
+            let mut pool = AutoreleasePool::new();
+            (0..10).for_each(|_| _ = pool.autorelease(s.clone()));
+            pool.drain_within(Budget::Count(4));
+            pool.autorelease(s.clone());
+            pool.drain_within(Budget::Count(0));
+            // One is made, and the others are taken out with it.
+            let own = PoolManager::global().current_thread().unwrap();
+            (0..500).for_each(|_| own.release(s.clone()));
+            pool.drain_within(Budget::Count(300));
+            // The outer one is destroyed, and the inner one waits for that.
+            pool.create(Ref::new(s.clone()));
+            pool.drain_within(Budget::Count(1));
+            (0..5).for_each(|_| _ = pool.autorelease(s.clone()));
+            pool.drain_within(Budget::Count(0));
+            pool
+        });
+        let library = read();
+        let waits = |label: &str| {
+            let entries = library.entries.iter();
+            let with: Vec<_> = entries.filter(|&e| library.label(e) == label).collect();
+            let ours = with.iter().filter(|e| e.target == object(&r)).count();
+            let counted: u32 = with.iter().map(|e| e.counted).sum();
+            (with.len(), ours, counted)
+        };
+        assert_eq!(waits("backlog of thread \"inbox\""), (6, 5, 5));
+        assert_eq!(named(&library, "inbox").state.backlog, 6);
+        let claimed = "messages that thread \"inbox\" has taken out of its inbox";
+        assert_eq!(waits(claimed), (207, 207, 207));
+        assert_eq!(
+            named(&library, "inbox")
+                .state
+                .frames
+                .map(|frames| frames.count),
+            Some(3)
+        );
+
+        waiting.handle.release(r.clone());
+        waiting.handle.release(r.clone());
+        let mut handoff = HandoffPool::new();
+        (0..300).for_each(|_| _ = handoff.autorelease(r.clone()));
+        assert_eq!(handoff.drain_on(&waiting.handle), 300);
+        let captured = r.clone();
+        assert!(waiting.handle.post(move || drop(captured)).is_ok());
+        let library = read();
+        let inbox = targets(&library, "inbox of thread \"inbox\"");
+        let (objects, others): (Vec<_>, Vec<_>) =
+            inbox.into_iter().partition(|target| *target == object(&r));
+        assert_eq!((objects.len(), others.len()), (302, 1));
+        assert!(matches!(others[0], Target::Allocation(at) if !library.owns(at)));
+        assert_eq!(named(&library, "inbox").state.inbox, 303 + 207);
+
+        // Retired by a slot, while a pin holds the epoch.
+        let pin = Waiting::start("pin", || {
+            let pool = AutoreleasePool::new();
+            let slot = Slot::new(Ref::new(1));
+            slot.load(&pool);
+            pool
+        });
+        let slot = Slot::new(r.clone());
+        slot.store(Ref::new(6));
+        let library = read();
+        assert!(targets(&library, "references that slots gave up").contains(&object(&r)));
+        // Puts them into a batch, which waits for the pin.
+        AutoreleasePool::new().drain();
+        assert!(targets(&read(), "references that slots gave up").contains(&object(&r)));
+        pin.end();
+        waiting.end();
+        AutoreleasePool::new().drain();
+    });
+}
+
+#[test]
+fn what_threads_leave_behind_is_found() {
+    alone(|| {
+        let r = Ref::new(5);
+        let s = r.clone();
+        let kept_before = read().totals.kept;
+        let ended = std::thread::Builder::new().name("ended".to_owned());
+        let home = ended.spawn(move || {
+            let forgotten = AutoreleasePool::named("forgotten");
+            forgotten.autorelease(s);
+            std::mem::forget(forgotten);
+            let own = PoolManager::global().current_thread().unwrap();
+            (HomeRef::new(8u64), own)
+        });
+        let (home, gone) = home.unwrap().join().unwrap();
+        drop(home);
+        gone.release(r.clone());
+        let library = read();
+        assert_eq!(targets(&library, "orphaned releases"), [object(&r)]);
+        let of = "pool \"forgotten\" of thread \"ended\", which has ended";
+        assert_eq!(targets(&library, of), [object(&r)]);
+        assert_eq!(library.detached.len(), 1);
+        assert_eq!(library.totals.kept, kept_before + 1);
+        let kept = targets(&library, "values whose home has ended");
+        assert_eq!(kept.len() as u64, library.totals.kept);
+        let handoff = HandoffPool::new();
+        handoff.autorelease(r.clone());
+        let own = OwnProcess::new();
+        // The first word of a `HandoffPool` that is no end of a page is its page.
+        let words = words_of(&handoff);
+        let stray = words.iter().find_map(|&at| library.stray_page(&own, at));
+        let stray = stray.unwrap();
+        assert_eq!(own.word(stray.first).map(Target::Object), Some(object(&r)));
+    });
+}
+
+/// Returns the words of a value, read as another process would.
+fn words_of<T>(value: &T) -> Vec<u64> {
+    let own = OwnProcess::new();
+    let at = std::ptr::from_ref(value).addr() as u64;
+    let words = 0..size_of::<T>() as u64 / 8;
+    words.map(|i| own.word(at + 8 * i).unwrap()).collect()
+}
+
+#[test]
+fn free_blocks_are_told_from_blocks_in_use() {
+    alone(|| {
+        let blocks = BlockAllocator::new();
+        let mut refs: Vec<_> = (0..5_000u64).map(|i| Ref::new_in(i, &blocks)).collect();
+        let address = |r: &Ref<u64>| Ref::as_ptr(r).addr() as u64 - 16;
+        let elsewhere = refs.split_off(4_000);
+        let mut freed: Vec<_> = elsewhere.iter().map(address).collect();
+        // Some are still in a batch of that thread, which waits.
+        let waiting = Waiting::start("frees", move || drop(elsewhere));
+        for i in (0..4_000).rev().step_by(3) {
+            let r = refs.swap_remove(i);
+            freed.push(address(&r));
+        }
+        let check = |library: &Library, refs: &[Ref<u64>], freed: &[u64]| {
+            let state = |at: u64| {
+                let i = library
+                    .blocks
+                    .binary_search_by_key(&at, |block| block.address);
+                i.ok()
+                    .map(|i| (library.blocks[i].size, library.blocks[i].in_use))
+            };
+            let kept = refs.iter().map(address);
+            assert!(kept.into_iter().all(|at| state(at) == Some((32, true))));
+            assert!(freed.iter().all(|&at| state(at) == Some((32, false))));
+            let chunk_of = |at: u64| {
+                let chunks = &library.chunks;
+                chunks[chunks.partition_point(|chunk| chunk.address <= at) - 1]
+            };
+            let heap = chunk_of(address(&refs[0])).heap;
+            let in_use = library.blocks.iter().filter(|block| block.in_use);
+            let in_heap = in_use.filter(|block| chunk_of(block.address).heap == heap);
+            assert_eq!(in_heap.count(), refs.len());
+            let mut chunks = library.chunks.iter();
+            assert!(
+                chunks.all(|chunk| chunk.address % chunk.size == 0 && library.owns(chunk.address))
+            );
+        };
+        check(&read(), &refs, &freed);
+        let library = read();
+        waiting.end();
+        check(&read(), &refs, &freed);
+        // Sorted into the chunks' lists.
+        blocks.trim();
+        let still = |library: &Library, at: u64| {
+            library
+                .chunks
+                .iter()
+                .any(|c| at.wrapping_sub(c.address) < c.size)
+        };
+        let (after, in_chunks) = (read(), |at: &&u64| still(&library, **at));
+        assert!(freed.iter().all(|at| in_chunks(&at)));
+        let freed: Vec<_> = freed.into_iter().filter(|&at| still(&after, at)).collect();
+        check(&after, &refs, &freed);
+        // Closed, with blocks in use.
+        drop(blocks);
+        check(&read(), &refs, &[]);
+        let of_closed = read().chunks.len();
+        drop(refs);
+        assert!(read().chunks.len() < of_closed);
+    });
+}
+
+#[test]
+fn the_totals_are_those_of_the_library() {
+    alone(|| {
+        let before = read().totals;
+        let kept: Vec<_> = (0..100).map(Ref::new).collect();
+        std::thread::spawn(|| (0..50).for_each(|n| drop(Ref::new(n))))
+            .join()
+            .unwrap();
+        let after = read().totals;
+        assert_eq!(after.created - before.created, 150);
+        assert_eq!(after.destroyed - before.destroyed, 50);
+        drop(kept);
+    });
+}
+
+/// Memory in which some words are wrong.
+struct Noise {
+    own: OwnProcess,
+    /// One of so many reads is wrong.
+    rate: u64,
+    state: Mutex<u64>,
+}
+
+impl Noise {
+    fn next(&self) -> u64 {
+        let mut state = self.state.lock().unwrap();
+        // Knuth's generator; the upper half is random enough.
+        *state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        *state >> 32
+    }
+}
+
+impl Memory for Noise {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        let len = self.own.read(address, buffer);
+        let notes = &self.own.modules[0].notes;
+        let is_note = |note: &Note| (note.address..note.address + note.len).contains(&address);
+        if notes.iter().any(is_note) || self.next() % self.rate != 0 {
+            return len;
+        }
+        let wrong = match self.next() % 5 {
+            0 => 0,
+            1 => self.next(),
+            2 => u64::MAX,
+            3 => self.next() << 32 | self.next(),
+            _ => address,
+        };
+        for (to, from) in buffer.iter_mut().zip(wrong.to_ne_bytes()) {
+            *to = from;
+        }
+        len
+    }
+}
+
+impl Image for Noise {
+    fn mappings(&self) -> &[Mapping] {
+        self.own.mappings()
+    }
+
+    fn threads(&self) -> &[Thread] {
+        self.own.threads()
+    }
+
+    fn modules(&self) -> &[Module] {
+        self.own.modules()
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.own.pid()
+    }
+}
+
+#[test]
+fn memory_that_makes_no_sense_is_survived() {
+    alone(|| {
+        let pool = AutoreleasePool::named("noise");
+        for n in 0..2_000 {
+            pool.create(n);
+        }
+        let mut failed = 0;
+        for seed in 0..300 {
+            let noise = Noise {
+                own: OwnProcess::new(),
+                rate: [2, 5, 20, 100][seed % 4],
+                state: Mutex::new(seed as u64),
+            };
+            let library = Library::read(&noise).unwrap();
+            failed += usize::from(!library.caveats.is_empty());
+            assert!(library.entries.len() < 100_000);
+        }
+        assert!(failed > 100, "{failed}");
+        drop(pool);
+    });
+}

@@ -75,7 +75,9 @@ impl Assembly<'_> {
             graph.edges.sort_by_key(|edge| (edge.from, edge.offset));
         }
         graph.roots = self.roots.roots;
-        graph.roots.sort_by_key(|root| (root.kind, root.address));
+        graph
+            .roots
+            .sort_unstable_by_key(|root| (root.kind, root.address, root.to));
         for root in &mut graph.roots {
             root.to = numbers[root.to as usize];
         }

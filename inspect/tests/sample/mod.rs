@@ -427,12 +427,7 @@ pub fn check_objects(graph: &Graph) {
     assert!(labels[0].contains(" of thread \""), "{labels:?}");
     let (node, _) = view.one("OnStack");
     let labels = view.labels(node, RootKind::Stack);
-    assert!(
-        labels
-            .iter()
-            .any(|label| *label == "stack of thread \"worker\""),
-        "{labels:?}"
-    );
+    assert!(labels.contains(&"stack of thread \"worker\""), "{labels:?}");
     for name in ["Freed", "FreedBlock", "Stale"] {
         assert!(view.of(name).is_empty(), "{name}: {}", view.of(name).len());
     }

@@ -72,6 +72,10 @@ pub fn discover(image: &dyn Image, library: &Library) -> Graph {
         targets: &targets,
         scanner: &scanner,
         recognizer: &recognizer,
+        counted: library
+            .totals
+            .created
+            .wrapping_sub(library.totals.destroyed),
     };
     assembly.add_counted(library, &guarded);
     pages::resolve(&mut assembly, layout);

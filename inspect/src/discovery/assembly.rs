@@ -19,6 +19,8 @@ pub(super) struct Assembly<'a> {
     pub(super) recognizer: &'a Recognizer<'a>,
     pub(super) edges: Edges,
     pub(super) roots: Roots,
+    /// How many objects with a value there are, as the library counts.
+    pub(super) counted: u64,
 }
 
 impl Assembly<'_> {
@@ -73,7 +75,9 @@ impl Assembly<'_> {
             graph.edges.sort_by_key(|edge| (edge.from, edge.offset));
         }
         graph.roots = self.roots.roots;
-        graph.roots.sort_by_key(|root| (root.kind, root.address));
+        graph
+            .roots
+            .sort_unstable_by_key(|root| (root.kind, root.address, root.to));
         for root in &mut graph.roots {
             root.to = numbers[root.to as usize];
         }
@@ -126,37 +130,50 @@ impl Assembly<'_> {
 
     /// Returns the objects, by index, that are none: memory that once had an object, was handed out
     /// again, and has not been written to there. References lead to its beginning, and none to the
-    /// payload.
+    /// payload. They are not more than the library's counts leave room for.
     fn stale(&self) -> Vec<u32> {
         let items = self.targets.items();
+        let excess = self.alive().saturating_sub(self.counted) as usize;
+        if excess == 0 {
+            return Vec::new();
+        }
         let begins = |word, to: u32| {
             let item = &items[to as usize];
             item.start == word && self.items.is_exact(item)
         };
         let edges = self.edges.inside.iter().filter(|edge| {
             let from = &items[edge.from as usize];
-            let at = from.address() + u64::from(edge.offset);
-            let word = self.scanner.regions.word(at);
+            let word = self.scanner.word_in(from, edge.offset);
             word.is_some_and(|word| begins(word, edge.to))
         });
         let roots = self.roots.inside.iter().filter(|inside| {
             // What is on stacks may be left from the allocation.
             inside.root.kind <= RootKind::Anonymous && begins(inside.word, inside.root.to)
         });
-        let mut stale: Vec<u32> = edges.map(|edge| edge.to).collect();
-        stale.extend(roots.map(|inside| inside.root.to));
-        stale.sort_unstable();
-        stale.dedup();
-        if stale.is_empty() {
-            return stale;
-        }
+        // Those that other items hold come first.
+        let mut candidates: Vec<(bool, u32)> = edges.map(|edge| (false, edge.to)).collect();
+        candidates.extend(roots.map(|inside| (true, inside.root.to)));
+        candidates.sort_unstable_by_key(|(by_root, index)| (*index, *by_root));
+        candidates.dedup_by_key(|(_, index)| *index);
         let mut is_held = vec![false; items.len()];
         let edges = self.edges.edges.iter().map(|edge| edge.to);
         for to in edges.chain(self.roots.roots.iter().map(|root| root.to)) {
             is_held[to as usize] = true;
         }
-        stale.retain(|index| !is_held[*index as usize]);
+        candidates.retain(|(_, index)| !is_held[*index as usize]);
+        candidates.sort_unstable();
+        candidates.truncate(excess);
+        let mut stale: Vec<u32> = candidates.into_iter().map(|(_, index)| index).collect();
+        stale.sort_unstable();
         stale
+    }
+
+    /// Returns how many objects seem to have a value.
+    fn alive(&self) -> u64 {
+        let counts = |item: &&Item| counts(item.count, self.recognizer.count);
+        let objects = self.targets.items().iter().filter(|item| item.is_object());
+        let alive = objects.filter(|item| counts(item).is_some_and(|counts| counts.held));
+        alive.count() as u64
     }
 
     /// Treats objects, given by their indices in order, as plain memory.

@@ -128,6 +128,11 @@ impl Scanner<'_> {
         edges
     }
 
+    /// Returns the word at an offset in an item.
+    pub(super) fn word_in(&self, item: &Item, offset: u32) -> Option<u64> {
+        self.regions.word(item.address() + u64::from(offset))
+    }
+
     /// Returns where an item may have references: all plain memory, but only the values of objects,
     /// as the rest of their memory may have what was there before.
     fn words_of(&self, region: &Region<'_>, item: &Item) -> Range<u64> {

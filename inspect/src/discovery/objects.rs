@@ -139,7 +139,8 @@ impl<'a> Recognizer<'a> {
             if info.payload_offset != offset || info.kind == Kind::Block {
                 return None;
             }
-            let unused = len.checked_sub(offset + self.value_bytes(region, info, payload)?)?;
+            let bytes = self.value_bytes(region, info, payload)?;
+            let unused = len.checked_sub(offset.checked_add(bytes)?)?;
             fills(info, allocation, unused).then_some(Item {
                 start,
                 len,

@@ -117,8 +117,11 @@ impl<'a> Regions<'a> {
             // One part of memory may have several mappings, because of advice to the kernel, or in
             // core files.
             let adjacent = regions.last_mut().filter(|region| {
-                let kind = (region.end, region.name, region.shared);
-                kind == (mapping.start, &mapping.name[..], mapping.shared)
+                // Only the first part of the heap has its name in core files.
+                let is_rest = mapping.name.is_empty() && region.name.starts_with('[');
+                region.end == mapping.start
+                    && region.shared == mapping.shared
+                    && (region.name == mapping.name || is_rest)
             });
             let region = match adjacent {
                 Some(region) => region,

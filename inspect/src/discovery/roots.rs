@@ -136,7 +136,7 @@ fn thread_local_at(image: &dyn Image, thread_pointer: u64, address: u64) -> Opti
     let start = if cfg!(target_arch = "aarch64") {
         (thread_pointer + 16).next_multiple_of(align)
     } else {
-        thread_pointer - size.next_multiple_of(align)
+        thread_pointer.wrapping_sub(size.next_multiple_of(align))
     };
     let offset = address.checked_sub(start).filter(|offset| *offset < size)?;
     image.thread_local_at(program.start, offset)

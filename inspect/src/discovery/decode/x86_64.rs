@@ -319,14 +319,15 @@ impl Machine<'_> {
 
     fn push(&mut self, value: Option<u64>) {
         if let Some(sp) = self.registers[RSP] {
-            self.registers[RSP] = Some(sp - 8);
-            self.stack.store(sp - 8, value);
+            let sp = sp.wrapping_sub(8);
+            self.registers[RSP] = Some(sp);
+            self.stack.store(sp, value);
         }
     }
 
     fn pop(&mut self) -> Option<u64> {
         let sp = self.registers[RSP]?;
-        self.registers[RSP] = Some(sp + 8);
+        self.registers[RSP] = Some(sp.wrapping_add(8));
         self.stack.load(sp)
     }
 }

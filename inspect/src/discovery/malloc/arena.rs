@@ -78,7 +78,7 @@ impl Arenas {
         }
         let first = if previous == 0 {
             // The arena itself is at the beginning, and the first payload is aligned.
-            if !HEAP_HEADERS.contains(&(arena - heap)) {
+            if !HEAP_HEADERS.contains(&arena.wrapping_sub(heap)) {
                 return None;
             }
             (arena + layout.size).next_multiple_of(16)
@@ -112,8 +112,10 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, layout: &MallocLayo
     let mut next = main;
     while arenas.all.len() < MOST {
         arenas.all.push(next);
-        arenas.tops.extend(regions.word(next + layout.top));
-        match regions.word(next + layout.next) {
+        arenas
+            .tops
+            .extend(regions.word(next.wrapping_add(layout.top)));
+        match regions.word(next.wrapping_add(layout.next)) {
             Some(arena) if arena != main && arena != 0 => next = arena,
             _ => break,
         }
@@ -150,7 +152,7 @@ fn wrong_bins(
 /// Returns the memory of the first arena's chunks.
 fn main_range(regions: &Regions<'_>, main: u64, layout: &MallocLayout) -> Option<Range<u64>> {
     let top = regions.word(main + layout.top)?;
-    let size = regions.word(top + 8)? & !7;
+    let size = regions.word(top.wrapping_add(8))? & !7;
     let end = top.checked_add(size)?;
     let bytes = regions.word(main + layout.system_bytes)?;
     let region = regions.find(top)?;

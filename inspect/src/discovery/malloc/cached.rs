@@ -18,9 +18,9 @@ pub(super) fn find(
     let mut free = Vec::new();
     for arena in arenas.all() {
         for bin in 0..FAST_BINS {
-            let first = regions.word(arena + layout.fast_bins + 8 * bin);
+            let first = regions.word(arena.wrapping_add(layout.fast_bins + 8 * bin));
             let first = first.filter(|first| *first != 0);
-            let memory = first.map(|first| first + TO_MEMORY);
+            let memory = first.map(|first| first.wrapping_add(TO_MEMORY));
             follow(
                 regions,
                 layout,

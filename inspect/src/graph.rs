@@ -12,6 +12,9 @@ pub struct Graph {
     pub objects: usize,
     /// Names of types; nodes have indices into it. No name twice.
     pub types: Vec<String>,
+    /// The first two words of each plain allocation, in the order of the nodes; empty if they were
+    /// not kept. `Arc` and `Rc` have their counts there.
+    pub first_words: Vec<[u64; 2]>,
     /// Words that refer to a node, by the node that has the word, then by offset.
     pub edges: Vec<Edge>,
     /// Words outside of all nodes that refer to a node.
@@ -188,4 +191,31 @@ pub struct Totals {
     pub destroyed: u64,
     /// Values kept for ever, as their home thread has ended.
     pub kept: u64,
+}
+
+impl Graph {
+    /// Returns the name of a type.
+    pub fn type_name(&self, type_id: u32) -> &str {
+        self.types
+            .get(type_id as usize)
+            .map_or("(unknown type)", String::as_str)
+    }
+
+    /// Returns the node at this address: an object by its payload, an allocation by its first byte.
+    pub fn node_at(&self, address: u64) -> Option<NodeId> {
+        let (objects, plain) = self.nodes.split_at(self.objects.min(self.nodes.len()));
+        let find = |nodes: &[Node]| nodes.binary_search_by_key(&address, |node| node.address);
+        let at = find(objects)
+            .ok()
+            .or_else(|| Some(objects.len() + find(plain).ok()?))?;
+        Some(at as NodeId)
+    }
+}
+
+impl Object {
+    /// Returns whether the object has no reference any more: it waits for its destructor, or that
+    /// runs, and what it holds is released next.
+    pub fn is_dying(&self) -> bool {
+        self.strong == 0 && (self.alive || self.weak == 0)
+    }
 }

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# The inspector: its tests; planted leaks by pid and from a core, in a debug and a release build; heap
+# snapshots by a package that reads those of Chrome; and no report on the examples.
+. "$(dirname "$0")/lib.sh"
+
+step cargo test -p releasepool-inspect
+step cargo build --release -p releasepool-inspect --bins --examples
+step cargo test --release -p releasepool-inspect --test leaky
+step cargo build --release --example soak --example share --example frames --example home --example parser
+inspect=target/release/releasepool-inspect
+
+work=$(mktemp -d)
+pid=
+finish() {
+    [ -z "$pid" ] || kill "$pid" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap finish EXIT
+
+# Starts a program in the background, and sets `pid`.
+start() {
+    printf '\n== %s ==\n' "$*"
+    "$@" >"$work/out" 2>&1 &
+    pid=$!
+}
+
+# Ends the program, which must still run.
+stop() {
+    if ! kill -0 "$pid" 2>/dev/null; then
+        echo "the program has ended while it was inspected:" >&2
+        cat "$work/out" >&2
+        exit 1
+    fi
+    kill "$pid"
+    wait "$pid" 2>/dev/null || true
+    pid=
+}
+
+# Inspects the running program several times; no leak may be reported, and the program goes on.
+healthy() {
+    local _
+    for _ in 1 2 3; do
+        sleep 0.7
+        if ! "$inspect" leaks --fail --pid "$pid" >"$work/leaks"; then
+            cat "$work/leaks" >&2
+            exit 1
+        fi
+        sed -n 1,2p "$work/leaks"
+    done
+    stop
+}
+
+start target/release/examples/soak --seconds 60 --quiet
+healthy
+start target/release/examples/share --seconds 60 --quiet
+healthy
+
+start target/release/examples/leaky
+for _ in $(seq 100); do
+    grep -q '^pid' "$work/out" && break
+    sleep 0.1
+done
+step "$inspect" top --once --pid "$pid" --limit 5
+step "$inspect" snapshot --heapsnapshot "$work/leaky.heapsnapshot" -o "$work/leaky.snapshot" --pid "$pid"
+step "$inspect" top --json --limit 0 --snapshot "$work/leaky.snapshot" >"$work/top.json"
+stop
+sed -i '/^== /d; /^$/d' "$work/top.json"
+
+# What a wrong target is told, in one line, with exit code 2.
+refuses() {
+    local wanted=$1 status=0 message
+    shift
+    message=$("$inspect" "$@" 2>&1 >/dev/null) || status=$?
+    if [ "$status" != 2 ] || ! grep -qF -- "$wanted" <<<"$message"; then
+        echo "$*: exit $status, message: $message (wanted exit 2 and \"$wanted\")" >&2
+        exit 1
+    fi
+    echo "$*: exit 2: $message"
+}
+head -c 1000 "$work/leaky.snapshot" >"$work/truncated"
+refuses "no process" leaks --pid 4194305
+refuses "does not use releasepool" leaks --pid $$
+refuses "truncated or damaged" leaks --snapshot "$work/truncated"
+refuses "not a snapshot" leaks --snapshot ci/inspect.sh
+refuses "not a core file" leaks --core ci/inspect.sh
+refuses "required" leaks
+
+command -v npm >/dev/null || skip "there is no node and npm, so no heap snapshot was parsed"
+mkdir -p target/inspect
+cp ci/inspect/heapsnapshot.js target/inspect/
+[ -d target/inspect/node_modules/@memlab/heap-analysis ] ||
+    (cd target/inspect && PUPPETEER_SKIP_DOWNLOAD=1 npm install --no-audit --no-fund --silent \
+        --no-save --prefix . @memlab/heap-analysis@2.0.5) ||
+    skip "the npm package @memlab/heap-analysis cannot be had, so no heap snapshot was parsed"
+step node target/inspect/heapsnapshot.js "$work/leaky.heapsnapshot" "$work/top.json"

@@ -1,0 +1,220 @@
+//! What has changed between two graphs of one program.
+
+use super::Analysis;
+use super::census::by_type;
+use super::containers::containers;
+use super::leaks::{Group, Limits, leaks};
+use crate::graph::{Graph, NodeId};
+use std::collections::HashMap;
+
+/// How the objects of a type have changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeChange {
+    /// The name of the type.
+    pub name: String,
+    /// Objects before and after.
+    pub objects: [u64; 2],
+    /// Bytes before and after.
+    pub bytes: [u64; 2],
+}
+
+/// A container that has more references than before.
+#[derive(Clone, Debug)]
+pub struct Grown {
+    /// The node in the second graph.
+    pub node: NodeId,
+    /// The type of the objects that it refers to.
+    pub type_name: String,
+    /// References before and after.
+    pub references: [u64; 2],
+}
+
+/// What has changed.
+#[derive(Clone, Debug, Default)]
+pub struct Diff {
+    /// Types whose objects are more or fewer; those that have grown most come first.
+    pub types: Vec<TypeChange>,
+    /// Containers that have grown, the most grown first.
+    pub grown: Vec<Grown>,
+    /// Groups of leaks in the second graph that have more leaks than in the first, with how many.
+    pub leaks: Vec<(Group, u64)>,
+}
+
+/// A container has grown if it has at least this many references more.
+const GROWN_BY: u64 = 16;
+
+/// Returns what says that a container is the same one: the place of the first word that refers to
+/// it, as a buffer moves when it grows.
+fn place(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
+    let graph = analysis.graph;
+    if (node as usize) < graph.objects {
+        return (0, graph.nodes[node as usize].address);
+    }
+    if let Some(root) = analysis.links.roots(node).iter().min() {
+        return (1, graph.roots[*root as usize].address);
+    }
+    match analysis.links.incoming(node).first() {
+        Some(edge) => {
+            let edge = graph.edges[*edge as usize];
+            let holder = graph.nodes[edge.from as usize].address;
+            (2, holder + u64::from(edge.offset))
+        }
+        None => (0, graph.nodes[node as usize].address),
+    }
+}
+
+/// Returns a text that is alike for groups of one kind in both graphs.
+pub fn group_key(analysis: &Analysis<'_>, group: &Group) -> String {
+    let mut key = format!("{} {}", group.verdict.id(), group.label);
+    for hop in &group.path {
+        match (analysis.type_name(hop.node), hop.offset) {
+            (Some(name), Some(offset)) => key += &format!(" > {name}+{offset}"),
+            (Some(name), None) => key += &format!(" > {name}"),
+            (None, _) => key += " > allocation",
+        }
+    }
+    key
+}
+
+/// Compares two graphs.
+pub fn diff(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Diff {
+    Diff {
+        types: types(before.graph, after.graph),
+        grown: grown(before, after),
+        leaks: new_leaks(before, after, limits),
+    }
+}
+
+fn types(before: &Graph, after: &Graph) -> Vec<TypeChange> {
+    let mut changes: HashMap<String, TypeChange> = HashMap::new();
+    for (at, graph) in [before, after].into_iter().enumerate() {
+        for count in by_type(graph) {
+            let change = changes
+                .entry(count.name)
+                .or_insert_with_key(|name| TypeChange {
+                    name: name.clone(),
+                    objects: [0; 2],
+                    bytes: [0; 2],
+                });
+            change.objects[at] += count.objects;
+            change.bytes[at] += count.bytes;
+        }
+    }
+    let changes = changes.into_values();
+    let mut changes: Vec<_> = changes
+        .filter(|change| {
+            change.objects[0] != change.objects[1] || change.bytes[0] != change.bytes[1]
+        })
+        .collect();
+    changes.sort_by_cached_key(|change| {
+        let grown = change.bytes[1] as i128 - change.bytes[0] as i128;
+        (-grown, change.name.clone())
+    });
+    changes
+}
+
+fn grown(before: &Analysis<'_>, after: &Analysis<'_>) -> Vec<Grown> {
+    let mut known: HashMap<((u64, u64), &str), u64> = HashMap::new();
+    for container in containers(before.graph, 1) {
+        let name = before.graph.type_name(container.type_id);
+        *known
+            .entry((place(before, container.node), name))
+            .or_default() += container.references;
+    }
+    let mut grown = Vec::new();
+    for container in containers(after.graph, GROWN_BY) {
+        if !after.reach.is_held(container.node) {
+            continue;
+        }
+        let name = after.graph.type_name(container.type_id);
+        let was = known.get(&(place(after, container.node), name)).copied();
+        let was = was.unwrap_or(0);
+        if container.references >= was + GROWN_BY {
+            grown.push(Grown {
+                node: container.node,
+                type_name: name.to_owned(),
+                references: [was, container.references],
+            });
+        }
+    }
+    grown.sort_by_key(|grown| {
+        (
+            std::cmp::Reverse(grown.references[1] - grown.references[0]),
+            grown.node,
+        )
+    });
+    grown
+}
+
+fn new_leaks(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Vec<(Group, u64)> {
+    let known: HashMap<String, u64> = leaks(before, limits, None)
+        .iter()
+        .map(|group| (group_key(before, group), group.leaks))
+        .collect();
+    let groups = leaks(after, limits, None).into_iter();
+    let groups = groups
+        .filter(|group| !group.verdict.is_hint())
+        .map(|group| {
+            let was = known.get(&group_key(after, &group)).copied().unwrap_or(0);
+            let more = group.leaks.saturating_sub(was);
+            (group, more)
+        });
+    groups.filter(|(_, more)| *more > 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::diff;
+    use crate::analysis::Analysis;
+    use crate::analysis::leaks::Limits;
+    use crate::analysis::synthetic::Builder;
+    use crate::graph::{Graph, RootKind};
+
+    /// A registry in a vector, and lost objects.
+    fn graph(entries: u32, lost: u32) -> Graph {
+        let mut b = Builder::new();
+        let entries: Vec<_> = (0..entries).map(|_| b.object("Entry", 1, 0)).collect();
+        for _ in 0..lost {
+            b.object("Lost", 1, 0);
+        }
+        let vector = b.plain(8 * entries.len() as u64);
+        for (at, entry) in entries.iter().enumerate() {
+            b.edge(vector, 8 * at as u32, *entry);
+        }
+        b.root(RootKind::Static, "static REGISTRY", vector);
+        b.build()
+    }
+
+    #[test]
+    fn grown_types_containers_and_leaks_are_found() {
+        let (before, after) = (graph(100, 1), graph(140, 3));
+        let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
+        let changed = diff(&earlier, &later, &Limits::default());
+        let types: Vec<_> = changed
+            .types
+            .iter()
+            .map(|c| (c.name.as_str(), c.objects))
+            .collect();
+        assert_eq!(types, [("Entry", [100, 140]), ("Lost", [1, 3])]);
+        let grown: Vec<_> = changed
+            .grown
+            .iter()
+            .map(|g| (g.type_name.as_str(), g.references))
+            .collect();
+        assert_eq!(grown, [("Entry", [100, 140])]);
+        let leaks: Vec<_> = changed
+            .leaks
+            .iter()
+            .map(|(group, more)| (group.leaks, *more))
+            .collect();
+        assert_eq!(leaks, [(3, 2)]);
+    }
+
+    #[test]
+    fn nothing_has_changed_if_both_are_alike() {
+        let (before, after) = (graph(100, 1), graph(100, 1));
+        let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
+        let changed = diff(&earlier, &later, &Limits::default());
+        assert!(changed.types.is_empty() && changed.grown.is_empty() && changed.leaks.is_empty());
+    }
+}

@@ -1,0 +1,303 @@
+//! Verdicts: what leaks, and why, grouped by the types along the path.
+
+mod find;
+#[cfg(test)]
+mod tests;
+mod waiting;
+
+use super::Analysis;
+use super::retained::{Retained, retained};
+use super::signature::{Hop, signature};
+use crate::graph::{NodeId, RootKind};
+use std::collections::{HashMap, HashSet};
+
+pub use super::signature::Hop as PathHop;
+
+/// From which size on something is reported that may be intended.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Entries of a pool that are held by nothing else; messages of an inbox; a backlog.
+    pub waiting: u64,
+    /// References of one allocation or object to objects of one type.
+    pub container: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            waiting: 10_000,
+            container: 10_000,
+        }
+    }
+}
+
+/// What is wrong with the objects of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verdict {
+    /// They hold each other, their references are all inside the cycle, and no word outside refers
+    /// to them.
+    ProvenCycle,
+    /// They hold each other and their references are all inside the cycle; words on stacks refer to
+    /// them, but are not counted.
+    CountedCycle,
+    /// They hold each other, and have more references than words were found.
+    CycleWithoutHolder,
+    /// Plain allocations hold each other, such as a cycle of `Rc`s, and hold objects.
+    AllocationCycle,
+    /// Nothing refers to them: a reference was forgotten, or foreign code has it.
+    NoHolder,
+    /// They are held, but have more references than words were found.
+    MoreReferences,
+    /// A plain allocation holds them, to which nothing refers.
+    Allocation,
+    /// Only a pool holds them whose guard or handle was forgotten.
+    ForgottenPool,
+    /// The thread that must destroy them has ended.
+    Kept,
+    /// Only an open pool holds them, which has many entries.
+    Pool,
+    /// They wait for a thread that does not drain its pools.
+    Inbox,
+    /// They wait for further budgeted drains.
+    Backlog,
+    /// They wait for any thread to drain its pools.
+    Orphan,
+    /// A single container holds very many of them.
+    Container,
+}
+
+impl Verdict {
+    /// Returns whether it may be intended: a large pool may be about to be drained.
+    pub fn is_hint(self) -> bool {
+        matches!(
+            self,
+            Self::Pool | Self::Inbox | Self::Backlog | Self::Orphan | Self::Container
+        )
+    }
+
+    /// Returns a name for machines.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::ProvenCycle => "cycle",
+            Self::CountedCycle => "counted_cycle",
+            Self::CycleWithoutHolder => "cycle_without_holder",
+            Self::AllocationCycle => "allocation_cycle",
+            Self::NoHolder => "no_holder",
+            Self::MoreReferences => "more_references",
+            Self::Allocation => "allocation",
+            Self::ForgottenPool => "forgotten_pool",
+            Self::Kept => "kept",
+            Self::Pool => "pool",
+            Self::Inbox => "inbox",
+            Self::Backlog => "backlog",
+            Self::Orphan => "orphan",
+            Self::Container => "container",
+        }
+    }
+
+    /// Returns a sentence for people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::ProvenCycle => {
+                "a cycle: the objects hold each other, and nothing else refers to them"
+            }
+            Self::CountedCycle => {
+                "a cycle: every counted reference is inside it; words on stacks refer to it, \
+                 but they are not counted"
+            }
+            Self::CycleWithoutHolder => {
+                "a cycle that also has references without a holder: forgotten, or foreign code's"
+            }
+            Self::AllocationCycle => {
+                "a cycle of plain allocations, such as Rcs, that holds objects"
+            }
+            Self::NoHolder => {
+                "references without a holder: forgotten (mem::forget, into_raw), or foreign code's"
+            }
+            Self::MoreReferences => {
+                "more references than holders: at least one was forgotten, or is foreign code's"
+            }
+            Self::Allocation => "held by an allocation to which nothing refers",
+            Self::ForgottenPool => {
+                "held only by a pool that was forgotten, so that nothing drains it"
+            }
+            Self::Kept => "kept for ever: the home thread has ended",
+            Self::Pool => "held only by an open pool, which has many entries: is it ever drained?",
+            Self::Inbox => "sent to a thread, where many messages wait: does it drain its pools?",
+            Self::Backlog => {
+                "left by budgeted drains, in a large backlog: are the budgets too small?"
+            }
+            Self::Orphan => {
+                "waiting for any thread's next drain, with many others: does any drain?"
+            }
+            Self::Container => "a container that holds very many objects of one type",
+        }
+    }
+
+    fn of(kind: RootKind) -> Option<Self> {
+        match kind {
+            RootKind::Pool => Some(Self::Pool),
+            RootKind::ForgottenPool => Some(Self::ForgottenPool),
+            RootKind::Inbox => Some(Self::Inbox),
+            RootKind::Backlog => Some(Self::Backlog),
+            RootKind::Orphan => Some(Self::Orphan),
+            RootKind::Kept => Some(Self::Kept),
+            _ => None,
+        }
+    }
+}
+
+/// One leak, before they are grouped.
+struct Finding {
+    verdict: Verdict,
+    label: String,
+    path: Vec<Hop>,
+    /// The node that stands for all of the leak.
+    leader: NodeId,
+    /// Objects and bytes of the leak itself, without what it retains.
+    objects: u64,
+    bytes: u64,
+    /// References without a holder.
+    missing: u64,
+}
+
+/// Leaks of one kind, with the same types along their paths.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What is wrong.
+    pub verdict: Verdict,
+    /// The pool, inbox or the like that holds them; empty if there is none.
+    pub label: String,
+    /// The path or cycle of the first leak.
+    pub path: Vec<Hop>,
+    /// How many leaks there are.
+    pub leaks: u64,
+    /// Objects that are part of the leaks themselves.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Objects that would be destroyed if the leaks were fixed.
+    pub retained_objects: u64,
+    /// Bytes that would be freed.
+    pub retained_bytes: u64,
+    /// References without a holder.
+    pub missing: u64,
+    /// The nodes that stand for the first leaks.
+    pub samples: Vec<NodeId>,
+}
+
+/// How many addresses a group has.
+const SAMPLES: usize = 5;
+
+/// What seemed to leak in an earlier look at a process: addresses, with the types there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suspects(HashSet<(u64, String)>);
+
+impl Suspects {
+    /// Returns whether nothing seemed to leak.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn has(&self, analysis: &Analysis<'_>, found: &Finding) -> bool {
+        self.0.contains(&suspect(analysis, found))
+    }
+}
+
+fn suspect(analysis: &Analysis<'_>, found: &Finding) -> (u64, String) {
+    let name = analysis.type_name(found.leader).unwrap_or_default();
+    (
+        analysis.graph.nodes[found.leader as usize].address,
+        name.to_owned(),
+    )
+}
+
+/// Returns what seems to leak, of what seemed so `before`. In a look at a process something may be in
+/// flight, such as a message that a thread has just taken out of its inbox; leaks stay where they
+/// are.
+pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects {
+    let found = find::find(analysis);
+    let found = found
+        .iter()
+        .filter(|found| before.is_none_or(|before| before.has(analysis, found)));
+    Suspects(found.map(|found| suspect(analysis, found)).collect())
+}
+
+/// Finds all leaks, of those that were suspected before if that is known; those that retain the most
+/// bytes come first, hints last.
+pub fn leaks(analysis: &Analysis<'_>, limits: &Limits, before: Option<&Suspects>) -> Vec<Group> {
+    let mut findings = find::find(analysis);
+    findings.retain(|found| before.is_none_or(|before| before.has(analysis, found)));
+    findings.extend(waiting::find(analysis, limits));
+    let mut entries: Vec<NodeId> = findings
+        .iter()
+        .filter(|found| !analysis.reach.is_held(found.leader) || found.is_waiting())
+        .map(|found| found.leader)
+        .collect();
+    entries.sort_unstable();
+    entries.dedup();
+    let sizes = (!entries.is_empty()).then(|| {
+        let part = |node| analysis.reach.level(node) >= super::reach::Level::Pool;
+        retained(analysis, &entries, part)
+    });
+    let mut groups = group(analysis, findings, sizes.as_ref());
+    groups.extend(super::containers::large(analysis, limits.container));
+    groups.sort_by_key(|group| {
+        let size = group.retained_bytes.max(group.bytes);
+        (
+            group.verdict.is_hint(),
+            std::cmp::Reverse(size),
+            group.path.first().map(|hop| hop.node),
+        )
+    });
+    groups
+}
+
+impl Finding {
+    fn is_waiting(&self) -> bool {
+        use Verdict as V;
+        matches!(self.verdict, V::Pool | V::Inbox | V::Backlog | V::Orphan)
+    }
+}
+
+fn group(analysis: &Analysis<'_>, findings: Vec<Finding>, sizes: Option<&Retained>) -> Vec<Group> {
+    let mut places: HashMap<u64, usize> = HashMap::new();
+    let mut groups: Vec<Group> = Vec::new();
+    for found in findings {
+        let key = signature(analysis, found.verdict as u8, &found.label, &found.path);
+        let place = *places.entry(key).or_insert_with(|| {
+            groups.push(Group {
+                verdict: found.verdict,
+                label: found.label.clone(),
+                path: found.path.clone(),
+                leaks: 0,
+                objects: 0,
+                bytes: 0,
+                retained_objects: 0,
+                retained_bytes: 0,
+                missing: 0,
+                samples: Vec::new(),
+            });
+            groups.len() - 1
+        });
+        let group = &mut groups[place];
+        let leader = found.leader as usize;
+        group.leaks += 1;
+        group.objects += found.objects;
+        group.bytes += found.bytes;
+        group.missing += found.missing;
+        if let Some(sizes) = sizes {
+            group.retained_objects += sizes.objects[leader];
+            group.retained_bytes += sizes.bytes[leader];
+        }
+        if group.samples.len() < SAMPLES {
+            group.samples.push(found.leader);
+        }
+    }
+    for group in &mut groups {
+        // What is held by something else, too, would stay.
+        group.retained_objects = group.retained_objects.max(group.objects);
+        group.retained_bytes = group.retained_bytes.max(group.bytes);
+    }
+    groups
+}

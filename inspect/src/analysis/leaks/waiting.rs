@@ -1,0 +1,50 @@
+//! What only the library holds: forgotten pools, kept values, and what waits for a drain that does
+//! not come.
+
+use super::super::Analysis;
+use super::super::reach::Level;
+use super::super::signature::Hop;
+use super::{Finding, Limits, Verdict};
+use crate::graph::RootKind;
+use std::collections::HashMap;
+
+/// Finds what only the library holds, if there is more of it than the limits say, or if nothing
+/// will ever release it.
+pub fn find(analysis: &Analysis<'_>, limits: &Limits) -> Vec<Finding> {
+    let graph = analysis.graph;
+    let mut lengths: HashMap<(RootKind, &str), u64> = HashMap::new();
+    for root in &graph.roots {
+        if Verdict::of(root.kind).is_some() {
+            *lengths.entry((root.kind, &root.label)).or_default() += u64::from(root.counted.max(1));
+        }
+    }
+    let mut found = Vec::new();
+    let mut seen = vec![false; graph.nodes.len()];
+    for root in &graph.roots {
+        let Some(verdict) = Verdict::of(root.kind) else {
+            continue;
+        };
+        let length = lengths[&(root.kind, root.label.as_str())];
+        let certain = matches!(verdict, Verdict::ForgottenPool | Verdict::Kept);
+        let held_elsewhere = analysis.reach.level(root.to) < Level::Pool
+            || certain && analysis.reach.is_held(root.to);
+        if held_elsewhere || !certain && length < limits.waiting || seen[root.to as usize] {
+            continue;
+        }
+        seen[root.to as usize] = true;
+        let is_object = (root.to as usize) < graph.objects;
+        found.push(Finding {
+            verdict,
+            label: root.label.clone(),
+            path: vec![Hop {
+                node: root.to,
+                offset: None,
+            }],
+            leader: root.to,
+            objects: u64::from(is_object),
+            bytes: graph.nodes[root.to as usize].bytes,
+            missing: 0,
+        });
+    }
+    found
+}

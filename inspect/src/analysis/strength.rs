@@ -1,0 +1,320 @@
+//! Which words are strong references, which weak, and which neither.
+//!
+//! A word does not tell whether it is a `Ref`, a `Weak` or a borrow. But a field is one thing in all
+//! objects of a type. So edges form *groups*: by the type that has the word, its offset, and the
+//! type that it refers to; words in a plain allocation by the field that refers to the allocation.
+//! For each object the groups of its words are assigned such that their sums fit the counts. If only
+//! one assignment fits, its groups get votes, and groups that are decided help to decide others.
+
+use super::links::Links;
+use super::object;
+use crate::graph::{EdgeKind, Graph, NodeId, Object};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// What a word that refers to a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Strength {
+    /// Not decided.
+    Unknown,
+    /// A counted strong reference, or a pointer into a plain allocation.
+    Strong,
+    /// A counted weak reference.
+    Weak,
+    /// Not counted: a borrow, a raw pointer, or stale.
+    Uncounted,
+}
+
+impl Strength {
+    /// Returns whether the word may keep its target alive.
+    pub fn holds(self) -> bool {
+        matches!(self, Self::Unknown | Self::Strong)
+    }
+}
+
+/// How often the groups are gone through. Each round decides groups by those of the round before.
+const ROUNDS: usize = 3;
+/// An object whose words are in more undecided groups than this is not solved.
+const MAX_GROUPS: usize = 4;
+
+/// Hashes one word, which is mixed already.
+#[derive(Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are words");
+    }
+    fn write_u64(&mut self, word: u64) {
+        self.0 = word;
+    }
+}
+
+/// Mixes words into one that has entropy in all bits.
+fn mix(words: [u64; 3]) -> u64 {
+    words.iter().fold(0x9E37_79B9_7F4A_7C15, |hash, word| {
+        let product = u128::from(hash ^ word) * 0xA5A3_5641_7C5D_1ECF;
+        (product as u64).rotate_left(31) ^ ((product >> 64) as u64)
+    })
+}
+
+/// The group of edges that are strong references for certain.
+const COUNTED: u32 = u32::MAX;
+/// The group of edges that say nothing: those to plain allocations, and those of destroyed values.
+const IGNORED: u32 = u32::MAX - 1;
+
+/// Decides what each edge is. The words of values that are destroyed, as only weak references keep
+/// their memory, are not counted.
+pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
+    let counts: Vec<Counts> = (0..graph.objects as NodeId)
+        .map(|node| object(graph, node).map_or(Counts::default(), Counts::new))
+        .collect();
+    let mut groups = Groups::new(graph, links, &counts);
+    let mut open: Vec<NodeId> = (0..counts.len() as NodeId).collect();
+    for _ in 0..ROUNDS {
+        let before = open.len();
+        open.retain(|node| !groups.solve(graph, links, *node, counts[*node as usize]));
+        groups.decide();
+        if open.is_empty() || open.len() == before {
+            break;
+        }
+    }
+    let mut strengths = Vec::with_capacity(graph.edges.len());
+    for (edge, group) in graph.edges.iter().zip(&groups.of_edge) {
+        let gone = counts
+            .get(edge.from as usize)
+            .is_some_and(|from| !from.alive);
+        strengths.push(match (*group, counts.get(edge.to as usize)) {
+            _ if gone => Strength::Uncounted,
+            (COUNTED | IGNORED, _) | (_, None) => Strength::Strong,
+            (group, Some(to)) => groups.strength(group, *to),
+        });
+    }
+    strengths
+}
+
+/// What matters here of an object, in little memory.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    type_id: u32,
+    strong: u32,
+    weak: u32,
+    /// Its words are references: the value exists, or its destructor runs.
+    alive: bool,
+}
+
+impl Counts {
+    fn new(object: &Object) -> Self {
+        Self {
+            type_id: object.type_id,
+            strong: object.strong,
+            weak: object.weak,
+            alive: object.alive || object.is_dying(),
+        }
+    }
+}
+
+/// How many objects say what a group is.
+#[derive(Clone, Copy, Default)]
+struct Votes {
+    strong: u32,
+    weak: u32,
+    uncounted: u32,
+}
+
+struct Groups {
+    /// The group of each edge.
+    of_edge: Vec<u32>,
+    /// The same in the order of [`Links::incoming`], as most of the time goes into memory accesses.
+    of_incoming: Vec<u32>,
+    votes: Vec<Votes>,
+    decided: Vec<Strength>,
+}
+
+/// Returns a key for what a word's holder is: a type, or where a plain allocation comes from.
+fn holder_key(graph: &Graph, links: &Links, node: NodeId, depth: usize) -> u64 {
+    if let Some(object) = object(graph, node) {
+        return u64::from(object.type_id);
+    }
+    let first = links.incoming(node).first();
+    match first.map(|edge| graph.edges[*edge as usize]) {
+        Some(edge) if depth > 0 => {
+            let holder = holder_key(graph, links, edge.from, depth - 1);
+            // An element of a buffer is where it happens to be.
+            let in_object = (edge.from as usize) < graph.objects;
+            mix([holder, 1, if in_object { edge.offset.into() } else { 0 }])
+        }
+        _ => mix([graph.nodes[node as usize].bytes, 2, 0]),
+    }
+}
+
+impl Groups {
+    fn new(graph: &Graph, links: &Links, counts: &[Counts]) -> Self {
+        let mut ids: HashMap<u64, u32, BuildHasherDefault<Mixed>> = HashMap::default();
+        let mut of_edge = vec![IGNORED; graph.edges.len()];
+        let mut holder = (NodeId::MAX, 0);
+        for (edge, group) in graph.edges.iter().zip(&mut of_edge) {
+            let from = counts.get(edge.from as usize);
+            let (Some(to), false) = (
+                counts.get(edge.to as usize),
+                from.is_some_and(|from| !from.alive),
+            ) else {
+                continue;
+            };
+            if edge.kind == EdgeKind::Counted {
+                *group = COUNTED;
+                continue;
+            }
+            if holder.0 != edge.from {
+                holder = (edge.from, holder_key(graph, links, edge.from, 3));
+            }
+            // Elements of a buffer are one group, or two if they are pairs.
+            let place = if from.is_some() {
+                edge.offset
+            } else {
+                edge.offset & 8
+            };
+            let next = ids.len() as u32;
+            let key = mix([holder.1, place.into(), to.type_id.into()]);
+            *group = *ids.entry(key).or_insert(next);
+        }
+        let incoming = links.all_incoming().iter();
+        Self {
+            of_incoming: incoming.map(|edge| of_edge[*edge as usize]).collect(),
+            of_edge,
+            votes: vec![Votes::default(); ids.len()],
+            decided: vec![Strength::Unknown; ids.len()],
+        }
+    }
+
+    fn strength(&self, group: u32, to: Counts) -> Strength {
+        match self.decided[group as usize] {
+            Strength::Unknown if to.weak == 0 && to.strong > 0 => Strength::Strong,
+            Strength::Weak if to.weak == 0 => Strength::Uncounted,
+            decided => decided,
+        }
+    }
+
+    /// Takes the majority of the votes, if it is clear.
+    fn decide(&mut self) {
+        for (votes, decided) in self.votes.iter().zip(&mut self.decided) {
+            let clear = |n: u32| n > 0 && u64::from(n) * 20 >= u64::from(votes.sum()) * 19;
+            *decided = if clear(votes.strong) {
+                Strength::Strong
+            } else if clear(votes.weak) {
+                Strength::Weak
+            } else if clear(votes.uncounted) {
+                Strength::Uncounted
+            } else {
+                Strength::Unknown
+            };
+        }
+    }
+
+    /// Votes for the groups of the words that refer to the object, if they are certain. Returns
+    /// whether nothing more can be found out by this object.
+    fn solve(&mut self, graph: &Graph, links: &Links, node: NodeId, to: Counts) -> bool {
+        let mut left = Left::new(graph, links, node, to);
+        let mut open = [(0_u32, 0_i64); MAX_GROUPS];
+        let mut n = 0;
+        for group in &self.of_incoming[links.incoming_range(node)] {
+            let group = *group;
+            if group >= IGNORED {
+                left.strong -= i64::from(group == COUNTED);
+                continue;
+            }
+            match self.decided[group as usize] {
+                Strength::Strong => left.strong -= 1,
+                Strength::Weak => left.weak -= 1,
+                Strength::Uncounted => {}
+                Strength::Unknown => match open[..n].iter_mut().find(|open| open.0 == group) {
+                    Some(open) => open.1 += 1,
+                    None if n == MAX_GROUPS => return true,
+                    None => {
+                        open[n] = (group, 1);
+                        n += 1;
+                    }
+                },
+            }
+        }
+        if n == 0 {
+            return true;
+        }
+        let Some(found) = left.only_assignment(&open[..n]) else {
+            return false;
+        };
+        for (at, (group, _)) in open[..n].iter().enumerate() {
+            self.votes[*group as usize].add(found[at]);
+        }
+        true
+    }
+}
+
+impl Votes {
+    fn sum(self) -> u32 {
+        self.strong + self.weak + self.uncounted
+    }
+
+    fn add(&mut self, strength: Strength) {
+        match strength {
+            Strength::Strong => self.strong += 1,
+            Strength::Weak => self.weak += 1,
+            Strength::Uncounted => self.uncounted += 1,
+            Strength::Unknown => {}
+        }
+    }
+}
+
+/// The references of an object that are not assigned to words yet.
+struct Left {
+    strong: i64,
+    weak: i64,
+}
+
+impl Left {
+    fn new(graph: &Graph, links: &Links, node: NodeId, object: Counts) -> Self {
+        let roots = links.roots(node).iter();
+        let roots = roots.map(|root| &graph.roots[*root as usize]);
+        let mut left = Self {
+            strong: object.strong.into(),
+            weak: object.weak.into(),
+        };
+        for root in roots {
+            left.strong -= i64::from(root.counted);
+        }
+        left
+    }
+
+    /// Returns what each of the groups is, if one assignment fits better than all others: with the
+    /// fewest references that have no word here, and words that are not counted.
+    fn only_assignment(&self, groups: &[(u32, i64)]) -> Option<[Strength; MAX_GROUPS]> {
+        let (mut least, mut found) = (i64::MAX, None);
+        for number in 0..3_usize.pow(groups.len() as u32) {
+            let mut digits = number;
+            let mut assignment = [Strength::Unknown; MAX_GROUPS];
+            let (mut strong, mut weak, mut uncounted) = (self.strong, self.weak, 0);
+            for (at, (_, n)) in groups.iter().enumerate() {
+                match digits % 3 {
+                    0 => (strong, assignment[at]) = (strong - n, Strength::Strong),
+                    1 => (weak, assignment[at]) = (weak - n, Strength::Weak),
+                    _ => (uncounted, assignment[at]) = (uncounted + n, Strength::Uncounted),
+                }
+                digits /= 3;
+            }
+            if strong < 0 || weak < 0 {
+                continue;
+            }
+            let cost = strong + weak + uncounted;
+            if cost < least {
+                (least, found) = (cost, Some(assignment));
+            } else if cost == least {
+                found = None;
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,228 @@
+//! The command line.
+
+use crate::analysis::leaks::Limits;
+use crate::source::Source;
+use clap::{ArgGroup, Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+const ABOUT: &str = "\
+Shows what is alive in a running release build that uses releasepool, what holds it, and
+what leaks. The program needs no feature and no instrumentation. A process is stopped
+while its memory is copied, for some milliseconds, and then goes on.";
+
+const EXIT_CODES: &str = "\
+Exit code: 0 if the command was carried out, 1 if `leaks --fail` has found leaks, 2 for
+wrong input or if the target cannot be inspected.";
+
+/// The command line of `releasepool-inspect`.
+#[derive(Debug, Parser)]
+#[command(name = "releasepool-inspect", version, about = ABOUT, after_help = EXIT_CODES)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show objects and bytes by type, threads, pools, inboxes and backlogs, live
+    Top {
+        /// What to inspect.
+        #[command(flatten)]
+        from: From,
+        /// How to show it.
+        #[command(flatten)]
+        output: Output,
+        /// Print once and end; so does --json, and if there is no terminal
+        #[arg(long)]
+        once: bool,
+        /// Seconds between two looks, 0.1 to 3600
+        #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+        interval: f64,
+    },
+    /// Show the shortest paths from roots to an object, or how the objects of a type are held
+    Why(About),
+    /// Show what refers to an object, or to the objects of a type
+    Holders(About),
+    /// Show what an object refers to, or the objects of a type, and what would be freed with them
+    Held(About),
+    /// Show what leaks: cycles, references without a holder, pools that nothing drains
+    Leaks {
+        /// What to inspect.
+        #[command(flatten)]
+        from: From,
+        /// How to show it.
+        #[command(flatten)]
+        output: Output,
+        /// What is reported.
+        #[command(flatten)]
+        limits: LimitOptions,
+        /// Look at a process up to this many times, and report only what leaks in all looks, so that
+        /// nothing is reported that was just in flight
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+        looks: u32,
+        /// Exit with code 1 if there are leaks; hints are none
+        #[arg(long)]
+        fail: bool,
+    },
+    /// Show what has changed between two snapshots of one process
+    Diff {
+        /// The earlier snapshot
+        before: PathBuf,
+        /// The later snapshot
+        after: PathBuf,
+        /// How to show it.
+        #[command(flatten)]
+        output: Output,
+        /// What is reported.
+        #[command(flatten)]
+        limits: LimitOptions,
+    },
+    /// Save what is found, for `diff`, for later, or for Chrome's DevTools
+    #[command(group = ArgGroup::new("files").required(true).multiple(true))]
+    Snapshot {
+        /// What to inspect.
+        #[command(flatten)]
+        from: From,
+        /// How to show it.
+        #[command(flatten)]
+        output: Output,
+        /// Save a snapshot that --snapshot and `diff` read
+        #[arg(short = 'o', long = "output", value_name = "FILE", group = "files")]
+        file: Option<PathBuf>,
+        /// Save a heap snapshot; DevTools wants names that end with .heapsnapshot
+        #[arg(long, value_name = "FILE", group = "files")]
+        heapsnapshot: Option<PathBuf>,
+    },
+}
+
+/// What to inspect, and about what.
+#[derive(Debug, Args)]
+pub struct About {
+    /// An address, such as 0x7f3210, or a type, or a part of its name that no other type has
+    #[arg(value_name = "ADDRESS|TYPE")]
+    pub subject: String,
+    /// What to inspect.
+    #[command(flatten)]
+    pub from: From,
+    /// How to show it.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What to inspect.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("source").required(true))]
+pub struct From {
+    /// A running process
+    #[arg(long, value_name = "PID", group = "source")]
+    pid: Option<u32>,
+    /// A core file
+    #[arg(long, value_name = "FILE", group = "source")]
+    core: Option<PathBuf>,
+    /// The program of the core file, if it is not where it was
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pid", "snapshot"])]
+    program: Option<PathBuf>,
+    /// A snapshot that the command `snapshot` has saved
+    #[arg(long, value_name = "FILE", group = "source")]
+    snapshot: Option<PathBuf>,
+}
+
+impl From {
+    /// Returns what to inspect.
+    pub fn source(&self) -> Source {
+        match (self.pid, &self.core, &self.snapshot) {
+            (Some(pid), ..) => Source::Pid(pid),
+            (_, Some(core), _) => Source::Core {
+                core: core.clone(),
+                program: self.program.clone(),
+            },
+            (_, _, Some(snapshot)) => Source::Snapshot(snapshot.clone()),
+            _ => unreachable!("the group `source` is required"),
+        }
+    }
+}
+
+/// How to show it.
+#[derive(Debug, Args)]
+pub struct Output {
+    /// Print JSON, whose format the README describes
+    #[arg(long)]
+    pub json: bool,
+    /// Show at most this many types, groups or paths; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+impl Output {
+    /// Returns how many rows to show at most.
+    pub fn limit(&self) -> Option<usize> {
+        (self.limit > 0).then_some(self.limit)
+    }
+}
+
+/// What is reported.
+#[derive(Debug, Args)]
+pub struct LimitOptions {
+    /// Report pools, inboxes and backlogs with this many objects that nothing else holds
+    #[arg(long, value_name = "N", default_value_t = Limits::default().waiting)]
+    waiting: u64,
+    /// Mention containers with this many references to objects of one type
+    #[arg(long, value_name = "N", default_value_t = Limits::default().container)]
+    container: u64,
+}
+
+impl LimitOptions {
+    /// Returns the limits.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            waiting: self.waiting,
+            container: self.container,
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.1..=3600.0).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("not between 0.1 and 3600".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arguments, Command};
+    use clap::{CommandFactory, Parser};
+
+    #[test]
+    fn command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn source_is_one_of_three() {
+        let parse = |line: &str| Arguments::try_parse_from(line.split(' '));
+        for line in [
+            "x leaks",
+            "x leaks --pid 1 --core a",
+            "x leaks --pid 1 --program a",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+        for line in [
+            "x leaks --pid 1",
+            "x why Player --snapshot a",
+            "x top --core a --program b",
+        ] {
+            assert!(parse(line).is_ok(), "{line}");
+        }
+        let parsed = parse("x leaks --fail --limit 0 --pid 1").expect("a good line");
+        let Command::Leaks { output, fail, .. } = parsed.command else {
+            panic!("{parsed:?}");
+        };
+        assert!(fail && output.limit().is_none());
+    }
+}

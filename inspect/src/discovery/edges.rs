@@ -1,0 +1,156 @@
+//! The words in items that refer to items.
+
+use super::objects::{Item, Recognizer, counts};
+use super::parallel::in_parallel;
+use super::regions::{Region, Regions};
+use super::targets::{Target, Targets};
+use super::types::Kind;
+use crate::graph::{Edge, EdgeKind};
+use std::ops::Range;
+
+/// How many parts the work is cut into, so that threads get equally much.
+const PARTS: usize = 64;
+
+/// References between items: nodes are indices of items.
+#[derive(Default)]
+pub(super) struct Edges {
+    /// To payloads, and into plain memory.
+    pub(super) edges: Vec<Edge>,
+    /// To other memory of objects, which are no references unless the object turns out to be plain
+    /// memory.
+    pub(super) inside: Vec<Edge>,
+    /// The addresses that are watched and were found, by their index; some several times.
+    pub(super) watched: Vec<u32>,
+}
+
+impl Edges {
+    #[inline(always)]
+    fn add(&mut self, from: u32, offset: u64, target: Target) {
+        let (edges, to, kind) = match target {
+            Target::Payload(to) => (&mut self.edges, to, EdgeKind::Exact),
+            Target::Plain(to) => (&mut self.edges, to, EdgeKind::Into),
+            Target::Inside(to) => (&mut self.inside, to, EdgeKind::Into),
+            Target::Watched(index) => {
+                self.watched.push(index);
+                return;
+            }
+        };
+        let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+        edges.push(Edge {
+            from,
+            to,
+            offset,
+            kind,
+        });
+    }
+}
+
+/// Reads items.
+pub(super) struct Scanner<'a> {
+    pub(super) regions: &'a Regions<'a>,
+    pub(super) targets: &'a Targets<'a>,
+    pub(super) recognizer: &'a Recognizer<'a>,
+    /// Bytes at the beginning of a `HomeRef`'s payload that are the library's.
+    pub(super) front: u64,
+}
+
+impl Scanner<'_> {
+    /// Returns all references in all items: those in objects come first.
+    pub(super) fn scan_all(&self) -> Edges {
+        let mut order = self.targets.objects().to_vec();
+        let items = (0..).zip(self.targets.items());
+        order.extend(
+            items
+                .filter(|(_, item)| !item.is_object())
+                .map(|(index, _)| index),
+        );
+        self.scan(&order, |region, item| self.words_of(region, item))
+    }
+
+    /// Returns all references in the items with these indices, all of whose memory is looked at.
+    pub(super) fn scan_as_plain(&self, indices: &[u32]) -> Edges {
+        self.scan(indices, |_, item| item.start..item.end())
+    }
+
+    /// Returns all references in the items with these indices, in this order.
+    fn scan(
+        &self,
+        indices: &[u32],
+        range: impl Fn(&Region<'_>, &Item) -> Range<u64> + Sync,
+    ) -> Edges {
+        let bytes = |index: &u32| self.targets.items()[*index as usize].len + 64;
+        let total: u64 = indices.iter().map(bytes).sum();
+        let mut parts = Vec::new();
+        let (mut from, mut sum) = (0, 0);
+        for (i, index) in indices.iter().enumerate() {
+            sum += bytes(index);
+            if sum > total / PARTS as u64 {
+                parts.push(from..i + 1);
+                (from, sum) = (i + 1, 0);
+            }
+        }
+        parts.push(from..indices.len());
+        let found = in_parallel(parts, |part| vec![self.scan_part(&indices[part], &range)]);
+        let mut all = Edges::default();
+        all.edges
+            .reserve_exact(found.iter().map(|part| part.edges.len()).sum());
+        for mut part in found {
+            all.edges.append(&mut part.edges);
+            all.inside.append(&mut part.inside);
+            all.watched.append(&mut part.watched);
+        }
+        all
+    }
+
+    fn scan_part(
+        &self,
+        indices: &[u32],
+        range: &impl Fn(&Region<'_>, &Item) -> Range<u64>,
+    ) -> Edges {
+        let mut edges = Edges::default();
+        let mut region: Option<&Region<'_>> = None;
+        for &index in indices {
+            let item = &self.targets.items()[index as usize];
+            if !region.is_some_and(|region| region.contains(item.start)) {
+                region = self.regions.find(item.start);
+            }
+            if let Some(region) = region {
+                let range = range(region, item);
+                // Offsets are from the payload of an object, if its value is looked at.
+                let base = range.start.min(item.address());
+                region.for_words(range, |address, word| {
+                    if let Some(target) = self.targets.find(word) {
+                        edges.add(index, address - base, target);
+                    }
+                });
+            }
+        }
+        edges
+    }
+
+    /// Returns the word at an offset in an item.
+    pub(super) fn word_in(&self, item: &Item, offset: u32) -> Option<u64> {
+        self.regions.word(item.address() + u64::from(offset))
+    }
+
+    /// Returns where an item may have references: all plain memory, but only the values of objects,
+    /// as the rest of their memory may have what was there before.
+    fn words_of(&self, region: &Region<'_>, item: &Item) -> Range<u64> {
+        if !item.is_object() {
+            return item.start..item.end();
+        }
+        let start = item.address();
+        // What is left of a destroyed value refers to nothing.
+        if counts(item.count, self.recognizer.count).is_none_or(|counts| !counts.held) {
+            return start..start;
+        }
+        let info = self.recognizer.types.get(item.info);
+        let bytes = self.recognizer.value_bytes(region, info, start);
+        let front = match info.kind {
+            Kind::ThreadBound => self.front,
+            _ => 0,
+        };
+        let end = start + bytes.unwrap_or(0);
+        start + front.min(end - start)..end
+    }
+}

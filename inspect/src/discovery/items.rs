@@ -1,0 +1,167 @@
+//! All items of a program, and what other memory there is.
+
+use super::areas::{Area, Areas, without};
+use super::malloc;
+use super::objects::{Item, Recognizer};
+use super::parallel::in_parallel;
+use super::regions::{Regions, WORD};
+use crate::graph::RootKind;
+use crate::image::Image;
+use crate::library::Library;
+use std::ops::Range;
+
+/// Allocations that a thread looks at in a row.
+const PART: usize = 1 << 14;
+
+/// Objects and plain memory.
+pub(super) struct Items {
+    /// By address, without overlaps.
+    pub(super) items: Vec<Item>,
+    /// Memory of unknown allocators, by address, where the bounds of items are guessed.
+    guessed: Vec<Range<u64>>,
+    /// Other memory.
+    pub(super) areas: Areas,
+    /// What makes the result less certain, for people.
+    pub(super) caveats: Vec<String>,
+}
+
+impl Items {
+    /// Finds all items.
+    pub(super) fn find(
+        image: &dyn Image,
+        regions: &Regions<'_>,
+        recognizer: &Recognizer<'_>,
+        library: &Library,
+    ) -> Self {
+        let heap = malloc::find(image, regions);
+        let own = own_memory(library);
+        let mut taken = [&heap.managed[..], &heap.state, &own, &statics(library)].concat();
+        taken.sort_unstable_by_key(|range| range.start);
+        let areas = Areas::find(image, regions, &taken);
+        let parts = heap.allocations.chunks(PART).collect();
+        let mut items = in_parallel(parts, |part: &[_]| recognizer.in_allocations(regions, part));
+        // The library's own memory is no item, but for blocks in it that are in use.
+        items.retain(|item| !overlaps(&own, &(item.start..item.end())));
+        for block in library.blocks.iter().filter(|block| block.in_use) {
+            let region = regions.find(block.address);
+            let of = |region| recognizer.in_block(region, block.address, block.size.into());
+            items.extend(region.map(of));
+        }
+        let mut found = Self {
+            items,
+            guessed: Vec::new(),
+            areas: Areas { areas: Vec::new() },
+            caveats: heap.caveats,
+        };
+        let of_region = |a: &Area, b: &Area| {
+            let region = regions.find(a.range.start);
+            region.is_some_and(|region| region.contains(b.range.start))
+        };
+        let mut unmanaged = own;
+        unmanaged.retain(|range| !overlaps(&heap.managed, range));
+        for areas in areas.areas.chunk_by(of_region) {
+            found.add_areas(regions, recognizer, areas, &unmanaged);
+        }
+        if found.is_guessed() && found.caveats.is_empty() {
+            found.caveats.push(
+                "there are objects in memory of an allocator that is not glibc's malloc, so the \
+                 bounds of allocations are guessed from the objects between them: \"unreachable\" \
+                 is less certain"
+                    .to_owned(),
+            );
+        }
+        // Fast for a few parts each of which is in order.
+        found.items.sort_by_key(|item| item.start);
+        found.items.dedup_by(|next, item| next.start < item.end());
+        found
+    }
+
+    /// Adds the memory of a region that no known allocator has. If there are objects in it, or memory
+    /// of the library's own, it belongs to an unknown allocator, and what is between objects counts
+    /// as plain items.
+    fn add_areas(
+        &mut self,
+        regions: &Regions<'_>,
+        recognizer: &Recognizer<'_>,
+        areas: &[Area],
+        own: &[Range<u64>],
+    ) {
+        let is_anonymous = |area: &&Area| area.kind == RootKind::Anonymous;
+        let region = areas
+            .first()
+            .and_then(|area| regions.find(area.range.start));
+        let Some(region) = region.filter(|_| areas.iter().any(|area| is_anonymous(&area))) else {
+            self.areas.areas.extend_from_slice(areas);
+            return;
+        };
+        let mut objects = Vec::new();
+        for area in areas.iter().filter(is_anonymous) {
+            recognizer.in_memory(region, area.range.clone(), &mut objects);
+        }
+        if objects.is_empty() && !overlaps(own, &(region.start()..region.end())) {
+            self.areas.areas.extend_from_slice(areas);
+            return;
+        }
+        let extents: Vec<_> = objects.iter().map(|item| item.start..item.end()).collect();
+        for area in areas {
+            if !is_anonymous(&area) {
+                self.areas.areas.push(area.clone());
+                continue;
+            }
+            let gaps = without(area.range.clone(), &extents);
+            let gaps = gaps
+                .iter()
+                .map(|gap| Item::plain(gap.start, gap.end - gap.start));
+            self.items.extend(gaps);
+            self.guessed.push(area.range.clone());
+        }
+        self.items.extend(objects);
+    }
+
+    /// Returns whether it is known that an item begins where an allocation does.
+    pub(super) fn is_exact(&self, item: &Item) -> bool {
+        !overlaps(&self.guessed, &(item.start..item.end()))
+    }
+
+    /// Returns whether no allocator is known that has objects.
+    pub(super) fn is_guessed(&self) -> bool {
+        !self.guessed.is_empty()
+    }
+}
+
+/// Returns the memory that is the library's own, by address.
+fn own_memory(library: &Library) -> Vec<Range<u64>> {
+    let own = library
+        .own_memory
+        .iter()
+        .map(|(start, len)| *start..start + len);
+    let chunks = library.chunks.iter();
+    let chunks = chunks.map(|chunk| chunk.address..chunk.address + chunk.size);
+    let mut all: Vec<_> = own.chain(chunks).collect();
+    all.sort_unstable_by_key(|range| range.start);
+    all
+}
+
+/// Returns the library's variables that refer to objects: what they refer to is known.
+fn statics(library: &Library) -> Vec<Range<u64>> {
+    let (orphans, kept) = (&library.layout.orphans, &library.layout.kept);
+    let sealed = orphans.sealed + orphans.sealed_count * WORD;
+    let heads = orphans.releases.max(orphans.calls).max(orphans.retired);
+    let sizes = [
+        ("orphans", sealed.max(heads + WORD)),
+        ("kept", kept.objects.max(kept.count) + WORD),
+    ];
+    let range = |(name, size)| {
+        let at = library.names.address(name).ok()?;
+        Some(at..at + size)
+    };
+    sizes.into_iter().filter_map(range).collect()
+}
+
+/// Returns whether a range overlaps one of others, which are by address.
+fn overlaps(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
+    let first = ranges.partition_point(|other| other.end <= range.start);
+    ranges
+        .get(first)
+        .is_some_and(|other| other.start < range.end)
+}

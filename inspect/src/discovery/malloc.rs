@@ -1,0 +1,91 @@
+//! Which allocations a program has made with its C library's allocator.
+//!
+//! Only of glibc's malloc is it known how it keeps its memory, in the versions that [`version`]
+//! lists. Memory of other allocators is found by the gaps between objects.
+
+mod arena;
+mod cached;
+mod chunks;
+mod mapped;
+#[cfg(all(
+    test,
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod tests;
+mod version;
+
+use super::regions::Regions;
+use crate::image::Image;
+use std::ops::Range;
+
+/// Memory that is allocated and not freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Allocation {
+    /// The address that the allocator returned.
+    pub(super) start: u64,
+    /// How many bytes can be used.
+    pub(super) len: u64,
+}
+
+impl Allocation {
+    /// Returns the address after the last usable byte.
+    pub(super) fn end(self) -> u64 {
+        self.start + self.len
+    }
+}
+
+/// What is known of an allocator.
+#[derive(Debug, Default)]
+pub(super) struct Heap {
+    /// All allocations, by address.
+    pub(super) allocations: Vec<Allocation>,
+    /// Memory that the allocator manages, by address: what lies there and in no allocation is free.
+    pub(super) managed: Vec<Range<u64>>,
+    /// The memory of the allocator's own variables.
+    pub(super) state: Vec<Range<u64>>,
+    /// What makes the result less certain, for people.
+    pub(super) caveats: Vec<String>,
+}
+
+/// Finds what glibc's malloc has allocated; nothing with a caveat if the program has another C
+/// library, or an unknown version of this one.
+pub(super) fn find(image: &dyn Image, regions: &Regions<'_>) -> Heap {
+    let mut heap = Heap::default();
+    let layout = match version::of(image) {
+        Ok(layout) => layout,
+        Err(reason) => {
+            heap.caveats.push(format!(
+                "{reason}, so the bounds of allocations are guessed from the objects between \
+                 them: \"unreachable\" is less certain"
+            ));
+            return heap;
+        }
+    };
+    let arenas = arena::find(image, regions, &layout);
+    let (ranges, state) = arenas.ranges(regions, &layout);
+    heap.state = state;
+    let mut found = Vec::new();
+    for range in ranges {
+        let walk = chunks::walk(regions, range.clone(), arenas.tops(), &mut found);
+        heap.managed.push(range.start..walk.end);
+        if walk.broken {
+            heap.caveats.push(format!(
+                "the chunks of malloc could be followed only from {:#x} to {:#x} of {:#x}: \
+                 memory after that is less certain",
+                range.start, walk.end, range.end
+            ));
+        }
+    }
+    heap.managed.sort_unstable_by_key(|range| range.start);
+    mapped::find(regions, &heap.managed, &mut found);
+    found.sort_unstable_by_key(|chunk| chunk.start);
+    let free = cached::find(regions, &layout, &arenas, &found);
+    for chunk in found.iter().filter(|chunk| chunk.is_mapped()) {
+        heap.managed.push(chunk.start..chunk.end());
+    }
+    heap.managed.sort_unstable_by_key(|range| range.start);
+    heap.allocations = chunks::allocations(found, &free);
+    heap
+}

@@ -1,0 +1,296 @@
+//! Which memory is an object.
+//!
+//! An object's header has the address of its type info, which is known, and counts that are
+//! possible. Where the bounds of allocations are known, the object must also begin where its
+//! allocation does, and fill it.
+
+use super::malloc::Allocation;
+use super::regions::{Region, Regions};
+use super::types::{Kind, TypeInfo, Types};
+use crate::layout::{CountLayout, HeaderLayout};
+use std::ops::Range;
+
+/// Memory that is an object or a plain allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    /// The first address, before the header.
+    pub(super) start: u64,
+    /// Bytes of memory.
+    pub(super) len: u64,
+    /// From `start` to the payload.
+    pub(super) payload_offset: u32,
+    /// The index of the type info; [`PLAIN`] if it is no object.
+    pub(super) info: u32,
+    /// The count word.
+    pub(super) count: u64,
+}
+
+/// In place of a type info's index: the memory is no object.
+pub(super) const PLAIN: u32 = u32::MAX;
+
+impl Item {
+    /// Returns the item of memory that is no object.
+    pub(super) fn plain(start: u64, len: u64) -> Self {
+        Self {
+            start,
+            len,
+            payload_offset: 0,
+            info: PLAIN,
+            count: 0,
+        }
+    }
+
+    pub(super) fn is_object(&self) -> bool {
+        self.info != PLAIN
+    }
+
+    /// Returns the address after the last byte.
+    pub(super) fn end(&self) -> u64 {
+        self.start + self.len
+    }
+
+    /// Returns the address of the payload, or of the plain memory.
+    pub(super) fn address(&self) -> u64 {
+        self.start + u64::from(self.payload_offset)
+    }
+}
+
+/// The counts of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) strong: u32,
+    /// While the destructor runs, one more than there are.
+    pub(super) weak: u32,
+    pub(super) held: bool,
+}
+
+/// Returns the counts in a word; `None` if no object has such counts.
+pub(super) fn counts(word: u64, layout: &CountLayout) -> Option<Counts> {
+    let strong = ((word >> layout.strong_shift) as u32).wrapping_add(layout.strong_bias as u32);
+    let weak = (word >> layout.weak_shift) & layout.weak_mask;
+    let held = word & layout.held_mask != 0;
+    // Without a value there are no strong references, and a weak one keeps the memory.
+    let possible = u64::from(strong) <= layout.max_strong
+        && weak <= layout.max_weak
+        && (held || (strong == 0 && weak > 0));
+    possible.then_some(Counts {
+        strong,
+        weak: weak as u32,
+        held,
+    })
+}
+
+/// Recognizes objects.
+pub(super) struct Recognizer<'a> {
+    pub(super) types: &'a Types,
+    pub(super) count: &'a CountLayout,
+    pub(super) header: &'a HeaderLayout,
+    /// The distances from the beginning of memory to payloads that types have.
+    offsets: Vec<u64>,
+}
+
+impl<'a> Recognizer<'a> {
+    pub(super) fn new(types: &'a Types, count: &'a CountLayout, header: &'a HeaderLayout) -> Self {
+        let mut offsets: Vec<_> = types.all().iter().map(|info| info.payload_offset).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        Self {
+            types,
+            count,
+            header,
+            offsets,
+        }
+    }
+
+    /// Returns the index of the type info and the count word of an object, if there is a header
+    /// before the address.
+    #[inline(always)]
+    fn header_before(&self, region: &Region<'_>, payload: u64) -> Option<(u32, u64)> {
+        let header = payload.checked_sub(self.header.size)?;
+        let info = self
+            .types
+            .at(region.word(header + self.header.type_info)?)?;
+        let count = region.word(header + self.header.count)?;
+        counts(count, self.count)?;
+        Some((info, count))
+    }
+
+    /// Returns how many bytes the values of an object have; `None` if that is not possible.
+    pub(super) fn value_bytes(
+        &self,
+        region: &Region<'_>,
+        info: &TypeInfo,
+        payload: u64,
+    ) -> Option<u64> {
+        if info.kind != Kind::Slice {
+            return Some(info.bytes);
+        }
+        let len = region.word(payload.checked_sub(self.header.length_before)?)?;
+        info.bytes.checked_mul(len)
+    }
+
+    /// Returns what an allocation of malloc is.
+    fn in_allocation(&self, region: &Region<'_>, allocation: Allocation) -> Item {
+        let Allocation { start, len } = allocation;
+        let of_offset = |&offset: &u64| {
+            let payload = start + offset;
+            let (index, count) = self.header_before(region, payload)?;
+            let info = self.types.get(index);
+            if info.payload_offset != offset || info.kind == Kind::Block {
+                return None;
+            }
+            let bytes = self.value_bytes(region, info, payload)?;
+            let unused = len.checked_sub(offset.checked_add(bytes)?)?;
+            fills(info, allocation, unused).then_some(Item {
+                start,
+                len,
+                payload_offset: offset as u32,
+                info: index,
+                count,
+            })
+        };
+        let mut possible = self.offsets.iter().take_while(|offset| **offset <= len);
+        possible
+            .find_map(of_offset)
+            .unwrap_or(Item::plain(start, len))
+    }
+
+    /// Returns what each of the allocations is.
+    pub(super) fn in_allocations(
+        &self,
+        regions: &Regions<'_>,
+        allocations: &[Allocation],
+    ) -> Vec<Item> {
+        let mut region: Option<&Region<'_>> = None;
+        let mut items = Vec::with_capacity(allocations.len());
+        for allocation in allocations {
+            if !region.is_some_and(|region| region.contains(allocation.start)) {
+                region = regions.find(allocation.start);
+            }
+            items.extend(region.map(|region| self.in_allocation(region, *allocation)));
+        }
+        items
+    }
+
+    /// Returns what a block in use is.
+    pub(super) fn in_block(&self, region: &Region<'_>, start: u64, len: u64) -> Item {
+        let of_offset = |&offset: &u64| {
+            let (index, count) = self.header_before(region, start + offset)?;
+            let info = self.types.get(index);
+            let fits = info.payload_offset == offset && offset + info.bytes <= len;
+            (fits && info.kind == Kind::Block).then_some(Item {
+                start,
+                len,
+                payload_offset: offset as u32,
+                info: index,
+                count,
+            })
+        };
+        let mut possible = self.offsets.iter().take_while(|offset| **offset <= len);
+        possible
+            .find_map(of_offset)
+            .unwrap_or(Item::plain(start, len))
+    }
+
+    /// Adds all objects in memory without known bounds of allocations.
+    pub(super) fn in_memory(&self, region: &Region<'_>, range: Range<u64>, items: &mut Vec<Item>) {
+        let types = self.types.bounds();
+        let mut end = range.start;
+        region.for_words(range.clone(), |address, word| {
+            if !types.contains(&word) {
+                return;
+            }
+            let payload = address - self.header.type_info + self.header.size;
+            let Some((index, count)) = self.header_before(region, payload) else {
+                return;
+            };
+            let info = self.types.get(index);
+            let Some(bytes) = self.value_bytes(region, info, payload) else {
+                return;
+            };
+            let start = payload.checked_sub(info.payload_offset);
+            let Some(start) = start.filter(|start| *start >= end) else {
+                return;
+            };
+            let fits = payload % info.align == 0
+                && info.kind != Kind::Block
+                && payload
+                    .checked_add(bytes)
+                    .is_some_and(|end| end <= range.end);
+            if !fits {
+                return;
+            }
+            let len = (info.payload_offset + bytes).next_multiple_of(8);
+            end = start + len;
+            items.push(Item {
+                start,
+                len,
+                payload_offset: info.payload_offset as u32,
+                info: index,
+                count,
+            });
+        });
+    }
+}
+
+/// Returns whether malloc might have answered a request for an object with this allocation, of
+/// which the object leaves `unused` bytes.
+fn fills(info: &TypeInfo, allocation: Allocation, unused: u64) -> bool {
+    // Sizes are rounded up to 16, and a rest of fewer than 32 bytes is no chunk of its own; with
+    // alignment, there are rests on both sides. The least is 24.
+    let (rounding, moved) = if info.align <= 16 {
+        (32, 0)
+    } else {
+        (64, info.align)
+    };
+    // Large allocations are mappings, of whole pages, and of what an alignment may need.
+    let mapped = allocation.end() % 4096 == 0 && unused < 4096 + rounding + moved;
+    unused < rounding || mapped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAYOUT: CountLayout = CountLayout {
+        strong_shift: 32,
+        strong_bias: 1,
+        weak_shift: 1,
+        weak_mask: (1 << 31) - 1,
+        held_mask: 1,
+        max_strong: 1 << 31,
+        max_weak: 1 << 30,
+    };
+
+    #[test]
+    fn count_words_of_objects_and_other_words() {
+        let some = |strong, weak, held| Some(Counts { strong, weak, held });
+        let of = |word| counts(word, &LAYOUT);
+        assert_eq!(of(1), some(1, 0, true), "new");
+        assert_eq!(of(2 << 32 | 3 << 1 | 1), some(3, 3, true));
+        assert_eq!(
+            of(u64::MAX << 32 | 1),
+            some(0, 0, true),
+            "waits to be destroyed"
+        );
+        assert_eq!(
+            of(u64::MAX << 32 | 2 << 1),
+            some(0, 2, false),
+            "weak references are left"
+        );
+        assert_eq!(
+            of(u64::MAX << 32 | 1 << 1),
+            some(0, 1, false),
+            "being destroyed"
+        );
+        assert_eq!(of(0), None);
+        assert_eq!(of(u64::MAX << 32), None);
+        assert_eq!(of(0x7f00_1234_5670), None, "a pointer");
+        assert_eq!(
+            of(0x7f00_1234_5671 | 1 << 31),
+            None,
+            "too many weak references"
+        );
+        assert_eq!(of(u64::MAX), None);
+    }
+}

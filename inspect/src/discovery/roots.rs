@@ -1,0 +1,160 @@
+//! Words outside of all items that refer to items: in variables, on stacks, in registers.
+
+use super::areas::{Area, Areas};
+use super::regions::Regions;
+use super::targets::{Target, Targets};
+use crate::graph::{Root, RootKind};
+use crate::image::{Image, Thread};
+use crate::library::Library;
+
+/// Roots: nodes are indices of items.
+#[derive(Default)]
+pub(super) struct Roots {
+    /// Words that refer to payloads, or into plain memory.
+    pub(super) roots: Vec<Root>,
+    /// Words that refer to other memory of objects.
+    pub(super) inside: Vec<Inside>,
+    /// The addresses that are watched and were found, by their index; some several times.
+    pub(super) watched: Vec<u32>,
+}
+
+/// A word that refers to memory of an object other than the beginning of its payload.
+pub(super) struct Inside {
+    pub(super) word: u64,
+    pub(super) root: Root,
+}
+
+/// Finds roots.
+pub(super) struct Finder<'a> {
+    pub(super) image: &'a dyn Image,
+    pub(super) regions: &'a Regions<'a>,
+    pub(super) targets: &'a Targets<'a>,
+    /// A name for each thread of the image.
+    pub(super) threads: &'a [String],
+}
+
+impl Finder<'_> {
+    /// Returns all roots in memory and registers.
+    pub(super) fn find(&self, areas: &Areas) -> Roots {
+        let mut roots = Roots::default();
+        for area in &areas.areas {
+            self.add_area(area, &mut roots);
+        }
+        for (index, thread) in self.image.threads().iter().enumerate() {
+            let label = format!("register of {}", self.threads[index]);
+            for word in thread.registers.iter().chain([&thread.stack_pointer]) {
+                self.add(*word, 0, RootKind::Register, || label.clone(), &mut roots);
+            }
+        }
+        roots
+    }
+
+    fn add_area(&self, area: &Area, roots: &mut Roots) {
+        // Of a stack, the part that is not in use has no thread.
+        let is_unused = area.kind == RootKind::Stack && area.thread.is_none();
+        let Some(region) = self.regions.find(area.range.start).filter(|_| !is_unused) else {
+            return;
+        };
+        region.for_words(area.range.clone(), |address, word| {
+            self.add(
+                word,
+                address,
+                area.kind,
+                || self.label(area, address),
+                roots,
+            );
+        });
+    }
+
+    #[inline(always)]
+    fn add(
+        &self,
+        word: u64,
+        address: u64,
+        kind: RootKind,
+        label: impl Fn() -> String,
+        roots: &mut Roots,
+    ) {
+        let Some(target) = self.targets.find(word) else {
+            return;
+        };
+        let root = |to| Root {
+            kind,
+            label: label(),
+            to,
+            address,
+            counted: 0,
+        };
+        match target {
+            Target::Payload(to) | Target::Plain(to) => roots.roots.push(root(to)),
+            Target::Inside(to) => {
+                let root = root(to);
+                roots.inside.push(Inside { word, root });
+            }
+            Target::Watched(index) => roots.watched.push(index),
+        }
+    }
+
+    /// Names the word at an address for people.
+    fn label(&self, area: &Area, address: u64) -> String {
+        match (area.kind, area.thread) {
+            (RootKind::Static, _) => match self.image.static_at(address) {
+                Some(name) => format!("static {name}"),
+                None => format!("static {}", self.place_in_module(address)),
+            },
+            (RootKind::ThreadLocal, Some(thread)) => {
+                let at = self.image.threads()[thread].thread_pointer;
+                let name = thread_local_at(self.image, at, address);
+                let name = name.unwrap_or_else(|| "variable".to_owned());
+                format!("thread-local {name} of {}", self.threads[thread])
+            }
+            (RootKind::Stack, Some(thread)) => format!("stack of {}", self.threads[thread]),
+            _ => format!("memory at {:#x}", area.range.start),
+        }
+    }
+
+    /// Names a place by its module, for variables without a symbol.
+    fn place_in_module(&self, address: u64) -> String {
+        let modules = self.image.modules();
+        let module = modules.iter().rfind(|module| module.start <= address);
+        module.map_or_else(
+            || format!("at {address:#x}"),
+            |module| {
+                let name = module.path.rsplit('/').next().unwrap_or_default();
+                format!("{name}+{:#x}", address.wrapping_sub(module.bias))
+            },
+        )
+    }
+}
+
+/// Returns the name of the thread-local variable at an address, for a thread pointer.
+fn thread_local_at(image: &dyn Image, thread_pointer: u64, address: u64) -> Option<String> {
+    let program = image.modules().first()?;
+    let (_, size, align) = program.tls?;
+    let align = align.max(1);
+    // The program's own variables are next to the thread pointer.
+    let start = if cfg!(target_arch = "aarch64") {
+        (thread_pointer + 16).next_multiple_of(align)
+    } else {
+        thread_pointer.wrapping_sub(size.next_multiple_of(align))
+    };
+    let offset = address.checked_sub(start).filter(|offset| *offset < size)?;
+    image.thread_local_at(program.start, offset)
+}
+
+/// Returns a name for each thread of an image: that which the library or the kernel knows.
+pub(super) fn thread_labels(image: &dyn Image, library: &Library) -> Vec<String> {
+    let label = |thread: &Thread| {
+        let known = library
+            .threads
+            .iter()
+            .find(|known| known.state.tid == Some(thread.tid));
+        let name = known.and_then(|known| known.state.name.as_ref());
+        match name.or(thread.name.as_ref()) {
+            _ if image.pid() == Some(thread.tid) => "thread \"main\"".to_owned(),
+            Some(name) => format!("thread {name:?}"),
+            None => format!("thread {}", thread.tid),
+        }
+    };
+    image.threads().iter().map(label).collect()
+}

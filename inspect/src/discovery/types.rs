@@ -1,0 +1,217 @@
+//! The types of objects: type infos in the read-only memory of modules, and their names.
+
+use super::decode::returned_str;
+use super::ranks::Ranks;
+use crate::image::{Image, Mapping, Module};
+use crate::layout::{KindLayout, TypeInfoLayout};
+use std::collections::HashMap;
+
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 18;
+
+/// Where a type info's objects live, and what their payload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One value from the global allocator.
+    Sized,
+    /// Values whose number is before the header.
+    Slice,
+    /// The value of a `HomeRef`.
+    ThreadBound,
+    /// One value in a block.
+    Block,
+}
+
+/// A type info: one type may have several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TypeInfo {
+    /// Where it is.
+    address: u64,
+    /// The index of its name.
+    pub(super) name: u32,
+    pub(super) kind: Kind,
+    /// The size of the value, or of one element.
+    pub(super) bytes: u64,
+    pub(super) align: u64,
+    /// From the beginning of an object's memory to its payload.
+    pub(super) payload_offset: u64,
+}
+
+/// All types of a program.
+pub(super) struct Types {
+    infos: Vec<TypeInfo>,
+    by_address: Ranks,
+    /// Names without duplicates.
+    pub(super) names: Vec<String>,
+}
+
+impl Types {
+    /// Finds all type infos.
+    pub(super) fn find(image: &dyn Image, layout: &TypeInfoLayout, kinds: &KindLayout) -> Self {
+        let mut addresses = Vec::new();
+        for mapping in image.mappings() {
+            if may_have_infos(mapping, image.modules()) {
+                add_infos(image, mapping, layout, &mut addresses);
+            }
+        }
+        let mut names = Names::default();
+        let mut infos = Vec::new();
+        for address in addresses {
+            infos.extend(read_info(image, address, layout, kinds, &mut names));
+        }
+        let ranges = infos.iter().map(|info| (info.address, info.address + 8));
+        Self {
+            by_address: Ranks::new(ranges),
+            infos,
+            names: names.all,
+        }
+    }
+
+    /// Returns the index of the type info at an address.
+    #[inline(always)]
+    pub(super) fn at(&self, address: u64) -> Option<u32> {
+        self.by_address.starting_at(address)
+    }
+
+    /// Returns the type info with this index.
+    #[inline(always)]
+    pub(super) fn get(&self, index: u32) -> &TypeInfo {
+        &self.infos[index as usize]
+    }
+
+    /// Returns all type infos, by address.
+    pub(super) fn all(&self) -> &[TypeInfo] {
+        &self.infos
+    }
+
+    /// Returns the lowest and the highest address of a type info; an empty range without any.
+    pub(super) fn bounds(&self) -> std::ops::RangeInclusive<u64> {
+        let (first, last) = (self.infos.first(), self.infos.last());
+        first.map_or(1, |info| info.address)..=last.map_or(0, |info| info.address)
+    }
+}
+
+/// Names by index.
+#[derive(Default)]
+struct Names {
+    all: Vec<String>,
+    indices: HashMap<String, u32>,
+}
+
+impl Names {
+    fn add(&mut self, name: String) -> u32 {
+        let next = self.all.len() as u32;
+        *self.indices.entry(name).or_insert_with_key(|name| {
+            self.all.push(name.clone());
+            next
+        })
+    }
+}
+
+/// Returns whether a mapping may have type infos: constants of a module, which were relocated when
+/// it was loaded, so they may be writable if the linker was told so.
+fn may_have_infos(mapping: &Mapping, modules: &[Module]) -> bool {
+    let of_module = |module: &Module| (module.start..module.end).contains(&mapping.start);
+    mapping.read && !mapping.execute && !mapping.shared && modules.iter().any(of_module)
+}
+
+/// Adds the addresses of all type infos in a mapping.
+fn add_infos(image: &dyn Image, mapping: &Mapping, layout: &TypeInfoLayout, found: &mut Vec<u64>) {
+    let mut buffer = vec![0; PIECE];
+    let mut start = mapping.start;
+    while start < mapping.end {
+        let len = PIECE.min((mapping.end - start) as usize);
+        let bytes = match image.slice(start, len) {
+            Some(bytes) => bytes,
+            None => {
+                // An absent page is skipped with what is after it in this piece: constants are
+                // there as a whole, or not at all.
+                let n = image.read(start, &mut buffer[..len]);
+                &buffer[..n]
+            }
+        };
+        for (i, word) in bytes.chunks_exact(8).enumerate() {
+            if u64::from_ne_bytes(word.try_into().expect("chunks of eight")) == layout.magic_value {
+                found.extend((start + 8 * i as u64).checked_sub(layout.magic));
+            }
+        }
+        start += len as u64;
+    }
+}
+
+/// Reads the type info at an address; `None` if it makes no sense.
+fn read_info(
+    image: &dyn Image,
+    address: u64,
+    layout: &TypeInfoLayout,
+    kinds: &KindLayout,
+    names: &mut Names,
+) -> Option<TypeInfo> {
+    let half = |offset| {
+        let mut bytes = [0; 4];
+        (image.read(address + offset, &mut bytes) == 4).then(|| u32::from_ne_bytes(bytes))
+    };
+    let mut kind = [0];
+    if image.read(address + layout.kind, &mut kind) != 1 {
+        return None;
+    }
+    let kind = match u64::from(kind[0]) {
+        kind if kind == kinds.sized => Kind::Sized,
+        kind if kind == kinds.slice => Kind::Slice,
+        kind if kind == kinds.thread_bound => Kind::ThreadBound,
+        kind if kind == kinds.block => Kind::Block,
+        _ => return None,
+    };
+    let align = u64::from(half(layout.align)?);
+    let payload_offset = image.word(address + layout.payload_offset)?;
+    let bytes = image.word(address + layout.bytes)?;
+    let function = image.word(address + layout.type_name)?;
+    let sensible = align.is_power_of_two()
+        && payload_offset % align == 0
+        && payload_offset % 8 == 0
+        && payload_offset >= 16
+        && bytes < 1 << 47
+        && is_code(image, function);
+    if !sensible {
+        return None;
+    }
+    let name = returned_str(image, function)
+        .or_else(|| type_in_symbol(&image.function_at(function)?).map(str::to_owned))
+        .unwrap_or_else(|| format!("type at {address:#x}"));
+    Some(TypeInfo {
+        address,
+        name: names.add(name),
+        kind,
+        bytes,
+        align,
+        payload_offset,
+    })
+}
+
+/// Returns the type in the name of the function that would return it: of two manglings, only the
+/// newer one has it.
+fn type_in_symbol(symbol: &str) -> Option<&str> {
+    let (_, rest) = symbol.split_once("any::type_name::<")?;
+    rest.strip_suffix('>')
+}
+
+/// Returns whether a function may be at an address.
+fn is_code(image: &dyn Image, address: u64) -> bool {
+    let mappings = image.mappings();
+    let after = mappings.partition_point(|mapping| mapping.start <= address);
+    let mapping = mappings[..after].last();
+    mapping.is_some_and(|mapping| address < mapping.end && mapping.execute)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_in_symbols() {
+        let found = type_in_symbol("core::any::type_name::<alloc::vec::Vec<u8>>");
+        assert_eq!(found, Some("alloc::vec::Vec<u8>"));
+        assert_eq!(type_in_symbol("core::any::type_name"), None);
+        assert_eq!(type_in_symbol("main"), None);
+    }
+}

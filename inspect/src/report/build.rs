@@ -1,0 +1,428 @@
+//! Makes reports from an analysis.
+
+use super::find::Subject;
+use super::wire::{self, Document, Report, VERSION};
+use crate::analysis::Analysis;
+use crate::analysis::balance::Balance;
+use crate::analysis::census::{TypeCount, by_type};
+use crate::analysis::diff;
+use crate::analysis::leaks::{Group, Limits, PathHop, Suspects, leaks};
+use crate::analysis::paths::{self, Confidence, Path};
+use crate::analysis::retained::{Retained, retained_from_roots};
+use crate::analysis::strength::Strength;
+use crate::graph::{Graph, NodeId, RootKind, ThreadState};
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+/// Makes a document of a report.
+pub fn document(graph: &Graph, report: Report) -> Document {
+    Document {
+        version: VERSION,
+        caveats: graph.caveats.clone(),
+        report,
+    }
+}
+
+/// Returns objects that are alive, and their bytes.
+pub fn sizes(graph: &Graph) -> (u64, u64) {
+    let nodes = graph.nodes[..graph.objects].iter();
+    let objects = (0..).zip(nodes).filter(|(at, _)| {
+        let object = crate::analysis::object(graph, *at);
+        object.is_some_and(|object| object.alive)
+    });
+    objects.fold((0, 0), |(n, bytes), (_, node)| (n + 1, bytes + node.bytes))
+}
+
+fn shorten<T>(list: &mut Vec<T>, limit: Option<usize>) -> usize {
+    let all = list.len();
+    list.truncate(limit.unwrap_or(usize::MAX));
+    all
+}
+
+/// Makes the report of `top`.
+pub fn top(graph: &Graph, limit: Option<usize>) -> wire::Top {
+    let mut counts = by_type(graph);
+    counts.retain(|count| count.objects + count.dead > 0);
+    counts.sort_by(|a, b| (b.bytes, &a.name).cmp(&(a.bytes, &b.name)));
+    let all_types = shorten(&mut counts, limit);
+    let (objects, bytes) = sizes(graph);
+    wire::Top {
+        objects,
+        bytes,
+        created: graph.totals.created,
+        destroyed: graph.totals.destroyed,
+        kept: graph.totals.kept,
+        types: counts.into_iter().map(type_).collect(),
+        all_types,
+        threads: graph.threads.iter().map(thread).collect(),
+    }
+}
+
+fn type_(count: TypeCount) -> wire::Type {
+    wire::Type {
+        name: count.name,
+        objects: count.objects,
+        bytes: count.bytes,
+        dead: count.dead,
+        rate: None,
+    }
+}
+
+fn thread(thread: &ThreadState) -> wire::Thread {
+    let pools = thread.pools.iter().map(|pool| wire::Pool {
+        name: pool.name.clone(),
+        entries: pool.entries,
+    });
+    wire::Thread {
+        key: thread.key,
+        name: thread.name.clone(),
+        tid: thread.tid,
+        pools: pools.collect(),
+        inbox: thread.inbox,
+        backlog: thread.backlog,
+        created: thread.created,
+        destroyed: thread.destroyed,
+        frames: thread.frames.map(|frames| frames.count),
+        last_frame_nanos: thread.frames.and_then(|frames| frames.last_nanos),
+    }
+}
+
+fn hex(address: u64) -> String {
+    format!("{address:#x}")
+}
+
+fn node(analysis: &Analysis<'_>, node: NodeId) -> wire::Node {
+    let found = &analysis.graph.nodes[node as usize];
+    wire::Node {
+        address: hex(found.address),
+        type_name: analysis.type_name(node).map(str::to_owned),
+        bytes: found.bytes,
+        site: analysis.object(node).and_then(|object| object.site.clone()),
+    }
+}
+
+fn hops(analysis: &Analysis<'_>, path: &[PathHop]) -> Vec<wire::Hop> {
+    let hops = path.iter().map(|hop| wire::Hop {
+        node: node(analysis, hop.node),
+        offset: hop.offset,
+    });
+    hops.collect()
+}
+
+fn group(analysis: &Analysis<'_>, group: &Group) -> wire::Group {
+    let samples = group.samples.iter();
+    let address = |node: &NodeId| hex(analysis.graph.nodes[*node as usize].address);
+    wire::Group {
+        verdict: group.verdict.id().to_owned(),
+        description: group.verdict.text().to_owned(),
+        holder: Some(group.label.clone()).filter(|label| !label.is_empty()),
+        leaks: group.leaks,
+        objects: group.objects,
+        bytes: group.bytes,
+        retained_objects: group.retained_objects,
+        retained_bytes: group.retained_bytes,
+        missing: group.missing,
+        path: hops(analysis, &group.path),
+        samples: samples.map(address).collect(),
+    }
+}
+
+/// Makes the report of `leaks`.
+pub fn leak_report(
+    analysis: &Analysis<'_>,
+    limits: &Limits,
+    before: Option<&Suspects>,
+    limit: Option<usize>,
+) -> wire::Leaks {
+    let (hints, mut found): (Vec<_>, Vec<_>) = leaks(analysis, limits, before)
+        .into_iter()
+        .partition(|group| group.verdict.is_hint());
+    let all_groups = shorten(&mut found, limit);
+    let (objects, bytes) = sizes(analysis.graph);
+    let show = |groups: Vec<Group>| groups.iter().map(|found| group(analysis, found)).collect();
+    wire::Leaks {
+        objects,
+        bytes,
+        groups: show(found),
+        hints: show(hints),
+        all_groups,
+    }
+}
+
+/// Returns the name of a kind of root for machines.
+pub fn root_name(kind: RootKind) -> &'static str {
+    match kind {
+        RootKind::Pool => "pool",
+        RootKind::ForgottenPool => "forgotten_pool",
+        RootKind::Inbox => "inbox",
+        RootKind::Backlog => "backlog",
+        RootKind::Orphan => "orphan",
+        RootKind::Kept => "kept",
+        RootKind::Static => "static",
+        RootKind::ThreadLocal => "thread_local",
+        RootKind::Anonymous => "anonymous",
+        RootKind::Register => "register",
+        RootKind::Stack => "stack",
+    }
+}
+
+fn path(analysis: &Analysis<'_>, path: &Path) -> wire::Path {
+    wire::Path {
+        root: path.root.map(|kind| root_name(kind).to_owned()),
+        label: path.label.clone(),
+        confidence: match path.confidence {
+            Confidence::Certain => "certain",
+            Confidence::Likely => "likely",
+            Confidence::Doubtful => "doubtful",
+        }
+        .to_owned(),
+        hops: hops(analysis, &path.hops),
+        objects: 1,
+        bytes: 0,
+    }
+}
+
+/// Makes the report of `why`.
+pub fn why(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>) -> wire::Why {
+    let mut paths: Vec<wire::Path> = match subject {
+        Subject::Node(node) => {
+            let bytes = analysis.graph.nodes[*node as usize].bytes;
+            let found = paths::paths_to(analysis, *node, limit.unwrap_or(usize::MAX)).into_iter();
+            let found = found.map(|found| wire::Path {
+                bytes,
+                ..path(analysis, &found)
+            });
+            found.collect()
+        }
+        Subject::Type(type_id) => {
+            let ways = paths::ways(analysis, *type_id).into_iter();
+            let ways = ways.map(|way| wire::Path {
+                objects: way.objects,
+                bytes: way.bytes,
+                ..path(analysis, &way.path)
+            });
+            ways.collect()
+        }
+    };
+    let all_paths = shorten(&mut paths, limit);
+    let (node, references) = match subject {
+        Subject::Node(at) => (Some(node(analysis, *at)), references(analysis, *at)),
+        Subject::Type(_) => (None, None),
+    };
+    wire::Why {
+        node,
+        references,
+        paths,
+        all_paths,
+    }
+}
+
+fn references(analysis: &Analysis<'_>, node: NodeId) -> Option<wire::References> {
+    let object = analysis.object(node)?;
+    let balance = Balance::new(analysis, node, object);
+    Some(wire::References {
+        strong: object.strong,
+        weak: object.weak,
+        pools: balance.counted,
+        strong_words: balance.strong_words,
+        weak_words: balance.weak_words,
+        unknown_words: balance.unknown_words,
+        variable_words: balance.variable_words,
+        other_words: balance.other_words,
+        without_word: balance.without_word(),
+    })
+}
+
+fn subjects(analysis: &Analysis<'_>, subject: &Subject) -> Vec<NodeId> {
+    match subject {
+        Subject::Node(node) => vec![*node],
+        Subject::Type(type_id) => {
+            let objects = 0..analysis.graph.objects as NodeId;
+            let of_type = |node: &NodeId| {
+                let object = analysis.object(*node);
+                object.is_some_and(|object| object.type_id == *type_id)
+            };
+            objects.filter(of_type).collect()
+        }
+    }
+}
+
+fn strength_name(strength: Strength) -> &'static str {
+    match strength {
+        Strength::Unknown => "unknown",
+        Strength::Strong => "strong",
+        Strength::Weak => "weak",
+        Strength::Uncounted => "uncounted",
+    }
+}
+
+/// What is alike in words that are added up: the type of the other node, that node, the offset.
+type WordsKey = (Option<u32>, Option<NodeId>, Option<u32>, Strength);
+
+/// Adds words up: one by one if `single`, else by the type of the other node and the field.
+struct Adding<'a, 'g> {
+    analysis: &'a Analysis<'g>,
+    retained: &'a Retained,
+    single: bool,
+    words: HashMap<WordsKey, wire::Words>,
+    /// The nodes whose retained sizes are in the sums.
+    counted: HashSet<(NodeId, WordsKey)>,
+}
+
+impl Adding<'_, '_> {
+    /// Adds an edge whose other end is `other`.
+    fn add(&mut self, edge: usize, other: NodeId) {
+        let (analysis, single) = (self.analysis, self.single);
+        let strength = analysis.strengths[edge];
+        let edge = analysis.graph.edges[edge];
+        let in_object = (edge.from as usize) < analysis.graph.objects;
+        let offset = (single || in_object).then_some(edge.offset);
+        let type_id = analysis.object(other).map(|object| object.type_id);
+        let key = (type_id, single.then_some(other), offset, strength);
+        let words = self.words.entry(key).or_insert_with(|| wire::Words {
+            type_name: analysis.type_name(other).map(str::to_owned),
+            address: single.then(|| hex(analysis.graph.nodes[other as usize].address)),
+            offset,
+            strength: strength_name(strength).to_owned(),
+            words: 0,
+            retained_bytes: 0,
+        });
+        words.words += 1;
+        if self.counted.insert((other, key)) {
+            words.retained_bytes += self.retained.bytes[other as usize];
+        }
+    }
+
+    fn finish(self) -> Vec<wire::Words> {
+        let mut words: Vec<_> = self.words.into_values().collect();
+        words.sort_by(|a, b| {
+            let key = |words: &wire::Words| {
+                (
+                    Reverse(words.words),
+                    words.type_name.clone(),
+                    words.offset,
+                    words.address.clone(),
+                )
+            };
+            key(a).cmp(&key(b))
+        });
+        words
+    }
+}
+
+/// Makes the report of `holders`.
+pub fn holders(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>) -> wire::Holders {
+    let nodes = subjects(analysis, subject);
+    let sizes = retained_from_roots(analysis);
+    let mut adding = Adding {
+        analysis,
+        retained: &sizes,
+        single: matches!(subject, Subject::Node(_)),
+        words: HashMap::new(),
+        counted: HashSet::new(),
+    };
+    let mut roots: HashMap<(RootKind, &str), (u64, u64)> = HashMap::new();
+    for node in &nodes {
+        for edge in analysis.links.incoming(*node) {
+            let edge = *edge as usize;
+            adding.add(edge, analysis.graph.edges[edge].from);
+        }
+        for root in analysis.links.roots(*node) {
+            let root = &analysis.graph.roots[*root as usize];
+            let words = roots.entry((root.kind, &root.label)).or_default();
+            *words = (words.0 + 1, words.1 + u64::from(root.counted));
+        }
+    }
+    let mut roots: Vec<_> = roots.into_iter().collect();
+    roots.sort();
+    let roots = roots
+        .into_iter()
+        .map(|((kind, label), (words, counted))| wire::RootWords {
+            root: root_name(kind).to_owned(),
+            label: label.to_owned(),
+            words,
+            counted,
+        });
+    let mut holders = adding.finish();
+    wire::Holders {
+        objects: nodes.len() as u64,
+        roots: roots.collect(),
+        all_holders: shorten(&mut holders, limit),
+        holders,
+    }
+}
+
+/// Makes the report of `held`.
+pub fn held(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>) -> wire::Held {
+    let nodes = subjects(analysis, subject);
+    let sizes = retained_from_roots(analysis);
+    let mut adding = Adding {
+        analysis,
+        retained: &sizes,
+        single: matches!(subject, Subject::Node(_)),
+        words: HashMap::new(),
+        counted: HashSet::new(),
+    };
+    for node in &nodes {
+        for edge in analysis.links.out(*node) {
+            adding.add(edge, analysis.graph.edges[edge].to);
+        }
+    }
+    // What one of them retains is not counted again if another one retains that one.
+    let inside: HashSet<NodeId> = nodes.iter().copied().collect();
+    let outermost = nodes.iter().filter(|node| {
+        let mut above = sizes.tree.dominator(**node);
+        while let Some(dominator) = above {
+            if inside.contains(&dominator) {
+                return false;
+            }
+            above = sizes.tree.dominator(dominator);
+        }
+        true
+    });
+    let (mut retained_bytes, mut retained_objects) = (0, 0);
+    for node in outermost {
+        retained_bytes += sizes.bytes[*node as usize];
+        retained_objects += sizes.objects[*node as usize];
+    }
+    let mut held = adding.finish();
+    wire::Held {
+        objects: nodes.len() as u64,
+        retained_bytes,
+        retained_objects,
+        all_held: shorten(&mut held, limit),
+        held,
+    }
+}
+
+/// Makes the report of `diff`.
+pub fn diff_report(
+    before: &Analysis<'_>,
+    after: &Analysis<'_>,
+    limits: &Limits,
+    limit: Option<usize>,
+) -> wire::Diff {
+    let found = diff::diff(before, after, limits);
+    let types = found.types.into_iter().map(|change| wire::TypeChange {
+        name: change.name,
+        objects: change.objects,
+        bytes: change.bytes,
+    });
+    let mut types: Vec<_> = types.collect();
+    let all_types = shorten(&mut types, limit);
+    let grown = found.grown.into_iter().map(|grown| wire::Grown {
+        type_name: grown.type_name,
+        references: grown.references,
+        path: paths::path_to(after, grown.node).map(|found| path(after, &found)),
+    });
+    let leaks = found.leaks.iter().map(|(found, more)| wire::MoreLeaks {
+        more: *more,
+        group: group(after, found),
+    });
+    wire::Diff {
+        types,
+        all_types,
+        grown: grown.take(limit.unwrap_or(usize::MAX)).collect(),
+        leaks: leaks.take(limit.unwrap_or(usize::MAX)).collect(),
+    }
+}

@@ -1,0 +1,215 @@
+//! Reports as text for terminals of at least 80 columns.
+
+mod leaks;
+mod tables;
+
+pub(crate) use tables::{frames, thread_name};
+
+use super::wire::{Document, Hop, Path, Report, Why};
+use std::fmt::Write;
+
+/// The width that all text fits into, except for names that are longer.
+pub const WIDTH: usize = 80;
+
+/// Returns a report as text that ends with a line feed.
+pub fn text(document: &Document) -> String {
+    let mut out = String::new();
+    match &document.report {
+        Report::Top(top) => tables::top(&mut out, top),
+        Report::Why(report) => why(&mut out, report),
+        Report::Holders(holders) => tables::holders(&mut out, holders),
+        Report::Held(held) => tables::held(&mut out, held),
+        Report::Leaks(report) => leaks::leaks(&mut out, report),
+        Report::Diff(diff) => tables::diff(&mut out, diff),
+        Report::Snapshot(snapshot) => tables::snapshot(&mut out, snapshot),
+    }
+    for caveat in &document.caveats {
+        wrap(&mut out, "note: ", caveat);
+    }
+    out
+}
+
+/// Returns a number of bytes with a unit.
+pub fn bytes(n: u64) -> String {
+    let mut size = n as f64;
+    let mut units = ["B", "KiB", "MiB", "GiB", "TiB"].into_iter();
+    let mut unit = units.next().unwrap_or_default();
+    for next in units {
+        if size < 1024.0 {
+            break;
+        }
+        (size, unit) = (size / 1024.0, next);
+    }
+    if unit == "B" {
+        format!("{n} B")
+    } else {
+        format!("{size:.1} {unit}")
+    }
+}
+
+/// Returns a number with commas between thousands.
+pub fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns a number and a noun.
+fn count(n: u64, noun: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", number(n))
+}
+
+/// Adds a paragraph, whose lines after the first are indented as far as its first is.
+fn wrap(out: &mut String, first: &str, paragraph: &str) {
+    let indent = " ".repeat(first.chars().count());
+    let options = textwrap::Options::new(WIDTH)
+        .initial_indent(first)
+        .subsequent_indent(&indent)
+        .break_words(false);
+    let _ = writeln!(out, "{}", textwrap::fill(paragraph, options));
+}
+
+/// Adds a line for each node on a path: each says what its word refers to.
+fn hops(out: &mut String, indent: &str, path: &[Hop]) {
+    for hop in path {
+        let name = match &hop.node.type_name {
+            Some(name) => name.clone(),
+            None => format!("allocation of {}", bytes(hop.node.bytes)),
+        };
+        let offset = hop
+            .offset
+            .map_or_else(String::new, |offset| format!(" +{offset}"));
+        let site = hop.node.site.as_deref();
+        let site = site.map_or_else(String::new, |site| format!(" (created at {site})"));
+        let _ = writeln!(out, "{indent}{name}{offset}  {}{site}", hop.node.address);
+    }
+}
+
+/// Adds a path with what it begins at.
+fn path(out: &mut String, indent: &str, path: &Path) {
+    let label = match (path.label.as_str(), path.confidence.as_str()) {
+        ("", _) => "(nothing holds this)".to_owned(),
+        (label, "doubtful") => format!("{label} (a stale word: other words explain all counts)"),
+        (label, _) => label.to_owned(),
+    };
+    wrap(out, indent, &label);
+    hops(out, &format!("{indent}  "), &path.hops);
+}
+
+fn why(out: &mut String, why: &Why) {
+    if let Some(node) = &why.node {
+        let name = node.type_name.as_deref().unwrap_or("allocation");
+        let _ = writeln!(out, "{name} at {}, {}", node.address, bytes(node.bytes));
+        if let Some(site) = &node.site {
+            let _ = writeln!(out, "created at {site}");
+        }
+    }
+    if let Some(references) = &why.references {
+        let mut line = format!(
+            "strong {}, weak {}; found: {} by pools and inboxes, {} strong, {} weak and {} \
+             undecided words in objects and allocations, {} in variables, {} on stacks and elsewhere",
+            references.strong,
+            references.weak,
+            references.pools,
+            references.strong_words,
+            references.weak_words,
+            references.unknown_words,
+            references.variable_words,
+            references.other_words,
+        );
+        if references.without_word > 0 {
+            line += &format!("; {} without a holder", references.without_word);
+        }
+        wrap(out, "", &line);
+    }
+    for found in &why.paths {
+        let _ = writeln!(out);
+        if why.node.is_none() {
+            let objects = count(found.objects, "object");
+            let _ = writeln!(out, "{objects}, {}:", bytes(found.bytes));
+        }
+        path(out, "  ", found);
+    }
+    match why.all_paths - why.paths.len() {
+        0 => {}
+        n => {
+            let _ = writeln!(out, "\n{n} more; --limit shows more");
+        }
+    }
+    let _ = writeln!(
+        out,
+        "\n+N is the offset of the word that refers to the next line."
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WIDTH, bytes, number, text};
+    use crate::analysis::Analysis;
+    use crate::analysis::leaks::Limits;
+    use crate::analysis::synthetic::Builder;
+    use crate::graph::RootKind;
+    use crate::report::build;
+    use crate::report::find::find;
+    use crate::report::wire::{Document, Report};
+
+    #[test]
+    fn reports_fit_in_80_columns_and_are_valid_json() {
+        let mut b = Builder::new();
+        let long = "program::with::a::path::of::modules::Type<program::and::generic::Arguments>";
+        let (first, second) = (b.object(long, 1, 0), b.object("program::Second", 1, 0));
+        let held = b.object("program::Held", 1, 0);
+        b.edge(first, 16, second).edge(second, 1_000_000, first);
+        b.root(RootKind::Static, "static program::HELD", held);
+        b.root(RootKind::Stack, "stack of thread \"main\"", first);
+        let mut graph = b.build();
+        graph.caveats.push("words ".repeat(30));
+        let analysis = Analysis::new(&graph);
+        let subject = find(&graph, "Second").expect("it exists");
+        let reports = [
+            Report::Top(build::top(&graph, Some(2))),
+            Report::Leaks(build::leak_report(
+                &analysis,
+                &Limits::default(),
+                None,
+                None,
+            )),
+            Report::Why(build::why(&analysis, &subject, None)),
+            Report::Holders(build::holders(&analysis, &subject, None)),
+            Report::Held(build::held(&analysis, &subject, None)),
+            Report::Diff(build::diff_report(
+                &analysis,
+                &analysis,
+                &Limits::default(),
+                None,
+            )),
+        ];
+        for report in reports {
+            let document = build::document(&graph, report);
+            let shown = text(&document);
+            for line in shown.lines() {
+                let fits = line.chars().count() <= WIDTH || line.contains(long);
+                assert!(fits, "too long: {line}\n{shown}");
+            }
+            let json = serde_json::to_string(&document).expect("it is JSON");
+            let back: Document = serde_json::from_str(&json).expect("the format is readable");
+            assert_eq!(text(&back), shown);
+        }
+    }
+
+    #[test]
+    fn numbers_are_short_and_readable() {
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1024), "1.0 KiB");
+        assert_eq!(bytes(u64::MAX), "16777216.0 TiB");
+        assert_eq!(number(0), "0");
+        assert_eq!(number(1_234_567), "1,234,567");
+    }
+}

@@ -1,0 +1,80 @@
+//! The report of `leaks`: a paragraph for each group.
+
+use super::super::wire::{Group, Leaks};
+use super::{bytes, count, hops, number, wrap};
+use std::fmt::Write;
+
+pub(super) fn leaks(out: &mut String, leaks: &Leaks) {
+    let objects = count(leaks.objects, "object");
+    let _ = writeln!(out, "{objects}, {}", bytes(leaks.bytes));
+    if leaks.groups.is_empty() {
+        let _ = writeln!(out, "no leaks found");
+    } else {
+        let _ = writeln!(
+            out,
+            "{}:",
+            count(leaks.all_groups as u64, "kind") + " of leaks"
+        );
+    }
+    for (at, found) in leaks.groups.iter().enumerate() {
+        let _ = writeln!(out);
+        group(out, &format!("{}. ", at + 1), found);
+    }
+    match leaks.all_groups - leaks.groups.len() {
+        0 => {}
+        n => {
+            let _ = writeln!(out, "\n{n} more kinds; --limit shows more");
+        }
+    }
+    if !leaks.hints.is_empty() {
+        wrap(
+            out,
+            "\n",
+            "These may be intended; `diff` of two snapshots tells whether they only grow:",
+        );
+    }
+    for found in &leaks.hints {
+        let _ = writeln!(out);
+        group(out, "- ", found);
+    }
+    if !(leaks.groups.is_empty() && leaks.hints.is_empty()) {
+        let _ = writeln!(
+            out,
+            "\n+N is the offset of the word that refers to the next line."
+        );
+    }
+}
+
+/// Adds a paragraph about a group.
+pub(super) fn group(out: &mut String, first: &str, group: &Group) {
+    let indent = " ".repeat(first.len());
+    wrap(out, first, &group.description);
+    let mut sizes = format!("{}, {}", count(group.objects, "object"), bytes(group.bytes));
+    if group.objects == 0 {
+        sizes = format!("{}, {}", count(group.leaks, "leak"), bytes(group.bytes));
+    } else if group.leaks != group.objects {
+        sizes = format!("{} of {sizes}", count(group.leaks, "leak"));
+    }
+    if group.retained_bytes > group.bytes {
+        let retained = bytes(group.retained_bytes);
+        let objects = count(group.retained_objects, "object");
+        sizes += &format!("; with what they hold: {objects}, {retained}");
+    }
+    if group.missing > 0 && group.missing != group.objects {
+        sizes += &format!("; {} references without a holder", number(group.missing));
+    }
+    wrap(out, &indent, &sizes);
+    if let Some(holder) = &group.holder {
+        let _ = writeln!(out, "{indent}  {holder}");
+    }
+    hops(out, &format!("{indent}  "), &group.path);
+    // Allocations that form a cycle are followed by the way to an object.
+    let is_cycle = group.verdict.ends_with("cycle") || group.verdict == "cycle_without_holder";
+    if is_cycle && group.verdict != "allocation_cycle" {
+        let _ = writeln!(out, "{indent}  and back to the first");
+    }
+    if group.leaks > 1 {
+        let others: Vec<&str> = group.samples.iter().map(String::as_str).collect();
+        wrap(out, &format!("{indent}at: "), &others.join(" "));
+    }
+}

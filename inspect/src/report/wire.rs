@@ -1,0 +1,355 @@
+//! The wire format of `--json`, which the README documents. Its version changes if a field is
+//! removed or changes its meaning; new fields may come.
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+
+/// A report of any command.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Document {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What makes the result less certain, in sentences.
+    pub caveats: Vec<String>,
+    /// The report.
+    #[serde(flatten)]
+    pub report: Report,
+}
+
+/// What a command reports.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "lowercase")]
+pub enum Report {
+    /// `top`.
+    Top(Top),
+    /// `why`.
+    Why(Why),
+    /// `holders`.
+    Holders(Holders),
+    /// `held`.
+    Held(Held),
+    /// `leaks`.
+    Leaks(Leaks),
+    /// `diff`.
+    Diff(Diff),
+    /// `snapshot`.
+    Snapshot(Snapshot),
+}
+
+/// Objects by type, and threads.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Top {
+    /// Objects that were found.
+    pub objects: u64,
+    /// Their bytes, with headers.
+    pub bytes: u64,
+    /// Objects created, by the library's count.
+    pub created: u64,
+    /// Objects destroyed, by the library's count.
+    pub destroyed: u64,
+    /// Values kept for ever, as their home thread has ended.
+    pub kept: u64,
+    /// Types, those with the most bytes first.
+    pub types: Vec<Type>,
+    /// How many types there are, with those beyond `--limit`.
+    pub all_types: usize,
+    /// Threads that have used the library.
+    pub threads: Vec<Thread>,
+}
+
+/// The objects of a type.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Type {
+    /// The name.
+    pub name: String,
+    /// How many are alive.
+    pub objects: u64,
+    /// Their bytes, with headers, without what they hold.
+    pub bytes: u64,
+    /// Destroyed values whose memory weak references keep.
+    pub dead: u64,
+    /// Objects more than in the sample before, per second; only in the live view.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+}
+
+/// A thread that has used the library.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Thread {
+    /// The number of its key.
+    pub key: u64,
+    /// Its name.
+    pub name: Option<String>,
+    /// The kernel's id.
+    pub tid: Option<u32>,
+    /// Its open pools, the root pool first.
+    pub pools: Vec<Pool>,
+    /// Messages that wait for it.
+    pub inbox: u64,
+    /// Releases that budgeted drains have left.
+    pub backlog: u64,
+    /// Objects created by it.
+    pub created: u64,
+    /// Objects destroyed by it.
+    pub destroyed: u64,
+    /// Frames of its frame loop, if it has one.
+    pub frames: Option<u64>,
+    /// How long the last frame took, in nanoseconds.
+    pub last_frame_nanos: Option<u64>,
+}
+
+/// An open pool.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pool {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// How many entries it has.
+    pub entries: u64,
+}
+
+/// A node.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Node {
+    /// The address, as `0x` and hexadecimal digits: JSON's numbers are not exact enough.
+    pub address: String,
+    /// The name of the type; `null` if it is a plain allocation.
+    #[serde(rename = "type")]
+    pub type_name: Option<String>,
+    /// Bytes, with the header.
+    pub bytes: u64,
+    /// Where the object was created, if the program records it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
+}
+
+/// A node on a path.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Hop {
+    /// The node.
+    #[serde(flatten)]
+    pub node: Node,
+    /// The offset in the node of the word that refers to the next one; `null` at the end.
+    pub offset: Option<u32>,
+}
+
+/// What leaks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Leaks {
+    /// Objects that were found.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Leaks, grouped by the types along their paths; those that retain the most bytes first.
+    pub groups: Vec<Group>,
+    /// What may be a leak: only the program's author can tell.
+    pub hints: Vec<Group>,
+    /// How many groups there are, with those beyond `--limit`.
+    pub all_groups: usize,
+}
+
+/// Leaks of one kind, with the same types along their paths.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Group {
+    /// What is wrong: `cycle`, `counted_cycle`, `cycle_without_holder`, `allocation_cycle`,
+    /// `no_holder`, `more_references`, `allocation`, `forgotten_pool`, `kept`, `pool`, `inbox`,
+    /// `backlog`, `orphan` or `container`.
+    pub verdict: String,
+    /// The same as a sentence.
+    pub description: String,
+    /// The pool, inbox or variable that holds them; `null` if there is none.
+    pub holder: Option<String>,
+    /// How many leaks there are.
+    pub leaks: u64,
+    /// Objects that are part of the leaks themselves.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Objects that would be destroyed if the leaks were fixed.
+    pub retained_objects: u64,
+    /// Bytes that would be freed.
+    pub retained_bytes: u64,
+    /// References without a holder.
+    pub missing: u64,
+    /// The path or cycle of the first leak. A cycle goes on from its last node to its first.
+    pub path: Vec<Hop>,
+    /// The addresses of the first leaks.
+    pub samples: Vec<String>,
+}
+
+/// Why an object is alive.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Why {
+    /// The object, if an address was asked for.
+    pub node: Option<Node>,
+    /// Its references, if an address was asked for.
+    pub references: Option<References>,
+    /// The paths to the object; or the ways in which objects of the type are held.
+    pub paths: Vec<Path>,
+    /// How many paths there are, with those beyond `--limit`.
+    pub all_paths: usize,
+}
+
+/// The counts of an object, and the words that explain them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct References {
+    /// Strong references.
+    pub strong: u32,
+    /// Weak references.
+    pub weak: u32,
+    /// Strong references of pools, inboxes and the like.
+    pub pools: i64,
+    /// Words in objects and allocations that are strong references.
+    pub strong_words: i64,
+    /// Words there that are weak references.
+    pub weak_words: i64,
+    /// Words there that may be either.
+    pub unknown_words: i64,
+    /// Words in static and thread-local variables.
+    pub variable_words: i64,
+    /// Words on stacks and elsewhere, which may be stale.
+    pub other_words: i64,
+    /// Strong references that no word explains.
+    pub without_word: i64,
+}
+
+/// A path from a root to an object.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Path {
+    /// What the path begins at: `pool`, `forgotten_pool`, `inbox`, `backlog`, `orphan`, `kept`,
+    /// `static`, `thread_local`, `anonymous`, `register`, `stack`; `null` if nothing holds the first
+    /// node.
+    pub root: Option<String>,
+    /// The same for people; empty if nothing holds the first node.
+    pub label: String,
+    /// `certain`; `likely` if the path begins at a word that may be stale, on a stack for example, but
+    /// the object has a reference that nothing else explains; `doubtful` if all references have words
+    /// elsewhere, or nothing holds the first node.
+    pub confidence: String,
+    /// The nodes, the object last.
+    pub hops: Vec<Hop>,
+    /// How many objects are held in this way: 1 if an address was asked for.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// What holds objects.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Holders {
+    /// How many objects were asked for.
+    pub objects: u64,
+    /// Roots that refer to them, by their name.
+    pub roots: Vec<RootWords>,
+    /// Nodes that refer to them: one by one for an address, by type and field for a type.
+    pub holders: Vec<Words>,
+    /// How many holders there are, with those beyond `--limit`.
+    pub all_holders: usize,
+}
+
+/// Words outside of nodes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RootWords {
+    /// As in [`Path::root`].
+    pub root: String,
+    /// Its name.
+    pub label: String,
+    /// How many words.
+    pub words: u64,
+    /// How many strong references they are for certain.
+    pub counted: u64,
+}
+
+/// Words in nodes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Words {
+    /// The type of the other node; `null` for plain allocations.
+    #[serde(rename = "type")]
+    pub type_name: Option<String>,
+    /// The address of the other node, if an address was asked for.
+    pub address: Option<String>,
+    /// Where the word is in its node; `null` for elements of allocations, if a type was asked for.
+    pub offset: Option<u32>,
+    /// `strong`, `weak`, `uncounted` or `unknown`.
+    pub strength: String,
+    /// How many words.
+    pub words: u64,
+    /// Bytes that the other nodes retain: what would be freed if they were.
+    pub retained_bytes: u64,
+}
+
+/// What objects hold.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Held {
+    /// How many objects were asked for.
+    pub objects: u64,
+    /// Bytes that would be freed with them.
+    pub retained_bytes: u64,
+    /// Objects that would be destroyed with them, and they themselves.
+    pub retained_objects: u64,
+    /// Nodes that they refer to: one by one for an address, by type and field for a type.
+    pub held: Vec<Words>,
+    /// How many there are, with those beyond `--limit`.
+    pub all_held: usize,
+}
+
+/// What has changed between two snapshots.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Diff {
+    /// Types with more or fewer objects; those that have grown most first.
+    pub types: Vec<TypeChange>,
+    /// How many such types there are, with those beyond `--limit`.
+    pub all_types: usize,
+    /// Containers that have grown.
+    pub grown: Vec<Grown>,
+    /// Groups with more leaks than before.
+    pub leaks: Vec<MoreLeaks>,
+}
+
+/// How the objects of a type have changed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TypeChange {
+    /// The name.
+    pub name: String,
+    /// Objects before and after.
+    pub objects: [u64; 2],
+    /// Bytes before and after.
+    pub bytes: [u64; 2],
+}
+
+/// A container that has grown.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Grown {
+    /// The type of the objects.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// References before and after.
+    pub references: [u64; 2],
+    /// What holds the container.
+    pub path: Option<Path>,
+}
+
+/// A group with more leaks than before.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MoreLeaks {
+    /// How many more.
+    pub more: u64,
+    /// The group, as it is after.
+    pub group: Group,
+}
+
+/// What was saved.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The file, if one was written.
+    pub file: Option<String>,
+    /// The heap snapshot, if one was written.
+    pub heapsnapshot: Option<String>,
+    /// Objects that were found.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Plain allocations that were found.
+    pub allocations: u64,
+}

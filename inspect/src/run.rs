@@ -1,0 +1,195 @@
+//! Carries out commands.
+
+use crate::analysis::Analysis;
+use crate::analysis::leaks::{self, Limits, Suspects};
+use crate::capture::{CaptureError, capture};
+use crate::cli::{About, Arguments, Command, Output};
+use crate::graph::Graph;
+use crate::live;
+use crate::report::wire::{self, Report};
+use crate::report::{build, find, text};
+use crate::source::Source;
+use crate::store::{self, StoreError};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+/// Why a command was not carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The target cannot be inspected.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The subject does not exist.
+    #[error(transparent)]
+    Find(#[from] find::FindError),
+    /// The terminal or standard output cannot be used.
+    #[error("the output cannot be written: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// The exit code of `leaks --fail` if there are leaks.
+const LEAKS: u8 = 1;
+
+/// Carries out a command, and returns the exit code.
+///
+/// # Errors
+///
+/// See [`RunError`]. If standard output is closed early, that is no error.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, RunError> {
+    match carry_out(arguments) {
+        Err(RunError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(ExitCode::SUCCESS)
+        }
+        other => other,
+    }
+}
+
+fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
+    match &arguments.command {
+        Command::Top {
+            from,
+            output,
+            once,
+            interval,
+        } => {
+            let source = from.source();
+            let is_live = matches!(source, Source::Pid(_)) && io::stdout().is_terminal();
+            if *once || output.json || !is_live {
+                let graph = capture(&source)?;
+                show(
+                    &graph,
+                    output,
+                    Report::Top(build::top(&graph, output.limit())),
+                )?;
+            } else {
+                live::top(&source, *interval)?;
+            }
+        }
+        Command::Why(about) => ask(about, |analysis, subject, limit| {
+            Report::Why(build::why(analysis, subject, limit))
+        })?,
+        Command::Holders(about) => ask(about, |analysis, subject, limit| {
+            Report::Holders(build::holders(analysis, subject, limit))
+        })?,
+        Command::Held(about) => ask(about, |analysis, subject, limit| {
+            Report::Held(build::held(analysis, subject, limit))
+        })?,
+        Command::Leaks {
+            from,
+            output,
+            limits,
+            looks,
+            fail,
+        } => {
+            let (graph, suspects) = look(&from.source(), *looks)?;
+            let analysis = Analysis::new(&graph);
+            let limits = limits.limits();
+            let report = build::leak_report(&analysis, &limits, suspects.as_ref(), output.limit());
+            let leaks = report.all_groups > 0;
+            show(&graph, output, Report::Leaks(report))?;
+            if *fail && leaks {
+                return Ok(ExitCode::from(LEAKS));
+            }
+        }
+        Command::Diff {
+            before,
+            after,
+            output,
+            limits,
+        } => diff(before, after, output, &limits.limits())?,
+        Command::Snapshot {
+            from,
+            output,
+            file,
+            heapsnapshot,
+        } => {
+            let graph = capture(&from.source())?;
+            if let Some(file) = file {
+                store::save(&graph, file)?;
+            }
+            if let Some(file) = heapsnapshot {
+                store::devtools::save(&Analysis::new(&graph), file)?;
+            }
+            let (objects, bytes) = build::sizes(&graph);
+            let name = |file: &Option<std::path::PathBuf>| {
+                file.as_ref().map(|file| file.display().to_string())
+            };
+            let report = wire::Snapshot {
+                file: name(file),
+                heapsnapshot: name(heapsnapshot),
+                objects,
+                bytes,
+                allocations: (graph.nodes.len() - graph.objects) as u64,
+            };
+            show(&graph, output, Report::Snapshot(report))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How long to wait between two looks at a process, at first.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// Looks at a process until nothing seems to leak, but at most `looks` times; once at other sources.
+/// Returns what was found at last, and what seemed to leak in all looks before.
+fn look(source: &Source, looks: u32) -> Result<(Graph, Option<Suspects>), RunError> {
+    let looks = if matches!(source, Source::Pid(_)) {
+        looks
+    } else {
+        1
+    };
+    let mut suspects: Option<Suspects> = None;
+    for look in 1.. {
+        let graph = capture(source)?;
+        if look == looks {
+            return Ok((graph, suspects));
+        }
+        let found = leaks::suspects(&Analysis::new(&graph), suspects.as_ref());
+        if found.is_empty() {
+            return Ok((graph, Some(found)));
+        }
+        suspects = Some(found);
+        drop(graph);
+        thread::sleep(BETWEEN_LOOKS * look);
+    }
+    unreachable!("there are not that many looks")
+}
+
+/// Answers a question about an address or a type.
+fn ask(
+    about: &About,
+    answer: impl Fn(&Analysis<'_>, &find::Subject, Option<usize>) -> Report,
+) -> Result<(), RunError> {
+    let graph = capture(&about.from.source())?;
+    let subject = find::find(&graph, &about.subject)?;
+    let report = answer(&Analysis::new(&graph), &subject, about.output.limit());
+    show(&graph, &about.output, report)
+}
+
+fn diff(before: &Path, after: &Path, output: &Output, limits: &Limits) -> Result<(), RunError> {
+    let (before, after) = (store::load(before)?, store::load(after)?);
+    let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
+    let report = build::diff_report(&earlier, &later, limits, output.limit());
+    show(&after, output, Report::Diff(report))
+}
+
+/// Prints a report.
+fn show(graph: &Graph, output: &Output, report: Report) -> Result<(), RunError> {
+    let document = build::document(graph, report);
+    let mut out = io::stdout().lock();
+    if output.json {
+        serde_json::to_writer_pretty(&mut out, &document).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        out.write_all(text::text(&document).as_bytes())?;
+    }
+    out.flush()?;
+    Ok(())
+}

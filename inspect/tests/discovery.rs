@@ -1,0 +1,60 @@
+//! What is found in a program with glibc's malloc.
+#![cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+mod common;
+mod sample;
+
+use common::Target;
+use releasepool_inspect::discovery::discover;
+use releasepool_inspect::graph::Graph;
+use releasepool_inspect::image::Image;
+use releasepool_inspect::image::core::CoreImage;
+use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::write_core::write_core;
+use releasepool_inspect::library::Library;
+use std::fs::File;
+use std::path::Path;
+
+#[test]
+fn role() {
+    if common::role().is_some() {
+        sample::play(|| common::serve(str::to_owned));
+    }
+}
+
+fn look(image: &dyn Image) -> Graph {
+    discover(image, &Library::read(image).unwrap())
+}
+
+fn check(image: &dyn Image) {
+    let graph = look(image);
+    assert_eq!(graph.caveats, Vec::<String>::new());
+    sample::check_order(&graph);
+    sample::check_objects(&graph);
+    sample::check_library(&graph);
+    sample::check_handoff(&graph);
+    sample::check_leaks(&graph);
+}
+
+#[test]
+fn objects_in_all_places_of_a_process() {
+    let target = Target::start("sample");
+    check(&ProcessImage::take(target.pid()).unwrap());
+}
+
+#[test]
+fn objects_in_all_places_of_a_core_file() {
+    let target = Target::start("sample");
+    let image = ProcessImage::take(target.pid()).unwrap();
+    drop(target);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("discovery-core");
+    write_core(&image, &mut File::create(&path).unwrap()).unwrap();
+    let core = CoreImage::open(&path, None);
+    std::fs::remove_file(&path).unwrap();
+    let core = core.unwrap();
+    check(&core);
+}

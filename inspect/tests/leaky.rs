@@ -1,0 +1,179 @@
+//! The planted leaks of the example `leaky`, found in the running process and in its core file, in
+//! the profile that this test is built with; and no healthy object among them.
+#![cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+#[path = "leaky/program.rs"]
+mod program;
+
+use program::{Leaky, inspect};
+use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::write_core::write_core;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// How many of the 24 must be named, at least.
+const AT_LEAST: usize = 23;
+
+/// Returns the last words of the names of the types on a group's path.
+fn types(group: &Value) -> Vec<&str> {
+    let path = group["path"].as_array().expect("a path").iter();
+    path.filter_map(|hop| hop["type"].as_str()).collect()
+}
+
+fn groups(report: &Value) -> impl Iterator<Item = &Value> {
+    let lists = [&report["groups"], &report["hints"]].into_iter();
+    lists.flat_map(|list| list.as_array().expect("a list"))
+}
+
+/// Returns the expected leaks that the report does not name.
+fn missing(report: &Value) -> Vec<String> {
+    let expected = include_str!("../examples/leaky/expected.txt").lines();
+    let expected = expected.filter(|line| !line.starts_with('#'));
+    let named = |line: &&str| {
+        let (names, verdicts) = line.split_once(": ").expect("names and verdicts");
+        groups(report).any(|group| {
+            let verdict = group["verdict"].as_str().expect("a verdict");
+            let types = types(group);
+            let has = |name: &str| {
+                types
+                    .iter()
+                    .any(|found| found.ends_with(&format!("::{name}")))
+            };
+            verdicts.split(' ').any(|expected| expected == verdict) && names.split(' ').all(has)
+        })
+    };
+    expected
+        .filter(|line| !named(line))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Checks a report of all leaks.
+fn check(report: &Value, what: &str) {
+    let missing = missing(report);
+    for line in &missing {
+        println!("{what}: not named: {line}");
+    }
+    for group in groups(report) {
+        let healthy = types(group)
+            .into_iter()
+            .find(|name| !name.contains("::Leak"));
+        assert!(healthy.is_none(), "{what}: a healthy type: {group:#}");
+    }
+    let named = 24 - missing.len();
+    println!("{what}: {named} of 24 named");
+    assert!(
+        named >= AT_LEAST,
+        "{what}: {missing:?} not named in {report:#}"
+    );
+}
+
+fn directory(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&directory).expect("a directory can be made");
+    directory
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the path is UTF-8")
+}
+
+const ALL: [&str; 4] = ["leaks", "--json", "--limit", "0"];
+
+#[test]
+fn planted_leaks_are_named_by_pid() {
+    let leaky = Leaky::start();
+    let report = inspect(&[&ALL[..], &["--pid", &leaky.pid()]].concat());
+    check(&report.json(), "by pid");
+    let failed = inspect(&["leaks", "--fail", "--pid", &leaky.pid()]);
+    assert_eq!(failed.code, 1);
+}
+
+#[test]
+fn planted_leaks_are_named_from_a_core_and_from_a_snapshot() {
+    let leaky = Leaky::start();
+    let directory = directory("leaky-core");
+    let core = directory.join("core");
+    let pid = leaky.pid().parse().expect("a number");
+    let image = ProcessImage::take(pid).expect("the process can be read");
+    let mut file = File::create(&core).expect("a file can be made");
+    write_core(&image, &mut file).expect("the core can be written");
+    drop(file);
+    let report = inspect(&[&ALL[..], &["--core", text(&core)]].concat()).json();
+    check(&report, "by core");
+    let snapshot = directory.join("snapshot");
+    inspect(&["snapshot", "-o", text(&snapshot), "--core", text(&core)]).success();
+    let saved = inspect(&[&ALL[..], &["--snapshot", text(&snapshot)]].concat()).json();
+    assert_eq!(saved, report, "a snapshot has all that the core has");
+    fs::remove_dir_all(&directory).expect("the files can be removed");
+}
+
+#[test]
+fn registry_that_has_grown_between_two_snapshots_is_named() {
+    let mut leaky = Leaky::start();
+    let directory = directory("leaky-diff");
+    let [before, after] = ["before", "after"].map(|name| directory.join(name));
+    let pid = leaky.pid();
+    inspect(&["snapshot", "--output", text(&before), "--pid", &pid]).success();
+    leaky.grow();
+    inspect(&["snapshot", "--output", text(&after), "--pid", &pid]).success();
+    let diff = inspect(&["diff", text(&before), text(&after), "--json"]).json();
+    let grown = diff["grown"].as_array().expect("a list");
+    let is_registry = |grown: &&Value| {
+        let name = grown["type"].as_str().expect("a name");
+        name.ends_with("::Leak24Entry") && grown["references"][1] == 13_000
+    };
+    assert!(grown.iter().any(|grown| is_registry(&grown)), "{diff:#}");
+    let types = diff["types"].as_array().expect("a list");
+    assert_eq!(
+        types[0]["objects"],
+        serde_json::json!([12_000, 13_000]),
+        "{diff:#}"
+    );
+    fs::remove_dir_all(&directory).expect("the files can be removed");
+}
+
+#[test]
+fn questions_about_types_and_addresses_are_answered() {
+    let leaky = Leaky::start();
+    let pid = leaky.pid();
+    let why = inspect(&["why", "InPool", "--json", "--pid", &pid]).json();
+    let labels: Vec<_> = why["paths"].as_array().expect("a list").iter().collect();
+    assert!(labels.iter().any(|path| path["root"] == "pool"), "{why:#}");
+    let address = labels[0]["hops"][0]["address"]
+        .as_str()
+        .expect("an address");
+    for command in ["why", "holders", "held"] {
+        let text = inspect(&[command, address, "--pid", &pid]).success();
+        assert!(!text.is_empty());
+    }
+    let holders = inspect(&["holders", "Cached", "--json", "--pid", &pid]).json();
+    assert_eq!(
+        (&holders["objects"], &holders["holders"][0]["words"]),
+        (&500.into(), &500.into())
+    );
+    let held = inspect(&["held", "Leak03Parent", "--json", "--pid", &pid]).json();
+    assert_eq!(held["objects"], 5, "{held:#}");
+    let top = inspect(&["top", "--once", "--pid", &pid]).success();
+    for name in [
+        "Leak24Entry",
+        "12,000",
+        "events",
+        "parked",
+        "strays",
+        "in use",
+    ] {
+        assert!(top.contains(name), "{name} is missing in\n{top}");
+    }
+    let unknown = inspect(&["why", "NoSuchType", "--pid", &pid]);
+    assert_eq!(
+        (unknown.code, unknown.error.lines().count()),
+        (2, 1),
+        "{}",
+        unknown.error
+    );
+}

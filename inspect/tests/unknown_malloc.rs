@@ -1,0 +1,106 @@
+//! What is found in a program with an allocator that is not known.
+#![cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+mod common;
+mod sample;
+
+use common::Target;
+use releasepool_inspect::discovery::discover;
+use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::library::Library;
+use std::alloc::{GlobalAlloc, Layout};
+use std::ptr;
+use std::sync::Mutex;
+
+/// An allocator with a list of free blocks for each power of two, like many: the first word of a
+/// free block is the address of the next. The rest of it stays as it was.
+struct Lists(Mutex<Memory>);
+
+struct Memory {
+    free: [usize; 48],
+    /// What has not been handed out yet.
+    start: usize,
+    end: usize,
+}
+
+/// Memory that is taken from the system at once.
+const PIECE: usize = 1 << 22;
+
+#[global_allocator]
+static LISTS: Lists = Lists(Mutex::new(Memory {
+    free: [0; 48],
+    start: 0,
+    end: 0,
+}));
+
+fn class_of(layout: Layout) -> usize {
+    let size = layout.size().max(layout.align()).max(16);
+    size.next_power_of_two().trailing_zeros() as usize
+}
+
+impl Memory {
+    fn take(&mut self, size: usize) -> usize {
+        let start = self.start.next_multiple_of(size);
+        if start + size <= self.end {
+            self.start = start + size;
+            return start;
+        }
+        let bytes = PIECE.max(2 * size);
+        // SAFETY: a new mapping, anywhere.
+        let piece = unsafe {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            libc::mmap(ptr::null_mut(), bytes, access, flags, -1, 0)
+        };
+        assert_ne!(piece, libc::MAP_FAILED);
+        self.start = piece.addr();
+        self.end = self.start + bytes;
+        self.take(size)
+    }
+}
+
+// SAFETY: each block is in use once, large enough, and aligned to its size, a power of two.
+unsafe impl GlobalAlloc for Lists {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let class = class_of(layout);
+        let mut memory = self.0.lock().unwrap();
+        let block = memory.free[class];
+        if block == 0 {
+            return ptr::with_exposed_provenance_mut(memory.take(1 << class));
+        }
+        let block = ptr::with_exposed_provenance_mut::<usize>(block);
+        // SAFETY: free blocks begin with an address.
+        memory.free[class] = unsafe { block.read() };
+        block.cast()
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let class = class_of(layout);
+        let mut memory = self.0.lock().unwrap();
+        // SAFETY: the block is the caller's, and large enough for an address.
+        unsafe { block.cast::<usize>().write(memory.free[class]) };
+        memory.free[class] = block.expose_provenance();
+    }
+}
+
+#[test]
+fn role() {
+    if common::role().is_some() {
+        sample::play(|| common::serve(str::to_owned));
+    }
+}
+
+#[test]
+fn objects_in_memory_of_an_unknown_allocator() {
+    let target = Target::start("sample");
+    let image = ProcessImage::take(target.pid()).unwrap();
+    let graph = discover(&image, &Library::read(&image).unwrap());
+    sample::check_order(&graph);
+    sample::check_objects(&graph);
+    sample::check_library(&graph);
+    assert_eq!(graph.caveats.len(), 1, "{:?}", graph.caveats);
+    assert!(graph.caveats[0].contains("\"unreachable\" is less certain"));
+}

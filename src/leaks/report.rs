@@ -183,7 +183,7 @@ impl Collected {
         }
         self.pooled += usize::from(held);
         if record.flags & BALANCED != 0 && self.counted.len() < BALANCES {
-            self.counted.push(record.address);
+            self.counted.push(record.address.get());
         }
     }
 

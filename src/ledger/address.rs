@@ -1,7 +1,32 @@
-//! Maps by address.
+//! Addresses of objects, and maps by them.
 
 use dashmap::DashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+/// The address of an object, kept as its complement: whoever searches the memory of the process for
+/// references must not find those that the ledger only knows of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Hidden(usize);
+
+impl Hidden {
+    /// No address of an object.
+    pub(crate) const NONE: Self = Self(0);
+
+    pub(crate) fn new(address: usize) -> Self {
+        Self(!address)
+    }
+
+    pub(crate) fn get(self) -> usize {
+        !self.0
+    }
+}
+
+impl Hash for Hidden {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_usize(self.get());
+    }
+}
 
 /// Hashes one address. Objects of one page of memory are neighbors in the index, too, so that
 /// those which are created one after the other find it in the cache.
@@ -33,7 +58,7 @@ impl Hasher for AddressHasher {
 }
 
 /// A map by addresses.
-pub(crate) type AddressMap<V> = DashMap<usize, V, BuildHasherDefault<AddressHasher>>;
+pub(crate) type AddressMap<V> = DashMap<Hidden, V, BuildHasherDefault<AddressHasher>>;
 
 /// Returns the hash of an address.
 pub(super) fn hash(address: usize) -> u64 {

@@ -6,7 +6,7 @@
 //! exact; where they are is the likeliest place.
 
 use super::ReleasedBy;
-use super::address::AddressMap;
+use super::address::{AddressMap, Hidden};
 use super::frames::{self, Frame};
 use super::guard::Inside;
 use super::threads::own_number;
@@ -85,13 +85,13 @@ fn is_named(full: &str) -> bool {
 /// Begins to record an object that is created at `site`. The caller is inside the ledger.
 pub(super) fn begin(address: usize, site: &'static Location<'static>) {
     let line = line(Place::Site(site), 1, 0);
-    LINES_OF.insert(address, vec![line]);
+    LINES_OF.insert(Hidden::new(address), vec![line]);
 }
 
 /// Forgets an object that has died.
 pub(super) fn end(address: usize) {
     if let Some(_inside) = Inside::enter() {
-        LINES_OF.remove(&address);
+        LINES_OF.remove(&Hidden::new(address));
     }
 }
 
@@ -118,11 +118,11 @@ fn note(thin: NonNull<u8>, place: Place, retains: u64, releases: u64) {
         return;
     };
     let address = thin.addr().get();
-    if !LINES_OF.contains_key(&address) {
+    if !LINES_OF.contains_key(&Hidden::new(address)) {
         return;
     }
     let new = line(place, retains, releases);
-    let Some(mut lines) = LINES_OF.get_mut(&address) else {
+    let Some(mut lines) = LINES_OF.get_mut(&Hidden::new(address)) else {
         return;
     };
     let is_alike = |line: &&mut Line| {
@@ -172,7 +172,7 @@ pub(crate) fn lines_of(address: usize) -> Vec<Line> {
         return Vec::new();
     };
     LINES_OF
-        .get(&address)
+        .get(&Hidden::new(address))
         .map(|lines| lines.clone())
         .unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! The objects that died last, for messages about misuse.
 
-use super::address::hash;
+use super::address::{Hidden, hash};
 use super::record::Record;
 use super::threads::own_number;
 use std::panic::Location;
@@ -15,7 +15,7 @@ const IN_RING: usize = 64;
 /// An object whose value is gone.
 #[derive(Clone, Copy)]
 pub(super) struct Dead {
-    address: usize,
+    address: Hidden,
     pub(super) type_name: fn() -> &'static str,
     pub(super) site: &'static Location<'static>,
     pub(super) created_by: u64,
@@ -52,7 +52,7 @@ pub(super) fn note(record: &Record, freed: bool) {
         destroyed_by: own_number(),
         freed,
     };
-    with_ring(record.address, |ring| {
+    with_ring(record.address.get(), |ring| {
         ring.dead[ring.next] = Some(dead);
         ring.next = (ring.next + 1) % IN_RING;
     });
@@ -63,7 +63,9 @@ impl Ring {
     fn latest(&mut self, address: usize) -> Option<&mut Dead> {
         let (newer, older) = self.dead.split_at_mut(self.next);
         let latest_first = newer.iter_mut().rev().chain(older.iter_mut().rev());
-        latest_first.flatten().find(|dead| dead.address == address)
+        latest_first
+            .flatten()
+            .find(|dead| dead.address.get() == address)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The index of the ledger: from the address of a payload to its record.
 
-use super::address::AddressMap;
+use super::address::{AddressMap, Hidden};
 use super::guard::Inside;
 use super::record::{self, Record};
 use crate::sync::Counter;
@@ -65,7 +65,7 @@ pub(super) fn note_unrecorded() {
 
 /// Adds a record, which the caller gives up. The caller is inside the ledger.
 pub(super) fn insert(address: usize, record: NonNull<Record>) {
-    if let Some(stale) = index().insert(address, Place(record)) {
+    if let Some(stale) = index().insert(Hidden::new(address), Place(record)) {
         // An object whose death could not be recorded.
         // SAFETY: its entry, which owned the record, has just been removed.
         unsafe { record::take_back(stale.0) };
@@ -76,7 +76,7 @@ pub(super) fn insert(address: usize, record: NonNull<Record>) {
 pub(super) fn take(address: usize) -> Option<NonNull<Record>> {
     let index = INDEX.get()?;
     let place = match Inside::enter() {
-        Some(_inside) => index.remove(&address)?.1,
+        Some(_inside) => index.remove(&Hidden::new(address))?.1,
         None => remove_inside(index, address)?,
     };
     Some(place.0)
@@ -86,7 +86,7 @@ pub(super) fn take(address: usize) -> Option<NonNull<Record>> {
 #[cold]
 fn remove_inside(index: &AddressMap<Place>, address: usize) -> Option<Place> {
     for _ in 0..PATIENCE {
-        match index.try_entry(address) {
+        match index.try_entry(Hidden::new(address)) {
             Some(Entry::Occupied(entry)) => return Some(entry.remove()),
             Some(Entry::Vacant(_)) => return None,
             None => {}
@@ -103,7 +103,7 @@ pub(crate) fn with_record<R>(address: usize, f: impl FnOnce(&mut Record) -> R) -
         note_unrecorded();
         return None;
     };
-    let mut place = INDEX.get()?.get_mut(&address)?;
+    let mut place = INDEX.get()?.get_mut(&Hidden::new(address))?;
     // SAFETY: the entry is locked for writing (invariant 1 of `ledger`).
     Some(f(unsafe { place.0.as_mut() }))
 }

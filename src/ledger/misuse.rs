@@ -42,7 +42,7 @@ pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
 #[cold]
 pub(super) fn destroyed_while_held(record: &Record) -> ! {
     let ((name, rest), thread) = (type_and_rest_of(record), current_label());
-    let at = record.address;
+    let at = record.address.get();
     abort(&format!(
         "{name} at {at:#x} was destroyed while a pool holds it, so it was released more often than \
          it was retained{} (thread {thread}{rest})",

@@ -10,7 +10,8 @@
 //!             16 records in a chunk: u32    20 offset of the first record in a chunk: u32
 //!             24 address of the newest chunk, or 0
 //! chunk        0 address of the next older chunk, or 0       then the records
-//! record       0 address of the payload; 0: the record is free, and nothing else in it is valid
+//! record       0 complement (all bits inverted) of the address of the payload, so that the records
+//!                are not taken for references; 0: the record is free, and nothing else in it is valid
 //!              8 address of the type info (the word before the payload has the same)
 //!             16 address of the function that returns the type's name
 //!             24 address of the bytes of the source file's name, UTF-8
@@ -29,6 +30,7 @@
 //! object dies. So a reader that stops the process sees complete records, of objects that live, or
 //! that are being created or destroyed at that moment.
 
+use super::address::Hidden;
 use super::label::PoolLabel;
 use crate::sync::Published;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -77,7 +79,7 @@ const FRAMES: u32 = 2;
 /// What the ledger knows of one live object.
 #[repr(C)]
 pub(crate) struct Record {
-    pub(crate) address: usize,
+    pub(crate) address: Hidden,
     pub(crate) type_info: *const (),
     pub(crate) type_name: fn() -> &'static str,
     file: *const u8,
@@ -181,7 +183,7 @@ pub(crate) fn write(new: NewRecord) -> NonNull<Record> {
     let (file, site) = (new.site.file(), new.site);
     let value = Record {
         // Last, for readers outside the process.
-        address: 0,
+        address: Hidden::NONE,
         type_info: new.object.type_info,
         type_name: new.object.type_name,
         file: file.as_ptr(),
@@ -201,7 +203,7 @@ pub(crate) fn write(new: NewRecord) -> NonNull<Record> {
     // SAFETY: taken out of the free list, so it belongs to this thread (invariant 1 of `ledger`).
     unsafe {
         record.write(value);
-        (&raw mut (*record).address).write_volatile(new.address);
+        (&raw mut (*record).address).write_volatile(Hidden::new(new.address));
         NonNull::new_unchecked(record)
     }
 }
@@ -217,8 +219,8 @@ pub(crate) unsafe fn take_back(record: NonNull<Record>) -> u32 {
     // SAFETY: owned, by the contract. A record is larger than a `FreeRecord`, and needs no drop but
     // for its frames.
     unsafe {
-        let (address, flags) = ((*record).address, (*record).flags);
-        (&raw mut (*record).address).write_volatile(0);
+        let (address, flags) = ((*record).address.get(), (*record).flags);
+        (&raw mut (*record).address).write_volatile(Hidden::NONE);
         if flags & FRAMES != 0 {
             drop((*record).frames.take());
         }
@@ -290,6 +292,7 @@ mod tests {
                     let record = chunk.add(first as usize + nth * size as usize);
                     let address = record.cast::<usize>().read_volatile();
                     if address != 0 {
+                        let address = !address;
                         let file = record.add(24).cast::<*const u8>().read();
                         let [len, line] = record.add(32).cast::<[u32; 2]>().read();
                         let file = std::slice::from_raw_parts(file, len as usize);

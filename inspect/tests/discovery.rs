@@ -34,7 +34,7 @@ fn check(image: &dyn Image) {
     let graph = look(image);
     assert_eq!(graph.caveats, Vec::<String>::new());
     sample::check_order(&graph);
-    sample::check_objects(&graph);
+    sample::check_objects(&graph, true);
     sample::check_library(&graph);
     sample::check_handoff(&graph);
     sample::check_leaks(&graph);

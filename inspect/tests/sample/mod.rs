@@ -211,6 +211,15 @@ pub fn play(ready: impl FnOnce()) -> ! {
 /// A graph, asked by types.
 pub struct View<'a>(pub &'a Graph);
 
+/// Removes repeated holders if the allocator is not known: then free memory, which may have the same
+/// words, looks as if it were in use.
+fn known(mut holders: Vec<Holder<'_>>, is_known: bool) -> Vec<Holder<'_>> {
+    if !is_known {
+        holders.dedup();
+    }
+    holders
+}
+
 /// What holds an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder<'a> {
@@ -337,12 +346,13 @@ pub fn check_order(graph: &Graph) {
 }
 
 /// Checks the objects that any allocator's memory must show.
-pub fn check_objects(graph: &Graph) {
+pub fn check_objects(graph: &Graph, is_known: bool) {
     let view = View(graph);
     for name in ["Freed", "FreedBlock", "Stale"] {
         assert!(view.of(name).is_empty(), "{name}: {}", view.of(name).len());
     }
-    let plain = |n: usize| vec![Holder::Plain; n];
+    let plain = |n: usize| known(vec![Holder::Plain; n], is_known);
+    let holders_of = |node| known(view.holders(node), is_known);
     for (name, n) in [
         ("InVec", 3),
         ("InMap", 3),
@@ -359,7 +369,7 @@ pub fn check_objects(graph: &Graph) {
                 (1, 0, true),
                 "{name}"
             );
-            let mut holders = view.holders(node);
+            let mut holders = holders_of(node);
             // Addresses of blocks that were there before are left in unused words of other memory.
             if name.contains("Block") {
                 holders.dedup();
@@ -382,7 +392,7 @@ pub fn check_objects(graph: &Graph) {
             (1, 0, true),
             "{name}"
         );
-        assert_eq!(view.holders(node), plain(1), "{name}");
+        assert_eq!(holders_of(node), plain(1), "{name}");
     }
     let (node, object) = view.one("InObject");
     assert_eq!(object.strong, 7);
@@ -390,20 +400,20 @@ pub fn check_objects(graph: &Graph) {
     holders.extend(vec![Holder::Object("Element]"); 5]);
     let mut found = view.holders(node);
     found.sort_by_key(|holder| *holder == Holder::Object("Element]"));
-    assert_eq!(found, holders);
+    assert_eq!(known(found, is_known), known(holders, is_known));
     assert_eq!(view.one("str").1.strong, 1);
-    assert_eq!(view.holders(view.one("str").0), plain(1));
+    assert_eq!(holders_of(view.one("str").0), plain(1));
     let (node, object) = view.one("InWeak");
     assert_eq!((object.strong, object.weak, object.alive), (0, 2, false));
-    assert_eq!(view.holders(node), plain(2));
+    assert_eq!(holders_of(node), plain(2));
     let (node, object) = view.one("Cyclic");
     assert_eq!((object.strong, object.weak), (1, 1));
-    assert!(view.holders(node).contains(&Holder::Object("Cyclic")));
+    assert!(holders_of(node).contains(&Holder::Object("Cyclic")));
     let circle = view.of("Circle");
     assert_eq!(circle.len(), 2);
     for node in circle {
         assert_eq!(view.object(node).strong, 1);
-        assert_eq!(view.holders(node), [Holder::Object("Circle")]);
+        assert_eq!(holders_of(node), [Holder::Object("Circle")]);
     }
     for name in ["InBlock", "InBlockToo", "ZeroInBlock"] {
         assert!(
@@ -417,7 +427,7 @@ pub fn check_objects(graph: &Graph) {
     assert!(
         view.labels(node, RootKind::Static)[0].starts_with("static "),
         "{:?}",
-        view.holders(node)
+        holders_of(node)
     );
     let (node, _) = view.one("InSlot");
     assert_eq!(view.labels(node, RootKind::Static).len(), 1);

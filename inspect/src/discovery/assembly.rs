@@ -24,8 +24,8 @@ pub(super) struct Assembly<'a> {
 }
 
 impl Assembly<'_> {
-    /// Adds what the library's structures refer to. `guarded` are the pools that guards have, if the
-    /// guards were not forgotten.
+    /// Adds what the library's structures refer to. `guarded` are the pools that guards have,
+    /// unless the guards were forgotten.
     pub(super) fn add_counted(&mut self, library: &Library, guarded: &[u64]) {
         let mut is_guarded = vec![false; guarded.len()];
         for index in self.edges.watched.iter().chain(&self.roots.watched) {
@@ -130,8 +130,8 @@ impl Assembly<'_> {
 
     /// Returns the objects, by index, that are none: memory that once had an object, was handed out
     /// again, and has not been written to there. References lead to its beginning, and none to the
-    /// payload. Where bounds are guessed, they may be any words; nothing leads to them. They are not
-    /// more than the library's counts leave room for.
+    /// payload. Where bounds are guessed, they may be any words; nothing leads to them. They are at
+    /// most as many as the library's counts leave room for.
     fn stale(&self) -> Vec<u32> {
         let items = self.targets.items();
         let excess = self.alive().saturating_sub(self.counted) as usize;

@@ -5,8 +5,8 @@ use releasepool_inspect::graph::{EdgeKind, Graph, NodeId, NodeKind, Object, Root
 /// A graph, asked by types.
 pub struct View<'a>(pub &'a Graph);
 
-/// Removes repeated holders if the allocator is not known: then free memory, which may have the same
-/// words, looks as if it were in use.
+/// Removes repeated holders if the allocator is not known: then free memory, which may have the
+/// same words, looks as if it were in use.
 fn known(mut holders: Vec<Holder<'_>>, is_known: bool) -> Vec<Holder<'_>> {
     if !is_known {
         holders.dedup();

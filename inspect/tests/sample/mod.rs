@@ -54,8 +54,8 @@ thread_local! {
     static LOCAL: RefCell<Option<Ref<InLocal>>> = const { RefCell::new(None) };
 }
 
-/// Returns plain memory that had objects before, whose headers are still there: memory at the end of
-/// malloc's goes back without a trace.
+/// Returns plain memory that had objects before, whose headers are still there: memory at the end
+/// of malloc's goes back without a trace.
 fn stale() -> Vec<Vec<u64>> {
     let mut plain = Vec::with_capacity(100);
     let mut objects = Vec::with_capacity(100);

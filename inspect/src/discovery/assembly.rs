@@ -24,8 +24,8 @@ pub(super) struct Assembly<'a> {
 }
 
 impl Assembly<'_> {
-    /// Adds what the library's structures refer to. `guarded` are the pools that guards have, if the
-    /// guards were not forgotten.
+    /// Adds what the library's structures refer to. `guarded` are the pools that guards have,
+    /// unless the guards were forgotten.
     pub(super) fn add_counted(&mut self, library: &Library, guarded: &[u64]) {
         let mut is_guarded = vec![false; guarded.len()];
         for index in self.edges.watched.iter().chain(&self.roots.watched) {
@@ -130,7 +130,8 @@ impl Assembly<'_> {
 
     /// Returns the objects, by index, that are none: memory that once had an object, was handed out
     /// again, and has not been written to there. References lead to its beginning, and none to the
-    /// payload. They are not more than the library's counts leave room for.
+    /// payload. Where bounds are guessed, they may be any words; nothing leads to them. They are at
+    /// most as many as the library's counts leave room for.
     fn stale(&self) -> Vec<u32> {
         let items = self.targets.items();
         let excess = self.alive().saturating_sub(self.counted) as usize;
@@ -163,6 +164,16 @@ impl Assembly<'_> {
         candidates.retain(|(_, index)| !is_held[*index as usize]);
         candidates.sort_unstable();
         candidates.truncate(excess);
+        // In memory of unknown allocators, words that look like a header may be anything. If there
+        // are more such objects than are too many, it is not known which are none.
+        let guessed = self.targets.objects().iter().filter(|index| {
+            !is_held[**index as usize] && !self.items.is_exact(&items[**index as usize])
+        });
+        let room = excess - candidates.len();
+        let guessed: Vec<_> = guessed.take(room + 1).map(|index| (true, *index)).collect();
+        if guessed.len() <= room {
+            candidates.extend(guessed);
+        }
         let mut stale: Vec<u32> = candidates.into_iter().map(|(_, index)| index).collect();
         stale.sort_unstable();
         stale

@@ -76,9 +76,9 @@ impl Items {
         found
     }
 
-    /// Adds the memory of a region that no known allocator has. If there are objects in it, or memory
-    /// of the library's own, it belongs to an unknown allocator, and what is between objects counts
-    /// as plain items.
+    /// Adds the memory of a region that no known allocator has. If there are objects in it, or
+    /// memory of the library's own, it belongs to an unknown allocator, and what is between objects
+    /// counts as plain items.
     fn add_areas(
         &mut self,
         regions: &Regions<'_>,

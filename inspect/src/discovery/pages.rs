@@ -1,7 +1,7 @@
 //! Handoff pools: nothing in the library leads to their pages, but a handle of the program does,
 //! unless it was forgotten.
 //!
-//! The pages are plain items. Of one page, the topmost, a part may be unused, and has what was there
+//! The pages are plain items. A part of the topmost page may be unused, and has what was there
 //! before; the handle says how much. What is left of its words are counted references.
 
 use super::assembly::Assembly;

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # The inspector: its tests; planted leaks by pid and from a core, in a debug and a release build; heap
-# snapshots by a package that reads those of Chrome; and no report on the examples.
+# snapshots by a package that reads those of Chrome; and no report on the examples that run for long.
 . "$(dirname "$0")/lib.sh"
 
 step cargo test -p releasepool-inspect
 step cargo build --release -p releasepool-inspect --bins --examples
 step cargo test --release -p releasepool-inspect --test leaky
-step cargo build --release --example soak --example share --example frames --example home --example parser
+step cargo build --release --example soak --example share
 inspect=target/release/releasepool-inspect
 
 work=$(mktemp -d)

@@ -394,3 +394,13 @@ fn what_was_in_flight_in_one_look_only_is_no_leak() {
     let both = suspects(&analysis, Some(&before));
     assert!(!both.is_empty() && both != before);
 }
+
+#[test]
+fn cycle_with_a_forgotten_reference_is_told_apart() {
+    let mut b = Builder::new();
+    let (game, player) = (b.object("Game", 2, 0), b.object("Player", 1, 0));
+    b.edge(game, 16, player).edge(player, 8, game);
+    let groups = find(&b.build());
+    assert_eq!(groups[0].verdict, Verdict::CycleWithoutHolder);
+    assert_eq!((groups.len(), groups[0].missing), (1, 1));
+}

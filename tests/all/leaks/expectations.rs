@@ -82,6 +82,7 @@ fn a_pool_of_another_thread_that_holds_it_is_named() {
             expect_gone(&scene, "in a cache");
             autoreleasepool(|_| {});
             let events = still_alive();
+            done.wait();
             let [event] = &events[..] else {
                 panic!("{events:?}")
             };
@@ -90,7 +91,6 @@ fn a_pool_of_another_thread_that_holds_it_is_named() {
             let words = "held by pool \"cache\" of thread holder (";
             assert!(message.contains(words), "{message}");
             assert!(message.contains("and by 1 other reference"), "{message}");
-            done.wait();
         });
         thread.unwrap().join().unwrap();
     });

@@ -85,6 +85,9 @@ refuses "not a snapshot" leaks --snapshot ci/inspect.sh
 refuses "not a core file" leaks --core ci/inspect.sh
 refuses "required" leaks
 
+# The guide's commands print what it shows.
+PATH=$PWD/target/release:$PATH step xtask guide docs/DEBUGGING.md
+
 command -v npm >/dev/null || skip "there is no node and npm, so no heap snapshot was parsed"
 mkdir -p target/inspect
 cp ci/inspect/heapsnapshot.js target/inspect/

@@ -14,6 +14,8 @@ pub mod performance {}
 pub mod porting {}
 #[doc = include_str!("../docs/CHECKING.md")]
 pub mod checking {}
+#[doc = include_str!("../docs/DEBUGGING.md")]
+pub mod debugging {}
 mod arena;
 mod block;
 #[cfg(doctest)]

@@ -64,9 +64,9 @@ const EXPECTED: &[(&str, &[&str])] = &[
     (
         "huge-pool",
         &[
-            "5,000 entries wait, most of ",
+            "pool \"level\": the pool has grown to 5,",
             "Texture (4,096)",
-            "5000 objects",
+            "6000 objects",
             "pools.rs:",
         ],
     ),

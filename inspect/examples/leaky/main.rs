@@ -8,7 +8,8 @@
 //! ```
 //!
 //! It prints its process id when everything is in place, and waits. For each line that it reads, a
-//! registry grows. At the end of its input it waits for another ten minutes.
+//! registry grows; with `--grow` it grows by itself, ten times a second. At the end of its input the
+//! program waits for another ten minutes.
 //!
 //! `expected.txt` says which verdict each leak has.
 
@@ -37,6 +38,14 @@ fn main() {
     let mut out = io::stdout();
     writeln!(out, "pid {}", std::process::id()).expect("standard output is open");
     out.flush().expect("standard output is open");
+    if std::env::args().any(|arg| arg == "--grow") {
+        thread::spawn(|| {
+            loop {
+                leaks::containers::grow(100);
+                thread::sleep(Duration::from_millis(100));
+            }
+        });
+    }
     for line in io::stdin().lock().lines() {
         if line.is_err() {
             break;

@@ -10,8 +10,9 @@ pub fn missing_pool() {
 }
 
 pub fn huge_pool() {
-    PoolManager::global().set_root_watermark(5_000);
-    for _ in 0..5_000 {
+    PoolManager::global().set_pool_watermark(5_000);
+    let _pool = AutoreleasePool::named("level");
+    for _ in 0..6_000 {
         autorelease(Ref::new(texture("particle")));
     }
     eprintln!("{}", leaks::report());

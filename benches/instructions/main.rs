@@ -150,7 +150,7 @@ fn upgrade_and_drop(objects: (Ref<Bytes>, Weak<Bytes>)) -> (Ref<Bytes>, Weak<Byt
     objects
 }
 
-#[library_benchmark(config = counted(39_322, 0), setup = pool)]
+#[library_benchmark(config = counted(38_440, 0), setup = pool)]
 #[bench::one()]
 fn pool_create(pool: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {
@@ -191,7 +191,7 @@ fn empty_pool(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(441_172, 0), setup = pool)]
+#[library_benchmark(config = counted(411_173, 0), setup = pool)]
 #[bench::one()]
 fn scope_of_one_object(outer: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {

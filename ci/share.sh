@@ -29,6 +29,7 @@ refuses() {
 refuses "$work/missing.json" "$work/missing.json"
 refuses "$work/empty" "$work/empty"
 refuses "bad.json:2:14" "$work/bad.json"
+refuses "(0 live objects)" "$work/bad.json"
 refuses "$work/not-utf8.json" "$work/not-utf8.json"
 refuses "workers" --workers 0
 refuses "--nonsense" --nonsense

@@ -34,7 +34,6 @@ use args::Options;
 use clap::Parser;
 use error::Error;
 use progress::Progress;
-use releasepool::PoolManager;
 use releasepool_examples_common::output::{Output, complain};
 use std::process::ExitCode;
 use trace::Trace;
@@ -93,7 +92,7 @@ fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
 }
 
 fn what_is_left() -> String {
-    match PoolManager::global().snapshot().live_objects() {
+    match run::live_objects() {
         0 => "all that was shared has been released (0 live objects)".to_owned(),
         live => format!("NOT all that was shared has been released: {live} live objects"),
     }

@@ -19,6 +19,7 @@ mod decode;
 mod edges;
 mod items;
 mod malloc;
+mod names;
 mod objects;
 mod pages;
 mod parallel;

@@ -110,6 +110,15 @@ pub enum Target {
     Allocation(u64),
 }
 
+impl Target {
+    /// Returns the address.
+    pub fn address(self) -> u64 {
+        match self {
+            Self::Object(address) | Self::Allocation(address) => address,
+        }
+    }
+}
+
 /// A block of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {

@@ -33,9 +33,7 @@ impl Assembly<'_> {
         }
         let pools = guarded.iter().zip(is_guarded);
         let forgotten: Vec<u64> = pools.filter(|pool| !pool.1).map(|pool| *pool.0).collect();
-        let mut roots = counted::roots(library, self.targets, &forgotten);
-        roots.append(&mut self.roots.roots);
-        self.roots.roots = roots;
+        counted::add_roots(library, self.targets, &forgotten, &mut self.roots);
     }
 
     /// Returns the graph's nodes, types, edges and roots.
@@ -74,6 +72,7 @@ impl Assembly<'_> {
         if !graph.edges.is_sorted_by_key(|edge| edge.from) {
             graph.edges.sort_by_key(|edge| (edge.from, edge.offset));
         }
+        graph.labels = self.roots.labels.all;
         graph.roots = self.roots.roots;
         graph
             .roots
@@ -123,8 +122,6 @@ impl Assembly<'_> {
                 Kind::Block => Storage::Block,
                 _ => Storage::Global,
             },
-            site: None,
-            creator: None,
         }
     }
 
@@ -203,7 +200,7 @@ impl Assembly<'_> {
             .inside
             .iter()
             .filter(|inside| is_stale(inside.root.to));
-        let into: Vec<Root> = inside.map(|inside| inside.root.clone()).collect();
+        let into: Vec<Root> = inside.map(|inside| inside.root).collect();
         self.roots.roots.extend(into);
         self.roots
             .roots

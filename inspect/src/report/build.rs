@@ -93,11 +93,12 @@ fn hex(address: u64) -> String {
 
 fn node(analysis: &Analysis<'_>, node: NodeId) -> wire::Node {
     let found = &analysis.graph.nodes[node as usize];
+    let creation = analysis.graph.creation(node);
     wire::Node {
         address: hex(found.address),
         type_name: analysis.type_name(node).map(str::to_owned),
         bytes: found.bytes,
-        site: analysis.object(node).and_then(|object| object.site.clone()),
+        site: creation.map(|creation| creation.site.clone()),
     }
 }
 
@@ -329,7 +330,9 @@ pub fn holders(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>)
         }
         for root in analysis.links.roots(*node) {
             let root = &analysis.graph.roots[*root as usize];
-            let words = roots.entry((root.kind, &root.label)).or_default();
+            let words = roots
+                .entry((root.kind, analysis.graph.label(root)))
+                .or_default();
             *words = (words.0 + 1, words.1 + u64::from(root.counted));
         }
     }

@@ -10,7 +10,7 @@
 //! * `targets`: which item a word refers to, by `ranks`;
 //! * `edges`: words in items; `areas` and `roots`: words elsewhere;
 //! * `counted`: what the library's own structures refer to; `pages`: handoff pools;
-//! * `assembly`: the graph.
+//! * `assembly`: the graph; `sites`: where its objects were created.
 
 mod areas;
 mod assembly;
@@ -26,6 +26,7 @@ mod parallel;
 mod ranks;
 mod regions;
 mod roots;
+mod sites;
 mod targets;
 mod types;
 
@@ -86,6 +87,7 @@ pub fn discover(image: &dyn Image, library: &Library) -> Graph {
     graph.totals = library.totals;
     graph.caveats = [&library.caveats[..], &found.caveats].concat();
     graph.caveats.extend(compared(&graph, found.is_guessed()));
+    sites::add_sites(image, library, &mut graph);
     graph
 }
 

@@ -79,7 +79,7 @@ pub fn discover(image: &dyn Image, library: &Library) -> Graph {
             .created
             .wrapping_sub(library.totals.destroyed),
     };
-    assembly.add_counted(library, &guarded);
+    assembly.add_counted(image, library, &guarded);
     pages::resolve(&mut assembly, layout);
     let mut graph = assembly.into_graph();
     let threads = library.threads.iter().chain(&library.detached);

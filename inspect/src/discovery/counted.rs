@@ -3,6 +3,7 @@
 use super::roots::Roots;
 use super::targets::{Target, Targets};
 use crate::graph::{Root, RootKind};
+use crate::image::Memory;
 use crate::library::{self, Library, PoolKind};
 
 /// The addresses of pools that guards have: in no memory but the library's own unless there is a
@@ -20,6 +21,7 @@ pub(super) fn guarded(library: &Library) -> Vec<u64> {
 /// Adds a root for each reference of the library: nodes are indices of items. The guards of
 /// `forgotten` pools, whose addresses are in order, do not exist any more.
 pub(super) fn add_roots(
+    memory: &dyn Memory,
     library: &Library,
     targets: &Targets<'_>,
     forgotten: &[u64],
@@ -30,7 +32,7 @@ pub(super) fn add_roots(
         .map(|label| roots.labels.add(label.clone()))
         .collect();
     let mut last_forgotten = None;
-    for entry in &library.entries {
+    for entry in library.all_entries(memory) {
         let to = match (entry.target, targets.find(entry.target.address())) {
             (library::Target::Object(_), Some(Target::Payload(to))) => to,
             (library::Target::Allocation(_), Some(Target::Plain(to))) => to,
@@ -41,7 +43,7 @@ pub(super) fn add_roots(
             let label = match last_forgotten {
                 Some((of, label)) if of == entry.label => label,
                 _ => {
-                    let label = format!("{}, whose guard was forgotten", library.label(entry));
+                    let label = format!("{}, whose guard was forgotten", library.label(&entry));
                     roots.labels.add(label)
                 }
             };

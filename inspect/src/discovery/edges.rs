@@ -1,6 +1,6 @@
 //! The words in items that refer to items.
 
-use super::objects::{Item, Recognizer, counts};
+use super::objects::{Item, Recognizer};
 use super::parallel::in_parallel;
 use super::regions::{Region, Regions};
 use super::targets::{Target, Targets};
@@ -141,7 +141,8 @@ impl Scanner<'_> {
         }
         let start = item.address();
         // What is left of a destroyed value refers to nothing.
-        if counts(item.count, self.recognizer.count).is_none_or(|counts| !counts.held) {
+        let counts = self.recognizer.counts_before(region, start);
+        if counts.is_none_or(|counts| !counts.held) {
             return start..start;
         }
         let info = self.recognizer.types.get(item.info);

@@ -1,6 +1,6 @@
 //! Reads numbers, lists and messages, and collects what they lead to.
 
-use super::{Entry, Target};
+use super::{Entry, Row, Target};
 use crate::graph::RootKind;
 use crate::image::Memory;
 use crate::layout::Layout;
@@ -19,6 +19,7 @@ const MOST_UNFIT: u64 = 10_000;
 /// What was collected.
 pub(super) struct Collected {
     pub(super) entries: Vec<Entry>,
+    pub(super) rows: Vec<Row>,
     pub(super) labels: Vec<String>,
     pub(super) own_memory: Vec<(u64, u64)>,
     pub(super) caveats: Vec<String>,
@@ -29,6 +30,7 @@ pub(super) struct Reader<'m> {
     memory: &'m dyn Memory,
     pub(super) layout: &'m Layout,
     entries: Vec<Entry>,
+    rows: Vec<Row>,
     labels: Vec<String>,
     own_memory: Vec<(u64, u64)>,
     /// What did not fit, and how often.
@@ -52,6 +54,7 @@ impl<'m> Reader<'m> {
             memory,
             layout,
             entries: Vec::new(),
+            rows: Vec::new(),
             labels: Vec::new(),
             own_memory: Vec::new(),
             unfit: BTreeMap::new(),
@@ -68,6 +71,7 @@ impl<'m> Reader<'m> {
         let caveat = |(what, n): (&str, u64)| format!("{n} × {what}");
         Collected {
             entries: self.entries,
+            rows: self.rows,
             labels: self.labels,
             own_memory,
             caveats: self.unfit.into_iter().map(caveat).collect(),
@@ -230,9 +234,14 @@ impl<'m> Reader<'m> {
                 break;
             }
             self.own(page, of_page.size);
-            for (i, thin) in (0..).zip(self.words(first, filled)) {
-                self.entry(holder, Target::Object(thin), first + i * word, 1);
-            }
+            let readable = self.words(first, filled).len();
+            self.rows.push(Row {
+                address: first,
+                len: readable as u32,
+                kind: holder.kind,
+                label: holder.label,
+                pool: holder.pool,
+            });
             n += filled;
             page = self.word(page.wrapping_add(of_page.prev));
             // Pages below the topmost are full.

@@ -12,6 +12,9 @@ const LONGEST_NAME: u64 = 4_096;
 /// The longest list that is read, in items.
 const LONGEST_LIST: u64 = 1 << 24;
 
+/// The lowest address that memory may have: nothing is mapped in the first page.
+const LOWEST: u64 = 4096;
+
 /// How much may not fit before the rest is left out. In a process that was stopped in the middle of
 /// an operation it is a handful for each thread.
 const MOST_UNFIT: u64 = 10_000;
@@ -102,6 +105,12 @@ impl<'m> Reader<'m> {
         (self.labels.len() - 1) as u32
     }
 
+    /// Reads a word at what may be an address.
+    pub(super) fn word_if_there(&self, address: u64) -> Option<u64> {
+        let may_be = address >= LOWEST && address % 8 == 0;
+        may_be.then(|| self.memory.word(address)).flatten()
+    }
+
     /// Reads a word; 0 if there is no memory.
     pub(super) fn word(&mut self, address: u64) -> u64 {
         match self.memory.word(address) {
@@ -175,8 +184,10 @@ impl<'m> Reader<'m> {
             self.unfit("a list is too long to be one");
             return (0, 0);
         }
-        if len > 0 {
-            self.own(items, len * size);
+        // An empty list may have memory, with what was there before. Without memory, its address is
+        // only aligned.
+        if items >= LOWEST {
+            self.own(items, (len * size).max(8));
         }
         (items, len)
     }

@@ -143,12 +143,38 @@ fn header_and_type_info_are_where_the_note_says() {
     });
 }
 
+/// Checks that the memory of lists is the library's, also if they are empty.
+fn check_lists_are_owned(library: &Library, thread: &LibThread) {
+    let own = OwnProcess::new();
+    let of = |kind| thread.pools.iter().filter(move |pool| pool.kind == kind);
+    let token = of(PoolKind::Token).next().unwrap().address;
+    let is_tokens = |range: &&(u64, u64)| range.1 == 8 && own.word(range.0) == Some(token);
+    assert!(library.own_memory.iter().any(|range| is_tokens(&range)));
+    let layout = &library.layout;
+    let mut empty = 0;
+    for root in of(PoolKind::Root) {
+        let lists = root.address - layout.stack.root + layout.stack.backlog;
+        for list in [lists, lists + layout.list.size] {
+            let items = own.word(list + layout.list.items).unwrap();
+            let has_memory = items >= 4096 && own.word(list + layout.list.len) == Some(0);
+            assert!(!has_memory || library.owns(items), "{items:#x}");
+            empty += u32::from(has_memory);
+        }
+    }
+    assert!(empty > 0);
+}
+
 #[test]
 fn pools_are_found_with_their_entries() {
     alone(|| {
         let r = Ref::new(5);
         let s = r.clone();
         let waiting = Waiting::start("pools", move || {
+            let mut drained = AutoreleasePool::new();
+            drained.autorelease(s.clone());
+            drained.drain_within(Budget::Count(0));
+            drained.drain_within(Budget::Count(10));
+            drop(drained);
             let named = AutoreleasePool::named("loading");
             for _ in 0..600 {
                 named.autorelease(s.clone());
@@ -197,6 +223,7 @@ fn pools_are_found_with_their_entries() {
         };
         assert_eq!(counted(&library), 605);
         assert!(thread.pools.iter().all(|pool| library.owns(pool.address)));
+        check_lists_are_owned(&library, thread);
         let ends = [
             thread.pools_at + library.layout.pools.size,
             thread.record + library.layout.record.size,

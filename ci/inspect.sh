@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 step cargo test -p releasepool-inspect
+step cargo test -p releasepool-inspect-ledger
 step cargo build --release -p releasepool-inspect --bins --examples
 step cargo test --release -p releasepool-inspect --test leaky
 step cargo build --release --example soak --example share

@@ -10,7 +10,7 @@
 //! * `targets`: which item a word refers to, by `ranks`;
 //! * `edges`: words in items; `areas` and `roots`: words elsewhere;
 //! * `counted`: what the library's own structures refer to; `pages`: handoff pools;
-//! * `assembly`: the graph.
+//! * `assembly`: the graph; `sites`: where its objects were created.
 
 mod areas;
 mod assembly;
@@ -19,12 +19,14 @@ mod decode;
 mod edges;
 mod items;
 mod malloc;
+mod names;
 mod objects;
 mod pages;
 mod parallel;
 mod ranks;
 mod regions;
 mod roots;
+mod sites;
 mod targets;
 mod types;
 
@@ -77,7 +79,7 @@ pub fn discover(image: &dyn Image, library: &Library) -> Graph {
             .created
             .wrapping_sub(library.totals.destroyed),
     };
-    assembly.add_counted(library, &guarded);
+    assembly.add_counted(image, library, &guarded);
     pages::resolve(&mut assembly, layout);
     let mut graph = assembly.into_graph();
     let threads = library.threads.iter().chain(&library.detached);
@@ -85,6 +87,7 @@ pub fn discover(image: &dyn Image, library: &Library) -> Graph {
     graph.totals = library.totals;
     graph.caveats = [&library.caveats[..], &found.caveats].concat();
     graph.caveats.extend(compared(&graph, found.is_guessed()));
+    sites::add_sites(image, library, &mut graph);
     graph
 }
 

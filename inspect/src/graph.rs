@@ -19,6 +19,13 @@ pub struct Graph {
     pub edges: Vec<Edge>,
     /// Words outside of all nodes that refer to a node.
     pub roots: Vec<Root>,
+    /// Names of roots for people; roots have indices into it. No name twice.
+    pub labels: Vec<String>,
+    /// How objects were created, as far as the program records it; no pair of site and thread twice.
+    pub creations: Vec<Creation>,
+    /// For each object, in their order, one more than its index into [`creations`](Self::creations),
+    /// or 0; empty if nothing is known of any.
+    pub created: Vec<u32>,
     /// The threads that have used the library.
     pub threads: Vec<ThreadState>,
     /// What the library itself counts; to compare with what was found.
@@ -60,9 +67,14 @@ pub struct Object {
     pub alive: bool,
     /// Where the object lives.
     pub storage: Storage,
-    /// Where it was created, if the program has the ledger of `leak-detection`: `file:line:column`.
-    pub site: Option<String>,
-    /// The number of the thread key that created it, if known.
+}
+
+/// How an object was created: known of programs that have the ledger of `leak-detection`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Creation {
+    /// Where: `file:line:column`.
+    pub site: String,
+    /// The key of the thread, as in [`ThreadState::key`], if it had one.
     pub creator: Option<u64>,
 }
 
@@ -100,12 +112,13 @@ pub enum EdgeKind {
 }
 
 /// Something outside of all nodes that refers to a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
     /// What it is.
     pub kind: RootKind,
-    /// Name it for people: `pool "frame" of thread "main"`, `static GAME`, `stack of thread "ui"`.
-    pub label: String,
+    /// An index into [`Graph::labels`], which name it for people: `pool "frame" of thread "main"`,
+    /// `static GAME`, `stack of thread "ui"`.
+    pub label: u32,
     /// The node that it refers to.
     pub to: NodeId,
     /// Where the word is; 0 for registers.
@@ -199,6 +212,18 @@ impl Graph {
         self.types
             .get(type_id as usize)
             .map_or("(unknown type)", String::as_str)
+    }
+
+    /// Returns the name of a root for people.
+    pub fn label(&self, root: &Root) -> &str {
+        let label = self.labels.get(root.label as usize);
+        label.map_or("(unknown root)", String::as_str)
+    }
+
+    /// Returns how an object was created, if that is known.
+    pub fn creation(&self, node: NodeId) -> Option<&Creation> {
+        let index = self.created.get(node as usize)?.checked_sub(1)?;
+        self.creations.get(index as usize)
     }
 
     /// Returns the node at this address: an object by its payload, an allocation by its first byte.

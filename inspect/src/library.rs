@@ -29,8 +29,11 @@ pub struct Library {
     pub threads: Vec<LibThread>,
     /// Pools of threads that have ended while guards were open: forgotten ones, mostly.
     pub detached: Vec<LibThread>,
-    /// What pools, inboxes, backlogs and lists refer to.
+    /// What inboxes, backlogs and lists refer to, but for what is in [`rows`](Self::rows).
     pub entries: Vec<Entry>,
+    /// What pools, and other pages of entries refer to. There may be millions of entries, so only
+    /// their places are here; [`all_entries`](Self::all_entries) reads them.
+    pub rows: Vec<Row>,
     /// Texts for people, which [`Entry::label`] refers to.
     pub labels: Vec<String>,
     /// All blocks that were ever cut in chunks that exist, by address.
@@ -101,6 +104,22 @@ pub struct Entry {
     pub pool: u64,
 }
 
+/// Entries in a row: words each of which has the address of an object's payload, and is one strong
+/// reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Where the first word is.
+    pub address: u64,
+    /// How many words there are.
+    pub len: u32,
+    /// What they are.
+    pub kind: RootKind,
+    /// An index into [`Library::labels`].
+    pub label: u32,
+    /// The address of the pool that they are in; 0 if they are in none.
+    pub pool: u64,
+}
+
 /// What an [`Entry`] refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -108,6 +127,15 @@ pub enum Target {
     Object(u64),
     /// An allocation at this address, for example a posted closure with what it has captured.
     Allocation(u64),
+}
+
+impl Target {
+    /// Returns the address.
+    pub fn address(self) -> u64 {
+        match self {
+            Self::Object(address) | Self::Allocation(address) => address,
+        }
+    }
 }
 
 /// A block of a chunk.
@@ -215,6 +243,7 @@ impl Library {
             threads,
             detached,
             entries: read.entries,
+            rows: read.rows,
             labels: read.labels,
             blocks,
             chunks,
@@ -227,6 +256,27 @@ impl Library {
     /// Returns the address of the ledger of the feature `leak-detection`, if the program has it.
     pub fn ledger(&self) -> Option<u64> {
         self.names.address("ledger").ok()
+    }
+
+    /// Returns all entries. `memory` is what the library was read from.
+    pub fn all_entries<'a>(
+        &'a self,
+        memory: &'a dyn Memory,
+    ) -> impl Iterator<Item = Entry> + use<'a> {
+        let in_rows = self.rows.iter().flat_map(move |row| {
+            let places = (row.address..).step_by(8).take(row.len as usize);
+            places.filter_map(move |address| {
+                Some(Entry {
+                    target: Target::Object(memory.word(address)?),
+                    kind: row.kind,
+                    label: row.label,
+                    address,
+                    counted: 1,
+                    pool: row.pool,
+                })
+            })
+        });
+        self.entries.iter().copied().chain(in_rows)
     }
 
     /// Returns the text of an entry's label.

@@ -146,7 +146,7 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Graph, StoreError> {
 mod tests {
     use super::{StoreError, decode, encode};
     use crate::analysis::synthetic::Builder;
-    use crate::graph::{Frames, Graph, PoolState, RootKind, ThreadState};
+    use crate::graph::{Creation, Frames, Graph, PoolState, RootKind, ThreadState};
     use std::path::Path;
 
     fn graph() -> Graph {
@@ -162,6 +162,11 @@ mod tests {
         b.counted(RootKind::Pool, "pool \"frame\" of thread \"main\"", game);
         let mut graph = b.build();
         graph.caveats.push("the allocator is not known".to_owned());
+        graph.creations = vec![Creation {
+            site: "src/game.rs:3:5".to_owned(),
+            creator: Some(7),
+        }];
+        graph.created = vec![0, 1, 1];
         graph.totals.created = 3;
         graph.threads.push(ThreadState {
             key: 7,

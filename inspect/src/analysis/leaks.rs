@@ -150,7 +150,8 @@ impl Verdict {
 /// One leak, before they are grouped.
 struct Finding {
     verdict: Verdict,
-    label: String,
+    /// An index into [`Graph::labels`](crate::graph::Graph::labels).
+    label: Option<u32>,
     path: Vec<Hop>,
     /// The node that stands for all of the leak.
     leader: NodeId,
@@ -228,19 +229,24 @@ pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects 
 pub fn leaks(analysis: &Analysis<'_>, limits: &Limits, before: Option<&Suspects>) -> Vec<Group> {
     let mut findings = find::find(analysis);
     findings.retain(|found| before.is_none_or(|before| before.has(analysis, found)));
-    findings.extend(waiting::find(analysis, limits));
-    let mut entries: Vec<NodeId> = findings
-        .iter()
-        .filter(|found| !analysis.reach.is_held(found.leader) || found.is_waiting())
-        .map(|found| found.leader)
-        .collect();
+    let waiting = || waiting::find(analysis, limits);
+    let is_entry = |found: &Finding| {
+        let is_entry = !analysis.reach.is_held(found.leader) || found.is_waiting();
+        is_entry.then_some(found.leader)
+    };
+    let mut entries: Vec<NodeId> = findings.iter().filter_map(is_entry).collect();
+    entries.extend(waiting().filter_map(|found| is_entry(&found)));
     entries.sort_unstable();
     entries.dedup();
     let sizes = (!entries.is_empty()).then(|| {
         let part = |node| analysis.reach.level(node) >= super::reach::Level::Pool;
         retained(analysis, &entries, part)
     });
-    let mut groups = group(analysis, findings, sizes.as_ref());
+    let mut groups = group(
+        analysis,
+        findings.into_iter().chain(waiting()),
+        sizes.as_ref(),
+    );
     groups.extend(super::containers::large(analysis, limits.container));
     groups.sort_by_key(|group| {
         let size = group.retained_bytes.max(group.bytes);
@@ -260,15 +266,26 @@ impl Finding {
     }
 }
 
-fn group(analysis: &Analysis<'_>, findings: Vec<Finding>, sizes: Option<&Retained>) -> Vec<Group> {
-    let mut places: HashMap<u64, usize> = HashMap::new();
+fn group(
+    analysis: &Analysis<'_>,
+    findings: impl Iterator<Item = Finding>,
+    sizes: Option<&Retained>,
+) -> Vec<Group> {
+    let graph = analysis.graph;
+    let mut places: HashMap<(u64, Option<&str>), usize> = HashMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for found in findings {
-        let key = signature(analysis, found.verdict as u8, &found.label, &found.path);
-        let place = *places.entry(key).or_insert_with(|| {
+        let label = found
+            .label
+            .and_then(|label| graph.labels.get(label as usize));
+        let label = label.map_or("", String::as_str);
+        // Those that are created at different places are mended at different places.
+        let site = graph.creation(found.leader).map(|creation| &*creation.site);
+        let path = signature(analysis, found.verdict as u8, label, &found.path);
+        let place = *places.entry((path, site)).or_insert_with(|| {
             groups.push(Group {
                 verdict: found.verdict,
-                label: found.label.clone(),
+                label: label.to_owned(),
                 path: found.path.clone(),
                 leaks: 0,
                 objects: 0,

@@ -76,7 +76,7 @@ pub fn path_to(analysis: &Analysis<'_>, node: NodeId) -> Option<Path> {
                 hops.reverse();
                 let root = &graph.roots[root as usize];
                 return Some(Path {
-                    label: root.label.clone(),
+                    label: graph.label(root).to_owned(),
                     root: Some(root.kind),
                     confidence: confidence(analysis, root),
                     hops,
@@ -119,7 +119,7 @@ pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path
     ends.sort_by_key(|(weight, distance, ..)| (*weight, *distance));
     let mut labels = HashSet::new();
     ends.retain(|(_, _, from, root)| {
-        labels.insert(root.map_or((*from, ""), |root| (0, root.label.as_str())))
+        labels.insert(root.map_or((*from, u32::MAX), |root| (0, root.label)))
     });
     ends.truncate(limit);
     if ends.is_empty() {
@@ -140,7 +140,7 @@ pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path
             offset: None,
         });
         Path {
-            label: root.map_or_else(String::new, |root| root.label.clone()),
+            label: root.map_or_else(String::new, |root| graph.label(root).to_owned()),
             root: root.map(|root| root.kind),
             confidence: root.map_or(Confidence::Doubtful, |root| confidence(analysis, root)),
             hops,

@@ -182,7 +182,10 @@ fn a_forgotten_reference_is_found_in_any_program() {
     for round in 0..500 {
         let mut graph = healthy(&mut rng, 1 + round % 40);
         // Stale words may stand for the forgotten reference.
-        graph.roots.retain(|root| root.label != "stack");
+        let labels = &graph.labels;
+        graph
+            .roots
+            .retain(|root| labels[root.label as usize] != "stack");
         let node = rng.usize(0..graph.nodes.len());
         if let crate::graph::NodeKind::Object(object) = &mut graph.nodes[node].kind {
             object.strong += 1;

@@ -34,8 +34,6 @@ impl Builder {
             weak,
             alive: strong > 0,
             storage: Storage::Global,
-            site: None,
-            creator: None,
         });
         self.node(32, kind, 0x1000)
     }
@@ -90,9 +88,15 @@ impl Builder {
 
     fn add_root(&mut self, kind: RootKind, label: &str, to: NodeId, counted: u32) -> &mut Self {
         let address = 0x7000_0000 + 8 * self.graph.roots.len() as u64;
+        let labels = &mut self.graph.labels;
+        let known = labels.iter().position(|known| known == label);
+        let label = known.unwrap_or_else(|| {
+            labels.push(label.to_owned());
+            labels.len() - 1
+        });
         self.graph.roots.push(Root {
             kind,
-            label: label.to_owned(),
+            label: label as u32,
             to,
             address,
             counted,

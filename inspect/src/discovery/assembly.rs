@@ -3,12 +3,13 @@
 use super::counted;
 use super::edges::{Edges, Scanner};
 use super::items::Items;
-use super::objects::{Item, Recognizer, counts};
+use super::objects::{Counts, Item, Recognizer};
 use super::regions::WORD;
 use super::roots::Roots;
 use super::targets::Targets;
 use super::types::Kind;
 use crate::graph::{Edge, Graph, Node, NodeKind, Object, Root, RootKind, Storage};
+use crate::image::Memory;
 use crate::library::Library;
 
 /// What was found, with indices of items as nodes.
@@ -26,16 +27,14 @@ pub(super) struct Assembly<'a> {
 impl Assembly<'_> {
     /// Adds what the library's structures refer to. `guarded` are the pools that guards have,
     /// unless the guards were forgotten.
-    pub(super) fn add_counted(&mut self, library: &Library, guarded: &[u64]) {
+    pub(super) fn add_counted(&mut self, memory: &dyn Memory, library: &Library, guarded: &[u64]) {
         let mut is_guarded = vec![false; guarded.len()];
         for index in self.edges.watched.iter().chain(&self.roots.watched) {
             is_guarded[*index as usize] = true;
         }
         let pools = guarded.iter().zip(is_guarded);
         let forgotten: Vec<u64> = pools.filter(|pool| !pool.1).map(|pool| *pool.0).collect();
-        let mut roots = counted::roots(library, self.targets, &forgotten);
-        roots.append(&mut self.roots.roots);
-        self.roots.roots = roots;
+        counted::add_roots(memory, library, self.targets, &forgotten, &mut self.roots);
     }
 
     /// Returns the graph's nodes, types, edges and roots.
@@ -74,6 +73,7 @@ impl Assembly<'_> {
         if !graph.edges.is_sorted_by_key(|edge| edge.from) {
             graph.edges.sort_by_key(|edge| (edge.from, edge.offset));
         }
+        graph.labels = self.roots.labels.all;
         graph.roots = self.roots.roots;
         graph
             .roots
@@ -111,9 +111,15 @@ impl Assembly<'_> {
         [word(0), word(WORD)]
     }
 
+    /// Returns the counts of an object.
+    fn counts(&self, item: &Item) -> Option<Counts> {
+        let region = self.scanner.regions.find(item.start)?;
+        self.recognizer.counts_before(region, item.address())
+    }
+
     fn object(&self, item: &Item) -> Object {
         let info = self.recognizer.types.get(item.info);
-        let counts = counts(item.count, self.recognizer.count).expect("it was looked at before");
+        let counts = self.counts(item).expect("it was looked at before");
         Object {
             type_id: info.name,
             strong: counts.strong,
@@ -123,8 +129,6 @@ impl Assembly<'_> {
                 Kind::Block => Storage::Block,
                 _ => Storage::Global,
             },
-            site: None,
-            creator: None,
         }
     }
 
@@ -181,9 +185,8 @@ impl Assembly<'_> {
 
     /// Returns how many objects seem to have a value.
     fn alive(&self) -> u64 {
-        let counts = |item: &&Item| counts(item.count, self.recognizer.count);
         let objects = self.targets.items().iter().filter(|item| item.is_object());
-        let alive = objects.filter(|item| counts(item).is_some_and(|counts| counts.held));
+        let alive = objects.filter(|item| self.counts(item).is_some_and(|counts| counts.held));
         alive.count() as u64
     }
 
@@ -203,7 +206,7 @@ impl Assembly<'_> {
             .inside
             .iter()
             .filter(|inside| is_stale(inside.root.to));
-        let into: Vec<Root> = inside.map(|inside| inside.root.clone()).collect();
+        let into: Vec<Root> = inside.map(|inside| inside.root).collect();
         self.roots.roots.extend(into);
         self.roots
             .roots

@@ -1,7 +1,9 @@
 //! What the library's own structures refer to: references that are counted for certain.
 
+use super::roots::Roots;
 use super::targets::{Target, Targets};
 use crate::graph::{Root, RootKind};
+use crate::image::Memory;
 use crate::library::{self, Library, PoolKind};
 
 /// The addresses of pools that guards have: in no memory but the library's own unless there is a
@@ -16,34 +18,46 @@ pub(super) fn guarded(library: &Library) -> Vec<u64> {
     addresses
 }
 
-/// Returns a root for each reference of the library: nodes are indices of items. The guards of
+/// Adds a root for each reference of the library: nodes are indices of items. The guards of
 /// `forgotten` pools, whose addresses are in order, do not exist any more.
-pub(super) fn roots(library: &Library, targets: &Targets<'_>, forgotten: &[u64]) -> Vec<Root> {
-    let root = |entry: &library::Entry| {
-        let to = match entry.target {
-            library::Target::Object(address) => match targets.find(address)? {
-                Target::Payload(to) => to,
-                _ => return None,
-            },
-            library::Target::Allocation(address) => match targets.find(address)? {
-                Target::Plain(to) => to,
-                _ => return None,
-            },
+pub(super) fn add_roots(
+    memory: &dyn Memory,
+    library: &Library,
+    targets: &Targets<'_>,
+    forgotten: &[u64],
+    roots: &mut Roots,
+) {
+    let labels = library.labels.iter();
+    let labels: Vec<u32> = labels
+        .map(|label| roots.labels.add(label.clone()))
+        .collect();
+    let mut last_forgotten = None;
+    for entry in library.all_entries(memory) {
+        let to = match (entry.target, targets.find(entry.target.address())) {
+            (library::Target::Object(_), Some(Target::Payload(to))) => to,
+            (library::Target::Allocation(_), Some(Target::Plain(to))) => to,
+            _ => continue,
         };
         let is_forgotten = forgotten.binary_search(&entry.pool).is_ok();
         let (kind, label) = if is_forgotten && entry.kind == RootKind::Pool {
-            let label = format!("{}, whose guard was forgotten", library.label(entry));
+            let label = match last_forgotten {
+                Some((of, label)) if of == entry.label => label,
+                _ => {
+                    let label = format!("{}, whose guard was forgotten", library.label(&entry));
+                    roots.labels.add(label)
+                }
+            };
+            last_forgotten = Some((entry.label, label));
             (RootKind::ForgottenPool, label)
         } else {
-            (entry.kind, library.label(entry).to_owned())
+            (entry.kind, labels[entry.label as usize])
         };
-        Some(Root {
+        roots.roots.push(Root {
             kind,
             label,
             to,
             address: entry.address,
             counted: entry.counted,
-        })
-    };
-    library.entries.iter().filter_map(root).collect()
+        });
+    }
 }

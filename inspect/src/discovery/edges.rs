@@ -1,6 +1,6 @@
 //! The words in items that refer to items.
 
-use super::objects::{Item, Recognizer, counts};
+use super::objects::{Item, Recognizer};
 use super::parallel::in_parallel;
 use super::regions::{Region, Regions};
 use super::targets::{Target, Targets};
@@ -23,25 +23,47 @@ pub(super) struct Edges {
     pub(super) watched: Vec<u32>,
 }
 
-impl Edges {
+/// How many edges are in a piece.
+const PIECE: usize = 1 << 14;
+
+/// What a thread has found. There may be tens of millions of edges, so they are in pieces: no memory
+/// is needed twice when they are put together.
+#[derive(Default)]
+struct Part {
+    edges: Vec<Vec<Edge>>,
+    inside: Vec<Edge>,
+    watched: Vec<u32>,
+}
+
+impl Part {
     #[inline(always)]
     fn add(&mut self, from: u32, offset: u64, target: Target) {
-        let (edges, to, kind) = match target {
-            Target::Payload(to) => (&mut self.edges, to, EdgeKind::Exact),
-            Target::Plain(to) => (&mut self.edges, to, EdgeKind::Into),
-            Target::Inside(to) => (&mut self.inside, to, EdgeKind::Into),
+        let (to, kind) = match target {
+            Target::Payload(to) => (to, EdgeKind::Exact),
+            Target::Plain(to) | Target::Inside(to) => (to, EdgeKind::Into),
             Target::Watched(index) => {
                 self.watched.push(index);
                 return;
             }
         };
-        let offset = u32::try_from(offset).unwrap_or(u32::MAX);
-        edges.push(Edge {
+        let edge = Edge {
             from,
             to,
-            offset,
+            offset: u32::try_from(offset).unwrap_or(u32::MAX),
             kind,
-        });
+        };
+        if matches!(target, Target::Inside(_)) {
+            self.inside.push(edge);
+            return;
+        }
+        match self.edges.last_mut() {
+            Some(piece) if piece.len() < PIECE => piece.push(edge),
+            _ => {
+                let mut piece = Vec::with_capacity(if self.edges.is_empty() { 0 } else { PIECE });
+                piece.push(edge);
+                self.edges.push(piece);
+            }
+        }
     }
 }
 
@@ -92,10 +114,12 @@ impl Scanner<'_> {
         parts.push(from..indices.len());
         let found = in_parallel(parts, |part| vec![self.scan_part(&indices[part], &range)]);
         let mut all = Edges::default();
-        all.edges
-            .reserve_exact(found.iter().map(|part| part.edges.len()).sum());
+        let edges = found.iter().flat_map(|part| &part.edges);
+        all.edges.reserve_exact(edges.map(Vec::len).sum());
         for mut part in found {
-            all.edges.append(&mut part.edges);
+            for mut edges in part.edges.drain(..) {
+                all.edges.append(&mut edges);
+            }
             all.inside.append(&mut part.inside);
             all.watched.append(&mut part.watched);
         }
@@ -106,8 +130,8 @@ impl Scanner<'_> {
         &self,
         indices: &[u32],
         range: &impl Fn(&Region<'_>, &Item) -> Range<u64>,
-    ) -> Edges {
-        let mut edges = Edges::default();
+    ) -> Part {
+        let mut edges = Part::default();
         let mut region: Option<&Region<'_>> = None;
         for &index in indices {
             let item = &self.targets.items()[index as usize];
@@ -141,7 +165,8 @@ impl Scanner<'_> {
         }
         let start = item.address();
         // What is left of a destroyed value refers to nothing.
-        if counts(item.count, self.recognizer.count).is_none_or(|counts| !counts.held) {
+        let counts = self.recognizer.counts_before(region, start);
+        if counts.is_none_or(|counts| !counts.held) {
             return start..start;
         }
         let info = self.recognizer.types.get(item.info);

@@ -21,8 +21,6 @@ pub(super) struct Item {
     pub(super) payload_offset: u32,
     /// The index of the type info; [`PLAIN`] if it is no object.
     pub(super) info: u32,
-    /// The count word.
-    pub(super) count: u64,
 }
 
 /// In place of a type info's index: the memory is no object.
@@ -36,7 +34,6 @@ impl Item {
             len,
             payload_offset: 0,
             info: PLAIN,
-            count: 0,
         }
     }
 
@@ -65,7 +62,7 @@ pub(super) struct Counts {
 }
 
 /// Returns the counts in a word; `None` if no object has such counts.
-pub(super) fn counts(word: u64, layout: &CountLayout) -> Option<Counts> {
+fn counts(word: u64, layout: &CountLayout) -> Option<Counts> {
     let strong = ((word >> layout.strong_shift) as u32).wrapping_add(layout.strong_bias as u32);
     let weak = (word >> layout.weak_shift) & layout.weak_mask;
     let held = word & layout.held_mask != 0;
@@ -102,17 +99,22 @@ impl<'a> Recognizer<'a> {
         }
     }
 
-    /// Returns the index of the type info and the count word of an object, if there is a header
-    /// before the address.
+    /// Returns the index of the type info of an object, if there is a header before the address.
     #[inline(always)]
-    fn header_before(&self, region: &Region<'_>, payload: u64) -> Option<(u32, u64)> {
+    fn header_before(&self, region: &Region<'_>, payload: u64) -> Option<u32> {
         let header = payload.checked_sub(self.header.size)?;
         let info = self
             .types
             .at(region.word(header + self.header.type_info)?)?;
-        let count = region.word(header + self.header.count)?;
-        counts(count, self.count)?;
-        Some((info, count))
+        self.counts_before(region, payload)?;
+        Some(info)
+    }
+
+    /// Returns the counts of the object with this payload; `None` if no object has such counts.
+    #[inline(always)]
+    pub(super) fn counts_before(&self, region: &Region<'_>, payload: u64) -> Option<Counts> {
+        let header = payload.checked_sub(self.header.size)?;
+        counts(region.word(header + self.header.count)?, self.count)
     }
 
     /// Returns how many bytes the values of an object have; `None` if that is not possible.
@@ -134,7 +136,7 @@ impl<'a> Recognizer<'a> {
         let Allocation { start, len } = allocation;
         let of_offset = |&offset: &u64| {
             let payload = start + offset;
-            let (index, count) = self.header_before(region, payload)?;
+            let index = self.header_before(region, payload)?;
             let info = self.types.get(index);
             if info.payload_offset != offset || info.kind == Kind::Block {
                 return None;
@@ -146,7 +148,6 @@ impl<'a> Recognizer<'a> {
                 len,
                 payload_offset: offset as u32,
                 info: index,
-                count,
             })
         };
         let mut possible = self.offsets.iter().take_while(|offset| **offset <= len);
@@ -175,7 +176,7 @@ impl<'a> Recognizer<'a> {
     /// Returns what a block in use is.
     pub(super) fn in_block(&self, region: &Region<'_>, start: u64, len: u64) -> Item {
         let of_offset = |&offset: &u64| {
-            let (index, count) = self.header_before(region, start + offset)?;
+            let index = self.header_before(region, start + offset)?;
             let info = self.types.get(index);
             let fits = info.payload_offset == offset && offset + info.bytes <= len;
             (fits && info.kind == Kind::Block).then_some(Item {
@@ -183,7 +184,6 @@ impl<'a> Recognizer<'a> {
                 len,
                 payload_offset: offset as u32,
                 info: index,
-                count,
             })
         };
         let mut possible = self.offsets.iter().take_while(|offset| **offset <= len);
@@ -201,7 +201,7 @@ impl<'a> Recognizer<'a> {
                 return;
             }
             let payload = address - self.header.type_info + self.header.size;
-            let Some((index, count)) = self.header_before(region, payload) else {
+            let Some(index) = self.header_before(region, payload) else {
                 return;
             };
             let info = self.types.get(index);
@@ -227,7 +227,6 @@ impl<'a> Recognizer<'a> {
                 len,
                 payload_offset: info.payload_offset as u32,
                 info: index,
-                count,
             });
         });
     }

@@ -47,13 +47,15 @@ pub(super) fn resolve(assembly: &mut Assembly<'_>, layout: &Layout) {
     follow_chains(assembly, layout, &mut pages);
     let (edges, found) = split_edges(assembly, &pages);
     assembly.edges.edges = edges;
+    let label = "a handoff pool that was forgotten".to_owned();
+    let label = assembly.roots.labels.add(label);
     for (edge, is_held) in found {
         if is_held {
             assembly.edges.edges.push(edge);
         } else {
             assembly.roots.roots.push(Root {
                 kind: RootKind::ForgottenPool,
-                label: "a handoff pool that was forgotten".to_owned(),
+                label,
                 to: edge.to,
                 address: items[edge.from as usize].start + u64::from(edge.offset),
                 counted: 1,

@@ -1,6 +1,7 @@
 //! Words outside of all items that refer to items: in variables, on stacks, in registers.
 
 use super::areas::{Area, Areas};
+use super::names::Names;
 use super::regions::Regions;
 use super::targets::{Target, Targets};
 use crate::graph::{Root, RootKind};
@@ -16,6 +17,8 @@ pub(super) struct Roots {
     pub(super) inside: Vec<Inside>,
     /// The addresses that are watched and were found, by their index; some several times.
     pub(super) watched: Vec<u32>,
+    /// What the labels of roots are indices into.
+    pub(super) labels: Names,
 }
 
 /// A word that refers to memory of an object other than the beginning of its payload.
@@ -41,9 +44,9 @@ impl Finder<'_> {
             self.add_area(area, &mut roots);
         }
         for (index, thread) in self.image.threads().iter().enumerate() {
-            let label = format!("register of {}", self.threads[index]);
+            let label = || format!("register of {}", self.threads[index]);
             for word in thread.registers.iter().chain([&thread.stack_pointer]) {
-                self.add(*word, 0, RootKind::Register, || label.clone(), &mut roots);
+                self.add(*word, 0, RootKind::Register, label, &mut roots);
             }
         }
         roots
@@ -78,9 +81,14 @@ impl Finder<'_> {
         let Some(target) = self.targets.find(word) else {
             return;
         };
+        if let Target::Watched(index) = target {
+            roots.watched.push(index);
+            return;
+        }
+        let label = roots.labels.add(label());
         let root = |to| Root {
             kind,
-            label: label(),
+            label,
             to,
             address,
             counted: 0,
@@ -91,7 +99,7 @@ impl Finder<'_> {
                 let root = root(to);
                 roots.inside.push(Inside { word, root });
             }
-            Target::Watched(index) => roots.watched.push(index),
+            Target::Watched(_) => {}
         }
     }
 

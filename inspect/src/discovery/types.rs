@@ -1,10 +1,10 @@
 //! The types of objects: type infos in the read-only memory of modules, and their names.
 
 use super::decode::returned_str;
+use super::names::Names;
 use super::ranks::Ranks;
 use crate::image::{Image, Mapping, Module};
 use crate::layout::{KindLayout, TypeInfoLayout};
-use std::collections::HashMap;
 
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 18;
@@ -88,23 +88,6 @@ impl Types {
     pub(super) fn bounds(&self) -> std::ops::RangeInclusive<u64> {
         let (first, last) = (self.infos.first(), self.infos.last());
         first.map_or(1, |info| info.address)..=last.map_or(0, |info| info.address)
-    }
-}
-
-/// Names by index.
-#[derive(Default)]
-struct Names {
-    all: Vec<String>,
-    indices: HashMap<String, u32>,
-}
-
-impl Names {
-    fn add(&mut self, name: String) -> u32 {
-        let next = self.all.len() as u32;
-        *self.indices.entry(name).or_insert_with_key(|name| {
-            self.all.push(name.clone());
-            next
-        })
     }
 }
 

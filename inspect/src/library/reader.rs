@@ -1,6 +1,6 @@
 //! Reads numbers, lists and messages, and collects what they lead to.
 
-use super::{Entry, Target};
+use super::{Entry, Row, Target};
 use crate::graph::RootKind;
 use crate::image::Memory;
 use crate::layout::Layout;
@@ -12,6 +12,9 @@ const LONGEST_NAME: u64 = 4_096;
 /// The longest list that is read, in items.
 const LONGEST_LIST: u64 = 1 << 24;
 
+/// The lowest address that memory may have: nothing is mapped in the first page.
+const LOWEST: u64 = 4096;
+
 /// How much may not fit before the rest is left out. In a process that was stopped in the middle of
 /// an operation it is a handful for each thread.
 const MOST_UNFIT: u64 = 10_000;
@@ -19,6 +22,7 @@ const MOST_UNFIT: u64 = 10_000;
 /// What was collected.
 pub(super) struct Collected {
     pub(super) entries: Vec<Entry>,
+    pub(super) rows: Vec<Row>,
     pub(super) labels: Vec<String>,
     pub(super) own_memory: Vec<(u64, u64)>,
     pub(super) caveats: Vec<String>,
@@ -29,6 +33,7 @@ pub(super) struct Reader<'m> {
     memory: &'m dyn Memory,
     pub(super) layout: &'m Layout,
     entries: Vec<Entry>,
+    rows: Vec<Row>,
     labels: Vec<String>,
     own_memory: Vec<(u64, u64)>,
     /// What did not fit, and how often.
@@ -52,6 +57,7 @@ impl<'m> Reader<'m> {
             memory,
             layout,
             entries: Vec::new(),
+            rows: Vec::new(),
             labels: Vec::new(),
             own_memory: Vec::new(),
             unfit: BTreeMap::new(),
@@ -68,6 +74,7 @@ impl<'m> Reader<'m> {
         let caveat = |(what, n): (&str, u64)| format!("{n} × {what}");
         Collected {
             entries: self.entries,
+            rows: self.rows,
             labels: self.labels,
             own_memory,
             caveats: self.unfit.into_iter().map(caveat).collect(),
@@ -96,6 +103,12 @@ impl<'m> Reader<'m> {
     pub(super) fn label(&mut self, text: String) -> u32 {
         self.labels.push(text);
         (self.labels.len() - 1) as u32
+    }
+
+    /// Reads a word at what may be an address.
+    pub(super) fn word_if_there(&self, address: u64) -> Option<u64> {
+        let may_be = address >= LOWEST && address % 8 == 0;
+        may_be.then(|| self.memory.word(address)).flatten()
     }
 
     /// Reads a word; 0 if there is no memory.
@@ -171,8 +184,10 @@ impl<'m> Reader<'m> {
             self.unfit("a list is too long to be one");
             return (0, 0);
         }
-        if len > 0 {
-            self.own(items, len * size);
+        // An empty list may have memory, with what was there before. Without memory, its address is
+        // only aligned.
+        if items >= LOWEST {
+            self.own(items, (len * size).max(8));
         }
         (items, len)
     }
@@ -230,9 +245,14 @@ impl<'m> Reader<'m> {
                 break;
             }
             self.own(page, of_page.size);
-            for (i, thin) in (0..).zip(self.words(first, filled)) {
-                self.entry(holder, Target::Object(thin), first + i * word, 1);
-            }
+            let readable = self.words(first, filled).len();
+            self.rows.push(Row {
+                address: first,
+                len: readable as u32,
+                kind: holder.kind,
+                label: holder.label,
+                pool: holder.pool,
+            });
             n += filled;
             page = self.word(page.wrapping_add(of_page.prev));
             // Pages below the topmost are full.

@@ -93,11 +93,24 @@ fn hex(address: u64) -> String {
 
 fn node(analysis: &Analysis<'_>, node: NodeId) -> wire::Node {
     let found = &analysis.graph.nodes[node as usize];
+    let creation = analysis.graph.creation(node);
     wire::Node {
         address: hex(found.address),
         type_name: analysis.type_name(node).map(str::to_owned),
         bytes: found.bytes,
-        site: analysis.object(node).and_then(|object| object.site.clone()),
+        site: creation.map(|creation| creation.site.clone()),
+        creator: creation.and_then(|creation| Some(creator(analysis.graph, creation.creator?))),
+    }
+}
+
+/// Names the thread with a key for people.
+fn creator(graph: &Graph, key: u64) -> String {
+    let mut threads = graph.threads.iter();
+    let thread = threads.find(|thread| thread.key == key);
+    match thread.and_then(|thread| thread.name.as_ref()) {
+        Some(name) => format!("thread {name:?}"),
+        None if thread.is_some() => format!("thread #{}.{}", key >> 32, key as u32),
+        None => format!("thread #{}.{}, which has ended", key >> 32, key as u32),
     }
 }
 
@@ -279,9 +292,11 @@ impl Adding<'_, '_> {
         let offset = (single || in_object).then_some(edge.offset);
         let type_id = analysis.object(other).map(|object| object.type_id);
         let key = (type_id, single.then_some(other), offset, strength);
+        let creation = analysis.graph.creation(other).filter(|_| single);
         let words = self.words.entry(key).or_insert_with(|| wire::Words {
             type_name: analysis.type_name(other).map(str::to_owned),
             address: single.then(|| hex(analysis.graph.nodes[other as usize].address)),
+            site: creation.map(|creation| creation.site.clone()),
             offset,
             strength: strength_name(strength).to_owned(),
             words: 0,
@@ -329,7 +344,9 @@ pub fn holders(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>)
         }
         for root in analysis.links.roots(*node) {
             let root = &analysis.graph.roots[*root as usize];
-            let words = roots.entry((root.kind, &root.label)).or_default();
+            let words = roots
+                .entry((root.kind, analysis.graph.label(root)))
+                .or_default();
             *words = (words.0 + 1, words.1 + u64::from(root.counted));
         }
     }

@@ -5,7 +5,7 @@ mod tables;
 
 pub(crate) use tables::{frames, thread_name};
 
-use super::wire::{Document, Hop, Path, Report, Why};
+use super::wire::{Document, Hop, Node, Path, Report, Why};
 use std::fmt::Write;
 
 /// The width that all text fits into, except for names that are longer.
@@ -76,6 +76,15 @@ fn wrap(out: &mut String, first: &str, paragraph: &str) {
     let _ = writeln!(out, "{}", textwrap::fill(paragraph, options));
 }
 
+/// Says where and by which thread an object was created, if that is known.
+fn created_at(node: &Node) -> Option<String> {
+    let site = node.site.as_deref()?;
+    Some(match &node.creator {
+        Some(thread) => format!("created at {site} by {thread}"),
+        None => format!("created at {site}"),
+    })
+}
+
 /// Adds a line for each node on a path: each says what its word refers to.
 fn hops(out: &mut String, indent: &str, path: &[Hop]) {
     for hop in path {
@@ -86,9 +95,10 @@ fn hops(out: &mut String, indent: &str, path: &[Hop]) {
         let offset = hop
             .offset
             .map_or_else(String::new, |offset| format!(" +{offset}"));
-        let site = hop.node.site.as_deref();
-        let site = site.map_or_else(String::new, |site| format!(" (created at {site})"));
-        let _ = writeln!(out, "{indent}{name}{offset}  {}{site}", hop.node.address);
+        let _ = writeln!(out, "{indent}{name}{offset}  {}", hop.node.address);
+        if let Some(site) = created_at(&hop.node) {
+            let _ = writeln!(out, "{indent}  {site}");
+        }
     }
 }
 
@@ -107,8 +117,8 @@ fn why(out: &mut String, why: &Why) {
     if let Some(node) = &why.node {
         let name = node.type_name.as_deref().unwrap_or("allocation");
         let _ = writeln!(out, "{name} at {}, {}", node.address, bytes(node.bytes));
-        if let Some(site) = &node.site {
-            let _ = writeln!(out, "created at {site}");
+        if let Some(site) = created_at(node) {
+            let _ = writeln!(out, "{site}");
         }
     }
     if let Some(references) = &why.references {
@@ -155,7 +165,7 @@ mod tests {
     use crate::analysis::Analysis;
     use crate::analysis::leaks::Limits;
     use crate::analysis::synthetic::Builder;
-    use crate::graph::RootKind;
+    use crate::graph::{Creation, RootKind};
     use crate::report::build;
     use crate::report::find::find;
     use crate::report::wire::{Document, Report};
@@ -171,6 +181,16 @@ mod tests {
         b.root(RootKind::Stack, "stack of thread \"main\"", first);
         let mut graph = b.build();
         graph.caveats.push("words ".repeat(30));
+        graph.creations = [
+            ("src/first.rs:10:5", Some(1 << 32 | 2)),
+            ("src/second.rs:3:1", None),
+        ]
+        .map(|(site, creator)| Creation {
+            site: site.to_owned(),
+            creator,
+        })
+        .to_vec();
+        graph.created = vec![1, 2, 0];
         let analysis = Analysis::new(&graph);
         let subject = find(&graph, "Second").expect("it exists");
         let reports = [
@@ -194,6 +214,13 @@ mod tests {
         for report in reports {
             let document = build::document(&graph, report);
             let shown = text(&document);
+            let has_sites = match &document.report {
+                Report::Why(_) | Report::Leaks(_) => "second.rs first.rs",
+                _ => "",
+            };
+            for site in has_sites.split_whitespace() {
+                assert!(shown.contains(&format!("created at src/{site}")), "{shown}");
+            }
             for line in shown.lines() {
                 let fits = line.chars().count() <= WIDTH || line.contains(long);
                 assert!(fits, "too long: {line}\n{shown}");

@@ -122,6 +122,9 @@ pub struct Node {
     /// Where the object was created, if the program records it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
+    /// The thread that created it, if the program records it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub creator: Option<String>,
 }
 
 /// A node on a path.
@@ -269,6 +272,9 @@ pub struct Words {
     pub type_name: Option<String>,
     /// The address of the other node, if an address was asked for.
     pub address: Option<String>,
+    /// Where that object was created, if the program records it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
     /// Where the word is in its node; `null` for elements of allocations, if a type was asked for.
     pub offset: Option<u32>,
     /// `strong`, `weak`, `uncounted` or `unknown`.

@@ -84,12 +84,12 @@ impl<'g> Labels<'g> {
         let mut roots: Vec<u32> = (0..graph.roots.len() as u32).collect();
         let of = |root: u32| &graph.roots[root as usize];
         roots.sort_by(|a, b| {
-            let key = |root: u32| (of(root).kind, of(root).label.as_str(), root);
+            let key = |root: u32| (of(root).kind, graph.label(of(root)), root);
             key(*a).cmp(&key(*b))
         });
         let mut labels: Vec<(&str, Range<usize>)> = Vec::new();
         for (at, root) in roots.iter().enumerate() {
-            let label = of(*root).label.as_str();
+            let label = graph.label(of(*root));
             match labels.last_mut() {
                 Some((last, range)) if *last == label => range.end = at + 1,
                 _ => labels.push((label, at..at + 1)),

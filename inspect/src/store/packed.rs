@@ -1,17 +1,19 @@
 //! The content of a snapshot file: columns of numbers, as differences where those are small.
 
 use crate::graph::{
-    Edge, EdgeKind, Frames, Graph, Node, NodeId, NodeKind, Object, PoolState, Root, RootKind,
-    Storage, ThreadState, Totals,
+    Creation, Edge, EdgeKind, Frames, Graph, Node, NodeId, NodeKind, Object, PoolState, Root,
+    RootKind, Storage, ThreadState, Totals,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 
 /// A graph in columns. Numbers are written with as few bytes as they need.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Packed {
     types: Vec<String>,
-    sites: Vec<String>,
+    /// Where, and by which thread objects were created.
+    creations: Vec<(String, Option<u64>)>,
+    /// For each object one more than its index into `creations`, or 0; empty if none is known.
+    created: Vec<u32>,
     objects: Vec<PackedObject>,
     /// Address, less that of the allocation before; bytes.
     plain: Vec<(u64, u64)>,
@@ -34,9 +36,6 @@ struct PackedObject {
     weak: u32,
     alive: bool,
     block: bool,
-    /// One more than the index of the site; 0 if there is none.
-    site: u32,
-    creator: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -85,22 +84,6 @@ const ROOT_KINDS: [RootKind; 11] = [
 ];
 const EDGE_KINDS: [EdgeKind; 3] = [EdgeKind::Exact, EdgeKind::Counted, EdgeKind::Into];
 
-/// Texts without repetition.
-#[derive(Default)]
-struct Table<'t> {
-    texts: Vec<String>,
-    ids: HashMap<&'t str, u32>,
-}
-
-impl<'t> Table<'t> {
-    fn id(&mut self, text: &'t str) -> u32 {
-        *self.ids.entry(text).or_insert_with(|| {
-            self.texts.push(text.to_owned());
-            self.texts.len() as u32 - 1
-        })
-    }
-}
-
 /// Returns the index of an item that is in the list.
 fn index<T: PartialEq>(list: &[T], item: &T) -> u8 {
     let at = list.iter().position(|known| known == item);
@@ -109,7 +92,6 @@ fn index<T: PartialEq>(list: &[T], item: &T) -> u8 {
 
 impl Packed {
     pub fn new(graph: &Graph) -> Self {
-        let (mut sites, mut labels) = (Table::default(), Table::default());
         let (mut objects, mut plain) = (Vec::new(), Vec::new());
         let (mut object_at, mut plain_at) = (0, 0);
         for node in &graph.nodes {
@@ -123,8 +105,6 @@ impl Packed {
                         weak: object.weak,
                         alive: object.alive,
                         block: object.storage == Storage::Block,
-                        site: object.site.as_deref().map_or(0, |site| sites.id(site) + 1),
-                        creator: object.creator,
                     });
                     object_at = node.address;
                 }
@@ -146,21 +126,24 @@ impl Packed {
         let edges = edges.collect();
         let roots = graph.roots.iter().map(|root| PackedRoot {
             kind: index(&ROOT_KINDS, &root.kind),
-            label: labels.id(&root.label),
+            label: root.label,
             to: root.to,
             address: root.address,
             counted: root.counted,
         });
         let roots = roots.collect();
+        let creations = graph.creations.iter();
+        let creations = creations.map(|creation| (creation.site.clone(), creation.creator));
         let totals = graph.totals;
         Self {
             types: graph.types.clone(),
-            sites: sites.texts,
+            creations: creations.collect(),
+            created: graph.created.clone(),
             objects,
             plain,
             first_words: graph.first_words.clone(),
             edges,
-            labels: labels.texts,
+            labels: graph.labels.clone(),
             roots,
             threads: graph.threads.iter().map(PackedThread::new).collect(),
             totals: [totals.created, totals.destroyed, totals.kept],
@@ -181,21 +164,22 @@ impl Packed {
         if !self.first_words.is_empty() && self.first_words.len() != self.plain.len() {
             return Err("allocations lack their first words");
         }
+        if !self.created.is_empty() && self.created.len() != objects {
+            return Err("objects lack their creation");
+        }
+        if self
+            .created
+            .iter()
+            .any(|n| *n as usize > self.creations.len())
+        {
+            return Err("an object has a creation that does not exist");
+        }
         let mut all = Vec::with_capacity(nodes);
         let mut address = 0_u64;
         for object in &self.objects {
             if object.type_id as usize >= self.types.len() {
                 return Err("an object has a type that does not exist");
             }
-            let site = match object.site {
-                0 => None,
-                n => Some(
-                    self.sites
-                        .get(n as usize - 1)
-                        .ok_or("a site does not exist")?
-                        .clone(),
-                ),
-            };
             address = address.wrapping_add(object.step);
             all.push(Node {
                 address,
@@ -210,8 +194,6 @@ impl Packed {
                     } else {
                         Storage::Global
                     },
-                    site,
-                    creator: object.creator,
                 }),
             });
         }
@@ -229,12 +211,17 @@ impl Packed {
             return Err("addresses are not sorted");
         }
         let [created, destroyed, kept] = self.totals;
+        let creations = self.creations.into_iter();
+        let creations = creations.map(|(site, creator)| Creation { site, creator });
         Ok(Graph {
             edges: edges(&self.edges, nodes)?,
-            roots: roots(&self.roots, &self.labels, nodes)?,
+            roots: roots(&self.roots, self.labels.len(), nodes)?,
             nodes: all,
             objects,
             types: self.types,
+            labels: self.labels,
+            creations: creations.collect(),
+            created: self.created,
             first_words: self.first_words,
             threads: self.threads.into_iter().map(PackedThread::unpack).collect(),
             totals: Totals {
@@ -266,21 +253,19 @@ fn edges(packed: &[PackedEdge], nodes: usize) -> Result<Vec<Edge>, &'static str>
     edges.collect()
 }
 
-fn roots(
-    packed: &[PackedRoot],
-    labels: &[String],
-    nodes: usize,
-) -> Result<Vec<Root>, &'static str> {
+fn roots(packed: &[PackedRoot], labels: usize, nodes: usize) -> Result<Vec<Root>, &'static str> {
     let roots = packed.iter().map(|root| {
         if root.to as usize >= nodes {
             return Err("a root refers to a node that does not exist");
         }
-        let label = labels.get(root.label as usize);
+        if root.label as usize >= labels {
+            return Err("a root has no label");
+        }
         Ok(Root {
             kind: *ROOT_KINDS
                 .get(root.kind as usize)
                 .ok_or("a root has no known kind")?,
-            label: label.ok_or("a root has no label")?.clone(),
+            label: root.label,
             to: root.to,
             address: root.address,
             counted: root.counted,

@@ -77,8 +77,9 @@ fn named<'l>(library: &'l Library, name: &str) -> &'l LibThread {
 
 /// Returns what the entries with this label refer to.
 fn targets(library: &Library, label: &str) -> Vec<Target> {
-    let entries = library.entries.iter();
-    let with = entries.filter(|&entry| library.label(entry) == label);
+    let own = OwnProcess::new();
+    let entries = library.all_entries(&own);
+    let with = entries.filter(|entry| library.label(entry) == label);
     with.map(|entry| entry.target).collect()
 }
 
@@ -142,12 +143,38 @@ fn header_and_type_info_are_where_the_note_says() {
     });
 }
 
+/// Checks that the memory of lists is the library's, also if they are empty.
+fn check_lists_are_owned(library: &Library, thread: &LibThread) {
+    let own = OwnProcess::new();
+    let of = |kind| thread.pools.iter().filter(move |pool| pool.kind == kind);
+    let token = of(PoolKind::Token).next().unwrap().address;
+    let is_tokens = |range: &&(u64, u64)| range.1 == 8 && own.word(range.0) == Some(token);
+    assert!(library.own_memory.iter().any(|range| is_tokens(&range)));
+    let layout = &library.layout;
+    let mut empty = 0;
+    for root in of(PoolKind::Root) {
+        let lists = root.address - layout.stack.root + layout.stack.backlog;
+        for list in [lists, lists + layout.list.size] {
+            let items = own.word(list + layout.list.items).unwrap();
+            let has_memory = items >= 4096 && own.word(list + layout.list.len) == Some(0);
+            assert!(!has_memory || library.owns(items), "{items:#x}");
+            empty += u32::from(has_memory);
+        }
+    }
+    assert!(empty > 0);
+}
+
 #[test]
 fn pools_are_found_with_their_entries() {
     alone(|| {
         let r = Ref::new(5);
         let s = r.clone();
         let waiting = Waiting::start("pools", move || {
+            let mut drained = AutoreleasePool::new();
+            drained.autorelease(s.clone());
+            drained.drain_within(Budget::Count(0));
+            drained.drain_within(Budget::Count(10));
+            drop(drained);
             let named = AutoreleasePool::named("loading");
             for _ in 0..600 {
                 named.autorelease(s.clone());
@@ -189,14 +216,14 @@ fn pools_are_found_with_their_entries() {
             assert_eq!(targets(&library, label), vec![object(&r); n], "{label}");
         }
         let counted = |library: &Library| {
-            let ours = library
-                .entries
-                .iter()
-                .filter(|entry| entry.target == object(&r));
+            let own = OwnProcess::new();
+            let entries = library.all_entries(&own);
+            let ours = entries.filter(|entry| entry.target == object(&r));
             ours.map(|entry| entry.counted).sum::<u32>()
         };
         assert_eq!(counted(&library), 605);
         assert!(thread.pools.iter().all(|pool| library.owns(pool.address)));
+        check_lists_are_owned(&library, thread);
         let ends = [
             thread.pools_at + library.layout.pools.size,
             thread.record + library.layout.record.size,
@@ -236,8 +263,9 @@ fn messages_backlogs_and_orphans_are_found() {
         });
         let library = read();
         let waits = |label: &str| {
-            let entries = library.entries.iter();
-            let with: Vec<_> = entries.filter(|&e| library.label(e) == label).collect();
+            let own = OwnProcess::new();
+            let entries = library.all_entries(&own);
+            let with: Vec<_> = entries.filter(|e| library.label(e) == label).collect();
             let ours = with.iter().filter(|e| e.target == object(&r)).count();
             let counted: u32 = with.iter().map(|e| e.counted).sum();
             (with.len(), ours, counted)
@@ -486,7 +514,7 @@ fn memory_that_makes_no_sense_is_survived() {
             };
             let library = Library::read(&noise).unwrap();
             failed += usize::from(!library.caveats.is_empty());
-            assert!(library.entries.len() < 100_000);
+            assert!(library.all_entries(&noise).count() < 100_000);
         }
         assert!(failed > 100, "{failed}");
         drop(pool);

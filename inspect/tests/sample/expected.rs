@@ -68,7 +68,7 @@ impl<'a> View<'a> {
             .collect();
         let roots = self.0.roots.iter().filter(|root| root.to == node);
         let roots = roots.filter(|root| root.kind < RootKind::Register);
-        holders.extend(roots.map(|root| Holder::Root(root.kind, &root.label, root.counted)));
+        holders.extend(roots.map(|root| Holder::Root(root.kind, self.0.label(root), root.counted)));
         holders
     }
 
@@ -79,7 +79,7 @@ impl<'a> View<'a> {
             .roots
             .iter()
             .filter(|root| root.to == node && root.kind == kind);
-        roots.map(|root| &root.label[..]).collect()
+        roots.map(|root| self.0.label(root)).collect()
     }
 
     /// Returns kind, label and count of the library's roots of an object.
@@ -88,7 +88,7 @@ impl<'a> View<'a> {
         let roots = self.0.roots.iter().filter(|root| root.to == node);
         let roots = roots.filter(|root| root.kind < RootKind::Static);
         roots
-            .map(|root| (root.kind, &root.label[..], root.counted))
+            .map(|root| (root.kind, self.0.label(root), root.counted))
             .collect()
     }
 

@@ -156,7 +156,7 @@ impl Finder<'_, '_> {
         let bytes = members.iter().map(|node| graph.nodes[*node as usize].bytes);
         self.found.push(Finding {
             verdict,
-            label: String::new(),
+            label: None,
             path,
             leader,
             objects: objects.count() as u64,

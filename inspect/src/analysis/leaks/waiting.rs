@@ -9,33 +9,31 @@ use crate::graph::RootKind;
 use std::collections::HashMap;
 
 /// Finds what only the library holds, if there is more of it than the limits say, or if nothing
-/// will ever release it.
-pub fn find(analysis: &Analysis<'_>, limits: &Limits) -> Vec<Finding> {
+/// will ever release it. There may be millions, so they are not collected.
+pub fn find(analysis: &Analysis<'_>, limits: &Limits) -> impl Iterator<Item = Finding> {
     let graph = analysis.graph;
-    let mut lengths: HashMap<(RootKind, &str), u64> = HashMap::new();
+    let mut lengths: HashMap<(RootKind, u32), u64> = HashMap::new();
     for root in &graph.roots {
         if Verdict::of(root.kind).is_some() {
-            *lengths.entry((root.kind, &root.label)).or_default() += u64::from(root.counted.max(1));
+            *lengths.entry((root.kind, root.label)).or_default() += u64::from(root.counted.max(1));
         }
     }
-    let mut found = Vec::new();
+    let at_least = limits.waiting;
     let mut seen = vec![false; graph.nodes.len()];
-    for root in &graph.roots {
-        let Some(verdict) = Verdict::of(root.kind) else {
-            continue;
-        };
-        let length = lengths[&(root.kind, root.label.as_str())];
+    graph.roots.iter().filter_map(move |root| {
+        let verdict = Verdict::of(root.kind)?;
+        let length = lengths[&(root.kind, root.label)];
         let certain = matches!(verdict, Verdict::ForgottenPool | Verdict::Kept);
         let held_elsewhere = analysis.reach.level(root.to) < Level::Pool
             || certain && analysis.reach.is_held(root.to);
-        if held_elsewhere || !certain && length < limits.waiting || seen[root.to as usize] {
-            continue;
+        if held_elsewhere || !certain && length < at_least || seen[root.to as usize] {
+            return None;
         }
         seen[root.to as usize] = true;
         let is_object = (root.to as usize) < graph.objects;
-        found.push(Finding {
+        Some(Finding {
             verdict,
-            label: root.label.clone(),
+            label: Some(root.label),
             path: vec![Hop {
                 node: root.to,
                 offset: None,
@@ -44,7 +42,6 @@ pub fn find(analysis: &Analysis<'_>, limits: &Limits) -> Vec<Finding> {
             objects: u64::from(is_object),
             bytes: graph.nodes[root.to as usize].bytes,
             missing: 0,
-        });
-    }
-    found
+        })
+    })
 }

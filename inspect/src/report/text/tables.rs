@@ -160,6 +160,13 @@ fn words(out: &mut String, words: &[Words], single: bool) {
         ]);
     }
     add(out, &rows);
+    let sites = words
+        .iter()
+        .filter_map(|found| found.address.as_ref().zip(found.site.as_ref()));
+    for (at, (address, site)) in sites.enumerate() {
+        let space = if at == 0 { "\n" } else { "" };
+        let _ = writeln!(out, "{space}{address} was created at {site}");
+    }
 }
 
 pub(super) fn holders(out: &mut String, holders: &Holders) {

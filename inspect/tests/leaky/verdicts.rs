@@ -1,0 +1,61 @@
+//! What must be found in the example `leaky`.
+
+use serde_json::Value;
+
+/// How many of the 24 must be named, at least.
+const AT_LEAST: usize = 23;
+
+/// Returns the last words of the names of the types on a group's path.
+pub fn types(group: &Value) -> Vec<&str> {
+    let path = group["path"].as_array().expect("a path").iter();
+    path.filter_map(|hop| hop["type"].as_str()).collect()
+}
+
+/// Returns all groups and hints of a report.
+pub fn groups(report: &Value) -> impl Iterator<Item = &Value> {
+    let lists = [&report["groups"], &report["hints"]].into_iter();
+    lists.flat_map(|list| list.as_array().expect("a list"))
+}
+
+/// Returns the expected leaks that the report does not name.
+fn missing(report: &Value) -> Vec<String> {
+    let expected = include_str!("../../examples/leaky/expected.txt").lines();
+    let expected = expected.filter(|line| !line.starts_with('#'));
+    let named = |line: &&str| {
+        let (names, verdicts) = line.split_once(": ").expect("names and verdicts");
+        groups(report).any(|group| {
+            let verdict = group["verdict"].as_str().expect("a verdict");
+            let types = types(group);
+            let has = |name: &str| {
+                types
+                    .iter()
+                    .any(|found| found.ends_with(&format!("::{name}")))
+            };
+            verdicts.split(' ').any(|expected| expected == verdict) && names.split(' ').all(has)
+        })
+    };
+    expected
+        .filter(|line| !named(line))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Checks a report of all leaks.
+pub fn check(report: &Value, what: &str) {
+    let missing = missing(report);
+    for line in &missing {
+        println!("{what}: not named: {line}");
+    }
+    for group in groups(report) {
+        let healthy = types(group)
+            .into_iter()
+            .find(|name| !name.contains("::Leak"));
+        assert!(healthy.is_none(), "{what}: a healthy type: {group:#}");
+    }
+    let named = 24 - missing.len();
+    println!("{what}: {named} of 24 named");
+    assert!(
+        named >= AT_LEAST,
+        "{what}: {missing:?} not named in {report:#}"
+    );
+}

@@ -1,0 +1,95 @@
+//! How much memory the inspector needs, in comparison with its target.
+#![cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+mod common;
+
+use common::Target;
+use releasepool::{AutoreleasePool, Ref};
+use std::hint::black_box;
+use std::process::{Command, Stdio};
+
+/// So many that what the inspector needs in any case matters little.
+const OBJECTS: u64 = 200_000;
+
+/// What the inspector needs in any case, in KiB.
+const ALWAYS: u64 = 4 << 10;
+
+#[test]
+fn role() {
+    let Some(role) = common::role() else {
+        return;
+    };
+    releasepool::event::set_hook(Some(Box::new(|_| {})));
+    let pool = AutoreleasePool::named("all");
+    let mut objects = Vec::new();
+    let mut references = Vec::new();
+    for n in 0..OBJECTS {
+        if role == "pool" {
+            pool.create(n);
+        } else if role == "vector" {
+            objects.push(Ref::new(n));
+        } else if n % 100 == 0 {
+            let object = Ref::new(n);
+            references.extend((0..1_000).map(|_| object.clone()));
+        }
+    }
+    common::serve(|question| {
+        format!(
+            "{question} {:p}{:p}",
+            black_box(&objects),
+            black_box(&references)
+        )
+    })
+}
+
+/// Returns the most memory that a process that has ended, or runs, has had, in KiB.
+fn most_memory(status: &str) -> u64 {
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1));
+    number.expect("Linux says it").parse().expect("a number")
+}
+
+fn check(role: &str) {
+    let target = Target::start(role);
+    let pid = target.pid();
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_releasepool-inspect"));
+    let command = command.args(["leaks", "--looks", "1", "--pid", &pid.to_string()]);
+    let mut inspector = command.stdout(Stdio::null()).spawn().unwrap();
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    let mut code = -1;
+    // SAFETY: both places are there for the call; `wait` below finds that the process was waited for.
+    let waited = unsafe {
+        let id = inspector.id() as i32;
+        libc::wait4(id, &mut code, 0, usage.as_mut_ptr())
+    };
+    assert_eq!((waited, code), (inspector.id() as i32, 0));
+    let _ = inspector.wait();
+    // SAFETY: zeroed, and written by the call.
+    let used = unsafe { usage.assume_init() }.ru_maxrss as u64;
+    let target = most_memory(&status);
+    println!("{role}: target {target} KiB, inspector {used} KiB");
+    assert!(
+        used <= 4 * target + ALWAYS,
+        "{used} KiB for a target of {target} KiB"
+    );
+}
+
+#[test]
+fn objects_in_one_pool() {
+    check("pool");
+}
+
+#[test]
+fn objects_in_a_vector() {
+    check("vector");
+}
+
+#[test]
+fn many_references_to_few_objects() {
+    check("references");
+}

@@ -74,6 +74,7 @@ pub(crate) use self::{
     label::PoolLabel,
     life::{created, died, freed},
     misuse::check_raw_call,
+    threads::note_thread,
 };
 #[cfg(not(feature = "leak-detection"))]
 pub(crate) use off::*;

@@ -24,17 +24,48 @@ struct Expectation {
     thread: u64,
     /// Its outermost drains since.
     drains: u32,
+    /// The next one in the list.
+    next: Expectations,
 }
+
+/// A list, so that nothing is allocated while it is locked: the global allocator may drain a pool.
+type Expectations = Option<Box<Expectation>>;
 
 // SAFETY: it only has a weak reference and never accesses the value, and the memory of any object
 // may be freed on any thread.
 unsafe impl Send for Expectation {}
 
 // std's lock even in loom builds: nothing yields while it is held.
-static EXPECTED: Mutex<Vec<Expectation>> = Mutex::new(Vec::new());
+static EXPECTED: Mutex<Expectations> = Mutex::new(None);
 
-fn with_expected<R>(f: impl FnOnce(&mut Vec<Expectation>) -> R) -> R {
+fn with_expected<R>(f: impl FnOnce(&mut Expectations) -> R) -> R {
     f(&mut EXPECTED.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn put(list: &mut Expectations, mut expectation: Box<Expectation>) {
+    expectation.next = list.take();
+    *list = Some(expectation);
+}
+
+fn pop(list: &mut Expectations) -> Expectations {
+    let mut first = list.take()?;
+    *list = first.next.take();
+    Some(first)
+}
+
+/// Takes those of a thread out of the list; the oldest first.
+fn take_those_of(thread: u64) -> Expectations {
+    with_expected(|expected| {
+        let (mut own, mut others) = (None, None);
+        while let Some(expectation) = pop(expected) {
+            let is_own = expectation.thread == thread;
+            put(if is_own { &mut own } else { &mut others }, expectation);
+        }
+        while let Some(other) = pop(&mut others) {
+            put(expected, other);
+        }
+        own
+    })
 }
 
 /// Reports an object that lives longer than it should: if it has not died at the end of the calling
@@ -75,13 +106,14 @@ pub fn expect_gone<T: ?Sized>(weak: Weak<T>, name: &str) {
     if weak.strong_count() == 0 {
         return;
     }
-    let expectation = Expectation {
+    let expectation = Box::new(Expectation {
         thin: weak.into_payload().cast(),
         name: name.to_owned(),
         thread: number(current_or_closed().key()),
         drains: 0,
-    };
-    with_expected(|expected| expected.push(expectation));
+        next: None,
+    });
+    with_expected(|expected| put(expected, expectation));
     at_end_of_drain(check);
 }
 
@@ -89,21 +121,16 @@ pub fn expect_gone<T: ?Sized>(weak: Weak<T>, name: &str) {
 /// drain.
 fn check() {
     let thread = number(current_or_closed().key());
-    let own: Vec<_> = with_expected(|expected| {
-        let all = std::mem::take(expected).into_iter();
-        let (own, others) = all.partition(|expectation| expectation.thread == thread);
-        *expected = others;
-        own
-    });
+    let mut own = take_those_of(thread);
     let mut waits = false;
-    for mut expectation in own {
+    while let Some(mut expectation) = pop(&mut own) {
         expectation.drains += 1;
         // SAFETY: the weak reference keeps the memory.
         let strong = unsafe { header(expectation.thin) }.count.strong();
         let is_alive = strong != 0;
         if is_alive && expectation.drains < DRAINS_IN_POOL && is_in_own_pool(&expectation) {
             waits = true;
-            with_expected(|expected| expected.push(expectation));
+            with_expected(|expected| put(expected, expectation));
             continue;
         }
         if is_alive {

@@ -5,6 +5,7 @@ use crate::ledger::life::own_serial;
 use crate::ledger::record::Record;
 use crate::ledger::threads::number;
 use crate::thread::current::current_or_closed;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The objects that one thread creates during some time: by the thread's key, and the number of
@@ -96,17 +97,25 @@ impl ScopeHandle {
         ScopeEntry {
             spans: self.spans.clone(),
             span,
+            _thread: PhantomData,
         }
     }
 }
 
 /// The calling thread's part in a [`Scope`] that another thread has begun; dropping it ends that.
 ///
-/// Objects that were created meanwhile stay part of the scope.
+/// Objects that were created meanwhile stay part of the scope. Stays on its thread.
+///
+/// ```compile_fail,E0277
+/// let entry = releasepool::leaks::scope().handle().enter();
+/// std::thread::spawn(move || drop(entry));
+/// ```
 #[derive(Debug)]
 pub struct ScopeEntry {
     spans: Spans,
     span: Span,
+    /// Ends the part of the thread that drops it, so it stays on its thread.
+    _thread: PhantomData<*mut ()>,
 }
 
 impl Drop for ScopeEntry {

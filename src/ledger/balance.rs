@@ -9,10 +9,11 @@ use super::ReleasedBy;
 use super::address::{AddressMap, Hidden};
 use super::frames::{self, Frame};
 use super::guard::Inside;
-use super::threads::own_number;
+use super::threads::named_own_number;
 use crate::sync::Setting;
 use dashmap::DashMap;
 use std::collections::HashMap;
+use std::mem;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::{LazyLock, Mutex, PoisonError, RwLock};
@@ -61,9 +62,13 @@ pub(crate) struct Line {
 /// Chooses the types whose retains and releases are recorded, for objects that are created from now
 /// on.
 pub(crate) fn choose(names: Vec<String>) {
-    let mut chosen = CHOSEN.write().unwrap_or_else(PoisonError::into_inner);
-    ON.set(u64::from(!names.is_empty()));
-    *chosen = names;
+    let former = {
+        let mut chosen = CHOSEN.write().unwrap_or_else(PoisonError::into_inner);
+        ON.set(u64::from(!names.is_empty()));
+        mem::replace(&mut *chosen, names)
+    };
+    // Without the lock, as the global allocator may create objects meanwhile.
+    drop(former);
 }
 
 /// Returns whether objects of this type are recorded.
@@ -145,7 +150,7 @@ fn line(place: Place, retains: u64, releases: u64) -> Line {
     Line {
         place,
         function: calling_function(),
-        thread: own_number(),
+        thread: named_own_number(),
         retains,
         releases,
     }

@@ -6,7 +6,7 @@ use super::record::{HOLDERS, Holder};
 use super::threads::own_number;
 use std::ptr::NonNull;
 
-/// Records that a pool of this name has got an entry for the object.
+/// Records that a pool of this name has got an entry for the object. Runs no foreign code.
 pub(crate) fn entered_pool(thin: NonNull<u8>, label: PoolLabel) {
     let thread = own_number();
     with_record(thin.addr().get(), |record| {
@@ -25,7 +25,7 @@ pub(crate) fn entered_pool(thin: NonNull<u8>, label: PoolLabel) {
     });
 }
 
-/// Records that a pool of this name has released `n` entries for the object.
+/// Records that a pool of this name has released `n` entries for the object. Runs no foreign code.
 pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
     let thread = own_number();
     with_record(thin.addr().get(), |record| {

@@ -72,22 +72,38 @@ pub(super) fn insert(address: usize, record: NonNull<Record>) {
     }
 }
 
-/// Takes a record out, which the caller owns from then on.
-pub(super) fn take(address: usize) -> Option<NonNull<Record>> {
+/// Takes a record out, which the caller owns from then on. Calls `f` before, as [`with_record`]
+/// does: who does not find the record sees what `f` has done.
+pub(super) fn take(address: usize, f: impl FnOnce(&Record)) -> Option<NonNull<Record>> {
     let index = INDEX.get()?;
     let place = match Inside::enter() {
-        Some(_inside) => index.remove(&Hidden::new(address))?.1,
-        None => remove_inside(index, address)?,
+        Some(_inside) => {
+            let noted = |_: &Hidden, place: &Place| {
+                // SAFETY: the entry is locked for writing (invariant 1 of `ledger`).
+                f(unsafe { place.0.as_ref() });
+                true
+            };
+            index.remove_if(&Hidden::new(address), noted)?.1
+        }
+        None => remove_inside(index, address, f)?,
     };
     Some(place.0)
 }
 
 /// Removes an entry while this thread may hold its lock; gives up if it is locked.
 #[cold]
-fn remove_inside(index: &AddressMap<Place>, address: usize) -> Option<Place> {
+fn remove_inside(
+    index: &AddressMap<Place>,
+    address: usize,
+    f: impl FnOnce(&Record),
+) -> Option<Place> {
     for _ in 0..PATIENCE {
         match index.try_entry(Hidden::new(address)) {
-            Some(Entry::Occupied(entry)) => return Some(entry.remove()),
+            Some(Entry::Occupied(entry)) => {
+                // SAFETY: as in `take`.
+                f(unsafe { entry.get().0.as_ref() });
+                return Some(entry.remove());
+            }
             Some(Entry::Vacant(_)) => return None,
             None => {}
         }

@@ -1,8 +1,8 @@
 //! The life of a record: from an object's creation to its end.
 
 use super::guard::Inside;
-use super::record::{self, BALANCED, NewRecord};
-use super::threads::own_number;
+use super::record::{self, BALANCED, NewRecord, Record};
+use super::threads::named_own_number;
 use super::{CHECKS, ObjectDescription, balance, dead, frames, index, misuse};
 use crate::sync::cell::Cell;
 use crate::sync::{CHECKED, Setting, local};
@@ -45,7 +45,7 @@ fn record_created(address: usize, object: ObjectDescription, site: &'static Loca
         object,
         site,
         flags,
-        thread: own_number(),
+        thread: named_own_number(),
         serial,
         frames,
     });
@@ -68,7 +68,13 @@ pub(crate) fn freed(thin: NonNull<u8>) {
 
 /// Removes a record; returns whether there was one.
 fn remove(address: usize, freed: bool) -> bool {
-    let Some(record) = index::take(address) else {
+    // Noted before the record is gone: a weak reference may be checked at any time meanwhile.
+    let note = |record: &Record| {
+        if CHECKS && !CHECKED {
+            dead::note(record, freed);
+        }
+    };
+    let Some(record) = index::take(address, note) else {
         return false;
     };
     if CHECKS && !CHECKED {
@@ -77,7 +83,6 @@ fn remove(address: usize, freed: bool) -> bool {
         if record.is_held() && index::is_complete() {
             misuse::destroyed_while_held(record);
         }
-        dead::note(record, freed);
     }
     // SAFETY: as above.
     let flags = unsafe { record::take_back(record) };

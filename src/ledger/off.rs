@@ -32,6 +32,9 @@ const_fn! {
 pub(crate) fn drained() {}
 
 #[inline(always)]
+pub(crate) fn note_thread() {}
+
+#[inline(always)]
 pub(crate) fn check_raw_call(_: NonNull<u8>, _: RawCall) {}
 
 #[inline(always)]

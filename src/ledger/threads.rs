@@ -23,8 +23,13 @@ static NAMED: Mutex<VecDeque<(u64, Box<str>)>> = Mutex::new(VecDeque::new());
 static NEXT_KEYLESS: Numbers = Numbers::new();
 
 local! {
-    /// The number of the calling thread, once its name is noted; else 0.
+    /// The number of the calling thread, once it is known; else 0.
     static OWN: Cell<u64> = Cell::new(0);
+}
+
+local! {
+    /// The number under which the name of the calling thread is noted; 0 if it is not.
+    static NAMED_AS: Cell<u64> = Cell::new(0);
 }
 
 /// Returns the number of a thread with this key: the index of its registry slot is in the low half,
@@ -33,28 +38,50 @@ pub(crate) fn number(key: ThreadKey) -> u64 {
     u64::from(key.generation()) << 32 | u64::from(key.index())
 }
 
-/// Returns the number of the calling thread.
+/// Returns the number of the calling thread. Runs no foreign code: pools call this while they add
+/// and take entries.
 #[inline]
 pub(crate) fn own_number() -> u64 {
-    let noted = OWN.with(Cell::get);
-    if noted & KEYLESS == 0 && noted != 0 {
-        return noted;
+    let known = OWN.with(Cell::get);
+    if known & KEYLESS == 0 && known != 0 {
+        return known;
     }
-    note_own(noted)
+    find_own(known)
 }
 
-/// Notes the name of the calling thread, whose number was `noted`, if it has got a number or a key
+/// Finds the number of the calling thread, which was `known` so far, if it has got a number or a key
 /// just now.
 #[cold]
-fn note_own(noted: u64) -> u64 {
+fn find_own(known: u64) -> u64 {
     let own = match own_key() {
         Some(key) => number(key),
-        None if noted != 0 => return noted,
+        None if known != 0 => return known,
         None => KEYLESS | (NEXT_KEYLESS.next() + 1),
     };
     OWN.with(|place| place.set(own));
-    // Whoever is inside the ledger already holds none of the ledger's other locks here that are
-    // taken below, but the global allocator may come here again: then the name is lost.
+    own
+}
+
+/// Notes the name of the calling thread. Without effect inside the ledger.
+pub(crate) fn note_thread() {
+    if let Some(_inside) = Inside::enter() {
+        named_own_number();
+    }
+}
+
+/// Returns the number of the calling thread, whose name is noted from then on. The caller is inside
+/// the ledger.
+#[inline]
+pub(super) fn named_own_number() -> u64 {
+    let own = own_number();
+    if NAMED_AS.with(|named| named.replace(own)) != own {
+        note_name(own);
+    }
+    own
+}
+
+#[cold]
+fn note_name(own: u64) {
     if let Some(name) = current_name() {
         let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
         if named.len() >= NAMES {
@@ -62,17 +89,16 @@ fn note_own(noted: u64) -> u64 {
         }
         named.push_back((own, name));
     }
-    own
 }
 
 /// Returns name and key of a thread, which may have ended.
 pub(crate) fn thread_label(number: u64) -> String {
-    let name = {
-        let _inside = Inside::enter();
+    // Whoever is inside the ledger already may have the lock.
+    let name = Inside::enter().and_then(|_inside| {
         let named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
         let known = named.iter().rev().find(|named| named.0 == number);
         known.map(|named| named.1.clone())
-    };
+    });
     if number & KEYLESS != 0 || number == 0 {
         return label::of(name.as_deref(), "without a key");
     }

@@ -84,9 +84,12 @@ pub(crate) struct PlainDestroyer<'h> {
 
 impl PlainDestroyer<'_> {
     /// Returns a destroyer for objects of this type; `None` if the thread has no heap for the
-    /// memory.
+    /// memory, or if the ledger takes part, as that calls the global allocator when an object ends.
     #[inline(always)]
     pub(crate) fn begin(type_info: &'static TypeInfo, block: PlainBlock) -> Option<Self> {
+        if cfg!(feature = "leak-detection") {
+            return None;
+        }
         let heap = thread_heaps::process_heap()?;
         // SAFETY: the heap is the calling thread's own, until its exit; the type's size class is
         // valid.

@@ -95,7 +95,6 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
     let mut panics = FirstPanic::default();
     let released;
     let cut;
-    let ends_outermost;
     {
         let scope = ReleaseScope::enter();
         let frame = ChainFrame::new(true);
@@ -121,17 +120,20 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
                 run.new_entries(&mut panics);
             }
         }
+        if ledger::awaits_drain() && scope.outermost && scope.serves_thread() {
+            ledger::drained();
+            // The hook of events is foreign code. What it adds would be leaked if the pool is closed.
+            if run.cut.get().is_none() {
+                run.new_entries(&mut panics);
+            }
+        }
         released = run.released.get();
         cut = run.cut.get();
-        ends_outermost = ledger::awaits_drain() && scope.outermost && scope.serves_thread();
         stack.stats.released.add(released as u64);
     }
     if std::ptr::eq(pool, &stack.root) {
         stack.stats.root_was_drained(pool.entries.len());
         stack.next_mark.set(0);
-    }
-    if ends_outermost {
-        ledger::drained();
     }
     Outcome {
         released: plain + released,

@@ -3,6 +3,7 @@
 use super::exit;
 use super::manager_shared::ManagerShared;
 use super::thread_pools::ThreadPools;
+use crate::ledger;
 use crate::sync::cell::Cell;
 use crate::sync::local;
 use crate::thread::current;
@@ -51,6 +52,7 @@ fn enter() -> *const ThreadPools {
     current::set_exit_hook(at_exit);
     let pools = ThreadPools::make(ManagerShared::global(), Some(record)).as_ptr();
     THIS.with(|this| this.pools.set(pools));
+    ledger::note_thread();
     pools
 }
 

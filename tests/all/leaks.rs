@@ -2,6 +2,7 @@
 
 mod balance;
 mod expectations;
+mod foreign;
 mod holders;
 mod reports;
 mod scopes;

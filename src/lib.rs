@@ -64,6 +64,7 @@ pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
 pub use object::settle::{settle, settle_scope};
 pub use object::strong::Ref;
 pub use object::thread_bound::HomeRef;
+pub use object::wake::Wake;
 pub use object::weak::Weak;
 pub use pool::budget::{Budget, Drained};
 pub use pool::dump::PoolDump;

@@ -7,6 +7,7 @@ use super::weak::Weak;
 use crate::ledger::{self, RawCall};
 use crate::unsizing::{Coercible, coerced, sealed};
 use std::marker::PhantomData;
+use std::pin::Pin;
 use std::ptr::NonNull;
 
 /// A counted reference: the object lives as long as there is one.
@@ -227,5 +228,21 @@ impl<T: ?Sized> Coercible for Ref<T> {
     unsafe fn coerce<U: ?Sized + 'static>(self, coerce: impl FnOnce(*mut T) -> *mut U) -> Ref<U> {
         // SAFETY: the contract says that `coerce` keeps the object; its reference moves.
         unsafe { Ref::adopt(coerced(Ref::into_payload(self), coerce)) }
+    }
+}
+
+impl<T: ?Sized> sealed::Sealed for Pin<Ref<T>> {}
+
+impl<T: ?Sized> Coercible for Pin<Ref<T>> {
+    type Target = T;
+    type Of<U: ?Sized + 'static> = Pin<Ref<U>>;
+
+    unsafe fn coerce<U: ?Sized + 'static>(
+        self,
+        coerce: impl FnOnce(*mut T) -> *mut U,
+    ) -> Pin<Ref<U>> {
+        // SAFETY: the reference does not leave this function unpinned; the rest is the contract. The
+        // object stays the same, and so the value stays where it is pinned.
+        unsafe { Pin::new_unchecked(Pin::into_inner_unchecked(self).coerce(coerce)) }
     }
 }

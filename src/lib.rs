@@ -12,6 +12,8 @@ pub mod design {}
 pub mod performance {}
 #[doc = include_str!("../docs/PORTING.md")]
 pub mod porting {}
+#[doc = include_str!("../docs/FROM_ARC.md")]
+pub mod from_arc {}
 #[doc = include_str!("../docs/CHECKING.md")]
 pub mod checking {}
 #[doc = include_str!("../docs/DEBUGGING.md")]

@@ -57,6 +57,13 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
 /// assert_eq!(bytes.len(), 3);
 /// ```
 ///
+/// Where the macro is missing, the compiler says E0308, *mismatched types*:
+///
+/// ```compile_fail,E0308
+/// use releasepool::Ref;
+/// let shown: Ref<dyn std::fmt::Display> = Ref::new(7); // expected `Ref<dyn Display>`
+/// ```
+///
 /// What the compiler would not coerce does not compile:
 ///
 /// ```compile_fail,E0277
@@ -64,6 +71,7 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
 /// struct Silent;
 /// let shown = unsize!(Ref::new(Silent) => dyn std::fmt::Display);
 /// ```
+#[doc(alias("CoerceUnsized", "E0308", "dyn"))]
 #[macro_export]
 macro_rules! unsize {
     ($handle:expr => $target:ty) => {{

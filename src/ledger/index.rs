@@ -42,11 +42,7 @@ pub(super) fn is_recorded(address: usize) -> bool {
 }
 
 /// Notes that an object has another type now.
-pub(crate) fn retyped(
-    thin: NonNull<u8>,
-    type_info: *const (),
-    type_name: fn() -> &'static str,
-) {
+pub(crate) fn retyped(thin: NonNull<u8>, type_info: *const (), type_name: fn() -> &'static str) {
     with_record(thin.addr().get(), |record| {
         record.type_info = type_info;
         record.type_name = type_name;

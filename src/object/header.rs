@@ -167,11 +167,7 @@ pub(super) fn layout_of_slice<T>(len: usize) -> Option<ObjectLayout> {
 /// Allocates an object and writes its header.
 #[inline]
 #[cfg_attr(feature = "leak-detection", track_caller)]
-pub(super) fn allocate(
-    layout: ObjectLayout,
-    type_info: &'static TypeInfo,
-    count: Count,
-) -> Thin {
+pub(super) fn allocate(layout: ObjectLayout, type_info: &'static TypeInfo, count: Count) -> Thin {
     // SAFETY: the layout is not zero-sized, as it contains a header.
     let base = unsafe { alloc(layout.layout) };
     let Some(base) = NonNull::new(base) else {

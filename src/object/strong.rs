@@ -16,7 +16,12 @@ use std::ptr::NonNull;
 /// if the value is both. In addition, a `Ref` can be passed to an
 /// [`AutoreleasePool`](crate::AutoreleasePool), which releases it a little later and lends out
 /// uncounted references until then; structures of any depth are destroyed in constant stack space;
-/// and one thin address identifies any object, even an unsized one.
+/// and one thin address identifies any object, even an unsized one. [Coming from
+/// `Arc`](crate::from_arc) compares all methods and implementations.
+///
+/// A `Ref<T>` becomes a `Ref<dyn Trait>`, or a `Ref<[T; N]>` a `Ref<[T]>`, by
+/// [`unsize!`](crate::unsize): only the standard library's pointers coerce by themselves. The
+/// compiler says E0308, *expected `Ref<dyn Trait>`, found `Ref<T>`*, where it is missing.
 ///
 /// In the terms of Cocos2d-x and Objective-C, `clone` is *retain* and `drop` is *release*.
 ///
@@ -43,6 +48,7 @@ use std::ptr::NonNull;
 /// drop(b); // release
 /// assert_eq!(Ref::into_inner(a), Some(vec![1, 2, 3]));
 /// ```
+#[doc(alias = "Arc")]
 #[repr(transparent)]
 pub struct Ref<T: ?Sized + 'static> {
     ptr: NonNull<T>,
@@ -137,6 +143,9 @@ impl<T: ?Sized> Ref<T> {
     }
 
     /// Turns a pointer back into a reference.
+    ///
+    /// This is narrower than `Arc::from_raw`, which takes a pointer to another type of the same
+    /// size and alignment: an object knows its destructor from its creation.
     ///
     /// # Safety
     /// `p` came from [`Ref::into_raw`] (of a `Ref<U>` where `U` and `T` differ at most by an

@@ -34,9 +34,9 @@ fn a_report_can_be_serialized() {
 }
 
 /// Asserts that a reference is serialized as its value is, and back.
-fn there_and_back<T: ?Sized>(object: Ref<T>, text: &str)
+fn there_and_back<T>(object: Ref<T>, text: &str)
 where
-    T: serde::Serialize + PartialEq + Debug,
+    T: ?Sized + serde::Serialize + PartialEq + Debug,
     Ref<T>: serde::de::DeserializeOwned,
 {
     assert_eq!(serde_json::to_string(&object).unwrap(), text);

@@ -7,7 +7,7 @@ use super::block_allocated::ObjectMemory;
 use super::count::Count;
 use super::header::{
     Header, ObjectLayout, ObjectType, SliceInfo, Thin, TypeInfo, allocate_slice, layout_of_slice,
-    length, type_info_of, write_header, write_length,
+    length, note_write, type_info_of, write_header, write_length,
 };
 use super::make::PartialSlice;
 use super::strong::Ref;
@@ -131,6 +131,7 @@ impl Ref<str> {
         let bytes = allocate_from::<u8>(text.len(), SliceInfos::STR, source)?;
         // SAFETY: just allocated, with room for these bytes; the pointer is not null.
         let text = unsafe {
+            note_write(bytes.cast());
             ptr::copy_nonoverlapping(text.as_ptr(), bytes.cast().as_ptr(), text.len());
             NonNull::new_unchecked(bytes.as_ptr() as *mut str)
         };

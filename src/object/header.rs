@@ -272,7 +272,9 @@ pub(super) unsafe fn write_length<T>(thin: Thin, len: usize) -> NonNull<[T]> {
 pub(super) unsafe fn set_type_info(thin: Thin, type_info: &'static TypeInfo) {
     // SAFETY: the only reference is the caller's, so the access is exclusive (invariant 6 of
     // `object`).
-    unsafe { thin.cast::<Header>().sub(1).as_mut() }.type_info = type_info;
+    let header = unsafe { thin.cast::<Header>().sub(1).as_mut() };
+    header.payload.write();
+    header.type_info = type_info;
     ledger::retyped(thin, ptr::from_ref(type_info).cast(), type_info.type_name);
     checks::note_type_info(type_info);
 }

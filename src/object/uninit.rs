@@ -51,7 +51,10 @@ impl<T> Ref<T> {
     pub fn new_zeroed() -> Ref<MaybeUninit<T>> {
         let zeroed = Self::new_uninit();
         // SAFETY: the only reference to an object of this size.
-        unsafe { Ref::payload(&zeroed).write_bytes(0, 1) };
+        unsafe {
+            note_write(Ref::thin(&zeroed));
+            Ref::payload(&zeroed).write_bytes(0, 1);
+        }
         zeroed
     }
 }
@@ -86,6 +89,7 @@ impl<T> Ref<[T]> {
         let zeroed = Self::new_uninit_slice(len);
         // SAFETY: the only reference to an object of this size.
         unsafe {
+            note_write(Ref::thin(&zeroed));
             Ref::payload(&zeroed)
                 .cast::<MaybeUninit<T>>()
                 .write_bytes(0, len);
@@ -187,6 +191,7 @@ impl<T> Ref<[MaybeUninit<T>]> {
             // SAFETY: a new object with room for all values. They move: the old object, which ends
             // here, does not drop them.
             unsafe {
+                note_write(new.cast());
                 ptr::copy_nonoverlapping(Ref::payload(&self).cast().as_ptr(), new.as_ptr(), len);
             }
             new

@@ -115,12 +115,13 @@ fn clones_may_use_the_pool() {
             Self(self.0)
         }
     }
-    let outer: &'static AutoreleasePool = Box::leak(Box::new(AutoreleasePool::new()));
+    let pool = Box::into_raw(Box::new(AutoreleasePool::new()));
+    // SAFETY: not freed before the last line.
+    let outer: &'static AutoreleasePool = unsafe { &*pool };
     outer.create_slice(&[Nested(outer), Nested(outer)]);
     assert_eq!(outer.len(), 3);
-    // SAFETY: leaked above, and nothing refers to it any more once it is taken back; the slice's
-    // destructor does nothing.
-    drop(unsafe { Box::from_raw(std::ptr::from_ref(outer).cast_mut()) });
+    // SAFETY: from `into_raw`; nothing uses `outer` any more, as the values have no destructor.
+    drop(unsafe { Box::from_raw(pool) });
 }
 
 #[test]

@@ -78,9 +78,9 @@ fn slices_of_every_form() {
 
 #[test]
 fn make_mut_clones_shared_texts_and_leaves_others_where_they_are() {
-    fn check<T: ?Sized>(text: &T, make_mut: fn(&mut Ref<T>) -> &mut T)
+    fn check<T>(text: &T, make_mut: fn(&mut Ref<T>) -> &mut T)
     where
-        T: PartialEq + Debug + 'static,
+        T: ?Sized + PartialEq + Debug + 'static,
         for<'a> Ref<T>: From<&'a T>,
     {
         let mut object = Ref::from(text);

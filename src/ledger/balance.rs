@@ -61,14 +61,14 @@ pub(crate) struct Line {
 
 /// Chooses the types whose retains and releases are recorded, for objects that are created from now
 /// on.
-pub(crate) fn choose(names: Vec<String>) {
-    let former = {
+pub(crate) fn choose(mut names: Vec<String>) {
+    {
         let mut chosen = CHOSEN.write().unwrap_or_else(PoisonError::into_inner);
         ON.set(u64::from(!names.is_empty()));
-        mem::replace(&mut *chosen, names)
-    };
-    // Without the lock, as the global allocator may create objects meanwhile.
-    drop(former);
+        mem::swap(&mut *chosen, &mut names);
+    }
+    // The former names, without the lock: the global allocator may create objects meanwhile.
+    drop(names);
 }
 
 /// Returns whether objects of this type are recorded.

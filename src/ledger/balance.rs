@@ -65,7 +65,7 @@ pub(crate) fn choose(mut names: Vec<String>) {
     {
         let mut chosen = CHOSEN.write().unwrap_or_else(PoisonError::into_inner);
         ON.set(u64::from(!names.is_empty()));
-        mem::swap(&mut *chosen, &mut names);
+        mem::swap::<Vec<String>>(&mut chosen, &mut names);
     }
     // The former names, without the lock: the global allocator may create objects meanwhile.
     drop(names);

@@ -2,7 +2,7 @@
 //! hooks.
 
 use crate::support::allocator::FOREIGN;
-use crate::support::{child, fresh};
+use crate::support::{PAGE, child, fresh};
 use releasepool::{
     AutoreleasePool, PoolManager, PoolRef, Ref, Weak, autorelease, autoreleasepool, event, leaks,
 };
@@ -12,7 +12,6 @@ use std::sync::mpsc;
 
 #[test]
 fn an_allocator_may_fill_the_page_that_gets_an_entry() {
-    const PAGE: usize = 254;
     // Made here, so that the ledger sees the other thread with the entry for the first time.
     let object = Ref::new(0);
     let own = object.clone();

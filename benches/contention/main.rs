@@ -30,6 +30,7 @@ use clap::{CommandFactory, Parser};
 use measure::Plan;
 use options::{Options, from_root};
 use progress::Progress;
+use releasepool_benches::findings::columns;
 use releasepool_benches::report;
 use releasepool_benches::results::{self, FORMAT, Results, Series};
 use releasepool_benches::table;
@@ -96,6 +97,7 @@ fn run(options: &Options) -> Result<(), String> {
 
     let machine = machine::describe();
     tables::machine(&machine);
+    check::texts(&scenarios::all())?;
     eprintln!("checking that all implementations do the same work");
     let peaks = check::check(&scenarios)
         .map_err(|error| format!("implementations do different work: {error}"))?;
@@ -167,11 +169,15 @@ fn measure_all(
             id: scenario.id.to_owned(),
             title: scenario.title.to_owned(),
             what: scenario.what.to_owned(),
-            lesson: scenario.lesson.to_owned(),
+            remarks: scenario.remarks.to_owned(),
+            questions: scenario.questions.clone(),
             series,
         };
-        progress.suspend(|| tables::scenario(&measured));
         results.scenarios.push(measured);
+        let columns = columns(results);
+        if let Some(measured) = results.scenarios.last() {
+            progress.suspend(|| tables::scenario(measured, &columns));
+        }
     }
     if with_targets {
         results.targets = targets::verdicts(options.quick, &mut progress, TARGET);
@@ -223,7 +229,7 @@ fn count_instructions(scenario: &Scenario, series: &mut [Series]) {
 
 /// Writes the results and the report.
 fn write(results: &Results, json: Option<&Path>) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(results)?;
+    let text = results::to_json(results)?;
     // `CARGO_TARGET_TMPDIR` is in the target directory.
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("contention");
     fs::create_dir_all(&directory)?;

@@ -123,7 +123,7 @@ fn slots() -> Scenario {
             series("releasepool Slot", Ours, &[4.1, 4.3, 8.8, 17.9]),
             series("releasepool Slot, strong", Ours, &[9.8, 21.0, 44.0, 92.0]),
             series("RefCell<Rc>", Reference, &[1.2]),
-            series("arc-swap, load", Peer, &[4.0, 4.2, 8.6, 17.0]),
+            series("arc-swap, load", Peer, &[4.1, 4.2, 8.6, 17.0]),
             series("arc-swap, load_full", Peer, &[11.0, 33.0, 60.0, 130.0]),
             series("Mutex<Arc>", Peer, &[14.0, 71.0, 240.0, 660.0]),
             series("RwLock<Arc>", Peer, &[15.0, 77.0, 180.0, 390.0]),

@@ -1,5 +1,6 @@
 //! A check that all implementations do the same work: with counted objects, on one thread and on two.
 
+use crate::rival;
 use crate::scenario::{Contestant, Scenario};
 use crossbeam_epoch as epoch;
 use releasepool::{PoolManager, autoreleasepool};
@@ -47,7 +48,8 @@ fn settle() -> Count {
     }
 }
 
-fn count(contestant: &Contestant, threads: usize) -> Result<Count, String> {
+/// Counts the objects of a contestant, in its own process.
+pub fn count(contestant: &Contestant, threads: usize) -> Result<Count, String> {
     Count::reset();
     let workload = (contestant.counted)();
     if !work(&workload, threads) {
@@ -114,7 +116,11 @@ pub fn check(scenarios: &[Scenario]) -> Result<Peaks, String> {
                     let name = contestant.name;
                     format!("{}, {name}, {threads} threads: {error}", scenario.id)
                 };
-                let count = count(contestant, threads).map_err(what)?;
+                let count = match contestant.elsewhere {
+                    Some(name) => rival::count(scenario.id, name, threads),
+                    None => count(contestant, threads),
+                };
+                let count = count.map_err(what)?;
                 let expected = &mut expected[threads - 1];
                 let (made, first) = *expected.get_or_insert((count.made, contestant.name));
                 if count.made != made {

@@ -2,6 +2,7 @@
 //! releasepool and with its alternatives.
 //!
 //! * `scenarios`: the kinds of work; `pools`, `handing`, `ui`: the implementations
+//! * `rival`: alternatives with another global allocator, in a process of their own (`mimalloc`)
 //! * `select`, `options`: what the command line asks for
 //! * `check`: a check that all implementations do the same work
 //! * `measure`, `instructions`: the measurements; `targets`: the project's targets
@@ -18,6 +19,7 @@ mod measure;
 mod options;
 mod pools;
 mod progress;
+mod rival;
 mod scenario;
 mod scenarios;
 mod select;
@@ -67,7 +69,7 @@ fn wrong_input(error: impl Display) -> ! {
 
 /// Runs turns of one contestant, in a process under callgrind.
 fn count(task: &[String]) {
-    let contestant = select::find(&task[0], &task[1]);
+    let contestant = scenarios::find(&task[0], &task[1]);
     match contestant.zip(task[2].parse().ok()) {
         Some((contestant, turns)) => instructions::run(&contestant, turns),
         None => wrong_input("--count-turns: no such work"),
@@ -82,7 +84,7 @@ fn can_be_written(path: &Path) -> bool {
 
 fn run(options: &Options) -> Result<(), String> {
     let start = Instant::now();
-    let scenarios = select::select(options).unwrap_or_else(|error| wrong_input(error));
+    let mut scenarios = select::select(options).unwrap_or_else(|error| wrong_input(error));
     let earlier = options.baseline.as_ref().map(|path| {
         let name = path.display().to_string();
         match baseline::read(&from_root(path)) {
@@ -98,6 +100,7 @@ fn run(options: &Options) -> Result<(), String> {
     let machine = machine::describe();
     tables::machine(&machine);
     check::texts(&scenarios::all())?;
+    rival::prepare(&mut scenarios);
     eprintln!("checking that all implementations do the same work");
     let peaks = check::check(&scenarios)
         .map_err(|error| format!("implementations do different work: {error}"))?;

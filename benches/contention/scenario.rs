@@ -37,6 +37,9 @@ pub struct Contestant {
     pub measured: Make,
     /// The workload with [`Counted`] objects.
     pub counted: Make,
+    /// The implementation that does this work in a process with another global allocator, if there
+    /// is one.
+    pub elsewhere: Option<&'static str>,
 }
 
 impl Contestant {
@@ -52,6 +55,7 @@ impl Contestant {
             note: None,
             measured: Box::new(measured),
             counted: Box::new(counted),
+            elsewhere: None,
         }
     }
 

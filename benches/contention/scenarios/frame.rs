@@ -193,6 +193,8 @@ pub fn scenario() -> Scenario {
         questions: vec![
             between(BLOCKS, "Arc + Vec"),
             between(GLOBAL, "Arc + Vec"),
+            between(BLOCKS, "Arc + Vec, mimalloc"),
+            between(BLOCKS, "triomphe + Vec, mimalloc"),
             between(BLOCKS, "arc-swap"),
             scaling(BLOCKS),
             scaling("stacks by thread, mutex"),

@@ -62,6 +62,7 @@ pub fn scenario() -> Scenario {
         questions: vec![
             between(BLOCKS, "Arc + channel of Vec"),
             between(GLOBAL, "Arc + channel of Vec"),
+            between(BLOCKS, "Arc + channel of Vec, mimalloc"),
             between(BLOCKS, "Arc + Vec behind a mutex"),
             between(BLOCKS, EACH),
             between("Arc + channel of Vec", "Arc + channel"),

@@ -74,6 +74,8 @@ pub fn all() -> [Scenario; 2] {
             remarks: "A pool takes objects of any type, and a mark in a vector those of one type.",
             questions: vec![
                 between(BLOCKS, "Arc + Vec"),
+                between(BLOCKS, "Arc + Vec, mimalloc"),
+                between(BLOCKS, "triomphe + Vec, mimalloc"),
                 between(BLOCKS, "stacks by thread, mutex"),
                 scaling(BLOCKS),
             ],

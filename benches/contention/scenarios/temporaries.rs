@@ -73,6 +73,9 @@ fn questions() -> Vec<Question> {
         between(BLOCKS, "Arc + Vec"),
         between(GLOBAL, "Arc + Vec"),
         between(BLOCKS, "triomphe + Vec"),
+        between(BLOCKS, "Arc + Vec, mimalloc"),
+        between(BLOCKS, "triomphe + Vec, mimalloc"),
+        between("Arc + Vec, mimalloc", "Arc + Vec"),
         between("one pool behind a mutex", "Arc + Vec"),
         between("stacks by thread, mutex", "Arc + Vec"),
         scaling(BLOCKS),
@@ -118,6 +121,8 @@ pub fn all() -> Vec<Scenario> {
             questions: vec![
                 between(BLOCKS, "Arc + Vec"),
                 between(GLOBAL, "Arc + Vec"),
+                between(BLOCKS, "Arc + Vec, mimalloc"),
+                between(BLOCKS, "triomphe + Vec, mimalloc"),
                 between(BLOCKS, "stacks by thread, mutex"),
                 scaling(BLOCKS),
             ],

@@ -44,6 +44,7 @@ pub fn scenario() -> Scenario {
         questions: vec![
             between(BLOCKS, "Arc + Vec"),
             between(GLOBAL, "Arc + Vec"),
+            between(BLOCKS, "Arc + Vec, mimalloc"),
             between(BLOCKS, "stacks by thread, mutex"),
         ],
         helpers: 0,

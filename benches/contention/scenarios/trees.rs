@@ -146,6 +146,7 @@ pub fn scenario() -> Scenario {
             between(BLOCKS, "triomphe"),
             between(GLOBAL, "Arc"),
             between(GLOBAL, "triomphe"),
+            between(BLOCKS, "Arc, mimalloc"),
         ],
         helpers: 0,
         countable: false,

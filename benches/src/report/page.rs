@@ -4,7 +4,7 @@ use super::chart;
 use super::look::Looks;
 use super::standing::Standing;
 use super::table::{Change, change, figures, summary, targets};
-use crate::comparison::{Judged, MARGIN, Outcome, least_rounds};
+use crate::comparison::{Judged, MARGIN, Outcome, WIDEST, least_rounds};
 use crate::findings::{columns, findings};
 use crate::results::{Results, Scenario};
 use crate::text::{counted, date, duration, printable};
@@ -74,14 +74,14 @@ fn balance(results: &Results, columns: &[usize]) -> Markup {
         "Of " (counted(outcomes.len(), "comparison")) " with the best of the others, "
         "releasepool is ahead in " b .good { (count(Outcome::Faster)) }
         ", even in " b { (count(Outcome::Even)) }
-        ", and behind in " b .bad { (count(Outcome::Slower)) } ". "
-        (count(Outcome::TooNoisy)) " are too noisy to tell, and "
-        (count(Outcome::TooFew)) " have too few rounds."
+        ", and behind in " b .bad { (count(Outcome::Slower)) } ". Too noisy to tell: "
+        (count(Outcome::TooNoisy)) "; too few rounds: " (count(Outcome::TooFew)) "."
     }
 }
 
 fn choose(results: &Results, looks: &Looks, columns: &[usize]) -> Markup {
-    let (margin, least) = (100.0 * (MARGIN - 1.0), least_rounds());
+    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    let (margin, widest, least) = (percent(MARGIN), percent(WIDEST), least_rounds());
     html! {
         section {
             h2 id="choose" { "How releasepool compares" }
@@ -93,8 +93,11 @@ fn choose(results: &Results, looks: &Looks, columns: &[usize]) -> Markup {
                     "All verdicts on this page are computed from its figures. " i { "Ahead" } " and "
                     i { "behind" } ": the confidence interval (99 %) of the median ratio, and at "
                     "least three quarters of the rounds, are on one side of 1. " i { "Even" }
-                    (format!(": that interval is within {margin:.0} % of 1. ")) i { "Too noisy" }
-                    ": neither. Nothing is concluded from fewer than "
+                    (format!(
+                        ": that interval is within {margin:.0} % of 1, and half of the rounds within \
+                         {widest:.0} %. "
+                    ))
+                    i { "Too noisy" } ": neither. Nothing is concluded from fewer than "
                     (counted(least, "round")) ". Implementations for one thread only are not "
                     "compared here, as they are no choice for several threads."
                 }

@@ -225,7 +225,7 @@ fn each_mark_in_the_summary_changes_when_the_figures_are_reversed() {
             let count = |part: &str| marks.values().filter(|word| word.contains(part)).count();
             let says = format!(
                 "Of 4 comparisons with the best of the others, releasepool is ahead in {}, even in \
-                 {}, and behind in {}. {} are too noisy",
+                 {}, and behind in {}. Too noisy to tell: {};",
                 count("ahead"),
                 count("even"),
                 count("behind"),

@@ -5,22 +5,19 @@
 //! in the other one, sends it a number of turns through a socket, and waits for the time that the
 //! turns took by the clock of that thread. So sockets and waiting are not part of the time.
 
-use crate::check;
-use crate::instructions;
 use crate::scenario::{Contestant, Scenario};
 use crate::scenarios;
 use releasepool_benches::objects::Count;
 use releasepool_benches::workload::{Job, Workload};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::Duration;
 
 /// The benchmark with that allocator, as cargo knows it.
-const BENCH: &str = "contention-mimalloc";
+pub const BENCH: &str = "contention-mimalloc";
 const NOTE: &str = "in a process of its own, in which mimalloc is the #[global_allocator]";
 
 /// The implementations that also run there, and their names then.
@@ -52,8 +49,6 @@ pub fn add(scenario: &mut Scenario) {
         }
     }
 }
-
-// --- in the benchmark `contention` ----------------------------------------------------------------
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
@@ -170,8 +165,8 @@ impl Drop for Process {
     }
 }
 
-/// Reads a number.
-fn number(stream: &mut TcpStream) -> io::Result<u64> {
+/// Reads a number of turns, or of nanoseconds.
+pub fn number(stream: &mut TcpStream) -> io::Result<u64> {
     let mut bytes = [0; 8];
     stream.read_exact(&mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
@@ -205,68 +200,5 @@ pub fn count(scenario: &str, implementation: &str, threads: usize) -> Result<Cou
             peak,
         }),
         _ => Err(format!("{BENCH}: {}", text.trim())),
-    }
-}
-
-// --- in the program with the other allocator ------------------------------------------------------
-
-/// The main function of that program.
-pub fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-    let find = |scenario, implementation| {
-        let found = scenarios::find(scenario, implementation);
-        found.ok_or_else(|| "no such work".to_owned())
-    };
-    let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is no number"));
-    let end = match arguments[..] {
-        ["--serve", scenario, name] => {
-            find(scenario, name).and_then(|c| serve(&c).map_err(|error| error.to_string()))
-        }
-        ["--check", scenario, name, threads] => find(scenario, name).and_then(|contestant| {
-            let count = check::count(&contestant, number(threads)? as usize)?;
-            println!("{} {} {}", count.made, count.destroyed, count.peak);
-            Ok(())
-        }),
-        ["--count-turns", scenario, name, turns] => find(scenario, name).and_then(|contestant| {
-            instructions::run(&contestant, number(turns)?);
-            Ok(())
-        }),
-        _ => {
-            println!("{BENCH}: a part of the benchmark contention, which starts it");
-            Ok(())
-        }
-    };
-    match end {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            println!("{error}");
-            ExitCode::from(1)
-        }
-    }
-}
-
-/// Does the work of a contestant, with a thread for each connection, until the standard input ends.
-fn serve(contestant: &Contestant) -> io::Result<()> {
-    let workload = (contestant.measured)();
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    println!("{}", listener.local_addr()?.port());
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let workload = workload.clone();
-            thread::spawn(move || stream.and_then(|stream| turns(&workload, stream)));
-        }
-    });
-    io::copy(&mut io::stdin(), &mut io::sink())?;
-    Ok(())
-}
-
-/// Runs turns for one thread of the other process, until it closes the connection.
-fn turns(workload: &Workload, mut stream: TcpStream) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut job = workload.job();
-    loop {
-        let time = job(number(&mut stream)?);
-        stream.write_all(&(time.as_nanos() as u64).to_le_bytes())?;
     }
 }

@@ -61,6 +61,7 @@ pub use manager::PoolManager;
 pub use manager::builder::PoolManagerBuilder;
 pub use manager::shutdown::{EpochHolder, ShutdownReport};
 pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
+pub use object::home_weak::HomeWeak;
 pub use object::settle::{settle, settle_scope};
 pub use object::strong::Ref;
 pub use object::thread_bound::HomeRef;

@@ -46,7 +46,7 @@
 //! * [`checks`]: misuse of raw calls, and overwritten headers
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
 //! * [`block_allocated`]: objects whose memory is a block
-//! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread
+//! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread; [`home_weak`]: `HomeWeak`
 //! * [`make`]: the ways to make a `Ref`; [`unique`]: exclusive access to the value, and moving it
 //!   out
 //! * [`traits`]: the traits that `std::sync::Arc` implements, too
@@ -56,6 +56,7 @@ pub(crate) mod checks;
 pub(crate) mod count;
 pub(crate) mod destroy;
 pub(crate) mod header;
+pub(crate) mod home_weak;
 mod make;
 pub(crate) mod settle;
 pub(crate) mod strong;

@@ -227,6 +227,8 @@ layout! {
         closure,
         /// A closure that a loop has accepted.
         loop_closure,
+        /// A closure that takes a frame.
+        frame_closure,
         /// Many messages as one.
         batch,
     }

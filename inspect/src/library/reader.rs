@@ -286,7 +286,7 @@ impl<'m> Reader<'m> {
                     // In the payload of an object.
                     is_own = false;
                     self.entry(holder, Target::Object(at), at, 0);
-                } else if kind == kinds.closure || kind == kinds.loop_closure {
+                } else if [kinds.closure, kinds.loop_closure, kinds.frame_closure].contains(&kind) {
                     // What it captures is in the same allocation.
                     is_own = false;
                     self.entry(holder, Target::Allocation(at), at, 0);

@@ -10,7 +10,7 @@ use crate::digest::Digest;
 use crate::error::Error;
 use crate::input::Document;
 use crate::keys::Keys;
-use crate::node::Node;
+use crate::node::Value;
 use crate::progress::Progress;
 use crate::run::{live_objects, without_processor};
 use crate::schedule::{End, Schedule};
@@ -344,17 +344,17 @@ fn go_through<W: World>(
     keys: &Keys<W>,
     schedule: impl Iterator<Item = usize>,
 ) -> Result<u64, Error> {
-    let mut scene: VecDeque<W::Counted<Node<W>>> = VecDeque::new();
+    let mut scene: VecDeque<Value<W>> = VecDeque::new();
     let mut wrong = 0;
     let schedule = schedule.map(|n| turn.sample[n]);
     work(world, keys, turn.documents, schedule, |document, root| {
         let frame = world.pool();
-        if Some(Digest::of(&*root)) != turn.expected[document] {
+        if Some(Digest::of(&root)) != turn.expected[document] {
             wrong += 1;
         }
         scene.push_back(root);
         if scene.len() > SCENE {
-            if let Some(oldest) = scene.pop_front() {
+            if let Some(Value::Node(oldest)) = scene.pop_front() {
                 world.autorelease(&frame, oldest);
             }
         }

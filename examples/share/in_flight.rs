@@ -1,20 +1,17 @@
-//! Bounds what is in flight: the documents that workers have handed over and that are not destroyed
-//! yet, because they wait for the UI thread, are on display, or wait for the reclaimer.
+//! Bounds what is in flight: the documents that are being parsed, wait for the UI thread, are on
+//! display, or wait for the reclaimer.
 //!
 //! A worker that is faster than the UI thread or the reclaimer waits here, so that memory does not
 //! grow with the length of the run.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How many bytes of text the documents in flight may have.
-const BYTES: usize = 4 << 20;
-
-/// So many documents may be in flight however large they are.
-const DOCUMENTS: usize = crate::ui::SCENE;
+/// While the documents in flight have this many bytes of text, no other is let in.
+pub const BYTES: usize = 4 << 20;
 
 /// The documents in flight.
-#[derive(Default)]
 pub struct InFlight {
+    workers: usize,
     counts: Mutex<Counts>,
     /// Notified when a document leaves.
     left: Condvar,
@@ -45,10 +42,20 @@ impl InFlight {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets in a document of so many bytes. Waits while too much is in flight, but not if it is no
-    /// more than what is on display: that leaves only when there is something newer.
+    pub fn new(workers: usize) -> Self {
+        Self {
+            workers,
+            counts: Mutex::default(),
+            left: Condvar::new(),
+        }
+    }
+
+    /// Lets in a document of so many bytes. Waits while too much is in flight.
+    ///
+    /// What is on display leaves only when there is something newer. It is one document, or less
+    /// than half of [`BYTES`]; so there is always room for one more.
     pub fn enter(self: &Arc<Self>, bytes: usize) -> Permit {
-        let full = |now: &mut Counts| now.documents > DOCUMENTS && now.bytes + bytes > BYTES;
+        let full = |now: &mut Counts| now.bytes >= BYTES && now.documents > self.workers;
         let counts = self.left.wait_while(self.counts(), full);
         let mut now = counts.unwrap_or_else(PoisonError::into_inner);
         now.documents += 1;
@@ -86,37 +93,37 @@ impl Drop for Permit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc::{TryRecvError, channel};
+    use std::sync::mpsc::{RecvTimeoutError, channel};
     use std::thread;
     use std::time::Duration;
 
-    #[test]
-    fn large_documents_enter_until_the_display_is_full_and_one_more() {
-        let in_flight = Arc::new(InFlight::default());
-        let mut permits: Vec<_> = (0..=DOCUMENTS).map(|_| in_flight.enter(BYTES)).collect();
+    /// Checks that so many documents of this size enter, and the next one when one leaves.
+    fn admits(count: usize, bytes: usize, workers: usize) {
+        let in_flight = Arc::new(InFlight::new(workers));
         let (sender, receiver) = channel();
         let other = Arc::clone(&in_flight);
-        let waiting = thread::spawn(move || sender.send(other.enter(1)).unwrap());
-        thread::sleep(Duration::from_millis(50));
-        assert_eq!(receiver.try_recv().err(), Some(TryRecvError::Empty));
+        let worker = thread::spawn(move || while sender.send(other.enter(bytes)).is_ok() {});
+        let mut permits: Vec<_> = receiver.iter().take(count).collect();
+        let nothing = receiver.recv_timeout(Duration::from_millis(100)).err();
+        assert_eq!(nothing, Some(RecvTimeoutError::Timeout));
         permits.pop();
         permits.push(receiver.recv().unwrap());
-        waiting.join().unwrap();
-        assert_eq!(in_flight.peak().documents, DOCUMENTS + 1);
-        drop(permits);
+        let peak = in_flight.peak();
+        assert_eq!((peak.documents, peak.bytes), (count, count * bytes));
+        drop((permits, receiver));
+        worker.join().unwrap();
         let now = in_flight.counts();
         assert_eq!((now.documents, now.bytes), (0, 0));
     }
 
     #[test]
-    fn small_documents_enter_until_their_bytes_are_too_many() {
-        let in_flight = Arc::new(InFlight::default());
-        let permits: Vec<_> = (0..1024).map(|_| in_flight.enter(BYTES / 1024)).collect();
-        assert_eq!(in_flight.peak().bytes, BYTES);
-        let other = Arc::clone(&in_flight);
-        let waiting = thread::spawn(move || drop(other.enter(1)));
-        drop(permits);
-        waiting.join().unwrap();
-        assert_eq!(in_flight.peak().bytes, BYTES);
+    fn small_documents_wait_when_their_bytes_are_many() {
+        admits(101, BYTES / 100, 2);
+    }
+
+    #[test]
+    fn large_documents_wait_when_there_is_one_more_than_workers() {
+        admits(3, 2 * BYTES, 2);
+        admits(5, BYTES, 4);
     }
 }

@@ -26,6 +26,7 @@ mod progress;
 mod report;
 mod run;
 mod schedule;
+mod text;
 mod trace;
 mod ui;
 mod verify;

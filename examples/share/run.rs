@@ -12,6 +12,7 @@ use crate::worker::work;
 use crate::world::World;
 use crate::world::ours::{Memory, Ours};
 use releasepool::{BlockAllocator, BlockStats, Looper, PoolManager, Totals};
+use std::cell::Cell;
 use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,6 +62,8 @@ pub fn run(
     end: End,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
+    // A single document may leave millions of releases to the next drains. `InFlight` bounds them.
+    PoolManager::global().set_backlog_watermark(usize::MAX);
     let reclaimer = Looper::reclaimer("reclaimer").map_err(|source| Error::Spawn {
         name: "reclaimer".to_owned(),
         source,
@@ -137,7 +140,7 @@ fn run_by(
         keys: Keys::new(),
         schedule: Schedule::new(documents.len(), workers, end),
         sent: AtomicU64::new(0),
-        in_flight: Arc::default(),
+        in_flight: Arc::new(InFlight::new(workers)),
         memory: options.memory,
     };
     let (sender, arrivals) = channel();
@@ -223,13 +226,20 @@ fn worker(
 ) -> Result<Activity, Error> {
     let world = Ours::new(job.memory);
     let mut handed_over = 0;
+    // A document is let in before it is parsed.
+    let permit = Cell::new(None);
+    let enter = |&document: &usize| {
+        let bytes = job.documents[document].text.len();
+        permit.set(Some(job.in_flight.enter(bytes)));
+    };
+    let schedule = job.schedule.of_worker(index).inspect(enter);
     let done = work(
         &world,
         &job.keys,
         job.documents,
-        job.schedule.of_worker(index),
+        schedule,
         |document, root| {
-            let permit = job.in_flight.enter(job.documents[document].text.len());
+            let permit = permit.take().expect("the document has been let in");
             let parsed = world.make(Parsed { root, permit });
             let accepted = sender.send(Arrival { document, parsed }).is_ok();
             if accepted {

@@ -3,8 +3,8 @@
 use crate::args::Options;
 use crate::digest::Digest;
 use crate::frame_times::FrameTimes;
-use crate::in_flight::Permit;
-use crate::node::Node;
+use crate::in_flight::{self, Permit};
+use crate::node::Value;
 use crate::progress::{Figures, Progress};
 use crate::world::ours::{Memory, Ours};
 use releasepool::{
@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-/// How many documents stay on display.
-pub const SCENE: usize = 4;
+/// How many documents stay on display, if they are not large.
+const SCENE: usize = 4;
 
 /// The part of a frame's time that is for arrivals; a game needs the rest for other work.
 const SHARE: f64 = 0.5;
@@ -29,7 +29,7 @@ const UNTIMED: Duration = Duration::from_millis(8);
 
 /// A parsed document. When it is destroyed, the next one may be handed over.
 pub struct Parsed {
-    pub root: Ref<Node<Ours>>,
+    pub root: Value<Ours>,
     pub permit: Permit,
 }
 
@@ -206,7 +206,7 @@ impl<'u> Ui<'u> {
     }
 
     fn show(&mut self, pool: &AutoreleasePool, arrival: Arrival) {
-        let digest = Digest::of(&*arrival.parsed.root);
+        let digest = Digest::of(&arrival.parsed.root);
         let known = &mut self.seen.digests[arrival.document];
         match known.iter_mut().find(|(known, _)| *known == digest) {
             Some((_, count)) => *count += 1,
@@ -216,7 +216,7 @@ impl<'u> Ui<'u> {
         self.seen.bytes += arrival.parsed.permit.bytes() as u64;
 
         let name = self.names[arrival.document];
-        let label = Label::new(format!("{name}: {} nodes", digest.nodes()));
+        let label = Label::new(format!("{name}: {} values", digest.values()));
         let caption = self.memory.create(pool, label);
         self.seen.created += 1;
         self.seen.autoreleased += 1;
@@ -224,11 +224,17 @@ impl<'u> Ui<'u> {
             parsed: arrival.parsed,
             caption: PoolRef::retain(caption),
         });
-        if self.scene.len() > SCENE {
+        while self.scene.len() > SCENE || self.scene.len() > 1 && self.is_large() {
             if let Some(oldest) = self.scene.pop_front() {
                 self.take_down(pool, oldest);
             }
         }
+    }
+
+    /// Returns whether what is on display is too large to leave enough room for what is in flight.
+    fn is_large(&self) -> bool {
+        let sizes = self.scene.iter().map(|shown| shown.parsed.permit.bytes());
+        sizes.sum::<usize>() > in_flight::BYTES / 2
     }
 
     /// Takes a document off the display. It is not released at once, because this frame may still

@@ -41,7 +41,7 @@ pub fn expected(
         let mut digests = Vec::new();
         let schedule = std::iter::from_fn(take);
         work(&world, &keys, documents, schedule, |document, root| {
-            digests.push((document, Digest::of(&*root)));
+            digests.push((document, Digest::of(&root)));
             true
         })?;
         Ok::<_, Error>(digests)

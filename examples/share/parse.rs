@@ -5,11 +5,12 @@
 //! not pile up. If the text is invalid, the pools release what has been built.
 
 use crate::keys::KnownKeys;
-use crate::node::{Key, Node, Value};
+use crate::node::{Key, Member, Node, Value};
 use crate::world::World;
 use releasepool_examples_common::label::Label;
 use serde_core::Deserializer;
 use serde_core::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use std::cell::RefCell;
 use std::fmt;
 
 /// How many items of a container share a pool.
@@ -24,7 +25,13 @@ pub fn parse<'w, W: World>(
     text: &str,
 ) -> Result<Value<W>, serde_json::Error> {
     let mut source = serde_json::Deserializer::from_str(text);
-    let root = Parser { world, keys, pool }.deserialize(&mut source)?;
+    let parser = Parser {
+        world,
+        keys,
+        pool,
+        unfinished: &Unfinished::default(),
+    };
+    let root = parser.deserialize(&mut source)?;
     source.end()?;
     Ok(root)
 }
@@ -34,6 +41,23 @@ struct Parser<'p, 'w, W: World> {
     world: &'w W,
     keys: &'w KnownKeys<'w, W>,
     pool: &'p W::Pool<'w>,
+    unfinished: &'p Unfinished<W>,
+}
+
+/// The contents of all containers that are being filled, innermost last. A container is made when
+/// its contents are complete, and so of the right size.
+struct Unfinished<W: World> {
+    items: RefCell<Vec<Value<W>>>,
+    members: RefCell<Vec<Member<W>>>,
+}
+
+impl<W: World> Default for Unfinished<W> {
+    fn default() -> Self {
+        Self {
+            items: RefCell::default(),
+            members: RefCell::default(),
+        }
+    }
 }
 
 impl<'w, W: World> Parser<'_, 'w, W> {
@@ -42,11 +66,12 @@ impl<'w, W: World> Parser<'_, 'w, W> {
     }
 
     /// Returns a parser for the contents of a container that has opened `pool`.
-    fn within<'p>(&self, pool: &'p W::Pool<'w>) -> Parser<'p, 'w, W> {
+    fn within<'p>(&'p self, pool: &'p W::Pool<'w>) -> Parser<'p, 'w, W> {
         Parser {
             world: self.world,
             keys: self.keys,
             pool,
+            unfinished: self.unfinished,
         }
     }
 }
@@ -91,21 +116,24 @@ impl<'de, W: World> Visitor<'de> for Parser<'_, '_, W> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut source: A) -> Result<Self::Value, A::Error> {
-        let mut items = Vec::new();
+        let items = &self.unfinished.items;
+        let start = items.borrow().len();
         'all: loop {
             let pool = self.world.pool();
             for _ in 0..BATCH {
                 let Some(item) = source.next_element_seed(self.within(&pool))? else {
                     break 'all;
                 };
-                items.push(item);
+                items.borrow_mut().push(item);
             }
         }
+        let items = items.borrow_mut().split_off(start);
         self.create(Node::Array(items.into()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut source: A) -> Result<Self::Value, A::Error> {
-        let mut entries = Vec::new();
+        let members = &self.unfinished.members;
+        let start = members.borrow().len();
         'all: loop {
             let pool = self.world.pool();
             for _ in 0..BATCH {
@@ -113,10 +141,11 @@ impl<'de, W: World> Visitor<'de> for Parser<'_, '_, W> {
                     break 'all;
                 };
                 let value = source.next_value_seed(self.within(&pool))?;
-                entries.push((key, value));
+                members.borrow_mut().push((key, value));
             }
         }
-        self.create(Node::Dict(entries.into()))
+        let members = members.borrow_mut().split_off(start);
+        self.create(Node::Dict(members.into()))
     }
 }
 
@@ -140,7 +169,9 @@ impl<'de, W: World> Visitor<'de> for Name<'_, '_, W> {
 
     /// Makes a temporary string object to look the key up, as code ported from Cocos2d-x does.
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        let Parser { world, keys, pool } = self.0;
+        let Parser {
+            world, keys, pool, ..
+        } = self.0;
         Ok(world.temporary(pool, Label::new(text), |label| keys.intern(&label.text)))
     }
 }

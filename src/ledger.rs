@@ -70,7 +70,7 @@ pub(crate) use self::{
     describe::{describe_live, here, site_of, type_and_rest},
     drains::{awaits_drain, drained},
     holders::{entered_pool, left_pool},
-    index::type_info_of,
+    index::{retyped, type_info_of},
     label::PoolLabel,
     life::{created, died, freed},
     misuse::check_raw_call,

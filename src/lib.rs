@@ -12,6 +12,8 @@ pub mod design {}
 pub mod performance {}
 #[doc = include_str!("../docs/PORTING.md")]
 pub mod porting {}
+#[doc = include_str!("../docs/FROM_ARC.md")]
+pub mod from_arc {}
 #[doc = include_str!("../docs/CHECKING.md")]
 pub mod checking {}
 #[doc = include_str!("../docs/DEBUGGING.md")]
@@ -69,6 +71,7 @@ pub use object::home_weak::HomeWeak;
 pub use object::settle::{settle, settle_scope};
 pub use object::strong::Ref;
 pub use object::thread_bound::HomeRef;
+pub use object::wake::Wake;
 pub use object::weak::Weak;
 pub use pool::budget::{Budget, Drained};
 pub use pool::dump::PoolDump;

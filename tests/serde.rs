@@ -1,9 +1,12 @@
-//! Snapshots and reports can be serialized.
+//! What can be serialized: snapshots, reports, and references.
 
 use releasepool::{
-    AutoreleasePool, BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref, leaks,
+    AutoreleasePool, BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref, Weak, leaks, unsize,
 };
 use serde_json::json;
+use std::ffi::{CStr, OsStr};
+use std::fmt::Debug;
+use std::path::Path;
 use std::time::Duration;
 
 #[test]
@@ -115,4 +118,43 @@ fn what_an_allocator_has_can_be_serialized() {
     assert_eq!(json["live_bytes"], stats.live_bytes);
     assert_eq!(json["chunk_bytes"], stats.chunk_bytes);
     assert_eq!(json.as_object().unwrap().len(), 12);
+}
+
+/// Asserts that a reference is serialized as its value is, and back.
+fn there_and_back<T>(object: Ref<T>, text: &str)
+where
+    T: ?Sized + serde::Serialize + PartialEq + Debug,
+    Ref<T>: serde::de::DeserializeOwned,
+{
+    assert_eq!(serde_json::to_string(&object).unwrap(), text);
+    let back: Ref<T> = serde_json::from_str(text).unwrap();
+    assert_eq!((&*back, Ref::strong_count(&back)), (&*object, 1));
+}
+
+#[test]
+fn references_are_serialized_as_their_values() {
+    there_and_back(Ref::new(7), "7");
+    there_and_back(Ref::new(Some(String::from("a"))), r#""a""#);
+    there_and_back(Ref::<str>::from("text"), r#""text""#);
+    there_and_back(Ref::<[u8]>::from([1, 2]), "[1,2]");
+    there_and_back(Ref::<[Ref<str>]>::from(["a".into()]), r#"["a"]"#);
+    there_and_back(Ref::<Path>::from(Path::new("a/b")), r#""a/b""#);
+    there_and_back(Ref::<CStr>::from(c"a"), "[97]");
+    #[cfg(unix)]
+    there_and_back(Ref::<OsStr>::from(OsStr::new("a")), r#"{"Unix":[97]}"#);
+    assert!(serde_json::from_str::<Ref<u8>>("256").is_err());
+    assert!(serde_json::from_str::<Ref<[u8]>>("[1,").is_err());
+}
+
+#[test]
+fn weak_and_unsized_references_are_serialized() {
+    let slice: Ref<[u8]> = unsize!(Ref::new([1, 2]) => [u8]);
+    let weak = Ref::downgrade(&slice);
+    assert_eq!(
+        serde_json::to_string(&(&slice, &weak)).unwrap(),
+        "[[1,2],[1,2]]"
+    );
+    drop(slice);
+    assert_eq!(serde_json::to_string(&[weak]).unwrap(), "[null]");
+    assert_eq!(serde_json::to_string(&Weak::<u8>::new()).unwrap(), "null");
 }

@@ -63,6 +63,9 @@ pub(crate) fn type_info_of(_: NonNull<u8>) -> Option<*const ()> {
 }
 
 #[inline(always)]
+pub(crate) fn retyped(_: NonNull<u8>, _: *const (), _: fn() -> &'static str) {}
+
+#[inline(always)]
 pub(crate) fn created(_: NonNull<u8>, _: ObjectDescription) {}
 
 #[inline(always)]

@@ -127,6 +127,25 @@ impl HandoffPool {
         self.create(r)
     }
 
+    /// Creates a text that the pool owns: a copy of `text`, in a block like other [created
+    /// objects](Self::create).
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn create_str(&self, text: &str) -> PoolRef<'_, str> {
+        self.autorelease(Ref::str_from(text, ObjectMemory::Process))
+    }
+
+    /// Creates a slice that the pool owns: clones of the values, in a block like other [created
+    /// objects](Self::create).
+    ///
+    /// # Panics
+    /// If cloning panics. The pool is unchanged then.
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn create_slice<T: Clone + Send + Sync>(&self, values: &[T]) -> PoolRef<'_, [T]> {
+        self.autorelease(Ref::slice_from(values, ObjectMemory::Process))
+    }
+
     /// Has the thread `to` release all entries, newest first, in its next outermost drain, and
     /// returns their number. This pool is empty afterwards and can be used again.
     ///

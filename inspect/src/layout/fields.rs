@@ -64,7 +64,8 @@ layout! {
         count,
         /// The address of the type info.
         type_info,
-        /// How many bytes before the payload a slice has its length, a word.
+        /// How many bytes before the payload a slice has its length, a word; and a boxed value its
+        /// size and alignment.
         length_before,
     }
 
@@ -118,6 +119,11 @@ layout! {
         thread_bound,
         /// One value in a block.
         block,
+        /// Values of one type in a block, whose number is before the header.
+        block_slice,
+        /// One value from the global allocator, of any type. Its size and alignment are before the
+        /// header, where slices have their length: twice the size, plus the alignment.
+        boxed,
     }
 
     /// The table of threads: the static `registry`.

@@ -8,11 +8,11 @@ use crate::analysis::census::{TypeCount, by_type};
 use crate::analysis::diff;
 use crate::analysis::leaks::{Group, Limits, PathHop, Suspects, leaks};
 use crate::analysis::paths::{self, Confidence, Path};
-use crate::analysis::retained::{Retained, retained_from_roots};
+use crate::analysis::retained::{RetainedSets, retained_from_roots};
 use crate::analysis::strength::Strength;
 use crate::graph::{Graph, NodeId, RootKind, ThreadState};
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Makes a document of a report.
 pub fn document(graph: &Graph, report: Report) -> Document {
@@ -260,6 +260,14 @@ fn subjects(analysis: &Analysis<'_>, subject: &Subject) -> Vec<NodeId> {
     }
 }
 
+/// Returns the node that was asked for, unless that was a type.
+fn subject_node(analysis: &Analysis<'_>, subject: &Subject) -> Option<wire::Node> {
+    match subject {
+        Subject::Node(at) => Some(node(analysis, *at)),
+        Subject::Type(_) => None,
+    }
+}
+
 fn strength_name(strength: Strength) -> &'static str {
     match strength {
         Strength::Unknown => "unknown",
@@ -275,14 +283,20 @@ type WordsKey = (Option<u32>, Option<NodeId>, Option<u32>, Strength);
 /// Adds words up: one by one if `single`, else by the type of the other node and the field.
 struct Adding<'a, 'g> {
     analysis: &'a Analysis<'g>,
-    retained: &'a Retained,
     single: bool,
-    words: HashMap<WordsKey, wire::Words>,
-    /// The nodes whose retained sizes are in the sums.
-    counted: HashSet<(NodeId, WordsKey)>,
+    /// The words, and the nodes at their other ends.
+    words: HashMap<WordsKey, (wire::Words, Vec<NodeId>)>,
 }
 
-impl Adding<'_, '_> {
+impl<'a, 'g> Adding<'a, 'g> {
+    fn new(analysis: &'a Analysis<'g>, subject: &Subject) -> Self {
+        Self {
+            analysis,
+            single: matches!(subject, Subject::Node(_)),
+            words: HashMap::new(),
+        }
+    }
+
     /// Adds an edge whose other end is `other`.
     fn add(&mut self, edge: usize, other: NodeId) {
         let (analysis, single) = (self.analysis, self.single);
@@ -293,23 +307,29 @@ impl Adding<'_, '_> {
         let type_id = analysis.object(other).map(|object| object.type_id);
         let key = (type_id, single.then_some(other), offset, strength);
         let creation = analysis.graph.creation(other).filter(|_| single);
-        let words = self.words.entry(key).or_insert_with(|| wire::Words {
-            type_name: analysis.type_name(other).map(str::to_owned),
-            address: single.then(|| hex(analysis.graph.nodes[other as usize].address)),
-            site: creation.map(|creation| creation.site.clone()),
-            offset,
-            strength: strength_name(strength).to_owned(),
-            words: 0,
-            retained_bytes: 0,
+        let (words, others) = self.words.entry(key).or_insert_with(|| {
+            let words = wire::Words {
+                type_name: analysis.type_name(other).map(str::to_owned),
+                address: single.then(|| hex(analysis.graph.nodes[other as usize].address)),
+                site: creation.map(|creation| creation.site.clone()),
+                offset,
+                strength: strength_name(strength).to_owned(),
+                words: 0,
+                retained_bytes: 0,
+            };
+            (words, Vec::new())
         });
         words.words += 1;
-        if self.counted.insert((other, key)) {
-            words.retained_bytes += self.retained.bytes[other as usize];
-        }
+        others.push(other);
     }
 
-    fn finish(self) -> Vec<wire::Words> {
-        let mut words: Vec<_> = self.words.into_values().collect();
+    fn finish(self, retained: &RetainedSets) -> Vec<wire::Words> {
+        let words = self.words.into_values();
+        let words = words.map(|(words, others)| wire::Words {
+            retained_bytes: retained.of(others).bytes,
+            ..words
+        });
+        let mut words: Vec<_> = words.collect();
         words.sort_by(|a, b| {
             let key = |words: &wire::Words| {
                 (
@@ -328,14 +348,8 @@ impl Adding<'_, '_> {
 /// Makes the report of `holders`.
 pub fn holders(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>) -> wire::Holders {
     let nodes = subjects(analysis, subject);
-    let sizes = retained_from_roots(analysis);
-    let mut adding = Adding {
-        analysis,
-        retained: &sizes,
-        single: matches!(subject, Subject::Node(_)),
-        words: HashMap::new(),
-        counted: HashSet::new(),
-    };
+    let retained = retained_from_roots(analysis);
+    let mut adding = Adding::new(analysis, subject);
     let mut roots: HashMap<(RootKind, &str), (u64, u64)> = HashMap::new();
     for node in &nodes {
         for edge in analysis.links.incoming(*node) {
@@ -360,8 +374,9 @@ pub fn holders(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>)
             words,
             counted,
         });
-    let mut holders = adding.finish();
+    let mut holders = adding.finish(&retained);
     wire::Holders {
+        node: subject_node(analysis, subject),
         objects: nodes.len() as u64,
         roots: roots.collect(),
         all_holders: shorten(&mut holders, limit),
@@ -372,41 +387,20 @@ pub fn holders(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>)
 /// Makes the report of `held`.
 pub fn held(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>) -> wire::Held {
     let nodes = subjects(analysis, subject);
-    let sizes = retained_from_roots(analysis);
-    let mut adding = Adding {
-        analysis,
-        retained: &sizes,
-        single: matches!(subject, Subject::Node(_)),
-        words: HashMap::new(),
-        counted: HashSet::new(),
-    };
+    let retained = retained_from_roots(analysis);
+    let mut adding = Adding::new(analysis, subject);
     for node in &nodes {
         for edge in analysis.links.out(*node) {
             adding.add(edge, analysis.graph.edges[edge].to);
         }
     }
-    // What one of them retains is not counted again if another one retains that one.
-    let inside: HashSet<NodeId> = nodes.iter().copied().collect();
-    let outermost = nodes.iter().filter(|node| {
-        let mut above = sizes.tree.dominator(**node);
-        while let Some(dominator) = above {
-            if inside.contains(&dominator) {
-                return false;
-            }
-            above = sizes.tree.dominator(dominator);
-        }
-        true
-    });
-    let (mut retained_bytes, mut retained_objects) = (0, 0);
-    for node in outermost {
-        retained_bytes += sizes.bytes[*node as usize];
-        retained_objects += sizes.objects[*node as usize];
-    }
-    let mut held = adding.finish();
+    let freed = retained.of(nodes.iter().copied());
+    let mut held = adding.finish(&retained);
     wire::Held {
+        node: subject_node(analysis, subject),
         objects: nodes.len() as u64,
-        retained_bytes,
-        retained_objects,
+        retained_bytes: freed.bytes,
+        retained_objects: freed.objects,
         all_held: shorten(&mut held, limit),
         held,
     }

@@ -232,6 +232,29 @@ mod tests {
     }
 
     #[test]
+    fn what_would_be_freed_is_said_of_one_and_of_several() {
+        let mut b = Builder::new();
+        for _ in 0..2 {
+            let (game, player) = (b.object("Game", 1, 0), b.object("Player", 1, 0));
+            b.edge(game, 16, player).edge(player, 8, game);
+        }
+        let graph = b.build();
+        let analysis = Analysis::new(&graph);
+        let held = |argument: &str| {
+            let subject = find(&graph, argument).expect("it exists");
+            let report = Report::Held(build::held(&analysis, &subject, None));
+            text(&build::document(&graph, report))
+        };
+        let one = held(&format!("{:#x}", graph.nodes[1].address));
+        let wanted = "1 object; freeing it would free 2 objects and 64 B, itself included\n";
+        assert!(one.starts_with(wanted), "{one}");
+        let both = held("Player");
+        let wanted =
+            "2 objects; freeing them would free 4 objects and 128 B, themselves included\n";
+        assert!(both.starts_with(wanted), "{both}");
+    }
+
+    #[test]
     fn numbers_are_short_and_readable() {
         assert_eq!(bytes(1023), "1023 B");
         assert_eq!(bytes(1024), "1.0 KiB");

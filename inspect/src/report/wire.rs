@@ -241,6 +241,8 @@ pub struct Path {
 /// What holds objects.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Holders {
+    /// The object or allocation, if an address was asked for.
+    pub node: Option<Node>,
     /// How many objects were asked for.
     pub objects: u64,
     /// Roots that refer to them, by their name.
@@ -288,9 +290,11 @@ pub struct Words {
 /// What objects hold.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Held {
+    /// The object or allocation, if an address was asked for.
+    pub node: Option<Node>,
     /// How many objects were asked for.
     pub objects: u64,
-    /// Bytes that would be freed with them.
+    /// Bytes that would be freed with them, their own among them.
     pub retained_bytes: u64,
     /// Objects that would be destroyed with them, and they themselves.
     pub retained_objects: u64,

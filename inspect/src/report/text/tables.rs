@@ -1,7 +1,7 @@
 //! Reports that are tables.
 
-use super::super::wire::{Diff, Held, Holders, Snapshot, Thread, Top, Words};
-use super::{WIDTH, bytes, count, leaks, number, path};
+use super::super::wire::{Diff, Held, Holders, Node, Snapshot, Thread, Top, Words};
+use super::{WIDTH, bytes, count, leaks, number, path, wrap};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write;
 
@@ -169,12 +169,20 @@ fn words(out: &mut String, words: &[Words], single: bool) {
     }
 }
 
+/// Names what was asked for: objects of a type, or a node.
+fn subject(node: Option<&Node>, objects: u64) -> String {
+    let is_allocation = node.is_some_and(|node| node.type_name.is_none());
+    let noun = if is_allocation {
+        "allocation"
+    } else {
+        "object"
+    };
+    count(objects, noun)
+}
+
 pub(super) fn holders(out: &mut String, holders: &Holders) {
-    let _ = writeln!(
-        out,
-        "what refers to {}:\n",
-        count(holders.objects, "object")
-    );
+    let subject = subject(holders.node.as_ref(), holders.objects);
+    let _ = writeln!(out, "what refers to {subject}:\n");
     if !holders.roots.is_empty() {
         let mut roots = table(["from outside", "kind", "words", "counted"], 2);
         for root in &holders.roots {
@@ -198,13 +206,18 @@ pub(super) fn holders(out: &mut String, holders: &Holders) {
 }
 
 pub(super) fn held(out: &mut String, held: &Held) {
-    let _ = writeln!(
-        out,
-        "{}: {} and {} would be freed with them\n",
-        count(held.objects, "object"),
+    let (them, themselves) = match held.objects {
+        1 => ("it", "itself"),
+        _ => ("them", "themselves"),
+    };
+    let sizes = format!(
+        "{}; freeing {them} would free {} and {}, {themselves} included",
+        subject(held.node.as_ref(), held.objects),
         count(held.retained_objects, "object"),
         bytes(held.retained_bytes),
     );
+    wrap(out, "", &sizes);
+    let _ = writeln!(out);
     if held.held.is_empty() {
         let _ = writeln!(out, "nothing held");
         return;

@@ -7,7 +7,7 @@ use crate::analysis::balance::Balance;
 use crate::analysis::census::{TypeCount, by_type};
 use crate::analysis::diff;
 use crate::analysis::leaks::{Group, Limits, PathHop, Suspects, leaks};
-use crate::analysis::paths::{self, Confidence, Path};
+use crate::analysis::paths::{self, Confidence, Origin, Path};
 use crate::analysis::retained::{RetainedSets, retained_from_roots};
 use crate::analysis::strength::Strength;
 use crate::graph::{Graph, NodeId, RootKind, ThreadState};
@@ -179,9 +179,18 @@ pub fn root_name(kind: RootKind) -> &'static str {
     }
 }
 
+fn origin_name(origin: &Origin) -> Option<&'static str> {
+    match origin {
+        Origin::Root(kind) => Some(root_name(*kind)),
+        Origin::Cycle(_) => Some("cycle"),
+        Origin::Leak => Some("leak"),
+        Origin::Nothing => None,
+    }
+}
+
 fn path(analysis: &Analysis<'_>, path: &Path) -> wire::Path {
     wire::Path {
-        root: path.root.map(|kind| root_name(kind).to_owned()),
+        root: origin_name(&path.origin).map(str::to_owned),
         label: path.label.clone(),
         confidence: match path.confidence {
             Confidence::Certain => "certain",
@@ -189,6 +198,10 @@ fn path(analysis: &Analysis<'_>, path: &Path) -> wire::Path {
             Confidence::Doubtful => "doubtful",
         }
         .to_owned(),
+        cycle: match &path.origin {
+            Origin::Cycle(cycle) => hops(analysis, cycle),
+            _ => Vec::new(),
+        },
         hops: hops(analysis, &path.hops),
         objects: 1,
         bytes: 0,

@@ -104,13 +104,23 @@ fn hops(out: &mut String, indent: &str, path: &[Hop]) {
 
 /// Adds a path with what it begins at.
 fn path(out: &mut String, indent: &str, path: &Path) {
-    let label = match (path.label.as_str(), path.confidence.as_str()) {
-        ("", _) => "(nothing holds this)".to_owned(),
-        (label, "doubtful") => format!("{label} (a stale word: other words explain all counts)"),
-        (label, _) => label.to_owned(),
+    if path.root.as_deref() == Some("cycle") {
+        hops(out, indent, &path.cycle);
+        let _ = writeln!(out, "{indent}and back to the first");
+    }
+    let label = match (path.root.as_deref(), path.confidence.as_str()) {
+        (Some("cycle" | "leak") | None, _) => path.label.clone(),
+        (_, "doubtful") => format!(
+            "{} (a stale word: other words explain all counts)",
+            path.label
+        ),
+        _ => path.label.clone(),
     };
     wrap(out, indent, &label);
-    hops(out, &format!("{indent}  "), &path.hops);
+    // A node of the cycle is in it already.
+    if path.cycle.is_empty() || path.hops.len() > 1 {
+        hops(out, &format!("{indent}  "), &path.hops);
+    }
 }
 
 fn why(out: &mut String, why: &Why) {
@@ -252,6 +262,42 @@ mod tests {
         let wanted =
             "2 objects; freeing them would free 4 objects and 128 B, themselves included\n";
         assert!(both.starts_with(wanted), "{both}");
+    }
+
+    #[test]
+    fn why_names_the_cycle_that_holds_an_object_and_what_leaks_without_one() {
+        let mut b = Builder::new();
+        let (game, player) = (b.object("Game", 1, 0), b.object("Player", 1, 0));
+        let (hat, lost) = (b.object("Hat", 1, 0), b.object("Lost", 1, 0));
+        b.edge(game, 16, player).edge(player, 8, game);
+        b.edge(player, 0, hat);
+        let graph = b.build();
+        let analysis = Analysis::new(&graph);
+        let shown = |argument: String| {
+            let subject = find(&graph, &argument).expect("it exists");
+            let report = Report::Why(build::why(&analysis, &subject, None));
+            text(&build::document(&graph, report))
+        };
+        let address = |node: u32| format!("{:#x}", graph.nodes[node as usize].address);
+        let (game, player, held) = (address(game), address(player), address(hat));
+        let cycle = format!(
+            "\n  Game +16  {game}\n  Player +8  {player}\n  and back to the first\n  a cycle, which \
+             nothing else refers to: make one of these references a Weak\n"
+        );
+        for argument in [&game, &player, "Game", "Player"] {
+            let text = shown(argument.to_owned());
+            assert!(text.contains(&format!("{cycle}\n+N")), "{text}");
+        }
+        for argument in [&held, "Hat"] {
+            let text = shown(argument.to_owned());
+            let path = format!("{cycle}    Player +0  {player}\n    Hat  {held}\n\n+N");
+            assert!(text.contains(&path), "{text}");
+        }
+        for argument in [address(lost), "Lost".to_owned()] {
+            let text = shown(argument);
+            let label = "\n  no root leads here; it leaks (see `leaks`)\n    Lost  ";
+            assert!(text.contains(label), "{text}");
+        }
     }
 
     #[test]

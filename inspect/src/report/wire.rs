@@ -217,19 +217,23 @@ pub struct References {
     pub without_word: i64,
 }
 
-/// A path from a root to an object.
+/// A path from a root, or from what leaks, to an object.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Path {
     /// What the path begins at: `pool`, `forgotten_pool`, `inbox`, `backlog`, `orphan`, `kept`,
-    /// `static`, `thread_local`, `anonymous`, `register`, `stack`; `null` if nothing holds the first
-    /// node.
+    /// `static`, `thread_local`, `anonymous`, `register` or `stack`; if no root leads to the object,
+    /// `cycle`, or `leak` for references that nothing has; `null` if nothing holds the first node, and
+    /// that is no leak: its destructor runs, for example.
     pub root: Option<String>,
-    /// The same for people; empty if nothing holds the first node.
+    /// The same for people.
     pub label: String,
-    /// `certain`; `likely` if the path begins at a word that may be stale, on a stack for example, but
-    /// the object has a reference that nothing else explains; `doubtful` if all references have words
-    /// elsewhere, or nothing holds the first node.
+    /// How sure it is that this holds the first node: `certain`; `likely` if the path begins at a word
+    /// that may be stale, on a stack for example, but the object has a reference that nothing else
+    /// explains, or if such words refer to a cycle; `doubtful` if all references have words elsewhere,
+    /// or nothing holds the first node.
     pub confidence: String,
+    /// If `root` is `cycle`, its nodes: it goes on from the last one to the first. Else empty.
+    pub cycle: Vec<Hop>,
     /// The nodes, the object last.
     pub hops: Vec<Hop>,
     /// How many objects are held in this way: 1 if an address was asked for.

@@ -11,6 +11,7 @@
 //! * [`components`], [`dominators`]: strongly connected components, retained sizes;
 //! * [`leaks`]: verdicts, grouped by the types along their paths;
 //! * [`paths`]: why an object is alive; [`origins`]: where no root leads to it;
+//! * [`owners`]: what holds plain allocations;
 //! * [`census`]: objects and bytes by type; [`diff`]: what has grown between two graphs.
 
 pub mod balance;
@@ -23,6 +24,7 @@ pub mod dominators;
 pub mod leaks;
 pub mod links;
 pub mod origins;
+pub mod owners;
 pub mod paths;
 #[cfg(test)]
 mod random_tests;

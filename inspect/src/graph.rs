@@ -216,8 +216,16 @@ impl Graph {
 
     /// Returns the name of a root for people.
     pub fn label(&self, root: &Root) -> &str {
-        let label = self.labels.get(root.label as usize);
-        label.map_or("(unknown root)", String::as_str)
+        self.label_at(root.label)
+    }
+
+    /// Returns the label with this index into [`labels`](Self::labels).
+    pub fn label_at(&self, index: u32) -> &str {
+        let label = self.labels.get(index as usize);
+        match label.map_or("(unknown root)", String::as_str) {
+            "static releasepool::leaks::expect::EXPECTED" => "the list of `leaks::expect_gone`",
+            label => label,
+        }
     }
 
     /// Returns how an object was created, if that is known.

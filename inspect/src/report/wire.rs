@@ -278,6 +278,10 @@ pub struct Words {
     pub type_name: Option<String>,
     /// The address of the other node, if an address was asked for.
     pub address: Option<String>,
+    /// The address of one of the other nodes.
+    pub example: String,
+    /// In `holders`, what holds the other node if that is a plain allocation.
+    pub owner: Option<Owner>,
     /// Where that object was created, if the program records it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
@@ -289,6 +293,17 @@ pub struct Words {
     pub words: u64,
     /// Bytes that the other nodes retain: what would be freed if they were.
     pub retained_bytes: u64,
+}
+
+/// What holds a plain allocation, perhaps through other ones.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Owner {
+    /// `object`, or the kind of root as in [`Path::root`]; `null` if nothing refers to the allocation.
+    pub kind: Option<String>,
+    /// The object's type, or the root for people.
+    pub name: String,
+    /// The offset of the word in the object.
+    pub offset: Option<u32>,
 }
 
 /// What objects hold.

@@ -141,15 +141,30 @@ pub(crate) fn thread_name(thread: &Thread) -> String {
     }
 }
 
+/// Names the other node of words: its type, or what holds the allocation.
+fn word_node(found: &Words) -> String {
+    let mut name = match (&found.type_name, &found.address) {
+        (Some(name), _) => return name.clone(),
+        (None, Some(_)) => "(allocation)".to_owned(),
+        (None, None) => format!("(allocation), such as {}", found.example),
+    };
+    if let Some(owner) = &found.owner {
+        name += "\n";
+        name += &match (&owner.kind, owner.offset) {
+            (None, _) => "to which nothing refers".to_owned(),
+            (Some(_), Some(offset)) => format!("of {} +{offset}", owner.name),
+            (Some(_), None) => format!("of {}", owner.name),
+        };
+    }
+    name
+}
+
 fn words(out: &mut String, words: &[Words], single: bool) {
     let place = if single { "address" } else { "" };
     let mut rows = table(["type", place, "field", "reference", "words", "retains"], 4);
     for found in words {
         rows.add_row([
-            found
-                .type_name
-                .clone()
-                .unwrap_or_else(|| "(allocation)".to_owned()),
+            word_node(found),
             found.address.clone().unwrap_or_default(),
             found
                 .offset

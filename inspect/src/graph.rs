@@ -245,6 +245,14 @@ impl Graph {
     }
 }
 
+impl RootKind {
+    /// Returns whether it is an entry of one of the library's lists: pools, inboxes, backlogs, what
+    /// waits for any thread, and what is kept.
+    pub fn is_list(self) -> bool {
+        self < Self::Static
+    }
+}
+
 impl Object {
     /// Returns whether the object has no reference any more: it waits for its destructor, or that
     /// runs, and what it holds is released next.

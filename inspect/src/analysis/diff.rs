@@ -4,7 +4,7 @@ use super::Analysis;
 use super::census::by_type;
 use super::containers::containers;
 use super::leaks::{Group, Limits, leaks};
-use crate::graph::{Graph, NodeId};
+use crate::graph::{Graph, NodeId, RootKind};
 use std::collections::HashMap;
 
 /// How the objects of a type have changed.
@@ -29,6 +29,17 @@ pub struct Grown {
     pub references: [u64; 2],
 }
 
+/// A pool, an inbox, a backlog or another list of the library that is longer than before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Longer {
+    /// What it is.
+    pub kind: RootKind,
+    /// Its name for people.
+    pub label: String,
+    /// Entries before and after.
+    pub entries: [u64; 2],
+}
+
 /// What has changed.
 #[derive(Clone, Debug, Default)]
 pub struct Diff {
@@ -36,11 +47,13 @@ pub struct Diff {
     pub types: Vec<TypeChange>,
     /// Containers that have grown, the most grown first.
     pub grown: Vec<Grown>,
+    /// Pools, inboxes and backlogs that have grown, the most grown first.
+    pub longer: Vec<Longer>,
     /// Groups of leaks in the second graph that have more leaks than in the first, with how many.
     pub leaks: Vec<(Group, u64)>,
 }
 
-/// A container has grown if it has at least this many references more.
+/// A container has grown if it has at least this many references more; pools and the like, too.
 const GROWN_BY: u64 = 16;
 
 /// Returns what says that a container is the same one: the place of the first word that refers to
@@ -81,6 +94,7 @@ pub fn diff(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Dif
     Diff {
         types: types(before.graph, after.graph),
         grown: grown(before, after),
+        longer: longer(before.graph, after.graph),
         leaks: new_leaks(before, after, limits),
     }
 }
@@ -146,6 +160,31 @@ fn grown(before: &Analysis<'_>, after: &Analysis<'_>) -> Vec<Grown> {
     grown
 }
 
+fn longer(before: &Graph, after: &Graph) -> Vec<Longer> {
+    let mut lists: HashMap<(RootKind, &str), [u64; 2]> = HashMap::new();
+    for (at, graph) in [before, after].into_iter().enumerate() {
+        for root in graph.roots.iter().filter(|root| root.kind.is_list()) {
+            let list = lists.entry((root.kind, graph.label(root))).or_default();
+            // Posted closures are no counted references.
+            list[at] += u64::from(root.counted.max(1));
+        }
+    }
+    let lists = lists.into_iter();
+    let lists = lists.filter(|(_, [was, is])| *is >= was + GROWN_BY);
+    let mut longer: Vec<_> = lists
+        .map(|((kind, label), entries)| Longer {
+            kind,
+            label: label.to_owned(),
+            entries,
+        })
+        .collect();
+    longer.sort_by_cached_key(|list| {
+        let [was, is] = list.entries;
+        (std::cmp::Reverse(is - was), list.kind, list.label.clone())
+    });
+    longer
+}
+
 fn new_leaks(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Vec<(Group, u64)> {
     let known: HashMap<String, u64> = leaks(before, limits, None)
         .iter()
@@ -208,6 +247,33 @@ mod tests {
             .map(|(group, more)| (group.leaks, *more))
             .collect();
         assert_eq!(leaks, [(3, 2)]);
+    }
+
+    #[test]
+    fn grown_pools_inboxes_and_backlogs_are_found() {
+        let graph = |lens: [u32; 3]| {
+            let mut b = Builder::new();
+            let kinds = [RootKind::Pool, RootKind::Inbox, RootKind::Backlog];
+            let entry = b.object("Entry", lens.iter().sum(), 0);
+            for (kind, len) in kinds.into_iter().zip(lens) {
+                for _ in 0..len {
+                    b.counted(kind, &format!("{kind:?} of thread \"ui\""), entry);
+                }
+            }
+            b.root(RootKind::Static, "static ENTRY", entry);
+            b.build()
+        };
+        let (before, after) = (graph([100, 1, 0]), graph([120, 17, 15]));
+        let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
+        let changed = diff(&earlier, &later, &Limits::default());
+        let lists = changed.longer.iter();
+        let lists = lists.map(|list| (list.label.as_str(), list.entries));
+        let expected = [
+            ("Pool of thread \"ui\"", [100, 120]),
+            ("Inbox of thread \"ui\"", [1, 17]),
+        ];
+        assert_eq!(lists.collect::<Vec<_>>(), expected);
+        assert!(diff(&later, &earlier, &Limits::default()).longer.is_empty());
     }
 
     #[test]

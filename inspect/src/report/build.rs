@@ -279,6 +279,11 @@ pub fn diff_report(
         references: grown.references,
         path: paths::path_to(after, grown.node).map(|found| path(after, &found)),
     });
+    let longer = found.longer.into_iter().map(|list| wire::Longer {
+        root: root_name(list.kind).to_owned(),
+        label: list.label,
+        entries: list.entries,
+    });
     let leaks = found.leaks.iter().map(|(found, more)| wire::MoreLeaks {
         more: *more,
         group: group(after, found),
@@ -287,6 +292,7 @@ pub fn diff_report(
         types,
         all_types,
         grown: grown.take(limit.unwrap_or(usize::MAX)).collect(),
+        longer: longer.take(limit.unwrap_or(usize::MAX)).collect(),
         leaks: leaks.take(limit.unwrap_or(usize::MAX)).collect(),
     }
 }

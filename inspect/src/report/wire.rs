@@ -332,6 +332,8 @@ pub struct Diff {
     pub all_types: usize,
     /// Containers that have grown.
     pub grown: Vec<Grown>,
+    /// Pools, inboxes, backlogs and other lists of the library that have grown.
+    pub longer: Vec<Longer>,
     /// Groups with more leaks than before.
     pub leaks: Vec<MoreLeaks>,
 }
@@ -357,6 +359,17 @@ pub struct Grown {
     pub references: [u64; 2],
     /// What holds the container.
     pub path: Option<Path>,
+}
+
+/// A pool, an inbox, a backlog or another list of the library that has grown.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Longer {
+    /// What it is: `pool`, `forgotten_pool`, `inbox`, `backlog`, `orphan` or `kept`.
+    pub root: String,
+    /// Its name for people.
+    pub label: String,
+    /// Entries before and after.
+    pub entries: [u64; 2],
 }
 
 /// A group with more leaks than before.

@@ -271,6 +271,13 @@ pub(super) fn diff(out: &mut String, diff: &Diff) {
             path(out, "  ", found);
         }
     }
+    if !diff.longer.is_empty() {
+        let _ = writeln!(out, "\npools, inboxes and the like that have grown:\n");
+    }
+    for list in &diff.longer {
+        let [before, after] = list.entries.map(number);
+        wrap(out, "- ", &format!("{before} -> {after} {}", list.label));
+    }
     if !diff.leaks.is_empty() {
         let _ = writeln!(out, "\nnew leaks:");
     }

@@ -6,6 +6,8 @@ pub type NodeId = u32;
 /// What was found in a program.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
+    /// The process that this was found in, if it is known.
+    pub process: Option<Process>,
     /// Objects first, by address, then plain allocations, by address.
     pub nodes: Vec<Node>,
     /// How many of the nodes are objects.
@@ -32,6 +34,36 @@ pub struct Graph {
     pub totals: Totals,
     /// What makes the result less certain, in sentences for people.
     pub caveats: Vec<String>,
+}
+
+/// A process at a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    /// When it was started; core files do not say it.
+    pub started: Option<Started>,
+    /// When it was looked at, in milliseconds since 1970, by the system's clock.
+    pub looked_at: Option<u64>,
+}
+
+/// When a process was started: no other process with its id has the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Started {
+    /// The id of the boot.
+    pub boot: String,
+    /// Ticks of the kernel's clock since then.
+    pub ticks: u64,
+}
+
+impl Process {
+    /// Returns whether both are one process; `None` if it cannot be told.
+    pub fn is_same(&self, other: &Process) -> Option<bool> {
+        if self.pid != other.pid {
+            return Some(false);
+        }
+        Some(self.started.as_ref()? == other.started.as_ref()?)
+    }
 }
 
 /// An object or a plain allocation.

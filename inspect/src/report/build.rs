@@ -288,7 +288,11 @@ pub fn diff_report(
         more: *more,
         group: group(after, found),
     });
+    let pid = |analysis: &Analysis<'_>| analysis.graph.process.as_ref().map(|of| of.pid);
     wire::Diff {
+        pids: [pid(before), pid(after)],
+        same_process: found.is_same_process,
+        swapped: found.is_swapped,
         types,
         all_types,
         grown: grown.take(limit.unwrap_or(usize::MAX)).collect(),

@@ -175,7 +175,7 @@ mod tests {
     use crate::analysis::Analysis;
     use crate::analysis::leaks::Limits;
     use crate::analysis::synthetic::Builder;
-    use crate::graph::{Creation, RootKind};
+    use crate::graph::{Creation, Graph, Process, RootKind, Started};
     use crate::report::build;
     use crate::report::find::find;
     use crate::report::wire::{Document, Report};
@@ -298,6 +298,34 @@ mod tests {
             let label = "\n  no root leads here; it leaks (see `leaks`)\n    Lost  ";
             assert!(text.contains(label), "{text}");
         }
+    }
+
+    #[test]
+    fn diff_warns_of_other_processes_and_of_the_wrong_order() {
+        let snapshot = |pid, created| {
+            let mut b = Builder::new();
+            b.object("Game", 1, 0);
+            let mut graph = b.build();
+            graph.totals.created = created;
+            graph.process = Some(Process {
+                pid,
+                started: Some(Started::default()),
+                looked_at: None,
+            });
+            graph
+        };
+        let shown = |before: &Graph, after: &Graph| {
+            let (earlier, later) = (Analysis::new(before), Analysis::new(after));
+            let report = build::diff_report(&earlier, &later, &Limits::default(), None);
+            text(&build::document(after, Report::Diff(report)))
+        };
+        let (early, late, other) = (snapshot(7, 1), snapshot(7, 2), snapshot(8, 2));
+        assert!(!shown(&early, &late).contains("warning"));
+        let swapped = shown(&late, &early);
+        assert!(swapped.starts_with("warning: the second snapshot seems to be older"));
+        let text = shown(&early, &other);
+        let wanted = "warning: these are snapshots of different processes (7 and 8):";
+        assert!(text.starts_with(wanted), "{text}");
     }
 
     #[test]

@@ -326,6 +326,12 @@ pub struct Held {
 /// What has changed between two snapshots.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Diff {
+    /// The ids of the processes that the snapshots are of, if they are known.
+    pub pids: [Option<u32>; 2],
+    /// Whether both are of one process; `null` if that is not known.
+    pub same_process: Option<bool>,
+    /// Whether the second snapshot seems to be older than the first.
+    pub swapped: bool,
     /// Types with more or fewer objects; those that have grown most first.
     pub types: Vec<TypeChange>,
     /// How many such types there are, with those beyond `--limit`.

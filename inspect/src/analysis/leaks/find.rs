@@ -85,11 +85,15 @@ impl Finder<'_, '_> {
         let Some((verdict, missing)) = cycle(analysis, members) else {
             return;
         };
-        // An object, if there is one.
+        // An object, if there is one, of the first type by name: the cycle through it is the same in
+        // other graphs, whatever the addresses are.
         let leader = members
             .iter()
             .copied()
-            .min()
+            .min_by_key(|node| {
+                let name = analysis.type_name(*node);
+                (name.is_none(), name, *node)
+            })
             .expect("a component has members");
         let inside = |node: NodeId| self.components.of[node as usize] == component as u32;
         let Some(mut path) = self.search.cycle(analysis, leader, inside) else {

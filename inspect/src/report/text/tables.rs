@@ -242,7 +242,35 @@ pub(super) fn held(out: &mut String, held: &Held) {
     more(out, held.all_held, held.held.len(), "held nodes");
 }
 
+/// Says if the snapshots should not be compared in this way.
+fn warnings(out: &mut String, diff: &Diff) {
+    if diff.same_process == Some(false) {
+        let processes = match diff.pids {
+            [Some(before), Some(after)] if before == after => {
+                format!("both had the id {before}, but were started at different times")
+            }
+            [before, after] => {
+                let id = |pid: Option<u32>| pid.map_or("unknown".to_owned(), |pid| pid.to_string());
+                format!("{} and {}", id(before), id(after))
+            }
+        };
+        let warning = format!(
+            "these are snapshots of different processes ({processes}): what follows compares \
+             them, and does not say what has grown in one"
+        );
+        wrap(out, "warning: ", &warning);
+        let _ = writeln!(out);
+    }
+    if diff.swapped {
+        let warning = "the second snapshot seems to be older than the first: give the earlier one \
+                       first";
+        wrap(out, "warning: ", warning);
+        let _ = writeln!(out);
+    }
+}
+
 pub(super) fn diff(out: &mut String, diff: &Diff) {
+    warnings(out, diff);
     if diff.types.is_empty() {
         let _ = writeln!(out, "each type has as many objects as before");
     } else {

@@ -101,7 +101,8 @@ pub enum Command {
 /// What to inspect, and about what.
 #[derive(Debug, Args)]
 pub struct About {
-    /// An address, such as 0x7f3210, or a type, or a part of its name that no other type has
+    /// An address, such as 0x7f3210, or a type: its name, the end of its name, or any part of it that
+    /// no other type's name has
     #[arg(value_name = "ADDRESS|TYPE")]
     pub subject: String,
     /// What to inspect.
@@ -117,7 +118,7 @@ pub struct About {
 #[command(group = ArgGroup::new("source").required(true))]
 pub struct From {
     /// A running process
-    #[arg(long, value_name = "PID", group = "source")]
+    #[arg(long, value_name = "PID", group = "source", value_parser = pid)]
     pid: Option<u32>,
     /// A core file
     #[arg(long, value_name = "FILE", group = "source")]
@@ -184,6 +185,11 @@ impl LimitOptions {
     }
 }
 
+fn pid(text: &str) -> Result<u32, String> {
+    let not_a_number = "not a process id: ids are numbers, such as `pidof NAME` prints";
+    text.parse().map_err(|_| not_a_number.to_owned())
+}
+
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.1..=3600.0).contains(&seconds) {
@@ -201,6 +207,17 @@ mod tests {
     #[test]
     fn command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn name_in_place_of_a_process_id_is_refused_with_advice() {
+        let parsed = Arguments::try_parse_from(["x", "leaks", "--pid", "game"]);
+        let error = parsed.expect_err("a name").to_string();
+        assert!(
+            error.contains("'game' for '--pid <PID>': not a process id"),
+            "{error}"
+        );
+        assert!(error.contains("pidof"), "{error}");
     }
 
     #[test]

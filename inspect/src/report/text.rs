@@ -171,11 +171,11 @@ fn why(out: &mut String, why: &Why) {
 
 #[cfg(test)]
 mod tests {
-    use super::{WIDTH, bytes, number, text};
+    use super::{WIDTH, bytes, number, text, thread_name};
     use crate::analysis::Analysis;
     use crate::analysis::leaks::Limits;
     use crate::analysis::synthetic::Builder;
-    use crate::graph::{Creation, Graph, Process, RootKind, Started};
+    use crate::graph::{Creation, Graph, Process, RootKind, Started, ThreadState};
     use crate::report::build;
     use crate::report::find::find;
     use crate::report::wire::{Document, Report};
@@ -326,6 +326,49 @@ mod tests {
         let text = shown(&early, &other);
         let wanted = "warning: these are snapshots of different processes (7 and 8):";
         assert!(text.starts_with(wanted), "{text}");
+    }
+
+    #[test]
+    fn kinds_of_leaks_are_counted_and_their_addresses_explained() {
+        let shown = |names: &[&str]| {
+            let mut b = Builder::new();
+            for name in names {
+                b.object(name, 1, 0);
+            }
+            let graph = b.build();
+            let analysis = Analysis::new(&graph);
+            let report = build::leak_report(&analysis, &Limits::default(), None, Some(2));
+            text(&build::document(&graph, Report::Leaks(report)))
+        };
+        let one = shown(&["A"]);
+        assert!(
+            one.contains("\n1 kind of leak:\n") && !one.contains("at:"),
+            "{one}"
+        );
+        let three = shown(&["A", "A", "B", "C"]);
+        assert!(three.contains("\n3 kinds of leaks:\n"), "{three}");
+        assert!(three.contains("\n1 more kind; --limit"), "{three}");
+        assert!(three.contains("\nat: addresses in the first"), "{three}");
+    }
+
+    #[test]
+    fn threads_without_a_name_are_called_as_their_pools_call_them() {
+        let thread = |name: Option<&str>, tid| {
+            let state = ThreadState {
+                key: 3 << 32 | 2,
+                name: name.map(str::to_owned),
+                tid,
+                ..ThreadState::default()
+            };
+            let graph = Graph {
+                threads: vec![state],
+                ..Graph::default()
+            };
+            thread_name(&build::top(&graph, None).threads[0])
+        };
+        assert_eq!(thread(Some("ui"), Some(7)), "ui");
+        assert_eq!(thread(None, Some(7)), "#3.2 (tid 7)");
+        assert_eq!(thread(None, None), "#3.2");
     }
 
     #[test]

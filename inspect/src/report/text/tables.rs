@@ -132,12 +132,13 @@ pub(crate) fn frames(thread: &Thread) -> String {
     }
 }
 
-/// Returns a thread's name, or its number.
+/// Returns a thread's name, or its number, as it is in the names of its pools.
 pub(crate) fn thread_name(thread: &Thread) -> String {
+    let number = || format!("#{}.{}", thread.key >> 32, thread.key as u32);
     match (&thread.name, thread.tid) {
         (Some(name), _) => name.clone(),
-        (None, Some(tid)) => format!("tid {tid}"),
-        (None, None) => format!("key {}", thread.key),
+        (None, Some(tid)) => format!("{} (tid {tid})", number()),
+        (None, None) => number(),
     }
 }
 

@@ -257,8 +257,6 @@ impl Ways<'_, '_> {
         let level = self.analysis.reach.level(node);
         let mut hops = path.hops.clone();
         if let Origin::Cycle(cycle) = &path.origin {
-            // Which node of the cycle was found first is a question of addresses.
-            hops.remove(0);
             hops.extend(cycle);
         }
         let key = signature(self.analysis, level as u8, &path.label, &hops);

@@ -13,7 +13,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// What a snapshot file begins with. The last two bytes are the version.
-const MAGIC: [u8; 8] = *b"rpsnap\x00\x01";
+const MAGIC: [u8; 8] = *b"rpsnap\x00\x02";
 /// How many bytes of `MAGIC` are the same in all versions.
 const NAME: usize = 6;
 /// Why a snapshot could not be read or written.
@@ -146,7 +146,9 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Graph, StoreError> {
 mod tests {
     use super::{StoreError, decode, encode};
     use crate::analysis::synthetic::Builder;
-    use crate::graph::{Creation, Frames, Graph, PoolState, RootKind, ThreadState};
+    use crate::graph::{
+        Creation, Frames, Graph, PoolState, Process, RootKind, Started, ThreadState,
+    };
     use std::path::Path;
 
     fn graph() -> Graph {
@@ -168,6 +170,14 @@ mod tests {
         }];
         graph.created = vec![0, 1, 1];
         graph.totals.created = 3;
+        graph.process = Some(Process {
+            pid: 99,
+            started: Some(Started {
+                boot: "this one".to_owned(),
+                ticks: 1234,
+            }),
+            looked_at: Some(1_700_000_000_000),
+        });
         graph.threads.push(ThreadState {
             key: 7,
             name: Some("main".to_owned()),

@@ -20,6 +20,9 @@ const INFO_PID: usize = 24;
 /// The entry of the auxiliary vector with the address where the program begins.
 const AT_ENTRY: u64 = 9;
 
+/// The longest path that Linux has, in bytes.
+const LONGEST_PATH: usize = 4096;
+
 /// What the notes say.
 #[derive(Default)]
 pub(super) struct Notes {
@@ -183,11 +186,17 @@ fn files(bytes: &[u8]) -> Option<Vec<FileRange>> {
     let mut names = bytes.get(names..)?.split(|&byte| byte == 0);
     let mut files = Vec::new();
     for entry in bytes[16..].chunks_exact(24).take(count) {
+        let (start, end) = (word(entry, 0)?, word(entry, 8)?);
+        let offset = word(entry, 16)?.checked_mul(page)?;
+        // The last byte has an offset, too.
+        offset.checked_add(end.saturating_sub(start))?;
+        // Each mapping gets a copy.
+        let name = names.next().filter(|name| name.len() <= LONGEST_PATH)?;
         files.push(FileRange {
-            start: word(entry, 0)?,
-            end: word(entry, 8)?,
-            offset: word(entry, 16)?.checked_mul(page)?,
-            name: String::from_utf8_lossy(names.next()?).into_owned(),
+            start,
+            end,
+            offset,
+            name: String::from_utf8_lossy(name).into_owned(),
         });
     }
     Some(files)

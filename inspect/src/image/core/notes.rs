@@ -211,3 +211,30 @@ fn int(bytes: &[u8], offset: usize) -> Option<u32> {
     let bytes = bytes.get(offset..)?.first_chunk()?;
     Some(u32::from_le_bytes(*bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A note with one file.
+    fn note(start: u64, end: u64, offset: u64, name: &[u8]) -> Vec<u8> {
+        let words = [1, 4096, start, end, offset];
+        let words = words.iter().flat_map(|word| word.to_le_bytes());
+        words.chain(name.iter().copied()).chain([0]).collect()
+    }
+
+    #[test]
+    fn files_have_offsets_and_names_that_are_possible() {
+        let found = files(&note(4096, 8192, 2, b"/lib/a")).unwrap();
+        assert_eq!((found.len(), found[0].offset), (1, 8192));
+        assert_eq!(found[0].name, "/lib/a");
+        let most = u64::MAX / 4096;
+        assert!(files(&note(4096, 8192, most + 1, b"/lib/a")).is_none());
+        assert!(files(&note(4096, 8192, most, b"/lib/a")).is_none());
+        assert!(files(&note(4096, 8192, most - 1, b"/lib/a")).is_some());
+        let longest = vec![b'a'; LONGEST_PATH];
+        assert!(files(&note(4096, 8192, 0, &longest)).is_some());
+        let longer = vec![b'a'; LONGEST_PATH + 1];
+        assert!(files(&note(4096, 8192, 0, &longer)).is_none());
+    }
+}

@@ -68,7 +68,7 @@ pub(crate) mod threads;
 pub(crate) use self::{
     balance::{released, retained},
     describe::{describe_live, here, site_of, type_and_rest},
-    drains::{awaits_drain, drained},
+    drains::{awaits_drain, drained, drained_last},
     holders::{entered_pool, left_pool},
     index::{retyped, type_info_of},
     label::PoolLabel,

@@ -95,9 +95,14 @@ pub fn load(path: &Path) -> Result<Graph, StoreError> {
         path: path.to_owned(),
         error,
     };
-    let mut bytes = Vec::new();
     let mut file = File::open(path).map_err(io)?;
-    file.read_to_end(&mut bytes).map_err(io)?;
+    let mut bytes = Vec::new();
+    // The name first: what is no snapshot may be a device without an end.
+    let mut name = (&mut file).take(NAME as u64);
+    name.read_to_end(&mut bytes).map_err(io)?;
+    if bytes == MAGIC[..NAME] {
+        file.read_to_end(&mut bytes).map_err(io)?;
+    }
     decode(&bytes, path)
 }
 
@@ -144,7 +149,7 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Graph, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{StoreError, decode, encode};
+    use super::{StoreError, decode, encode, load};
     use crate::analysis::synthetic::Builder;
     use crate::graph::{
         Creation, Frames, Graph, PoolState, Process, RootKind, Started, ThreadState,
@@ -230,6 +235,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_device_without_an_end_is_no_snapshot() {
+        let error = load(Path::new("/dev/zero")).expect_err("it is a device");
+        assert!(matches!(error, StoreError::NotASnapshot { .. }), "{error}");
     }
 
     #[test]

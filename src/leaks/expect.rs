@@ -3,12 +3,13 @@
 use super::place::{PoolHolder, labelled};
 use crate::event::{Event, EventKind};
 use crate::ledger::describe::{PoolEntries, holders};
-use crate::ledger::drains::at_end_of_drain;
+use crate::ledger::drains::{at_end_of_drain, drained_last};
 use crate::ledger::threads::number;
 use crate::ledger::{index, record};
 use crate::object::destroy::release_weak;
 use crate::object::header::{Thin, header};
 use crate::object::weak::Weak;
+use crate::pool::this_thread;
 use crate::thread::current::{current_label, current_or_closed};
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
@@ -78,7 +79,8 @@ fn take_those_of(thread: u64) -> Expectations {
 ///
 /// An object that is in a pool of the calling thread gets time until the third such drain, so that
 /// pools inside that pool may be drained before. If the thread ends before, its exit counts as a
-/// drain. Each call is reported at most once.
+/// drain; in thread-locals that are destroyed after that, the object should be gone already. Each
+/// call is reported at most once.
 ///
 /// Keeps the memory of the object until then, not its value.
 ///
@@ -115,6 +117,10 @@ pub fn expect_gone<T: ?Sized>(weak: Weak<T>, name: &str) {
     });
     with_expected(|expected| put(expected, expectation));
     at_end_of_drain(check);
+    // A thread without pools would exit without a drain. One that has exited has none any more.
+    if this_thread::with(|pools| pools.is_none()) {
+        drained_last();
+    }
 }
 
 /// Looks at the objects that the calling thread expects to be gone, at the end of an outermost

@@ -159,16 +159,24 @@ fn line(place: Place, retains: u64, releases: u64) -> Line {
 /// Returns the innermost function of the user up the call stack.
 fn calling_function() -> Option<&'static Frame> {
     let frames = frames::capture();
-    let mut calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = calls.get(&frames) {
-        return *known;
+    if let Some(known) = with_calls(|calls| calls.get(&frames).copied()) {
+        return known;
     }
+    // Without the lock: reading symbols takes one of `backtrace`, and a thread that has it may get
+    // here by way of the global allocator.
     let frame = frames::of_user(&frames, 1).pop();
     let frame = frame.map(|frame| &*Box::leak(Box::new(frame)));
-    if calls.len() < KNOWN_CALLS {
-        calls.insert(frames, frame);
-    }
-    frame
+    with_calls(|calls| {
+        if calls.len() >= KNOWN_CALLS {
+            return frame;
+        }
+        // Another thread may have been quicker.
+        *calls.entry(frames).or_insert(frame)
+    })
+}
+
+fn with_calls<R>(f: impl FnOnce(&mut Calls) -> R) -> R {
+    f(&mut CALLS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Returns the lines of an object.

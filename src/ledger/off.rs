@@ -32,6 +32,9 @@ const_fn! {
 pub(crate) fn drained() {}
 
 #[inline(always)]
+pub(crate) fn drained_last() {}
+
+#[inline(always)]
 pub(crate) fn note_thread() {}
 
 #[inline(always)]

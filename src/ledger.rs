@@ -66,7 +66,7 @@ pub(crate) mod threads;
 
 #[cfg(feature = "leak-detection")]
 pub(crate) use self::{
-    balance::{released, retained},
+    balance::{autoreleased, released, retained},
     describe::{describe_live, here, site_of, type_and_rest},
     drains::{awaits_drain, drained},
     holders::{entered_pool, left_pool},

@@ -1,15 +1,17 @@
 //! Balance: retains and releases of objects of chosen types, with their sites.
 //!
 //! A reference does not say where it was retained, so the ledger cannot tell which retain a release
-//! undoes. It counts both by site and thread, and [`fold`] pairs them: first those of one function
-//! on one thread, then those of one thread, then the rest. The number of retains that are left is
-//! exact; where they are is the likeliest place.
+//! undoes. It counts both by site and thread, and [`fold`] pairs them: the release of a drain with a
+//! retain that became an entry of that pool; other releases first with retains of the same function
+//! on the same thread, then of the same thread, then with the rest. Which retain became an entry is
+//! guessed when it is autoreleased ([`enter`]). The number of retains that are left is exact; where
+//! they are is the likeliest place.
 
-use super::ReleasedBy;
 use super::address::{AddressMap, Hidden};
 use super::frames::{self, Frame};
 use super::guard::Inside;
 use super::threads::named_own_number;
+use super::{PoolLabel, ReleasedBy};
 use crate::sync::Setting;
 use dashmap::DashMap;
 use std::collections::HashMap;
@@ -55,8 +57,18 @@ pub(crate) struct Line {
     /// The function of the user that did it, if symbols tell.
     pub(crate) function: Option<&'static Frame>,
     pub(crate) thread: u64,
+    /// Of retains: the pool whose entries they have become.
+    pool: Option<PoolLabel>,
     pub(crate) retains: u64,
     pub(crate) releases: u64,
+}
+
+impl Line {
+    /// Returns whether both count the same: of one place, function, thread and pool.
+    fn is_alike(&self, other: &Self) -> bool {
+        (self.place, self.function, self.thread, self.pool)
+            == (other.place, other.function, other.thread, other.pool)
+    }
 }
 
 /// Chooses the types whose retains and releases are recorded, for objects that are created from now
@@ -130,10 +142,7 @@ fn note(thin: NonNull<u8>, place: Place, retains: u64, releases: u64) {
     let Some(mut lines) = LINES_OF.get_mut(&Hidden::new(address)) else {
         return;
     };
-    let is_alike = |line: &&mut Line| {
-        line.place == new.place && line.function == new.function && line.thread == new.thread
-    };
-    if let Some(line) = lines.iter_mut().find(is_alike) {
+    if let Some(line) = lines.iter_mut().find(|line| line.is_alike(&new)) {
         line.retains += retains;
         line.releases += releases;
     } else if lines.len() < LINES {
@@ -141,8 +150,88 @@ fn note(thin: NonNull<u8>, place: Place, retains: u64, releases: u64) {
     } else if let Some(last) = lines.last_mut() {
         last.place = Place::Elsewhere;
         last.function = None;
+        last.pool = None;
         last.retains += retains;
         last.releases += releases;
+    }
+}
+
+/// Records that the caller is about to move a reference into a pool, by a call at `site`.
+#[inline]
+pub(crate) fn autoreleased(
+    thin: NonNull<u8>,
+    site: &'static Location<'static>,
+    pool: impl FnOnce() -> PoolLabel,
+) {
+    if ON.get() != 0 {
+        note_entry(thin, site, pool());
+    }
+}
+
+#[cold]
+fn note_entry(thin: NonNull<u8>, site: &'static Location<'static>, pool: PoolLabel) {
+    let Some(_inside) = Inside::enter() else {
+        return;
+    };
+    let address = Hidden::new(thin.addr().get());
+    if !LINES_OF.contains_key(&address) {
+        return;
+    }
+    let call = line(Place::Site(site), 1, 0);
+    if let Some(mut lines) = LINES_OF.get_mut(&address) {
+        enter(&mut lines, &call, pool);
+    }
+}
+
+/// Makes one of the retains an entry of `pool`: the one that `call`, which autoreleases, has most
+/// likely got its reference from. That is a retain by the same line; else by the same function, on
+/// the same thread; else by the same thread. Among those it is the creation, or else the latest.
+fn enter(lines: &mut Vec<Line>, call: &Line, pool: PoolLabel) {
+    let likelihood = |nth: &usize| {
+        let line = &lines[*nth];
+        let is_creation = *nth == 0;
+        (
+            same_thread(line, call) && same_source_line(line, call),
+            same_thread(line, call) && same_function(line, call),
+            same_thread(line, call),
+            is_creation,
+            *nth,
+        )
+    };
+    let is_own = |nth: &usize| lines[*nth].retains != 0 && lines[*nth].pool.is_none();
+    let Some(source) = (0..lines.len()).filter(is_own).max_by_key(likelihood) else {
+        return;
+    };
+    let entry = Line {
+        pool: Some(pool),
+        retains: 1,
+        releases: 0,
+        ..lines[source]
+    };
+    if let Some(known) = lines.iter_mut().find(|line| line.is_alike(&entry)) {
+        known.retains += 1;
+    } else if lines.len() < LINES {
+        lines.push(entry);
+    } else {
+        return;
+    }
+    lines[source].retains -= 1;
+}
+
+fn same_thread(a: &Line, b: &Line) -> bool {
+    a.thread == b.thread
+}
+
+/// Returns whether both are in one function, which is known.
+fn same_function(a: &Line, b: &Line) -> bool {
+    let function = |line: &Line| line.function.map(|frame| &frame.function);
+    function(a).is_some() && function(a) == function(b)
+}
+
+fn same_source_line(a: &Line, b: &Line) -> bool {
+    match (a.place, b.place) {
+        (Place::Site(a), Place::Site(b)) => (a.file(), a.line()) == (b.file(), b.line()),
+        _ => false,
     }
 }
 
@@ -151,6 +240,7 @@ fn line(place: Place, retains: u64, releases: u64) -> Line {
         place,
         function: calling_function(),
         thread: named_own_number(),
+        pool: None,
         retains,
         releases,
     }
@@ -195,21 +285,28 @@ pub(crate) fn fold(lines: &[Line]) -> Vec<Line> {
         .filter(|line| line.releases != 0)
         .cloned()
         .collect();
-    let function = |line: &Line| line.function.map(|frame| &frame.function);
-    let same_function = |a: &Line, b: &Line| function(a).is_some() && function(a) == function(b);
-    let same_thread = |a: &Line, b: &Line| a.thread == b.thread;
-    type Alike<'a> = &'a dyn Fn(&Line, &Line) -> bool;
-    let rules: [Alike<'_>; 4] = [
-        &|a, b| same_function(a, b) && same_thread(a, b),
-        &same_function,
-        &same_thread,
+    // What a drain releases were entries of its pool.
+    let entry = |retain: &Line, release: &Line| {
+        retain
+            .pool
+            .is_some_and(|pool| release.place == Place::Released(ReleasedBy::Pool(pool)))
+    };
+    let no_entry = |retain: &Line| retain.pool.is_none();
+    type Rule<'a> = &'a dyn Fn(&Line, &Line) -> bool;
+    let rules: [Rule<'_>; 7] = [
+        &|a, b| entry(a, b) && same_thread(a, b),
+        &entry,
+        &|a, b| no_entry(a) && same_function(a, b) && same_thread(a, b),
+        &|a, b| no_entry(a) && same_function(a, b),
+        &|a, b| no_entry(a) && same_thread(a, b),
+        &|a, _| no_entry(a),
         &|_, _| true,
     ];
-    for alike in rules {
+    for applies in rules {
         for release in &mut releases {
             // The latest first: references are mostly given up in the reverse order.
             for retain in retains.iter_mut().rev() {
-                if alike(retain, release) {
+                if applies(retain, release) {
                     let n = retain.retains.min(release.releases);
                     retain.retains -= n;
                     release.releases -= n;
@@ -240,6 +337,7 @@ mod tests {
             place: Place::Site(Location::caller()),
             function: frame(function),
             thread,
+            pool: None,
             retains,
             releases: 0,
         }
@@ -250,8 +348,16 @@ mod tests {
             place: Place::Released(ReleasedBy::Handle),
             function: frame(function),
             thread,
+            pool: None,
             retains: 0,
             releases,
+        }
+    }
+
+    fn drains(function: &str, thread: u64, entries: u64, pool: PoolLabel) -> Line {
+        Line {
+            place: Place::Released(ReleasedBy::Pool(pool)),
+            ..releases(function, thread, entries)
         }
     }
 
@@ -285,6 +391,86 @@ mod tests {
         assert_eq!(left(&lines), [("load".to_owned(), 1, 1)]);
         let lines = [retains("load", 1, 2), releases("hide", 2, 1)];
         assert_eq!(left(&lines), [("load".to_owned(), 1, 1)]);
+    }
+
+    /// Autoreleases by a line of its own, and returns the function whose retain became the entry.
+    #[track_caller]
+    fn entered(lines: &mut Vec<Line>, function: &str, thread: u64) -> String {
+        let before = lines.clone();
+        let call = retains(function, thread, 1);
+        enter(lines, &call, PoolLabel::ROOT);
+        let sum = |lines: &[Line]| lines.iter().map(|line| line.retains).sum::<u64>();
+        assert_eq!(sum(lines), sum(&before));
+        let was_taken = |at: &usize| lines[*at].retains < before[*at].retains;
+        let source = (0..before.len()).find(was_taken).unwrap();
+        lines[source].function.unwrap().function.clone()
+    }
+
+    #[test]
+    fn the_likeliest_retain_becomes_the_entry() {
+        // The same line, even if another function's name is the same.
+        let mut lines = vec![retains("draw", 1, 1)];
+        let (latest, call) = (retains("upgrade", 1, 1), retains("draw", 1, 1));
+        let by_line = Line {
+            place: call.place,
+            ..latest
+        };
+        lines.push(by_line);
+        enter(&mut lines, &call, PoolLabel::ROOT);
+        assert_eq!((lines[0].retains, lines[1].retains), (1, 0));
+        // Then the same function, then the creation, then the latest.
+        let mut lines = vec![
+            retains("load", 1, 1),
+            retains("show", 1, 1),
+            retains("keep", 1, 1),
+            retains("keep", 2, 1),
+        ];
+        assert_eq!(entered(&mut lines, "show", 1), "show");
+        assert_eq!(entered(&mut lines, "show", 1), "load");
+        assert_eq!(entered(&mut lines, "show", 1), "keep");
+        assert_eq!(lines[2].retains, 0, "the one of thread 1");
+        assert_eq!(entered(&mut lines, "show", 1), "keep");
+        assert_eq!(lines[3].retains, 0, "there is no other");
+        let all = lines.clone();
+        enter(&mut lines, &retains("show", 1, 1), PoolLabel::ROOT);
+        assert_eq!(lines.len(), all.len(), "all are entries");
+    }
+
+    #[test]
+    fn entries_are_counted_by_their_line() {
+        let mut lines = vec![retains("load", 1, 2), retains("keep", 1, 1)];
+        let call = retains("load", 1, 1);
+        enter(&mut lines, &call, PoolLabel::ROOT);
+        enter(&mut lines, &call, PoolLabel::ROOT);
+        let counts: Vec<_> = lines.iter().map(|line| line.retains).collect();
+        assert_eq!(counts, [0, 1, 2]);
+        // Without room for a line more, the retain stays what it was.
+        let mut lines: Vec<_> = (0..LINES).map(|_| retains("load", 1, 1)).collect();
+        enter(&mut lines, &call, PoolLabel::ROOT);
+        assert!(lines.iter().all(|line| line.retains == 1) && lines.len() == LINES);
+    }
+
+    #[test]
+    fn a_drain_balances_with_the_entries_of_its_pool() {
+        let mut lines = vec![retains("load", 1, 1)];
+        assert_eq!(entered(&mut lines, "load", 1), "load");
+        lines.push(retains("button", 1, 3));
+        let mut drained = lines.clone();
+        drained.push(drains("main", 1, 1, PoolLabel::ROOT));
+        assert_eq!(left(&drained), [("button".to_owned(), 1, 3)]);
+        // On another thread, for what was handed over.
+        drained[2].thread = 2;
+        assert_eq!(left(&drained), [("button".to_owned(), 1, 3)]);
+        // Another pool, and a handle: not by the entry, as long as there is another retain.
+        let mut lines = lines.clone();
+        lines.push(drains("main", 1, 1, PoolLabel::TOKEN));
+        lines.push(releases("main", 1, 1));
+        let both = [("button".to_owned(), 1, 1), ("load".to_owned(), 1, 1)];
+        let mut found = left(&lines);
+        found.sort();
+        assert_eq!(found, both);
+        lines.push(releases("quit", 1, 2));
+        assert_eq!(left(&lines), []);
     }
 
     #[test]

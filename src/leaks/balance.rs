@@ -1,5 +1,6 @@
 //! Retains that have no release.
 
+use crate::event::numbers::Grouped;
 use crate::ledger::balance::{self, Line, Place, fold};
 use crate::ledger::threads::thread_label;
 use std::fmt;
@@ -85,7 +86,7 @@ impl fmt::Display for UnreleasedRetain {
         let times = if self.count == 1 { "once" } else { "times" };
         write!(f, "retained ")?;
         if self.count != 1 {
-            write!(f, "{} ", self.count)?;
+            write!(f, "{} ", Grouped(self.count as usize))?;
         }
         write!(
             f,

@@ -89,10 +89,20 @@ pub(super) fn is_chosen(type_name: fn() -> &'static str) -> bool {
     ON.get() != 0 && is_named(type_name())
 }
 
+/// Returns the name of a type without its generic arguments.
+fn path(full: &str) -> &str {
+    full.split('<').next().unwrap_or(full)
+}
+
+/// Returns the last part of a type's name, by which it can be chosen.
+pub(crate) fn short_name(full: &str) -> &str {
+    let path = path(full);
+    path.rsplit("::").next().unwrap_or(path)
+}
+
 #[cold]
 fn is_named(full: &str) -> bool {
-    let path = full.split('<').next().unwrap_or(full);
-    let last = path.rsplit("::").next().unwrap_or(path);
+    let (path, last) = (path(full), short_name(full));
     let chosen = CHOSEN.read().unwrap_or_else(PoisonError::into_inner);
     chosen
         .iter()

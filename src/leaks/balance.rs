@@ -1,7 +1,8 @@
 //! Retains that have no release.
 
 use crate::event::numbers::Grouped;
-use crate::ledger::balance::{self, Line, Place, fold};
+use crate::ledger::balance;
+use crate::ledger::pairing::{Line, Place, fold};
 use crate::ledger::threads::thread_label;
 use std::fmt;
 

@@ -66,7 +66,7 @@ const EXPECTED: &[(&str, &[&str])] = &[
         &[
             "pool \"level\": the pool has grown to 5,",
             "Texture (4,096)",
-            "6000 objects",
+            "6,000 objects",
             "pools.rs:",
         ],
     ),

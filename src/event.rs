@@ -137,7 +137,7 @@ pub enum EventKind {
     /// A pool has been used to load from a [`Slot`](crate::Slot), and has not been drained for a
     /// second or more. Until it is drained, no object that has been replaced in any slot since then
     /// can be released, on any thread. The event is emitted by a store into a slot or by a drain, on
-    /// any thread; [`Event::age`] counts from the first time that one of them saw the pool.
+    /// any thread; [`age`](field@Event::age) counts from the first time that one of them saw the pool.
     ///
     /// Counted together: pools of one name, on threads of one name.
     EpochHeld,

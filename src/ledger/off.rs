@@ -87,4 +87,12 @@ pub(crate) fn left_pool(_: NonNull<u8>, _: u32, _: PoolLabel) {}
 pub(crate) fn retained(_: NonNull<u8>) {}
 
 #[inline(always)]
+pub(crate) fn autoreleased(
+    _: NonNull<u8>,
+    _: &'static Location<'static>,
+    _: impl FnOnce() -> PoolLabel,
+) {
+}
+
+#[inline(always)]
 pub(crate) fn released(_: NonNull<u8>, _: u32, _: ReleasedBy) {}

@@ -6,7 +6,7 @@ use super::page::PageCache;
 use super::page_chain::PageChain;
 use super::pool_ref::PoolRef;
 use super::this_thread;
-use crate::ledger::PoolLabel;
+use crate::ledger::{self, PoolLabel};
 use crate::object::block_allocated::ObjectMemory;
 use crate::object::strong::Ref;
 use crate::object::thread_bound::HomeRef;
@@ -17,7 +17,7 @@ use crate::thread::inbox::Node;
 use crate::thread::orphans::ORPHANS;
 use std::fmt;
 use std::mem;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
 /// A pool of references for another thread to release; one message hands over all of them.
@@ -80,8 +80,11 @@ impl HandoffPool {
     ///
     /// Aborts when memory for a page is exhausted.
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn autorelease<T: ?Sized + Send + Sync>(&self, r: Ref<T>) -> PoolRef<'_, T> {
         let payload = Ref::into_payload(r);
+        let label = || PoolLabel::HANDOFF;
+        ledger::autoreleased(payload.cast(), Location::caller(), label);
         self.entries.set_label(PoolLabel::HANDOFF);
         self.entries.push_or_grow(payload.cast(), grow);
         // SAFETY: the pool holds the reference until it is drained, which takes `&mut self` and so

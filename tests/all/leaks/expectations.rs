@@ -58,11 +58,36 @@ fn a_forgotten_handle_is_reported_once_with_site_and_references() {
             "no pool holds it",
             &site,
             "fresh (",
+            "; to see the retains that have no release, call leaks::count_references([\"Scene\"])",
         ] {
             assert!(message.contains(words), "{words} is missing in {message}");
         }
+        if cfg!(target_os = "linux") {
+            let object = Ref::as_ptr(&registry[0]);
+            let command = format!("run releasepool-inspect why {object:p} --pid ");
+            assert!(message.contains(&command), "{message}");
+        }
         drop(registry);
     });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_object_whose_references_are_counted_is_explained_by_the_report() {
+    let child = child!(|| {
+        leaks::count_references(["Scene"]);
+        let scene = Ref::new(Scene);
+        expect_gone(&scene, "counted");
+        autoreleasepool(|_| {});
+    });
+    child.assert_success();
+    let next_step = "print leaks::report() to see the retains that have no release";
+    assert!(child.stderr.contains(next_step), "{}", child.stderr);
+    assert!(
+        !child.stderr.contains("count_references"),
+        "{}",
+        child.stderr
+    );
 }
 
 #[test]

@@ -119,6 +119,10 @@ fn compare(
     out: &mut Output,
 ) -> Result<bool, Error> {
     let trial = plan.left().mul_f64(0.15);
+    if trial.is_zero() {
+        out.say(report::NO_COMPARISON)?;
+        return Ok(true);
+    }
     let mut frame_times =
         |clearing| run::frame_times(documents, options, clearing, trial, progress);
     let whole = frame_times(Clearing::Whole)?;

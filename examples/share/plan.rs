@@ -79,3 +79,52 @@ impl Plan {
         self.start.elapsed()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    fn plan(options: &[&str]) -> Plan {
+        Plan::new(&Options::parse_from([&["share"], options].concat()))
+    }
+
+    #[test]
+    fn seconds_bound_all_parts() {
+        let plan = plan(&["--seconds", "100"]);
+        let End::At { time, at_least } = plan.main_job(1000) else {
+            panic!("a run for a time");
+        };
+        let end = plan.start + Duration::from_secs(100);
+        assert!(at_least <= 1 && time < plan.verification().unwrap());
+        assert!(plan.verification().unwrap() < end);
+        assert!(Instant::now() + plan.left() < end);
+    }
+
+    #[test]
+    fn a_run_without_a_bound_parses_each_document() {
+        let plan = plan(&[]);
+        assert!(matches!(
+            plan.main_job(1000),
+            End::At { at_least: 1000, .. }
+        ));
+        assert!(plan.verification().is_none());
+    }
+
+    #[test]
+    fn a_run_in_rounds_leaves_time_for_comparisons() {
+        let mut plan = plan(&["--rounds", "7"]);
+        assert!(matches!(plan.main_job(1000), End::Rounds(7)));
+        plan.length = Duration::ZERO;
+        assert_eq!(plan.left(), COMPARISONS);
+    }
+
+    #[test]
+    fn without_comparisons_the_main_job_takes_longer() {
+        let end = |plan: Plan| match plan.main_job(1) {
+            End::At { time, .. } => time - plan.start,
+            End::Rounds(_) => panic!("a run for a time"),
+        };
+        assert!(end(plan(&["--no-compare"])) > end(plan(&[])));
+    }
+}

@@ -195,8 +195,7 @@ fn checks(checks: &[Check]) -> String {
 
 /// Reports that there was no time for a comparison.
 pub const NO_COMPARISON: &str = "
-Frame times and other means are not compared, as the documents took all the time. To compare them,
-give `--seconds` more.
+Nothing else is compared, as the documents took all the time. Give `--seconds` more for that.
 ";
 
 /// Reports what the whole run took.

@@ -35,7 +35,8 @@ impl Plan {
             length: options.seconds.unwrap_or(LENGTH),
             is_bounded: options.seconds.is_some(),
             rounds: options.rounds,
-            compares: !options.no_compare,
+            // A trace costs too much for a comparison to be true.
+            compares: !options.no_compare && options.trace.is_none(),
         }
     }
 
@@ -62,6 +63,11 @@ impl Plan {
     pub fn verification(&self) -> Option<Instant> {
         let part = if self.compares { VERIFICATION } else { ALL };
         self.is_bounded.then(|| self.at(part))
+    }
+
+    /// Returns whether anything is to be compared after the verification.
+    pub fn compares(&self) -> bool {
+        self.compares
     }
 
     /// Returns how much time is left for comparisons.

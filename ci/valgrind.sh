@@ -28,4 +28,4 @@ step cargo build --release --target-dir target/valgrind --example share
 # thread would starve the others.
 step valgrind --quiet --error-exitcode=99 --fair-sched=yes --leak-check=full \
     --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect \
-    target/valgrind/release/examples/share -q --frame-hz 0 --workers 2 --no-compare --rounds "$rounds" examples/share/scene.json
+    target/valgrind/release/examples/share -q --frame-hz 0 --workers 2 --rounds "$rounds" examples/share/scene.json

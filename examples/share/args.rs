@@ -117,3 +117,43 @@ fn memory(text: &str) -> Result<Memory, String> {
         _ => Err("must be blocks or global".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parsed(options: &[&str]) -> Result<Options, clap::Error> {
+        Options::try_parse_from([&["share"], options].concat())
+    }
+
+    #[test]
+    fn the_options_are_consistent() {
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn there_are_two_workers_at_least() {
+        assert!(parsed(&[]).unwrap().workers >= 2);
+        assert_eq!(parsed(&["--workers", "1"]).unwrap().workers, 1);
+    }
+
+    #[test]
+    fn wrong_options_are_refused() {
+        for wrong in [
+            ["--workers", "0"],
+            ["--seconds", "0"],
+            ["--seconds", "NaN"],
+            ["--rounds", "-1"],
+            ["--frame-hz", "0.5"],
+        ] {
+            assert!(parsed(&wrong).is_err(), "{wrong:?}");
+        }
+        assert!(parsed(&["--rounds", "1", "--seconds", "1"]).is_err());
+    }
+
+    #[test]
+    fn standard_input_is_a_path() {
+        assert_eq!(parsed(&["-"]).unwrap().paths, [PathBuf::from("-")]);
+    }
+}

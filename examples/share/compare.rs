@@ -362,3 +362,30 @@ fn go_through<W: World>(
     })?;
     Ok(wrong)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample_of(sizes: &[usize], bytes: usize) -> Option<Vec<usize>> {
+        let document = |&size: &usize| Document {
+            name: String::new(),
+            text: " ".repeat(size),
+        };
+        let documents: Vec<_> = sizes.iter().map(document).collect();
+        // The last one was not verified.
+        let mut expected = vec![Some(Digest::default()); sizes.len()];
+        *expected.last_mut().unwrap() = None;
+        sample(&documents, &expected, bytes)
+    }
+
+    #[test]
+    fn samples_are_spread_and_verified() {
+        assert_eq!(sample_of(&[10; 5], 1000), Some(vec![0, 1, 2, 3]));
+        assert_eq!(sample_of(&[10; 9], 40), Some(vec![0, 2, 4, 6]));
+        assert_eq!(sample_of(&[10, 30, 10], 20), Some(vec![0]));
+        assert_eq!(sample_of(&[90, 70, 10], 20), Some(vec![1]));
+        assert_eq!(sample_of(&[90, 90, 10], 20), None);
+        assert_eq!(sample_of(&[10], 20), None);
+    }
+}

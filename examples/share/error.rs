@@ -79,3 +79,21 @@ impl Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn refused(text: &str) -> String {
+        let error = serde_json::from_str::<Value>(text).unwrap_err();
+        Error::invalid(0, "x.json", text, &error).to_string()
+    }
+
+    #[test]
+    fn positions_are_those_of_the_fault() {
+        assert!(refused("{\n  \"a\": [1,, 2]\n}").starts_with("x.json:2:11: invalid JSON: "));
+        assert!(refused("").starts_with("x.json:1:1: invalid JSON: EOF"));
+        assert!(refused("[\"a\nb\"]").starts_with("x.json:1:4: invalid JSON: control character"));
+    }
+}

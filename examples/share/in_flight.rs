@@ -9,6 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// While the documents in flight have this many bytes of text, no other is let in.
 pub const BYTES: usize = 4 << 20;
 
+/// While there are this many documents in flight, no other is let in.
+const DOCUMENTS: usize = 4096;
+
 /// The documents in flight.
 pub struct InFlight {
     workers: usize,
@@ -55,7 +58,10 @@ impl InFlight {
     /// What is on display leaves only when there is something newer. It is one document, or less
     /// than half of [`BYTES`]; so there is always room for one more.
     pub fn enter(self: &Arc<Self>, bytes: usize) -> Permit {
-        let full = |now: &mut Counts| now.bytes >= BYTES && now.documents > self.workers;
+        let full = |now: &mut Counts| {
+            let many = now.bytes >= BYTES || now.documents >= DOCUMENTS;
+            many && now.documents > self.workers
+        };
         let counts = self.left.wait_while(self.counts(), full);
         let mut now = counts.unwrap_or_else(PoisonError::into_inner);
         now.documents += 1;
@@ -119,6 +125,11 @@ mod tests {
     #[test]
     fn small_documents_wait_when_their_bytes_are_many() {
         admits(101, BYTES / 100, 2);
+    }
+
+    #[test]
+    fn tiny_documents_wait_when_they_are_many() {
+        admits(DOCUMENTS, 1, 2);
     }
 
     #[test]

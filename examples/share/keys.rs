@@ -84,3 +84,31 @@ impl<'k, W: World> KnownKeys<'k, W> {
         key
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::ours::{Memory, Ours};
+    use releasepool::Ref;
+    use std::thread;
+
+    #[test]
+    fn each_word_is_one_object_for_all_threads() {
+        let words: Vec<String> = (0..20_000).map(|n| format!("word {n}")).collect();
+        let keys = Keys::<Ours>::new();
+        let intern_all = || {
+            let world = Ours::new(Memory::Blocks);
+            let known = KnownKeys::new(&world, &keys);
+            let all: Vec<_> = words.iter().map(|word| known.intern(word)).collect();
+            assert!(all.iter().zip(&words).all(|(key, word)| *key.0 == **word));
+            assert!(Ref::ptr_eq(&all[7], &known.intern("word 7")));
+            all
+        };
+        let (one, other) = thread::scope(|scope| {
+            let other = scope.spawn(intern_all);
+            (intern_all(), other.join().unwrap())
+        });
+        assert!(one.iter().zip(&other).all(|(a, b)| Ref::ptr_eq(a, b)));
+        assert_eq!(keys.0.len(), words.len());
+    }
+}

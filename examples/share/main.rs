@@ -77,7 +77,6 @@ fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
         plan.main_job(documents.len()),
         &mut progress,
     )?;
-    let is_traced = trace.is_some();
     trace.map_or(Ok(()), Trace::end)?;
     out.say(&report::run(&run, options))?;
 
@@ -90,9 +89,8 @@ fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
     out.say(&report::verdict(&verdict))?;
     let mut holds = verdict.holds();
 
-    // If nobody reads the rest, it is not worth waiting for; and a trace costs too much for the
-    // comparison to be true.
-    if !options.no_compare && !out.is_closed() && !is_traced {
+    // If nobody reads the rest, it is not worth waiting for.
+    if plan.compares() && !out.is_closed() {
         holds &= compare(
             documents,
             &expected,
@@ -119,6 +117,10 @@ fn compare(
     out: &mut Output,
 ) -> Result<bool, Error> {
     let trial = plan.left().mul_f64(0.15);
+    if trial.is_zero() {
+        out.say(report::NO_COMPARISON)?;
+        return Ok(true);
+    }
     let mut frame_times =
         |clearing| run::frame_times(documents, options, clearing, trial, progress);
     let whole = frame_times(Clearing::Whole)?;

@@ -175,3 +175,62 @@ impl<'de, W: World> Visitor<'de> for Name<'_, '_, W> {
         Ok(world.temporary(pool, Label::new(text), |label| keys.intern(&label.text)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::Digest;
+    use crate::keys::Keys;
+    use crate::world::locked::Locked;
+    use crate::world::ours::{Memory, Ours};
+    use crate::world::plain::Plain;
+
+    fn digest<W: World>(world: &W, text: &str) -> Result<Digest, String> {
+        let shared = Keys::new();
+        let keys = KnownKeys::new(world, &shared);
+        let pool = world.pool();
+        let root = parse(world, &keys, &pool, text).map_err(|error| error.to_string())?;
+        drop(pool);
+        Ok(Digest::of(&root))
+    }
+
+    /// Returns the digest, which is the same in all worlds.
+    fn digest_of(text: &str) -> Result<Digest, String> {
+        let expected = digest(&Plain::default(), text);
+        for memory in [Memory::Blocks, Memory::Global] {
+            assert_eq!(digest(&Ours::new(memory), text), expected);
+        }
+        assert_eq!(digest(&Locked::new(&Default::default()), text), expected);
+        expected
+    }
+
+    #[test]
+    fn values_of_all_kinds_are_parsed() {
+        let text =
+            r#"{"a": [null, true, -1, 18446744073709551615, 1e300, "\u00e9\n", [], {}], "b": ""}"#;
+        let digest = digest_of(text).unwrap();
+        assert_eq!((digest.scalars, digest.texts), (5, 2));
+        assert_eq!((digest.arrays, digest.dicts, digest.entries), (2, 2, 2));
+        let escaped = digest_of(&text.replace('a', "\\u0061")).unwrap();
+        assert_eq!(escaped, digest);
+        assert_eq!(digest_of("7").unwrap().values(), 1);
+    }
+
+    #[test]
+    fn containers_may_be_large_and_deep() {
+        let items: Vec<_> = (0..3 * BATCH).map(|n| format!("\"{n}\"")).collect();
+        let array = format!("[{}]", items.join(","));
+        assert_eq!(digest_of(&array).unwrap().texts, 3 * BATCH as u64);
+        let members: Vec<_> = items.iter().map(|key| format!("{key}:[{key}]")).collect();
+        let dict = digest_of(&format!("{{{}}}", members.join(","))).unwrap();
+        assert_eq!(dict.entries, 3 * BATCH as u64);
+        let deep = "[".repeat(120) + &"]".repeat(120);
+        assert_eq!(digest_of(&deep).unwrap().arrays, 120);
+    }
+
+    #[test]
+    fn an_error_has_a_position() {
+        let error = digest_of("{\"a\": [{\"b\": \"c\"},\n 1,, 2]}").unwrap_err();
+        assert!(error.contains("line 2 column 4"), "{error}");
+    }
+}

@@ -27,7 +27,7 @@ pub fn input(documents: &[Document], options: &Options) -> String {
     let length = match (options.rounds, options.seconds) {
         (Some(rounds), _) => counted(rounds, "round"),
         (None, Some(time)) => format!("{} s in all", time.as_secs_f64()),
-        (None, None) => "about 10 s in all".to_owned(),
+        (None, None) => "each document at least once".to_owned(),
     };
     let frames = match options.frame() {
         Some(interval) => format!("{} frames/s", shown_rate(1.0 / interval.as_secs_f64())),
@@ -195,8 +195,7 @@ fn checks(checks: &[Check]) -> String {
 
 /// Reports that there was no time for a comparison.
 pub const NO_COMPARISON: &str = "
-Frame times and other means are not compared, as the documents took all the time. To compare them,
-give `--seconds` more.
+Nothing else is compared, as the documents took all the time. Give `--seconds` more for that.
 ";
 
 /// Reports what the whole run took.

@@ -2,6 +2,7 @@
 //! each would double the work and the memory.
 
 use std::ops::Deref;
+use std::str;
 
 /// The longest text that needs no allocation, in bytes. A [`Text`] is as large as a `Vec`.
 const SHORT: usize = 22;

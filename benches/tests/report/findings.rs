@@ -320,6 +320,11 @@ fn rounds_that_only_one_side_has_compare_nothing() {
     });
     let page = html(&apart);
     assert!(page.contains("no round in common"));
+    let words: Vec<_> = marks(&apart).into_values().collect();
+    assert!(
+        words.iter().any(|word| word == "? too few rounds to tell"),
+        "{words:?}"
+    );
 }
 
 #[test]

@@ -156,6 +156,13 @@ impl Spread {
         }
     }
 
+    /// Returns the smallest range that has the quartiles and the confidence interval of the median. If
+    /// the outcome is [`Outcome::TooNoisy`], it shows why.
+    pub fn range(&self) -> (f64, f64) {
+        let (least, most) = self.interval.unwrap_or((self.low, self.high));
+        (self.low.min(least).exp(), self.high.max(most).exp())
+    }
+
     /// Returns the number of rounds that count.
     pub fn rounds(&self) -> usize {
         self.rounds

@@ -44,7 +44,8 @@ fn by_how_much(standing: &Standing) -> Markup {
             @if let Some(slower) = slower {
                 (slower.series.implementation) " takes " (times(outcome, &spread)) "; "
             } @else if outcome == Outcome::TooNoisy {
-                "ratio " (spread_of(spread.figure())) "; "
+                @let (low, high) = spread.range();
+                "ratio " (number(low)) " to " (number(high)) "; "
             }
             (counted(spread.rounds(), "round"))
         }

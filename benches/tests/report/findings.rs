@@ -285,7 +285,7 @@ fn what_is_too_noisy_is_not_called_even() {
     assert!(
         finding
             .text
-            .contains("too noisy to tell (0.40 to 31.0 times in half of 60 rounds)")
+            .contains("too noisy to tell (0.40 to 31.0 times as long, in 60 rounds)")
     );
     let marks: Vec<_> = marks(&results).into_values().collect();
     assert_eq!(marks, ["? too noisy to tell"]);

@@ -58,7 +58,7 @@ pub enum Judged {
     Met,
     /// The limit is not kept.
     Missed,
-    /// The confidence interval of the median includes the limit.
+    /// The rounds disagree too much.
     TooNoisy,
     /// There were fewer rounds than [`least_rounds`] returns.
     TooFew,
@@ -156,6 +156,13 @@ impl Spread {
         }
     }
 
+    /// Returns the smallest range that has the quartiles and the confidence interval of the median. If
+    /// the outcome is [`Outcome::TooNoisy`], it shows why.
+    pub fn range(&self) -> (f64, f64) {
+        let (least, most) = self.interval.unwrap_or((self.low, self.high));
+        (self.low.min(least).exp(), self.high.max(most).exp())
+    }
+
     /// Returns the number of rounds that count.
     pub fn rounds(&self) -> usize {
         self.rounds
@@ -179,13 +186,16 @@ impl Spread {
         }
     }
 
-    /// Decides whether the median is at least `limit`, or at most.
+    /// Decides whether the median is at least `limit`, or at most. If it is on one side of the limit,
+    /// but a quarter of the rounds on the other one, these have to be close to the median.
     pub fn judge(&self, limit: f64, at_least: bool) -> Judged {
         let limit = limit.ln();
         let Some((least, most)) = self.interval else {
             return Judged::TooFew;
         };
-        if least <= limit && limit <= most && least < most {
+        let around = |low: f64, high: f64| low < high && low <= limit && limit <= high;
+        let wide = (self.high - self.median).max(self.median - self.low) > WIDEST.ln();
+        if around(least, most) || (wide && around(self.low, self.high)) {
             return Judged::TooNoisy;
         }
         let kept = if at_least {

@@ -8,7 +8,7 @@
 use crate::comparison::Spread;
 use crate::crew::{Sample, SpinBarrier, together};
 use crate::workload::{Job, Workload};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -72,11 +72,19 @@ pub struct Samples {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Figure {
     /// A quarter of the values are below this.
+    #[serde(deserialize_with = "null_is_nan")]
     pub low: f64,
     /// Half of the values are below this.
+    #[serde(deserialize_with = "null_is_nan")]
     pub median: f64,
     /// A quarter of the values are above this.
+    #[serde(deserialize_with = "null_is_nan")]
     pub high: f64,
+}
+
+/// Reads a number. JSON has no NaN, so `serde_json` writes it as `null`.
+fn null_is_nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
 impl Figure {

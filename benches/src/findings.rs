@@ -82,14 +82,14 @@ fn inconclusive(outcome: Outcome, spread: &Spread, one: &Point, other: &Point) -
     if outcome == Outcome::TooFew {
         return format!("nothing is concluded from {rounds}");
     }
-    let figure = spread.figure();
-    let (low, high) = (number(figure.low), number(figure.high));
+    let (low, high) = spread.range();
+    let (low, high) = (number(low), number(high));
     let turns = if one.together && other.together {
         ""
     } else {
         "; the machine was busy, so the threads took turns"
     };
-    format!("too noisy to tell ({low} to {high} times in half of {rounds}{turns})")
+    format!("too noisy to tell ({low} to {high} times as long, in {rounds}{turns})")
 }
 
 /// Formats how many times as long the slower side takes.

@@ -226,7 +226,7 @@ pub fn conclude(verdicts: &[Verdict]) -> usize {
             Judged::TooNoisy => "too noisy to tell",
             Judged::TooFew => "too few rounds",
         };
-        let mut what = verdict.what.clone();
+        let mut what = verdict.what.replacen(": ", ":\n  ", 1);
         if let Some(remark) = &verdict.remark {
             what += &format!("\n  {remark}");
         }

@@ -68,7 +68,7 @@ fn head(results: &Results) -> Markup {
 fn balance(results: &Results, columns: &[usize]) -> Markup {
     let scenarios = results.scenarios.iter();
     let standings = scenarios.flat_map(|s| columns.iter().filter_map(|&n| Standing::with(s, n)));
-    let outcomes: Vec<_> = standings.filter_map(|s| s.outcome()).collect();
+    let outcomes: Vec<_> = standings.filter_map(|s| s.outcome).collect();
     let count = |outcome| outcomes.iter().filter(|other| **other == outcome).count();
     html! {
         "Of " (counted(outcomes.len(), "comparison")) " with the best of the others, "

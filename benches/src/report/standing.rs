@@ -18,9 +18,10 @@ pub struct Standing<'r> {
     pub oversubscribed: bool,
     pub ours: Option<Entrant<'r>>,
     pub peer: Option<Entrant<'r>>,
-    /// How many times as long as the alternative releasepool takes, and what that shows. `None` if
-    /// one side was not measured.
-    pub compared: Option<(Spread, Outcome)>,
+    /// How many times as long as the alternative releasepool takes, if some rounds count for both.
+    pub ratio: Option<Spread>,
+    /// What that shows. `None` if one side was not measured.
+    pub outcome: Option<Outcome>,
 }
 
 /// Returns the figure if it can be drawn and compared, that is, if it was measured and not divided
@@ -56,20 +57,18 @@ impl<'r> Standing<'r> {
         let ours = fastest(scenario, Role::Ours, threads);
         let peer = fastest(scenario, Role::Peer, threads);
         let any = ours.or(peer)?;
-        let compared = ours.zip(peer).and_then(|(ours, peer)| {
-            let spread = ours.point.over(peer.point)?;
-            Some((spread, outcome(&spread, ours.point, peer.point)))
+        let both = ours.zip(peer);
+        let ratio = both.and_then(|(ours, peer)| ours.point.over(peer.point));
+        let outcome = both.map(|(ours, peer)| match &ratio {
+            Some(spread) => outcome(spread, ours.point, peer.point),
+            None => Outcome::TooFew,
         });
         Some(Self {
             oversubscribed: any.point.oversubscribed,
             ours,
             peer,
-            compared,
+            ratio,
+            outcome,
         })
-    }
-
-    /// Returns the result, if both sides were measured.
-    pub fn outcome(&self) -> Option<Outcome> {
-        self.compared.map(|(_, outcome)| outcome)
     }
 }

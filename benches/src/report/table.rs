@@ -31,8 +31,8 @@ fn by_how_much(standing: &Standing) -> Markup {
         };
         return html! { span .word { (missing) } };
     };
-    let Some((spread, outcome)) = standing.compared else {
-        return html! { span .word { "no round in common" } };
+    let (Some(spread), Some(outcome)) = (standing.ratio, standing.outcome) else {
+        return html! { span .more { "no round in common" } };
     };
     let slower = match outcome {
         Outcome::Faster => Some(peer),
@@ -44,7 +44,8 @@ fn by_how_much(standing: &Standing) -> Markup {
             @if let Some(slower) = slower {
                 (slower.series.implementation) " takes " (times(outcome, &spread)) "; "
             } @else if outcome == Outcome::TooNoisy {
-                "ratio " (spread_of(spread.figure())) "; "
+                @let (low, high) = spread.range();
+                "ratio " (number(low)) " to " (number(high)) "; "
             }
             (counted(spread.rounds(), "round"))
         }
@@ -61,7 +62,7 @@ fn standing_cell(label: &str, standing: Option<&Standing>, looks: &Looks) -> Mar
     html! {
         td role="cell" data-label=(label) {
             @if let Some(standing) = standing {
-                @let outcome = standing.outcome();
+                @let outcome = standing.outcome;
                 @if standing.oversubscribed {
                     span .threads { "more threads than processors" } " "
                 }

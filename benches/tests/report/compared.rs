@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use releasepool_benches::comparison::{Judged, MARGIN, Outcome, Spread, WIDEST, least_rounds};
-use releasepool_benches::contest::Effort;
+use releasepool_benches::contest::{Effort, Figure};
 use releasepool_benches::results::{Results, to_json};
 use releasepool_benches::table::{Row, Target, measure};
 use releasepool_benches::workload::Workload;
@@ -135,7 +135,12 @@ fn an_outcome_agrees_with_the_figures_that_are_shown() {
                     );
                     assert!(figure.low > 0.999 / WIDEST && figure.high < 1.001 * WIDEST);
                 }
-                Outcome::TooNoisy => assert!(spread.rounds() >= least_rounds()),
+                Outcome::TooNoisy => {
+                    assert!(spread.rounds() >= least_rounds());
+                    // The range that is shown is the reason: it has both sides of 1.
+                    let (low, high) = spread.range();
+                    assert!(low <= 1.0 && high >= 1.0, "{low} {high}");
+                }
                 Outcome::TooFew => assert!(spread.rounds() < least_rounds()),
             }
         }
@@ -224,6 +229,20 @@ fn a_table_of_limits() {
             Judged::TooNoisy,
         ),
         (
+            "kept, but half of the rounds are far away",
+            forty(&[0.9; 20], &[0.1, 5.0]),
+            1.0,
+            false,
+            Judged::TooNoisy,
+        ),
+        (
+            "kept by far, although noisy",
+            forty(&[], &[0.1, 0.4, 0.8]),
+            1.0,
+            false,
+            Judged::Met,
+        ),
+        (
             "narrowly kept",
             forty(&[], &[0.97, 0.98]),
             1.0,
@@ -295,4 +314,15 @@ fn the_json_has_the_raw_samples() {
         );
     }
     assert!(json.lines().count() < 2_000);
+}
+
+#[test]
+fn a_figure_that_is_none_can_be_written_and_read() {
+    let mut results = sample();
+    let none = Figure::of(vec![f64::NAN]);
+    results.targets[0].measured = none;
+    results.scenarios[0].series[1].points[0].ratio = Some(none);
+    let json = to_json(&results).expect("it can be written");
+    let back: Results = serde_json::from_str(&json).expect("it can be read");
+    assert!(back.targets[0].measured.median.is_nan());
 }

@@ -285,7 +285,7 @@ fn what_is_too_noisy_is_not_called_even() {
     assert!(
         finding
             .text
-            .contains("too noisy to tell (0.40 to 31.0 times in half of 60 rounds)")
+            .contains("too noisy to tell (0.40 to 31.0 times as long, in 60 rounds)")
     );
     let marks: Vec<_> = marks(&results).into_values().collect();
     assert_eq!(marks, ["? too noisy to tell"]);
@@ -320,6 +320,11 @@ fn rounds_that_only_one_side_has_compare_nothing() {
     });
     let page = html(&apart);
     assert!(page.contains("no round in common"));
+    let words: Vec<_> = marks(&apart).into_values().collect();
+    assert!(
+        words.iter().any(|word| word == "? too few rounds to tell"),
+        "{words:?}"
+    );
 }
 
 #[test]

@@ -63,6 +63,7 @@ fn an_allocator_may_fill_or_drain_the_pool_whose_records_are_freed() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn what_the_hook_autoreleases_at_the_end_of_a_drain_is_released() {
     struct Scene;
     struct Shown(Arc<AtomicBool>);
@@ -85,6 +86,7 @@ fn what_the_hook_autoreleases_at_the_end_of_a_drain_is_released() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_drain_while_an_expectation_is_noted() {
     let child = child!(|| {
         let all: Vec<_> = (0..100).map(Ref::new).collect();
@@ -104,6 +106,7 @@ fn an_allocator_may_drain_while_an_expectation_is_noted() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_create_while_types_are_chosen() {
     let child = child!(|| {
         leaks::count_references(["A"]);

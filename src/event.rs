@@ -12,16 +12,17 @@
 //! release all entries of a pool. A *guard pool* is opened as an
 //! [`AutoreleasePool`](crate::AutoreleasePool), a *token pool* by
 //! [`PoolManager::push`](crate::PoolManager::push). The *root pool* of a thread gets what is
-//! autoreleased while no other pool is open. A *watermark* is a length beyond which an event reports
-//! that something grows. The [glossary](crate::design#words) has all words.
+//! autoreleased while no other pool is open. A *watermark* is a length beyond which an event
+//! reports that something grows. The [glossary](crate::design#words) has all words.
 //!
 //! # Events that repeat
 //!
 //! A program may repeat one mistake ten thousand times. So events with the same cause are counted
 //! together, for the whole process, and reported the 1st, 10th, 100th, 1,000th time, and so on;
-//! [`Event::occurrences`] and the message give the count. Each [`EventKind`] says which of its events
-//! have the same cause. The counts are kept for the 1,024 causes that occurred most recently. The
-//! count of an older cause is forgotten: if it occurs again, it is reported as for the first time.
+//! [`Event::occurrences`] and the message give the count. Each [`EventKind`] says which of its
+//! events have the same cause. The counts are kept for the 1,024 causes that occurred most
+//! recently. The count of an older cause is forgotten: if it occurs again, it is reported as for
+//! the first time.
 //!
 //! Three kinds are always reported, because each waits until a length has doubled:
 //! [`RootWatermark`](EventKind::RootWatermark), [`BacklogWatermark`](EventKind::BacklogWatermark)
@@ -38,15 +39,15 @@
 //! | `releasepool::drain` | an *outermost* drain of a pool, that is, one that does not run inside a destructor: span, `TRACE` | `pool`, `manager`: their names; `entries`: how many the pool has at the beginning; `released`: how many entries the drain has released; `remaining`: how many a drain [within a budget](crate::AutoreleasePool::drain_within) has left |
 //! | `releasepool::frame` | a frame of a [`FrameLoop`](crate::FrameLoop), with its drain: span, `DEBUG` | `index`, counted from 0; `closures`: how many posts it has run; `released` and `remaining`: as for its drain |
 //!
-//! `released`, `remaining` and `closures` are recorded at the end of the span. Closing a pool drains
-//! it, so that is a span, too. There is no span for a drain that has nothing to release, nor for
-//! those that a thread makes while it ends.
+//! `released`, `remaining` and `closures` are recorded at the end of the span. Closing a pool
+//! drains it, so that is a span, too. There is no span for a drain that has nothing to release, nor
+//! for those that a thread makes while it ends.
 //!
 //! A subscriber may use pools. If it panics while a span begins or ends, the panic is swallowed.
 //! Without a subscriber, or if it is not interested in these levels, a drain or frame costs a few
 //! instructions more than without the feature. Otherwise each span costs what the subscriber does
-//! with it, 100 nanoseconds or more: a program that drains millions of small pools should enable the
-//! level `TRACE` of this target only while somebody looks.
+//! with it, 100 nanoseconds or more: a program that drains millions of small pools should enable
+//! the level `TRACE` of this target only while somebody looks.
 //!
 //! To see a program's frames and drains in [Perfetto](https://ui.perfetto.dev), one track for each
 //! thread, install the layer of the crate `tracing-chrome`:
@@ -118,8 +119,8 @@ pub enum EventKind {
     ///
     /// Counted together: drains of pools of one name, with the same type.
     EndlessDrain,
-    /// A thread ended, and the destructors that its end ran went on adding entries to its pools. The
-    /// entries that were left after 100,000 generations are leaked.
+    /// A thread ended, and the destructors that its end ran went on adding entries to its pools.
+    /// The entries that were left after 100,000 generations are leaked.
     ///
     /// Counted together: pools of one name, with the same type.
     CutOff,
@@ -136,15 +137,16 @@ pub enum EventKind {
     OpenAtExit,
     /// A pool has been used to load from a [`Slot`](crate::Slot), and has not been drained for a
     /// second or more. Until it is drained, no object that has been replaced in any slot since then
-    /// can be released, on any thread. The event is emitted by a store into a slot or by a drain, on
-    /// any thread; [`age`](field@Event::age) counts from the first time that one of them saw the pool.
+    /// can be released, on any thread. The event is emitted by a store into a slot or by a drain,
+    /// on any thread; [`age`](field@Event::age) counts from the first time that one of them saw the
+    /// pool.
     ///
     /// Counted together: pools of one name, on threads of one name.
     EpochHeld,
     /// [Drains within a budget](crate::AutoreleasePool::drain_within) leave more and more releases
-    /// for later, in the thread's *backlog*: the budget is too small for the releases that reach the
-    /// thread. Emitted when a drain leaves more than the watermark, and again when that number has
-    /// doubled.
+    /// for later, in the thread's *backlog*: the budget is too small for the releases that reach
+    /// the thread. Emitted when a drain leaves more than the watermark, and again when that number
+    /// has doubled.
     ///
     /// One large batch is not reported, if each later drain leaves less than the one before.
     BacklogWatermark,
@@ -162,15 +164,15 @@ pub enum EventKind {
     /// at each doubling. The thread has no loop, or its loop does not keep up. Emitted by the
     /// sender.
     PostsWatermark,
-    /// Some releases do not belong to one thread: those of objects that were replaced in a slot, and
-    /// those that were sent to a thread that has ended. The next drain of any thread makes them. They
-    /// have waited for a second or more, because no thread drains a pool. Noticed by a thread that
-    /// stores into a slot.
+    /// Some releases do not belong to one thread: those of objects that were replaced in a slot,
+    /// and those that were sent to a thread that has ended. The next drain of any thread makes
+    /// them. They have waited for a second or more, because no thread drains a pool. Noticed by a
+    /// thread that stores into a slot.
     ///
     /// Counted together: all events of this kind.
     OrphansWaiting,
-    /// An object that was passed to [`leaks::expect_gone`](crate::leaks::expect_gone) is still alive
-    /// after the drains in which it should have died. Only with the feature `leak-detection`.
+    /// An object that was passed to [`leaks::expect_gone`](crate::leaks::expect_gone) is still
+    /// alive after the drains in which it should have died. Only with the feature `leak-detection`.
     ///
     /// Counted together: objects of one type, expected under one name.
     #[cfg(feature = "leak-detection")]

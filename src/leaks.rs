@@ -1,8 +1,8 @@
 //! What is alive, where it was created, and which pools hold it; with the feature `leak-detection`.
 //!
 //! With this feature the crate keeps a table of all live objects, the *ledger*: where each was
-//! created, by which thread, and which pools hold it. A pool *holds* an object if it has an entry for
-//! it, that is, owns a reference that it releases when it is drained.
+//! created, by which thread, and which pools hold it. A pool *holds* an object if it has an entry
+//! for it, that is, owns a reference that it releases when it is drained.
 //!
 //! * [`report`] groups all live objects by type and by the line that created them; [`assert_none`]
 //!   panics with that report if there are any.
@@ -38,27 +38,27 @@
 //! The *site* of an object is the line of your program that called the function which creates it:
 //! [`Ref::new`](crate::Ref::new), [`AutoreleasePool::create`](crate::AutoreleasePool::create),
 //! `Ref::from` or another one. If the standard library makes that call for you, as in
-//! `collect::<Ref<[T]>>()`, the site lies in the standard library, and [`LeakGroup::backtrace`] names
-//! the functions of your program that led to it. With [`record_backtraces`] it does so for every
-//! object.
+//! `collect::<Ref<[T]>>()`, the site lies in the standard library, and [`LeakGroup::backtrace`]
+//! names the functions of your program that led to it. With [`record_backtraces`] it does so for
+//! every object.
 //!
 //! # Threads
-//! All functions may be called on any thread. Objects that other threads create and destroy during a
-//! report may be in it or not.
+//! All functions may be called on any thread. Objects that other threads create and destroy during
+//! a report may be in it or not.
 //!
 //! # Cost
 //! Creating and destroying an object takes some tenths of a microsecond more, and adding an entry
-//! to a pool some tens of nanoseconds. The ledger takes some 200 bytes for each live object. A report
-//! looks at each live object once. Without the feature, nothing of this is compiled.
+//! to a pool some tens of nanoseconds. The ledger takes some 200 bytes for each live object. A
+//! report looks at each live object once. Without the feature, nothing of this is compiled.
 //!
 //! # What is not recorded
-//! A global allocator may use this crate. What it creates while the ledger itself allocates memory is
-//! not recorded; [`LeakReport::unrecorded`] counts these objects. With other allocators that number
-//! is 0.
+//! A global allocator may use this crate. What it creates while the ledger itself allocates memory
+//! is not recorded; [`LeakReport::unrecorded`] counts these objects. With other allocators that
+//! number is 0.
 //!
 //! # From outside
-//! `releasepool-inspect` reads the ledger of a running process, which need not do anything for that.
-//! The layout of the records is described in `src/ledger/record.rs`.
+//! `releasepool-inspect` reads the ledger of a running process, which need not do anything for
+//! that. The layout of the records is described in `src/ledger/record.rs`.
 
 mod balance;
 mod expect;
@@ -98,8 +98,8 @@ pub fn assert_none() {
 /// Begins a scope: its reports are about the objects that the calling thread creates from here on.
 ///
 /// For tests that run in parallel: objects of other threads are not in its reports. A thread that
-/// the calling one spawns is another thread; what it creates is part of the scope from the time that
-/// it [enters](ScopeHandle::enter) it. Scopes may be nested.
+/// the calling one spawns is another thread; what it creates is part of the scope from the time
+/// that it [enters](ScopeHandle::enter) it. Scopes may be nested.
 ///
 /// ```
 /// use releasepool::{Ref, leaks};

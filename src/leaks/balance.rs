@@ -17,16 +17,17 @@ const LINES: usize = 16;
 /// generic arguments; or the last part of that: `Texture` for `game::gl::Texture<u8>`.
 ///
 /// The number of retains that are left is exact; their place is the likeliest one, as a reference
-/// does not remember where it was retained. So the ledger pairs retains and releases by these rules:
+/// does not remember where it was retained. So the ledger pairs retains and releases by these
+/// rules:
 ///
 /// * A release that a drain makes undoes the retain that became the pool's entry: for
 ///   [`create`](crate::AutoreleasePool::create) the creation; for
 ///   [`autorelease`](crate::AutoreleasePool::autorelease) a retain in the same line, such as
 ///   `pool.autorelease(r.clone())`, else one in the same function, else one by the same thread; of
 ///   several the creation, or else the latest.
-/// * Any other release undoes a retain by the same function on the same thread, if there is one that
-///   is not an entry of a pool; else one by the same function; else one by the same thread; else
-///   any.
+/// * Any other release undoes a retain by the same function on the same thread, if there is one
+///   that is not an entry of a pool; else one by the same function; else one by the same thread;
+///   else any.
 ///
 /// Functions are known only if the executable has symbols.
 ///

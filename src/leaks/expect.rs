@@ -76,14 +76,14 @@ fn take_those_of(thread: u64) -> Expectations {
 /// for that event. (A drain is *outermost* if it does not run inside a destructor; the end of an
 /// [`AutoreleasePool`](crate::AutoreleasePool), or of a frame, drains its pool.)
 ///
-/// Call it for objects whose end is known: the scene that was just closed, the document whose window
-/// is gone. The event says how many strong references there are, which pools have some of them, and
-/// where the object was created; and how to find out who keeps the others.
+/// Call it for objects whose end is known: the scene that was just closed, the document whose
+/// window is gone. The event says how many strong references there are, which pools have some of
+/// them, and where the object was created; and how to find out who keeps the others.
 ///
 /// An object that a pool of the calling thread still holds after that drain is looked at again
-/// after the second and the third one, because the pools that were drained may have been inside that
-/// pool. If the thread ends earlier, its exit counts as a drain; in thread-locals that are destroyed
-/// after that, the object should be gone already.
+/// after the second and the third one, because the pools that were drained may have been inside
+/// that pool. If the thread ends earlier, its exit counts as a drain; in thread-locals that are
+/// destroyed after that, the object should be gone already.
 ///
 /// One call causes one event at most. Events with the same type and name are counted together: of
 /// objects that outlive their time, the 1st, 10th, 100th, ... are

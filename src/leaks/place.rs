@@ -21,8 +21,8 @@ impl PoolHolder {
         self.pool
     }
 
-    /// Returns name and key of the thread that autoreleased the objects into the pool. Pools stay on
-    /// their thread, except for the entries of a handoff pool.
+    /// Returns name and key of the thread that autoreleased the objects into the pool. Pools stay
+    /// on their thread, except for the entries of a handoff pool.
     pub fn thread(&self) -> &str {
         &self.thread
     }

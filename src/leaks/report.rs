@@ -151,8 +151,8 @@ impl LeakGroup {
         self.pooled
     }
 
-    /// Returns the functions that led to the creation of one of them, innermost first, without those
-    /// of this crate and of the standard library. Empty unless backtraces [were
+    /// Returns the functions that led to the creation of one of them, innermost first, without
+    /// those of this crate and of the standard library. Empty unless backtraces [were
     /// recorded](crate::leaks::record_backtraces) or the site is in the standard library, and
     /// without symbols in the executable.
     pub fn backtrace(&self) -> &[String] {

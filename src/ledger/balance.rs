@@ -1,7 +1,7 @@
 //! Balance: retains and releases of objects of chosen types, with their sites.
 //!
-//! They are counted by site and thread, as [`Line`]s; [`pairing`](super::pairing) says which release
-//! undoes which retain.
+//! They are counted by site and thread, as [`Line`]s; [`pairing`](super::pairing) says which
+//! release undoes which retain.
 
 use super::address::{AddressMap, Hidden};
 use super::frames::{self, Frame};

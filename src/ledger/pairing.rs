@@ -1,11 +1,11 @@
 //! Which release undoes which retain.
 //!
 //! A reference does not say where it was retained, so the ledger cannot tell which retain a release
-//! undoes. It counts both by site and thread, and [`fold`] pairs them: the release of a drain with a
-//! retain that became an entry of that pool; other releases first with retains of the same function
-//! on the same thread, then of the same thread, then with the rest. Which retain became an entry is
-//! guessed when it is autoreleased ([`enter`]). The number of retains that are left is exact; where
-//! they are is the likeliest place.
+//! undoes. It counts both by site and thread, and [`fold`] pairs them: the release of a drain with
+//! a retain that became an entry of that pool; other releases first with retains of the same
+//! function on the same thread, then of the same thread, then with the rest. Which retain became an
+//! entry is guessed when it is autoreleased ([`enter`]). The number of retains that are left is
+//! exact; where they are is the likeliest place.
 
 use super::frames::Frame;
 use super::{PoolLabel, ReleasedBy};

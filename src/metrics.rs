@@ -42,8 +42,8 @@
 //! # Of a manager, by [`publish`]
 //!
 //! The label `manager` is the manager's [name](crate::PoolManager::name): "global" for the global
-//! one, "unnamed" for others without a name. Managers of one name overwrite each other's figures, so
-//! give them different ones. Figures of threads are added up.
+//! one, "unnamed" for others without a name. Managers of one name overwrite each other's figures,
+//! so give them different ones. Figures of threads are added up.
 //!
 //! | name | kind | unit | meaning |
 //! |---|---|---|---|

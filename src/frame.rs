@@ -41,13 +41,14 @@
 //! thread of a `FrameLoop` ends that was forgotten or is kept in a thread-local. No accepted
 //! closure is lost silently, and none runs on another thread. The steps are:
 //!
-//! 1. The loop is closed: from now on `post`, `call` and `post_after` give the closure back, also
-//!    to closures that the next step runs. Closing waits for posts in flight, which take a few
+//! 1. The loop is closed: from now on `post`, `call` and the like give the closure back, also to
+//!    closures that the next step runs. Closing waits for posts in flight, which take a few
 //!    instructions each.
 //! 2. Delayed posts that are due run, ordered by the time they are due; then everything that was
-//!    posted runs, in order. Panics are reported as events. A `FrameLoop` that is dropped inside a
-//!    destructor leaves this step to its thread: to the thread's next loop, its next
-//!    [`run_inbox`](crate::PoolManager::run_inbox), or its end.
+//!    posted runs, in order; what was posted for a frame gets a frame of its own. Panics are
+//!    reported as events. A `FrameLoop` that is dropped inside a destructor leaves this step to its
+//!    thread: to the thread's next loop, its next [`run_inbox`](crate::PoolManager::run_inbox), or
+//!    its end.
 //! 3. Delayed posts that are not due are dropped; the event
 //!    [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
 //! 4. The pool around these steps is drained, then the backlog, and what other threads have sent

@@ -1,10 +1,10 @@
 //! Figures for dashboards, by the facade crate `metrics`. Needs the feature `metrics`.
 //!
-//! The crate `metrics` passes figures on to the recorder that the program has installed: an exporter
-//! for Prometheus, StatsD, or one of your own. This module has no thread and no timer, and nothing
-//! is published unless you ask: call [`publish`] for each manager as often as the dashboard needs it,
-//! such as once a second in a frame or a [`Looper`](crate::Looper), and [`record_frame`] with the
-//! report of each frame. Without a recorder both do nothing.
+//! The crate `metrics` passes figures on to the recorder that the program has installed: an
+//! exporter for Prometheus, StatsD, or one of your own. This module has no thread and no timer, and
+//! nothing is published unless you ask: call [`publish`] for each manager as often as the dashboard
+//! needs it, such as once a second in a frame or a [`Looper`](crate::Looper), and [`record_frame`]
+//! with the report of each frame. Without a recorder nothing is recorded.
 //!
 //! ```
 //! use releasepool::{FrameConfig, FrameLoop, PoolManager, metrics};
@@ -25,7 +25,7 @@
 //!
 //! The names and units below are part of the crate's interface. Counters never go down as long as
 //! the process lives; gauges are values at the time of the call, as in a
-//! [`Snapshot`](crate::Snapshot).
+//! [`Snapshot`].
 //!
 //! # Of the process, by [`publish`] of any manager
 //!
@@ -42,7 +42,8 @@
 //! # Of a manager, by [`publish`]
 //!
 //! The label `manager` is the manager's [name](crate::PoolManager::name): "global" for the global
-//! one, "unnamed" for others without a name. Figures of threads are added up.
+//! one, "unnamed" for others without a name. Managers of one name overwrite each other's figures,
+//! so give them different ones. Figures of threads are added up.
 //!
 //! | name | kind | unit | meaning |
 //! |---|---|---|---|
@@ -267,8 +268,8 @@ const MANAGER: &[Metric] = &[
 
 /// Publishes the figures of the process and of `manager`, as they are now. On any thread.
 ///
-/// See the [module](self) for names, units and cost. Counters are set to the manager's own totals, so
-/// it does not matter how often this is called, nor by how many threads.
+/// See the [module](self) for names, units and cost. Counters are set to the manager's own totals,
+/// so it does not matter how often this is called, nor by how many threads.
 pub fn publish(manager: &PoolManager) {
     let figures = Figures::of(manager);
     for metric in PROCESS {
@@ -307,8 +308,8 @@ pub fn record_frame(report: &FrameReport) {
     counter!(PANICS).increment(report.panics as u64);
 }
 
-/// Tells the recorder the units and descriptions of all metrics. Call it once, after the recorder has
-/// been installed; before that it does nothing.
+/// Tells the recorder the units and descriptions of all metrics. Call it once, after the recorder
+/// has been installed; before that it does nothing.
 pub fn describe() {
     for metric in PROCESS.iter().chain(MANAGER) {
         match metric.kind {

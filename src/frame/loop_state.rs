@@ -18,7 +18,7 @@ use crate::pool::this_thread;
 use crate::pool::thread_pools::ThreadPools;
 use crate::sync::{Lock, catch_unwind};
 use crate::thread::current::{current_key, current_label};
-use crate::thread::handle::{Closed, ThreadHandle};
+use crate::thread::handle::{Closed, Posted, ThreadHandle};
 use crate::thread::inbox::{Message, MessageKind};
 use crate::thread::orphans::ORPHANS;
 use crate::unwind::report;
@@ -74,14 +74,7 @@ impl LoopState {
     }
 
     pub(super) fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        let Some(post_in_flight) = self.in_flight.begin_post() else {
-            return Err(Closed(f));
-        };
-        let posted = self.thread.post_quietly(MessageKind::LoopClosure, f)?;
-        // Before the wake, as its hook is foreign code.
-        drop(post_in_flight);
-        posted.finish();
-        Ok(())
+        self.post_by(f, |to, f| to.post_quietly(MessageKind::LoopClosure, f))
     }
 
     /// Posts a closure that takes the frame in which it runs.
@@ -89,10 +82,19 @@ impl LoopState {
     where
         F: FnOnce(&mut Frame<'_>) + Send + 'static,
     {
+        self.post_by(f, frame_closure::post_quietly)
+    }
+
+    /// Posts a closure by `push`, which sends it to the thread and wakes nobody.
+    fn post_by<F>(
+        &self,
+        f: F,
+        push: impl FnOnce(&ThreadHandle, F) -> Result<Posted<'_>, Closed<F>>,
+    ) -> Result<(), Closed<F>> {
         let Some(post_in_flight) = self.in_flight.begin_post() else {
             return Err(Closed(f));
         };
-        let posted = frame_closure::post_quietly(&self.thread, f)?;
+        let posted = push(&self.thread, f)?;
         // Before the wake, as its hook is foreign code.
         drop(post_in_flight);
         posted.finish();

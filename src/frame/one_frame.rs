@@ -11,7 +11,7 @@ use crate::thread::current::current;
 use std::fmt;
 use std::time::Duration;
 
-/// One frame of a [`FrameLoop`].
+/// One frame of a [`FrameLoop`](crate::FrameLoop).
 pub struct Frame<'f> {
     pub(super) pool: &'f AutoreleasePool,
     pub(super) arena: &'f OnceCell<StackAllocator>,
@@ -55,7 +55,7 @@ impl Frame<'_> {
     }
 
     /// Returns the time since the last frame began, at most [`max_delta`](FrameConfig::max_delta).
-    /// Zero in the first frame, and in the first one after [`resume`](FrameLoop::resume).
+    /// Zero in the first frame, and in the first one after [`resume`](crate::FrameLoop::resume).
     pub fn delta(&self) -> Duration {
         self.times.delta
     }

@@ -87,23 +87,23 @@ impl FrameProxy {
         self.0.post_after(delay, f, |f| Delayed::Plain(Box::new(f)))
     }
 
-    /// Posts `f` to the loop like [`post`](Self::post), and gives it the [`Frame`] in which it runs,
-    /// with the frame's pool and arena.
+    /// Posts `f` to the loop like [`post`](Self::post), and gives it the [`Frame`] in which it
+    /// runs, with the frame's pool and arena.
     ///
     /// Posts of both kinds run in the order in which they were posted, before the function given to
-    /// [`run`](crate::FrameLoop::run) or [`tick`](crate::FrameLoop::tick), which gets the same frame.
-    /// So what `f` creates in the frame's pool lives until the frame's end.
+    /// [`run`](crate::FrameLoop::run) or [`tick`](crate::FrameLoop::tick), which gets the same
+    /// frame. So what `f` creates in the frame's pool lives until the frame's end.
     ///
-    /// When no loop makes a frame, `f` gets a frame of its own: when the loop is closed or its thread
-    /// ends, and in a [`Looper`](crate::Looper) or
+    /// When no loop makes a frame, `f` gets a frame of its own: when the loop is closed or its
+    /// thread ends, and in a [`Looper`](crate::Looper) or
     /// [`run_inbox`](crate::PoolManager::run_inbox) that serves the thread meanwhile. That frame's
     /// pool is drained when `f` has returned. Its arena is empty, and is freed then; its
     /// [`delta`](Frame::delta) and [`steps`](Frame::steps) are zero; it has no
     /// [`last_report`](Frame::last_report); and its [`index`](Frame::index) is the number of frames
     /// that the thread has made. It has no report of its own.
     ///
-    /// Panics and cost are those of [`post`](Self::post). A panic ends `f` alone: the frame goes on,
-    /// with what `f` has created in its pool.
+    /// Panics and cost are those of [`post`](Self::post). A panic ends `f` alone: the frame goes
+    /// on, with what `f` has created in its pool.
     ///
     /// ```
     /// use releasepool::{FrameConfig, FrameLoop};

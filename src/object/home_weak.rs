@@ -11,9 +11,9 @@ use std::ptr::NonNull;
 
 /// A counted reference to a value with a home that does not keep the value alive, only its memory.
 ///
-/// It is to [`HomeRef`] what [`Weak`](crate::Weak) is to [`Ref`](crate::Ref): a child's reference to
-/// its parent, so that the two do not keep each other alive, or an observer on another thread. It
-/// gives no access to the value; [`upgrade`](Self::upgrade) returns a `HomeRef`, which does at home.
+/// It is to [`HomeRef`] what [`Weak`] is to [`Ref`]: a child's reference to its parent, so that the
+/// two do not keep each other alive, or an observer on another thread. It gives no access to the
+/// value; [`upgrade`](Self::upgrade) returns a `HomeRef`, which does at home.
 ///
 /// # Threads
 /// Any thread may hold, clone, upgrade and drop it, whatever `T` is. If the `HomeRef` that it was
@@ -26,8 +26,8 @@ use std::ptr::NonNull;
 /// or an index.
 ///
 /// # Cost
-/// One word, two for trait objects and slices. `clone` and `drop` are one read-modify-write each, an
-/// upgrade at least one. More than 2³⁰ at once abort the process.
+/// One word, two for trait objects and slices. `clone` and `drop` are one read-modify-write each,
+/// an upgrade at least one. More than 2³⁰ at once abort the process.
 ///
 /// ```
 /// use releasepool::{HomeRef, HomeWeak};
@@ -90,8 +90,8 @@ impl<T: ?Sized> HomeWeak<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn upgrade(&self) -> Option<HomeRef<T>> {
         let payload = Ref::into_payload(self.0.upgrade()?);
-        // SAFETY: the object was made by `HomeRef::make`, as `downgrade` alone makes weak references
-        // to a `ThreadBound`; the reference is that of the `Ref`.
+        // SAFETY: the object was made by `HomeRef::make`, as `downgrade` alone makes weak
+        // references to a `ThreadBound`; the reference is that of the `Ref`.
         Some(unsafe { HomeRef::adopt(payload) })
     }
 
@@ -140,8 +140,8 @@ unsafe fn coerced_payload<T: ?Sized, U: ?Sized>(
     coerce: impl FnOnce(*mut T) -> *mut U,
 ) -> NonNull<ThreadBound<U>> {
     // A pointer to a value and one to its payload have the same metadata. The casts keep it and the
-    // address, so what `coerce` gets points to the front. Nothing is read there: an unsizing adds or
-    // changes metadata.
+    // address, so what `coerce` gets points to the front. Nothing is read there: an unsizing adds
+    // or changes metadata.
     let coerce = |payload: *mut ThreadBound<T>| coerce(payload as *mut T) as *mut ThreadBound<U>;
     // SAFETY: by the contract, this neither reads the payload nor changes its address.
     unsafe { coerced(payload, coerce) }

@@ -42,9 +42,9 @@ use std::sync::Arc;
 /// It is for what a graphics context, a user interface or a runtime hands out and wants back on its
 /// own thread: workers may hold textures and drop them, but only the render thread can access one,
 /// and they are destroyed only there. The value need be neither `Send` nor `Sync`; the reference is
-/// always both. [`get`](Self::get) and [`with`](Self::with) give `&T`: to change the value, put it in
-/// a `Cell` or `RefCell`. [`downgrade`](Self::downgrade) returns a [`HomeWeak`](crate::HomeWeak),
-/// and [`unsize!`](crate::unsize) coerces to trait objects.
+/// always both. [`get`](Self::get) and [`with`](Self::with) give `&T`: to change the value, put it
+/// in a `Cell` or `RefCell`. [`downgrade`](Self::downgrade) returns a
+/// [`HomeWeak`](crate::HomeWeak), and [`unsize!`](crate::unsize) coerces to trait objects.
 ///
 /// # When not to use it
 /// If the value may be destroyed anywhere, use [`Ref`](crate::Ref). If it never leaves the thread,
@@ -54,8 +54,8 @@ use std::sync::Arc;
 ///
 /// # Compared with `fragile` and `send_wrapper`
 /// Those crates also send a value that only its own thread may access. But their wrappers *own* the
-/// value: to share it, one puts the wrapper into an `Arc`, and then cannot know which thread drops it
-/// last.
+/// value: to share it, one puts the wrapper into an `Arc`, and then cannot know which thread drops
+/// it last.
 ///
 /// | | `HomeRef<T>` | `fragile::Fragile<T>`, `SendWrapper<T>` | `fragile::Sticky<T>` |
 /// |---|---|---|---|
@@ -88,14 +88,15 @@ use std::sync::Arc;
 /// home for the rest of the teardown, but one that accepts nothing.
 ///
 /// # Cost
-/// One word. Its object is 40 bytes larger than that of a [`Ref`](crate::Ref). `clone` and `drop`
-/// are one atomic read-modify-write each, the last drop a load; elsewhere than at home, the last
-/// drop is one compare-and-swap more, and does not allocate. [`get`](Self::get) reads a
-/// thread-local. The home's record, a few hundred bytes, lives as long as its objects.
+/// One word; two for trait objects and slices. Its object is 40 bytes larger than that of a
+/// [`Ref`](crate::Ref). `clone` and `drop` are one atomic read-modify-write each, the last drop a
+/// load; elsewhere than at home, the last drop is one compare-and-swap more, and does not allocate.
+/// [`get`](Self::get) reads a thread-local. The home's record, a few hundred bytes, lives as long
+/// as its objects.
 ///
 /// # Panics
-/// Only the value's destructor can panic, at home. More than 2³¹ references at once abort the
-/// process.
+/// Only the value's destructor can panic, at home, and [`with`](Self::with) elsewhere. More than
+/// 2³¹ references at once abort the process.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, HomeRef};

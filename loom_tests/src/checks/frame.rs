@@ -126,7 +126,7 @@ fn post_close() -> String {
         };
         spawn(move || match number {
             1 => proxy.post(run).is_ok(),
-            _ => proxy.post_frame(|_| run()).is_ok(),
+            _ => proxy.post_frame(move |_| run()).is_ok(),
         })
     });
     drop(frames);

@@ -177,7 +177,7 @@ fn closing_gives_each_a_frame_of_its_own() {
 
 #[test]
 fn those_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
-    fresh(|| {
+    named_to_the_end("drops its loop in a destructor, with posted frames", || {
         let log = Log::new();
         let mut frames = quick();
         post_both(&mut frames, &log);

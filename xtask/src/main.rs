@@ -6,6 +6,7 @@
 //! * [`imports`]: atomics and threads that `src/` names itself
 //! * [`layers`]: folders of `src/` use only those below them
 //! * [`recipe`]: the examples of `docs/CHECKING.md`
+//! * [`std_arc`]: the standard library's tests and examples of `Arc`, with `Ref`
 //! * [`test_lists`]: lists of tests that scripts run or skip
 //! * [`mutants`]: logic mutants
 //! * [`planted`]: bugs that the checkers must report
@@ -24,6 +25,7 @@ mod mutants;
 mod planted;
 mod recipe;
 mod rust;
+mod std_arc;
 mod test_lists;
 mod trace;
 
@@ -38,6 +40,7 @@ usage: cargo xtask COMMAND, called by the scripts in ci/
     imports                         atomics and threads that src/ names itself (ci/lint.sh)
     layers                          folders of src/ that use what is above them (ci/lint.sh)
     recipe PACKAGE PART...          the examples of docs/CHECKING.md, whose command has these parts (ci/downstream.sh)
+    std-arc                         std's tests and examples of Arc, with Ref (ci/std-arc.sh)
     tests [LIST...]                 the tests of these lists of ci/tests.txt; without one, checks all lists (ci/lint.sh)
     mutants all | FILE... | changed [N] | commit [N]    logic mutants (ci/mutants.sh)
     planted [NAME...]               bugs that the checkers must report (ci/planted.sh)
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         ["imports"] => imports::check(),
         ["layers"] => layers::check(),
         ["recipe", package, ref parts @ ..] => recipe::check(package, parts),
+        ["std-arc"] => std_arc::check(),
         ["tests"] => test_lists::check(),
         ["tests", ref lists @ ..] => test_lists::print(lists),
         ["mutants", ref wanted @ ..] => mutants::examine(wanted),

@@ -140,6 +140,17 @@ fn header_and_type_info_are_where_the_note_says() {
         let pool = AutoreleasePool::new();
         let block = std::ptr::from_ref(&*pool.create(5u64)).addr() as u64;
         assert_eq!(figures(of(block).1), (layout.kind.block, 8, 8, 16));
+        let text = pool.create_str("text").as_ptr().addr() as u64;
+        assert_eq!(figures(of(text).1), (layout.kind.block_slice, 1, 1, 24));
+        assert_eq!(own.word(text - layout.header.length_before), Some(4));
+
+        let boxed: Ref<dyn Send> = Ref::from(Box::new([1u64; 5]) as Box<dyn Send>);
+        let thin = Ref::as_ptr(&boxed).cast::<()>().addr() as u64;
+        assert_eq!(figures(of(thin).1), (layout.kind.boxed, 0, 1, 32));
+        assert_eq!(
+            own.word(thin - layout.header.length_before),
+            Some(2 * 40 + 8)
+        );
     });
 }
 
@@ -296,6 +307,21 @@ fn messages_backlogs_and_orphans_are_found() {
         assert_eq!((objects.len(), others.len()), (302, 1));
         assert!(matches!(others[0], Target::Allocation(at) if !library.owns(at)));
         assert_eq!(named(&library, "inbox").state.inbox, 303 + 207);
+
+        // A closure that takes a frame, in this thread's inbox.
+        let closures = |library: &Library| {
+            let own = OwnProcess::new();
+            let posted = |e: &_| library.label(e).starts_with("inbox of thread");
+            let entries = library.all_entries(&own).filter(posted);
+            let is_closure = |target| matches!(target, Target::Allocation(_));
+            entries.filter(|e| is_closure(e.target)).count()
+        };
+        let frames = FrameLoop::new(FrameConfig::new());
+        let captured = r.clone();
+        let framed = frames.proxy().post_frame(move |_| drop(captured));
+        assert!(framed.is_ok());
+        assert_eq!(closures(&read()), 1 + closures(&library));
+        drop(frames);
 
         // Retired by a slot, while a pin holds the epoch.
         let pin = Waiting::start("pin", || {

@@ -6,6 +6,9 @@ use releasepool::{
     autoreleasepool,
 };
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
 
 /// Returns the file and line of the only group.
 #[track_caller]
@@ -54,7 +57,23 @@ fn every_way_to_make_an_object_has_the_users_line() {
     is_made_at(line!(), || Ref::<str>::from(String::from("a")));
     is_made_at(line!(), || Ref::<str>::from(String::from("a").into_boxed_str()));
     is_made_at(line!(), || Ref::<str>::from(Cow::Borrowed("a")));
+    is_made_at(line!(), || Ref::<str>::from(Cow::<str>::Owned(String::from("a"))));
     is_made_at(line!(), || Ref::<std::ffi::CStr>::from(c"a"));
+    is_made_at(line!(), || Ref::<OsStr>::from(OsStr::new("a")));
+    is_made_at(line!(), || Ref::<Path>::from(PathBuf::from("a")));
+    is_made_at(line!(), || Ref::<[i32]>::from(&mut [1, 2][..]));
+    is_made_at(line!(), || Ref::<[i32]>::from(Cow::Borrowed(&[1, 2][..])));
+    is_made_at(line!(), || Ref::<dyn Send>::from(Box::new(1) as Box<dyn Send>));
+    is_made_at(line!(), || Ref::<i32>::new_uninit());
+    is_made_at(line!(), || Ref::<i32>::new_zeroed());
+    is_made_at(line!(), || Ref::<[i32]>::new_uninit_slice(2));
+    is_made_at(line!(), || Ref::<[i32]>::new_zeroed_slice(2));
+    is_made_at(line!(), || Ref::new_str_in("a", &blocks));
+    is_made_at(line!(), || Ref::new_str_in(&"a".repeat(1_000), &blocks));
+    is_made_at(line!(), || Ref::try_new_str_in("a", &blocks).unwrap());
+    is_made_at(line!(), || Ref::new_slice_in(&[1, 2], &blocks));
+    is_made_at(line!(), || Ref::try_new_slice_in(&[1, 2], &blocks).unwrap());
+    is_made_at(line!(), || Pin::<Ref<Value>>::default());
     is_made_at(line!(), || Ref::<Value>::default());
     is_made_at(line!(), || Ref::<str>::default());
     is_made_at(line!(), || Ref::<[u8]>::default());
@@ -80,8 +99,24 @@ fn what_pools_create_has_the_users_line() {
             pool.try_create(|| Ok::<_, ()>(1)).unwrap();
             line!() - 1
         },
+        |pool: &AutoreleasePool, _: &HandoffPool| {
+            pool.create_str("a");
+            line!() - 1
+        },
+        |pool: &AutoreleasePool, _: &HandoffPool| {
+            pool.create_slice(&[1]);
+            line!() - 1
+        },
         |_: &AutoreleasePool, handoff: &HandoffPool| {
             handoff.create(1);
+            line!() - 1
+        },
+        |_: &AutoreleasePool, handoff: &HandoffPool| {
+            handoff.create_str("a");
+            line!() - 1
+        },
+        |_: &AutoreleasePool, handoff: &HandoffPool| {
+            handoff.create_slice(&[1]);
             line!() - 1
         },
     ] {
@@ -89,6 +124,35 @@ fn what_pools_create_has_the_users_line() {
         let line = make(&pool, &handoff);
         assert_eq!(site(&scope.report()), (file!(), line));
     }
+}
+
+#[test]
+fn sizes_are_those_of_the_objects() {
+    /// Asserts that what `make` creates is reported by this name, with this size.
+    #[track_caller]
+    fn is_reported<T>(name: &str, bytes: usize, make: impl FnOnce() -> T) {
+        let scope = leaks::scope();
+        let _made = make();
+        let report = scope.report();
+        let [group] = report.groups() else {
+            panic!("{report}")
+        };
+        assert!(group.type_name().ends_with(name), "{}", group.type_name());
+        assert_eq!(group.bytes(), bytes);
+    }
+    let blocks = BlockAllocator::new();
+    is_reported("str", 24 + 5, || Ref::new_str_in("hello", &blocks));
+    is_reported("[u16]", 24 + 6, || Ref::new_slice_in(&[1u16; 3], &blocks));
+    is_reported("Path", 24 + 1, || Ref::<Path>::from(Path::new("a")));
+    is_reported("Send", 32 + 40, || {
+        Ref::<dyn Send>::from(Box::new([1u64; 5]) as Box<dyn Send>)
+    });
+    is_reported("Value", 16 + size_of::<Value>(), || {
+        let mut object = Ref::<Value>::new_uninit();
+        Ref::get_mut(&mut object).unwrap().write(Value::default());
+        // SAFETY: just written.
+        unsafe { object.assume_init() }
+    });
 }
 
 #[test]

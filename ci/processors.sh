@@ -74,7 +74,8 @@ tests() {
     fi
     local variable=CARGO_TARGET_${target^^}
     variable=${variable//-/_}
-    export "${variable}_LINKER=$linker" "${variable}_RUNNER=$runner" "RELEASEPOOL_TEST_RUNNER=$runner"
+    export "${variable}_LINKER=$linker" "RELEASEPOOL_TEST_RUNNER=$runner"
+    [ -z "$runner" ] || export "${variable}_RUNNER=$runner"
     step cargo test --quiet --target-dir target/processors --target "$target" -p releasepool "$@"
 }
 

@@ -21,12 +21,12 @@ case ${1-} in
     "")
         skip_tests asan
         step cargo +nightly test "${build[@]}" -p releasepool --lib --test all -- "${skips[@]}"
-        seconds=10
+        seconds=25
         ;;
     short)
         skip_tests asan asan-short
         step cargo +nightly test "${build[@]}" -p releasepool --lib --test all -- "${skips[@]}"
-        seconds=2
+        seconds=5
         ;;
     only)
         step cargo +nightly test "${build[@]}" -p releasepool --test all -- "$2"

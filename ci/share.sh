@@ -5,16 +5,66 @@
 
 step cargo build --release --example share
 share=target/release/examples/share
-step "$share" --seconds 1
+step cargo test --release -p releasepool-share
+step "$share" --seconds 3
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/empty" "$work/docs"
+mkdir "$work/empty" "$work/docs" "$work/api"
 echo '{"a": [1, 2, {"b": null}], "c": "x"}' >"$work/docs/good.json"
+printf '\357\273\277{"with": "a byte order mark"}' >"$work/docs/mark.json"
 printf '{\n  "a": [1, 2,, 3]\n}\n' >"$work/bad.json"
-printf '"\377\376"' >"$work/not-utf8.json"
+printf '[\n "\377\376"' >"$work/not-utf8.json"
 step "$share" --rounds 3 --quiet --frame-hz 0 "$work/docs"
 step "$share" --rounds 3 --quiet --frame-hz 0 --memory global "$work/docs"
+
+# Runs it and checks that a line of the report is like this.
+says() {
+    local wanted=$1 report
+    shift
+    report=$(timeout 120 "$share" --quiet --no-compare "$@")
+    if ! grep -qE -- "$wanted" <<<"$report"; then
+        printf 'share %s: the report has no "%s":\n%s\n' "$*" "$wanted" "$report" >&2
+        exit 1
+    fi
+    echo "share $*: $(grep -m 1 -E -- "$wanted" <<<"$report")"
+}
+says '^Input: standard input, 37 bytes' --rounds 1 - <"$work/docs/good.json"
+says '^share [0-9]' --version
+says '^Input: .*; ([2-9]|[1-9][0-9]+) workers, ' --seconds 1
+
+# Nothing takes more than linear time: a large document whose keys are all different, one with a
+# single large array, and a thousand descriptions of an API of different sizes.
+awk 'BEGIN {
+    printf "{\"k0\": 0"; for (i = 1; i < 300000; i++) printf ",\n \"key %d\": \"value %d\"", i, i; print "}"
+}' >"$work/keys.json"
+awk 'BEGIN {
+    printf "[0"; for (i = 1; i < 300000; i++) printf ",\n {\"n\": %d, \"text\": \"a \\\"quoted\\\" \\u00e9 %d\"}", i, i; print "]"
+}' >"$work/array.json"
+awk -v out="$work/api" 'BEGIN {
+    for (file = 0; file < 1000; file++) {
+        name = sprintf("%s/%d.json", out, file)
+        printf "{\n  \"openapi\": \"3.0.0\",\n  \"paths\": {" >name
+        for (i = 0; i < 1 + file % 40 * 2; i++) {
+            printf "%s\n    \"/resource%d/{id%d}\": {\n", i ? "," : "", file, i >name
+            printf "      \"get\": {\"summary\": \"Returns resource %d of kind %d, if the caller may see it\",\n", i, file >name
+            printf "        \"parameters\": [{\"name\": \"id%d\", \"in\": \"path\", \"required\": true}],\n", i >name
+            printf "        \"responses\": {\"200\": {\"description\": \"It was found.\"}}}}" >name
+        }
+        printf "\n  }\n}\n" >name
+        close(name)
+    }
+}'
+says '^  digests +ok: 4 of 4 ' --rounds 2 --workers 2 --frame-hz 0 "$work/keys.json"
+says '^  digests +ok: 4 of 4 ' --rounds 2 --workers 2 --frame-hz 0 "$work/array.json"
+says '^  digests +ok: 4,000 of 4,000 ' --rounds 2 --workers 2 --frame-hz 0 "$work/api"
+
+# Workers wait for a slow UI thread: what is in flight is bounded. (A little more than 4 MiB of text.)
+says '^  peak of text in flight +[0-4]\.[0-9] MB' --seconds 3 --workers 4 --frame-hz 1
+if [ "$(uname)" = Linux ]; then
+    # 4 times the 10 MB that the documents have, at most.
+    says '; peak memory ([0-9]|[123][0-9])\.[0-9] MB' --seconds 3 --workers 2 "$work/api"
+fi
 
 refuses() {
     local wanted=$1 status=0 message
@@ -30,8 +80,10 @@ refuses "$work/missing.json" "$work/missing.json"
 refuses "$work/empty" "$work/empty"
 refuses "bad.json:2:14" "$work/bad.json"
 refuses "(0 live objects)" "$work/bad.json"
-refuses "$work/not-utf8.json" "$work/not-utf8.json"
+refuses "$work/not-utf8.json:2:3: not UTF-8" "$work/not-utf8.json"
+refuses "bad.json:2:14" "$work/docs" "$work/bad.json"
 refuses "workers" --workers 0
+refuses "seconds" --seconds 0
 refuses "--nonsense" --nonsense
 refuses "blocks or global" --memory swap
 

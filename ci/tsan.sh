@@ -22,13 +22,13 @@ case ${1-} in
         step cargo +nightly test "${build[@]}" -p releasepool --lib --test all -- "${skips[@]}"
         tests_of tsan-rounds
         RELEASEPOOL_ROUNDS=1000000 step cargo +nightly test "${build[@]}" -p releasepool --test all -- "${tests[@]}"
-        step cargo +nightly run --release "${build[@]}" "${share[@]}" --seconds 10
+        step cargo +nightly run --release "${build[@]}" "${share[@]}" --seconds 25
         ;;
     short)
         skip_tests tsan tsan-short
         step cargo +nightly test "${build[@]}" -p releasepool --test all -- "${skips[@]}"
         # Not --release, for which std would be built once more.
-        step cargo +nightly run "${build[@]}" "${share[@]}" --seconds 2
+        step cargo +nightly run "${build[@]}" "${share[@]}" --seconds 5
         ;;
     only) step cargo +nightly test "${build[@]}" -p releasepool --test all -- "$2" ;;
     *)

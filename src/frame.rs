@@ -13,6 +13,7 @@
 //!
 //! what is sent   where it goes        when it wakes the loop    what happens to it
 //! post, call     inbox for closures   first one since arming    runs in a frame or as a command
+//! post_frame     inbox for closures   first one since arming    runs in a frame, which it gets
 //! post_after     timers               if the first to be due    runs when due, before posts
 //! request_frame  flag in the timers   if none is pending        a frame on demand
 //! release        inbox for releases   first one since arming    a drain makes it, in its budget
@@ -40,13 +41,14 @@
 //! thread of a `FrameLoop` ends that was forgotten or is kept in a thread-local. No accepted
 //! closure is lost silently, and none runs on another thread. The steps are:
 //!
-//! 1. The loop is closed: from now on `post`, `call` and `post_after` give the closure back, also
-//!    to closures that the next step runs. Closing waits for posts in flight, which take a few
+//! 1. The loop is closed: from now on `post`, `call` and the like give the closure back, also to
+//!    closures that the next step runs. Closing waits for posts in flight, which take a few
 //!    instructions each.
 //! 2. Delayed posts that are due run, ordered by the time they are due; then everything that was
-//!    posted runs, in order. Panics are reported as events. A `FrameLoop` that is dropped inside a
-//!    destructor leaves this step to its thread: to the thread's next loop, its next
-//!    [`run_inbox`](crate::PoolManager::run_inbox), or its end.
+//!    posted runs, in order; what was posted for a frame gets a frame of its own. Panics are
+//!    reported as events. A `FrameLoop` that is dropped inside a destructor leaves this step to its
+//!    thread: to the thread's next loop, its next [`run_inbox`](crate::PoolManager::run_inbox), or
+//!    its end.
 //! 3. Delayed posts that are not due are dropped; the event
 //!    [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
 //! 4. The pool around these steps is drained, then the backlog, and what other threads have sent
@@ -77,18 +79,21 @@ mod call;
 mod clock;
 mod config;
 mod exit;
+mod frame_closure;
 mod frame_loop;
 mod in_flight;
 mod loop_state;
 mod looper;
+mod one_frame;
 mod proxy;
 mod report;
 mod tasks;
 mod timers;
 
 pub use config::FrameConfig;
-pub use frame_loop::{Frame, FrameLoop};
+pub use frame_loop::FrameLoop;
 pub use looper::Looper;
+pub use one_frame::Frame;
 pub use proxy::{FrameProxy, LooperProxy};
 pub use report::FrameReport;
 pub use tasks::{Pooled, callback_scope, pooled};

@@ -48,7 +48,7 @@
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
 //! * [`block_allocated`], [`block_slice`]: objects whose memory is a block
 //! * [`boxed`]: values that were moved out of a box, which may be of any type
-//! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread
+//! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread; [`home_weak`]: `HomeWeak`
 //! * [`make`], [`text`], [`uninit`]: the ways to make a `Ref`; [`unique`]: exclusive access to the
 //!   value, and moving it out
 //! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too; [`serialize`]:
@@ -61,6 +61,7 @@ pub(crate) mod checks;
 pub(crate) mod count;
 pub(crate) mod destroy;
 pub(crate) mod header;
+pub(crate) mod home_weak;
 mod io;
 mod make;
 #[cfg(feature = "serde")]

@@ -41,8 +41,9 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
     unsafe { NonNull::new_unchecked(coerce(ptr.as_ptr())) }
 }
 
-/// Coerces a [`Ref`](crate::Ref), [`Weak`](crate::Weak), [`PoolRef`](crate::PoolRef) or `Pin<Ref<T>>`
-/// to a trait object or a slice.
+/// Coerces a [`Ref`](crate::Ref), [`Weak`](crate::Weak), [`PoolRef`](crate::PoolRef),
+/// [`HomeRef`](crate::HomeRef), [`HomeWeak`](crate::HomeWeak) or `Pin<Ref<T>>` to a trait object or a
+/// slice.
 ///
 /// `Arc` coerces implicitly, which on stable Rust only the standard library's pointers can. The
 /// macro allows exactly the same coercions, and costs nothing. The object stays the same, with its

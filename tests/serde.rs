@@ -1,9 +1,13 @@
-//! What can be serialized: reports of `leaks`, and references.
+//! What can be serialized: snapshots, reports, and references.
 
-use releasepool::{AutoreleasePool, Ref, Weak, leaks, unsize};
+use releasepool::{
+    AutoreleasePool, BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref, Weak, leaks, unsize,
+};
+use serde_json::json;
 use std::ffi::{CStr, OsStr};
 use std::fmt::Debug;
 use std::path::Path;
+use std::time::Duration;
 
 #[test]
 fn a_report_can_be_serialized() {
@@ -31,6 +35,89 @@ fn a_report_can_be_serialized() {
     assert_eq!(group["pools"][0]["entries"], 1);
     assert_eq!(group["threads"][0]["objects"], 1);
     assert_eq!(group["unreleased"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_snapshot_can_be_serialized() {
+    let manager = PoolManager::new();
+    let pool = manager.pool();
+    pool.create(1);
+    let snapshot = manager.snapshot();
+    let json = serde_json::to_value(&snapshot).unwrap();
+    assert_eq!(json["live_objects"], snapshot.live_objects());
+    assert_eq!(json["orphans"], snapshot.orphans);
+    assert_eq!(json["kept"], snapshot.kept);
+    assert_eq!(json["departed"]["created"], snapshot.departed.created);
+    let key = manager.current_thread().unwrap().key();
+    let threads = json["threads"].as_array().unwrap();
+    let own = threads
+        .iter()
+        .find(|thread| thread["key"] == key.to_string());
+    let (own, thread) = (own.unwrap(), snapshot.thread(key).unwrap());
+    assert_eq!(own["name"], json!(thread.name));
+    assert_eq!(own["open_pools"], 1);
+    for field in ["root_entries", "backlog", "inbox"] {
+        assert!(own[field].is_u64(), "{field}");
+    }
+    let totals = own["totals"].as_object().unwrap();
+    assert_eq!(totals["pools_pushed"], 1);
+    assert_eq!(totals["created"], thread.totals.created);
+    assert_eq!(totals.len(), 6);
+}
+
+#[test]
+fn a_report_of_a_frame_can_be_serialized() {
+    let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+    frames.proxy().post(|| ()).unwrap();
+    let mut report = frames.tick(|frame| {
+        frame.pool().create(String::from("temporary"));
+    });
+    report.busy = Duration::from_millis(1_500);
+    report.drained.slowest = Some(("String", Duration::from_nanos(7)));
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!((&json["index"], &json["closures"]), (&json!(0), &json!(1)));
+    assert_eq!(json["busy"], json!({ "secs": 1, "nanos": 500_000_000 }));
+    assert_eq!(json["arena_high_water"], 0);
+    let drained = &json["drained"];
+    assert_eq!(
+        (&drained["released"], &drained["remaining"]),
+        (&json!(1), &json!(0))
+    );
+    assert_eq!(
+        drained["slowest"],
+        json!(["String", { "secs": 0, "nanos": 7 }])
+    );
+    assert_eq!(json.as_object().unwrap().len(), 9);
+}
+
+#[test]
+fn a_report_of_a_shutdown_can_be_serialized() {
+    let manager = PoolManager::new();
+    let pool = manager.pool();
+    let mut report = manager.shutdown(Duration::ZERO).unwrap_err();
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["holders"][0]["open_pools"], 1);
+    assert_eq!(
+        (&json["released"], &json["orphans"]),
+        (&json!(0), &json!(0))
+    );
+    assert_eq!(json["epoch_holders"], json!([]));
+    assert!(json["elapsed"]["secs"].is_u64());
+    drop(pool);
+    report = manager.shutdown(Duration::ZERO).unwrap();
+    assert_eq!(serde_json::to_value(&report).unwrap()["holders"], json!([]));
+}
+
+#[test]
+fn what_an_allocator_has_can_be_serialized() {
+    let blocks = BlockAllocator::new();
+    let _object = Ref::new_in(1u64, &blocks);
+    let stats = blocks.stats();
+    let json = serde_json::to_value(stats).unwrap();
+    assert_eq!(json["live_blocks"], 1);
+    assert_eq!(json["live_bytes"], stats.live_bytes);
+    assert_eq!(json["chunk_bytes"], stats.chunk_bytes);
+    assert_eq!(json.as_object().unwrap().len(), 12);
 }
 
 /// Asserts that a reference is serialized as its value is, and back.

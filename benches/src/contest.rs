@@ -5,9 +5,10 @@
 //! changes from round to round, and two entries are compared round by round: the median of their
 //! ratios is the result, and the quartiles show how reliable it is.
 
+use crate::comparison::Spread;
 use crate::crew::{Sample, SpinBarrier, together};
 use crate::workload::{Job, Workload};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -71,11 +72,19 @@ pub struct Samples {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Figure {
     /// A quarter of the values are below this.
+    #[serde(deserialize_with = "null_is_nan")]
     pub low: f64,
     /// Half of the values are below this.
+    #[serde(deserialize_with = "null_is_nan")]
     pub median: f64,
     /// A quarter of the values are above this.
+    #[serde(deserialize_with = "null_is_nan")]
     pub high: f64,
+}
+
+/// Reads a number. JSON has no NaN, so `serde_json` writes it as `null`.
+fn null_is_nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
 impl Figure {
@@ -128,18 +137,22 @@ impl Samples {
         self.together
     }
 
-    /// Returns how many times as long as `other` this entry took.
+    /// Returns the time per operation of each round, in nanoseconds, or `None` if it does not count.
+    pub fn each(&self) -> &[Option<f64>] {
+        &self.rounds
+    }
+
+    /// Returns how many times as long as `other` this entry took: round by round, unless no round
+    /// counts for both.
+    pub fn over(&self, other: &Self) -> Option<Spread> {
+        let (one, other) = (&self.rounds, &other.rounds);
+        Spread::paired(one, other).or_else(|| Spread::unpaired(one, other))
+    }
+
+    /// Returns the median and the quartiles of [`over`](Self::over).
     pub fn ratio_to(&self, other: &Self) -> Figure {
-        let pairs = self.rounds.iter().zip(&other.rounds);
-        let ratios: Vec<_> = pairs
-            .filter_map(|(ours, theirs)| Some((*ours)? / (*theirs)?))
-            .collect();
-        if ratios.is_empty() {
-            // No round counts for both entries.
-            let ratio = self.time().median / other.time().median;
-            return Figure::of(vec![ratio]);
-        }
-        Figure::of(ratios)
+        let none = Figure::of(vec![f64::NAN]);
+        self.over(other).map_or(none, |spread| spread.figure())
     }
 }
 

@@ -30,6 +30,9 @@ pub fn columns<'t>(titles: impl IntoIterator<Item = &'t str>) -> Table {
 /// Formats a figure with its quartiles.
 pub fn digits(figure: Figure) -> String {
     let Figure { low, median, high } = figure;
+    if !median.is_finite() {
+        return "none".to_owned();
+    }
     let decimals = if median < 1_000.0 { 2 } else { 0 };
     format!("{median:.decimals$} ({low:.decimals$}..{high:.decimals$})")
 }

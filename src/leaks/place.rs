@@ -1,5 +1,6 @@
 //! Threads and pools as reports name them.
 
+use crate::event::numbers::Grouped;
 use crate::ledger::describe::PoolEntries;
 use crate::ledger::threads::thread_label;
 use std::fmt;
@@ -20,8 +21,8 @@ impl PoolHolder {
         self.pool
     }
 
-    /// Returns name and key of the thread that autoreleased the objects into the pool. Pools stay on
-    /// their thread, except for the entries of a handoff pool.
+    /// Returns name and key of the thread that autoreleased the objects into the pool. Pools stay
+    /// on their thread, except for the entries of a handoff pool.
     pub fn thread(&self) -> &str {
         &self.thread
     }
@@ -38,7 +39,10 @@ impl fmt::Display for PoolHolder {
         let (pool, thread) = (self.pool, &self.thread);
         match self.entries {
             1 => write!(f, "pool {pool:?} of thread {thread}"),
-            n => write!(f, "pool {pool:?} of thread {thread} ({n} entries)"),
+            n => {
+                let n = Grouped(n);
+                write!(f, "pool {pool:?} of thread {thread} ({n} entries)")
+            }
         }
     }
 }

@@ -49,8 +49,8 @@ pub(crate) fn own_number() -> u64 {
     find_own(known)
 }
 
-/// Finds the number of the calling thread, which was `known` so far, if it has got a number or a key
-/// just now.
+/// Finds the number of the calling thread, which was `known` so far, if it has got a number or a
+/// key just now.
 #[cold]
 fn find_own(known: u64) -> u64 {
     let own = match own_key() {
@@ -66,6 +66,15 @@ fn find_own(known: u64) -> u64 {
 pub(crate) fn note_thread() {
     if let Some(_inside) = Inside::enter() {
         named_own_number();
+    }
+}
+
+/// Notes the name of the calling thread if it has no key. Such a thread has no pools either, so it
+/// is not changing one.
+#[inline]
+pub(super) fn note_keyless_thread() {
+    if own_number() & KEYLESS != 0 {
+        note_thread();
     }
 }
 

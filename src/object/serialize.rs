@@ -7,7 +7,7 @@ use super::strong::Ref;
 use super::weak::Weak;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
-use std::ffi::{CStr, CString, OsStr, OsString};
+use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 
 impl<T: ?Sized + Serialize> Serialize for Ref<T> {
@@ -49,6 +49,11 @@ macro_rules! deserialize_text {
 deserialize_text! {
     str, String;
     CStr, CString;
-    OsStr, OsString;
     Path, PathBuf;
+}
+
+// As serde does for `OsString`.
+#[cfg(any(unix, windows))]
+deserialize_text! {
+    std::ffi::OsStr, std::ffi::OsString;
 }

@@ -18,11 +18,12 @@ use super::pool_stack::{PoolKind, PoolStack, PoolState};
 use super::this_thread;
 use super::thread_pools::ThreadPools;
 use crate::event::span::wants_drains;
+use crate::ledger;
 use crate::object::strong::Ref;
 use crate::unwind::resume_or_report;
 use std::borrow::Cow;
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -128,8 +129,11 @@ impl AutoreleasePool {
     /// A store; now and then a page from the thread's cache. Aborts when memory for a page is
     /// exhausted.
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) -> PoolRef<'_, T> {
         let payload = Ref::into_payload(r);
+        let label = || self.state().entries.label();
+        ledger::autoreleased(payload.cast(), Location::caller(), label);
         self.state().push(payload.cast());
         // SAFETY: the pool holds the reference until it is drained, which takes `&mut self` and so
         // ends the borrow that the returned reference carries.

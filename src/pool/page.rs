@@ -9,8 +9,14 @@ use crate::sync::{SMALL, Witness, abort, boxed, const_fn, described, unbox};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
-/// The number of entries in a page, which takes 2 KiB with its header.
-pub(crate) const ENTRIES: usize = if SMALL { 4 } else { 254 };
+/// The words of a page: 2 KiB with pointers of 64 bits, 1 KiB with those of 32.
+const WORDS: usize = 256;
+
+/// The words before the entries: a pointer, and two fields of 32 bits.
+const HEADER_WORDS: usize = 1 + 2 * size_of::<u32>() / size_of::<usize>();
+
+/// The number of entries in a page.
+pub(crate) const ENTRIES: usize = if SMALL { 4 } else { WORDS - HEADER_WORDS };
 
 /// The least number of spare pages that a thread may keep: 128 KiB.
 const FEW: usize = if SMALL { 2 } else { 64 };
@@ -42,7 +48,7 @@ pub(crate) struct Page {
 }
 
 // The model checker's cells are larger than native ones.
-const _: () = assert!(SMALL || size_of::<Page>() == 2_048);
+const _: () = assert!(SMALL || size_of::<Page>() == WORDS * size_of::<usize>());
 
 impl Page {
     /// Returns the number of entries in the pages below.

@@ -13,6 +13,9 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
+/// The number of entries in a page of a pool.
+pub const PAGE: usize = if cfg!(target_pointer_width = "32") { 253 } else { 254 };
+
 /// A log of destroyed [`Probe`]s, in order.
 #[derive(Clone, Default)]
 pub struct Log(Arc<Mutex<Vec<(u32, ThreadId)>>>);
@@ -261,6 +264,9 @@ impl Child {
 /// The environment variable that names the test for which a process was started.
 const CHILD: &str = "RELEASEPOOL_TEST_CHILD";
 
+/// The environment variable with the command that runs test binaries, if the processor cannot.
+const RUNNER: &str = "RELEASEPOOL_TEST_RUNNER";
+
 /// Runs `body` in a process of its own, without other tests.
 ///
 /// The process runs this test binary with the calling test only; there this returns `None`. Use it
@@ -273,7 +279,18 @@ pub fn in_child(test: &str, body: impl FnOnce()) -> Option<Child> {
         body();
         return None;
     }
-    let mut child = Command::new(std::env::current_exe().unwrap())
+    let exe = std::env::current_exe().unwrap();
+    let runner = std::env::var(RUNNER).unwrap_or_default();
+    let mut runner = runner.split_whitespace();
+    let mut command = match runner.next() {
+        Some(program) => {
+            let mut command = Command::new(program);
+            command.args(runner).arg(exe);
+            command
+        }
+        None => Command::new(exe),
+    };
+    let mut child = command
         .args([
             "--exact",
             test,

@@ -308,6 +308,21 @@ fn messages_backlogs_and_orphans_are_found() {
         assert!(matches!(others[0], Target::Allocation(at) if !library.owns(at)));
         assert_eq!(named(&library, "inbox").state.inbox, 303 + 207);
 
+        // A closure that takes a frame, in this thread's inbox.
+        let closures = |library: &Library| {
+            let own = OwnProcess::new();
+            let posted = |e: &_| library.label(e).starts_with("inbox of thread");
+            let entries = library.all_entries(&own).filter(posted);
+            let is_closure = |target| matches!(target, Target::Allocation(_));
+            entries.filter(|e| is_closure(e.target)).count()
+        };
+        let frames = FrameLoop::new(FrameConfig::new());
+        let captured = r.clone();
+        let framed = frames.proxy().post_frame(move |_| drop(captured));
+        assert!(framed.is_ok());
+        assert_eq!(closures(&read()), 1 + closures(&library));
+        drop(frames);
+
         // Retired by a slot, while a pin holds the epoch.
         let pin = Waiting::start("pin", || {
             let pool = AutoreleasePool::new();

@@ -1,32 +1,30 @@
 //! A global allocator that uses the crate while it allocates or frees.
 
 use crate::support::allocator::FOREIGN;
-use crate::support::{Log, fresh};
+use crate::support::{Log, PAGE, fresh};
 use releasepool::{PoolManager, Ref, autorelease};
 use std::cell::Cell;
 
 #[test]
 fn an_allocator_may_drain_the_pool_that_grows() {
     fresh(|| {
-        const PAGE: u32 = 254;
         let log = Log::new();
-        for id in 0..PAGE {
+        for id in 0..PAGE as u32 {
             autorelease(Ref::new(log.probe(id)));
         }
-        let last = Ref::new(log.probe(PAGE));
+        let last = Ref::new(log.probe(PAGE as u32));
         FOREIGN.set(Some(|| _ = PoolManager::global().drain_root()));
         autorelease(last);
         assert!(FOREIGN.get().is_none(), "it has been called");
-        assert!(log.ids().into_iter().eq((0..PAGE).rev()));
+        assert!(log.ids().into_iter().eq((0..PAGE as u32).rev()));
         assert_eq!(PoolManager::global().drain_root(), 1);
-        assert_eq!(log.count(), PAGE as usize + 1);
+        assert_eq!(log.count(), PAGE + 1);
     });
 }
 
 #[test]
 fn an_allocator_may_fill_the_pool_that_grows() {
     fresh(|| {
-        const PAGE: usize = 254;
         let object = Ref::new(0);
         let entries = |n| (0..n).for_each(|_| autorelease(Ref::new(0)));
         entries(PAGE);
@@ -43,7 +41,7 @@ fn an_allocator_may_fill_the_pool_that_grows() {
 #[cfg_attr(miri, ignore = "a million entries")]
 fn an_allocator_may_fill_or_drain_the_pool_that_gives_a_page_back() {
     // More pages than the thread keeps.
-    const MANY: usize = 254 * 4_100;
+    const MANY: usize = PAGE * 4_100;
     for foreign in [
         || (0..600).for_each(|_| autorelease(Ref::new(0))),
         || _ = PoolManager::global().drain_root(),

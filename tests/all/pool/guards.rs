@@ -1,6 +1,6 @@
 //! Guard pools and their entries.
 
-use crate::support::{Log, events, fresh, on_drop};
+use crate::support::{Log, PAGE, events, fresh, on_drop};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, autorelease, autoreleasepool};
 use std::cell::{Cell, RefCell};
@@ -47,7 +47,7 @@ fn a_pool_can_be_reused_after_a_drain() {
 
 #[test]
 fn same_object_autoreleased_n_times_is_released_n_times() {
-    for n in [1, 2, 3, 254, 255, 1000] {
+    for n in [1, 2, 3, PAGE, PAGE + 1, 1000] {
         let log = Log::new();
         let mut pool = AutoreleasePool::new();
         let object = Ref::new(log.probe(0));

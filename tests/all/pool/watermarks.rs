@@ -1,12 +1,9 @@
 //! The watermark of guard and token pools.
 
-use crate::support::{Log, events, fresh, on_drop, react};
+use crate::support::{Log, PAGE, events, fresh, on_drop, react};
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, HandoffPool, PoolManager, Ref};
 use std::cell::RefCell;
-
-/// A pool is compared with its watermark every so many entries.
-const PAGE: usize = 254;
 
 fn watermarks() -> Vec<Event> {
     events(EventKind::PoolWatermark)
@@ -16,7 +13,8 @@ fn with_watermark(entries: usize) -> PoolManager {
     PoolManager::builder().pool_watermark(entries).build()
 }
 
-/// Asserts that there is one event for each of these lengths, and that it came within a page.
+/// Asserts that there is one event for each of these lengths, and that it came within a page: a
+/// pool is compared with its watermark when it fills one.
 fn assert_reported_at(lengths: &[usize]) {
     let counts: Vec<_> = watermarks().iter().map(|event| event.count).collect();
     assert_eq!(counts.len(), lengths.len(), "{counts:?}");

@@ -15,9 +15,16 @@ use std::fs::{self, File};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Private mappings of files that cannot be opened are copied whole up to this size.
 const WHOLE: u64 = 64 << 20;
+
+/// How often it is tried to stop a process one of whose threads waits in the kernel.
+const ATTEMPTS: usize = 3;
+
+/// How long the process goes on before the next attempt.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
 
 /// The files that are mapped privately, by inode and name.
 type Files = HashMap<(u64, String), MappedFile>;
@@ -191,10 +198,22 @@ impl Prepared {
         Ok(ranges)
     }
 
+    /// Stops all threads. One may wait in the kernel for long because the machine is busy; the
+    /// process goes on then for a while.
+    fn stop_threads(&self) -> Result<StoppedProcess, Error> {
+        for _ in 1..ATTEMPTS {
+            match StoppedProcess::stop(self.pid) {
+                Err(Error::WaitsInKernel { .. }) => std::thread::sleep(BETWEEN_ATTEMPTS),
+                stopped => return stopped,
+            }
+        }
+        StoppedProcess::stop(self.pid)
+    }
+
     /// Stops the process, copies it and lets it go.
     fn stop(&self, mut copies: Copies) -> Result<Moment, Error> {
         let pid = self.pid;
-        let process = StoppedProcess::stop(pid)?;
+        let process = self.stop_threads()?;
         let mappings = proc::mappings(pid, &self.process)?;
         let failed = |error: std::io::Error| match error.raw_os_error() {
             Some(libc::ESRCH) => Error::Died { pid },

@@ -41,7 +41,6 @@ enum MappedFile {
 /// What is read during the stop.
 struct Moment {
     mappings: Vec<(Mapping, u64)>,
-    copies: Copies,
     threads: Vec<Thread>,
     stopped: Stopped,
 }
@@ -86,25 +85,14 @@ pub(super) fn take(pid: u32) -> Result<ProcessImage, Error> {
         bytes += pages::bytes(&prepared.to_copy(mapping, *inode)?);
     }
     // It may grow until it stops.
-    let copies = Copies::prepare(bytes + bytes / 32 + (1 << 20))
+    let mut copies = Copies::prepare(bytes + bytes / 32 + (1 << 20))
         .map_err(|error| Error::io(format!("allocate {bytes} bytes"), error))?;
 
-    // By a thread of its own: when it ends, for whatever reason, the kernel lets the process go.
-    let prepared_ref = &prepared;
-    let moment = std::thread::scope(|scope| {
-        let stop = std::thread::Builder::new()
-            .name("stop".to_owned())
-            .spawn_scoped(scope, move || prepared_ref.stop(copies))
-            .map_err(|error| Error::io("start a thread", error))?;
-        stop.join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
     let Moment {
         mappings,
-        copies,
         mut threads,
         stopped,
-    } = moment;
+    } = prepared.moment(&mut copies)?;
 
     for (mapping, inode) in &mappings {
         prepared.open_file(mapping, *inode);
@@ -198,22 +186,41 @@ impl Prepared {
         Ok(ranges)
     }
 
-    /// Stops all threads. One may wait in the kernel for long because the machine is busy; the
-    /// process goes on then for a while.
-    fn stop_threads(&self) -> Result<StoppedProcess, Error> {
+    /// Stops the process, copies it and lets it go. One of its threads may wait in the kernel because
+    /// the machine is busy: it is tried again then, after the process has gone on for a while.
+    fn moment(&self, copies: &mut Copies) -> Result<Moment, Error> {
+        let mut found = self.attempt(copies);
         for _ in 1..ATTEMPTS {
-            match StoppedProcess::stop(self.pid) {
-                Err(Error::WaitsInKernel { .. }) => std::thread::sleep(BETWEEN_ATTEMPTS),
-                stopped => return stopped,
+            if !matches!(found, Err(Error::WaitsInKernel { .. })) {
+                break;
+            }
+            std::thread::sleep(BETWEEN_ATTEMPTS);
+            match self.attempt(copies) {
+                // The kernel has not let it go yet.
+                Err(Error::Traced { tracer, .. }) if tracer == std::process::id() => {}
+                next => found = next,
             }
         }
-        StoppedProcess::stop(self.pid)
+        found
+    }
+
+    /// Stops the process by a thread of its own: when that ends, for whatever reason, the kernel lets
+    /// the process go.
+    fn attempt(&self, copies: &mut Copies) -> Result<Moment, Error> {
+        std::thread::scope(|scope| {
+            let stop = std::thread::Builder::new()
+                .name("stop".to_owned())
+                .spawn_scoped(scope, || self.stop(copies))
+                .map_err(|error| Error::io("start a thread", error))?;
+            stop.join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 
     /// Stops the process, copies it and lets it go.
-    fn stop(&self, mut copies: Copies) -> Result<Moment, Error> {
+    fn stop(&self, copies: &mut Copies) -> Result<Moment, Error> {
         let pid = self.pid;
-        let process = self.stop_threads()?;
+        let process = StoppedProcess::stop(pid)?;
         let mappings = proc::mappings(pid, &self.process)?;
         let failed = |error: std::io::Error| match error.raw_os_error() {
             Some(libc::ESRCH) => Error::Died { pid },
@@ -242,7 +249,6 @@ impl Prepared {
         };
         Ok(Moment {
             mappings,
-            copies,
             threads,
             stopped,
         })

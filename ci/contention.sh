@@ -19,5 +19,9 @@ for scenario in $scenarios; do
         exit 1
     fi
 done
+if ! grep -q '"implementation": "Arc + Vec, mimalloc"' "$out/results.json" || ! grep -q '"samples": \[[0-9]' "$out/results.json"; then
+    echo "$out/results.json has no rows with mimalloc, or no samples" >&2
+    exit 1
+fi
 # Once more, with that run as the baseline.
 step cargo bench --bench contention -- --quick --threads 1 --scenario temporaries-1000 --baseline "$out/results.json"

@@ -5,4 +5,6 @@
 step cargo test
 # What a program that makes mistakes is told.
 step cargo test -p releasepool-mistakes
-step cargo test --features allocator-api2,checks,leak-detection,serde,tracing
+# What the feature `metrics` publishes.
+step cargo test -p releasepool-metrics
+step cargo test --features allocator-api2,checks,leak-detection,metrics,serde,tracing

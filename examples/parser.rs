@@ -27,12 +27,13 @@ struct Level {
 fn parse<'p>(pool: &'p AutoreleasePool, text: &str) -> Result<PoolRef<'p, Level>, String> {
     let mut entries = Vec::new();
     for (number, line) in text.lines().enumerate() {
-        // A temporary: no code below has to release it, however this function returns.
-        let line = pool.create(line.trim().to_owned());
         let (key, value) = line
             .split_once('=')
-            .ok_or_else(|| format!("line {}: no `=` in `{}`", number + 1, *line))?;
-        entries.push((Ref::from(key.trim()), Ref::from(value.trim())));
+            .ok_or_else(|| format!("line {}: no `=` in `{}`", number + 1, line.trim()))?;
+        // Texts are objects like others, in blocks of the pool's memory. No code below has to
+        // release them, however this function returns; what a level retains lives on with it.
+        let text = |part: &str| PoolRef::retain(pool.create_str(part.trim()));
+        entries.push((text(key), text(value)));
     }
     Ok(pool.create(Level { entries }))
 }

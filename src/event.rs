@@ -1,46 +1,52 @@
 //! Warnings that the crate emits at run time; never errors.
 //!
-//! An [`Event`] reports something that is legal but worth knowing: an object that was autoreleased
-//! while no pool was open, destructors that keep adding to the drain that runs them, a panic that
-//! could not be resumed. Only slow paths emit events.
+//! An [`Event`] reports something that is allowed and most likely a mistake: an object was
+//! autoreleased while no pool was open; destructors autorelease objects without end; a destructor
+//! panicked where nobody can catch the panic.
 //!
-//! Events go to the [hook](set_hook) if one is set, else to [`tracing`](self#tracing) (feature
-//! `tracing`), else to standard error, one line each.
+//! Events go to the [hook](set_hook) if one is set; else to [`tracing`](self#tracing), with the
+//! feature `tracing`; else to standard error, one line each. Emitting one takes time, but only code
+//! that is slow anyway emits events.
+//!
+//! Words that this page uses: an *entry* is a reference that a pool owns, and *drain* means to
+//! release all entries of a pool. A *guard pool* is opened as an
+//! [`AutoreleasePool`](crate::AutoreleasePool), a *token pool* by
+//! [`PoolManager::push`](crate::PoolManager::push). The *root pool* of a thread gets what is
+//! autoreleased while no other pool is open. A *watermark* is a length beyond which an event reports
+//! that something grows. The [glossary](crate::design#words) has all words.
 //!
 //! # Events that repeat
 //!
-//! A program may repeat one mistake ten thousand times. Events with the same cause are counted
+//! A program may repeat one mistake ten thousand times. So events with the same cause are counted
 //! together, for the whole process, and reported the 1st, 10th, 100th, 1,000th time, and so on;
-//! [`Event::occurrences`] and the message give the count. Each [`EventKind`] documents which events
-//! it counts together; the first event with a cause is always reported. The counts are kept in a
-//! table of fixed size, for the 1,024 causes that occurred most recently. A cause that others have
-//! displaced from the table starts again from zero, and its next event is reported.
+//! [`Event::occurrences`] and the message give the count. Each [`EventKind`] says which of its events
+//! have the same cause. The counts are kept for the 1,024 causes that occurred most recently. The
+//! count of an older cause is forgotten: if it occurs again, it is reported as for the first time.
 //!
-//! Three kinds are not limited in this way, because they are emitted only when a length has
-//! doubled: [`RootWatermark`](EventKind::RootWatermark),
-//! [`BacklogWatermark`](EventKind::BacklogWatermark) and
-//! [`PostsWatermark`](EventKind::PostsWatermark).
+//! Three kinds are always reported, because each waits until a length has doubled:
+//! [`RootWatermark`](EventKind::RootWatermark), [`BacklogWatermark`](EventKind::BacklogWatermark)
+//! and [`PostsWatermark`](EventKind::PostsWatermark).
 //!
 //! # Tracing
-//! With the feature `tracing`, subscribers of the crate [`tracing`](https://docs.rs/tracing) are
-//! told what follows, all with the target `releasepool`. The names and fields are part of the
-//! crate's interface. Fields that do not apply are absent.
+//! With the feature `tracing`, the crate emits the following events and spans of the crate
+//! [`tracing`](https://docs.rs/tracing), all with the target `releasepool`. Their names and fields
+//! are part of this crate's interface. Fields that do not apply are absent.
 //!
 //! | name | what, level | fields |
 //! |---|---|---|
-//! | `releasepool::event` | an event without a hook: event, `WARN` | `message`, and what [`Event`] has: `kind`, `thread`, `home`, `pool`, `manager`, `type_name`, `site`, `created_at`, `count`, `occurrences`, `types`, `sampled`, `panic` (its message), `age_us` (microseconds) |
-//! | `releasepool::drain` | an outermost drain of a pool: span, `TRACE` | `pool`, `manager`: their names; `entries`: how many the pool has at the beginning; `released`: how many entries the drain has released; `remaining`: how many a drain [within a budget](crate::AutoreleasePool::drain_within) has left |
+//! | `releasepool::event` | an [`Event`], if no hook is set: event, `WARN` | `message`, and what [`Event`] has: `kind`, `thread`, `home`, `pool`, `manager`, `type_name`, `site`, `created_at`, `count`, `occurrences`, `types`, `sampled`, `panic` (its message), `age_us` (microseconds) |
+//! | `releasepool::drain` | an *outermost* drain of a pool, that is, one that does not run inside a destructor: span, `TRACE` | `pool`, `manager`: their names; `entries`: how many the pool has at the beginning; `released`: how many entries the drain has released; `remaining`: how many a drain [within a budget](crate::AutoreleasePool::drain_within) has left |
 //! | `releasepool::frame` | a frame of a [`FrameLoop`](crate::FrameLoop), with its drain: span, `DEBUG` | `index`, counted from 0; `closures`: how many posts it has run; `released` and `remaining`: as for its drain |
 //!
-//! `released`, `remaining` and `closures` are recorded at the end of the span. There is no span for
-//! a drain inside a destructor or in another drain, for one that has nothing to do, and for those
-//! that the end of a thread makes. A pool that is closed is drained: that is a drain, too.
+//! `released`, `remaining` and `closures` are recorded at the end of the span. Closing a pool drains
+//! it, so that is a span, too. There is no span for a drain that has nothing to release, nor for
+//! those that a thread makes while it ends.
 //!
-//! A subscriber may use pools. Its panics while a span begins or ends are swallowed. As long as
-//! there is none, or none that wants these levels, a drain or frame costs a few instructions more
-//! than without the feature. Programs that drain millions of small pools should let a subscriber
-//! want `TRACE` of this target only while somebody looks: each span costs as much as the subscriber
-//! takes for it, some 100 nanoseconds or more.
+//! A subscriber may use pools. If it panics while a span begins or ends, the panic is swallowed.
+//! Without a subscriber, or if it is not interested in these levels, a drain or frame costs a few
+//! instructions more than without the feature. Otherwise each span costs what the subscriber does
+//! with it, 100 nanoseconds or more: a program that drains millions of small pools should enable the
+//! level `TRACE` of this target only while somebody looks.
 //!
 //! To see a program's frames and drains in [Perfetto](https://ui.perfetto.dev), one track for each
 //! thread, install the layer of the crate `tracing-chrome`:
@@ -76,6 +82,7 @@ mod cause;
 pub(crate) mod label;
 mod limit;
 mod message;
+pub(crate) mod numbers;
 pub(crate) mod span;
 
 pub(crate) use cause::count_no_pool;
@@ -98,20 +105,21 @@ pub enum EventKind {
     NoPool,
     /// A root pool holds more entries than its watermark; emitted again at each doubling.
     RootWatermark,
-    /// A guard or token pool has grown beyond its manager's
-    /// [watermark](crate::PoolManagerBuilder::pool_watermark); emitted again at each doubling. The
-    /// pool is compared with the watermark when it takes a new page, that is every 254 entries.
-    /// Entries that destructors add to the pool while it is drained are not reported.
+    /// A pool other than a root pool has more entries than its manager's
+    /// [watermark](crate::PoolManagerBuilder::pool_watermark) allows; emitted again each time that
+    /// their number has doubled. The number is looked at once in 254 entries. Entries that
+    /// destructors add while the pool is drained are not reported.
     ///
-    /// Counted together: pools of one name that have doubled equally often, in one manager, on
-    /// threads of one name.
+    /// Counted together: pools with one name, in one manager, on threads with one name, at the same
+    /// doubling.
     PoolWatermark,
-    /// Destructors have added entries to the pool that is being drained for 1,000 generations.
+    /// Destructors keep adding entries to the pool whose drain runs them. The drain releases these,
+    /// too; their destructors have added others, and so on, for 1,000 generations.
     ///
     /// Counted together: drains of pools of one name, with the same type.
     EndlessDrain,
-    /// A thread ended while destructors went on adding entries to its pools; the entries that were
-    /// left after 100,000 generations are leaked.
+    /// A thread ended, and the destructors that its end ran went on adding entries to its pools. The
+    /// entries that were left after 100,000 generations are leaked.
     ///
     /// Counted together: pools of one name, with the same type.
     CutOff,
@@ -121,22 +129,24 @@ pub enum EventKind {
     /// Counted together: panics with one message, or without one and with payloads of one type,
     /// on one thread.
     Panic,
-    /// A thread ended while guard pools were open; most likely they were forgotten.
+    /// A thread ended while it had an open [`AutoreleasePool`](crate::AutoreleasePool), most likely
+    /// because that was passed to [`mem::forget`](std::mem::forget).
     ///
     /// Counted together: threads of one name; threads without a name are one group.
     OpenAtExit,
-    /// A pool that has loaded from a slot has not been drained for a second or more. Nothing that
-    /// slots have retired since then, on any thread, can be released until it is. Stores into slots
-    /// and drains, on any thread, notice this. The event's `age` counts from the first time that
-    /// one of them saw the pool.
+    /// A pool has been used to load from a [`Slot`](crate::Slot), and has not been drained for a
+    /// second or more. Until it is drained, no object that has been replaced in any slot since then
+    /// can be released, on any thread. The event is emitted by a store into a slot or by a drain, on
+    /// any thread; [`age`](field@Event::age) counts from the first time that one of them saw the pool.
     ///
     /// Counted together: pools of one name, on threads of one name.
     EpochHeld,
-    /// Budgeted drains leave more and more releases: more than the watermark, and more than any
-    /// drain has left since the backlog was last below half of it; emitted again at each doubling.
-    /// The budget is too small for the number of releases that reach the thread.
+    /// [Drains within a budget](crate::AutoreleasePool::drain_within) leave more and more releases
+    /// for later, in the thread's *backlog*: the budget is too small for the releases that reach the
+    /// thread. Emitted when a drain leaves more than the watermark, and again when that number has
+    /// doubled.
     ///
-    /// A large batch is not reported if every later drain leaves less than the one before.
+    /// One large batch is not reported, if each later drain leaves less than the one before.
     BacklogWatermark,
     /// The last [`HomeRef`](crate::HomeRef) to a value was dropped after the value's home thread
     /// had ended. The value is kept and its destructor never runs.
@@ -152,14 +162,15 @@ pub enum EventKind {
     /// at each doubling. The thread has no loop, or its loop does not keep up. Emitted by the
     /// sender.
     PostsWatermark,
-    /// Releases that any thread may make have waited for a second or more, because no thread drains
-    /// a pool: releases that slots have retired, or that were sent to threads that have ended.
-    /// Noticed by a thread that stores into a slot.
+    /// Some releases do not belong to one thread: those of objects that were replaced in a slot, and
+    /// those that were sent to a thread that has ended. The next drain of any thread makes them. They
+    /// have waited for a second or more, because no thread drains a pool. Noticed by a thread that
+    /// stores into a slot.
     ///
     /// Counted together: all events of this kind.
     OrphansWaiting,
-    /// An object that was expected to be gone is still alive after the drains in which it should
-    /// have died; see `leaks::expect_gone`, with the feature `leak-detection`.
+    /// An object that was passed to [`leaks::expect_gone`](crate::leaks::expect_gone) is still alive
+    /// after the drains in which it should have died. Only with the feature `leak-detection`.
     ///
     /// Counted together: objects of one type, expected under one name.
     #[cfg(feature = "leak-detection")]
@@ -172,7 +183,7 @@ pub enum EventKind {
 pub struct Event {
     /// What the event is about.
     pub kind: EventKind,
-    /// Name and key of the thread that the event happened on.
+    /// Name and [key](crate::ThreadKey) of the thread that the event happened on.
     pub thread: String,
     /// Name and key of the object's home thread, for [`HomeGone`](EventKind::HomeGone).
     pub home: Option<String>,
@@ -188,10 +199,9 @@ pub struct Event {
     /// [`PoolManager::autorelease`](crate::PoolManager::autorelease), or of a function that calls
     /// one of these and is `#[track_caller]`.
     pub site: Option<&'static Location<'static>>,
-    /// Number of entries, releases, generations, pools, posts or strong references.
-    /// For
-    /// [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic) and
-    /// [`HomeGone`](EventKind::HomeGone) the number of [`occurrences`](Self::occurrences).
+    /// Number of what the event is about: entries, releases, generations, pools, posts or strong
+    /// references. For [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic) and
+    /// [`HomeGone`](EventKind::HomeGone) it is the number of [`occurrences`](Self::occurrences).
     pub count: usize,
     /// Number of events with the same cause in this process so far, including this one and those
     /// that were not reported. See [the module](self#events-that-repeat).
@@ -215,6 +225,9 @@ pub struct Event {
     /// What holds the object, for [`StillAlive`](EventKind::StillAlive).
     #[cfg(feature = "leak-detection")]
     pub detail: Option<String>,
+    /// How to find out what keeps the object.
+    #[cfg(feature = "leak-detection")]
+    next_step: Option<String>,
     /// Id of the manager.
     manager_id: u64,
     /// Type of the panic's payload.
@@ -244,6 +257,8 @@ impl Event {
             created_at: None,
             #[cfg(feature = "leak-detection")]
             detail: None,
+            #[cfg(feature = "leak-detection")]
+            next_step: None,
             manager_id: 0,
             payload: None,
             doublings: 0,
@@ -320,6 +335,12 @@ impl Event {
     #[cfg(feature = "leak-detection")]
     pub(crate) fn detail(mut self, detail: String) -> Self {
         self.detail = Some(detail);
+        self
+    }
+
+    #[cfg(feature = "leak-detection")]
+    pub(crate) fn next_step(mut self, next_step: String) -> Self {
+        self.next_step = Some(next_step);
         self
     }
 

@@ -13,6 +13,7 @@
 //!
 //! what is sent   where it goes        when it wakes the loop    what happens to it
 //! post, call     inbox for closures   first one since arming    runs in a frame or as a command
+//! post_frame     inbox for closures   first one since arming    runs in a frame, which it gets
 //! post_after     timers               if the first to be due    runs when due, before posts
 //! request_frame  flag in the timers   if none is pending        a frame on demand
 //! release        inbox for releases   first one since arming    a drain makes it, in its budget
@@ -77,18 +78,21 @@ mod call;
 mod clock;
 mod config;
 mod exit;
+mod frame_closure;
 mod frame_loop;
 mod in_flight;
 mod loop_state;
 mod looper;
+mod one_frame;
 mod proxy;
 mod report;
 mod tasks;
 mod timers;
 
 pub use config::FrameConfig;
-pub use frame_loop::{Frame, FrameLoop};
+pub use frame_loop::FrameLoop;
 pub use looper::Looper;
+pub use one_frame::Frame;
 pub use proxy::{FrameProxy, LooperProxy};
 pub use report::FrameReport;
 pub use tasks::{Pooled, callback_scope, pooled};

@@ -1,9 +1,14 @@
-//! What is alive, where it was created, and what holds it; with the feature `leak-detection`.
+//! What is alive, where it was created, and which pools hold it; with the feature `leak-detection`.
 //!
-//! With this feature the crate keeps a ledger of all live objects: where each was created, by which
-//! thread, and which pools hold it. [`report`] groups them by type and place; [`scope`] does that
-//! for the objects of one test; [`expect_gone`] reports an object that does not die when it should;
-//! [`count_references`] finds the retain that has no release.
+//! With this feature the crate keeps a table of all live objects, the *ledger*: where each was
+//! created, by which thread, and which pools hold it. A pool *holds* an object if it has an entry for
+//! it, that is, owns a reference that it releases when it is drained.
+//!
+//! * [`report`] groups all live objects by type and by the line that created them; [`assert_none`]
+//!   panics with that report if there are any.
+//! * [`scope`] does both for the objects of one test.
+//! * [`expect_gone`] warns if an object does not die when it should.
+//! * [`count_references`] shows which clones of a reference have not been dropped.
 //!
 //! ```
 //! use releasepool::{Ref, leaks};
@@ -21,17 +26,21 @@
 //! ```
 //!
 //! # What counts as alive
-//! An object is alive until its value is destroyed: the memory that weak references keep does not
-//! count. Objects that were released and wait to be destroyed, in a pool, a backlog, an inbox or a
-//! slot that was retired, are alive. A [`HomeRef`](crate::HomeRef) whose home has ended keeps its
-//! value forever, which is reported, too.
+//! An object is alive until its value is destroyed: if weak references keep its memory after that,
+//! it is not reported. It is alive as long as something is still to release it or to destroy it: a
+//! pool that has not been drained; the rest of a [drain within a
+//! budget](crate::AutoreleasePool::drain_within); a message to a thread that has not taken it; a
+//! [`Slot`](crate::Slot) whose former value may still be lent. The value of a
+//! [`HomeRef`](crate::HomeRef) whose home thread has ended is never destroyed, so it stays in the
+//! reports.
 //!
 //! # Sites
-//! The site of an object is the line that called the crate's function: [`Ref::new`](crate::Ref::new),
-//! [`AutoreleasePool::create`](crate::AutoreleasePool::create), `Ref::from` and all others. A call
-//! by way of the standard library, such as `collect()`, has a site in the
-//! standard library; [`LeakGroup::backtrace`] then names the functions that called it. With
-//! [`record_backtraces`] it does so for every object.
+//! The *site* of an object is the line of your program that called the function which creates it:
+//! [`Ref::new`](crate::Ref::new), [`AutoreleasePool::create`](crate::AutoreleasePool::create),
+//! `Ref::from` or another one. If the standard library makes that call for you, as in
+//! `collect::<Ref<[T]>>()`, the site lies in the standard library, and [`LeakGroup::backtrace`] names
+//! the functions of your program that led to it. With [`record_backtraces`] it does so for every
+//! object.
 //!
 //! # Threads
 //! All functions may be called on any thread. Objects that other threads create and destroy during a
@@ -39,14 +48,17 @@
 //!
 //! # Cost
 //! Creating and destroying an object takes some tenths of a microsecond more, and adding an entry
-//! to a pool some tens of nanoseconds; a record takes some 200 bytes. A report looks at each live
-//! object once. Without the feature, nothing of this is compiled.
+//! to a pool some tens of nanoseconds. The ledger takes some 200 bytes for each live object. A report
+//! looks at each live object once. Without the feature, nothing of this is compiled.
 //!
-//! An object that the global allocator creates while it serves the ledger is not recorded;
-//! [`LeakReport::unrecorded`] says how many those are.
+//! # What is not recorded
+//! A global allocator may use this crate. What it creates while the ledger itself allocates memory is
+//! not recorded; [`LeakReport::unrecorded`] counts these objects. With other allocators that number
+//! is 0.
 //!
-//! Where the ledger is on, other processes can read it, without any help of this one: the layout is
-//! described in `src/ledger/record.rs`.
+//! # From outside
+//! `releasepool-inspect` reads the ledger of a running process, which need not do anything for that.
+//! The layout of the records is described in `src/ledger/record.rs`.
 
 mod balance;
 mod expect;
@@ -77,7 +89,7 @@ pub fn report() -> LeakReport {
 /// [`scope`].
 ///
 /// # Panics
-/// If there are live objects; the message is the report.
+/// If there are live objects. The message is the report, and how to find out what keeps them.
 #[track_caller]
 pub fn assert_none() {
     report().assert_empty();

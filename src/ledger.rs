@@ -28,7 +28,7 @@
 //! * `frames`: call frames, and the names of functions
 //! * `address`, `index`: the way from an address to its record; `holders`: pool entries
 //! * `threads`: threads by number, and their names
-//! * `balance`: retains and releases of chosen types
+//! * `balance`: retains and releases of chosen types; `pairing`: which release undoes which retain
 //! * `dead`: the objects that died last; `describe`: what messages say of an object; `misuse`:
 //!   what the ledger detects; `life`: creations and deaths
 //! * `drains`: what waits for the end of an outermost drain
@@ -60,17 +60,19 @@ pub(crate) mod misuse;
 #[cfg(not(feature = "leak-detection"))]
 mod off;
 #[cfg(feature = "leak-detection")]
+pub(crate) mod pairing;
+#[cfg(feature = "leak-detection")]
 pub(crate) mod record;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod threads;
 
 #[cfg(feature = "leak-detection")]
 pub(crate) use self::{
-    balance::{released, retained},
+    balance::{autoreleased, released, retained},
     describe::{describe_live, here, site_of, type_and_rest},
-    drains::{awaits_drain, drained},
+    drains::{awaits_drain, drained, drained_last},
     holders::{entered_pool, left_pool},
-    index::type_info_of,
+    index::{retyped, type_info_of},
     label::PoolLabel,
     life::{created, died, freed},
     misuse::check_raw_call,

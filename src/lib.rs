@@ -12,6 +12,8 @@ pub mod design {}
 pub mod performance {}
 #[doc = include_str!("../docs/PORTING.md")]
 pub mod porting {}
+#[doc = include_str!("../docs/FROM_ARC.md")]
+pub mod from_arc {}
 #[doc = include_str!("../docs/CHECKING.md")]
 pub mod checking {}
 #[doc = include_str!("../docs/DEBUGGING.md")]
@@ -27,6 +29,8 @@ mod layout;
 pub mod leaks;
 mod ledger;
 mod manager;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 #[cfg(all(loom, feature = "loom", not(crossbeam_loom)))]
 compile_error!(
     "models need --cfg=crossbeam_loom as well: without it crossbeam-epoch, and so slots, would not be checked"
@@ -40,6 +44,8 @@ sync::described! {
 }
 mod object;
 mod pool;
+#[cfg(feature = "serde")]
+mod serialize;
 mod slot;
 mod sync;
 mod thread;
@@ -61,9 +67,11 @@ pub use manager::PoolManager;
 pub use manager::builder::PoolManagerBuilder;
 pub use manager::shutdown::{EpochHolder, ShutdownReport};
 pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
+pub use object::home_weak::HomeWeak;
 pub use object::settle::{settle, settle_scope};
 pub use object::strong::Ref;
 pub use object::thread_bound::HomeRef;
+pub use object::wake::Wake;
 pub use object::weak::Weak;
 pub use pool::budget::{Budget, Drained};
 pub use pool::dump::PoolDump;

@@ -125,6 +125,20 @@ impl PoolManager {
         &self.handle.shared
     }
 
+    /// Returns how metrics name the manager.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn label(&self) -> &str {
+        let is_global = || Arc::ptr_eq(&self.handle, &Self::global().handle);
+        let unnamed = || if is_global() { "global" } else { "unnamed" };
+        self.name().unwrap_or_else(unnamed)
+    }
+
+    /// Returns the allocator of the manager's pools, if it is not the process's.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn memory(&self) -> Option<&crate::block::block_allocator::BlockAllocator> {
+        self.shared().memory.as_ref()
+    }
+
     /// Returns the name given to the [builder](Self::builder).
     pub fn name(&self) -> Option<&str> {
         self.shared().name.as_deref()

@@ -23,7 +23,8 @@
 //! # Invariants
 //! 1. *Address.* A [`header::Thin`] points to a payload, with the provenance of the whole
 //!    allocation; a header is right before it. Its type info was written when the object was made,
-//!    never changes, and fits the type and the memory of the object.
+//!    and fits the type and the memory of the object. Only `Ref::assume_init` changes it, which has
+//!    the only reference then.
 //! 2. *Memory.* It is freed only when there is no reference of any kind and `held` is 0, or by the
 //!    thread that has the only reference.
 //! 3. *Value.* While there is a strong reference, the value is initialized and not moved.
@@ -45,24 +46,35 @@
 //!   must be sure of it
 //! * [`checks`]: misuse of raw calls, and overwritten headers
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
-//! * [`block_allocated`]: objects whose memory is a block
-//! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread
-//! * [`make`]: the ways to make a `Ref`; [`unique`]: exclusive access to the value, and moving it
-//!   out
-//! * [`traits`]: the traits that `std::sync::Arc` implements, too
+//! * [`block_allocated`], [`block_slice`]: objects whose memory is a block
+//! * [`boxed`]: values that were moved out of a box, which may be of any type
+//! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread; [`home_weak`]: `HomeWeak`
+//! * [`make`], [`text`], [`uninit`]: the ways to make a `Ref`; [`unique`]: exclusive access to the
+//!   value, and moving it out
+//! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too; [`serialize`]:
+//!   those of serde
 
 pub(crate) mod block_allocated;
+mod block_slice;
+mod boxed;
 pub(crate) mod checks;
 pub(crate) mod count;
 pub(crate) mod destroy;
 pub(crate) mod header;
+pub(crate) mod home_weak;
+mod io;
 mod make;
+#[cfg(feature = "serde")]
+mod serialize;
 pub(crate) mod settle;
 pub(crate) mod strong;
+mod text;
 pub(crate) mod thread_bound;
 mod traits;
 pub(crate) mod type_info;
+mod uninit;
 mod unique;
+pub(crate) mod wake;
 pub(crate) mod weak;
 
 crate::sync::described! {

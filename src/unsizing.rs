@@ -4,6 +4,11 @@ use std::ptr::NonNull;
 
 /// A handle whose target can be coerced; sealed. For [`unsize!`](crate::unsize).
 #[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`unsize!` cannot coerce a `{Self}`",
+    label = "not a `Ref`, `Weak`, `PoolRef` or `Pin<Ref>`",
+    note = "`unsize!` takes the handle itself, not a reference to one; `Arc` and `Box` coerce without it"
+)]
 pub trait Coercible: sealed::Sealed + Sized {
     /// The type that it points to.
     type Target: ?Sized + 'static;
@@ -36,8 +41,9 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
     unsafe { NonNull::new_unchecked(coerce(ptr.as_ptr())) }
 }
 
-/// Coerces a [`Ref`](crate::Ref), [`Weak`](crate::Weak) or [`PoolRef`](crate::PoolRef) to a trait
-/// object or a slice.
+/// Coerces a [`Ref`](crate::Ref), [`Weak`](crate::Weak), [`PoolRef`](crate::PoolRef),
+/// [`HomeRef`](crate::HomeRef), [`HomeWeak`](crate::HomeWeak) or `Pin<Ref<T>>` to a trait object or a
+/// slice.
 ///
 /// `Arc` coerces implicitly, which on stable Rust only the standard library's pointers can. The
 /// macro allows exactly the same coercions, and costs nothing. The object stays the same, with its
@@ -52,6 +58,13 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
 /// assert_eq!(bytes.len(), 3);
 /// ```
 ///
+/// Where the macro is missing, the compiler says E0308, *mismatched types*:
+///
+/// ```compile_fail,E0308
+/// use releasepool::Ref;
+/// let shown: Ref<dyn std::fmt::Display> = Ref::new(7); // expected `Ref<dyn Display>`
+/// ```
+///
 /// What the compiler would not coerce does not compile:
 ///
 /// ```compile_fail,E0277
@@ -59,6 +72,7 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
 /// struct Silent;
 /// let shown = unsize!(Ref::new(Silent) => dyn std::fmt::Display);
 /// ```
+#[doc(alias("CoerceUnsized", "E0308", "dyn"))]
 #[macro_export]
 macro_rules! unsize {
     ($handle:expr => $target:ty) => {{

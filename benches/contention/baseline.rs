@@ -1,6 +1,7 @@
 //! The comparison with an earlier run.
 
-use releasepool_benches::contest::Figure;
+use releasepool_benches::comparison::Outcome;
+use releasepool_benches::findings::outcome;
 use releasepool_benches::results::{Before, FORMAT, Point, Results};
 use std::path::Path;
 
@@ -15,9 +16,12 @@ pub fn read(path: &Path) -> Result<Results, String> {
     serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
-/// Returns true if the quartiles of two figures do not overlap.
-fn apart(a: Figure, b: Figure) -> bool {
-    a.high < b.low || b.high < a.low
+/// Returns true if the two runs show that the time changed.
+fn changed(now: &Point, before: &Point) -> bool {
+    let outcome = now
+        .over_unpaired(before)
+        .map(|spread| outcome(&spread, now, before));
+    matches!(outcome, Some(Outcome::Faster | Outcome::Slower))
 }
 
 fn find<'r>(
@@ -41,7 +45,7 @@ pub fn compare(results: &mut Results, earlier: &Results, name: &str) {
                 let before = find(earlier, &scenario.id, &series.implementation, point.threads);
                 point.before = before.map(|before| Before {
                     time: before.time,
-                    changed: apart(before.time, point.time),
+                    changed: changed(point, before),
                 });
             }
         }

@@ -1,10 +1,12 @@
 //! A check that all implementations do the same work: with counted objects, on one thread and on two.
 
+use crate::rival;
 use crate::scenario::{Contestant, Scenario};
 use crossbeam_epoch as epoch;
 use releasepool::{PoolManager, autoreleasepool};
 use releasepool_benches::crew::SpinBarrier;
 use releasepool_benches::objects::Count;
+use releasepool_benches::results::Question;
 use releasepool_benches::workload::Workload;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -46,7 +48,8 @@ fn settle() -> Count {
     }
 }
 
-fn count(contestant: &Contestant, threads: usize) -> Result<Count, String> {
+/// Counts the objects of a contestant, in its own process.
+pub fn count(contestant: &Contestant, threads: usize) -> Result<Count, String> {
     Count::reset();
     let workload = (contestant.counted)();
     if !work(&workload, threads) {
@@ -64,6 +67,42 @@ fn count(contestant: &Contestant, threads: usize) -> Result<Count, String> {
     }
 }
 
+/// Words that tell how long something takes. Only what is computed from figures may say so.
+const OF_TIME: [&str; 12] = [
+    "ahead", "behind", "best", "cheap", "cost", "even", "fast", "price", "quick", "slow", "times",
+    "worse",
+];
+
+/// Returns an error if a fixed text of a scenario judges speed, or if a question names an
+/// implementation that the scenario does not have.
+pub fn texts(scenarios: &[Scenario]) -> Result<(), String> {
+    for scenario in scenarios {
+        let notes = scenario.contestants.iter().filter_map(|c| c.note);
+        for text in notes.chain([scenario.title, scenario.what, scenario.remarks]) {
+            let text = text.to_lowercase();
+            let mut words = text.split(|c: char| !c.is_alphabetic());
+            let bad = words.find(|word| OF_TIME.iter().any(|bad| word.starts_with(bad)));
+            if let Some(word) = bad {
+                return Err(format!(
+                    "{}: a fixed text has the word {word:?}",
+                    scenario.id
+                ));
+            }
+        }
+        let has = |name: &String| scenario.contestants.iter().any(|c| c.name == name);
+        for question in &scenario.questions {
+            let known = match question {
+                Question::Between(one, other) => has(one) && has(other) && one != other,
+                Question::Scaling(one) => has(one),
+            };
+            if !known {
+                return Err(format!("{}: no answer to {question:?}", scenario.id));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Returns an error if a contestant does other work than the others.
 pub fn check(scenarios: &[Scenario]) -> Result<Peaks, String> {
     let mut peaks = Peaks::new();
@@ -77,7 +116,11 @@ pub fn check(scenarios: &[Scenario]) -> Result<Peaks, String> {
                     let name = contestant.name;
                     format!("{}, {name}, {threads} threads: {error}", scenario.id)
                 };
-                let count = count(contestant, threads).map_err(what)?;
+                let count = match contestant.elsewhere {
+                    Some(name) => rival::count(scenario.id, name, threads),
+                    None => count(contestant, threads),
+                };
+                let count = count.map_err(what)?;
                 let expected = &mut expected[threads - 1];
                 let (made, first) = *expected.get_or_insert((count.made, contestant.name));
                 if count.made != made {

@@ -3,6 +3,7 @@
 //! callgrind counts them in a process that runs some turns, and in one that runs more. The difference
 //! is what the additional turns took, without the start and end of the process.
 
+use crate::rival;
 use crate::scenario::{Contestant, Scenario};
 use std::process::Command;
 use std::thread;
@@ -26,12 +27,18 @@ pub fn run(contestant: &Contestant, turns: u64) {
 
 /// Returns all instructions of such a process.
 fn collected(scenario: &Scenario, contestant: &Contestant, turns: u64) -> Result<u64, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let (program, name) = match contestant.elsewhere {
+        Some(name) => (rival::program()?, name),
+        None => {
+            let program = std::env::current_exe().map_err(|error| error.to_string())?;
+            (program, contestant.name)
+        }
+    };
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(program)
         .arg("--count-turns")
-        .args([scenario.id, contestant.name, &turns.to_string()])
+        .args([scenario.id, name, &turns.to_string()])
         .output()
         .map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stderr);

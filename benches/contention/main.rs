@@ -2,6 +2,7 @@
 //! releasepool and with its alternatives.
 //!
 //! * `scenarios`: the kinds of work; `pools`, `handing`, `ui`: the implementations
+//! * `rival`: alternatives with another global allocator, in a process of their own (`mimalloc`)
 //! * `select`, `options`: what the command line asks for
 //! * `check`: a check that all implementations do the same work
 //! * `measure`, `instructions`: the measurements; `targets`: the project's targets
@@ -18,6 +19,7 @@ mod measure;
 mod options;
 mod pools;
 mod progress;
+mod rival;
 mod scenario;
 mod scenarios;
 mod select;
@@ -30,6 +32,7 @@ use clap::{CommandFactory, Parser};
 use measure::Plan;
 use options::{Options, from_root};
 use progress::Progress;
+use releasepool_benches::findings::columns;
 use releasepool_benches::report;
 use releasepool_benches::results::{self, FORMAT, Results, Series};
 use releasepool_benches::table;
@@ -66,7 +69,7 @@ fn wrong_input(error: impl Display) -> ! {
 
 /// Runs turns of one contestant, in a process under callgrind.
 fn count(task: &[String]) {
-    let contestant = select::find(&task[0], &task[1]);
+    let contestant = scenarios::find(&task[0], &task[1]);
     match contestant.zip(task[2].parse().ok()) {
         Some((contestant, turns)) => instructions::run(&contestant, turns),
         None => wrong_input("--count-turns: no such work"),
@@ -81,7 +84,7 @@ fn can_be_written(path: &Path) -> bool {
 
 fn run(options: &Options) -> Result<(), String> {
     let start = Instant::now();
-    let scenarios = select::select(options).unwrap_or_else(|error| wrong_input(error));
+    let mut scenarios = select::select(options).unwrap_or_else(|error| wrong_input(error));
     let earlier = options.baseline.as_ref().map(|path| {
         let name = path.display().to_string();
         match baseline::read(&from_root(path)) {
@@ -96,6 +99,8 @@ fn run(options: &Options) -> Result<(), String> {
 
     let machine = machine::describe();
     tables::machine(&machine);
+    check::texts(&scenarios::all())?;
+    rival::prepare(&mut scenarios);
     eprintln!("checking that all implementations do the same work");
     let peaks = check::check(&scenarios)
         .map_err(|error| format!("implementations do different work: {error}"))?;
@@ -167,11 +172,15 @@ fn measure_all(
             id: scenario.id.to_owned(),
             title: scenario.title.to_owned(),
             what: scenario.what.to_owned(),
-            lesson: scenario.lesson.to_owned(),
+            remarks: scenario.remarks.to_owned(),
+            questions: scenario.questions.clone(),
             series,
         };
-        progress.suspend(|| tables::scenario(&measured));
         results.scenarios.push(measured);
+        let columns = columns(results);
+        if let Some(measured) = results.scenarios.last() {
+            progress.suspend(|| tables::scenario(measured, &columns));
+        }
     }
     if with_targets {
         results.targets = targets::verdicts(options.quick, &mut progress, TARGET);
@@ -223,7 +232,7 @@ fn count_instructions(scenario: &Scenario, series: &mut [Series]) {
 
 /// Writes the results and the report.
 fn write(results: &Results, json: Option<&Path>) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(results)?;
+    let text = results::to_json(results)?;
     // `CARGO_TARGET_TMPDIR` is in the target directory.
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("contention");
     fs::create_dir_all(&directory)?;

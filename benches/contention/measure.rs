@@ -44,7 +44,7 @@ impl Plan {
         // If threads share a processor, a sample spans several of their time slices. A shorter one
         // would measure threads that were alone on it.
         let (sample, total, least) = match (self.quick, step.oversubscribed) {
-            (true, false) => (300, 200, 5),
+            (true, false) => (300, 200, 8),
             (true, true) => (6_000, 200, 4),
             (false, false) => (1_000, 3_000, 15),
             (false, true) => (20_000, 3_000, 9),
@@ -73,15 +73,9 @@ impl Plan {
                     None => note,
                 });
             }
-            series.points.push(Point {
-                threads: step.threads,
-                oversubscribed: step.oversubscribed,
-                time: taken.time(),
-                ratio: (index > 0).then(|| taken.ratio_to(&samples[0])),
-                rounds: taken.rounds(),
-                instructions: None,
-                before: None,
-            });
+            let first = (index > 0).then_some(&samples[0]);
+            let point = Point::new(step.threads, step.oversubscribed, taken, first);
+            series.points.push(point);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::pools::Pools;
 use releasepool_benches::objects::{Counted, Dropping, Payload};
-use releasepool_benches::results::Role;
+use releasepool_benches::results::{Question, Role};
 use releasepool_benches::workload::Workload;
 
 /// Creates a workload when it is needed, as some start threads.
@@ -13,7 +13,10 @@ pub struct Scenario {
     pub id: &'static str,
     pub title: &'static str,
     pub what: &'static str,
-    pub lesson: &'static str,
+    /// What to consider besides time. It must not say anything about time.
+    pub remarks: &'static str,
+    /// The comparisons that the output has a sentence on.
+    pub questions: Vec<Question>,
     /// The number of threads besides the measured ones.
     pub helpers: usize,
     /// True if turns are timed as a whole and run on one thread, so that their instructions
@@ -34,6 +37,9 @@ pub struct Contestant {
     pub measured: Make,
     /// The workload with [`Counted`] objects.
     pub counted: Make,
+    /// The implementation that does this work in a process with another global allocator, if there
+    /// is one.
+    pub elsewhere: Option<&'static str>,
 }
 
 impl Contestant {
@@ -49,6 +55,7 @@ impl Contestant {
             note: None,
             measured: Box::new(measured),
             counted: Box::new(counted),
+            elsewhere: None,
         }
     }
 
@@ -73,6 +80,16 @@ impl Contestant {
             ..Self::new(I::NAME, I::ROLE, measured, counted)
         }
     }
+}
+
+/// Asks for a comparison of two implementations.
+pub fn between(one: &str, other: &str) -> Question {
+    Question::Between(one.to_owned(), other.to_owned())
+}
+
+/// Asks for a comparison of an implementation on several threads with one thread.
+pub fn scaling(one: &str) -> Question {
+    Question::Scaling(one.to_owned())
 }
 
 /// Creates a contestant: `contestant!(name, role, work(arguments))`, where `work` is generic over the

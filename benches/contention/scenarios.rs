@@ -9,7 +9,8 @@ mod temporaries;
 mod threads;
 mod trees;
 
-use crate::scenario::Scenario;
+use crate::rival;
+use crate::scenario::{Contestant, Scenario};
 
 /// Returns all scenarios, in the order of the output.
 pub fn all() -> Vec<Scenario> {
@@ -23,5 +24,13 @@ pub fn all() -> Vec<Scenario> {
         trees::scenario(),
         frame::scenario(),
     ]);
+    all.iter_mut().for_each(rival::add);
     all
+}
+
+/// Returns the contestant with exactly these names.
+pub fn find(scenario: &str, implementation: &str) -> Option<Contestant> {
+    let scenario = all().into_iter().find(|s| s.id == scenario)?;
+    let mut contestants = scenario.contestants.into_iter();
+    contestants.find(|contestant| contestant.name == implementation)
 }

@@ -1,7 +1,7 @@
 //! Selects scenarios and implementations by name.
 
 use crate::options::Options;
-use crate::scenario::{Contestant, Scenario};
+use crate::scenario::Scenario;
 use crate::scenarios;
 
 /// Prints the names of all scenarios and implementations.
@@ -12,13 +12,6 @@ pub fn list() {
             println!("    {}", contestant.name);
         }
     }
-}
-
-/// Returns the contestant with exactly these names.
-pub fn find(scenario: &str, implementation: &str) -> Option<Contestant> {
-    let scenario = scenarios::all().into_iter().find(|s| s.id == scenario)?;
-    let mut contestants = scenario.contestants.into_iter();
-    contestants.find(|contestant| contestant.name == implementation)
 }
 
 /// Returns the scenarios that the options select, with the implementations that they select.

@@ -1,5 +1,6 @@
 //! The output on standard output.
 
+use releasepool_benches::findings::findings;
 use releasepool_benches::results::{Machine, Results, Scenario};
 use releasepool_benches::terminal::{self, digits};
 
@@ -18,7 +19,8 @@ fn paragraph(text: &str) {
     println!("{}", textwrap::fill(text, 98));
 }
 
-pub fn scenario(scenario: &Scenario) {
+/// Prints the figures of a scenario, and sentences on these numbers of threads.
+pub fn scenario(scenario: &Scenario, columns: &[usize]) {
     println!("\n{}: {}", scenario.id, scenario.title);
     paragraph(&scenario.what);
     for (number, oversubscribed) in scenario.threads() {
@@ -33,6 +35,7 @@ pub fn scenario(scenario: &Scenario) {
             (&head, 34),
             ("ns per operation", 32),
             ("ratio to the first", 30),
+            ("rounds", 0),
             ("instructions", 0),
         ]);
         for series in &scenario.series {
@@ -42,6 +45,7 @@ pub fn scenario(scenario: &Scenario) {
                     series.implementation.clone(),
                     digits(point.time),
                     point.ratio.map(digits).unwrap_or_default(),
+                    point.rounds().to_string(),
                     instructions.unwrap_or_default(),
                 ]);
             }
@@ -53,7 +57,10 @@ pub fn scenario(scenario: &Scenario) {
             println!("  {}: {note}", series.implementation);
         }
     }
-    paragraph(&scenario.lesson);
+    for finding in findings(scenario, columns) {
+        println!("  {}", finding.text);
+    }
+    paragraph(&scenario.remarks);
 }
 
 /// Prints the changes since the baseline.

@@ -83,10 +83,15 @@ impl Calls {
     }
 
     /// Returns the time of each round's longest call, without its longest step, in milliseconds.
-    pub fn longest(&self) -> Figure {
+    pub fn longest_by_round(&self) -> Vec<f64> {
         let longest = |round: &Vec<Call>| round.iter().map(|call| call.divisible()).max();
         let times = self.rounds.iter().filter_map(longest);
-        Figure::of(times.map(|time| time.as_secs_f64() * 1e3).collect())
+        times.map(|time| time.as_secs_f64() * 1e3).collect()
+    }
+
+    /// Returns the median and the quartiles of these times.
+    pub fn longest(&self) -> Figure {
+        Figure::of(self.longest_by_round())
     }
 
     /// Prints a summary.

@@ -5,6 +5,7 @@
 //! changes from round to round, and two entries are compared round by round: the median of their
 //! ratios is the result, and the quartiles show how reliable it is.
 
+use crate::comparison::Spread;
 use crate::crew::{Sample, SpinBarrier, together};
 use crate::workload::{Job, Workload};
 use serde::{Deserialize, Serialize};
@@ -128,18 +129,22 @@ impl Samples {
         self.together
     }
 
-    /// Returns how many times as long as `other` this entry took.
+    /// Returns the time per operation of each round, in nanoseconds, or `None` if it does not count.
+    pub fn each(&self) -> &[Option<f64>] {
+        &self.rounds
+    }
+
+    /// Returns how many times as long as `other` this entry took: round by round, unless no round
+    /// counts for both.
+    pub fn over(&self, other: &Self) -> Option<Spread> {
+        let (one, other) = (&self.rounds, &other.rounds);
+        Spread::paired(one, other).or_else(|| Spread::unpaired(one, other))
+    }
+
+    /// Returns the median and the quartiles of [`over`](Self::over).
     pub fn ratio_to(&self, other: &Self) -> Figure {
-        let pairs = self.rounds.iter().zip(&other.rounds);
-        let ratios: Vec<_> = pairs
-            .filter_map(|(ours, theirs)| Some((*ours)? / (*theirs)?))
-            .collect();
-        if ratios.is_empty() {
-            // No round counts for both entries.
-            let ratio = self.time().median / other.time().median;
-            return Figure::of(vec![ratio]);
-        }
-        Figure::of(ratios)
+        let none = Figure::of(vec![f64::NAN]);
+        self.over(other).map_or(none, |spread| spread.figure())
     }
 }
 

@@ -4,19 +4,24 @@
 //! * [`crew`]: threads that run one workload at the same time
 //! * [`contest`]: workloads that take turns in one run, so that their ratios are meaningful on a
 //!   machine with other load
+//! * [`comparison`]: which of two is faster, or that their samples do not tell
 //! * [`table`]: comparisons of workloads, and their targets
 //! * [`targets`]: comparisons that more than one benchmark makes
 //! * [`terminal`]: tables of figures on standard output
 //! * [`results`]: the results of a run of `contention`, as files
+//! * [`findings`]: sentences on a scenario that are computed from its samples
 //! * [`report`]: the results as a page of charts
+//! * [`text`]: numbers, times and lists as text
 //! * [`objects`], [`pooled`], [`references`], [`chain`]: the costs of one object
 //! * [`sharing`], [`handing`]: the costs of sharing objects between threads
 //! * [`budget`]: a check that a drain keeps to its time budget
 
 pub mod budget;
 pub mod chain;
+pub mod comparison;
 pub mod contest;
 pub mod crew;
+pub mod findings;
 pub mod handing;
 pub mod objects;
 pub mod pooled;
@@ -27,4 +32,5 @@ pub mod sharing;
 pub mod table;
 pub mod targets;
 pub mod terminal;
+pub mod text;
 pub mod workload;

@@ -1,12 +1,13 @@
 //! The results of a run of the benchmark `contention`: `--json` writes them, `--baseline` reads them,
 //! and the report shows them.
 
-use crate::contest::Figure;
+use crate::comparison::{Judged, Spread};
+use crate::contest::{Figure, Samples};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of the format. It changes when a reader of an older one would misread a newer one.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A whole run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,8 +58,10 @@ pub struct Scenario {
     pub title: String,
     /// A description of the work, and of one operation.
     pub what: String,
-    /// Which implementation to choose, in a sentence or two; also where releasepool is slower.
-    pub lesson: String,
+    /// What to consider besides time. It says nothing about time, which is measured anew in each run.
+    pub remarks: String,
+    /// The comparisons that the output has a sentence on.
+    pub questions: Vec<Question>,
     /// The implementations, releasepool's first.
     pub series: Vec<Series>,
 }
@@ -95,6 +98,16 @@ impl Series {
     pub fn point(&self, threads: usize) -> Option<&Point> {
         self.points.iter().find(|point| point.threads == threads)
     }
+}
+
+/// A comparison, by the names of implementations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Question {
+    /// Two implementations, with the same number of threads.
+    Between(String, String),
+    /// One implementation with several threads, compared with one thread.
+    Scaling(String),
 }
 
 /// The role of an implementation in a comparison.
@@ -135,12 +148,60 @@ pub struct Point {
     /// How many times as long as the scenario's first series it took, with as many threads and round
     /// by round of this run.
     pub ratio: Option<Figure>,
-    /// The number of measured rounds.
-    pub rounds: usize,
+    /// Nanoseconds per operation of each round, in the order of the rounds. All implementations of
+    /// the scenario with as many threads took turns in the same rounds. `None` if the round does not
+    /// count, as the threads could have run at the same time but did not.
+    pub samples: Vec<Option<f64>>,
+    /// False if the threads could have run at the same time, but did so in no round. Then all rounds
+    /// count, but show little.
+    pub together: bool,
     /// Instructions per operation, counted by callgrind on one thread.
     pub instructions: Option<f64>,
     /// The figure of an earlier run.
     pub before: Option<Before>,
+}
+
+impl Point {
+    /// Creates the point of these samples. `first` has those of the scenario's first series, unless
+    /// these are.
+    pub fn new(
+        threads: usize,
+        oversubscribed: bool,
+        samples: &Samples,
+        first: Option<&Samples>,
+    ) -> Self {
+        Self {
+            threads,
+            oversubscribed,
+            time: samples.time(),
+            ratio: first.map(|first| samples.ratio_to(first)),
+            samples: samples.each().iter().copied().map(rounded).collect(),
+            together: samples.together(),
+            instructions: None,
+            before: None,
+        }
+    }
+
+    /// Returns the number of rounds that count.
+    pub fn rounds(&self) -> usize {
+        self.samples.iter().flatten().count()
+    }
+
+    /// Returns how many times as long as `other` it took, round by round, if some rounds count for
+    /// both. `other` must be of the same scenario and number of threads.
+    pub fn over(&self, other: &Self) -> Option<Spread> {
+        Spread::paired(&self.samples, &other.samples)
+    }
+
+    /// Returns how many times as long as `other` it took, if the two were not measured by turns.
+    pub fn over_unpaired(&self, other: &Self) -> Option<Spread> {
+        Spread::unpaired(&self.samples, &other.samples)
+    }
+}
+
+/// Rounds to six significant digits, as a file with more is large and no more exact.
+fn rounded(sample: Option<f64>) -> Option<f64> {
+    sample.map(|sample| format!("{sample:.5e}").parse().unwrap_or(sample))
 }
 
 /// A point's figure in an earlier run.
@@ -148,7 +209,7 @@ pub struct Point {
 pub struct Before {
     /// Nanoseconds per operation in the earlier run.
     pub time: Figure,
-    /// True if the quartiles of the two runs do not overlap.
+    /// True if the two runs differ by more than the spread of both.
     pub changed: bool,
 }
 
@@ -165,8 +226,37 @@ pub struct Verdict {
     pub at_least: bool,
     /// The measured value.
     pub measured: Figure,
-    /// True if the median keeps the limit; if the limit is for single calls, true if all calls do.
-    pub met: bool,
+    /// The measured value of each round, or `None` if the round does not count.
+    pub samples: Vec<Option<f64>>,
+    /// Whether the median keeps the limit; if the limit is for single calls, whether all calls do.
+    pub result: Judged,
     /// An explanation, if there is one.
     pub remark: Option<String>,
+}
+
+/// Returns the results as JSON: indented, with a line for each list of numbers.
+///
+/// # Errors
+/// If a value cannot be written as JSON.
+pub fn to_json(results: &Results) -> serde_json::Result<String> {
+    let text = serde_json::to_string_pretty(results)?;
+    let mut lines = text.lines().peekable();
+    let mut json = String::with_capacity(text.len());
+    let is_number = |line: &str| {
+        let line = line.trim().trim_end_matches(',');
+        line == "null" || line.parse::<f64>().is_ok()
+    };
+    while let Some(line) = lines.next() {
+        json += line;
+        if line.ends_with('[') && lines.peek().is_some_and(|next| is_number(next)) {
+            while let Some(number) = lines.next_if(|next| is_number(next)) {
+                json += number.trim().strip_suffix(',').map_or(number.trim(), |n| n);
+                json += ", ";
+            }
+            json.truncate(json.len() - 2);
+            json += lines.next().map_or("", str::trim);
+        }
+        json.push('\n');
+    }
+    Ok(json)
 }

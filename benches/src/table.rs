@@ -1,5 +1,6 @@
 //! Comparisons of workloads, and their targets.
 
+use crate::comparison::{Judged, Spread};
 use crate::contest::{Effort, Entry, Figure, Samples, run};
 use crate::results::Verdict;
 use crate::terminal::{self, digits};
@@ -91,46 +92,55 @@ fn named(entry: &Entry) -> String {
 pub const BUSY: &str = "the machine was busy, so the threads took turns";
 
 /// Judges a target in nanoseconds.
-fn absolute(what: &str, limit: f64, measured: Figure) -> Verdict {
+fn absolute(what: &str, limit: f64, ours: &Samples) -> Verdict {
+    let samples = ours.each().to_vec();
     Verdict {
-        what: what.to_owned(),
         asked: format!("at most {limit} ns"),
+        ..verdict(what.to_owned(), limit, false, samples)
+    }
+}
+
+/// Judges these values, of which there is one for each round.
+fn verdict(what: String, limit: f64, at_least: bool, samples: Vec<Option<f64>>) -> Verdict {
+    let spread = Spread::of(samples.iter().copied().flatten());
+    let figure = spread.map_or(Figure::of(vec![f64::NAN]), |spread| spread.figure());
+    Verdict {
+        what,
+        asked: String::new(),
         limit,
-        at_least: false,
-        measured,
-        met: measured.median <= limit,
+        at_least,
+        measured: figure,
+        samples,
+        result: spread.map_or(Judged::TooFew, |spread| spread.judge(limit, at_least)),
         remark: None,
     }
 }
 
 /// Judges a target for a ratio. Returns `None` if it is not a target for these two sides alone.
 fn judge(what: String, target: Target, ours: &Samples, theirs: &Samples) -> Option<Verdict> {
-    let busy = !(ours.together() && theirs.together());
-    let (at_least, limit, measured) = match target {
-        Target::AtMost(limit) => (false, limit, ours.ratio_to(theirs)),
-        Target::Faster(limit) => (true, limit, theirs.ratio_to(ours)),
+    let (at_least, limit) = match target {
+        Target::AtMost(limit) => (false, limit),
+        Target::Faster(limit) => (true, limit),
         Target::AtMostTheBest(_) | Target::None => return None,
     };
-    let (asked, met) = if at_least {
-        (
-            format!("at least {limit} times as fast"),
-            measured.median >= limit,
-        )
+    let (one, other) = if at_least {
+        (theirs, ours)
     } else {
-        (
-            format!("at most {limit} times the time"),
-            measured.median <= limit,
-        )
+        (ours, theirs)
     };
-    Some(Verdict {
-        what,
-        asked,
-        limit,
-        at_least,
-        measured,
-        met,
-        remark: busy.then(|| BUSY.to_owned()),
-    })
+    let ratios = one.each().iter().zip(other.each());
+    let ratios = ratios.map(|(one, other)| Some((*one)? / (*other)?));
+    let mut verdict = verdict(what, limit, at_least, ratios.collect());
+    verdict.asked = if at_least {
+        format!("at least {limit} times as fast")
+    } else {
+        format!("at most {limit} times the time")
+    };
+    if !(ours.together() && theirs.together()) {
+        verdict.remark = Some(BUSY.to_owned());
+        verdict.result = Judged::TooNoisy;
+    }
+    Some(verdict)
 }
 
 /// Returns the name, limit and samples of the fastest workload with [`Target::AtMostTheBest`].
@@ -182,13 +192,16 @@ pub fn measure(row: &Row, effort: Effort) -> Measured {
 }
 
 fn judge_all(row: &Row, ours: &Samples, others: &[Samples]) -> Vec<Verdict> {
-    let time = ours.time();
-    let us = format!("{}: {}", row.what, named(&row.ours));
-    if let Some(limit) = row.enough.filter(|limit| time.median <= *limit) {
-        return vec![absolute(&us, limit, time)];
+    let mut us = format!("{}: {}", row.what, named(&row.ours));
+    if let Some(limit) = row.enough {
+        us = format!("{}, or at most {limit} ns: {}", row.what, named(&row.ours));
+        let verdict = absolute(&us, limit, ours);
+        if verdict.result == Judged::Met {
+            return vec![verdict];
+        }
     }
     let mut verdicts = Vec::new();
-    verdicts.extend(row.within.map(|limit| absolute(&us, limit, time)));
+    verdicts.extend(row.within.map(|limit| absolute(&us, limit, ours)));
     for ((entry, target), theirs) in row.theirs.iter().zip(others) {
         let sides = format!("{us} / {}", named(entry));
         verdicts.extend(judge(sides, *target, ours, theirs));
@@ -202,21 +215,37 @@ fn judge_all(row: &Row, ours: &Samples, others: &[Samples]) -> Vec<Verdict> {
 
 /// Prints all targets in one table, and returns the number of missed ones.
 pub fn conclude(verdicts: &[Verdict]) -> usize {
-    let mut table =
-        terminal::figures(["target", "limit", "measured", "result"].map(|title| (title, 0)));
+    let mut table = terminal::figures(
+        ["target", "limit", "measured", "rounds", "result"].map(|title| (title, 0)),
+    );
     for verdict in verdicts {
         let sign = if verdict.at_least { ">=" } else { "<=" };
-        let met = if verdict.met { "ok" } else { "MISSED" };
+        let result = match verdict.result {
+            Judged::Met => "ok",
+            Judged::Missed => "MISSED",
+            Judged::TooNoisy => "too noisy to tell",
+            Judged::TooFew => "too few rounds",
+        };
         let mut what = verdict.what.clone();
         if let Some(remark) = &verdict.remark {
             what += &format!("\n  {remark}");
         }
         let limit = format!("{sign} {}", verdict.limit);
-        table.add_row([what, limit, digits(verdict.measured), met.to_owned()]);
+        let rounds = verdict.samples.iter().flatten().count();
+        table.add_row([
+            what,
+            limit,
+            digits(verdict.measured),
+            rounds.to_string(),
+            result.to_owned(),
+        ]);
     }
-    let missed = verdicts.iter().filter(|verdict| !verdict.met).count();
+    let count = |result| verdicts.iter().filter(|v| v.result == result).count();
+    let missed = count(Judged::Missed);
+    let open = count(Judged::TooNoisy) + count(Judged::TooFew);
     let table = table.trim_fmt();
-    println!("\n{table}\n{} targets, {missed} missed", verdicts.len());
+    let all = verdicts.len();
+    println!("\n{table}\n{all} targets, {missed} missed, {open} not decided");
     missed
 }
 

@@ -10,6 +10,7 @@ use crate::table::{Row, Target};
 
 /// Compares objects that a pool creates with `Arc`s, and with the minimum for one thread.
 pub fn created(what: &str) -> Row {
+    let what = format!("{what}, no destructors");
     Row::new(what, 1, &by_create::<Plain>(POOL))
         .against(Target::Faster(3.0), 1, &arc_in_a_vec::<Plain>(POOL))
         .against(Target::AtMost(1.5), 1, &free_list_and_array::<Plain>(POOL))
@@ -18,7 +19,7 @@ pub fn created(what: &str) -> Row {
 /// Compares objects that pools of two threads create with one thread, and with locks.
 pub fn created_on_two_threads() -> Row {
     let create = by_create::<Plain>(POOL);
-    Row::new("created in a pool on 2 threads", 2, &create)
+    Row::new("created in a pool by 2 threads, no destructors", 2, &create)
         .against(Target::AtMost(1.15), 1, &create)
         .against(Target::Faster(8.0), 2, &behind_a_mutex(POOL))
         .against(Target::Faster(6.0), 2, &by_dashmap(POOL))
@@ -52,20 +53,18 @@ pub fn loads(what: &str, threads: usize, uses: u64) -> Row {
 /// Compares the uses of one object on two threads with an `Arc`.
 pub fn hot_object() -> Row {
     let ours = hot_pool_ref(1_000);
-    Row::new("a hot object used by 2 threads", 2, &ours).against(
-        Target::Faster(20.0),
-        2,
-        &hot_arc(),
-    )
+    let what = "a hot object used by 2 threads, added to a pool once for 1,000 uses";
+    Row::new(what, 2, &ours).against(Target::Faster(20.0), 2, &hot_arc())
 }
 
 /// Returns the sender's part of handing objects to another thread.
 pub fn handing_over() -> Row {
-    Row::new("objects got rid of, the sender's part", 1, &handoff()).within(5.0)
+    let what = "objects handed over, the sender's part only; creating them not timed";
+    Row::new(what, 1, &handoff()).within(5.0)
 }
 
 /// Compares the destruction of a chain with that of as many nodes in a vector.
 pub fn dropped_chain(nodes: u64) -> Row {
-    let title = format!("drop of a chain of {nodes}");
+    let title = format!("drop of a chain of {nodes}, building it not timed");
     Row::new(title, 1, &chain(nodes)).against(Target::AtMost(1.2), 1, &ref_nodes(nodes))
 }

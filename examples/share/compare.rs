@@ -10,11 +10,11 @@ use crate::digest::Digest;
 use crate::error::Error;
 use crate::input::Document;
 use crate::keys::Keys;
-use crate::node::Node;
+use crate::node::Value;
 use crate::progress::Progress;
-use crate::run::{Run, live_objects, without_processor};
+use crate::run::{live_objects, without_processor};
 use crate::schedule::{End, Schedule};
-use crate::verify::{self, Check};
+use crate::verify::{self, Check, Expected};
 use crate::worker::work;
 use crate::world::World;
 use crate::world::locked::{Locked, Manager};
@@ -29,8 +29,8 @@ use std::time::{Duration, Instant};
 /// How many documents each thread keeps until newer ones replace them.
 const SCENE: usize = 4;
 
-/// How long the first of the means takes in all. Some of the others take a few times as long.
-const LENGTH: Duration = Duration::from_millis(600);
+/// With less time than this for a row, one turn is better than three.
+const SHORT_TURN: Duration = Duration::from_millis(100);
 
 /// The names of the rows for the library, by where its objects are allocated.
 const BLOCKS: &str = "releasepool";
@@ -48,9 +48,9 @@ pub struct Row {
 
 pub struct Comparison {
     pub rows: Vec<Row>,
-    /// How many documents each of the means has processed.
-    pub documents: u64,
-    pub turns: u64,
+    /// How many documents are processed over and over.
+    pub documents: usize,
+    pub turns: u32,
     /// The part of the first row's time in which its thread was runnable but had no processor;
     /// 0 where the platform does not report it.
     pub waited: f64,
@@ -82,9 +82,22 @@ impl Comparison {
 /// What each of the means has to do in one turn.
 struct Turn<'t> {
     documents: &'t [Document],
-    expected: &'t [Digest],
-    /// How many documents to process.
-    total: u64,
+    expected: &'t Expected,
+    /// The documents to process, over and over.
+    sample: Vec<usize>,
+    /// For how long.
+    length: Duration,
+}
+
+impl Turn<'_> {
+    /// Returns a schedule that begins now.
+    fn schedule(&self, threads: usize) -> Schedule {
+        let end = End::At {
+            time: Instant::now() + self.length,
+            at_least: 1,
+        };
+        Schedule::new(self.sample.len(), threads, end)
+    }
 }
 
 #[derive(Default)]
@@ -146,26 +159,33 @@ fn locked(turn: &Turn<'_>, threads: usize, keys: KeysOf) -> Result<Done, Error> 
     together(turn, threads, keys, || Locked::new(&manager))
 }
 
+/// Compares the means for this time; `None` if that is too short for the documents.
 pub fn compare(
     documents: &[Document],
-    expected: &[Digest],
+    expected: &Expected,
     options: &Options,
-    run: &Run,
+    time: Duration,
+    bytes_per_second: f64,
     progress: &mut Progress,
-) -> Result<Comparison, Error> {
+) -> Result<Option<Comparison>, Error> {
     // One more than there were, because there is no UI thread that needs a processor.
-    let workers = options.workers + 1;
-    let means = all_means(workers);
+    let means = all_means(options.workers + 1);
+    // In turns, so that a disturbance from outside affects more than one of the means.
+    let slice = time / means.len() as u32;
+    let turns = if slice >= 3 * SHORT_TURN { 3 } else { 1 };
+    let length = slice / turns;
+    // A turn should go through all of the sample, by the slowest of the means, too.
+    let bytes = bytes_per_second * length.as_secs_f64() / 4.0;
+    let Some(sample) = sample(documents, expected, bytes as usize) else {
+        return Ok(None);
+    };
     progress.note("comparing with other means");
-    let mut turn = Turn {
+    let turn = Turn {
         documents,
         expected,
-        total: 0,
+        sample,
+        length,
     };
-    let total = amount(&turn, run)?;
-    // In turns, so that a disturbance from outside affects more than one of the means.
-    let turns = if total >= 6 * workers as u64 { 3 } else { 1 };
-    turn.total = total / turns;
     let mut rows: Vec<Row> = Vec::new();
     let mut wrong = 0;
     let mut waited = Duration::ZERO;
@@ -196,39 +216,50 @@ pub fn compare(
     let digests = Check {
         what: "digests",
         holds: wrong == 0,
-        finding: format!("{wrong} differ from those of a single-threaded parse"),
+        finding: format!("{wrong} differ from those of a parse without the library"),
     };
     let live = live_objects();
     let alone = rows.first().map_or(0.0, |row| row.elapsed.as_secs_f64());
-    Ok(Comparison {
+    Ok(Some(Comparison {
         waited: waited.as_secs_f64() / alone.max(f64::MIN_POSITIVE),
         rows,
-        documents: turn.total * turns,
+        documents: turn.sample.len(),
         turns,
         checks: vec![digests, verify::live_objects(live), verify::strays()],
-    })
+    }))
 }
 
-/// Returns how many documents one thread processes in [`LENGTH`], or in the time of the main run if
-/// that was shorter.
-fn amount(turn: &Turn<'_>, run: &Run) -> Result<u64, Error> {
-    let mut trial = Turn { total: 1, ..*turn };
-    loop {
-        let done = alone(&trial)?;
-        // On a busy machine the time without a processor would make the comparison too short.
-        let time = done.elapsed.saturating_sub(done.waited);
-        if time >= LENGTH / 10 {
-            let share = LENGTH.min(run.elapsed).as_secs_f64() / time.as_secs_f64();
-            return Ok(((trial.total as f64 * share) as u64).max(1));
+/// Returns documents from all parts of the list that have about so many bytes of text in all, or
+/// one of up to four times the size; `None` if there is none.
+fn sample(documents: &[Document], expected: &Expected, bytes: usize) -> Option<Vec<usize>> {
+    let size = |index: usize| documents[index].text.len();
+    let verified: Vec<usize> = (0..documents.len())
+        .filter(|&index| expected[index].is_some())
+        .collect();
+    let total: usize = verified.iter().map(|&index| size(index)).sum();
+    let step = total.div_ceil(bytes.max(1)).max(1);
+    let mut left = bytes;
+    let mut sample = Vec::new();
+    for &index in verified.iter().step_by(step) {
+        if size(index) <= left {
+            left -= size(index);
+            sample.push(index);
         }
-        trial.total *= 2;
     }
+    if sample.is_empty() {
+        let smallest = verified.into_iter().min_by_key(|&index| size(index))?;
+        if size(smallest) > bytes.saturating_mul(4) {
+            return None;
+        }
+        sample.push(smallest);
+    }
+    Some(sample)
 }
 
 /// Processes the documents with [`Plain`], on a single thread. It is a new thread, because the
 /// memory allocator may be faster on the first one.
 fn alone(turn: &Turn<'_>) -> Result<Done, Error> {
-    let schedule = Schedule::new(turn.documents.len(), 1, End::Total(turn.total));
+    let schedule = turn.schedule(1);
     let start = Instant::now();
     let body = || {
         let world = Plain::default();
@@ -255,9 +286,9 @@ fn together<W: World>(
     world: impl Fn() -> W + Sync,
 ) -> Result<Done, Error>
 where
-    W::Keys: Sync,
+    Keys<W>: Sync,
 {
-    let schedule = &Schedule::new(turn.documents.len(), threads, End::Total(turn.total));
+    let schedule = &turn.schedule(threads);
     let keys = Keys::<W>::new();
     let start = Instant::now();
     let mut sum = Done::default();
@@ -313,16 +344,17 @@ fn go_through<W: World>(
     keys: &Keys<W>,
     schedule: impl Iterator<Item = usize>,
 ) -> Result<u64, Error> {
-    let mut scene: VecDeque<W::Counted<Node<W>>> = VecDeque::new();
+    let mut scene: VecDeque<Value<W>> = VecDeque::new();
     let mut wrong = 0;
+    let schedule = schedule.map(|n| turn.sample[n]);
     work(world, keys, turn.documents, schedule, |document, root| {
         let frame = world.pool();
-        if Digest::of(&*root) != turn.expected[document] {
+        if Some(Digest::of(&root)) != turn.expected[document] {
             wrong += 1;
         }
         scene.push_back(root);
         if scene.len() > SCENE {
-            if let Some(oldest) = scene.pop_front() {
+            if let Some(Value::Node(oldest)) = scene.pop_front() {
                 world.autorelease(&frame, oldest);
             }
         }

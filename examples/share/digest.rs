@@ -1,9 +1,9 @@
 //! A summary of a graph, which the UI thread computes by walking it.
 
-use crate::node::Node;
+use crate::node::{Node, Value};
 use crate::world::World;
 
-/// Counts of all nodes, with a sum and a hash of their contents. Equal graphs have equal digests.
+/// Counts of all values, with a sum and a hash of their contents. Equal graphs have equal digests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digest {
     pub scalars: u64,
@@ -19,9 +19,9 @@ pub struct Digest {
 }
 
 impl Digest {
-    pub fn of<W: World>(root: &Node<W>) -> Self {
+    pub fn of<W: World>(root: &Value<W>) -> Self {
         let mut walk = Walk::default();
-        walk.node(root);
+        walk.value(root);
         Digest {
             sum: walk.sum.to_bits(),
             hash: walk.hash,
@@ -29,7 +29,7 @@ impl Digest {
         }
     }
 
-    pub fn nodes(&self) -> u64 {
+    pub fn values(&self) -> u64 {
         self.scalars + self.texts + self.arrays + self.dicts
     }
 }
@@ -43,27 +43,33 @@ struct Walk {
 
 impl Walk {
     /// Recurses as deep as the document, whose depth the parser limits.
+    fn value<W: World>(&mut self, value: &Value<W>) {
+        match value {
+            Value::Null => self.scalar(0.0),
+            Value::Bool(value) => self.scalar(f64::from(u8::from(*value))),
+            Value::Int(value) => self.scalar(*value as f64),
+            Value::UInt(value) => self.scalar(*value as f64),
+            Value::Float(value) => self.scalar(*value),
+            Value::Node(node) => self.node(node),
+        }
+    }
+
     fn node<W: World>(&mut self, node: &Node<W>) {
         match node {
-            Node::Null => self.scalar(0.0),
-            Node::Bool(value) => self.scalar(f64::from(u8::from(*value))),
-            Node::Int(value) => self.scalar(*value as f64),
-            Node::UInt(value) => self.scalar(*value as f64),
-            Node::Float(value) => self.scalar(*value),
             Node::Text(text) => {
                 self.digest.texts += 1;
                 self.text(text);
             }
             Node::Array(items) => {
                 self.digest.arrays += 1;
-                items.iter().for_each(|item| self.node(item));
+                items.iter().for_each(|item| self.value(item));
             }
             Node::Dict(entries) => {
                 self.digest.dicts += 1;
                 self.digest.entries += entries.len() as u64;
                 for (key, value) in entries {
                     self.text(&key.0);
-                    self.node(value);
+                    self.value(value);
                 }
             }
         }

@@ -6,12 +6,16 @@ use thiserror::Error;
 
 #[derive(Debug, Error)]
 pub enum Error {
-    #[error("{}: cannot be read: {source}", .path.display())]
-    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{name}: cannot be read: {source}")]
+    Unreadable { name: String, source: io::Error },
     #[error("{}: no *.json files in this directory", .0.display())]
     NoDocuments(PathBuf),
-    #[error("{}: not UTF-8 at byte offset {offset}", .path.display())]
-    NotUtf8 { path: PathBuf, offset: usize },
+    #[error("{name}:{line}:{column}: not UTF-8")]
+    NotUtf8 {
+        name: String,
+        line: usize,
+        column: usize,
+    },
     #[error("{name}:{line}:{column}: invalid JSON: {message}")]
     Invalid {
         name: String,
@@ -39,6 +43,18 @@ impl Error {
         matches!(self, Error::Invalid { .. } | Error::Spawn { .. })
     }
 
+    /// Makes the error for a document that is no UTF-8 after the text `before`. Columns are bytes,
+    /// as in errors of invalid JSON.
+    pub fn not_utf8(name: &str, before: &[u8]) -> Self {
+        let lines = before.split(|&byte| byte == b'\n');
+        let last = lines.clone().next_back().map_or(0, <[u8]>::len);
+        Error::NotUtf8 {
+            name: name.to_owned(),
+            line: lines.count(),
+            column: last + 1,
+        }
+    }
+
     /// Makes the error for invalid JSON in `text`, which is the document with this position and
     /// name.
     pub fn invalid(document: usize, name: &str, text: &str, error: &serde_json::Error) -> Self {
@@ -52,7 +68,7 @@ impl Error {
                 let before = text.lines().nth(line - 2).unwrap_or("");
                 (line - 1, before.len() + 1)
             }
-            (line, column) => (line, column.max(1)),
+            (line, column) => (line.max(1), column.max(1)),
         };
         Error::Invalid {
             name: name.to_owned(),

@@ -1,33 +1,36 @@
 //! Reads the documents.
 
 use crate::error::Error;
-use std::env;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-const EMBEDDED: &str = include_str!("scene.json");
+/// The document that is used if none is given: 500 of the 1,707 earthquakes that the U.S. Geological
+/// Survey recorded in a week of 2018, in its own words, with line breaks added. Its data are in the
+/// public domain; this came with the npm package `vega-datasets` 2.11.0.
+const EARTHQUAKES: &str = include_str!("earthquakes.json");
+
+/// The path that stands for standard input.
+const STANDARD_INPUT: &str = "-";
 
 pub struct Document {
     pub name: String,
     pub text: String,
 }
 
-pub struct Input {
-    pub documents: Vec<Document>,
-    /// Why the embedded document is used instead of the output of `cargo metadata`.
-    pub instead_of_cargo: Option<String>,
-}
-
-/// Reads the documents at `paths`; without paths, takes the output of `cargo metadata`.
-pub fn read(paths: &[PathBuf]) -> Result<Input, Error> {
+/// Reads the documents at `paths`; without paths, returns the default one.
+pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Error> {
     if paths.is_empty() {
-        return Ok(describe_project());
+        return Ok(vec![Document {
+            name: "earthquakes.json".to_owned(),
+            text: EARTHQUAKES.to_owned(),
+        }]);
     }
     let mut documents = Vec::new();
     for path in paths {
-        if is_directory(path)? {
+        if path.as_os_str() == STANDARD_INPUT {
+            documents.push(load_standard_input()?);
+        } else if is_directory(path)? {
             let mut found = Vec::new();
             find(path, &mut found)?;
             if found.is_empty() {
@@ -40,15 +43,12 @@ pub fn read(paths: &[PathBuf]) -> Result<Input, Error> {
             documents.push(load(path)?);
         }
     }
-    Ok(Input {
-        documents,
-        instead_of_cargo: None,
-    })
+    Ok(documents)
 }
 
 fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Error + use<> {
-    let path = path.to_owned();
-    move |source| Error::Unreadable { path, source }
+    let name = path.display().to_string();
+    move |source| Error::Unreadable { name, source }
 }
 
 fn is_directory(path: &Path) -> Result<bool, Error> {
@@ -79,72 +79,53 @@ fn find(directory: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
 
 fn load(path: &Path) -> Result<Document, Error> {
     let bytes = fs::read(path).map_err(unreadable(path))?;
-    let text = String::from_utf8(bytes).map_err(|error| Error::NotUtf8 {
-        path: path.to_owned(),
-        offset: error.utf8_error().valid_up_to(),
+    document(path.display().to_string(), bytes)
+}
+
+fn load_standard_input() -> Result<Document, Error> {
+    let name = "standard input";
+    let mut bytes = Vec::new();
+    let result = io::stdin().lock().read_to_end(&mut bytes);
+    result.map_err(unreadable(Path::new(name)))?;
+    document(name.to_owned(), bytes)
+}
+
+/// Makes a document of UTF-8 text, which may begin with a byte order mark.
+fn document(name: String, bytes: Vec<u8>) -> Result<Document, Error> {
+    let mut text = String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        Error::not_utf8(&name, before)
     })?;
-    Ok(Document {
-        name: path.display().to_string(),
-        text,
-    })
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
+    Ok(Document { name, text })
 }
 
-fn describe_project() -> Input {
-    let (name, text, instead_of_cargo) = match cargo_metadata() {
-        Ok(text) => ("cargo metadata", text, None),
-        Err(reason) => ("embedded document", EMBEDDED.to_owned(), Some(reason)),
-    };
-    Input {
-        documents: vec![Document {
-            name: name.to_owned(),
-            text,
-        }],
-        instead_of_cargo,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Returns a description of this project and its dependencies. Offline and locked, so that cargo
-/// neither waits for a network nor changes the project.
-fn cargo_metadata() -> Result<String, String> {
-    let about = cargo(&["-vV"])?;
-    let host = about
-        .lines()
-        .find_map(|line| line.strip_prefix("host: "))
-        .ok_or("cargo does not name its host")?;
-    let text = cargo(&[
-        "metadata",
-        "--format-version",
-        "1",
-        "--offline",
-        "--locked",
-        "--filter-platform",
-        host,
-    ])?;
-    // The output of a wrapper around cargo must not be reported as invalid JSON.
-    if text.trim_start().starts_with('{') {
-        Ok(text)
-    } else {
-        Err("cargo metadata gave no JSON".to_owned())
+    #[test]
+    fn the_default_document_is_large() {
+        let documents = read(&[]).unwrap();
+        assert_eq!(documents.len(), 1);
+        assert!(documents[0].text.len() >= 200_000);
     }
-}
 
-fn cargo(arguments: &[&str]) -> Result<String, String> {
-    // Set by `cargo run`.
-    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let shown = format!("{} {}", program.to_string_lossy(), arguments[0]);
-    let output = Command::new(&program)
-        .args(arguments)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{shown}: {error}"))?;
-    if output.status.success() {
-        return String::from_utf8(output.stdout).map_err(|error| format!("{shown}: {error}"));
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        let document = document("x".to_owned(), b"\xef\xbb\xbf[\"\xef\xbb\xbf\"]".to_vec());
+        assert_eq!(document.unwrap().text, "[\"\u{feff}\"]");
     }
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let first = errors.lines().find(|line| !line.trim().is_empty());
-    Err(match first {
-        Some(line) => format!("{shown}: {}", line.trim()),
-        None => format!("{shown}: {}", output.status),
-    })
+
+    #[test]
+    fn text_that_is_not_utf8_is_refused_with_its_position() {
+        let refused = |bytes: &[u8]| {
+            let error = document("x.json".to_owned(), bytes.to_vec()).err().unwrap();
+            error.to_string()
+        };
+        assert_eq!(refused(b"\xff\xfe{"), "x.json:1:1: not UTF-8");
+        assert_eq!(refused(b"[\n1,\n \"ab\xff\"]"), "x.json:3:5: not UTF-8");
+    }
 }

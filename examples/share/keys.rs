@@ -1,85 +1,68 @@
 //! Dictionary keys: one counted object per word, shared by all threads.
 //!
-//! Every thread reads the table of all keys; it rarely changes. With the library it is in a
-//! [`Slot`], where readers do not contend; the other worlds put it behind a lock.
+//! A thread looks up each word once in the table of all threads, and from then on in a table of its
+//! own. Both are sets of references to the keys, so a word is in memory once.
+//!
+//! The table grows with every new word of a document. So it is a [`DashSet`], which is locked in
+//! parts, and not a set in a [`Slot`](releasepool::Slot): a slot is for values that are replaced as
+//! a whole, and to replace this one would mean to copy all the words that are known already.
 
 use crate::node::Key;
 use crate::world::World;
-use crate::world::ours::Ours;
-use releasepool::{Slot, autoreleasepool};
+use dashmap::DashSet;
+use std::borrow::Borrow;
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
 
-pub type Table<W> = HashMap<Box<str>, <W as World>::Counted<Key>>;
+/// A key in a table, where it is found by its text.
+struct Word<W: World>(W::Counted<Key>);
 
-/// A table that all threads share.
-pub trait Shared<W: World>: Default {
-    fn find(&self, text: &str) -> Option<W::Counted<Key>>;
-
-    /// Inserts `key`, unless another thread has inserted one for this word.
-    fn insert(&self, world: &W, text: &str, key: W::Counted<Key>);
-}
-
-impl Shared<Ours> for Slot<Table<Ours>> {
-    fn find(&self, text: &str) -> Option<<Ours as World>::Counted<Key>> {
-        autoreleasepool(|pool| self.load(pool).get(text).cloned())
-    }
-
-    fn insert(&self, world: &Ours, text: &str, key: <Ours as World>::Counted<Key>) {
-        self.rcu(|table| {
-            let mut table = table.clone();
-            table.entry(text.into()).or_insert_with(|| key.clone());
-            world.make(table)
-        });
+impl<W: World> Borrow<str> for Word<W> {
+    fn borrow(&self) -> &str {
+        &self.0.0
     }
 }
 
-/// A table behind a lock.
-pub struct Locking<W: World>(RwLock<Table<W>>);
-
-impl<W: World> Default for Locking<W> {
-    fn default() -> Self {
-        Self(RwLock::new(Table::<W>::new()))
+impl<W: World> Hash for Word<W> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // `Borrow` demands the hash of the text.
+        self.0.0.hash(state);
     }
 }
 
-impl<W: World> Shared<W> for Locking<W> {
-    fn find(&self, text: &str) -> Option<W::Counted<Key>> {
-        let table = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        table.get(text).cloned()
-    }
-
-    fn insert(&self, _: &W, text: &str, key: W::Counted<Key>) {
-        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        table.entry(text.into()).or_insert(key);
+impl<W: World> PartialEq for Word<W> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.0 == other.0.0
     }
 }
+
+impl<W: World> Eq for Word<W> {}
 
 /// The keys of all threads.
-#[derive(Default)]
-pub struct Keys<W: World>(W::Keys);
+pub struct Keys<W: World>(DashSet<Word<W>>);
 
 impl<W: World> Keys<W> {
     pub fn new() -> Self {
-        Self(W::Keys::default())
+        Self(DashSet::new())
     }
 
     fn intern(&self, world: &W, text: &str) -> W::Counted<Key> {
         loop {
-            if let Some(key) = self.0.find(text) {
-                return key;
+            if let Some(word) = self.0.get(text) {
+                return word.0.clone();
             }
-            self.0.insert(world, text, world.make(Key(text.into())));
+            // If another thread inserts one for this word meanwhile, that one stays.
+            self.0.insert(Word(world.make(Key(text.into()))));
         }
     }
 }
 
-/// The keys that a thread has used, so that it looks up each word in the shared table only once.
+/// The keys that a thread has used.
 pub struct KnownKeys<'k, W: World> {
     world: &'k W,
     shared: &'k Keys<W>,
-    known: RefCell<Table<W>>,
+    known: RefCell<HashSet<Word<W>>>,
 }
 
 impl<'k, W: World> KnownKeys<'k, W> {
@@ -87,17 +70,17 @@ impl<'k, W: World> KnownKeys<'k, W> {
         Self {
             world,
             shared,
-            known: RefCell::new(Table::<W>::new()),
+            known: RefCell::default(),
         }
     }
 
     pub fn intern(&self, text: &str) -> W::Counted<Key> {
         let mut known = self.known.borrow_mut();
-        if let Some(key) = known.get(text) {
-            return key.clone();
+        if let Some(word) = known.get(text) {
+            return word.0.clone();
         }
         let key = self.shared.intern(self.world, text);
-        known.insert(text.into(), key.clone());
+        known.insert(Word(key.clone()));
         key
     }
 }

@@ -15,15 +15,18 @@ mod compare;
 mod digest;
 mod error;
 mod frame_times;
+mod in_flight;
 mod input;
 mod keys;
 mod node;
 mod output;
 mod parse;
+mod plan;
 mod progress;
 mod report;
 mod run;
 mod schedule;
+mod text;
 mod trace;
 mod ui;
 mod verify;
@@ -33,11 +36,15 @@ mod world;
 use args::Options;
 use clap::Parser;
 use error::Error;
+use input::Document;
+use plan::Plan;
 use progress::Progress;
 use releasepool_examples_common::output::{Output, complain};
+use run::Run;
 use std::process::ExitCode;
 use trace::Trace;
 use ui::Clearing;
+use verify::Expected;
 
 fn main() -> ExitCode {
     let options = Options::parse();
@@ -58,37 +65,75 @@ fn main() -> ExitCode {
 
 /// Returns whether the verification succeeded.
 fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
-    let input = input::read(&options.paths)?;
-    if let Some(reason) = &input.instead_of_cargo {
-        complain(&format!(
-            "share: cargo cannot describe this project, so a small embedded document is used ({reason})"
-        ));
-    }
-    out.say(&report::input(&input, options))?;
+    let plan = Plan::new(options);
+    let documents = &input::read(&options.paths)?;
+    out.say(&report::input(documents, options))?;
 
     let trace = options.trace.as_deref().map(Trace::start).transpose()?;
     let mut progress = Progress::new(options.quiet);
-    let run = run::run(&input.documents, options, &mut progress)?;
+    let run = run::run(
+        documents,
+        options,
+        plan.main_job(documents.len()),
+        &mut progress,
+    )?;
     let is_traced = trace.is_some();
     trace.map_or(Ok(()), Trace::end)?;
     out.say(&report::run(&run, options))?;
 
-    let expected = verify::expected(&input.documents)?;
-    let verdict = verify::verify(&run, &expected);
+    progress.note("parsing the documents without the library");
+    let deadline = plan.verification();
+    let expected = verify::expected(documents, &run.seen, options.workers, deadline);
+    progress.clear();
+    let expected = expected?;
+    let verdict = verify::verify(&run, &expected, deadline.is_none());
     out.say(&report::verdict(&verdict))?;
+    let mut holds = verdict.holds();
 
-    // Nobody reads the rest, so it is not worth waiting for; or the trace has cost too much for it
-    // to be true.
-    if out.is_closed() || is_traced {
-        return Ok(verdict.holds());
+    // If nobody reads the rest, it is not worth waiting for; and a trace costs too much for the
+    // comparison to be true.
+    if !options.no_compare && !out.is_closed() && !is_traced {
+        holds &= compare(
+            documents,
+            &expected,
+            &run,
+            &plan,
+            options,
+            &mut progress,
+            out,
+        )?;
     }
-    let whole = run::frame_times(&input.documents, options, Clearing::Whole, &mut progress)?;
-    let budget = run::frame_times(&input.documents, options, Clearing::Budget, &mut progress)?;
-    out.say(&report::frame_times(&whole, &budget, &run.seen, options))?;
+    out.say(&report::end(plan.elapsed(), run::peak_memory(), documents))?;
+    Ok(holds)
+}
 
-    let comparison = compare::compare(&input.documents, &expected, options, &run, &mut progress)?;
+/// Compares other ways to release documents, and other means. Returns whether the verification of
+/// that succeeded.
+fn compare(
+    documents: &[Document],
+    expected: &Expected,
+    run: &Run,
+    plan: &Plan,
+    options: &Options,
+    progress: &mut Progress,
+    out: &mut Output,
+) -> Result<bool, Error> {
+    let trial = plan.left().mul_f64(0.15);
+    let mut frame_times =
+        |clearing| run::frame_times(documents, options, clearing, trial, progress);
+    let whole = frame_times(Clearing::Whole)?;
+    let budget = frame_times(Clearing::Budget)?;
+    out.say(&report::frame_times(&whole, &budget, &run.seen, trial))?;
+
+    let time = plan.left();
+    let speed = run.seen.bytes as f64 / run.elapsed.as_secs_f64();
+    let comparison = compare::compare(documents, expected, options, time, speed, progress)?;
+    let Some(comparison) = comparison else {
+        out.say(report::NO_COMPARISON)?;
+        return Ok(true);
+    };
     out.say(&report::comparison(&comparison))?;
-    Ok(verdict.holds() && comparison.holds())
+    Ok(comparison.holds())
 }
 
 fn what_is_left() -> String {

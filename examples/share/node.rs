@@ -1,22 +1,28 @@
-//! The nodes of a graph: counted dictionaries, arrays, strings and numbers.
+//! The nodes of a graph: counted dictionaries, arrays and strings.
 
+use crate::text::Text;
 use crate::world::{Object, World};
 use releasepool_examples_common::label::Label;
 
-/// A value of a document. Containers retain their contents.
-pub enum Node<W: World> {
+/// A value of a document. Only what needs memory of its own is a counted object.
+pub enum Value<W: World> {
     Null,
     Bool(bool),
     Int(i64),
     UInt(u64),
     Float(f64),
-    Text(Box<str>),
-    Array(Vec<W::Counted<Node<W>>>),
-    Dict(Vec<Member<W>>),
+    Node(W::Counted<Node<W>>),
+}
+
+/// An object of a document. Containers retain their contents.
+pub enum Node<W: World> {
+    Text(Text),
+    Array(Box<[Value<W>]>),
+    Dict(Box<[Member<W>]>),
 }
 
 /// A key and its value.
-pub type Member<W> = (<W as World>::Counted<Key>, <W as World>::Counted<Node<W>>);
+pub type Member<W> = (<W as World>::Counted<Key>, Value<W>);
 
 /// The key of a dictionary: one object per word, shared by all threads.
 pub struct Key(pub Box<str>);

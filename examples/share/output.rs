@@ -50,6 +50,16 @@ pub fn shown_rate(rate: f64) -> String {
     }
 }
 
+/// Formats a count in six characters at most: 9999, 10k, 1234M.
+pub fn short_count(n: u64) -> String {
+    match n {
+        0..10_000 => n.to_string(),
+        10_000..10_000_000 => format!("{}k", n / 1_000),
+        10_000_000..10_000_000_000 => format!("{}M", n / 1_000_000),
+        _ => format!("{}G", (n / 1_000_000_000).min(9_999)),
+    }
+}
+
 /// Formats a time in microseconds or milliseconds.
 pub fn short_time(time: Duration) -> String {
     let millis = time.as_secs_f64() * 1e3;

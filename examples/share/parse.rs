@@ -1,87 +1,114 @@
 //! Parses text into a graph of counted objects, the way game code builds its scenes.
 //!
 //! Each object is made by `create`, which leaves it to a pool, and is retained by the container
-//! that it belongs to. While a container is filled it has a pool of its own, so that temporaries
-//! do not pile up. If the text is invalid, the pools release what has been built.
+//! that it belongs to. While a container is filled it has pools of its own, so that temporaries do
+//! not pile up. If the text is invalid, the pools release what has been built.
 
 use crate::keys::KnownKeys;
-use crate::node::{Key, Node};
+use crate::node::{Key, Member, Node, Value};
 use crate::world::World;
 use releasepool_examples_common::label::Label;
 use serde_core::Deserializer;
 use serde_core::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use std::cell::RefCell;
 use std::fmt;
 
-type Counted<W> = <W as World>::Counted<Node<W>>;
+/// How many items of a container share a pool.
+const BATCH: usize = 1_000;
 
-/// Parses `text` and returns the root, retained for the caller; `pool` owns it, too.
+/// Parses `text` and returns the root. If that is an object, it is retained for the caller, and `pool`
+/// owns it, too.
 pub fn parse<'w, W: World>(
     world: &'w W,
     keys: &'w KnownKeys<'w, W>,
     pool: &W::Pool<'w>,
     text: &str,
-) -> Result<Counted<W>, serde_json::Error> {
+) -> Result<Value<W>, serde_json::Error> {
     let mut source = serde_json::Deserializer::from_str(text);
-    let root = Value { world, keys, pool }.deserialize(&mut source)?;
+    let parser = Parser {
+        world,
+        keys,
+        pool,
+        unfinished: &Unfinished::default(),
+    };
+    let root = parser.deserialize(&mut source)?;
     source.end()?;
     Ok(root)
 }
 
-/// Parses a value, which `pool` will own.
-struct Value<'p, 'w, W: World> {
+/// Parses a value, which `pool` will own if it is an object.
+struct Parser<'p, 'w, W: World> {
     world: &'w W,
     keys: &'w KnownKeys<'w, W>,
     pool: &'p W::Pool<'w>,
+    unfinished: &'p Unfinished<W>,
 }
 
-impl<'w, W: World> Value<'_, 'w, W> {
-    fn create<E>(self, node: Node<W>) -> Result<Counted<W>, E> {
-        Ok(self.world.create(self.pool, node))
-    }
+/// The contents of all containers that are being filled, innermost last. A container is made when
+/// its contents are complete, and so of the right size.
+struct Unfinished<W: World> {
+    items: RefCell<Vec<Value<W>>>,
+    members: RefCell<Vec<Member<W>>>,
+}
 
-    /// Returns a parser for the contents of a container that has opened `pool`.
-    fn within<'p>(&self, pool: &'p W::Pool<'w>) -> Value<'p, 'w, W> {
-        Value {
-            world: self.world,
-            keys: self.keys,
-            pool,
+impl<W: World> Default for Unfinished<W> {
+    fn default() -> Self {
+        Self {
+            items: RefCell::default(),
+            members: RefCell::default(),
         }
     }
 }
 
-impl<'de, W: World> DeserializeSeed<'de> for Value<'_, '_, W> {
-    type Value = Counted<W>;
+impl<'w, W: World> Parser<'_, 'w, W> {
+    fn create<E>(self, node: Node<W>) -> Result<Value<W>, E> {
+        Ok(Value::Node(self.world.create(self.pool, node)))
+    }
+
+    /// Returns a parser for the contents of a container that has opened `pool`.
+    fn within<'p>(&'p self, pool: &'p W::Pool<'w>) -> Parser<'p, 'w, W> {
+        Parser {
+            world: self.world,
+            keys: self.keys,
+            pool,
+            unfinished: self.unfinished,
+        }
+    }
+}
+
+impl<'de, W: World> DeserializeSeed<'de> for Parser<'_, '_, W> {
+    type Value = Value<W>;
 
     fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Self::Value, D::Error> {
         source.deserialize_any(self)
     }
 }
 
-impl<'de, W: World> Visitor<'de> for Value<'_, '_, W> {
-    type Value = Counted<W>;
+impl<'de, W: World> Visitor<'de> for Parser<'_, '_, W> {
+    type Value = Value<W>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
     fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-        self.create(Node::Null)
+        Ok(Value::Null)
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
-        self.create(Node::Bool(value))
+        Ok(Value::Bool(value))
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
-        self.create(Node::Int(value))
+        Ok(Value::Int(value))
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
-        self.create(Node::UInt(value))
+        Ok(Value::UInt(value))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
-        self.create(Node::Float(value))
+        Ok(Value::Float(value))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
@@ -89,31 +116,41 @@ impl<'de, W: World> Visitor<'de> for Value<'_, '_, W> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut source: A) -> Result<Self::Value, A::Error> {
-        let mut items = Vec::new();
-        {
+        let items = &self.unfinished.items;
+        let start = items.borrow().len();
+        'all: loop {
             let pool = self.world.pool();
-            while let Some(item) = source.next_element_seed(self.within(&pool))? {
-                items.push(item);
+            for _ in 0..BATCH {
+                let Some(item) = source.next_element_seed(self.within(&pool))? else {
+                    break 'all;
+                };
+                items.borrow_mut().push(item);
             }
         }
-        self.create(Node::Array(items))
+        let items = items.borrow_mut().split_off(start);
+        self.create(Node::Array(items.into()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut source: A) -> Result<Self::Value, A::Error> {
-        let mut entries = Vec::new();
-        {
+        let members = &self.unfinished.members;
+        let start = members.borrow().len();
+        'all: loop {
             let pool = self.world.pool();
-            while let Some(key) = source.next_key_seed(Name(self.within(&pool)))? {
+            for _ in 0..BATCH {
+                let Some(key) = source.next_key_seed(Name(self.within(&pool)))? else {
+                    break 'all;
+                };
                 let value = source.next_value_seed(self.within(&pool))?;
-                entries.push((key, value));
+                members.borrow_mut().push((key, value));
             }
         }
-        self.create(Node::Dict(entries))
+        let members = members.borrow_mut().split_off(start);
+        self.create(Node::Dict(members.into()))
     }
 }
 
 /// Parses a key of a dictionary.
-struct Name<'p, 'w, W: World>(Value<'p, 'w, W>);
+struct Name<'p, 'w, W: World>(Parser<'p, 'w, W>);
 
 impl<'de, W: World> DeserializeSeed<'de> for Name<'_, '_, W> {
     type Value = W::Counted<Key>;
@@ -132,7 +169,9 @@ impl<'de, W: World> Visitor<'de> for Name<'_, '_, W> {
 
     /// Makes a temporary string object to look the key up, as code ported from Cocos2d-x does.
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        let Value { world, keys, pool } = self.0;
+        let Parser {
+            world, keys, pool, ..
+        } = self.0;
         Ok(world.temporary(pool, Label::new(text), |label| keys.intern(&label.text)))
     }
 }

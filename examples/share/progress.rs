@@ -1,7 +1,7 @@
 //! The progress display, on standard error.
 
-use crate::output::{rate, short_time, shown_rate};
-use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use crate::output::{rate, short_count, short_time};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use releasepool_examples_common::output::complain;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 /// What is displayed.
 pub struct Figures {
     pub documents: u64,
-    pub frames: u64,
     pub frame_time: Duration,
     /// Documents that wait for the UI thread.
     pub waiting: u64,
@@ -69,16 +68,8 @@ impl Progress {
         }
         let figures = figures();
         let documents = figures.documents - self.last_documents;
-        self.note(&format!(
-            "{:4.1} s  {} documents ({}/s)  frame {} ({})  {} waiting  {} live objects",
-            self.start.elapsed().as_secs_f64(),
-            HumanCount(figures.documents),
-            shown_rate(rate(documents, since)),
-            HumanCount(figures.frames),
-            short_time(figures.frame_time),
-            figures.waiting,
-            HumanCount(figures.live),
-        ));
+        let speed = rate(documents, since);
+        self.note(&line(self.start.elapsed(), &figures, speed));
         self.last_update = Instant::now();
         self.last_documents = figures.documents;
     }
@@ -108,8 +99,39 @@ impl Progress {
     }
 }
 
+/// Returns the figures in a line that fits a terminal of 80 columns.
+fn line(elapsed: Duration, figures: &Figures, documents_per_second: f64) -> String {
+    let frame_time = figures.frame_time.min(Duration::from_secs(9));
+    format!(
+        "{:4.1} s  {} documents, {}/s  frame {}  {} queued  {} live",
+        elapsed.as_secs_f64(),
+        short_count(figures.documents),
+        short_count(documents_per_second as u64),
+        short_time(frame_time),
+        short_count(figures.waiting),
+        short_count(figures.live),
+    )
+}
+
 /// Makes a display that consists of one line of text.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    bar.with_style(ProgressStyle::with_template("{msg}").expect("the template is valid"))
+    bar.with_style(ProgressStyle::with_template("{wide_msg}").expect("the template is valid"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_fits_80_columns() {
+        let figures = Figures {
+            documents: u64::MAX,
+            frame_time: Duration::MAX,
+            waiting: u64::MAX,
+            live: u64::MAX,
+        };
+        let line = line(Duration::from_secs(86_400), &figures, f64::MAX);
+        assert!(line.chars().count() < 80, "{line}");
+    }
 }

@@ -1,8 +1,8 @@
 //! The text of the report.
 
-use crate::args::{Length, Options};
+use crate::args::Options;
 use crate::compare::Comparison;
-use crate::input::Input;
+use crate::input::Document;
 use crate::output::{Table, counted, rate, short_time, shown_rate, size};
 use crate::run::Run;
 use crate::ui::Seen;
@@ -19,16 +19,15 @@ const BUSY: f64 = 0.02;
 /// A comparison whose first row took less than this is worth a note.
 const SHORT: Duration = Duration::from_millis(200);
 
-pub fn input(input: &Input, options: &Options) -> String {
-    let documents = &input.documents;
-    let bytes: usize = documents.iter().map(|document| document.text.len()).sum();
-    let what = match documents.as_slice() {
+pub fn input(documents: &[Document], options: &Options) -> String {
+    let what = match documents {
         [only] => only.name.clone(),
         all => counted(all.len() as u64, "document"),
     };
-    let length = match options.length() {
-        Length::Time(time) => format!("{} s", time.as_secs_f64()),
-        Length::Rounds(rounds) => counted(rounds, "round"),
+    let length = match (options.rounds, options.seconds) {
+        (Some(rounds), _) => counted(rounds, "round"),
+        (None, Some(time)) => format!("{} s in all", time.as_secs_f64()),
+        (None, None) => "about 10 s in all".to_owned(),
     };
     let frames = match options.frame() {
         Some(interval) => format!("{} frames/s", shown_rate(1.0 / interval.as_secs_f64())),
@@ -41,8 +40,12 @@ pub fn input(input: &Input, options: &Options) -> String {
     let workers = counted(options.workers as u64, "worker");
     format!(
         "Input: {what}, {}; {workers}, {length}, {frames}, {objects}\n",
-        size(bytes as u64)
+        size(text_bytes(documents))
     )
+}
+
+fn text_bytes(documents: &[Document]) -> u64 {
+    documents.iter().map(|d| d.text.len() as u64).sum()
 }
 
 pub fn run(run: &Run, options: &Options) -> String {
@@ -68,22 +71,26 @@ pub fn run(run: &Run, options: &Options) -> String {
         ]);
     }
     let frames = &run.seen.frames;
-    let memory = match run.peak_memory {
-        Some(bytes) => size(bytes),
-        None => "not measured on this platform".to_owned(),
-    };
-    let (documents, objects) = (run.seen.taken, run.created());
+    let (documents, objects, peak) = (run.seen.taken, run.created(), run.in_flight);
     let mut overall = Table::default();
     let mut line = |what: &str, figure: String| overall.row([what.to_owned(), figure]);
     line("documents", grouped(documents));
     line("documents/s", shown_rate(rate(documents, run.elapsed)));
+    line(
+        "text/s",
+        size(rate(run.seen.bytes, run.elapsed).round() as u64),
+    );
     line("objects/s", shown_rate(rate(objects, run.elapsed)));
     line("frames", grouped(frames.count()));
     line("frame time p50", short_time(frames.quantile(0.5)));
     line("frame time p99", short_time(frames.quantile(0.99)));
     line("frame time max", short_time(frames.max()));
     line("peak live objects", grouped(run.seen.peak_live));
-    line("peak memory", memory);
+    line(
+        "peak of documents in flight",
+        grouped(peak.documents as u64),
+    );
+    line("peak of text in flight", size(peak.bytes as u64));
     line("chunks", size(run.blocks.chunk_bytes));
     line("peak of chunks", size(run.blocks.peak_chunk_bytes));
     line("remote frees", grouped(run.blocks.remote_frees));
@@ -107,6 +114,7 @@ const THREADS: &str = "
 ";
 
 const CHUNKS: &str = "
+  in flight      handed over and not destroyed yet; workers wait while it is too much
   chunks         memory that the block allocator holds at the end
   remote frees   blocks that were not freed by the thread that had allocated them,
                  and went back to that thread
@@ -132,7 +140,7 @@ fn crowded(run: &Run, options: &Options) -> String {
 }
 
 /// Compares frame times by how old documents are released.
-pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen, options: &Options) -> String {
+pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen, trial: Duration) -> String {
     let mut table = Table::default();
     table.row([
         "",
@@ -158,12 +166,10 @@ pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen, options: &Option
             grouped(seen.peak_backlog as u64),
         ]);
     }
-    let length = match options.length() {
-        Length::Time(_) => "  The first two ran for 1.5 s at most.\n",
-        Length::Rounds(_) => "",
-    };
     format!(
-        "\nFrame times, by how documents that are no longer shown are released\n{table}{LEFT}{length}"
+        "\nFrame times, by how documents that are no longer shown are released\n\
+         {table}{LEFT}  The first two ran for {:.2} s each.\n",
+        trial.as_secs_f64()
     )
 }
 
@@ -185,6 +191,25 @@ fn checks(checks: &[Check]) -> String {
         let _ = writeln!(text, "  {:<13} {mark}: {}", check.what, check.finding);
     }
     text
+}
+
+/// Reports that there was no time for a comparison.
+pub const NO_COMPARISON: &str = "
+Frame times and other means are not compared, as the documents took all the time. To compare them,
+give `--seconds` more.
+";
+
+/// Reports what the whole run took.
+pub fn end(elapsed: Duration, peak_memory: Option<u64>, documents: &[Document]) -> String {
+    let memory = match peak_memory {
+        Some(bytes) => size(bytes),
+        None => "not measured on this platform".to_owned(),
+    };
+    format!(
+        "\nIn all: {:.1} s; peak memory {memory}, {} of it the text of the documents\n",
+        elapsed.as_secs_f64(),
+        size(text_bytes(documents))
+    )
 }
 
 pub fn comparison(comparison: &Comparison) -> String {
@@ -213,10 +238,10 @@ pub fn comparison(comparison: &Comparison) -> String {
         "FAILED"
     };
     format!(
-        "\nThe same by other means: {} each, in {}, without a UI thread\n{table}{MEANS}{}{}\n\
-         Verification of the comparison: {result}\n{}",
-        counted(comparison.documents, "document"),
-        counted(turns, "turn"),
+        "\nThe same by other means: {} over and over, in {}, without a UI thread\n\
+         {table}{MEANS}{}{}\nVerification of the comparison: {result}\n{}",
+        counted(comparison.documents as u64, "document"),
+        counted(turns.into(), "turn"),
         gained(comparison),
         notes(comparison),
         checks(&comparison.checks),
@@ -262,7 +287,7 @@ fn notes(comparison: &Comparison) -> String {
     }
     let first = comparison.rows.first().map(|row| row.elapsed);
     if first.is_some_and(|time| time < SHORT) {
-        note("too short for a comparison; use more documents or `--seconds 3`.".into());
+        note("too short for a comparison; use more time: `--seconds 20`.".into());
     }
     if comparison.waited > BUSY {
         note(format!(

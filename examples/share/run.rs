@@ -1,27 +1,24 @@
 //! The main job: the worker threads, the UI thread, and figures of what each of them did.
 
-use crate::args::{Length, Options};
+use crate::args::Options;
 use crate::error::Error;
+use crate::in_flight::{InFlight, Peak};
 use crate::input::Document;
 use crate::keys::Keys;
 use crate::progress::Progress;
 use crate::schedule::{End, Schedule};
-use crate::ui::{self, Arrival, Clearing, Seen, Ui};
+use crate::ui::{self, Arrival, Clearing, Parsed, Seen, Ui};
 use crate::worker::work;
 use crate::world::World;
 use crate::world::ours::{Memory, Ours};
 use releasepool::{BlockAllocator, BlockStats, Looper, PoolManager, Totals};
+use std::cell::Cell;
 use std::panic;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// The queue may hold the graphs of about this many bytes of text.
-const WAITING_BYTES: usize = 4 << 20;
-
-/// How long frame times are measured for each of the other ways to release documents.
-const TRIAL: Duration = Duration::from_millis(1_500);
 
 /// The UI thread's name in the report.
 const UI: &str = "ui";
@@ -44,8 +41,8 @@ pub struct Run {
     pub elapsed: Duration,
     /// How long the UI thread was runnable but had no processor.
     pub ui_waited: Duration,
-    /// The peak memory of the process in bytes; `None` where the platform does not report it.
-    pub peak_memory: Option<u64>,
+    /// The most that was in flight.
+    pub in_flight: Peak,
     /// Objects alive at the end.
     pub live_objects: u64,
     /// The statistics of the block allocator at the end.
@@ -58,26 +55,21 @@ impl Run {
     }
 }
 
-/// Returns how many documents may wait for the UI thread. Faster workers wait when the queue is
-/// full, rather than fill the memory.
-fn queue_length(documents: &[Document], workers: usize) -> usize {
-    let bytes: usize = documents.iter().map(|document| document.text.len()).sum();
-    let average = (bytes / documents.len()).max(1);
-    (WAITING_BYTES / average).clamp(workers, 4096)
-}
-
 /// Runs the main job, with a reclaimer thread that destroys the documents that are no longer shown.
 pub fn run(
     documents: &[Document],
     options: &Options,
+    end: End,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
+    // A single document may leave millions of releases to the next drains. `InFlight` bounds them.
+    PoolManager::global().set_backlog_watermark(usize::MAX);
     let reclaimer = Looper::reclaimer("reclaimer").map_err(|source| Error::Spawn {
         name: "reclaimer".to_owned(),
         source,
     })?;
     let clearing = Clearing::Handoff(&reclaimer);
-    let result = run_by(documents, options, options.length(), clearing, progress);
+    let result = run_by(documents, options, end, clearing, progress);
     // The workers have ended, so what ended threads have done grows only by what the reclaimer has.
     // (A call would not do to ask it: calls overtake releases.)
     let before = PoolManager::global().snapshot().departed;
@@ -99,7 +91,7 @@ pub fn run(
         totals,
     });
     run.live_objects = live_objects();
-    // This is the UI thread, which has destroyed the tables of keys since its loop ended.
+    // This is the UI thread, which has destroyed the keys since its loop ended.
     if let Some(ui) = run.threads.iter_mut().find(|t| t.thread == UI) {
         ui.totals.destroyed = own_totals().destroyed;
     }
@@ -107,26 +99,27 @@ pub fn run(
     Ok(run)
 }
 
-/// Runs the job without a reclaimer, to measure frame times.
+/// Runs the job for so long without a reclaimer, to measure frame times.
 pub fn frame_times(
     documents: &[Document],
     options: &Options,
     clearing: Clearing<'_>,
+    length: Duration,
     progress: &mut Progress,
 ) -> Result<Seen, Error> {
-    let length = match options.length() {
-        Length::Time(time) => Length::Time(time.min(TRIAL)),
-        rounds => rounds,
+    let end = End::At {
+        time: Instant::now() + length,
+        at_least: 1,
     };
     progress.note(match clearing {
         Clearing::Whole => "frame times, each pool drained to the end",
         _ => "frame times, drained within a budget",
     });
-    let run = run_by(documents, options, length, clearing, progress)?;
+    let run = run_by(documents, options, end, clearing, progress)?;
     Ok(run.seen)
 }
 
-/// Returns the number of live objects, after releasing the tables of keys that were replaced.
+/// Returns the number of live objects, after what is left to other threads has been released.
 pub fn live_objects() -> u64 {
     let manager = PoolManager::global();
     manager.quiesce(Duration::from_secs(10));
@@ -136,24 +129,21 @@ pub fn live_objects() -> u64 {
 fn run_by(
     documents: &[Document],
     options: &Options,
-    length: Length,
+    end: End,
     clearing: Clearing<'_>,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
     let workers = options.workers;
     let start = Instant::now();
-    let end = match length {
-        Length::Time(time) => End::At(start + time),
-        Length::Rounds(rounds) => End::Rounds(rounds),
-    };
     let job = &Job {
         documents,
         keys: Keys::new(),
         schedule: Schedule::new(documents.len(), workers, end),
         sent: AtomicU64::new(0),
+        in_flight: Arc::new(InFlight::new(workers)),
         memory: options.memory,
     };
-    let (sender, arrivals) = sync_channel(queue_length(documents, workers));
+    let (sender, arrivals) = channel();
     let names = documents.iter().map(|d| d.name.as_str()).collect();
     let frames = ui::frames(options.frame());
     let proxy = &frames.proxy();
@@ -200,8 +190,7 @@ fn run_by(
     let mut threads = all_or_first_error(results)?;
     threads.push(Activity {
         thread: UI.to_owned(),
-        // Including the first table of keys.
-        created: seen.created + 1,
+        created: seen.created,
         autoreleased: seen.autoreleased,
         handed_over: 0,
         totals: own_totals(),
@@ -211,7 +200,7 @@ fn run_by(
         seen,
         elapsed,
         ui_waited,
-        peak_memory: peak_memory(),
+        in_flight: job.in_flight.peak(),
         // The keys are still alive; `run` fills these in.
         live_objects: 0,
         blocks: BlockStats::default(),
@@ -225,24 +214,34 @@ struct Job<'j> {
     schedule: Schedule,
     /// How many documents have been sent so far.
     sent: AtomicU64,
+    in_flight: Arc<InFlight>,
     memory: Memory,
 }
 
 fn worker(
     index: usize,
     job: &Job<'_>,
-    sender: &SyncSender<Arrival>,
+    sender: &Sender<Arrival>,
     ask_for_frame: impl Fn(),
 ) -> Result<Activity, Error> {
     let world = Ours::new(job.memory);
     let mut handed_over = 0;
+    // A document is let in before it is parsed.
+    let permit = Cell::new(None);
+    let enter = |&document: &usize| {
+        let bytes = job.documents[document].text.len();
+        permit.set(Some(job.in_flight.enter(bytes)));
+    };
+    let schedule = job.schedule.of_worker(index).inspect(enter);
     let done = work(
         &world,
         &job.keys,
         job.documents,
-        job.schedule.of_worker(index),
+        schedule,
         |document, root| {
-            let accepted = sender.send(Arrival { document, root }).is_ok();
+            let permit = permit.take().expect("the document has been let in");
+            let parsed = world.make(Parsed { root, permit });
+            let accepted = sender.send(Arrival { document, parsed }).is_ok();
             if accepted {
                 ask_for_frame();
                 job.sent.fetch_add(1, Ordering::Relaxed);
@@ -298,7 +297,7 @@ fn own_totals() -> Totals {
 /// Returns the peak memory of the process. Without a library: the ones that read this file take
 /// longer to build than the rest of the example.
 #[cfg(target_os = "linux")]
-fn peak_memory() -> Option<u64> {
+pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
@@ -306,7 +305,7 @@ fn peak_memory() -> Option<u64> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn peak_memory() -> Option<u64> {
+pub fn peak_memory() -> Option<u64> {
     None
 }
 

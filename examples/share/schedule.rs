@@ -13,12 +13,10 @@ pub struct Schedule {
 }
 
 /// When to stop.
+#[derive(Clone, Copy)]
 pub enum End {
-    /// At this time, but not before each document has been assigned once, so that all errors in
-    /// documents are found.
-    At(Instant),
-    /// After this many documents in all.
-    Total(u64),
+    /// At this time, but not before so many documents have been assigned.
+    At { time: Instant, at_least: u64 },
     /// When each worker has parsed each document this many times.
     Rounds(u64),
 }
@@ -36,6 +34,7 @@ impl Schedule {
 
     /// Stops all workers.
     pub fn stop(&self) {
+        // Nothing else is published: workers that see it late parse another document.
         self.stopped.store(true, Ordering::Relaxed);
     }
 
@@ -54,9 +53,8 @@ impl Schedule {
                     done += 1;
                     (done <= rounds * documents).then_some(offset + done - 1)
                 }
-                End::Total(total) => Some(self.take()).filter(|&n| n < total),
-                End::At(time) => {
-                    Some(self.take()).filter(|&n| n < documents || Instant::now() < time)
+                End::At { time, at_least } => {
+                    Some(self.take()).filter(|&n| n < at_least || Instant::now() < time)
                 }
             };
             n.map(|n| (n % documents) as usize)
@@ -64,6 +62,33 @@ impl Schedule {
     }
 
     fn take(&self) -> u64 {
+        // Only the number matters; it orders nothing.
         self.next.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_of_each_worker() {
+        let schedule = Schedule::new(3, 2, End::Rounds(2));
+        assert_eq!(
+            schedule.of_worker(0).collect::<Vec<_>>(),
+            [0, 1, 2, 0, 1, 2]
+        );
+        assert_eq!(
+            schedule.of_worker(1).collect::<Vec<_>>(),
+            [1, 2, 0, 1, 2, 0]
+        );
+    }
+
+    #[test]
+    fn after_the_time_only_what_must_be_parsed_is() {
+        let time = Instant::now();
+        let schedule = Schedule::new(3, 1, End::At { time, at_least: 4 });
+        assert_eq!(schedule.of_worker(0).collect::<Vec<_>>(), [0, 1, 2, 0]);
+        assert_eq!(schedule.of_worker(0).next(), None);
     }
 }

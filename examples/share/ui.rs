@@ -3,7 +3,8 @@
 use crate::args::Options;
 use crate::digest::Digest;
 use crate::frame_times::FrameTimes;
-use crate::node::Node;
+use crate::in_flight::{self, Permit};
+use crate::node::Value;
 use crate::progress::{Figures, Progress};
 use crate::world::ours::{Memory, Ours};
 use releasepool::{
@@ -17,27 +18,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-/// How many documents stay on display.
+/// How many documents stay on display, if they are not large.
 const SCENE: usize = 4;
 
 /// The part of a frame's time that is for arrivals; a game needs the rest for other work.
 const SHARE: f64 = 0.5;
 
-/// How many documents may wait for the reclaimer; each can be several megabytes.
-const WAITING: usize = 8;
-
 /// The frame time if frames start whenever there is work.
 const UNTIMED: Duration = Duration::from_millis(8);
 
+/// A parsed document. When it is destroyed, the next one may be handed over.
+pub struct Parsed {
+    pub root: Value<Ours>,
+    pub permit: Permit,
+}
+
 /// A parsed document on its way from a worker.
 pub struct Arrival {
+    /// The position in the list of documents.
     pub document: usize,
-    pub root: Ref<Node<Ours>>,
+    pub parsed: Ref<Parsed>,
 }
 
 /// A document on display.
 struct Shown {
-    root: Ref<Node<Ours>>,
+    parsed: Ref<Parsed>,
     caption: Ref<Label>,
 }
 
@@ -48,8 +53,7 @@ pub enum Clearing<'u> {
     Whole,
     /// By the frame's pool, which is drained as far as the frame's time permits.
     Budget,
-    /// By a pool that is handed to the reclaimer thread. While many documents wait for that, by the
-    /// frame's pool.
+    /// By a pool that is handed to the reclaimer thread.
     Handoff(&'u Looper),
 }
 
@@ -59,6 +63,8 @@ pub struct Seen {
     /// digest per document.
     pub digests: Vec<Vec<(Digest, u64)>>,
     pub taken: u64,
+    /// The bytes of text of the documents taken.
+    pub bytes: u64,
     pub frames: FrameTimes,
     pub peak_live: u64,
     /// The largest number of releases that a frame has left to later ones.
@@ -75,6 +81,7 @@ impl Seen {
         Self {
             digests: vec![Vec::new(); documents],
             taken: 0,
+            bytes: 0,
             frames: FrameTimes::new(),
             peak_live: 0,
             peak_backlog: 0,
@@ -165,7 +172,6 @@ impl<'u> Ui<'u> {
         self.seen.peak_live = self.seen.peak_live.max(live);
         progress.update(|| Figures {
             documents: self.seen.taken,
-            frames: self.seen.frames.count(),
             frame_time: frame.last_report().map_or(Duration::ZERO, |last| last.busy),
             waiting: self.waiting(),
             live,
@@ -200,40 +206,47 @@ impl<'u> Ui<'u> {
     }
 
     fn show(&mut self, pool: &AutoreleasePool, arrival: Arrival) {
-        let digest = Digest::of(&*arrival.root);
+        let digest = Digest::of(&arrival.parsed.root);
         let known = &mut self.seen.digests[arrival.document];
         match known.iter_mut().find(|(known, _)| *known == digest) {
             Some((_, count)) => *count += 1,
             None => known.push((digest, 1)),
         }
         self.seen.taken += 1;
+        self.seen.bytes += arrival.parsed.permit.bytes() as u64;
 
         let name = self.names[arrival.document];
-        let label = Label::new(format!("{name}: {} nodes", digest.nodes()));
+        let label = Label::new(format!("{name}: {} values", digest.values()));
         let caption = self.memory.create(pool, label);
         self.seen.created += 1;
         self.seen.autoreleased += 1;
         self.scene.push_back(Shown {
-            root: arrival.root,
+            parsed: arrival.parsed,
             caption: PoolRef::retain(caption),
         });
-        if self.scene.len() > SCENE {
+        while self.scene.len() > SCENE || self.scene.len() > 1 && self.is_large() {
             if let Some(oldest) = self.scene.pop_front() {
                 self.take_down(pool, oldest);
             }
         }
     }
 
+    /// Returns whether what is on display is too large to leave enough room for what is in flight.
+    fn is_large(&self) -> bool {
+        let sizes = self.scene.iter().map(|shown| shown.parsed.permit.bytes());
+        sizes.sum::<usize>() > in_flight::BYTES / 2
+    }
+
     /// Takes a document off the display. It is not released at once, because this frame may still
     /// draw it.
     fn take_down(&mut self, pool: &AutoreleasePool, shown: Shown) {
         match self.clearing {
-            Clearing::Handoff(reclaimer) if reclaimer.waiting() + self.handoff.len() < WAITING => {
-                self.handoff.autorelease(shown.root);
+            Clearing::Handoff(_) => {
+                self.handoff.autorelease(shown.parsed);
                 self.seen.reclaimed += 1;
             }
             _ => {
-                pool.autorelease(shown.root);
+                pool.autorelease(shown.parsed);
                 self.seen.autoreleased += 1;
             }
         }

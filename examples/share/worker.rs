@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::input::Document;
 use crate::keys::{Keys, KnownKeys};
-use crate::node::Node;
+use crate::node::Value;
 use crate::parse::parse;
 use crate::world::World;
 
@@ -14,7 +14,7 @@ pub fn work<W: World>(
     keys: &Keys<W>,
     documents: &[Document],
     schedule: impl Iterator<Item = usize>,
-    mut hand_over: impl FnMut(usize, W::Counted<Node<W>>) -> bool,
+    mut hand_over: impl FnMut(usize, Value<W>) -> bool,
 ) -> Result<(), Error> {
     let keys = KnownKeys::new(world, keys);
     for document in schedule {

@@ -6,7 +6,6 @@ pub mod locked;
 pub mod ours;
 pub mod plain;
 
-use crate::keys::Shared;
 use crate::node::Entry;
 use std::cell::Cell;
 use std::ops::Deref;
@@ -19,9 +18,6 @@ pub trait World: Sized + 'static {
     type Pool<'w>
     where
         Self: 'w;
-
-    /// The table of keys that all threads share.
-    type Keys: Shared<Self>;
 
     /// Returns this thread's counts.
     fn tally(&self) -> &Tally;

@@ -10,7 +10,8 @@
 //! * [`reach`]: what holds each node, from the most certain kind of root to the least;
 //! * [`components`], [`dominators`]: strongly connected components, retained sizes;
 //! * [`leaks`]: verdicts, grouped by the types along their paths;
-//! * [`paths`]: why an object is alive, what holds it, what it holds;
+//! * [`paths`]: why an object is alive; [`origins`]: where no root leads to it;
+//! * [`owners`]: what holds plain allocations;
 //! * [`census`]: objects and bytes by type; [`diff`]: what has grown between two graphs.
 
 pub mod balance;
@@ -22,6 +23,8 @@ pub mod diff;
 pub mod dominators;
 pub mod leaks;
 pub mod links;
+pub mod origins;
+pub mod owners;
 pub mod paths;
 #[cfg(test)]
 mod random_tests;

@@ -2,11 +2,13 @@
 
 use crate::discovery::discover;
 use crate::error::{Error, Subject};
-use crate::graph::Graph;
+use crate::graph::{Graph, Process, Started};
 use crate::layout::{LayoutError, VERSION};
 use crate::library::Library;
 use crate::source::Source;
 use crate::store::{self, StoreError};
+use std::fs;
+use std::time::SystemTime;
 
 /// Why there is no graph.
 #[derive(Debug, thiserror::Error)]
@@ -30,11 +32,48 @@ pub fn capture(source: &Source) -> Result<Graph, CaptureError> {
     match source {
         Source::Snapshot(path) => Ok(store::load(path)?),
         Source::Pid(_) | Source::Core { .. } => {
+            let process = match source {
+                Source::Pid(pid) => Some(process(*pid)),
+                _ => None,
+            };
             let image = source.open()?;
             let library = Library::read(&*image).map_err(|error| not_readable(source, error))?;
-            Ok(discover(&*image, &library))
+            let of_core = image.pid().map(|pid| Process {
+                pid,
+                ..Process::default()
+            });
+            Ok(Graph {
+                process: process.or(of_core),
+                ..discover(&*image, &library)
+            })
         }
     }
+}
+
+/// Returns what tells a process from others that had, or will have, the same id.
+fn process(pid: u32) -> Process {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Process {
+        pid,
+        started: started(pid),
+        looked_at: since_1970.ok().map(|since| since.as_millis() as u64),
+    }
+}
+
+/// Returns when a process was started, where there is a `/proc`.
+fn started(pid: u32) -> Option<Started> {
+    /// The place of the start among the fields after the name.
+    const START: usize = 19;
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name is in parentheses, and may have parentheses itself.
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    let fields = std::str::from_utf8(&stat[end + 1..]).ok()?;
+    let ticks = fields.split_ascii_whitespace().nth(START)?.parse().ok()?;
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(Started {
+        boot: boot.trim().to_owned(),
+        ticks,
+    })
 }
 
 /// Names the process or file whose library cannot be read.
@@ -66,5 +105,19 @@ pub fn name(source: &Source) -> String {
     match source {
         Source::Pid(pid) => format!("process {pid}"),
         Source::Core { core: file, .. } | Source::Snapshot(file) => file.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn start_of_a_process_tells_it_from_others() {
+        use super::started;
+        let own = started(std::process::id()).expect("there is /proc");
+        assert_eq!(started(std::process::id()), Some(own.clone()));
+        assert!(own.ticks > 0 && !own.boot.is_empty(), "{own:?}");
+        let first = started(1).expect("there is a first process");
+        assert!(first.boot == own.boot && first.ticks < own.ticks, "{own:?}");
     }
 }

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 const ABOUT: &str = "\
 Shows what is alive in a running release build that uses releasepool, what holds it, and
 what leaks. The program needs no feature and no instrumentation. A process is stopped
-while its memory is copied, for some milliseconds, and then goes on.";
+while its memory is copied, about 0.4 ms for each MiB, and then goes on; `leaks` stops it
+up to three times.";
 
 const EXIT_CODES: &str = "\
 Exit code: 0 if the command was carried out, 1 if `leaks --fail` has found leaks, 2 for
@@ -100,7 +101,8 @@ pub enum Command {
 /// What to inspect, and about what.
 #[derive(Debug, Args)]
 pub struct About {
-    /// An address, such as 0x7f3210, or a type, or a part of its name that no other type has
+    /// An address, such as 0x7f3210, or a type: its name, the end of its name, or any part of it that
+    /// no other type's name has
     #[arg(value_name = "ADDRESS|TYPE")]
     pub subject: String,
     /// What to inspect.
@@ -116,7 +118,7 @@ pub struct About {
 #[command(group = ArgGroup::new("source").required(true))]
 pub struct From {
     /// A running process
-    #[arg(long, value_name = "PID", group = "source")]
+    #[arg(long, value_name = "PID", group = "source", value_parser = pid)]
     pid: Option<u32>,
     /// A core file
     #[arg(long, value_name = "FILE", group = "source")]
@@ -183,6 +185,11 @@ impl LimitOptions {
     }
 }
 
+fn pid(text: &str) -> Result<u32, String> {
+    let not_a_number = "not a process id: ids are numbers, such as `pidof NAME` prints";
+    text.parse().map_err(|_| not_a_number.to_owned())
+}
+
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.1..=3600.0).contains(&seconds) {
@@ -200,6 +207,17 @@ mod tests {
     #[test]
     fn command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn name_in_place_of_a_process_id_is_refused_with_advice() {
+        let parsed = Arguments::try_parse_from(["x", "leaks", "--pid", "game"]);
+        let error = parsed.expect_err("a name").to_string();
+        assert!(
+            error.contains("'game' for '--pid <PID>': not a process id"),
+            "{error}"
+        );
+        assert!(error.contains("pidof"), "{error}");
     }
 
     #[test]

@@ -101,7 +101,8 @@ pub enum Error {
     },
     /// The program does not contain the library.
     #[error(
-        "{subject} does not use releasepool, or a version from before programs could be inspected"
+        "{subject} does not use releasepool, or uses a version that is too old to be inspected; if \
+         it starts other processes, try those"
     )]
     NoLibrary {
         /// The process or file.

@@ -6,6 +6,8 @@ pub type NodeId = u32;
 /// What was found in a program.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
+    /// The process that this was found in, if it is known.
+    pub process: Option<Process>,
     /// Objects first, by address, then plain allocations, by address.
     pub nodes: Vec<Node>,
     /// How many of the nodes are objects.
@@ -32,6 +34,36 @@ pub struct Graph {
     pub totals: Totals,
     /// What makes the result less certain, in sentences for people.
     pub caveats: Vec<String>,
+}
+
+/// A process at a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    /// When it was started; core files do not say it.
+    pub started: Option<Started>,
+    /// When it was looked at, in milliseconds since 1970, by the system's clock.
+    pub looked_at: Option<u64>,
+}
+
+/// When a process was started: no other process with its id has the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Started {
+    /// The id of the boot.
+    pub boot: String,
+    /// Ticks of the kernel's clock since then.
+    pub ticks: u64,
+}
+
+impl Process {
+    /// Returns whether both are one process; `None` if it cannot be told.
+    pub fn is_same(&self, other: &Process) -> Option<bool> {
+        if self.pid != other.pid {
+            return Some(false);
+        }
+        Some(self.started.as_ref()? == other.started.as_ref()?)
+    }
 }
 
 /// An object or a plain allocation.
@@ -216,8 +248,16 @@ impl Graph {
 
     /// Returns the name of a root for people.
     pub fn label(&self, root: &Root) -> &str {
-        let label = self.labels.get(root.label as usize);
-        label.map_or("(unknown root)", String::as_str)
+        self.label_at(root.label)
+    }
+
+    /// Returns the label with this index into [`labels`](Self::labels).
+    pub fn label_at(&self, index: u32) -> &str {
+        let label = self.labels.get(index as usize);
+        match label.map_or("(unknown root)", String::as_str) {
+            "static releasepool::leaks::expect::EXPECTED" => "the list of `leaks::expect_gone`",
+            label => label,
+        }
     }
 
     /// Returns how an object was created, if that is known.
@@ -234,6 +274,14 @@ impl Graph {
             .ok()
             .or_else(|| Some(objects.len() + find(plain).ok()?))?;
         Some(at as NodeId)
+    }
+}
+
+impl RootKind {
+    /// Returns whether it is an entry of one of the library's lists: pools, inboxes, backlogs, what
+    /// waits for any thread, and what is kept.
+    pub fn is_list(self) -> bool {
+        self < Self::Static
     }
 }
 

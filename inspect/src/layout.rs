@@ -11,6 +11,7 @@
 //! version changes if a name gets another meaning, or one that is needed here goes.
 
 mod fields;
+mod limits;
 
 pub use fields::*;
 
@@ -66,6 +67,14 @@ pub enum LayoutError {
         /// The path of the file.
         module: String,
         /// The name.
+        name: String,
+    },
+    /// A number in the note cannot be what it should be.
+    #[error("the layout note of {module} is damaged: `{name}` makes no sense")]
+    Senseless {
+        /// The path of the file.
+        module: String,
+        /// The name of the number.
         name: String,
     },
 }

@@ -13,7 +13,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// What a snapshot file begins with. The last two bytes are the version.
-const MAGIC: [u8; 8] = *b"rpsnap\x00\x01";
+const MAGIC: [u8; 8] = *b"rpsnap\x00\x02";
 /// How many bytes of `MAGIC` are the same in all versions.
 const NAME: usize = 6;
 /// Why a snapshot could not be read or written.
@@ -95,9 +95,14 @@ pub fn load(path: &Path) -> Result<Graph, StoreError> {
         path: path.to_owned(),
         error,
     };
-    let mut bytes = Vec::new();
     let mut file = File::open(path).map_err(io)?;
-    file.read_to_end(&mut bytes).map_err(io)?;
+    let mut bytes = Vec::new();
+    // The name first: what is no snapshot may be a device without an end.
+    let mut name = (&mut file).take(NAME as u64);
+    name.read_to_end(&mut bytes).map_err(io)?;
+    if bytes == MAGIC[..NAME] {
+        file.read_to_end(&mut bytes).map_err(io)?;
+    }
     decode(&bytes, path)
 }
 
@@ -144,9 +149,11 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Graph, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{StoreError, decode, encode};
+    use super::{StoreError, decode, encode, load};
     use crate::analysis::synthetic::Builder;
-    use crate::graph::{Creation, Frames, Graph, PoolState, RootKind, ThreadState};
+    use crate::graph::{
+        Creation, Frames, Graph, PoolState, Process, RootKind, Started, ThreadState,
+    };
     use std::path::Path;
 
     fn graph() -> Graph {
@@ -168,6 +175,14 @@ mod tests {
         }];
         graph.created = vec![0, 1, 1];
         graph.totals.created = 3;
+        graph.process = Some(Process {
+            pid: 99,
+            started: Some(Started {
+                boot: "this one".to_owned(),
+                ticks: 1234,
+            }),
+            looked_at: Some(1_700_000_000_000),
+        });
         graph.threads.push(ThreadState {
             key: 7,
             name: Some("main".to_owned()),
@@ -220,6 +235,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_device_without_an_end_is_no_snapshot() {
+        let error = load(Path::new("/dev/zero")).expect_err("it is a device");
+        assert!(matches!(error, StoreError::NotASnapshot { .. }), "{error}");
     }
 
     #[test]

@@ -102,8 +102,21 @@ fn questions_about_types_and_addresses_are_answered() {
         (&holders["objects"], &holders["holders"][0]["words"]),
         (&500.into(), &500.into())
     );
-    let held = inspect(&["held", "Leak03Parent", "--json", "--pid", &pid]).json();
-    assert_eq!(held["objects"], 5, "{held:#}");
+    let owner = &holders["holders"][0]["owner"];
+    assert_eq!(owner["name"], "static leaky::healthy::CACHE", "{owner:#}");
+    // Five servers, each in a cycle with four sessions.
+    for (name, objects) in [("Leak04Server", 5), ("Leak04Session", 20)] {
+        let held = inspect(&["held", name, "--json", "--pid", &pid]).json();
+        assert_eq!(held["objects"], objects, "{held:#}");
+        assert_eq!(held["retained_objects"], 25, "{held:#}");
+        let why = inspect(&["why", name, "--json", "--pid", &pid]).json();
+        let ways = why["paths"].as_array().expect("a list");
+        let ways: Vec<_> = ways
+            .iter()
+            .map(|way| (&way["root"], &way["objects"]))
+            .collect();
+        assert_eq!(ways, [(&"cycle".into(), &objects.into())], "{why:#}");
+    }
     let top = inspect(&["top", "--once", "--pid", &pid]).success();
     for name in [
         "Leak24Entry",

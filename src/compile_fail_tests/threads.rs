@@ -304,6 +304,39 @@ struct HomeRefOfABorrow;
 /// ```
 struct HomeRefOfASubtype;
 
+/// `HomeWeak<T>` is invariant, too, as it can be upgraded.
+///
+/// ```compile_fail,E0308
+/// use releasepool::HomeWeak;
+/// type Any = for<'a> fn(&'a str);
+/// type Static = fn(&'static str);
+/// fn shrink(object: HomeWeak<Option<Any>>) -> HomeWeak<Option<Static>> {
+///     object
+/// }
+/// ```
+///
+/// ```
+/// use releasepool::HomeWeak;
+/// type Any = for<'a> fn(&'a str);
+/// fn shrink(object: HomeWeak<Option<Any>>) -> HomeWeak<Option<Any>> {
+///     object
+/// }
+/// ```
+struct HomeWeakOfASubtype;
+
+/// What `HomeRef::with` lends cannot leave the closure, so neither can it leave the thread.
+///
+/// ```compile_fail
+/// let object = releasepool::HomeRef::new(std::cell::Cell::new(7));
+/// let value: &std::cell::Cell<i32> = object.with(|value| value);
+/// ```
+///
+/// ```
+/// let object = releasepool::HomeRef::new(std::cell::Cell::new(7));
+/// let value: i32 = object.with(|value| value.get());
+/// ```
+struct HomeRefWithLends;
+
 /// A frame loop cannot be sent to another thread, but its proxy can.
 ///
 /// ```compile_fail,E0277

@@ -1,5 +1,6 @@
 //! Event messages: what happened, to what, on which thread, and what to do about it.
 
+use super::numbers::{CountAndNoun, Grouped};
 use super::{Event, EventKind};
 use std::fmt;
 
@@ -11,6 +12,10 @@ impl fmt::Display for Event {
         self.write_message(f)?;
         if let Some(site) = self.created_at {
             write!(f, "; created at {site}")?;
+        }
+        #[cfg(feature = "leak-detection")]
+        if let Some(next_step) = &self.next_step {
+            write!(f, "; {next_step}")?;
         }
         Ok(())
     }
@@ -207,32 +212,6 @@ impl fmt::Display for SoFar {
     }
 }
 
-/// `1 entry`, `2 entries`.
-struct CountAndNoun(usize, &'static str, &'static str);
-
-impl fmt::Display for CountAndNoun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let noun = if self.0 == 1 { self.1 } else { self.2 };
-        write!(f, "{} {noun}", Grouped(self.0))
-    }
-}
-
-/// `1,234,567`.
-struct Grouped(usize);
-
-impl fmt::Display for Grouped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = self.0.to_string();
-        for (at, digit) in digits.char_indices() {
-            if at > 0 && (digits.len() - at) % 3 == 0 {
-                f.write_str(",")?;
-            }
-            write!(f, "{digit}")?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,12 +224,6 @@ mod tests {
     fn starts(event: &Event, start: &str) {
         let message = event.to_string();
         assert!(message.starts_with(start), "{message}");
-    }
-
-    #[test]
-    fn numbers_are_grouped() {
-        let grouped = [0, 999, 1_000, 12_345, 1_234_567].map(|n| Grouped(n).to_string());
-        assert_eq!(grouped, ["0", "999", "1,000", "12,345", "1,234,567"]);
     }
 
     #[test]

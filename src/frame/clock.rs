@@ -22,6 +22,16 @@ pub(super) struct Times {
     pub(super) leftover: Duration,
 }
 
+impl Times {
+    /// No time has passed, and no update is due.
+    pub(super) const NONE: Self = Self {
+        delta: Duration::ZERO,
+        steps: 0,
+        step: Duration::ZERO,
+        leftover: Duration::ZERO,
+    };
+}
+
 impl Clock {
     /// Begins a frame at `now`; returns its times.
     pub(super) fn frame(&mut self, now: Duration, config: &FrameConfig) -> Times {

@@ -1,9 +1,10 @@
 //! `FrameLoop`: makes the frames of a UI thread.
 
-use super::clock::{Clock, Times};
+use super::clock::Clock;
 use super::config::{FrameConfig, Pacing};
 use super::exit;
 use super::loop_state::{LoopState, Task, run_in_pool};
+use super::one_frame::{Frame, ResetAtEnd};
 use super::proxy::FrameProxy;
 use super::report::FrameReport;
 use crate::arena::stack_allocator::StackAllocator;
@@ -295,7 +296,6 @@ impl FrameLoop {
                 if let Some(events) = events {
                     events(pool);
                 }
-                let round = state.round(Task::run);
                 let arena = ResetAtEnd(arena);
                 let mut frame = Frame {
                     pool,
@@ -305,6 +305,7 @@ impl FrameLoop {
                     times,
                     last,
                 };
+                let round = state.round(|task| task.run_in(&mut frame));
                 f(&mut frame);
                 let high_water = arena.0.get().map_or(0, StackAllocator::peak);
                 drop(arena);
@@ -351,17 +352,6 @@ impl Drop for ArmAtEnd {
     }
 }
 
-/// Resets the arena of a frame when dropped, also by a panic.
-struct ResetAtEnd<'a>(&'a mut OnceCell<StackAllocator>);
-
-impl Drop for ResetAtEnd<'_> {
-    fn drop(&mut self) {
-        if let Some(arena) = self.0.get_mut() {
-            arena.reset();
-        }
-    }
-}
-
 /// Closes the loop, in [this order](crate::frame#the-end-of-a-loop).
 impl Drop for FrameLoop {
     fn drop(&mut self) {
@@ -377,95 +367,6 @@ impl fmt::Debug for FrameLoop {
             .field("thread", &self.state.thread)
             .field("config", &self.config)
             .field("frames", &self.index)
-            .finish_non_exhaustive()
-    }
-}
-
-/// One frame of a [`FrameLoop`].
-pub struct Frame<'f> {
-    pool: &'f AutoreleasePool,
-    arena: &'f OnceCell<StackAllocator>,
-    arena_capacity: usize,
-    index: u64,
-    times: Times,
-    last: Option<&'f FrameReport>,
-}
-
-impl Frame<'_> {
-    /// Returns the frame's pool, which is drained at the frame's end. It is also the current pool.
-    pub fn pool(&self) -> &AutoreleasePool {
-        self.pool
-    }
-
-    /// Returns the frame's arena: memory for values that do not outlive the frame, such as lists of
-    /// visible nodes, text, or contacts.
-    ///
-    /// It is reset when the function that draws has returned or panicked, before the frame's pool
-    /// is drained. Nothing can refer to it then, as pools only own `'static` values. If a frame
-    /// needed more than the arena's capacity, the next frame has one and a half times what was
-    /// needed.
-    ///
-    /// # Panics
-    /// In the first frame that uses it, if the [capacity](FrameConfig::arena_capacity) exceeds the
-    /// address space. If memory is exhausted, it aborts.
-    ///
-    /// ```
-    /// use releasepool::{FrameConfig, FrameLoop};
-    /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
-    /// let report = frames.tick(|frame| {
-    ///     let visible = frame.arena().alloc_slice(1_000, |i| i * 2);
-    ///     assert_eq!(visible[999], 1_998);
-    /// });
-    /// assert!(report.arena_high_water >= 1_000 * size_of::<usize>());
-    /// ```
-    pub fn arena(&self) -> &StackAllocator {
-        let capacity = self.arena_capacity;
-        self.arena
-            .get_or_init(|| StackAllocator::with_capacity(capacity))
-    }
-
-    /// Returns the time since the last frame began, at most [`max_delta`](FrameConfig::max_delta).
-    /// Zero in the first frame, and in the first one after [`resume`](FrameLoop::resume).
-    pub fn delta(&self) -> Duration {
-        self.times.delta
-    }
-
-    /// Returns the frame's number, counted from 0.
-    pub fn index(&self) -> u64 {
-        self.index
-    }
-
-    /// Returns how many updates are due: 1, or with a [fixed step](FrameConfig::fixed_step) as many
-    /// as have become due since the last frame, possibly 0.
-    pub fn steps(&self) -> u32 {
-        self.times.steps
-    }
-
-    /// Returns how much time each update should advance the world by: the fixed step, or
-    /// [`delta`](Self::delta).
-    pub fn step(&self) -> Duration {
-        self.times.step
-    }
-
-    /// Returns, with a fixed step, the time that no update has covered yet: less than a step, for
-    /// interpolation when drawing. Otherwise zero.
-    pub fn leftover(&self) -> Duration {
-        self.times.leftover
-    }
-
-    /// Returns the report of the last frame, if there was one and it did not panic.
-    pub fn last_report(&self) -> Option<&FrameReport> {
-        self.last
-    }
-}
-
-impl fmt::Debug for Frame<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Frame")
-            .field("index", &self.index)
-            .field("delta", &self.delta())
-            .field("steps", &self.steps())
-            .field("pool", &self.pool)
             .finish_non_exhaustive()
     }
 }

@@ -5,7 +5,9 @@
 //! and the [timers](super::timers).
 
 use super::call::PendingCall;
+use super::frame_closure;
 use super::in_flight::InFlightPosts;
+use super::one_frame::Frame;
 use super::timers::{Delayed, PostId, Timers};
 use crate::event::{Event, EventKind};
 use crate::object::destroy::in_destructor;
@@ -37,10 +39,19 @@ pub(super) enum Task {
 }
 
 impl Task {
+    /// Runs the closure outside of any frame; one that takes a frame gets one of its own.
     pub(super) fn run(self) {
         match self {
             Self::Posted(message) => message.run(),
-            Self::Delayed(f) => f(),
+            Self::Delayed(post) => post.run(None),
+        }
+    }
+
+    /// Runs the closure in `frame`.
+    pub(super) fn run_in(self, frame: &mut Frame<'_>) {
+        match self {
+            Self::Posted(message) => frame_closure::run_in(message, frame),
+            Self::Delayed(post) => post.run(Some(frame)),
         }
     }
 }
@@ -73,15 +84,32 @@ impl LoopState {
         Ok(())
     }
 
-    pub(super) fn post_after<F: FnOnce() + Send + 'static>(
+    /// Posts a closure that takes the frame in which it runs.
+    pub(super) fn post_frame<F>(&self, f: F) -> Result<(), Closed<F>>
+    where
+        F: FnOnce(&mut Frame<'_>) + Send + 'static,
+    {
+        let Some(post_in_flight) = self.in_flight.begin_post() else {
+            return Err(Closed(f));
+        };
+        let posted = frame_closure::post_quietly(&self.thread, f)?;
+        // Before the wake, as its hook is foreign code.
+        drop(post_in_flight);
+        posted.finish();
+        Ok(())
+    }
+
+    /// Posts `f` with a delay; `delayed` boxes it.
+    pub(super) fn post_after<F>(
         &self,
         delay: Duration,
         f: F,
+        delayed: impl FnOnce(F) -> Delayed,
     ) -> Result<PostId, Closed<F>> {
         let Some(post_in_flight) = self.in_flight.begin_post() else {
             return Err(Closed(f));
         };
-        let post = Box::new(f);
+        let post = delayed(f);
         let (id, first) = self.timers.lock().insert(delay, post);
         // Before the wake, as its hook is foreign code.
         drop(post_in_flight);
@@ -207,7 +235,7 @@ impl LoopState {
 
     /// Runs, by `each`, the delayed posts that are due and the closures that are in the inbox when
     /// the round begins. Panics are reported.
-    pub(super) fn round(&self, each: impl Fn(Task)) -> Round {
+    pub(super) fn round(&self, mut each: impl FnMut(Task)) -> Round {
         let mut round = Round::default();
         // Posted closures never run inside a destructor.
         if in_destructor() {
@@ -240,7 +268,7 @@ impl LoopState {
     /// Refuses posts from now on, runs those that were accepted and are due, and drops the others
     /// with an event. Inside a destructor or drain nothing runs: accepted posts that are due stay
     /// with the thread.
-    pub(super) fn close(&self, each: impl Fn(Task)) {
+    pub(super) fn close(&self, each: impl FnMut(Task)) {
         self.in_flight.close();
         self.in_flight.wait_until_empty();
         if in_destructor() {
@@ -265,7 +293,13 @@ impl LoopState {
     /// Leaves the delayed posts that are due to the thread, before the closures that were posted:
     /// its next loop, `run_inbox` or end runs them.
     fn leave_to_thread(&self) {
-        let message = |f| self.thread.announced(MessageKind::LoopClosure, f).1;
+        let message = |post| {
+            self.thread.announce_closure();
+            match post {
+                Delayed::Plain(f) => self.thread.closure(MessageKind::LoopClosure, f),
+                Delayed::Framed(f) => frame_closure::message(&self.thread, f),
+            }
+        };
         // A thread that has exited has no loop, so nothing can be due there.
         this_thread::with(|pools| pools.map(|pools| pools.put_first(self.pop_due().map(message))));
     }

@@ -3,7 +3,7 @@
 use super::call::OneShot;
 use super::loop_state::{LoopState, Task, run_in_pool};
 use super::proxy::LooperProxy;
-use super::timers::PostId;
+use super::timers::{Delayed, PostId};
 use crate::block::thread_heaps;
 use crate::pool::budget::Budget;
 use crate::pool::scope::named_scope;
@@ -193,7 +193,8 @@ impl Looper {
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        self.state.post_after(delay, f)
+        self.state
+            .post_after(delay, f, |f| Delayed::Plain(Box::new(f)))
     }
 
     /// Cancels a delayed post of this looper; returns whether it was still waiting. If so, its

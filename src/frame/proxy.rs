@@ -1,7 +1,8 @@
 //! `FrameProxy` and `LooperProxy`: handles that send work to a loop.
 
 use super::loop_state::LoopState;
-use super::timers::PostId;
+use super::one_frame::Frame;
+use super::timers::{Delayed, PostId};
 use crate::thread::handle::{Closed, ThreadHandle};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -83,7 +84,67 @@ impl FrameProxy {
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        self.0.post_after(delay, f)
+        self.0.post_after(delay, f, |f| Delayed::Plain(Box::new(f)))
+    }
+
+    /// Posts `f` to the loop like [`post`](Self::post), and gives it the [`Frame`] in which it runs,
+    /// with the frame's pool and arena.
+    ///
+    /// Posts of both kinds run in the order in which they were posted, before the function given to
+    /// [`run`](crate::FrameLoop::run) or [`tick`](crate::FrameLoop::tick), which gets the same frame.
+    /// So what `f` creates in the frame's pool lives until the frame's end.
+    ///
+    /// When no loop makes a frame, `f` gets a frame of its own: when the loop is closed or its thread
+    /// ends, and in a [`Looper`](crate::Looper) or
+    /// [`run_inbox`](crate::PoolManager::run_inbox) that serves the thread meanwhile. That frame's
+    /// pool is drained when `f` has returned. Its arena is empty, and is freed then; its
+    /// [`delta`](Frame::delta) and [`steps`](Frame::steps) are zero; it has no
+    /// [`last_report`](Frame::last_report); and its [`index`](Frame::index) is the number of frames
+    /// that the thread has made. It has no report of its own.
+    ///
+    /// Panics and cost are those of [`post`](Self::post). A panic ends `f` alone: the frame goes on,
+    /// with what `f` has created in its pool.
+    ///
+    /// ```
+    /// use releasepool::{FrameConfig, FrameLoop};
+    ///
+    /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+    /// let ui = frames.proxy();
+    /// std::thread::spawn(move || {
+    ///     ui.post_frame(|frame| {
+    ///         frame.pool().create("lives until the frame's end");
+    ///         let scratch = frame.arena().alloc_slice(100, |i| i);
+    ///         assert_eq!(scratch.iter().sum::<usize>(), 4_950);
+    ///     })
+    ///     .unwrap();
+    /// })
+    /// .join()
+    /// .unwrap();
+    /// let report = frames.tick(|frame| assert_eq!(frame.pool().len(), 1));
+    /// assert_eq!((report.closures, report.drained.released), (1, 1));
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Closed`] with the closure once the loop is closed.
+    pub fn post_frame<F>(&self, f: F) -> Result<(), Closed<F>>
+    where
+        F: FnOnce(&mut Frame<'_>) + Send + 'static,
+    {
+        self.0.post_frame(f)
+    }
+
+    /// Posts `f` to the loop, which runs it in the first frame that begins after `delay`, as
+    /// [`post_after`](Self::post_after) does, and gives it that frame, as
+    /// [`post_frame`](Self::post_frame) does.
+    ///
+    /// # Errors
+    /// Returns [`Closed`] with the closure once the loop is closed.
+    pub fn post_frame_after<F>(&self, delay: Duration, f: F) -> Result<PostId, Closed<F>>
+    where
+        F: FnOnce(&mut Frame<'_>) + Send + 'static,
+    {
+        self.0
+            .post_after(delay, f, |f| Delayed::Framed(Box::new(f)))
     }
 
     /// Cancels a delayed post of this loop; returns whether it was still waiting. If so, its
@@ -163,7 +224,7 @@ impl LooperProxy {
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        self.0.post_after(delay, f)
+        self.0.post_after(delay, f, |f| Delayed::Plain(Box::new(f)))
     }
 
     /// Cancels a delayed post; returns whether it was still waiting: see

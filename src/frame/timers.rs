@@ -1,5 +1,6 @@
 //! The delayed posts of a loop, and its pending request for a frame.
 
+use super::one_frame::{Frame, in_own_frame};
 use crate::sync::{Numbers, elapsed};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,7 +19,22 @@ impl PostId {
 }
 
 /// The closure of a delayed post.
-pub(super) type Delayed = Box<dyn FnOnce() + Send>;
+pub(super) enum Delayed {
+    Plain(Box<dyn FnOnce() + Send>),
+    Framed(Box<dyn FnOnce(&mut Frame<'_>) + Send>),
+}
+
+impl Delayed {
+    /// Runs the closure; one that takes a frame runs in `frame`, or if there is none in a frame of
+    /// its own.
+    pub(super) fn run(self, frame: Option<&mut Frame<'_>>) {
+        match (self, frame) {
+            (Self::Plain(f), _) => f(),
+            (Self::Framed(f), Some(frame)) => f(frame),
+            (Self::Framed(f), None) => in_own_frame(f),
+        }
+    }
+}
 
 /// The serial numbers of posts. Taken under the lock of a loop's timers, so they increase in the
 /// order of the posts to one loop.

@@ -1,6 +1,8 @@
 //! Retains that have no release.
 
-use crate::ledger::balance::{self, Line, Place, fold};
+use crate::event::numbers::Grouped;
+use crate::ledger::balance;
+use crate::ledger::pairing::{Line, Place, fold};
 use crate::ledger::threads::thread_label;
 use std::fmt;
 
@@ -14,10 +16,19 @@ const LINES: usize = 16;
 /// A name is the whole name of a type, as [`std::any::type_name`] returns it; or the same without
 /// generic arguments; or the last part of that: `Texture` for `game::gl::Texture<u8>`.
 ///
-/// A reference does not remember where it was retained. So retains are paired with releases by the
-/// functions and the threads that made them: those of one function on one thread first. The number
-/// of retains that are left is exact; their place is the likeliest one. Functions are known only if
-/// the executable has symbols.
+/// The number of retains that are left is exact; their place is the likeliest one, as a reference
+/// does not remember where it was retained. So the ledger pairs retains and releases by these rules:
+///
+/// * A release that a drain makes undoes the retain that became the pool's entry: for
+///   [`create`](crate::AutoreleasePool::create) the creation; for
+///   [`autorelease`](crate::AutoreleasePool::autorelease) a retain in the same line, such as
+///   `pool.autorelease(r.clone())`, else one in the same function, else one by the same thread; of
+///   several the creation, or else the latest.
+/// * Any other release undoes a retain by the same function on the same thread, if there is one that
+///   is not an entry of a pool; else one by the same function; else one by the same thread; else
+///   any.
+///
+/// Functions are known only if the executable has symbols.
 ///
 /// Slow: each retain and release of such an object takes some microseconds, and some milliseconds
 /// where a place is new.
@@ -76,7 +87,7 @@ impl fmt::Display for UnreleasedRetain {
         let times = if self.count == 1 { "once" } else { "times" };
         write!(f, "retained ")?;
         if self.count != 1 {
-            write!(f, "{} ", self.count)?;
+            write!(f, "{} ", Grouped(self.count as usize))?;
         }
         write!(
             f,

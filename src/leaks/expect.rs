@@ -1,14 +1,17 @@
 //! `expect_gone`: objects that should die soon.
 
 use super::place::{PoolHolder, labelled};
+use crate::event::numbers::CountAndNoun;
 use crate::event::{Event, EventKind};
+use crate::ledger::balance::short_name;
 use crate::ledger::describe::{PoolEntries, holders};
-use crate::ledger::drains::at_end_of_drain;
+use crate::ledger::drains::{at_end_of_drain, drained_last};
 use crate::ledger::threads::number;
 use crate::ledger::{index, record};
 use crate::object::destroy::release_weak;
 use crate::object::header::{Thin, header};
 use crate::object::weak::Weak;
+use crate::pool::this_thread;
 use crate::thread::current::{current_label, current_or_closed};
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
@@ -68,19 +71,25 @@ fn take_those_of(thread: u64) -> Expectations {
     })
 }
 
-/// Reports an object that lives longer than it should: if it has not died at the end of the calling
-/// thread's next outermost drain, an [event](EventKind::StillAlive) names it, and what still holds
-/// it. `name` is for that event.
+/// Reports an object that lives longer than it should: if its value is not destroyed when the
+/// calling thread's next outermost drain ends, an [event](EventKind::StillAlive) says so. `name` is
+/// for that event. (A drain is *outermost* if it does not run inside a destructor; the end of an
+/// [`AutoreleasePool`](crate::AutoreleasePool), or of a frame, drains its pool.)
 ///
-/// For objects whose end is known: the scene that was just closed, the document whose window is
-/// gone. The event says how many strong references there are, which pools hold some of them, and
-/// where the object was created.
+/// Call it for objects whose end is known: the scene that was just closed, the document whose window
+/// is gone. The event says how many strong references there are, which pools have some of them, and
+/// where the object was created; and how to find out who keeps the others.
 ///
-/// An object that is in a pool of the calling thread gets time until the third such drain, so that
-/// pools inside that pool may be drained before. If the thread ends before, its exit counts as a
-/// drain. Each call is reported at most once.
+/// An object that a pool of the calling thread still holds after that drain is looked at again
+/// after the second and the third one, because the pools that were drained may have been inside that
+/// pool. If the thread ends earlier, its exit counts as a drain; in thread-locals that are destroyed
+/// after that, the object should be gone already.
 ///
-/// Keeps the memory of the object until then, not its value.
+/// One call causes one event at most. Events with the same type and name are counted together: of
+/// objects that outlive their time, the 1st, 10th, 100th, ... are
+/// [reported](crate::event#events-that-repeat), with the number so far.
+///
+/// The object's memory is kept until then, but not its value.
 ///
 /// ```
 /// use releasepool::{Ref, autoreleasepool, event, leaks};
@@ -115,6 +124,10 @@ pub fn expect_gone<T: ?Sized>(weak: Weak<T>, name: &str) {
     });
     with_expected(|expected| put(expected, expectation));
     at_end_of_drain(check);
+    // A thread without pools would exit without a drain. One that has exited has none any more.
+    if this_thread::with(|pools| pools.is_none()) {
+        drained_last();
+    }
 }
 
 /// Looks at the objects that the calling thread expects to be gone, at the end of an outermost
@@ -154,6 +167,8 @@ fn is_in_own_pool(expectation: &Expectation) -> bool {
 /// What the ledger knows of an object.
 struct Known {
     site: &'static Location<'static>,
+    /// Its retains and releases are counted.
+    counted: bool,
     pools: Vec<PoolEntries>,
 }
 
@@ -167,6 +182,7 @@ fn report(expectation: &Expectation, strong: usize) {
         pools.extend(holders(record));
         Known {
             site: record.site,
+            counted: record.flags & record::BALANCED != 0,
             pools,
         }
     });
@@ -174,6 +190,8 @@ fn report(expectation: &Expectation, strong: usize) {
         .of_type(type_name)
         .count(strong)
         .name(&expectation.name);
+    let counted = known.as_ref().is_some_and(|known| known.counted);
+    event = event.next_step(next_step(type_name, expectation.thin, counted));
     if let Some(known) = known {
         let pools = labelled(known.pools);
         if let Some(first) = pools.first() {
@@ -184,6 +202,26 @@ fn report(expectation: &Expectation, strong: usize) {
             .detail(held_by(strong, &pools));
     }
     event.emit();
+}
+
+/// Says how to find out who keeps the object.
+fn next_step(type_name: &str, thin: Thin, counted: bool) -> String {
+    let retains = if counted {
+        "print leaks::report() to see the retains that have no release".to_owned()
+    } else {
+        let name = short_name(type_name);
+        format!(
+            "to see the retains that have no release, call leaks::count_references([{name:?}]) \
+             before it is created, and print leaks::report() when it should be gone"
+        )
+    };
+    let inspector = if cfg!(target_os = "linux") {
+        let process = std::process::id();
+        format!("; to see what refers to it, run releasepool-inspect why {thin:p} --pid {process}")
+    } else {
+        String::new()
+    };
+    retains + &inspector
 }
 
 /// Says which of the references pools have.
@@ -197,8 +235,8 @@ fn held_by(strong: usize, pools: &[PoolHolder]) -> String {
         let pools: Vec<_> = pools.iter().map(ToString::to_string).collect();
         said += &format!("held by {}", pools.join(" and by "));
         if others != 0 {
-            let s = if others == 1 { "" } else { "s" };
-            said += &format!(", and by {others} other reference{s}");
+            let others = CountAndNoun(others, "other reference", "other references");
+            said += &format!(", and by {others}");
         }
     }
     said

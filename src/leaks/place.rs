@@ -1,5 +1,6 @@
 //! Threads and pools as reports name them.
 
+use crate::event::numbers::Grouped;
 use crate::ledger::describe::PoolEntries;
 use crate::ledger::threads::thread_label;
 use std::fmt;
@@ -38,7 +39,10 @@ impl fmt::Display for PoolHolder {
         let (pool, thread) = (self.pool, &self.thread);
         match self.entries {
             1 => write!(f, "pool {pool:?} of thread {thread}"),
-            n => write!(f, "pool {pool:?} of thread {thread} ({n} entries)"),
+            n => {
+                let n = Grouped(n);
+                write!(f, "pool {pool:?} of thread {thread} ({n} entries)")
+            }
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use super::balance::{self, UnreleasedRetain};
 use super::place::{PoolHolder, labelled};
+use crate::event::numbers::{CountAndNoun, Grouped};
+use crate::ledger::balance::short_name;
 use crate::ledger::describe::{PoolEntries, holders};
 use crate::ledger::frames;
 use crate::ledger::index;
@@ -64,10 +66,37 @@ impl LeakReport {
         self.unrecorded
     }
 
-    /// Panics with the report, unless it is empty.
+    /// Panics with the report and what to do next, unless it is empty.
     #[track_caller]
     pub(super) fn assert_empty(&self) {
-        assert!(self.is_empty(), "{self}");
+        assert!(self.is_empty(), "{self}\n{}", self.next_step());
+    }
+
+    /// Says how to find out what keeps the objects.
+    fn next_step(&self) -> String {
+        let unexplained =
+            |group: &&LeakGroup| group.pooled < group.objects && group.unreleased.is_empty();
+        let unexplained = self.groups.iter().filter(unexplained);
+        let mut names: Vec<_> = unexplained
+            .map(|group| short_name(group.type_name))
+            .collect();
+        if !names.is_empty() {
+            names.sort_unstable();
+            names.dedup();
+            names.truncate(WRITTEN);
+            return format!(
+                "to see which retains have no release, call leaks::count_references({names:?}) \
+                 before these objects are created, and run this again"
+            );
+        }
+        if self
+            .groups
+            .iter()
+            .all(|group| group.pooled == group.objects)
+        {
+            return "drain or drop these pools first".to_owned();
+        }
+        "drop the references that were retained at these places, and drain the pools".to_owned()
     }
 }
 
@@ -271,14 +300,12 @@ pub(super) fn collect(includes: impl Fn(&Record) -> bool) -> LeakReport {
     }
 }
 
-/// `1 object`, `2 objects`.
-struct Counted(usize, &'static str);
+fn objects(n: usize) -> CountAndNoun {
+    CountAndNoun(n, "object", "objects")
+}
 
-impl fmt::Display for Counted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.0 == 1 { "" } else { "s" };
-        write!(f, "{} {}{plural}", self.0, self.1)
-    }
+fn bytes(n: usize) -> CountAndNoun {
+    CountAndNoun(n, "byte", "bytes")
 }
 
 impl fmt::Display for LeakReport {
@@ -286,7 +313,7 @@ impl fmt::Display for LeakReport {
         if self.is_empty() {
             return f.write_str("no object is alive");
         }
-        let (objects, bytes) = (Counted(self.objects, "object"), Counted(self.bytes, "byte"));
+        let (objects, bytes) = (objects(self.objects), bytes(self.bytes));
         let are = if self.objects == 1 { "is" } else { "are" };
         write!(f, "{objects} {are} alive, {bytes}:")?;
         for group in &self.groups {
@@ -299,16 +326,18 @@ impl fmt::Display for LeakReport {
 /// Writes type, number, bytes and site, and a line each for threads, pools, functions and retains.
 impl fmt::Display for LeakGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, site, bytes) = (self.type_name, self.site, Counted(self.bytes, "byte"));
+        let (name, site, bytes) = (self.type_name, self.site, bytes(self.bytes));
         write!(
             f,
             "{} of {name}, {bytes}, created at {site}",
-            Counted(self.objects, "object")
+            objects(self.objects)
         )?;
         match &self.threads[..] {
             [(thread, _)] => write!(f, " by thread {thread}")?,
             threads => {
-                let each = threads.iter().map(|(thread, n)| format!("{thread} ({n})"));
+                let each = threads
+                    .iter()
+                    .map(|(thread, n)| format!("{thread} ({})", Grouped(*n)));
                 write!(f, " by threads {}", list(each))?;
             }
         }
@@ -316,7 +345,7 @@ impl fmt::Display for LeakGroup {
             let held = if self.pooled == self.objects {
                 String::new()
             } else {
-                format!("{} of them ", self.pooled)
+                format!("{} of them ", Grouped(self.pooled))
             };
             write!(
                 f,
@@ -339,7 +368,7 @@ fn list(all: impl ExactSizeIterator<Item = String>) -> String {
     let more = all.len().saturating_sub(WRITTEN);
     let mut written = all.take(WRITTEN).collect::<Vec<_>>().join(", ");
     if more != 0 {
-        written += &format!(" and {more} more");
+        written += &format!(" and {} more", Grouped(more));
     }
     written
 }

@@ -66,7 +66,7 @@ impl Scope {
     /// Asserts that no object of the scope is alive.
     ///
     /// # Panics
-    /// If there are live objects; the message is the report.
+    /// If there are live objects. The message is the report, and how to find out what keeps them.
     #[track_caller]
     pub fn assert_none(&self) {
         self.report().assert_empty();

@@ -1,15 +1,14 @@
 //! Balance: retains and releases of objects of chosen types, with their sites.
 //!
-//! A reference does not say where it was retained, so the ledger cannot tell which retain a release
-//! undoes. It counts both by site and thread, and [`fold`] pairs them: first those of one function
-//! on one thread, then those of one thread, then the rest. The number of retains that are left is
-//! exact; where they are is the likeliest place.
+//! They are counted by site and thread, as [`Line`]s; [`pairing`](super::pairing) says which release
+//! undoes which retain.
 
-use super::ReleasedBy;
 use super::address::{AddressMap, Hidden};
 use super::frames::{self, Frame};
 use super::guard::Inside;
+use super::pairing::{LINES, Line, Place, enter};
 use super::threads::named_own_number;
+use super::{PoolLabel, ReleasedBy};
 use crate::sync::Setting;
 use dashmap::DashMap;
 use std::collections::HashMap;
@@ -17,9 +16,6 @@ use std::mem;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::{LazyLock, Mutex, PoisonError, RwLock};
-
-/// Number of different lines that are kept for an object; further ones are counted together.
-const LINES: usize = 64;
 
 /// Number of call sites whose functions are known, for the whole process.
 const KNOWN_CALLS: usize = 65_536;
@@ -38,37 +34,16 @@ type Calls = HashMap<Box<[usize]>, Option<&'static Frame>>;
 
 static CALLS: LazyLock<Mutex<Calls>> = LazyLock::new(Mutex::default);
 
-/// Where a reference was retained or released.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
-    /// At this line: a retain, or a release by a raw call.
-    Site(&'static Location<'static>),
-    Released(ReleasedBy),
-    /// One of many places.
-    Elsewhere,
-}
-
-/// Retains or releases of one object at one place on one thread.
-#[derive(Clone, Debug)]
-pub(crate) struct Line {
-    pub(crate) place: Place,
-    /// The function of the user that did it, if symbols tell.
-    pub(crate) function: Option<&'static Frame>,
-    pub(crate) thread: u64,
-    pub(crate) retains: u64,
-    pub(crate) releases: u64,
-}
-
 /// Chooses the types whose retains and releases are recorded, for objects that are created from now
 /// on.
-pub(crate) fn choose(names: Vec<String>) {
-    let former = {
+pub(crate) fn choose(mut names: Vec<String>) {
+    {
         let mut chosen = CHOSEN.write().unwrap_or_else(PoisonError::into_inner);
         ON.set(u64::from(!names.is_empty()));
-        mem::replace(&mut *chosen, names)
-    };
-    // Without the lock, as the global allocator may create objects meanwhile.
-    drop(former);
+        mem::swap::<Vec<String>>(&mut chosen, &mut names);
+    }
+    // The former names, without the lock: the global allocator may create objects meanwhile.
+    drop(names);
 }
 
 /// Returns whether objects of this type are recorded.
@@ -77,10 +52,20 @@ pub(super) fn is_chosen(type_name: fn() -> &'static str) -> bool {
     ON.get() != 0 && is_named(type_name())
 }
 
+/// Returns the name of a type without its generic arguments.
+fn path(full: &str) -> &str {
+    full.split('<').next().unwrap_or(full)
+}
+
+/// Returns the last part of a type's name, by which it can be chosen.
+pub(crate) fn short_name(full: &str) -> &str {
+    let path = path(full);
+    path.rsplit("::").next().unwrap_or(path)
+}
+
 #[cold]
 fn is_named(full: &str) -> bool {
-    let path = full.split('<').next().unwrap_or(full);
-    let last = path.rsplit("::").next().unwrap_or(path);
+    let (path, last) = (path(full), short_name(full));
     let chosen = CHOSEN.read().unwrap_or_else(PoisonError::into_inner);
     chosen
         .iter()
@@ -130,10 +115,7 @@ fn note(thin: NonNull<u8>, place: Place, retains: u64, releases: u64) {
     let Some(mut lines) = LINES_OF.get_mut(&Hidden::new(address)) else {
         return;
     };
-    let is_alike = |line: &&mut Line| {
-        line.place == new.place && line.function == new.function && line.thread == new.thread
-    };
-    if let Some(line) = lines.iter_mut().find(is_alike) {
+    if let Some(line) = lines.iter_mut().find(|line| line.is_alike(&new)) {
         line.retains += retains;
         line.releases += releases;
     } else if lines.len() < LINES {
@@ -141,8 +123,36 @@ fn note(thin: NonNull<u8>, place: Place, retains: u64, releases: u64) {
     } else if let Some(last) = lines.last_mut() {
         last.place = Place::Elsewhere;
         last.function = None;
+        last.pool = None;
         last.retains += retains;
         last.releases += releases;
+    }
+}
+
+/// Records that the caller is about to move a reference into a pool, by a call at `site`.
+#[inline]
+pub(crate) fn autoreleased(
+    thin: NonNull<u8>,
+    site: &'static Location<'static>,
+    pool: impl FnOnce() -> PoolLabel,
+) {
+    if ON.get() != 0 {
+        note_entry(thin, site, pool());
+    }
+}
+
+#[cold]
+fn note_entry(thin: NonNull<u8>, site: &'static Location<'static>, pool: PoolLabel) {
+    let Some(_inside) = Inside::enter() else {
+        return;
+    };
+    let address = Hidden::new(thin.addr().get());
+    if !LINES_OF.contains_key(&address) {
+        return;
+    }
+    let call = line(Place::Site(site), 1, 0);
+    if let Some(mut lines) = LINES_OF.get_mut(&address) {
+        enter(&mut lines, &call, pool);
     }
 }
 
@@ -151,6 +161,7 @@ fn line(place: Place, retains: u64, releases: u64) -> Line {
         place,
         function: calling_function(),
         thread: named_own_number(),
+        pool: None,
         retains,
         releases,
     }
@@ -159,16 +170,24 @@ fn line(place: Place, retains: u64, releases: u64) -> Line {
 /// Returns the innermost function of the user up the call stack.
 fn calling_function() -> Option<&'static Frame> {
     let frames = frames::capture();
-    let mut calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = calls.get(&frames) {
-        return *known;
+    if let Some(known) = with_calls(|calls| calls.get(&frames).copied()) {
+        return known;
     }
+    // Without the lock: reading symbols takes one of `backtrace`, and a thread that has it may get
+    // here by way of the global allocator.
     let frame = frames::of_user(&frames, 1).pop();
     let frame = frame.map(|frame| &*Box::leak(Box::new(frame)));
-    if calls.len() < KNOWN_CALLS {
-        calls.insert(frames, frame);
-    }
-    frame
+    with_calls(|calls| {
+        if calls.len() >= KNOWN_CALLS {
+            return frame;
+        }
+        // Another thread may have been quicker.
+        *calls.entry(frames).or_insert(frame)
+    })
+}
+
+fn with_calls<R>(f: impl FnOnce(&mut Calls) -> R) -> R {
+    f(&mut CALLS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Returns the lines of an object.
@@ -182,110 +201,9 @@ pub(crate) fn lines_of(address: usize) -> Vec<Line> {
         .unwrap_or_default()
 }
 
-/// Folds retains and releases that balance; returns the lines with retains that have no release,
-/// and their numbers in `retains`.
-pub(crate) fn fold(lines: &[Line]) -> Vec<Line> {
-    let mut retains: Vec<Line> = lines
-        .iter()
-        .filter(|line| line.retains != 0)
-        .cloned()
-        .collect();
-    let mut releases: Vec<Line> = lines
-        .iter()
-        .filter(|line| line.releases != 0)
-        .cloned()
-        .collect();
-    let function = |line: &Line| line.function.map(|frame| &frame.function);
-    let same_function = |a: &Line, b: &Line| function(a).is_some() && function(a) == function(b);
-    let same_thread = |a: &Line, b: &Line| a.thread == b.thread;
-    type Alike<'a> = &'a dyn Fn(&Line, &Line) -> bool;
-    let rules: [Alike<'_>; 4] = [
-        &|a, b| same_function(a, b) && same_thread(a, b),
-        &same_function,
-        &same_thread,
-        &|_, _| true,
-    ];
-    for alike in rules {
-        for release in &mut releases {
-            // The latest first: references are mostly given up in the reverse order.
-            for retain in retains.iter_mut().rev() {
-                if alike(retain, release) {
-                    let n = retain.retains.min(release.releases);
-                    retain.retains -= n;
-                    release.releases -= n;
-                }
-            }
-        }
-    }
-    retains.retain(|line| line.retains != 0);
-    retains
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn frame(function: &str) -> Option<&'static Frame> {
-        let frame = Frame {
-            function: function.to_owned(),
-            file: None,
-            line: 1,
-        };
-        Some(Box::leak(Box::new(frame)))
-    }
-
-    #[track_caller]
-    fn retains(function: &str, thread: u64, retains: u64) -> Line {
-        Line {
-            place: Place::Site(Location::caller()),
-            function: frame(function),
-            thread,
-            retains,
-            releases: 0,
-        }
-    }
-
-    fn releases(function: &str, thread: u64, releases: u64) -> Line {
-        Line {
-            place: Place::Released(ReleasedBy::Handle),
-            function: frame(function),
-            thread,
-            retains: 0,
-            releases,
-        }
-    }
-
-    fn left(lines: &[Line]) -> Vec<(String, u64, u64)> {
-        let left = fold(lines);
-        let name = |line: &Line| line.function.unwrap().function.clone();
-        left.iter()
-            .map(|line| (name(line), line.thread, line.retains))
-            .collect()
-    }
-
-    #[test]
-    fn a_retain_and_a_release_in_one_function_balance() {
-        let lines = [
-            retains("create", 1, 1),
-            retains("keep", 1, 1),
-            retains("draw", 1, 60),
-            releases("draw", 1, 60),
-            releases("create", 1, 1),
-        ];
-        assert_eq!(left(&lines), [("keep".to_owned(), 1, 1)]);
-    }
-
-    #[test]
-    fn what_another_function_releases_balances_on_the_same_thread_first() {
-        let lines = [
-            retains("load", 1, 1),
-            retains("show", 2, 1),
-            releases("hide", 2, 1),
-        ];
-        assert_eq!(left(&lines), [("load".to_owned(), 1, 1)]);
-        let lines = [retains("load", 1, 2), releases("hide", 2, 1)];
-        assert_eq!(left(&lines), [("load".to_owned(), 1, 1)]);
-    }
 
     #[test]
     fn types_are_chosen_by_any_end_of_their_path() {

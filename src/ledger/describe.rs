@@ -4,6 +4,7 @@ use super::dead::Dead;
 use super::record::{self, Record};
 use super::threads::thread_label;
 use super::{frames, index};
+use crate::event::numbers::Grouped;
 use std::fmt::Write;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -62,7 +63,7 @@ fn live(object: &Copied) -> String {
         let n = if entries == 1 {
             String::new()
         } else {
-            format!(" ({entries} entries)")
+            format!(" ({} entries)", Grouped(entries))
         };
         let _ = write!(said, "; held by pool {pool:?} of thread {thread}{n}");
     }

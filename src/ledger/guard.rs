@@ -15,9 +15,10 @@ impl Inside {
     /// global allocator, and that uses this crate.
     #[inline]
     pub(crate) fn enter() -> Option<Self> {
+        // A closure: a value would be made and dropped if the thread is inside, and so end that.
         INSIDE
             .with(|inside| !inside.replace(true))
-            .then_some(Self(()))
+            .then(|| Self(()))
     }
 }
 
@@ -25,5 +26,19 @@ impl Drop for Inside {
     #[inline]
     fn drop(&mut self) {
         INSIDE.with(|inside| inside.set(false));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_stays_inside_however_often_it_tries_to_enter() {
+        let inside = Inside::enter();
+        assert!(inside.is_some());
+        assert!((0..2).all(|_| Inside::enter().is_none()));
+        drop(inside);
+        assert!(Inside::enter().is_some());
     }
 }

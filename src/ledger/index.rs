@@ -3,7 +3,7 @@
 use super::address::{AddressMap, Hidden};
 use super::guard::Inside;
 use super::record::{self, Record};
-use crate::sync::Counter;
+use crate::sync::{Counter, Setting};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use std::hash::BuildHasherDefault;
@@ -28,12 +28,16 @@ const SHARDS: usize = if cfg!(miri) { 4 } else { 64 };
 /// The number of objects that could not be recorded.
 static UNRECORDED: Counter = Counter::new();
 
+/// True if a record could not be removed when its object died. Then another object may live at its
+/// address, which could not be recorded.
+static STALE: Setting = Setting::new(0);
+
 /// How often an address is looked for that is locked, while the thread is inside the ledger.
 const PATIENCE: usize = 1_000;
 
-/// Returns whether all objects and all pool entries have been recorded.
+/// Returns whether all objects, all deaths and all pool entries have been recorded.
 pub(super) fn is_complete() -> bool {
-    UNRECORDED.get() == 0
+    UNRECORDED.get() == 0 && STALE.get() == 0
 }
 
 /// Returns whether there is a record for this address.
@@ -41,8 +45,19 @@ pub(super) fn is_recorded(address: usize) -> bool {
     with_record(address, |_| ()).is_some()
 }
 
-/// Returns the type info that the object was created with.
+/// Notes that an object has another type now.
+pub(crate) fn retyped(thin: NonNull<u8>, type_info: *const (), type_name: fn() -> &'static str) {
+    with_record(thin.addr().get(), |record| {
+        record.type_info = type_info;
+        record.type_name = type_name;
+    });
+}
+
+/// Returns the type info of the object, if that is known for certain.
 pub(crate) fn type_info_of(thin: NonNull<u8>) -> Option<*const ()> {
+    if !is_complete() {
+        return None;
+    }
     with_record(thin.addr().get(), |record| record.type_info)
 }
 
@@ -108,6 +123,7 @@ fn remove_inside(
             None => {}
         }
     }
+    STALE.set(1);
     None
 }
 

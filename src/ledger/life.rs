@@ -2,7 +2,7 @@
 
 use super::guard::Inside;
 use super::record::{self, BALANCED, NewRecord, Record};
-use super::threads::named_own_number;
+use super::threads::{named_own_number, note_keyless_thread};
 use super::{CHECKS, ObjectDescription, balance, dead, frames, index, misuse};
 use crate::sync::cell::Cell;
 use crate::sync::{CHECKED, Setting, local};
@@ -68,6 +68,9 @@ pub(crate) fn freed(thin: NonNull<u8>) {
 
 /// Removes a record; returns whether there was one.
 fn remove(address: usize, freed: bool) -> bool {
+    if CHECKS && !CHECKED {
+        note_keyless_thread();
+    }
     // Noted before the record is gone: a weak reference may be checked at any time meanwhile.
     let note = |record: &Record| {
         if CHECKS && !CHECKED {

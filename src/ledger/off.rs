@@ -32,6 +32,9 @@ const_fn! {
 pub(crate) fn drained() {}
 
 #[inline(always)]
+pub(crate) fn drained_last() {}
+
+#[inline(always)]
 pub(crate) fn note_thread() {}
 
 #[inline(always)]
@@ -63,6 +66,9 @@ pub(crate) fn type_info_of(_: NonNull<u8>) -> Option<*const ()> {
 }
 
 #[inline(always)]
+pub(crate) fn retyped(_: NonNull<u8>, _: *const (), _: fn() -> &'static str) {}
+
+#[inline(always)]
 pub(crate) fn created(_: NonNull<u8>, _: ObjectDescription) {}
 
 #[inline(always)]
@@ -79,6 +85,14 @@ pub(crate) fn left_pool(_: NonNull<u8>, _: u32, _: PoolLabel) {}
 
 #[inline(always)]
 pub(crate) fn retained(_: NonNull<u8>) {}
+
+#[inline(always)]
+pub(crate) fn autoreleased(
+    _: NonNull<u8>,
+    _: &'static Location<'static>,
+    _: impl FnOnce() -> PoolLabel,
+) {
+}
 
 #[inline(always)]
 pub(crate) fn released(_: NonNull<u8>, _: u32, _: ReleasedBy) {}

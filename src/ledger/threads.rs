@@ -69,6 +69,15 @@ pub(crate) fn note_thread() {
     }
 }
 
+/// Notes the name of the calling thread if it has no key. Such a thread has no pools either, so it is
+/// not changing one.
+#[inline]
+pub(super) fn note_keyless_thread() {
+    if own_number() & KEYLESS != 0 {
+        note_thread();
+    }
+}
+
 /// Returns the number of the calling thread, whose name is noted from then on. The caller is inside
 /// the ledger.
 #[inline]

@@ -1,4 +1,4 @@
-//! Objects whose memory is a block.
+//! Sized objects whose memory is a block.
 //!
 //! They are ordinary `Ref<T>`s. Only their type info knows where the memory goes: to the heap of
 //! the block, which the block's chunk names.
@@ -21,7 +21,7 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 /// A sized object whose memory is a block.
-struct BlockInfo<T>(PhantomData<T>);
+pub(super) struct BlockInfo<T>(PhantomData<T>);
 
 impl<T: 'static> BlockInfo<T> {
     const LAYOUT: ObjectLayout = layout_of::<T>();
@@ -43,7 +43,7 @@ impl<T: 'static> BlockInfo<T> {
         }
         _ => None,
     };
-    const TYPE_INFO: &'static TypeInfo =
+    pub(super) const TYPE_INFO: &'static TypeInfo =
         &type_info_of::<Self>(std::any::type_name::<T>, Self::SHAPE, Self::PLAIN);
 }
 
@@ -140,7 +140,7 @@ pub(crate) enum ObjectMemory<'a> {
 
 impl ObjectMemory<'_> {
     #[inline(always)]
-    fn alloc(self, size_class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
+    pub(super) fn alloc(self, size_class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
         match self {
             Self::Process => handle::alloc(thread_heaps::process_heap(), None, size_class, waste),
             Self::Own(blocks) => {
@@ -156,7 +156,7 @@ impl ObjectMemory<'_> {
     }
 
     #[cold]
-    fn count_large(self, layout: Layout) {
+    pub(super) fn count_large(self, layout: Layout) {
         match self {
             Self::Process => PROCESS.shared.count_large(layout),
             Self::Own(blocks) => blocks.shared().count_large(layout),

@@ -129,7 +129,7 @@ pub(super) struct ObjectLayout {
 
 /// Returns the layout of `prefix` bytes followed by a payload; `None` if it does not fit the
 /// address space.
-const fn object_layout(prefix: usize, payload: Layout) -> Option<ObjectLayout> {
+pub(super) const fn object_layout(prefix: usize, payload: Layout) -> Option<ObjectLayout> {
     let align = if payload.align() > align_of::<Header>() {
         payload.align()
     } else {
@@ -160,14 +160,14 @@ pub(super) const fn layout_of<T>() -> ObjectLayout {
     }
 }
 
-fn layout_of_slice<T>(len: usize) -> Option<ObjectLayout> {
+pub(super) fn layout_of_slice<T>(len: usize) -> Option<ObjectLayout> {
     object_layout(SLICE, Layout::array::<T>(len).ok()?)
 }
 
 /// Allocates an object and writes its header.
 #[inline]
 #[cfg_attr(feature = "leak-detection", track_caller)]
-fn allocate(layout: ObjectLayout, type_info: &'static TypeInfo, count: Count) -> Thin {
+pub(super) fn allocate(layout: ObjectLayout, type_info: &'static TypeInfo, count: Count) -> Thin {
     // SAFETY: the layout is not zero-sized, as it contains a header.
     let base = unsafe { alloc(layout.layout) };
     let Some(base) = NonNull::new(base) else {
@@ -219,7 +219,7 @@ pub(super) unsafe fn write_header(
 /// `thin` is an object that was allocated with this layout; there is no value in it, and no
 /// reference of any kind.
 #[inline]
-unsafe fn deallocate(thin: Thin, layout: ObjectLayout) {
+pub(super) unsafe fn deallocate(thin: Thin, layout: ObjectLayout) {
     // SAFETY: no reference is left, so the access is exclusive.
     unsafe { thin.cast::<Header>().sub(1).as_mut() }.freed();
     // SAFETY: the payload is at this offset from the base of the allocation.
@@ -245,12 +245,38 @@ pub(crate) fn allocate_named<T>(type_info: &'static TypeInfo, count: Count) -> N
 pub(crate) fn allocate_slice<T>(len: usize, type_info: &'static TypeInfo) -> NonNull<[T]> {
     let layout = layout_of_slice::<T>(len).expect("a slice fits the address space");
     let thin = allocate(layout, type_info, Count::unique());
-    // SAFETY: the layout of a slice has a word for the length before the header.
+    // SAFETY: just allocated with the layout of a slice.
+    unsafe { write_length(thin, len) }
+}
+
+/// Writes the length of a new slice; returns a pointer to it.
+///
+/// # Safety
+/// `thin` is a new object with the layout of a slice of `len` values, to which the caller has
+/// exclusive access.
+#[inline]
+pub(super) unsafe fn write_length<T>(thin: Thin, len: usize) -> NonNull<[T]> {
+    // SAFETY: the layout is that of a slice, and the access exclusive, by the contract.
     unsafe {
         length(thin).write(len);
         note_write(thin);
     }
     NonNull::slice_from_raw_parts(thin.cast(), len)
+}
+
+/// Gives an object another type info.
+///
+/// # Safety
+/// The caller has the only reference of any kind to the object. Its value is one of the new type
+/// info's type, and its memory is of the same layout and source.
+pub(super) unsafe fn set_type_info(thin: Thin, type_info: &'static TypeInfo) {
+    // SAFETY: the only reference is the caller's, so the access is exclusive (invariant 6 of
+    // `object`).
+    let header = unsafe { thin.cast::<Header>().sub(1).as_mut() };
+    header.payload.write();
+    header.type_info = type_info;
+    ledger::retyped(thin, ptr::from_ref(type_info).cast(), type_info.type_name);
+    checks::note_type_info(type_info);
 }
 
 /// Frees the memory of an object without a value.
@@ -265,9 +291,9 @@ pub(crate) unsafe fn free(thin: Thin) {
 /// Returns where a slice keeps its length.
 ///
 /// # Safety
-/// `thin` is an object that `allocate_slice` made.
-unsafe fn length(thin: Thin) -> NonNull<usize> {
-    // SAFETY: `allocate_slice` reserves a word right before the header.
+/// `thin` is an object with the layout of a slice.
+pub(super) unsafe fn length(thin: Thin) -> NonNull<usize> {
+    // SAFETY: the layout of a slice has a word for the length right before the header.
     unsafe { thin.cast::<Header>().sub(1).cast::<usize>().sub(1) }
 }
 
@@ -403,7 +429,7 @@ impl<T> ObjectType for SliceInfo<T> {
 
     #[inline]
     unsafe fn drop_value(thin: Thin) {
-        // SAFETY: only `allocate_slice` makes objects of this type.
+        // SAFETY: every object of this type has the layout of a slice.
         let len = unsafe { length(thin).read() };
         let slice = ptr::slice_from_raw_parts_mut(thin.cast::<T>().as_ptr(), len);
         // SAFETY: the object has `len` values, which the caller owns, by the contract.
@@ -415,7 +441,7 @@ impl<T> ObjectType for SliceInfo<T> {
 
     #[inline]
     unsafe fn free(thin: Thin) {
-        // SAFETY: only `allocate_slice` makes objects of this type; the destructor leaves the
+        // SAFETY: every object of this type has the layout of a slice; the destructor leaves the
         // length.
         let len = unsafe { length(thin).read() };
         let layout = layout_of_slice::<T>(len).expect("it was allocated with this layout");

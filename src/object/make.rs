@@ -10,14 +10,8 @@ use super::weak::Weak;
 use crate::ledger;
 use crate::thread::current::tally_destroyed;
 use std::borrow::Cow;
-use std::ffi::{CStr, CString};
 use std::pin::Pin;
 use std::ptr::{self, NonNull};
-
-/// The type info of `Ref<str>`: that of bytes, under another name.
-pub(super) const STR: &TypeInfo = &SliceInfo::<u8>::named(std::any::type_name::<str>);
-/// The type info of `Ref<CStr>`: that of bytes, under another name.
-const C_STR: &TypeInfo = &SliceInfo::<u8>::named(std::any::type_name::<CStr>);
 
 impl<T> Ref<T> {
     /// Makes a new object with one reference.
@@ -81,26 +75,36 @@ impl<T> Ref<T> {
 }
 
 /// A slice that is being filled. Dropping it drops the values that are there, and frees the memory.
-struct PartialSlice<T: 'static> {
+pub(super) struct PartialSlice<T: 'static> {
     slice: NonNull<[T]>,
     filled: usize,
 }
 
 impl<T> PartialSlice<T> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn new(len: usize) -> Self {
-        let slice = allocate_slice::<T>(len, SliceInfo::<T>::TYPE_INFO);
+    /// Begins to fill a slice.
+    ///
+    /// # Safety
+    /// `slice` is a new object without its values, which the caller gives up.
+    pub(super) unsafe fn new(slice: NonNull<[T]>) -> Self {
         Self { slice, filled: 0 }
     }
 
-    fn push(&mut self, value: T) {
-        assert!(self.filled < self.slice.len());
-        // SAFETY: within the slice, as asserted, and no other thread has seen it.
-        unsafe {
-            note_write(self.slice.cast());
-            self.slice.cast::<T>().add(self.filled).write(value);
+    /// Writes clones of `values`, with which the slice is full.
+    pub(super) fn fill(mut self, values: &[T]) -> Ref<[T]>
+    where
+        T: Clone,
+    {
+        assert_eq!(values.len(), self.slice.len());
+        for value in values {
+            let value = value.clone();
+            // SAFETY: within the slice, which has as many values as `values`, and which no other
+            // thread has seen.
+            unsafe { self.slice.cast::<T>().add(self.filled).write(value) };
+            self.filled += 1;
         }
-        self.filled += 1;
+        // SAFETY: an object of which this is the only handle.
+        unsafe { note_write(self.slice.cast()) };
+        self.finish()
     }
 
     fn finish(self) -> Ref<[T]> {
@@ -123,7 +127,7 @@ impl<T> Drop for PartialSlice<T> {
         }
         let _memory = Memory(self.slice.cast());
         let filled = ptr::slice_from_raw_parts_mut(self.slice.cast::<T>().as_ptr(), self.filled);
-        // SAFETY: `push` wrote these values, and no handle was made.
+        // SAFETY: `fill` wrote these values, and no handle was made.
         unsafe {
             note_write(self.slice.cast());
             ptr::drop_in_place(filled);
@@ -136,7 +140,7 @@ impl<T> Drop for PartialSlice<T> {
 /// # Safety
 /// The caller forgets the values, or they are `Copy`.
 #[cfg_attr(feature = "leak-detection", track_caller)]
-unsafe fn copied<T>(values: &[T], type_info: &'static TypeInfo) -> NonNull<[T]> {
+pub(super) unsafe fn copied<T>(values: &[T], type_info: &'static TypeInfo) -> NonNull<[T]> {
     let slice = allocate_slice::<T>(values.len(), type_info);
     // SAFETY: just allocated, with room for that many values.
     unsafe {
@@ -153,13 +157,6 @@ impl<T> From<T> for Ref<T> {
     }
 }
 
-impl<T> From<Box<T>> for Ref<T> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from(value: Box<T>) -> Self {
-        Self::new(*value)
-    }
-}
-
 impl<T> From<Vec<T>> for Ref<[T]> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(mut values: Vec<T>) -> Self {
@@ -169,13 +166,6 @@ impl<T> From<Vec<T>> for Ref<[T]> {
         unsafe { values.set_len(0) };
         // SAFETY: a new object with its values, and the reference that its count says.
         unsafe { Self::adopt(slice) }
-    }
-}
-
-impl<T> From<Box<[T]>> for Ref<[T]> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from(values: Box<[T]>) -> Self {
-        values.into_vec().into()
     }
 }
 
@@ -193,11 +183,31 @@ impl<T, const N: usize> From<[T; N]> for Ref<[T]> {
 impl<T: Clone> From<&[T]> for Ref<[T]> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(values: &[T]) -> Self {
-        let mut partial = PartialSlice::new(values.len());
-        for value in values {
-            partial.push(value.clone());
+        let slice = allocate_slice::<T>(values.len(), SliceInfo::<T>::TYPE_INFO);
+        // SAFETY: a new slice without its values.
+        unsafe { PartialSlice::new(slice) }.fill(values)
+    }
+}
+
+impl<T: Clone> From<&mut [T]> for Ref<[T]> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn from(values: &mut [T]) -> Self {
+        (&*values).into()
+    }
+}
+
+/// Copies what is borrowed, and moves what is owned.
+impl<'a, B> From<Cow<'a, B>> for Ref<B>
+where
+    B: ToOwned + ?Sized,
+    Self: From<&'a B> + From<B::Owned>,
+{
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn from(value: Cow<'a, B>) -> Self {
+        match value {
+            Cow::Borrowed(value) => value.into(),
+            Cow::Owned(value) => value.into(),
         }
-        partial.finish()
     }
 }
 
@@ -206,69 +216,6 @@ impl<T> FromIterator<T> for Ref<[T]> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from_iter<I: IntoIterator<Item = T>>(iter: I) -> Self {
         iter.into_iter().collect::<Vec<T>>().into()
-    }
-}
-
-impl From<&str> for Ref<str> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from(value: &str) -> Self {
-        // SAFETY: bytes are `Copy`.
-        let bytes = unsafe { copied(value.as_bytes(), STR) };
-        // SAFETY: the pointer is not null.
-        let text = unsafe { NonNull::new_unchecked(bytes.as_ptr() as *mut str) };
-        // SAFETY: a new object with its value, which is UTF-8, and one reference.
-        unsafe { Self::adopt(text) }
-    }
-}
-
-impl From<String> for Ref<str> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from(value: String) -> Self {
-        value.as_str().into()
-    }
-}
-
-impl From<Box<str>> for Ref<str> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from(value: Box<str>) -> Self {
-        (&*value).into()
-    }
-}
-
-impl From<Cow<'_, str>> for Ref<str> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from(value: Cow<'_, str>) -> Self {
-        (&*value).into()
-    }
-}
-
-impl From<&CStr> for Ref<CStr> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from(value: &CStr) -> Self {
-        // SAFETY: bytes are `Copy`.
-        let bytes = unsafe { copied(value.to_bytes_with_nul(), C_STR) };
-        // SAFETY: the pointer is not null. As in std, a `CStr` is its bytes with the nul.
-        let text = unsafe { NonNull::new_unchecked(bytes.as_ptr() as *mut CStr) };
-        // SAFETY: a new object with its value, and the reference that its count says.
-        unsafe { Self::adopt(text) }
-    }
-}
-
-impl From<CString> for Ref<CStr> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from(value: CString) -> Self {
-        value.as_c_str().into()
-    }
-}
-
-/// Views a text as its bytes; the object stays the same.
-impl From<Ref<str>> for Ref<[u8]> {
-    fn from(value: Ref<str>) -> Self {
-        let text = Ref::into_payload(value);
-        // SAFETY: the pointer is not null.
-        let bytes = unsafe { NonNull::new_unchecked(text.as_ptr() as *mut [u8]) };
-        // SAFETY: the same object and reference; every `str` is a `[u8]`.
-        unsafe { Self::adopt(bytes) }
     }
 }
 

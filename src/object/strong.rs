@@ -7,6 +7,7 @@ use super::weak::Weak;
 use crate::ledger::{self, RawCall};
 use crate::unsizing::{Coercible, coerced, sealed};
 use std::marker::PhantomData;
+use std::pin::Pin;
 use std::ptr::NonNull;
 
 /// A counted reference: the object lives as long as there is one.
@@ -15,7 +16,12 @@ use std::ptr::NonNull;
 /// if the value is both. In addition, a `Ref` can be passed to an
 /// [`AutoreleasePool`](crate::AutoreleasePool), which releases it a little later and lends out
 /// uncounted references until then; structures of any depth are destroyed in constant stack space;
-/// and one thin address identifies any object, even an unsized one.
+/// and one thin address identifies any object, even an unsized one. [Coming from
+/// `Arc`](crate::from_arc) compares all methods and implementations.
+///
+/// A `Ref<T>` becomes a `Ref<dyn Trait>`, or a `Ref<[T; N]>` a `Ref<[T]>`, by
+/// [`unsize!`](crate::unsize): only the standard library's pointers coerce by themselves. The
+/// compiler says E0308, *expected `Ref<dyn Trait>`, found `Ref<T>`*, where it is missing.
 ///
 /// In the terms of Cocos2d-x and Objective-C, `clone` is *retain* and `drop` is *release*.
 ///
@@ -42,6 +48,7 @@ use std::ptr::NonNull;
 /// drop(b); // release
 /// assert_eq!(Ref::into_inner(a), Some(vec![1, 2, 3]));
 /// ```
+#[doc(alias = "Arc")]
 #[repr(transparent)]
 pub struct Ref<T: ?Sized + 'static> {
     ptr: NonNull<T>,
@@ -137,6 +144,9 @@ impl<T: ?Sized> Ref<T> {
 
     /// Turns a pointer back into a reference.
     ///
+    /// This is narrower than `Arc::from_raw`, which takes a pointer to another type of the same
+    /// size and alignment: an object knows its destructor from its creation.
+    ///
     /// # Safety
     /// `p` came from [`Ref::into_raw`] (of a `Ref<U>` where `U` and `T` differ at most by an
     /// unsizing), and stands for one strong reference, which this call takes over. If it is the
@@ -227,5 +237,21 @@ impl<T: ?Sized> Coercible for Ref<T> {
     unsafe fn coerce<U: ?Sized + 'static>(self, coerce: impl FnOnce(*mut T) -> *mut U) -> Ref<U> {
         // SAFETY: the contract says that `coerce` keeps the object; its reference moves.
         unsafe { Ref::adopt(coerced(Ref::into_payload(self), coerce)) }
+    }
+}
+
+impl<T: ?Sized> sealed::Sealed for Pin<Ref<T>> {}
+
+impl<T: ?Sized> Coercible for Pin<Ref<T>> {
+    type Target = T;
+    type Of<U: ?Sized + 'static> = Pin<Ref<U>>;
+
+    unsafe fn coerce<U: ?Sized + 'static>(
+        self,
+        coerce: impl FnOnce(*mut T) -> *mut U,
+    ) -> Pin<Ref<U>> {
+        // SAFETY: the reference does not leave this function unpinned; the rest is the contract. The
+        // object stays the same, and so the value stays where it is pinned.
+        unsafe { Pin::new_unchecked(Pin::into_inner_unchecked(self).coerce(coerce)) }
     }
 }

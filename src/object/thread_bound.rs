@@ -29,6 +29,7 @@ use crate::thread::inbox::{Inbox, Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
 use crate::thread::key::is_own;
 use crate::thread::record::Record;
+use crate::thread::registry::REGISTRY;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -41,15 +42,31 @@ use std::sync::Arc;
 /// It is for what a graphics context, a user interface or a runtime hands out and wants back on its
 /// own thread: workers may hold textures and drop them, but only the render thread can access one,
 /// and they are destroyed only there. The value need be neither `Send` nor `Sync`; the reference is
-/// always both. [`get`](Self::get) returns `&T`: to change the value, put it in a `Cell` or
-/// `RefCell`.
+/// always both. [`get`](Self::get) and [`with`](Self::with) give `&T`: to change the value, put it in
+/// a `Cell` or `RefCell`. [`downgrade`](Self::downgrade) returns a [`HomeWeak`](crate::HomeWeak),
+/// and [`unsize!`](crate::unsize) coerces to trait objects.
 ///
 /// # When not to use it
 /// If the value may be destroyed anywhere, use [`Ref`](crate::Ref). If it never leaves the thread,
 /// use `Rc`. Values must be `'static`, and the home should open pools now and then, or call
 /// [`drain_root`](crate::PoolManager::drain_root) or [`run_inbox`](crate::PoolManager::run_inbox):
-/// otherwise all that was dropped elsewhere waits until the thread ends. There are no weak
-/// references.
+/// otherwise all that was dropped elsewhere waits until the thread ends.
+///
+/// # Compared with `fragile` and `send_wrapper`
+/// Those crates also send a value that only its own thread may access. But their wrappers *own* the
+/// value: to share it, one puts the wrapper into an `Arc`, and then cannot know which thread drops it
+/// last.
+///
+/// | | `HomeRef<T>` | `fragile::Fragile<T>`, `SendWrapper<T>` | `fragile::Sticky<T>` |
+/// |---|---|---|---|
+/// | sharing | counted, with weak references and trait objects | by an `Arc` around it | by an `Arc` around it |
+/// | access elsewhere | `get` returns `None`, [`with`](Self::with) panics | panics; `Fragile::try_get` is an error | panics; `try_with` is an error |
+/// | dropped elsewhere | goes home; the next drain there destroys it | panics if the value has a destructor, and leaks it (`SendWrapper` leaks silently while its thread unwinds) | stays in a thread-local of its thread until that ends |
+/// | its thread has ended | kept and reported; or destroyed anywhere, if `T: Send` and so created | panics, as before | was destroyed then |
+/// | asked of its thread | drains now and then | nothing | nothing |
+///
+/// They are simpler where the owner is known to come back to its thread, such as a window handle in
+/// a struct that must be `Send`; and they lend the value mutably.
 ///
 /// # Where it is destroyed
 /// * The last reference is dropped **at home**: at once, as with `Ref`; also while the home's
@@ -99,7 +116,7 @@ use std::sync::Arc;
 /// assert_eq!(Rc::strong_count(&context), 1);
 /// ```
 #[repr(transparent)]
-pub struct HomeRef<T: 'static> {
+pub struct HomeRef<T: ?Sized + 'static> {
     ptr: NonNull<ThreadBound<T>>,
     /// Invariant, for the reason given for `Ref`.
     invariant: PhantomData<*mut T>,
@@ -117,7 +134,7 @@ struct MessageFront {
 
 /// The payload of the object.
 #[repr(C)]
-struct ThreadBound<T> {
+pub(super) struct ThreadBound<T: ?Sized> {
     front: MessageFront,
     value: T,
 }
@@ -130,13 +147,13 @@ impl<T> ThreadBound<T> {
 // SAFETY: elsewhere than at home, a `HomeRef` gives out no `&T` and drops no `T` unless `T: Send`
 // (invariant 8 of `object`). All else that it accesses is atomic, or never changes, or is changed
 // by the thread that made the last release.
-unsafe impl<T> Send for HomeRef<T> {}
+unsafe impl<T: ?Sized> Send for HomeRef<T> {}
 // SAFETY: a `&HomeRef` allows nothing that a clone does not, and clones may be sent.
-unsafe impl<T> Sync for HomeRef<T> {}
+unsafe impl<T: ?Sized> Sync for HomeRef<T> {}
 
-impl<T> Unpin for HomeRef<T> {}
-impl<T: RefUnwindSafe> UnwindSafe for HomeRef<T> {}
-impl<T: RefUnwindSafe> RefUnwindSafe for HomeRef<T> {}
+impl<T: ?Sized> Unpin for HomeRef<T> {}
+impl<T: ?Sized + RefUnwindSafe> UnwindSafe for HomeRef<T> {}
+impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for HomeRef<T> {}
 
 impl<T> HomeRef<T> {
     /// Makes an object with one reference, whose home is the calling thread.
@@ -156,9 +173,27 @@ impl<T> HomeRef<T> {
         let invariant = PhantomData;
         Self { ptr, invariant }
     }
+}
+
+impl<T: ?Sized> HomeRef<T> {
+    /// Takes over a strong reference.
+    ///
+    /// # Safety
+    /// `ptr` is the payload of a live object that [`make`](Self::make) made, with the provenance of
+    /// its allocation, and the caller gives up one strong reference to it.
+    #[inline]
+    pub(super) unsafe fn adopt(ptr: NonNull<ThreadBound<T>>) -> Self {
+        let invariant = PhantomData;
+        Self { ptr, invariant }
+    }
+
+    /// Returns the address of the payload.
+    pub(super) fn payload(&self) -> NonNull<ThreadBound<T>> {
+        self.ptr
+    }
 
     /// Returns the thin address of the object.
-    fn thin(&self) -> Thin {
+    pub(super) fn thin(&self) -> Thin {
         self.ptr.cast()
     }
 
@@ -183,6 +218,33 @@ impl<T> HomeRef<T> {
         })
     }
 
+    /// Calls `f` with the value and returns its result, at home only.
+    ///
+    /// For code that runs at home by design, such as a closure that was posted to the home.
+    /// [`get`](Self::get) does not panic elsewhere: `object.get().map(f)`.
+    ///
+    /// # Panics
+    /// Elsewhere than at home, naming the type, the home and the calling thread; and if `f` panics.
+    ///
+    /// ```
+    /// use releasepool::HomeRef;
+    /// use std::cell::Cell;
+    /// let score = HomeRef::new(Cell::new(1));
+    /// score.with(|score| score.set(score.get() + 1));
+    /// assert_eq!(score.with(Cell::get), 2);
+    /// let elsewhere = std::thread::spawn(move || score.with(Cell::get));
+    /// assert!(elsewhere.join().is_err());
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
+        match self.get() {
+            Some(value) => f(value),
+            // SAFETY: `self` keeps the object alive.
+            None => unsafe { panic_elsewhere(self.thin()) },
+        }
+    }
+
     /// Returns whether the calling thread is the home.
     #[inline]
     pub fn is_home(&self) -> bool {
@@ -199,13 +261,13 @@ impl<T> HomeRef<T> {
     /// Returns whether both refer to the same object.
     #[inline]
     pub fn ptr_eq(&self, other: &Self) -> bool {
-        self.ptr == other.ptr
+        self.thin() == other.thin()
     }
 }
 
 /// *Retain*: returns another reference to the same object, on any thread. One relaxed
 /// read-modify-write; aborts at more than 2³¹ references.
-impl<T> Clone for HomeRef<T> {
+impl<T: ?Sized> Clone for HomeRef<T> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn clone(&self) -> Self {
@@ -213,13 +275,13 @@ impl<T> Clone for HomeRef<T> {
         ledger::retained(thin);
         // SAFETY: `self` keeps the object alive.
         unsafe { checked(thin, header(thin).count.retain()) };
-        let (ptr, invariant) = (self.ptr, PhantomData);
-        Self { ptr, invariant }
+        // SAFETY: `retain` counted the reference.
+        unsafe { Self::adopt(self.ptr) }
     }
 }
 
 /// *Release*. See [where it is destroyed](HomeRef#where-it-is-destroyed).
-impl<T> Drop for HomeRef<T> {
+impl<T: ?Sized> Drop for HomeRef<T> {
     #[inline]
     fn drop(&mut self) {
         let thin = self.thin();
@@ -234,15 +296,36 @@ impl<T> Drop for HomeRef<T> {
 }
 
 /// Writes the home, and the value if the calling thread is the home.
-impl<T: fmt::Debug> fmt::Debug for HomeRef<T> {
+impl<T: ?Sized + fmt::Debug> fmt::Debug for HomeRef<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("HomeRef");
         f.field("home", &self.home());
         match self.get() {
-            Some(value) => f.field("value", value).finish(),
+            Some(value) => f.field("value", &value).finish(),
             None => f.finish_non_exhaustive(),
         }
     }
+}
+
+/// Panics because the value was accessed elsewhere than at home.
+///
+/// # Safety
+/// `thin` is an object of a `HomeRef`, which is alive.
+#[cold]
+#[inline(never)]
+#[track_caller]
+unsafe fn panic_elsewhere(thin: Thin) -> ! {
+    // SAFETY: the object is alive by the contract.
+    let (home, name) = unsafe { (front(thin).node.target, header(thin).type_info.type_name()) };
+    let home = match REGISTRY.get(home) {
+        Some(record) => format!("thread {}", record.label()),
+        None => format!("thread {home}, which has ended"),
+    };
+    panic!(
+        "the value of a HomeRef<{name}> was accessed on thread {}, but its home is {home}; \
+         post a closure to its home, or use `HomeRef::get`, which returns `None` elsewhere",
+        current_label(),
+    )
 }
 
 /// Returns the front of an object.

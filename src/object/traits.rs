@@ -8,6 +8,7 @@ use std::ffi::CStr;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
 
 impl Ref<dyn Any + Send + Sync> {
     /// Converts the reference to one to a `T`, if the object is one.
@@ -68,6 +69,17 @@ impl Default for Ref<CStr> {
     }
 }
 
+impl<T: ?Sized> Default for Pin<Ref<T>>
+where
+    Ref<T>: Default,
+{
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn default() -> Self {
+        // SAFETY: the value stays in its allocation until it is dropped there, as with `Ref::pin`.
+        unsafe { Self::new_unchecked(Ref::default()) }
+    }
+}
+
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Ref<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
@@ -86,9 +98,16 @@ impl<T: ?Sized> fmt::Pointer for Ref<T> {
     }
 }
 
+/// Compares the values. The values of two references to one object are compared, too: `Arc` skips
+/// that for `T: Eq`, which on stable Rust only the standard library can.
 impl<T: ?Sized + PartialEq> PartialEq for Ref<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
+    }
+
+    #[allow(clippy::partialeq_ne_impl, reason = "the value's own, as with `Arc`")]
+    fn ne(&self, other: &Self) -> bool {
+        **self != **other
     }
 }
 
@@ -97,6 +116,22 @@ impl<T: ?Sized + Eq> Eq for Ref<T> {}
 impl<T: ?Sized + PartialOrd> PartialOrd for Ref<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         (**self).partial_cmp(&**other)
+    }
+
+    fn lt(&self, other: &Self) -> bool {
+        **self < **other
+    }
+
+    fn le(&self, other: &Self) -> bool {
+        **self <= **other
+    }
+
+    fn gt(&self, other: &Self) -> bool {
+        **self > **other
+    }
+
+    fn ge(&self, other: &Self) -> bool {
+        **self >= **other
     }
 }
 

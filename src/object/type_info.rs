@@ -22,15 +22,21 @@ pub(super) enum ObjectKind {
     ThreadBound,
     /// One value, in a block.
     Block,
+    /// A slice, in a block.
+    BlockSlice,
+    /// One value that was moved out of a box, from the global allocator. Its size and alignment are
+    /// in a word before the header.
+    Boxed,
 }
 
 /// What readers outside of the process want to know of a type.
 #[derive(Clone, Copy)]
 pub(super) struct TypeShape {
     pub(super) kind: ObjectKind,
-    /// The layout of the payload; for slices, of one element.
+    /// The layout of the payload; for slices, of one element; for boxed values, none.
     pub(super) payload: Layout,
-    /// The offset of the payload from the beginning of the memory.
+    /// The offset of the payload from the beginning of the memory; for boxed values, unless their
+    /// alignment demands more.
     pub(super) payload_offset: usize,
 }
 
@@ -101,6 +107,8 @@ described! {
             slice = ObjectKind::Slice,
             thread_bound = ObjectKind::ThreadBound,
             block = ObjectKind::Block,
+            block_slice = ObjectKind::BlockSlice,
+            boxed = ObjectKind::Boxed,
         }
     };
 }

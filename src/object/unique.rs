@@ -120,7 +120,12 @@ impl<T: ?Sized> Ref<T> {
 }
 
 /// How [`Ref::make_mut`] makes a new object of the same type. Implemented for every `T: Clone`, for
-/// `[T]` of such, and for `str`; sealed.
+/// `[T]` of such, and for `str`, `CStr`, `OsStr` and `Path`; sealed.
+#[diagnostic::on_unimplemented(
+    message = "the value of a `Ref<{Self}>` cannot be cloned",
+    label = "`Ref::make_mut` takes `T: Clone`, `[T]` of such, and texts",
+    note = "a `Ref<dyn Trait>` does not know how to clone its value"
+)]
 pub trait Renew {
     /// Returns a new object with a clone of the value.
     #[doc(hidden)]
@@ -160,23 +165,9 @@ impl<T: Clone + 'static> Renew for [T] {
     }
 }
 
-impl Renew for str {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn renew(this: &Ref<str>) -> Ref<str> {
-        Ref::from(&**this)
-    }
-
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    unsafe fn same(this: NonNull<str>) -> NonNull<str> {
-        let len = (this.as_ptr() as *const [u8]).len();
-        let bytes = allocate_slice::<u8>(len, super::make::STR);
-        // SAFETY: the pointer is not null.
-        unsafe { NonNull::new_unchecked(bytes.as_ptr() as *mut str) }
-    }
-}
-
 impl<T: ?Sized + Renew> Ref<T> {
-    /// Returns exclusive access to the value; for `T: Clone`, `[T]` of such, and `str`.
+    /// Returns exclusive access to the value; for `T: Clone`, `[T]` of such, `str`,
+    /// `CStr`, `OsStr` and `Path`.
     ///
     /// If there are other strong references, the value is first cloned to a new object. If there
     /// are only weak ones, the value is moved to a new object, and they can no longer be upgraded.

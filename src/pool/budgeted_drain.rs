@@ -272,7 +272,10 @@ impl<'d> BudgetedDrain<'d> {
                 entries.clear(&self.pools.pages);
                 (made, None)
             }
-            MessageKind::Closure | MessageKind::LoopClosure | MessageKind::OrphanBatch => {
+            MessageKind::Closure
+            | MessageKind::LoopClosure
+            | MessageKind::FrameClosure
+            | MessageKind::OrphanBatch => {
                 unreachable!("these are no releases")
             }
         }

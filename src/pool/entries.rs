@@ -65,6 +65,12 @@ impl Entries {
         self.label.set(label);
     }
 
+    /// Returns the name of the pool, for the ledger.
+    #[inline(always)]
+    pub(crate) fn label(&self) -> PoolLabel {
+        self.label.get()
+    }
+
     /// Makes `page` the topmost one; the next entry goes to `top`.
     fn turn_to(&self, page: *mut Page, top: *mut Thin) {
         self.page.set(page);

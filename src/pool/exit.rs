@@ -66,9 +66,7 @@ pub(super) unsafe fn exit(attached: NonNull<ThreadPools>, record: &Arc<Record>, 
     unsafe { ThreadPools::detach(attached, guards) };
     // Last, as the hook is foreign code: to it the thread has no pools any more.
     events.into_iter().for_each(Event::emit);
-    while ledger::awaits_drain() {
-        ledger::drained();
-    }
+    ledger::drained_last();
 }
 
 fn stacks(pools: &ThreadPools) -> impl Iterator<Item = &PoolStack> {

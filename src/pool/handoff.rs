@@ -6,9 +6,10 @@ use super::page::PageCache;
 use super::page_chain::PageChain;
 use super::pool_ref::PoolRef;
 use super::this_thread;
-use crate::ledger::PoolLabel;
+use crate::ledger::{self, PoolLabel};
 use crate::object::block_allocated::ObjectMemory;
 use crate::object::strong::Ref;
+use crate::object::thread_bound::HomeRef;
 use crate::sync::const_fn;
 use crate::thread::current::tally_handed_over;
 use crate::thread::handle::ThreadHandle;
@@ -16,7 +17,7 @@ use crate::thread::inbox::Node;
 use crate::thread::orphans::ORPHANS;
 use std::fmt;
 use std::mem;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
 /// A pool of references for another thread to release; one message hands over all of them.
@@ -28,7 +29,8 @@ use std::ptr::NonNull;
 ///
 /// # When not to use it
 /// For single objects, use [`ThreadHandle::release`]. For objects that only one thread may destroy,
-/// use [`HomeRef`](crate::HomeRef). If no other thread is involved, use an
+/// use [`HomeRef`]; a pool takes references to them, too, by
+/// [`autorelease_home`](Self::autorelease_home). If no other thread is involved, use an
 /// [`AutoreleasePool`](crate::AutoreleasePool): its drains also make the releases that were sent to
 /// this thread; drains of a handoff pool do not.
 ///
@@ -78,8 +80,11 @@ impl HandoffPool {
     ///
     /// Aborts when memory for a page is exhausted.
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn autorelease<T: ?Sized + Send + Sync>(&self, r: Ref<T>) -> PoolRef<'_, T> {
         let payload = Ref::into_payload(r);
+        let label = || PoolLabel::HANDOFF;
+        ledger::autoreleased(payload.cast(), Location::caller(), label);
         self.entries.set_label(PoolLabel::HANDOFF);
         self.entries.push_or_grow(payload.cast(), grow);
         // SAFETY: the pool holds the reference until it is drained, which takes `&mut self` and so
@@ -94,6 +99,54 @@ impl HandoffPool {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
         self.autorelease(Ref::new_from(value, ObjectMemory::Process))
+    }
+
+    /// Moves a reference to a value with a home into this pool, and lends the reference back until
+    /// the pool is drained.
+    ///
+    /// The thread that releases the pool's entries only gives the reference up. If it was the last
+    /// one, the value goes on to its home, which [destroys](HomeRef#where-it-is-destroyed) it: so a
+    /// graph whose nodes refer to values of several threads can go to a reclaimer as it is.
+    ///
+    /// Takes a block of 24 bytes besides the entry, as an entry is an object that any thread may
+    /// destroy: it is [`create`](Self::create)d with the reference as its value.
+    ///
+    /// ```
+    /// use releasepool::{AutoreleasePool, HandoffPool, HomeRef, Looper};
+    /// use std::rc::Rc;
+    ///
+    /// let reclaimer = Looper::reclaimer("reclaimer")?;
+    /// let texture = Rc::new("grass"); // not Send
+    /// let mut old = HandoffPool::new();
+    /// old.autorelease_home(HomeRef::new(texture.clone()));
+    /// old.drain_on(reclaimer.thread());
+    /// reclaimer.shutdown().unwrap(); // the reference is given up by now
+    /// drop(AutoreleasePool::new());  // a drain here, at home, destroys the value
+    /// assert_eq!(Rc::strong_count(&texture), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn autorelease_home<T: ?Sized>(&self, r: HomeRef<T>) -> PoolRef<'_, HomeRef<T>> {
+        self.create(r)
+    }
+
+    /// Creates a text that the pool owns: a copy of `text`, in a block like other [created
+    /// objects](Self::create).
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn create_str(&self, text: &str) -> PoolRef<'_, str> {
+        self.autorelease(Ref::str_from(text, ObjectMemory::Process))
+    }
+
+    /// Creates a slice that the pool owns: clones of the values, in a block like other [created
+    /// objects](Self::create).
+    ///
+    /// # Panics
+    /// If cloning panics. The pool is unchanged then.
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn create_slice<T: Clone + Send + Sync>(&self, values: &[T]) -> PoolRef<'_, [T]> {
+        self.autorelease(Ref::slice_from(values, ObjectMemory::Process))
     }
 
     /// Has the thread `to` release all entries, newest first, in its next outermost drain, and

@@ -68,6 +68,9 @@ pub(crate) fn autorelease_to(
             return unsafe { release(thin) };
         };
         let stack = stack(pools);
+        // First, as the ledger calls the global allocator, which may open and close pools.
+        let label = || stack.current_pool().entries.label();
+        ledger::autoreleased(thin, site, label);
         let pool = stack.current_pool();
         if pool.kind.get() == PoolKind::Root {
             push_root(stack, pool, thin, site);

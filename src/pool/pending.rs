@@ -16,6 +16,7 @@ pub(crate) fn contains(stack: &PoolStack, thin: Thin) -> bool {
         | MessageKind::DestroyAnywhere
         | MessageKind::Closure
         | MessageKind::LoopClosure
+        | MessageKind::FrameClosure
         | MessageKind::OrphanBatch => false,
     };
     stack.backlog.contains(thin) || !stack.thread_pools().claimed.none(names)
@@ -38,7 +39,10 @@ pub(super) fn look_through(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
         }
         MessageKind::Release => !look(remote_release::object_of(message)),
         MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere => !look(message.as_raw().cast()),
-        MessageKind::Closure | MessageKind::LoopClosure | MessageKind::OrphanBatch => false,
+        MessageKind::Closure
+        | MessageKind::LoopClosure
+        | MessageKind::FrameClosure
+        | MessageKind::OrphanBatch => false,
     });
 }
 

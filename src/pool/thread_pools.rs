@@ -335,7 +335,10 @@ impl ThreadPools {
         let mut any = false;
         let others = Queue::new();
         while let Some(call) = self.posted.pop() {
-            if call.kind() == MessageKind::LoopClosure {
+            if matches!(
+                call.kind(),
+                MessageKind::LoopClosure | MessageKind::FrameClosure
+            ) {
                 any = true;
                 let run = || catch_unwind(|| call.run()).err();
                 self.running(&record.calls, 1, run)

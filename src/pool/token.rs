@@ -91,7 +91,8 @@ pub(crate) fn pop(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usiz
 #[inline(never)]
 fn pop_in_span(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopError> {
     let in_span = this_thread::with(|pools| {
-        let (_, pool) = find(manager, token, pools?).ok()?;
+        let pools = pools.filter(|pools| token.thread.is_some() && pools.key() == token.thread)?;
+        let (_, pool) = find(manager, token, pools).ok()?;
         // Found again by `pop_now`, as the subscriber is foreign code, which may pop the pool.
         Some(drain_span::around_pop(pool, || pop_now(manager, token)))
     });
@@ -115,7 +116,7 @@ fn pop_now(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopE
     })
 }
 
-/// Returns the token's pool and its stack, if it can be popped.
+/// Returns the token's pool and its stack, if it can be popped. `pools` is the token's thread's.
 #[inline]
 fn find<'p>(
     manager: &Arc<ManagerShared>,

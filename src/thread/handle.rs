@@ -111,14 +111,21 @@ impl ThreadHandle {
         kind: MessageKind,
         f: F,
     ) -> Result<Posted<'_>, Closed<F>> {
+        let message = self.closure(kind, f);
+        self.push_quietly(message).map_err(|back| {
+            // SAFETY: this is the message made by `closure`, so we own it.
+            Closed(unsafe { ClosureMessage::<F>::take(back.into_raw()) })
+        })
+    }
+
+    /// Sends a message that runs a closure, as [`post_quietly`](Self::post_quietly) does. Returns
+    /// it if the thread has ended.
+    pub(crate) fn push_quietly(&self, message: Message) -> Result<Posted<'_>, Message> {
         // Enters the sender, so that it does not later get the registry slot of the thread that it
         // sends to: then it could not run this closure if that is orphaned.
         drop(super::current::current());
-        let (waiting, message) = self.announced(kind, f);
-        let sent = self.0.calls.push(message).map_err(|back| {
-            // SAFETY: `push` returned the message made by `announced`, so we own it.
-            Closed(unsafe { ClosureMessage::<F>::take(back.into_raw()) })
-        })?;
+        let waiting = self.0.calls.announce(1);
+        let sent = self.0.calls.push(message)?;
         let record = &*self.0;
         Ok(Posted {
             record,
@@ -127,18 +134,18 @@ impl ThreadHandle {
         })
     }
 
-    /// Makes a message to this thread of a closure, and counts it as sent; also returns how many
-    /// closures waited before.
-    pub(crate) fn announced<F: FnOnce() + Send + 'static>(
-        &self,
-        kind: MessageKind,
-        f: F,
-    ) -> (u64, Message) {
+    /// Makes a message to this thread of a closure.
+    pub(crate) fn closure<F: FnOnce() + Send + 'static>(&self, kind: MessageKind, f: F) -> Message {
         let node = Node::new(kind, self.key(), ClosureMessage::<F>::run);
         let call = boxed(ClosureMessage { node, f });
         // SAFETY: the only pointer to it, just made; `run` frees it; the closure is `Send`.
-        let message = unsafe { Message::from_raw(call.cast()) };
-        (self.0.calls.announce(1), message)
+        unsafe { Message::from_raw(call.cast()) }
+    }
+
+    /// Counts a message that runs a closure as sent, which a loop puts back into its thread's
+    /// queue.
+    pub(crate) fn announce_closure(&self) {
+        self.0.calls.announce(1);
     }
 }
 

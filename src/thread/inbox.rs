@@ -36,6 +36,8 @@ pub(crate) enum MessageKind {
     LoopClosure,
     /// Orphaned releases that are pushed as one message; only the orphans unpack it.
     OrphanBatch,
+    /// Run a closure that a loop has accepted and that takes a frame, on the target thread only.
+    FrameClosure,
 }
 
 /// The first field of every message; what the message carries follows in the same allocation. The
@@ -428,6 +430,7 @@ described! {
             destroy_at_home = MessageKind::DestroyAtHome,
             closure = MessageKind::Closure,
             loop_closure = MessageKind::LoopClosure,
+            frame_closure = MessageKind::FrameClosure,
             batch = MessageKind::OrphanBatch,
         }
     };

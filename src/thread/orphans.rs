@@ -123,7 +123,7 @@ impl Orphans {
             .fetch_add(weight as usize, Ordering::Relaxed);
         if !matches!(
             message.kind(),
-            MessageKind::Closure | MessageKind::LoopClosure
+            MessageKind::Closure | MessageKind::LoopClosure | MessageKind::FrameClosure
         ) {
             self.ready.add_shared(weight);
         }
@@ -188,7 +188,9 @@ impl Orphans {
             MessageKind::Release | MessageKind::ReleaseMany | MessageKind::DestroyAnywhere => {
                 &self.releases
             }
-            MessageKind::Closure | MessageKind::LoopClosure => &self.calls,
+            MessageKind::Closure | MessageKind::LoopClosure | MessageKind::FrameClosure => {
+                &self.calls
+            }
             // Their target has pools, whose exit runs all that its inbox accepted (invariant 6 of
             // `thread`).
             MessageKind::DestroyAtHome => {

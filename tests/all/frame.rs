@@ -1,5 +1,6 @@
 //! Frame loops, loopers, and pools for tasks and callbacks.
 
+mod framed_posts;
 mod frames;
 mod loopers;
 mod loops_left;

@@ -2,10 +2,16 @@
 
 mod aborts;
 mod arc_parity;
+mod block_slice;
+mod boxed;
 mod counts;
 mod deep;
 mod home;
+mod io;
 mod misuse;
 mod panics;
 pub mod payloads;
 mod settle_scopes;
+mod text;
+mod uninit;
+mod wake;

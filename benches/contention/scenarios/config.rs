@@ -1,7 +1,7 @@
 //! A pointer that all threads read and some replace now and then.
 
 use crate::pools::deferred::Collected;
-use crate::scenario::{Contestant, Scenario, contestant};
+use crate::scenario::{Contestant, Scenario, between, contestant, scaling};
 use arc_swap::ArcSwap;
 use basedrop::{Shared, SharedCell};
 use crossbeam_epoch::{self as epoch, Atomic, Owned};
@@ -13,6 +13,9 @@ use releasepool_benches::workload::Workload;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+const SLOT: &str = "releasepool (slot)";
+const SLOT_FULL: &str = "releasepool (load_full)";
 
 /// Loads in a frame, for which a pool or a guard is opened.
 const LOADS: u64 = 100;
@@ -171,10 +174,9 @@ fn basedrop<P: Payload>() -> Workload {
 
 fn contestants() -> Vec<Contestant> {
     let mut all = vec![
-        contestant!("releasepool (slot)", Role::Ours, slot())
+        contestant!(SLOT, Role::Ours, slot())
             .note("slot.load(&pool), drained after 100 loads; not counted"),
-        contestant!("releasepool (load_full)", Role::Ours, slot_full())
-            .note("slot.load_full(), counted"),
+        contestant!(SLOT_FULL, Role::Ours, slot_full()).note("slot.load_full(), counted"),
         contestant!("arc-swap", Role::Peer, swap_guard()).note("load, a guard"),
         contestant!("arc-swap, load_full", Role::Peer, swap_full()).note("counted"),
         contestant!("RwLock of Arc", Role::Peer, lock()).note("parking_lot's; read and clone"),
@@ -200,12 +202,18 @@ pub fn scenario() -> Scenario {
         title: "Configuration that all read and few replace",
         what: "All threads load the same pointer and read the object; after 10,000 loads a thread \
                stores a new object. An operation is one load.",
-        lesson: "Load from a slot by the pool that is open anyway: it is several times as fast as \
-                arc-swap's guard, and nearly as fast on two threads as on one. Everything that \
-                counts (load_full, releasepool's too, and locks) gets slower with every thread. \
-                crossbeam-epoch, pinned by hand, is cheaper than the slot, most of all with more \
-                threads than processors; but it needs unsafe code, and its references cannot be \
-                kept.",
+        remarks: "A reference from slot.load(&pool) is valid until the pool is drained. load_full of \
+                  either gives a reference that can be kept. crossbeam-epoch needs unsafe code, and \
+                  its references are valid under the guard only.",
+        questions: vec![
+            between(SLOT, "arc-swap"),
+            between(SLOT, "crossbeam-epoch"),
+            between(SLOT_FULL, "arc-swap, load_full"),
+            between(SLOT, "RwLock of Arc"),
+            scaling(SLOT),
+            scaling(SLOT_FULL),
+            scaling("RwLock of Arc"),
+        ],
         helpers: 0,
         countable: true,
         peak: false,

@@ -7,9 +7,9 @@ use crate::pools::Pools;
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::{Basedrop, Collected};
 use crate::pools::locked::{ByDashMap, ByMutex, Global};
-use crate::pools::ours::{Autoreleased, Created};
+use crate::pools::ours::{Autoreleased, BLOCKS, Created, GLOBAL};
 use crate::pools::vectors::{Arcs, Triomphes};
-use crate::scenario::{Checked, Contestant, Measured, Scenario};
+use crate::scenario::{Checked, Contestant, Measured, Scenario, between, scaling};
 use crate::ui::Handed;
 use arc_swap::ArcSwap;
 use basedrop::{Shared, SharedCell};
@@ -188,10 +188,17 @@ pub fn scenario() -> Scenario {
                object in a pool, 2 use an object that all threads share, and 1 creates an object \
                that the UI thread, an additional thread, destroys. At the end of a frame the thread \
                hands these over and drains the pool. Waiting for the UI thread is not timed.",
-        lesson: "The result is as expected from the parts: blocks, a slot and a HandoffPool are \
-                 faster than everything else, mostly by the temporaries. With the global allocator \
-                 releasepool takes about as long as a vector of Arcs with a lock and a channel, so \
-                 the allocator matters most. Pools behind locks get slower with every thread.",
+        remarks: "The pools and the slot of releasepool take objects of any type; the vectors are for \
+                  one type each.",
+        questions: vec![
+            between(BLOCKS, "Arc + Vec"),
+            between(GLOBAL, "Arc + Vec"),
+            between(BLOCKS, "Arc + Vec, mimalloc"),
+            between(BLOCKS, "triomphe + Vec, mimalloc"),
+            between(BLOCKS, "arc-swap"),
+            scaling(BLOCKS),
+            scaling("stacks by thread, mutex"),
+        ],
         helpers: 1,
         countable: false,
         peak: false,

@@ -5,12 +5,14 @@ use crate::handing::{
     vectors,
 };
 use crate::pools::ours::{BLOCKS, GLOBAL};
-use crate::scenario::{Checked, Contestant, Measured, Scenario};
+use crate::scenario::{Checked, Contestant, Measured, Scenario, between};
 use crate::ui::Handed;
 use releasepool_benches::objects::Payload;
 use releasepool_benches::results::Role;
 use releasepool_benches::workload::{Workload, timed_half};
 use std::sync::Arc;
+
+const EACH: &str = "releasepool, release each";
 
 /// Objects in a batch.
 const BATCH: u64 = 1_000;
@@ -54,11 +56,17 @@ pub fn scenario() -> Scenario {
                thread, which destroys them. An operation is one object, as the worker sees it: \
                creating it and handing it over. Workers wait while 16,000 objects are pending, \
                which is not timed. The UI thread is an additional thread.",
-        lesson: "Collect objects for another thread in a HandoffPool of blocks: it costs the \
-                 workers the least nearly everywhere, and its time is steady, while that of \
-                 everything that uses malloc depends on which thread frees what and when. With \
-                 the global allocator it is no better than a channel of vectors. A message for \
-                 each object, with releasepool too, costs more than one for a batch.",
+        remarks: "A HandoffPool takes objects of any type, and is drained on the thread that it is \
+                  sent to. With everything that uses malloc, one thread allocates and another one \
+                  frees.",
+        questions: vec![
+            between(BLOCKS, "Arc + channel of Vec"),
+            between(GLOBAL, "Arc + channel of Vec"),
+            between(BLOCKS, "Arc + channel of Vec, mimalloc"),
+            between(BLOCKS, "Arc + Vec behind a mutex"),
+            between(BLOCKS, EACH),
+            between("Arc + channel of Vec", "Arc + channel"),
+        ],
         helpers: 1,
         countable: false,
         peak: false,
@@ -67,7 +75,7 @@ pub fn scenario() -> Scenario {
                 .note("HandoffPool, drained on the UI thread after each batch"),
             handing!(GLOBAL, Role::Ours, pool_of_global)
                 .note("HandoffPool, drained on the UI thread after each batch"),
-            handing!("releasepool, release each", Role::Ours, messages)
+            handing!(EACH, Role::Ours, messages)
                 .note("ThreadHandle::release, a message for each object"),
             handing!("Arc + channel", Role::Peer, channel)
                 .note("crossbeam's, unbounded; a message for each object"),

@@ -2,7 +2,7 @@
 
 use super::config::Guarded;
 use crate::pools::deferred::Collected;
-use crate::scenario::{Scenario, contestant};
+use crate::scenario::{Scenario, between, contestant, scaling};
 use basedrop::Shared;
 use crossbeam_epoch as epoch;
 use releasepool::{AutoreleasePool, Ref};
@@ -12,6 +12,9 @@ use releasepool_benches::workload::{Workload, repeated};
 use std::hint::black_box;
 use std::rc::Rc;
 use std::sync::Arc;
+
+const POOL_REF: &str = "releasepool (PoolRef)";
+const REF: &str = "releasepool (Ref)";
 
 /// Uses for which a pool or a guard is opened.
 const USES: u64 = 1_000;
@@ -77,17 +80,24 @@ pub fn scenario() -> Scenario {
         title: "One hot object, retained and released by all",
         what: "All threads use the same object: each takes a reference of its own, reads the object, \
                and drops the reference. An operation is one use.",
-        lesson: "Do not count an object that many threads use often: add it to the pool once and \
-                copy the PoolRef. Counted references, releasepool's too, cost more with each thread \
-                that counts the same object. A guard of crossbeam-epoch is as cheap, but keeps the \
-                garbage of the whole process, and its pointers need unsafe code.",
+        remarks: "A PoolRef is valid until its pool is drained, and copies of it are not counted. A \
+                  guard of crossbeam-epoch keeps the garbage of the whole process, and its pointers \
+                  need unsafe code.",
+        questions: vec![
+            between(POOL_REF, "Arc"),
+            between(REF, "Arc"),
+            between(POOL_REF, "crossbeam-epoch"),
+            scaling(POOL_REF),
+            scaling(REF),
+            scaling("Arc"),
+        ],
         helpers: 0,
         countable: true,
         peak: false,
         contestants: vec![
-            contestant!("releasepool (PoolRef)", Role::Ours, pool_ref())
-                .note("added to a pool once for 1,000 uses; a copy costs nothing"),
-            contestant!("releasepool (Ref)", Role::Ours, refs()).note("cloned and dropped"),
+            contestant!(POOL_REF, Role::Ours, pool_ref())
+                .note("added to a pool once for 1,000 uses; copied for each use"),
+            contestant!(REF, Role::Ours, refs()).note("cloned and dropped"),
             contestant!("Rc", Role::Reference, plain()).note("plain counts, one thread only"),
             contestant!("Arc", Role::Peer, arcs()),
             contestant!("triomphe", Role::Peer, triomphes()),

@@ -4,9 +4,9 @@ use crate::pools::Nested;
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::Basedrop;
 use crate::pools::locked::{ByDashMap, ByMutex};
-use crate::pools::ours::{Autoreleased, Created};
+use crate::pools::ours::{Autoreleased, BLOCKS, Created};
 use crate::pools::vectors::{Arcs, Triomphes};
-use crate::scenario::{Scenario, with_pools};
+use crate::scenario::{Scenario, between, scaling, with_pools};
 use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::Workload;
 use std::sync::Arc;
@@ -54,9 +54,13 @@ pub fn all() -> [Scenario; 2] {
             title: "Empty pools in a pool",
             what: "Each thread opens a pool inside its pool and closes it without adding objects. \
                    An operation is one such pool.",
-            lesson: "An empty pool costs about as much as a clone and drop of an Arc, and takes no \
-                    lock and no memory, whatever other threads do; so open one around every \
-                    iteration. A mark in a thread's own vector is cheaper still.",
+            remarks: "A pool takes objects of any type, and a mark in a vector those of one type.",
+            questions: vec![
+                between(BLOCKS, "Arc + Vec"),
+                between(BLOCKS, "stacks by thread, mutex"),
+                scaling(BLOCKS),
+                scaling("stacks by thread, mutex"),
+            ],
             helpers: 0,
             countable: true,
             peak: false,
@@ -67,9 +71,14 @@ pub fn all() -> [Scenario; 2] {
             title: "Pools in pools, 8 deep, an object in each",
             what: "Each thread opens a pool, creates an object in it, opens an inner pool, and so \
                    on until 8 are open; then it closes all. An operation is one pool and its object.",
-            lesson: "A pool for a single object costs more than the object: here vectors are \
-                    faster than releasepool, those of Cocos2d-x too. Open pools around batches, not \
-                    around single objects. Stacks behind a lock are slower nevertheless.",
+            remarks: "A pool takes objects of any type, and a mark in a vector those of one type.",
+            questions: vec![
+                between(BLOCKS, "Arc + Vec"),
+                between(BLOCKS, "Arc + Vec, mimalloc"),
+                between(BLOCKS, "triomphe + Vec, mimalloc"),
+                between(BLOCKS, "stacks by thread, mutex"),
+                scaling(BLOCKS),
+            ],
             helpers: 0,
             countable: true,
             peak: false,

@@ -3,11 +3,12 @@
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::{Basedrop, Epoch};
 use crate::pools::locked::{ByDashMap, ByMutex, Global};
-use crate::pools::ours::{Autoreleased, Created};
+use crate::pools::ours::{Autoreleased, BLOCKS, Created, GLOBAL};
 use crate::pools::vectors::{Arcs, Boxes, Triomphes};
 use crate::pools::{Nested, Pools};
-use crate::scenario::{Scenario, with_pools};
+use crate::scenario::{Scenario, between, scaling, with_pools};
 use releasepool_benches::objects::Payload;
+use releasepool_benches::results::Question;
 use releasepool_benches::workload::Workload;
 use std::sync::Arc;
 
@@ -47,19 +48,39 @@ fn in_batches(
     id: &'static str,
     title: &'static str,
     what: &'static str,
-    lesson: &'static str,
+    remarks: &'static str,
 ) -> Scenario {
     Scenario {
         id,
         title,
         what,
-        lesson,
+        remarks,
+        questions: questions(),
         helpers: 0,
         countable: true,
         peak: true,
         contestants: with_pools!(frames(batch): Created, Autoreleased, Cocos, Boxes, Arcs, Triomphes,
             Global, ByMutex, ByDashMap, Basedrop, Epoch),
     }
+}
+
+const ANY_TYPE: &str = "A pool takes objects of any type, the vectors those of one type. Box + Vec has \
+                        one owner for each object.";
+
+/// The pools that are compared.
+fn questions() -> Vec<Question> {
+    vec![
+        between(BLOCKS, "Arc + Vec"),
+        between(GLOBAL, "Arc + Vec"),
+        between(BLOCKS, "triomphe + Vec"),
+        between(BLOCKS, "Arc + Vec, mimalloc"),
+        between(BLOCKS, "triomphe + Vec, mimalloc"),
+        between("Arc + Vec, mimalloc", "Arc + Vec"),
+        between("one pool behind a mutex", "Arc + Vec"),
+        between("stacks by thread, mutex", "Arc + Vec"),
+        scaling(BLOCKS),
+        scaling("one pool behind a mutex"),
+    ]
 }
 
 pub fn all() -> Vec<Scenario> {
@@ -70,11 +91,7 @@ pub fn all() -> Vec<Scenario> {
             "Temporaries, 10 to a pool",
             "Each thread creates 10 objects of 48 bytes, adds them to its pool, and drains it. \
              An operation is one object: created, added to the pool, destroyed.",
-            "With blocks (pool.create) a pool costs less than a vector of Arcs, with other \
-             threads or without. With the global allocator a pool of so few objects costs more \
-             than that vector: malloc takes most of the time, the pool the rest. For one type, one \
-             owner and one thread, a Vec of Box is nearly as fast. A lock or a map look-up for each \
-             object costs a multiple even if no other thread uses it.",
+            ANY_TYPE,
         ),
         in_batches(
             FRAME,
@@ -82,21 +99,16 @@ pub fn all() -> Vec<Scenario> {
             "Temporaries, 1,000 to a pool",
             "Each thread creates 1,000 objects of 48 bytes, like a frame of a game, adds them to its \
              pool, and drains it. An operation is one object: created, added to the pool, destroyed.",
-            "Blocks are faster than every vector, as with 10 objects. Of all others, malloc takes \
-             most of the time, and with the global allocator a pool is a bit slower than a vector \
-             of Arcs. One pool for all threads is slower than pools of their own as soon as there \
-             are two threads.",
+            ANY_TYPE,
         ),
         in_batches(
             100_000,
             "temporaries-100000",
             "Temporaries, 100,000 to a pool",
-            "Each thread creates 100,000 objects of 48 bytes, more than the caches hold, adds them \
-             to its pool, and drains it. An operation is one object: created, added to the pool, \
+            "Each thread creates 100,000 objects of 48 bytes, together 4.8 MB and more, adds them to \
+             its pool, and drains it. An operation is one object: created, added to the pool, \
              destroyed.",
-            "Blocks stay cheap, while malloc does not, most of all with several threads. With the \
-             global allocator so large a pool is at best as fast as a vector of Arcs: use \
-             pool.create, or inner pools, so that fewer objects are alive.",
+            ANY_TYPE,
         ),
         Scenario {
             id: "temporaries-nested",
@@ -104,9 +116,16 @@ pub fn all() -> Vec<Scenario> {
             what: "Each thread creates 1,000 objects in a frame, in 100 pools one after the other \
                    inside the pool of the frame. An operation is one object; at most 10 are alive \
                    at the same time, while temporaries-1000 has 1,000.",
-            lesson: "Inner pools keep few objects of a frame alive instead of all, at a small cost \
-                     for each object. A mark in a vector does this for a single thread and a single \
-                     type, and costs less than a pool with the global allocator.",
+            remarks: "Inner pools keep few objects of a frame alive instead of all. A mark in a \
+                      vector does this for objects of one type.",
+            questions: vec![
+                between(BLOCKS, "Arc + Vec"),
+                between(GLOBAL, "Arc + Vec"),
+                between(BLOCKS, "Arc + Vec, mimalloc"),
+                between(BLOCKS, "triomphe + Vec, mimalloc"),
+                between(BLOCKS, "stacks by thread, mutex"),
+                scaling(BLOCKS),
+            ],
             helpers: 0,
             countable: true,
             peak: true,

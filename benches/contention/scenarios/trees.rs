@@ -1,7 +1,7 @@
 //! Deep trees that are dropped.
 
 use crate::pools::ours::{BLOCKS, GLOBAL};
-use crate::scenario::{Scenario, contestant};
+use crate::scenario::{Scenario, between, contestant};
 use basedrop::{Collector, Handle, Shared};
 use releasepool::{BlockAllocator, Ref};
 use releasepool_benches::objects::Payload;
@@ -139,9 +139,15 @@ pub fn scenario() -> Scenario {
         what: "Each thread builds a tree of 40,000 nodes, 20,000 deep, each with a leaf and a next \
                node, which is not timed. Then it drops the root. An operation is the destruction of \
                one node.",
-        lesson: "releasepool needs no hand-written destructor against stack overflows. With blocks \
-                 it is faster than such destructors on all others; with the global allocator it is \
-                 slower than Arc and triomphe, on one thread and on several.",
+        remarks: "releasepool and basedrop need no hand-written destructor against stack overflows. \
+                  Those of the others destroy the nodes of one type, in one direction.",
+        questions: vec![
+            between(BLOCKS, "Arc"),
+            between(BLOCKS, "triomphe"),
+            between(GLOBAL, "Arc"),
+            between(GLOBAL, "triomphe"),
+            between(BLOCKS, "Arc, mimalloc"),
+        ],
         helpers: 0,
         countable: false,
         peak: false,

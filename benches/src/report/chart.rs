@@ -8,9 +8,9 @@
 use super::look::{Look, Looks};
 use super::scale::{Log, apart};
 use super::standing::usable;
-use super::text::{counted, list, shortened, spread, tick, time};
 use crate::contest::Figure;
 use crate::results::{Point, Role, Scenario, Series};
+use crate::text::{counted, list, shortened, spread, tick, time};
 use maud::{Markup, html};
 
 const WIDTH: f64 = 560.0;
@@ -172,7 +172,8 @@ impl<'r> Plot<'r> {
                     path .marker d=(line.look.marker(x, self.scale.at(figure.median))) {
                         title {
                             (name) ", " (counted(point.threads, "thread")) ": "
-                            (time(figure.median)) " " (spread(*figure))
+                            (time(figure.median)) " " (spread(*figure)) ", "
+                            (counted(point.rounds(), "round"))
                         }
                     }
                 }

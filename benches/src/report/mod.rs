@@ -8,7 +8,6 @@ mod page;
 mod scale;
 mod standing;
 mod table;
-mod text;
 
 use crate::results::Results;
 

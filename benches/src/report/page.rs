@@ -2,10 +2,12 @@
 
 use super::chart;
 use super::look::Looks;
-use super::standing::{Outcome, Standing};
+use super::standing::Standing;
 use super::table::{Change, change, figures, summary, targets};
-use super::text::{counted, date, duration, printable};
-use crate::results::Results;
+use crate::comparison::{Judged, MARGIN, Outcome, WIDEST, least_rounds};
+use crate::findings::{columns, findings};
+use crate::results::{Results, Scenario};
+use crate::text::{counted, date, duration, printable};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
@@ -63,34 +65,43 @@ fn head(results: &Results) -> Markup {
 }
 
 /// Says how often releasepool is ahead, even and behind in the summary.
-fn balance(results: &Results) -> Markup {
-    let standings: Vec<_> = results.scenarios.iter().flat_map(Standing::ends).collect();
-    let count = |outcome| standings.iter().filter(|s| s.outcome == outcome).count();
-    let (ahead, even, behind) = (
-        count(Outcome::Ahead),
-        count(Outcome::Even),
-        count(Outcome::Behind),
-    );
+fn balance(results: &Results, columns: &[usize]) -> Markup {
+    let scenarios = results.scenarios.iter();
+    let standings = scenarios.flat_map(|s| columns.iter().filter_map(|&n| Standing::with(s, n)));
+    let outcomes: Vec<_> = standings.filter_map(|s| s.outcome()).collect();
+    let count = |outcome| outcomes.iter().filter(|other| **other == outcome).count();
     html! {
-        "Of " (counted(ahead + even + behind, "comparison")) " with the best of the others, "
-        "releasepool is ahead in " b .good { (ahead) } ", even in " b { (even) }
-        ", and behind in " b .bad { (behind) } "."
+        "Of " (counted(outcomes.len(), "comparison")) " with the best of the others, "
+        "releasepool is ahead in " b .good { (count(Outcome::Faster)) }
+        ", even in " b { (count(Outcome::Even)) }
+        ", and behind in " b .bad { (count(Outcome::Slower)) } ". Too noisy to tell: "
+        (count(Outcome::TooNoisy)) "; too few rounds: " (count(Outcome::TooFew)) "."
     }
 }
 
-fn choose(results: &Results, looks: &Looks) -> Markup {
+fn choose(results: &Results, looks: &Looks, columns: &[usize]) -> Markup {
+    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    let (margin, widest, least) = (percent(MARGIN), percent(WIDEST), least_rounds());
     html! {
         section {
-            h2 id="choose" { "Which to choose" }
+            h2 id="choose" { "How releasepool compares" }
             @if results.scenarios.is_empty() {
                 p { "Nothing was measured." }
             } @else {
-                p {
-                    (balance(results)) " " i { "Even" }
-                    " means that one is between the quartiles of the ratio. Implementations for one "
-                    "thread only are not compared here, as they are no choice for several threads."
+                p { (balance(results, columns)) }
+                p .more {
+                    "All verdicts on this page are computed from its figures. " i { "Ahead" } " and "
+                    i { "behind" } ": the confidence interval (99 %) of the median ratio, and at "
+                    "least three quarters of the rounds, are on one side of 1. " i { "Even" }
+                    (format!(
+                        ": that interval is within {margin:.0} % of 1, and half of the rounds within \
+                         {widest:.0} %. "
+                    ))
+                    i { "Too noisy" } ": neither. Nothing is concluded from fewer than "
+                    (counted(least, "round")) ". Implementations for one thread only are not "
+                    "compared here, as they are no choice for several threads."
                 }
-                (summary(results, looks))
+                (summary(results, looks, columns))
                 details id="words" {
                     summary { "Glossary" }
                     (PreEscaped(GLOSSARY))
@@ -101,7 +112,14 @@ fn choose(results: &Results, looks: &Looks) -> Markup {
 }
 
 fn asked(results: &Results) -> Markup {
-    let met = results.targets.iter().filter(|verdict| verdict.met).count();
+    let count = |result| {
+        results
+            .targets
+            .iter()
+            .filter(|v| v.result == result)
+            .count()
+    };
+    let open = count(Judged::TooNoisy) + count(Judged::TooFew);
     html! {
         section {
             h2 id="targets" { "Targets" }
@@ -109,9 +127,10 @@ fn asked(results: &Results) -> Markup {
                 p { "No targets were checked." }
             } @else {
                 p {
-                    "The project's targets: " (met) " of " (counted(results.targets.len(), "target"))
-                    " met. The measured value is the median, with the quartiles as a measure of the "
-                    "noise."
+                    "The project's targets: " (count(Judged::Met)) " of "
+                    (counted(results.targets.len(), "target")) " met, "
+                    (count(Judged::Missed)) " missed, " (open) " not decided. The measured value is "
+                    "the median, with the quartiles as a measure of the noise."
                 }
                 (targets(results))
             }
@@ -154,14 +173,32 @@ fn changes(results: &Results) -> Markup {
     }
 }
 
-fn scenarios(results: &Results, looks: &Looks) -> Markup {
+/// Returns the sentences on a scenario.
+fn conclusion(scenario: &Scenario, columns: &[usize]) -> Markup {
+    let findings = findings(scenario, columns);
+    html! {
+        div .conclusion {
+            @if !findings.is_empty() {
+                h3 { "In this run" }
+                ul {
+                    @for finding in findings { li .finding { (finding.text) } }
+                }
+            }
+            @if !scenario.remarks.is_empty() {
+                p .remarks { b { "Apart from time:" } " " (scenario.remarks) }
+            }
+        }
+    }
+}
+
+fn scenarios(results: &Results, looks: &Looks, columns: &[usize]) -> Markup {
     html! {
         @for (index, scenario) in results.scenarios.iter().enumerate() {
             section .scenario id={ "scenario-" (scenario.id) } {
                 h2 { (scenario.title) }
                 p { (scenario.what) }
                 (chart::figure(scenario, looks, index))
-                p .lesson { b { "Conclusion:" } " " (scenario.lesson) }
+                (conclusion(scenario, columns))
                 (figures(scenario, looks, results.baseline.is_some()))
             }
         }
@@ -170,7 +207,7 @@ fn scenarios(results: &Results, looks: &Looks) -> Markup {
 
 /// Returns the range of the numbers of rounds of all points.
 fn rounds(results: &Results) -> String {
-    let rounds = results.points().map(|(.., point)| point.rounds);
+    let rounds = results.points().map(|(.., point)| point.rounds());
     match (rounds.clone().min(), rounds.max()) {
         (Some(least), Some(most)) if least == most => counted(least, "round"),
         (Some(least), Some(most)) => format!("{least} to {most} rounds"),
@@ -191,6 +228,7 @@ fn method(results: &Results) -> Markup {
 /// Returns the whole page.
 pub fn page(results: &Results) -> String {
     let looks = Looks::of(results);
+    let columns = columns(results);
     let page = html! {
         (DOCTYPE)
         html lang="en" xmlns="http://www.w3.org/1999/xhtml" {
@@ -202,10 +240,10 @@ pub fn page(results: &Results) -> String {
             body {
                 (head(results))
                 main {
-                    (choose(results, &looks))
+                    (choose(results, &looks, &columns))
                     (asked(results))
                     (changes(results))
-                    (scenarios(results, &looks))
+                    (scenarios(results, &looks, &columns))
                     (method(results))
                 }
             }

@@ -1,66 +1,78 @@
-//! The tables: which implementation to choose, the targets, and all figures of a scenario.
+//! The tables: how releasepool compares with the others, the targets, and all figures of a scenario.
 
 use super::chart::mark;
 use super::look::Looks;
-use super::standing::{Entrant, Outcome, Standing, usable};
-use super::text::{counted, number, spread, time};
+use super::standing::{Entrant, Standing, usable};
+use crate::comparison::{Judged, Outcome};
+use crate::findings::times;
 use crate::results::{Before, Point, Results, Scenario, Series};
+use crate::text::{counted, number, spread as spread_of, time};
 use maud::{Markup, html};
 
-/// Formats a ratio as "1.40 times as long", unless it is close to one.
-fn times(ratio: f64) -> String {
-    if ratio < 1.005 {
-        "about as long".to_owned()
-    } else {
-        format!("{} times as long", number(ratio))
-    }
+/// Says how releasepool compares with the best of the others, in a word.
+fn word(outcome: Option<Outcome>) -> Markup {
+    let (word, class) = match outcome {
+        Some(Outcome::Faster) => ("▲ releasepool is ahead", "good"),
+        Some(Outcome::Slower) => ("▼ releasepool is behind", "bad"),
+        Some(Outcome::Even) => ("≈ even", "even"),
+        Some(Outcome::TooNoisy) => ("? too noisy to tell", "open"),
+        Some(Outcome::TooFew) => ("? too few rounds to tell", "open"),
+        None => return html! {},
+    };
+    html! { span class={ "word " (class) } { (word) } }
 }
 
-/// Says how releasepool compares with the best of the others.
-fn stands(standing: &Standing) -> Markup {
-    let (Some(ours), Some(peer), Some(ratio)) = (standing.ours, standing.peer, standing.ratio)
-    else {
+/// Says by how much, and of how many rounds that is the result.
+fn by_how_much(standing: &Standing) -> Markup {
+    let (Some(ours), Some(peer)) = (standing.ours, standing.peer) else {
         let missing = match standing.ours {
             Some(_) => "nothing to compare it with",
             None => "releasepool was not measured",
         };
         return html! { span .word { (missing) } };
     };
-    let best = standing.best().map(|best| &best.series.implementation);
-    let (word, class) = match standing.outcome {
-        Outcome::Ahead => ("▲ releasepool is ahead", "good"),
-        Outcome::Behind => ("▼ releasepool is behind", "bad"),
-        _ => ("≈ even", "even"),
+    let Some((spread, outcome)) = standing.compared else {
+        return html! { span .word { "no round in common" } };
     };
-    let (cost, slower) = if best == Some(&ours.series.implementation) {
-        (1.0 / ratio.median, peer)
-    } else {
-        (ratio.median, ours)
+    let slower = match outcome {
+        Outcome::Faster => Some(peer),
+        Outcome::Slower => Some(ours),
+        _ => None,
     };
     html! {
-        span class={ "word " (class) } { (word) } " "
         span .more {
-            (slower.series.implementation) " takes " (times(cost))
-            " (" (time(slower.time.median)) ")"
+            @if let Some(slower) = slower {
+                (slower.series.implementation) " takes " (times(outcome, &spread)) "; "
+            } @else if outcome == Outcome::TooNoisy {
+                "ratio " (spread_of(spread.figure())) "; "
+            }
+            (counted(spread.rounds(), "round"))
         }
     }
 }
 
 fn standing_cell(label: &str, standing: Option<&Standing>, looks: &Looks) -> Markup {
-    let best = standing.and_then(|standing| Some((standing, standing.best()?)));
-    let named = |entrant: Entrant| {
+    let side = |entrant: Entrant, is_faster: bool| {
         let name = &entrant.series.implementation;
-        html! { (mark(looks.get(name))) " " (name) }
+        html! {
+            span .side .faster[is_faster] { (mark(looks.get(name))) " " (name) " " (time(entrant.time.median)) }
+        }
     };
     html! {
         td role="cell" data-label=(label) {
-            @if let Some((standing, best)) = best {
-                span .threads .one[standing.threads == 1] {
-                    (counted(standing.threads, "thread"))
-                    @if standing.oversubscribed { ", more than processors" }
-                } " "
-                span .best { b { (named(best)) } " " (time(best.time.median)) } " "
-                (stands(standing))
+            @if let Some(standing) = standing {
+                @let outcome = standing.outcome();
+                @if standing.oversubscribed {
+                    span .threads { "more threads than processors" } " "
+                }
+                (word(outcome)) " "
+                @if let Some(ours) = standing.ours {
+                    (side(ours, outcome == Some(Outcome::Faster))) " "
+                }
+                @if let Some(peer) = standing.peer {
+                    (side(peer, outcome == Some(Outcome::Slower))) " "
+                }
+                (by_how_much(standing))
             } @else {
                 span .more { "–" }
             }
@@ -83,25 +95,28 @@ fn cards(class: &str, titles: &[&str], rows: &Markup) -> Markup {
     }
 }
 
-/// Returns the table of the best implementations of each scenario.
-pub fn summary(results: &Results, looks: &Looks) -> Markup {
-    const ONE: &str = "Best with one thread";
-    const SEVERAL: &str = "Best with several threads";
-    const LESSON: &str = "Conclusion";
+/// Returns the table that compares releasepool with the best of the others in each scenario, with a
+/// column for each of these numbers of threads.
+pub fn summary(results: &Results, looks: &Looks, columns: &[usize]) -> Markup {
+    const REMARKS: &str = "Apart from time";
+    let labels: Vec<_> = columns.iter().map(|&n| counted(n, "thread")).collect();
     let rows = html! {
         @for scenario in &results.scenarios {
-            @let ends = Standing::ends(scenario);
             tr role="row" {
                 th role="rowheader" scope="row" {
                     a href={ "#scenario-" (scenario.id) } { (scenario.title) }
                 }
-                (standing_cell(ONE, ends.first().filter(|first| first.threads == 1), looks))
-                (standing_cell(SEVERAL, ends.last().filter(|last| last.threads > 1), looks))
-                td .lesson role="cell" data-label=(LESSON) { (scenario.lesson) }
+                @for (&threads, label) in columns.iter().zip(&labels) {
+                    (standing_cell(label, Standing::with(scenario, threads).as_ref(), looks))
+                }
+                td .remarks role="cell" data-label=(REMARKS) { (scenario.remarks) }
             }
         }
     };
-    cards("summary", &["Scenario", ONE, SEVERAL, LESSON], &rows)
+    let mut titles = vec!["Scenario"];
+    titles.extend(labels.iter().map(String::as_str));
+    titles.push(REMARKS);
+    cards("summary", &titles, &rows)
 }
 
 /// Returns the table of the project's targets.
@@ -113,13 +128,17 @@ pub fn targets(results: &Results) -> Markup {
                 td role="cell" data-label="Target" { (verdict.asked) }
                 td role="cell" data-label="Measured" {
                     b { (number(verdict.measured.median)) } " "
-                    span .more { (spread(verdict.measured)) }
+                    span .more {
+                        (spread_of(verdict.measured)) ", "
+                        (counted(verdict.samples.iter().flatten().count(), "round"))
+                    }
                 }
                 td role="cell" data-label="Result" {
-                    @if verdict.met {
-                        span .word.good { "✓ met" }
-                    } @else {
-                        span .word.bad { "✗ missed" }
+                    @match verdict.result {
+                        Judged::Met => { span .word.good { "✓ met" } }
+                        Judged::Missed => { span .word.bad { "✗ missed" } }
+                        Judged::TooNoisy => { span .word.open { "? too noisy to tell" } }
+                        Judged::TooFew => { span .word.open { "? too few rounds to tell" } }
                     }
                 }
                 td .nothing[verdict.remark.is_none()] role="cell" data-label="Remark" {
@@ -175,11 +194,11 @@ fn point_cell(point: Option<&Point>, first: bool, baseline: bool) -> Markup {
     html! {
         td {
             b { (number(point.time.median)) } " "
-            span .more { (spread(point.time)) }
+            span .more { (spread_of(point.time)) ", " (counted(point.rounds(), "round")) }
             @if !first {
                 span .line {
                     @if let Some(ratio) = ratio {
-                        "× " (number(ratio.median)) " " span .more { (spread(ratio)) }
+                        "× " (number(ratio.median)) " " span .more { (spread_of(ratio)) }
                     } @else {
                         "× none"
                     }

@@ -1,9 +1,13 @@
 //! Made-up runs.
 
+use releasepool_benches::comparison::{Judged, Spread};
 use releasepool_benches::contest::Figure;
 use releasepool_benches::results::{
-    Before, FORMAT, Machine, Point, Results, Role, Scenario, Series, Verdict,
+    Before, FORMAT, Machine, Point, Question, Results, Role, Scenario, Series, Verdict,
 };
+
+/// The rounds of a point. It is prime, so that multiplying modulo it permutes the rounds.
+const ROUNDS: i32 = 101;
 
 /// Returns a figure with quartiles a fraction `spread` below and above the median.
 pub fn figure(median: f64, spread: f64) -> Figure {
@@ -14,16 +18,40 @@ pub fn figure(median: f64, spread: f64) -> Figure {
     }
 }
 
+/// Returns samples around a median. `key` determines their order: samples with different keys do not
+/// rise and fall together, but the median of their ratios is the ratio of their medians.
+pub fn samples(median: f64, spread: f64, key: i32) -> Vec<Option<f64>> {
+    let half = ROUNDS / 2;
+    let factor = 1 + key.rem_euclid(ROUNDS - 1);
+    let place = |round: i32| f64::from((round * factor + half).rem_euclid(ROUNDS) - half);
+    let sample = |round| median * (2.0 * spread * place(round) / f64::from(half)).exp();
+    (-half..=half).map(|round| Some(sample(round))).collect()
+}
+
 pub fn point(threads: usize, time: Figure) -> Point {
+    let spread = (time.high / time.low).sqrt().ln();
+    let spread = if spread.is_finite() { spread } else { 0.0 };
+    let key = (time.median.to_bits() % 997) as i32;
     Point {
         threads,
         oversubscribed: threads > 2,
         time,
         ratio: None,
-        rounds: 40,
+        samples: samples(time.median, spread, key),
+        together: true,
         instructions: None,
         before: None,
     }
+}
+
+/// Asks for a comparison.
+pub fn between(one: &str, other: &str) -> Question {
+    Question::Between(one.to_owned(), other.to_owned())
+}
+
+/// Asks how an implementation scales.
+pub fn scaling(one: &str) -> Question {
+    Question::Scaling(one.to_owned())
 }
 
 /// Returns a series with 1, 2, 4 ... threads. Points that are zero are left out.
@@ -39,7 +67,7 @@ pub fn series(implementation: &str, role: Role, medians: &[f64]) -> Series {
 }
 
 /// Returns a scenario, with the ratios to the first series.
-pub fn scenario(id: &str, title: &str, lesson: &str, mut series: Vec<Series>) -> Scenario {
+pub fn scenario(id: &str, title: &str, remarks: &str, mut series: Vec<Series>) -> Scenario {
     let first = series.first().map(|s| s.points.clone()).unwrap_or_default();
     for (at, series) in series.iter_mut().enumerate() {
         for point in &mut series.points {
@@ -54,7 +82,8 @@ pub fn scenario(id: &str, title: &str, lesson: &str, mut series: Vec<Series>) ->
         what: format!(
             "{title}: each thread does it again and again; one operation is one of these."
         ),
-        lesson: lesson.to_owned(),
+        remarks: remarks.to_owned(),
+        questions: Vec::new(),
         series,
     }
 }
@@ -89,13 +118,12 @@ fn slots() -> Scenario {
     let mut of = scenario(
         "slot-load",
         "Load from a slot that all share",
-        "Take a slot wherever many threads read what few replace. With one thread a RefCell is \
-         cheaper, and arc-swap is even.",
+        "A reference from a slot is valid until the pool is drained.",
         vec![
             series("releasepool Slot", Ours, &[4.1, 4.3, 8.8, 17.9]),
             series("releasepool Slot, strong", Ours, &[9.8, 21.0, 44.0, 92.0]),
             series("RefCell<Rc>", Reference, &[1.2]),
-            series("arc-swap, load", Peer, &[4.0, 4.2, 8.6, 17.0]),
+            series("arc-swap, load", Peer, &[4.1, 4.2, 8.6, 17.0]),
             series("arc-swap, load_full", Peer, &[11.0, 33.0, 60.0, 130.0]),
             series("Mutex<Arc>", Peer, &[14.0, 71.0, 240.0, 660.0]),
             series("RwLock<Arc>", Peer, &[15.0, 77.0, 180.0, 390.0]),
@@ -107,6 +135,13 @@ fn slots() -> Scenario {
             series("crossbeam-epoch", Peer, &[6.4, 6.9, 14.0, 29.0]),
         ],
     );
+    of.questions = vec![
+        between("releasepool Slot", "arc-swap, load"),
+        between("releasepool Slot", "RwLock<Arc>"),
+        between("releasepool Slot, strong", "arc-swap, load_full"),
+        scaling("releasepool Slot"),
+        scaling("RwLock<Arc>"),
+    ];
     of.series[1].note = Some("with a reference that outlives the pool".to_owned());
     for (at, series) in of.series.iter_mut().enumerate() {
         series.points[0].instructions = Some(18.0 + 7.5 * at as f64);
@@ -116,11 +151,10 @@ fn slots() -> Scenario {
 
 fn handoff() -> Scenario {
     use Role::{Ours, Peer, Reference};
-    scenario(
+    let mut of = scenario(
         "hand-over",
         "Let another thread free what this one made",
-        "Here releasepool loses: a channel with a vector in it takes two thirds of the time. Take \
-         releasepool if the objects are in pools anyway.",
+        "A pool takes objects of any type.",
         vec![
             series("releasepool", Ours, &[31.0, 48.0, 110.0, 230.0]),
             series("Box, on the same thread", Reference, &[19.0]),
@@ -129,7 +163,13 @@ fn handoff() -> Scenario {
             series("ArrayQueue", Peer, &[0.0, 41.0, 95.0]),
             series("std::sync::mpsc", Peer, &[44.0, 90.0, 0.0, 700.0]),
         ],
-    )
+    );
+    of.questions = vec![
+        between("releasepool", "crossbeam-channel"),
+        between("releasepool", "std::sync::mpsc"),
+        scaling("std::sync::mpsc"),
+    ];
+    of
 }
 
 fn counts() -> Scenario {
@@ -137,8 +177,7 @@ fn counts() -> Scenario {
     let mut of = scenario(
         "hot-object",
         "Count the references of one object that all use",
-        "Use the pool's borrow: it does not touch the count, and so does not get slower with \
-         more threads. Whoever counts pays fifty times as much.",
+        "The pool's borrow is not counted.",
         vec![
             series("releasepool", Ours, &[0.62, 0.63, 1.3, 2.6]),
             series("Rc", Reference, &[0.9]),
@@ -147,6 +186,12 @@ fn counts() -> Scenario {
             series("Mutex<usize>", Peer, &[13.0, 90.0, 900.0, 9_000.0]),
         ],
     );
+    of.questions = vec![
+        between("releasepool", "Arc"),
+        between("Arc", "triomphe::Arc"),
+        scaling("releasepool"),
+        scaling("Arc"),
+    ];
     let mut before = |series: usize, at: usize, time: f64, changed: bool| {
         let time = figure(time, 0.04);
         of.series[series].points[at].before = Some(Before { time, changed });
@@ -162,17 +207,16 @@ fn counts() -> Scenario {
 pub fn sample() -> Results {
     let verdict = |what: &str, asked: &str, limit, at_least, measured, remark: Option<&str>| {
         let median = f64::from(measured);
+        let samples = samples(median, 0.06, 7);
+        let spread = Spread::of(samples.iter().copied().flatten());
         Verdict {
             what: what.to_owned(),
             asked: asked.to_owned(),
             limit,
             at_least,
             measured: figure(median, 0.06),
-            met: if at_least {
-                median >= limit
-            } else {
-                median <= limit
-            },
+            samples,
+            result: spread.map_or(Judged::TooFew, |spread| spread.judge(limit, at_least)),
             remark: remark.map(str::to_owned),
         }
     };

@@ -25,7 +25,7 @@ pub fn lines<'a, 'i>(svg: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
         .filter(|n| n.attribute("data-implementation").is_some())
 }
 
-fn has_class(node: Node, class: &str) -> bool {
+pub fn has_class(node: Node, class: &str) -> bool {
     let classes = node.attribute("class").unwrap_or_default();
     classes.split(' ').any(|other| other == class)
 }
@@ -123,7 +123,7 @@ fn text_stays_text() {
         target.remark = Some(bad.to_owned());
     }
     let of = &mut results.scenarios[0];
-    for text in [&mut of.id, &mut of.title, &mut of.what, &mut of.lesson] {
+    for text in [&mut of.id, &mut of.title, &mut of.what, &mut of.remarks] {
         *text = bad.to_owned();
     }
     of.series[0].implementation = bad.to_owned();
@@ -179,6 +179,7 @@ fn it_says_what_to_choose_and_where_we_lose() {
     assert!(!lost.contains("Box"), "{lost}");
     let even = row(&document, "summary", "Load from a slot");
     assert!(even.contains("even"), "{even}");
+    assert!(even.contains("101 rounds"), "{even}");
 }
 
 #[test]
@@ -189,7 +190,7 @@ fn it_says_what_was_met_and_what_changed() {
     assert!(row(&document, "targets", "Handing over").contains("✗ missed"));
     let all = text(document.root());
     for says in [
-        "2 of 3 targets met",
+        "2 of 3 targets met, 1 missed, 0 not decided",
         "1 figure slower and 1 faster beyond the spread, 2 within it",
         "slower: was 0.51",
         "faster: was 12.0",

@@ -1,8 +1,8 @@
 //! Mistakes in the use of releasepool, and what it says of each: `cargo run -p releasepool-mistakes`.
 //!
 //! Each mistake is made in a process of its own, as some of them abort it. What the process writes
-//! to standard error is what your program would write. With `-- NAME` only that mistake is made,
-//! `-- --list` lists them.
+//! to standard error is what your program would write. With `-- NAME` only that mistake is made;
+//! `-- --help` lists the names.
 
 mod mistakes;
 
@@ -21,15 +21,12 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => MISTAKES.iter().for_each(show),
-        ["--list"] => {
-            for mistake in MISTAKES {
-                println!("{:20} {}", mistake.name, mistake.what);
-            }
-        }
+        ["--help" | "-h"] => help(),
+        ["--list"] => list(""),
         ref names => {
             for name in names {
                 let Some(mistake) = find(name) else {
-                    eprintln!("there is no mistake {name:?}; --list shows all");
+                    eprintln!("there is no mistake {name:?}; --help lists the names");
                     return ExitCode::from(2);
                 };
                 show(mistake);
@@ -37,6 +34,27 @@ fn main() -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+fn help() {
+    println!(
+        "Makes mistakes in the use of releasepool, each in a process of its own, and shows what the\n\
+         library says of them.\n\
+         \n\
+         Usage: cargo run -p releasepool-mistakes [-- NAME...]\n\
+         \n\
+         Without a name it makes all of them. --list lists only the names; these are:\n"
+    );
+    list("  ");
+}
+
+/// Lists the mistakes in two columns.
+fn list(indent: &str) {
+    let names = MISTAKES.iter().map(|mistake| mistake.name.len());
+    let width = names.max().unwrap_or(0);
+    for mistake in MISTAKES {
+        println!("{indent}{:width$}  {}", mistake.name, mistake.what);
+    }
 }
 
 fn find(name: &str) -> Option<&'static Mistake> {

@@ -66,7 +66,7 @@ const EXPECTED: &[(&str, &[&str])] = &[
         &[
             "pool \"level\": the pool has grown to 5,",
             "Texture (4,096)",
-            "6000 objects",
+            "6,000 objects",
             "pools.rs:",
         ],
     ),
@@ -164,4 +164,19 @@ fn an_unknown_mistake_is_an_error() {
         .output()
         .unwrap();
     assert_eq!(run.status.code(), Some(2));
+}
+
+#[test]
+fn help_lists_the_names_in_a_column_that_is_wide_enough() {
+    let run = Command::new(env!("CARGO_BIN_EXE_releasepool-mistakes"))
+        .arg("--help")
+        .output()
+        .unwrap();
+    assert!(run.status.success());
+    let help = String::from_utf8(run.stdout).unwrap();
+    assert!(help.contains("Usage: cargo run -p releasepool-mistakes"));
+    for (name, _) in EXPECTED {
+        let start = format!("\n  {name}  ");
+        assert!(help.contains(&start), "{name} is missing in\n{help}");
+    }
 }

@@ -3,7 +3,6 @@
 //! destructors run, because they may need it, too.
 
 use super::{Object, Tally, World};
-use crate::keys::Locking;
 use crate::node::Entry;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,7 +56,6 @@ pub struct LockedPool<'w>(&'w Locked);
 impl World for Locked {
     type Counted<T: 'static> = Arc<T>;
     type Pool<'w> = LockedPool<'w>;
-    type Keys = Locking<Self>;
 
     fn tally(&self) -> &Tally {
         &self.tally

@@ -1,8 +1,7 @@
 //! The library: pools of each thread, objects shared by all threads.
 
 use super::{Object, Tally, World};
-use crate::keys::Table;
-use releasepool::{AutoreleasePool, BlockAllocator, PoolRef, Ref, Slot};
+use releasepool::{AutoreleasePool, BlockAllocator, PoolRef, Ref};
 
 /// Where objects are allocated.
 #[derive(Clone, Copy, PartialEq)]
@@ -48,7 +47,6 @@ impl Ours {
 impl World for Ours {
     type Counted<T: 'static> = Ref<T>;
     type Pool<'w> = AutoreleasePool;
-    type Keys = Slot<Table<Self>>;
 
     fn tally(&self) -> &Tally {
         &self.tally

@@ -2,7 +2,6 @@
 //! of it can leave its thread.
 
 use super::{Object, Tally, World};
-use crate::keys::Locking;
 use crate::node::Entry;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,7 +22,6 @@ pub struct PlainPool<'w> {
 impl World for Plain {
     type Counted<T: 'static> = Rc<T>;
     type Pool<'w> = PlainPool<'w>;
-    type Keys = Locking<Self>;
 
     fn tally(&self) -> &Tally {
         &self.tally

@@ -32,6 +32,15 @@ impl Components {
         &self.members[from as usize..to as usize]
     }
 
+    /// Returns whether the members of a component hold each other, or the only one holds itself.
+    pub fn is_cycle(&self, analysis: &Analysis<'_>, component: usize) -> bool {
+        let members = self.members(component);
+        members.len() > 1 || {
+            let mut holds = analysis.holds(members[0]);
+            holds.any(|edge| analysis.graph.edges[edge].to == members[0])
+        }
+    }
+
     /// Returns whether no other component holds this one.
     pub fn is_source(&self, analysis: &Analysis<'_>, component: usize) -> bool {
         self.members(component).iter().all(|member| {

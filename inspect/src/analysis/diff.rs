@@ -4,8 +4,11 @@ use super::Analysis;
 use super::census::by_type;
 use super::containers::containers;
 use super::leaks::{Group, Limits, leaks};
-use crate::graph::{Graph, NodeId};
+use super::paths::path_to;
+use crate::graph::{Graph, NodeId, RootKind};
+use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How the objects of a type have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,18 +32,35 @@ pub struct Grown {
     pub references: [u64; 2],
 }
 
+/// A pool, an inbox, a backlog or another list of the library that is longer than before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Longer {
+    /// What it is.
+    pub kind: RootKind,
+    /// Its name for people.
+    pub label: String,
+    /// Entries before and after.
+    pub entries: [u64; 2],
+}
+
 /// What has changed.
 #[derive(Clone, Debug, Default)]
 pub struct Diff {
+    /// Whether both graphs are of one process; `None` if it cannot be told.
+    pub is_same_process: Option<bool>,
+    /// The second graph seems to be older than the first one.
+    pub is_swapped: bool,
     /// Types whose objects are more or fewer; those that have grown most come first.
     pub types: Vec<TypeChange>,
     /// Containers that have grown, the most grown first.
     pub grown: Vec<Grown>,
+    /// Pools, inboxes and backlogs that have grown, the most grown first.
+    pub longer: Vec<Longer>,
     /// Groups of leaks in the second graph that have more leaks than in the first, with how many.
     pub leaks: Vec<(Group, u64)>,
 }
 
-/// A container has grown if it has at least this many references more.
+/// A container has grown if it has at least this many references more; pools and the like, too.
 const GROWN_BY: u64 = 16;
 
 /// Returns what says that a container is the same one: the place of the first word that refers to
@@ -63,6 +83,19 @@ fn place(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
     }
 }
 
+/// Returns what says that a container is the same one in another process, where all addresses
+/// differ: how it is held, by the names of types and variables.
+fn way(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
+    let mut hasher = DefaultHasher::new();
+    if let Some(path) = path_to(analysis, node) {
+        path.label.hash(&mut hasher);
+        for hop in path.hops {
+            analysis.type_name(hop.node).hash(&mut hasher);
+        }
+    }
+    (3, hasher.finish())
+}
+
 /// Returns a text that is alike for groups of one kind in both graphs.
 pub fn group_key(analysis: &Analysis<'_>, group: &Group) -> String {
     let mut key = format!("{} {}", group.verdict.id(), group.label);
@@ -73,15 +106,47 @@ pub fn group_key(analysis: &Analysis<'_>, group: &Group) -> String {
             (None, _) => key += " > allocation",
         }
     }
+    // Groups are by the place of creation, too.
+    let created = group.samples.first();
+    if let Some(creation) = created.and_then(|node| analysis.graph.creation(*node)) {
+        key += &format!(" at {}", creation.site);
+    }
     key
 }
 
 /// Compares two graphs.
 pub fn diff(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Diff {
+    let is_same_process = is_same_process(before.graph, after.graph);
+    let place = match is_same_process {
+        Some(false) => way,
+        _ => place,
+    };
     Diff {
+        is_same_process,
+        is_swapped: is_same_process != Some(false) && is_older(after.graph, before.graph),
         types: types(before.graph, after.graph),
-        grown: grown(before, after),
+        grown: grown(before, after, place),
+        longer: longer(before.graph, after.graph),
         leaks: new_leaks(before, after, limits),
+    }
+}
+
+fn is_same_process(a: &Graph, b: &Graph) -> Option<bool> {
+    a.process.as_ref()?.is_same(b.process.as_ref()?)
+}
+
+/// Returns whether one graph of a process seems to be older than another one. What is counted never
+/// becomes less; the clock may have been set.
+fn is_older(graph: &Graph, than: &Graph) -> bool {
+    let counted = |graph: &Graph| (graph.totals.created, graph.totals.destroyed);
+    let looked_at = |graph: &Graph| graph.process.as_ref()?.looked_at;
+    match counted(graph).cmp(&counted(than)) {
+        Ordering::Less => true,
+        Ordering::Greater => false,
+        Ordering::Equal => {
+            let times = looked_at(graph).zip(looked_at(than));
+            times.is_some_and(|(time, other)| time < other)
+        }
     }
 }
 
@@ -113,7 +178,11 @@ fn types(before: &Graph, after: &Graph) -> Vec<TypeChange> {
     changes
 }
 
-fn grown(before: &Analysis<'_>, after: &Analysis<'_>) -> Vec<Grown> {
+fn grown(
+    before: &Analysis<'_>,
+    after: &Analysis<'_>,
+    place: impl Fn(&Analysis<'_>, NodeId) -> (u64, u64),
+) -> Vec<Grown> {
     let mut known: HashMap<((u64, u64), &str), u64> = HashMap::new();
     for container in containers(before.graph, 1) {
         let name = before.graph.type_name(container.type_id);
@@ -146,6 +215,31 @@ fn grown(before: &Analysis<'_>, after: &Analysis<'_>) -> Vec<Grown> {
     grown
 }
 
+fn longer(before: &Graph, after: &Graph) -> Vec<Longer> {
+    let mut lists: HashMap<(RootKind, &str), [u64; 2]> = HashMap::new();
+    for (at, graph) in [before, after].into_iter().enumerate() {
+        for root in graph.roots.iter().filter(|root| root.kind.is_list()) {
+            let list = lists.entry((root.kind, graph.label(root))).or_default();
+            // Posted closures are no counted references.
+            list[at] += u64::from(root.counted.max(1));
+        }
+    }
+    let lists = lists.into_iter();
+    let lists = lists.filter(|(_, [was, is])| *is >= was + GROWN_BY);
+    let mut longer: Vec<_> = lists
+        .map(|((kind, label), entries)| Longer {
+            kind,
+            label: label.to_owned(),
+            entries,
+        })
+        .collect();
+    longer.sort_by_cached_key(|list| {
+        let [was, is] = list.entries;
+        (std::cmp::Reverse(is - was), list.kind, list.label.clone())
+    });
+    longer
+}
+
 fn new_leaks(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Vec<(Group, u64)> {
     let known: HashMap<String, u64> = leaks(before, limits, None)
         .iter()
@@ -168,7 +262,7 @@ mod tests {
     use crate::analysis::Analysis;
     use crate::analysis::leaks::Limits;
     use crate::analysis::synthetic::Builder;
-    use crate::graph::{Graph, RootKind};
+    use crate::graph::{Creation, Graph, Process, RootKind, Started};
 
     /// A registry in a vector, and lost objects.
     fn graph(entries: u32, lost: u32) -> Graph {
@@ -208,6 +302,142 @@ mod tests {
             .map(|(group, more)| (group.leaks, *more))
             .collect();
         assert_eq!(leaks, [(3, 2)]);
+    }
+
+    #[test]
+    fn grown_pools_inboxes_and_backlogs_are_found() {
+        let graph = |lens: [u32; 3]| {
+            let mut b = Builder::new();
+            let kinds = [RootKind::Pool, RootKind::Inbox, RootKind::Backlog];
+            let entry = b.object("Entry", lens.iter().sum(), 0);
+            for (kind, len) in kinds.into_iter().zip(lens) {
+                for _ in 0..len {
+                    b.counted(kind, &format!("{kind:?} of thread \"ui\""), entry);
+                }
+            }
+            b.root(RootKind::Static, "static ENTRY", entry);
+            b.build()
+        };
+        let (before, after) = (graph([100, 1, 0]), graph([120, 17, 15]));
+        let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
+        let changed = diff(&earlier, &later, &Limits::default());
+        let lists = changed.longer.iter();
+        let lists = lists.map(|list| (list.label.as_str(), list.entries));
+        let expected = [
+            ("Pool of thread \"ui\"", [100, 120]),
+            ("Inbox of thread \"ui\"", [1, 17]),
+        ];
+        assert_eq!(lists.collect::<Vec<_>>(), expected);
+        assert!(diff(&later, &earlier, &Limits::default()).longer.is_empty());
+    }
+
+    fn process(pid: u32, ticks: u64, looked_at: u64) -> Option<Process> {
+        Some(Process {
+            pid,
+            started: Some(Started {
+                boot: "a".to_owned(),
+                ticks,
+            }),
+            looked_at: Some(looked_at),
+        })
+    }
+
+    #[test]
+    fn graphs_of_other_processes_and_older_ones_are_told() {
+        let mut graphs = [graph(100, 1), graph(100, 1)];
+        let mut compare = |first: Option<Process>, second: Option<Process>, created: [u64; 2]| {
+            [graphs[0].process, graphs[1].process] = [first, second];
+            [graphs[0].totals.created, graphs[1].totals.created] = created;
+            let [before, after] = [&graphs[0], &graphs[1]].map(Analysis::new);
+            let changed = diff(&before, &after, &Limits::default());
+            (changed.is_same_process, changed.is_swapped)
+        };
+        let first = || process(1, 10, 1_000);
+        assert_eq!(compare(first(), first(), [5, 5]), (Some(true), false));
+        assert_eq!(compare(first(), first(), [6, 5]), (Some(true), true));
+        let earlier = process(1, 10, 999);
+        assert_eq!(compare(first(), earlier, [5, 5]), (Some(true), true));
+        // A later process with the same id, another process, and an unknown one.
+        assert_eq!(compare(first(), process(1, 11, 999), [6, 5]).0, Some(false));
+        let other = compare(first(), process(2, 10, 999), [6, 5]);
+        assert_eq!(other, (Some(false), false));
+        assert_eq!(compare(first(), None, [5, 5]), (None, false));
+    }
+
+    #[test]
+    fn containers_of_another_process_are_known_by_the_way_to_them() {
+        for (pid, expected) in [(1, [0, 140]), (2, [100, 140])] {
+            let (mut before, mut after) = (graph(100, 0), graph(140, 0));
+            // The variable is elsewhere.
+            after.roots[0].address += 0x1000;
+            before.process = process(1, 10, 0);
+            after.process = process(pid, 10, 0);
+            let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
+            let changed = diff(&earlier, &later, &Limits::default());
+            assert_eq!(changed.grown[0].references, expected);
+        }
+    }
+
+    #[test]
+    fn cycles_are_known_again_whatever_the_order_of_types_and_addresses_is() {
+        let graph = |order: [usize; 3], sites: [u32; 3]| {
+            let mut b = Builder::new();
+            let mut node = [0; 3];
+            for at in order {
+                node[at] = b.object(["Game", "Player", "Hat"][at], 1, 0);
+            }
+            let [game, player, hat] = node;
+            b.edge(game, 16, player).edge(player, 8, hat);
+            b.edge(hat, 0, game);
+            let other = [0; 3].map(|_| b.object("Lost", 1, 0));
+            let mut graph = b.build();
+            graph.creations = ["here", "there"]
+                .map(|site| Creation {
+                    site: site.to_owned(),
+                    creator: None,
+                })
+                .to_vec();
+            graph.created = vec![0; graph.objects];
+            for (lost, site) in other.into_iter().zip(sites) {
+                graph.created[lost as usize] = site;
+            }
+            graph
+        };
+        let before = graph([0, 1, 2], [1, 1, 2]);
+        for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let after = graph(order, [1, 2, 1]);
+            let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
+            let changed = diff(&earlier, &later, &Limits::default());
+            assert!(changed.leaks.is_empty(), "{order:?}: {:?}", changed.leaks);
+        }
+        let after = graph([0, 1, 2], [1, 2, 2]);
+        let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
+        let changed = diff(&earlier, &later, &Limits::default());
+        let more = changed.leaks.iter().map(|(_, more)| *more);
+        assert_eq!(more.collect::<Vec<_>>(), [1], "{:?}", changed.leaks);
+    }
+
+    #[test]
+    fn of_two_cycles_with_a_node_in_common_the_same_is_shown_whatever_the_addresses_are() {
+        let graph = |order: [usize; 3]| {
+            let mut b = Builder::new();
+            let mut node = [0; 3];
+            for at in order {
+                let strong = [2, 1, 1][at];
+                node[at] = b.object(["Game", "Player", "Hat"][at], strong, 0);
+            }
+            let [game, player, hat] = node;
+            b.edge(game, 16, player).edge(player, 8, game);
+            b.edge(game, 24, hat).edge(hat, 0, game);
+            b.build()
+        };
+        let before = graph([0, 1, 2]);
+        for order in [[1, 0, 2], [2, 0, 1]] {
+            let after = graph(order);
+            let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
+            let changed = diff(&earlier, &later, &Limits::default());
+            assert!(changed.leaks.is_empty(), "{order:?}: {:?}", changed.leaks);
+        }
     }
 
     #[test]

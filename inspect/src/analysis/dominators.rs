@@ -3,6 +3,8 @@
 //! The algorithm is Semi-NCA (Georgiadis): semidominators as Lengauer and Tarjan compute them, with
 //! path compression, then the nearest common ancestor of each node's parent and semidominator.
 
+use std::ops::Range;
+
 const NONE: u32 = u32::MAX;
 
 /// The dominator tree of what can be reached from some entries.
@@ -173,13 +175,30 @@ impl Dominators {
         sums.collect()
     }
 
-    /// Returns the node that dominates this one; `None` if it is an entry or was not reached.
-    pub fn dominator(&self, node: u32) -> Option<u32> {
-        let position = self.position[node as usize];
-        if position == NONE {
-            return None;
+    /// Returns for each node where its subtree is, when the tree is laid out so that each subtree is
+    /// in one piece: nodes whose ranges overlap dominate each other, the longer range the shorter.
+    /// Empty for nodes that were not reached.
+    pub fn subtrees(&self) -> Vec<Range<u32>> {
+        let mut sizes = vec![1_u32; self.order.len()];
+        for v in (1..sizes.len()).rev() {
+            sizes[self.dominator[v] as usize] += sizes[v];
         }
-        let dominator = self.dominator[position as usize];
-        (dominator != 0).then(|| self.order[dominator as usize])
+        // Where the next subtree below each position begins. Dominators come first.
+        let mut next = vec![1_u32; self.order.len()];
+        let mut starts = vec![0; self.order.len()];
+        for v in 1..sizes.len() {
+            let free = &mut next[self.dominator[v] as usize];
+            starts[v] = *free;
+            *free += sizes[v];
+            next[v] = starts[v] + 1;
+        }
+        let subtrees = self.position.iter().map(|position| match *position {
+            NONE => 0..0,
+            position => {
+                let (start, size) = (starts[position as usize], sizes[position as usize]);
+                start..start + size
+            }
+        });
+        subtrees.collect()
     }
 }

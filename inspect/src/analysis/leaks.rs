@@ -11,6 +11,8 @@ use super::signature::{Hop, signature};
 use crate::graph::{NodeId, RootKind};
 use std::collections::{HashMap, HashSet};
 
+pub(super) use find::cycle;
+
 pub use super::signature::Hop as PathHop;
 
 /// From which size on something is reported that may be intended.

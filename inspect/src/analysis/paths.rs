@@ -1,7 +1,8 @@
-//! Why a node is alive: shortest paths from roots; what holds a node, and what it holds.
+//! Why a node is alive: shortest paths from roots, or from what leaks.
 
 use super::Analysis;
 use super::balance::Balance;
+use super::origins::{Origins, destructor, from_node};
 use super::reach::{Level, Step};
 use super::signature::{Hop, signature};
 use crate::graph::{NodeId, Object, Root, RootKind};
@@ -10,24 +11,39 @@ use std::collections::{HashMap, HashSet};
 /// A path from a root to a node.
 #[derive(Clone, Debug)]
 pub struct Path {
-    /// What the path begins at; empty if the first node is one that nothing holds.
+    /// What the path begins at, for people.
     pub label: String,
-    /// The kind of root.
-    pub root: Option<RootKind>,
-    /// How sure it is that the root holds the first node.
+    /// What the path begins at.
+    pub origin: Origin,
+    /// How sure it is that this holds the first node.
     pub confidence: Confidence,
     /// The nodes, the one that is asked for last.
     pub hops: Vec<Hop>,
 }
 
-/// How sure it is that a root holds a node.
+/// What a path begins at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A root.
+    Root(RootKind),
+    /// A cycle that no root holds, which goes on from its last node to its first. The path begins at
+    /// a node of the same component.
+    Cycle(Vec<Hop>),
+    /// A node that leaks: it has references, but nothing refers to it.
+    Leak,
+    /// A node that nothing holds, and that is no leak: its destructor runs, for example.
+    Nothing,
+}
+
+/// How sure it is that a root or a cycle holds a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confidence {
-    /// The root is a variable, or counted.
+    /// The root is a variable, or counted; or nothing else refers to a leak.
     Certain,
-    /// The word may be stale, but there is a reference that nothing else explains.
+    /// The word may be stale, but there is a reference that nothing else explains; or such words
+    /// refer to a cycle that explains all references.
     Likely,
-    /// All references have words elsewhere, or there is no root.
+    /// All references have words elsewhere, or it is not known what holds the node.
     Doubtful,
 }
 
@@ -56,10 +72,11 @@ pub fn path_to(analysis: &Analysis<'_>, node: NodeId) -> Option<Path> {
         match analysis.reach.step(at) {
             None if analysis.object(at).is_some_and(Object::is_dying) => {
                 hops.reverse();
+                let (origin, label, confidence) = destructor();
                 return Some(Path {
-                    label: "a destructor that runs or waits".to_owned(),
-                    root: None,
-                    confidence: Confidence::Likely,
+                    label: label.to_owned(),
+                    origin,
+                    confidence,
                     hops,
                 });
             }
@@ -77,7 +94,7 @@ pub fn path_to(analysis: &Analysis<'_>, node: NodeId) -> Option<Path> {
                 let root = &graph.roots[root as usize];
                 return Some(Path {
                     label: graph.label(root).to_owned(),
-                    root: Some(root.kind),
+                    origin: Origin::Root(root.kind),
                     confidence: confidence(analysis, root),
                     hops,
                 });
@@ -87,9 +104,30 @@ pub fn path_to(analysis: &Analysis<'_>, node: NodeId) -> Option<Path> {
 }
 
 /// Returns shortest paths to the node from different roots: at most `limit`, the most certain first,
-/// and of those the shortest. Where nothing holds the node, a path begins at a node without holder,
-/// or at the node itself if it is in a cycle.
+/// and of those the shortest. If no root holds the node, the first path begins at what leaks.
 pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path> {
+    let is_unheld = matches!(analysis.reach.level(node), Level::Nothing | Level::Suspect);
+    let mut paths = Vec::new();
+    if is_unheld {
+        paths.push(Origins::new(analysis).path(analysis, node));
+    }
+    let known = paths.first().map(|path| path.hops[0].node);
+    let others = ends_of(analysis, node, known, limit - paths.len().min(limit));
+    paths.extend(others);
+    if paths.is_empty() {
+        paths.extend(path_to(analysis, node));
+    }
+    paths
+}
+
+/// Returns shortest paths to the node from roots and from nodes that nothing refers to, but for the
+/// one that is known.
+fn ends_of(
+    analysis: &Analysis<'_>,
+    node: NodeId,
+    known: Option<NodeId>,
+    limit: usize,
+) -> Vec<Path> {
     let graph = analysis.graph;
     // Backwards, so that each node knows the edge to the next.
     let mut next: HashMap<NodeId, u32> = HashMap::from([(node, u32::MAX)]);
@@ -111,7 +149,7 @@ pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path
                 queue.push(holder);
             }
         }
-        if holders == 0 && analysis.links.roots(from).is_empty() {
+        if holders == 0 && analysis.links.roots(from).is_empty() && known != Some(from) {
             ends.push((64, at, from, None));
         }
         at += 1;
@@ -122,9 +160,6 @@ pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path
         labels.insert(root.map_or((*from, u32::MAX), |root| (0, root.label)))
     });
     ends.truncate(limit);
-    if ends.is_empty() {
-        return vec![path_without_root(analysis, node)];
-    }
     let paths = ends.into_iter().map(|(_, _, from, root)| {
         let mut hops = Vec::new();
         let mut at = from;
@@ -139,39 +174,17 @@ pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path
             node: at,
             offset: None,
         });
-        Path {
-            label: root.map_or_else(String::new, |root| graph.label(root).to_owned()),
-            root: root.map(|root| root.kind),
-            confidence: root.map_or(Confidence::Doubtful, |root| confidence(analysis, root)),
-            hops,
+        match root {
+            Some(root) => Path {
+                label: graph.label(root).to_owned(),
+                origin: Origin::Root(root.kind),
+                confidence: confidence(analysis, root),
+                hops,
+            },
+            None => from_node(analysis, hops),
         }
     });
     paths.collect()
-}
-
-/// Returns a path to a node that nothing holds: from a node without holder, or around a cycle.
-pub fn path_without_root(analysis: &Analysis<'_>, node: NodeId) -> Path {
-    let mut hops = vec![Hop { node, offset: None }];
-    let mut seen = HashSet::from([node]);
-    let mut at = node;
-    while let Some(edge) = analysis.held_by(at).next() {
-        let edge = analysis.graph.edges[edge];
-        hops.push(Hop {
-            node: edge.from,
-            offset: Some(edge.offset),
-        });
-        if !seen.insert(edge.from) {
-            break;
-        }
-        at = edge.from;
-    }
-    hops.reverse();
-    Path {
-        label: String::new(),
-        root: None,
-        confidence: Confidence::Doubtful,
-        hops,
-    }
 }
 
 /// Objects of a type that are held in one way.
@@ -192,26 +205,155 @@ pub struct Way {
 /// Groups the objects of a type by the types along the path to each; the most common way first.
 pub fn ways(analysis: &Analysis<'_>, type_id: u32) -> Vec<Way> {
     let graph = analysis.graph;
-    let mut ways: HashMap<u64, Way> = HashMap::new();
+    let mut ways = Ways {
+        analysis,
+        ways: HashMap::new(),
+        origins: None,
+        by_cycle: HashMap::new(),
+    };
     for node in 0..graph.objects as NodeId {
         if analysis.object(node).is_none_or(|o| o.type_id != type_id) {
             continue;
         }
-        let path = path_to(analysis, node);
-        let path = path.unwrap_or_else(|| path_without_root(analysis, node));
-        let level = analysis.reach.level(node);
-        let key = signature(analysis, level as u8, &path.label, &path.hops);
-        let way = ways.entry(key).or_insert(Way {
+        let key = ways.key(node);
+        let way = ways.ways.get_mut(&key).expect("each key has its way");
+        way.objects += 1;
+        way.bytes += graph.nodes[node as usize].bytes;
+    }
+    let mut ways: Vec<Way> = ways.ways.into_values().collect();
+    ways.sort_by_key(|way| (std::cmp::Reverse(way.objects), way.first));
+    ways
+}
+
+/// Ways that are being found.
+struct Ways<'a, 'g> {
+    analysis: &'a Analysis<'g>,
+    ways: HashMap<u64, Way>,
+    /// Paths to what no root holds, if there is any.
+    origins: Option<Origins>,
+    /// The keys of the ways in which the objects of each cycle are held: all of them by the cycle.
+    by_cycle: HashMap<u32, u64>,
+}
+
+impl Ways<'_, '_> {
+    /// Returns the key of the way in which a node is held.
+    fn key(&mut self, node: NodeId) -> u64 {
+        let analysis = self.analysis;
+        if let Some(path) = path_to(analysis, node) {
+            return self.insert(node, path);
+        }
+        let origins = self.origins.get_or_insert_with(|| Origins::new(analysis));
+        let cycle = origins.cycle_of(analysis, node);
+        if let Some(known) = cycle.and_then(|cycle| self.by_cycle.get(&cycle)) {
+            return *known;
+        }
+        let path = origins.path(analysis, node);
+        let key = self.insert(node, path);
+        self.by_cycle.extend(cycle.map(|cycle| (cycle, key)));
+        key
+    }
+
+    fn insert(&mut self, node: NodeId, path: Path) -> u64 {
+        let level = self.analysis.reach.level(node);
+        let mut hops = path.hops.clone();
+        if let Origin::Cycle(cycle) = &path.origin {
+            hops.extend(cycle);
+        }
+        let key = signature(self.analysis, level as u8, &path.label, &hops);
+        self.ways.entry(key).or_insert(Way {
             path,
             level,
             objects: 0,
             bytes: 0,
             first: node,
         });
-        way.objects += 1;
-        way.bytes += graph.nodes[node as usize].bytes;
+        key
     }
-    let mut ways: Vec<Way> = ways.into_values().collect();
-    ways.sort_by_key(|way| (std::cmp::Reverse(way.objects), way.first));
-    ways
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Confidence, Origin, paths_to, ways};
+    use crate::analysis::Analysis;
+    use crate::analysis::synthetic::Builder;
+    use crate::graph::{Graph, RootKind};
+
+    /// Two games in cycles with players, each of which has a hat; the third game is forgotten.
+    fn graph(stale: bool) -> Graph {
+        let mut b = Builder::new();
+        for at in 0..3 {
+            let (game, player) = (b.object("Game", 1, 0), b.object("Player", 1, 0));
+            let hat = b.object("Hat", 1, 0);
+            b.edge(game, 16, player).edge(player, 0, hat);
+            if at < 2 {
+                b.edge(player, 8, game);
+            }
+        }
+        if stale {
+            b.root(RootKind::Stack, "stack of thread \"main\"", 1);
+        }
+        b.build()
+    }
+
+    #[test]
+    fn path_to_what_a_leaked_cycle_holds_begins_at_the_cycle() {
+        for (stale, confidence) in [(false, Confidence::Certain), (true, Confidence::Likely)] {
+            let graph = graph(stale);
+            let analysis = Analysis::new(&graph);
+            for (node, nodes) in [(0, vec![0]), (1, vec![1]), (2, vec![1, 2])] {
+                let paths = paths_to(&analysis, node, 20);
+                assert_eq!(paths.len(), 1 + usize::from(stale), "{paths:?}");
+                let hops = paths[0].hops.iter().map(|hop| hop.node);
+                assert_eq!(hops.collect::<Vec<_>>(), nodes);
+                assert_eq!(paths[0].confidence, confidence);
+                let Origin::Cycle(cycle) = &paths[0].origin else {
+                    panic!("{paths:?}");
+                };
+                let cycle = cycle.iter().map(|hop| (hop.node, hop.offset));
+                assert_eq!(cycle.collect::<Vec<_>>(), [(0, Some(16)), (1, Some(8))]);
+            }
+        }
+    }
+
+    #[test]
+    fn path_to_what_leaks_without_a_cycle_says_so() {
+        let graph = graph(false);
+        let analysis = Analysis::new(&graph);
+        let paths = paths_to(&analysis, 8, 20);
+        assert_eq!(paths.len(), 1, "{paths:?}");
+        assert_eq!(paths[0].origin, Origin::Leak);
+        let hops = paths[0].hops.iter().map(|hop| hop.node);
+        assert_eq!(hops.collect::<Vec<_>>(), [6, 7, 8]);
+    }
+
+    #[test]
+    fn objects_in_cycles_of_one_kind_are_held_in_one_way() {
+        let graph = graph(false);
+        let analysis = Analysis::new(&graph);
+        for type_id in 0..3 {
+            let found = ways(&analysis, type_id);
+            let found = found.iter().map(|way| {
+                let is_cycle = matches!(way.path.origin, Origin::Cycle(_));
+                (way.objects, is_cycle)
+            });
+            assert_eq!(found.collect::<Vec<_>>(), [(2, true), (1, false)]);
+        }
+    }
+
+    #[test]
+    fn objects_that_wait_for_their_destructors_are_no_leaks() {
+        let mut b = Builder::new();
+        let dying = b.object("Game", 0, 0);
+        let player = b.object("Player", 1, 0);
+        let dead = b.object("Dead", 0, 1);
+        b.edge(dying, 0, player);
+        let graph = b.build();
+        let analysis = Analysis::new(&graph);
+        for (node, label) in [(player, "a destructor"), (dead, "destroyed")] {
+            let paths = paths_to(&analysis, node, 20);
+            assert_eq!(paths.len(), 1, "{paths:?}");
+            assert_eq!(paths[0].origin, Origin::Nothing);
+            assert!(paths[0].label.starts_with(label), "{paths:?}");
+        }
+    }
 }

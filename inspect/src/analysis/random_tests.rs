@@ -67,7 +67,7 @@ fn dominators_are_the_nodes_without_which_a_node_is_not_reached() {
         let without: Vec<_> = (0..n)
             .map(|node| reached(&successors, &entries, Some(node)))
             .collect();
-        let sums = tree.sums(|_| 1);
+        let (sums, subtrees) = (tree.sums(|_| 1), tree.subtrees());
         for node in 0..n as usize {
             let dominated = (0..n as usize).filter(|at| all[*at] && !without[node][*at]);
             let expected = if all[node] {
@@ -79,6 +79,11 @@ fn dominators_are_the_nodes_without_which_a_node_is_not_reached() {
                 sums[node], expected,
                 "node {node} of {successors:?} from {entries:?}"
             );
+            for other in (0..n as usize).filter(|other| all[*other]) {
+                let (a, b) = (&subtrees[node], &subtrees[other]);
+                let contains = all[node] && a.start <= b.start && b.end <= a.end;
+                assert_eq!(contains, all[node] && !without[node][other]);
+            }
         }
     }
 }
@@ -242,5 +247,5 @@ fn a_million_objects() {
     let found = leaks(&analysis, &Limits::default(), None);
     println!("leaks: {:?}, {} groups", start.elapsed(), found.len());
     let sizes = super::retained::retained_from_roots(&analysis);
-    println!("retained: {:?}, {} bytes", start.elapsed(), sizes.bytes[0]);
+    println!("retained: {:?}, {:?}", start.elapsed(), sizes.of([0]));
 }

@@ -26,11 +26,16 @@ fn kind(analysis: &Analysis<'_>, hop: Hop) -> (u32, u32) {
     }
 }
 
-/// Turns a cycle so that those of one kind begin alike.
+/// Turns a cycle so that those of one kind begin alike, in all graphs: types have other numbers in
+/// each, so their names decide. Plain allocations come last.
 pub fn canonical(analysis: &Analysis<'_>, cycle: &mut [Hop]) {
     // Beyond that, the kinds of the first two hops are enough.
     let depth = if cycle.len() <= 64 { cycle.len() } else { 2 };
-    let kinds: Vec<_> = cycle.iter().map(|hop| kind(analysis, *hop)).collect();
+    let kinds = cycle.iter().map(|hop| {
+        let name = analysis.type_name(hop.node);
+        (name.is_none(), name, kind(analysis, *hop).1)
+    });
+    let kinds: Vec<_> = kinds.collect();
     let turned = |start: usize| (start..start + depth).map(|at| kinds[at % kinds.len()]);
     let start = (0..cycle.len()).min_by(|a, b| turned(*a).cmp(turned(*b)));
     cycle.rotate_left(start.unwrap_or(0));

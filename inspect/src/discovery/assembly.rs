@@ -7,7 +7,6 @@ use super::objects::{Counts, Item, Recognizer};
 use super::regions::WORD;
 use super::roots::Roots;
 use super::targets::Targets;
-use super::types::Kind;
 use crate::graph::{Edge, Graph, Node, NodeKind, Object, Root, RootKind, Storage};
 use crate::image::Memory;
 use crate::library::Library;
@@ -126,7 +125,7 @@ impl Assembly<'_> {
             weak: counts.weak,
             alive: counts.held,
             storage: match info.kind {
-                Kind::Block => Storage::Block,
+                kind if kind.is_block() => Storage::Block,
                 _ => Storage::Global,
             },
         }

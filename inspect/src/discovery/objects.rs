@@ -124,11 +124,12 @@ impl<'a> Recognizer<'a> {
         info: &TypeInfo,
         payload: u64,
     ) -> Option<u64> {
-        if info.kind != Kind::Slice {
-            return Some(info.bytes);
+        let before = || region.word(payload.checked_sub(self.header.length_before)?);
+        match info.kind {
+            Kind::Sized | Kind::ThreadBound | Kind::Block => Some(info.bytes),
+            Kind::Slice | Kind::BlockSlice => info.bytes.checked_mul(before()?),
+            Kind::Boxed => boxed_bytes(before()?),
         }
-        let len = region.word(payload.checked_sub(self.header.length_before)?)?;
-        info.bytes.checked_mul(len)
     }
 
     /// Returns what an allocation of malloc is.
@@ -138,7 +139,7 @@ impl<'a> Recognizer<'a> {
             let payload = start + offset;
             let index = self.header_before(region, payload)?;
             let info = self.types.get(index);
-            if info.payload_offset != offset || info.kind == Kind::Block {
+            if info.payload_offset != offset || info.kind.is_block() {
                 return None;
             }
             let bytes = self.value_bytes(region, info, payload)?;
@@ -176,10 +177,14 @@ impl<'a> Recognizer<'a> {
     /// Returns what a block in use is.
     pub(super) fn in_block(&self, region: &Region<'_>, start: u64, len: u64) -> Item {
         let of_offset = |&offset: &u64| {
-            let index = self.header_before(region, start + offset)?;
+            let payload = start + offset;
+            let index = self.header_before(region, payload)?;
             let info = self.types.get(index);
-            let fits = info.payload_offset == offset && offset + info.bytes <= len;
-            (fits && info.kind == Kind::Block).then_some(Item {
+            if info.payload_offset != offset || !info.kind.is_block() {
+                return None;
+            }
+            let bytes = self.value_bytes(region, info, payload)?;
+            (offset.checked_add(bytes)? <= len).then_some(Item {
                 start,
                 len,
                 payload_offset: offset as u32,
@@ -213,7 +218,7 @@ impl<'a> Recognizer<'a> {
                 return;
             };
             let fits = payload % info.align == 0
-                && info.kind != Kind::Block
+                && !info.kind.is_block()
                 && payload
                     .checked_add(bytes)
                     .is_some_and(|end| end <= range.end);
@@ -230,6 +235,14 @@ impl<'a> Recognizer<'a> {
             });
         });
     }
+}
+
+/// Returns the size of a boxed value, by the word before its header: twice the size, plus the
+/// alignment, which is the lowest bit that is set, as the size is a multiple of it. Values that are
+/// aligned to more than 32 are not recognized, as their header is elsewhere.
+fn boxed_bytes(word: u64) -> Option<u64> {
+    let align = word & word.wrapping_neg();
+    (1..=32).contains(&align).then_some((word ^ align) >> 1)
 }
 
 /// Returns whether malloc might have answered a request for an object with this allocation, of

@@ -20,6 +20,17 @@ pub(super) enum Kind {
     ThreadBound,
     /// One value in a block.
     Block,
+    /// Values in a block whose number is before the header.
+    BlockSlice,
+    /// One value from the global allocator whose size is before the header.
+    Boxed,
+}
+
+impl Kind {
+    /// Returns whether the memory of the objects is a block.
+    pub(super) fn is_block(self) -> bool {
+        matches!(self, Self::Block | Self::BlockSlice)
+    }
 }
 
 /// A type info: one type may have several.
@@ -143,6 +154,8 @@ fn read_info(
         kind if kind == kinds.slice => Kind::Slice,
         kind if kind == kinds.thread_bound => Kind::ThreadBound,
         kind if kind == kinds.block => Kind::Block,
+        kind if kind == kinds.block_slice => Kind::BlockSlice,
+        kind if kind == kinds.boxed => Kind::Boxed,
         _ => return None,
     };
     let align = u64::from(half(layout.align)?);

@@ -17,8 +17,8 @@ pub(crate) type Header = FileHeader64<LittleEndian>;
 /// A header of a segment.
 pub(crate) type Segment = ProgramHeader64<LittleEndian>;
 
-/// The largest note segment that is looked at. Larger ones are damage, not notes.
-const NOTES_LIMIT: u64 = 1 << 24;
+/// The most bytes of notes that are looked at in a module. More are damage, not notes.
+const NOTES_LIMIT: u64 = 1 << 20;
 
 /// The size that all pages are multiples of.
 pub(crate) const PAGE: u64 = 4096;
@@ -121,17 +121,13 @@ pub(crate) fn module(memory: &dyn Memory, start: u64, name: &str) -> Option<Modu
         return None;
     }
 
-    let mut notes = Vec::new();
+    let (mut notes, mut left) = (Vec::new(), NOTES_LIMIT);
     for segment in segments
         .iter()
         .filter(|segment| segment.p_type(endian) == elf::PT_NOTE)
     {
-        read_notes(
-            memory,
-            in_memory(segment.p_vaddr(endian)),
-            segment,
-            &mut notes,
-        );
+        let address = in_memory(segment.p_vaddr(endian));
+        read_notes(memory, address, segment, &mut left, &mut notes);
     }
     let build_id = notes
         .iter()
@@ -162,12 +158,19 @@ pub(crate) fn module(memory: &dyn Memory, start: u64, name: &str) -> Option<Modu
     })
 }
 
-/// Adds the notes of `segment`, which is at `address` in memory.
-fn read_notes(memory: &dyn Memory, address: u64, segment: &Segment, notes: &mut Vec<Note>) {
+/// Adds the notes of `segment`, which is at `address` in memory, if it has at most `left` bytes.
+fn read_notes(
+    memory: &dyn Memory,
+    address: u64,
+    segment: &Segment,
+    left: &mut u64,
+    notes: &mut Vec<Note>,
+) {
     let len = segment.p_filesz(LittleEndian);
-    if len > NOTES_LIMIT {
+    let Some(rest) = left.checked_sub(len) else {
         return;
-    }
+    };
+    *left = rest;
     let mut bytes = vec![0; len as usize];
     let there = memory.read(address, &mut bytes);
     let bytes = &bytes[..there];

@@ -1,6 +1,6 @@
 //! Where the library's structures have which fields.
 
-use super::{LayoutError, Names};
+use super::{LayoutError, Names, limits};
 
 /// Declares [`Layout`]: a structure for each part, whose fields have the names that notes have.
 macro_rules! layout {
@@ -20,16 +20,17 @@ macro_rules! layout {
             /// Takes the fields out of a note.
             ///
             /// # Errors
-            /// If it lacks one.
+            /// If it lacks one, or one makes no sense.
             pub fn new(names: &Names) -> Result<Self, LayoutError> {
-                Ok(Self {
+                let number = |name| limits::checked(names, name);
+                let layout = Self {
                     block_sizes: names.list("block.sizes")?.to_vec(),
                     $($part: $type {
-                        $($field: names.number(
-                            concat!(stringify!($part), ".", stringify!($field))
-                        )?,)*
+                        $($field: number(concat!(stringify!($part), ".", stringify!($field)))?,)*
                     },)*
-                })
+                };
+                limits::check_blocks(names, &layout)?;
+                Ok(layout)
             }
 
             /// The names that a note must have, apart from `version`.
@@ -64,7 +65,8 @@ layout! {
         count,
         /// The address of the type info.
         type_info,
-        /// How many bytes before the payload a slice has its length, a word.
+        /// How many bytes before the payload a slice has its length, a word; and a boxed value its
+        /// size and alignment.
         length_before,
     }
 
@@ -118,6 +120,11 @@ layout! {
         thread_bound,
         /// One value in a block.
         block,
+        /// Values of one type in a block, whose number is before the header.
+        block_slice,
+        /// One value from the global allocator, of any type. Its size and alignment are before the
+        /// header, where slices have their length: twice the size, plus the alignment.
+        boxed,
     }
 
     /// The table of threads: the static `registry`.
@@ -227,6 +234,8 @@ layout! {
         closure,
         /// A closure that a loop has accepted.
         loop_closure,
+        /// A closure that takes a frame.
+        frame_closure,
         /// Many messages as one.
         batch,
     }

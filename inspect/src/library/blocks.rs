@@ -72,7 +72,7 @@ fn chunks_of(reader: &mut Reader<'_>, heap: u64, chunks: &mut Chunks) {
         if !fits {
             return reader.unfit("a chunk of blocks is being made or freed");
         }
-        if !reader.is_new(at) {
+        if !reader.is_new(at) || !reader.has_time(cut) {
             return;
         }
         reader.own(at, of.header);

@@ -19,6 +19,10 @@ const LOWEST: u64 = 4096;
 /// an operation it is a handful for each thread.
 const MOST_UNFIT: u64 = 10_000;
 
+/// The most words that are read, and blocks that are counted: memory may be such that all pools of all
+/// threads lead to the same long list. A program with a hundred million objects has less.
+const MOST_WORK: u64 = 1 << 30;
+
 /// What was collected.
 pub(super) struct Collected {
     pub(super) entries: Vec<Entry>,
@@ -39,6 +43,8 @@ pub(super) struct Reader<'m> {
     /// What did not fit, and how often.
     unfit: BTreeMap<&'static str, u64>,
     unfit_in_all: u64,
+    /// How much more work is done.
+    left: u64,
     /// Addresses of messages and pages that were seen.
     seen: HashSet<u64>,
 }
@@ -62,6 +68,7 @@ impl<'m> Reader<'m> {
             own_memory: Vec::new(),
             unfit: BTreeMap::new(),
             unfit_in_all: 0,
+            left: MOST_WORK,
             seen: HashSet::new(),
         }
     }
@@ -92,10 +99,26 @@ impl<'m> Reader<'m> {
         self.unfit_in_all >= MOST_UNFIT
     }
 
+    /// Returns whether there is to be so much more work; if not, gives up.
+    pub(super) fn has_time(&mut self, work: u64) -> bool {
+        match self.left.checked_sub(work) {
+            Some(left) => {
+                self.left = left;
+                true
+            }
+            None => {
+                self.left = 0;
+                self.unfit_in_all = self.unfit_in_all.max(MOST_UNFIT);
+                false
+            }
+        }
+    }
+
     /// Takes down that this memory is the library's.
     pub(super) fn own(&mut self, start: u64, len: u64) {
-        if start != 0 && len != 0 {
-            self.own_memory.push((start, len));
+        if start != 0 && start != u64::MAX && len != 0 {
+            // Damaged addresses can be at the very end.
+            self.own_memory.push((start, len.min(u64::MAX - start)));
         }
     }
 
@@ -111,8 +134,11 @@ impl<'m> Reader<'m> {
         may_be.then(|| self.memory.word(address)).flatten()
     }
 
-    /// Reads a word; 0 if there is no memory.
+    /// Reads a word; 0 if there is no memory, or no time.
     pub(super) fn word(&mut self, address: u64) -> u64 {
+        if !self.has_time(1) {
+            return 0;
+        }
         match self.memory.word(address) {
             Some(word) => word,
             None => {
@@ -124,6 +150,9 @@ impl<'m> Reader<'m> {
 
     /// Reads the bytes at `address` as far as there are any; 0 for the others.
     pub(super) fn bytes(&mut self, address: u64, bytes: &mut [u8]) {
+        if !self.has_time(1) {
+            return bytes.fill(0);
+        }
         let len = self.memory.read(address, bytes);
         if len < bytes.len() {
             bytes[len..].fill(0);
@@ -147,6 +176,9 @@ impl<'m> Reader<'m> {
     pub(super) fn words(&mut self, address: u64, n: u64) -> Vec<u64> {
         if n > LONGEST_LIST {
             self.unfit("a list is too long to be one");
+            return Vec::new();
+        }
+        if !self.has_time(n) {
             return Vec::new();
         }
         let mut bytes = vec![0; n as usize * 8];
@@ -286,7 +318,7 @@ impl<'m> Reader<'m> {
                     // In the payload of an object.
                     is_own = false;
                     self.entry(holder, Target::Object(at), at, 0);
-                } else if kind == kinds.closure || kind == kinds.loop_closure {
+                } else if [kinds.closure, kinds.loop_closure, kinds.frame_closure].contains(&kind) {
                     // What it captures is in the same allocation.
                     is_own = false;
                     self.entry(holder, Target::Allocation(at), at, 0);

@@ -85,7 +85,7 @@ fn thread(reader: &mut Reader<'_>, record: u64) -> LibThread {
     ] {
         let sent = reader.word(record.wrapping_add(sent));
         let done = reader.word(record.wrapping_add(done));
-        state.inbox += sent.saturating_sub(done);
+        state.inbox = state.inbox.saturating_add(sent.saturating_sub(done));
     }
     let label = reader.label(format!("inbox of {whose}"));
     for head in [of.releases, of.calls] {

@@ -1,5 +1,7 @@
 //! Makes reports from an analysis.
 
+mod words;
+
 use super::find::Subject;
 use super::wire::{self, Document, Report, VERSION};
 use crate::analysis::Analysis;
@@ -7,12 +9,10 @@ use crate::analysis::balance::Balance;
 use crate::analysis::census::{TypeCount, by_type};
 use crate::analysis::diff;
 use crate::analysis::leaks::{Group, Limits, PathHop, Suspects, leaks};
-use crate::analysis::paths::{self, Confidence, Path};
-use crate::analysis::retained::{Retained, retained_from_roots};
-use crate::analysis::strength::Strength;
+use crate::analysis::paths::{self, Confidence, Origin, Path};
 use crate::graph::{Graph, NodeId, RootKind, ThreadState};
-use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+
+pub use words::{held, holders};
 
 /// Makes a document of a report.
 pub fn document(graph: &Graph, report: Report) -> Document {
@@ -179,9 +179,18 @@ pub fn root_name(kind: RootKind) -> &'static str {
     }
 }
 
+fn origin_name(origin: &Origin) -> Option<&'static str> {
+    match origin {
+        Origin::Root(kind) => Some(root_name(*kind)),
+        Origin::Cycle(_) => Some("cycle"),
+        Origin::Leak => Some("leak"),
+        Origin::Nothing => None,
+    }
+}
+
 fn path(analysis: &Analysis<'_>, path: &Path) -> wire::Path {
     wire::Path {
-        root: path.root.map(|kind| root_name(kind).to_owned()),
+        root: origin_name(&path.origin).map(str::to_owned),
         label: path.label.clone(),
         confidence: match path.confidence {
             Confidence::Certain => "certain",
@@ -189,6 +198,10 @@ fn path(analysis: &Analysis<'_>, path: &Path) -> wire::Path {
             Confidence::Doubtful => "doubtful",
         }
         .to_owned(),
+        cycle: match &path.origin {
+            Origin::Cycle(cycle) => hops(analysis, cycle),
+            _ => Vec::new(),
+        },
         hops: hops(analysis, &path.hops),
         objects: 1,
         bytes: 0,
@@ -246,172 +259,6 @@ fn references(analysis: &Analysis<'_>, node: NodeId) -> Option<wire::References>
     })
 }
 
-fn subjects(analysis: &Analysis<'_>, subject: &Subject) -> Vec<NodeId> {
-    match subject {
-        Subject::Node(node) => vec![*node],
-        Subject::Type(type_id) => {
-            let objects = 0..analysis.graph.objects as NodeId;
-            let of_type = |node: &NodeId| {
-                let object = analysis.object(*node);
-                object.is_some_and(|object| object.type_id == *type_id)
-            };
-            objects.filter(of_type).collect()
-        }
-    }
-}
-
-fn strength_name(strength: Strength) -> &'static str {
-    match strength {
-        Strength::Unknown => "unknown",
-        Strength::Strong => "strong",
-        Strength::Weak => "weak",
-        Strength::Uncounted => "uncounted",
-    }
-}
-
-/// What is alike in words that are added up: the type of the other node, that node, the offset.
-type WordsKey = (Option<u32>, Option<NodeId>, Option<u32>, Strength);
-
-/// Adds words up: one by one if `single`, else by the type of the other node and the field.
-struct Adding<'a, 'g> {
-    analysis: &'a Analysis<'g>,
-    retained: &'a Retained,
-    single: bool,
-    words: HashMap<WordsKey, wire::Words>,
-    /// The nodes whose retained sizes are in the sums.
-    counted: HashSet<(NodeId, WordsKey)>,
-}
-
-impl Adding<'_, '_> {
-    /// Adds an edge whose other end is `other`.
-    fn add(&mut self, edge: usize, other: NodeId) {
-        let (analysis, single) = (self.analysis, self.single);
-        let strength = analysis.strengths[edge];
-        let edge = analysis.graph.edges[edge];
-        let in_object = (edge.from as usize) < analysis.graph.objects;
-        let offset = (single || in_object).then_some(edge.offset);
-        let type_id = analysis.object(other).map(|object| object.type_id);
-        let key = (type_id, single.then_some(other), offset, strength);
-        let creation = analysis.graph.creation(other).filter(|_| single);
-        let words = self.words.entry(key).or_insert_with(|| wire::Words {
-            type_name: analysis.type_name(other).map(str::to_owned),
-            address: single.then(|| hex(analysis.graph.nodes[other as usize].address)),
-            site: creation.map(|creation| creation.site.clone()),
-            offset,
-            strength: strength_name(strength).to_owned(),
-            words: 0,
-            retained_bytes: 0,
-        });
-        words.words += 1;
-        if self.counted.insert((other, key)) {
-            words.retained_bytes += self.retained.bytes[other as usize];
-        }
-    }
-
-    fn finish(self) -> Vec<wire::Words> {
-        let mut words: Vec<_> = self.words.into_values().collect();
-        words.sort_by(|a, b| {
-            let key = |words: &wire::Words| {
-                (
-                    Reverse(words.words),
-                    words.type_name.clone(),
-                    words.offset,
-                    words.address.clone(),
-                )
-            };
-            key(a).cmp(&key(b))
-        });
-        words
-    }
-}
-
-/// Makes the report of `holders`.
-pub fn holders(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>) -> wire::Holders {
-    let nodes = subjects(analysis, subject);
-    let sizes = retained_from_roots(analysis);
-    let mut adding = Adding {
-        analysis,
-        retained: &sizes,
-        single: matches!(subject, Subject::Node(_)),
-        words: HashMap::new(),
-        counted: HashSet::new(),
-    };
-    let mut roots: HashMap<(RootKind, &str), (u64, u64)> = HashMap::new();
-    for node in &nodes {
-        for edge in analysis.links.incoming(*node) {
-            let edge = *edge as usize;
-            adding.add(edge, analysis.graph.edges[edge].from);
-        }
-        for root in analysis.links.roots(*node) {
-            let root = &analysis.graph.roots[*root as usize];
-            let words = roots
-                .entry((root.kind, analysis.graph.label(root)))
-                .or_default();
-            *words = (words.0 + 1, words.1 + u64::from(root.counted));
-        }
-    }
-    let mut roots: Vec<_> = roots.into_iter().collect();
-    roots.sort();
-    let roots = roots
-        .into_iter()
-        .map(|((kind, label), (words, counted))| wire::RootWords {
-            root: root_name(kind).to_owned(),
-            label: label.to_owned(),
-            words,
-            counted,
-        });
-    let mut holders = adding.finish();
-    wire::Holders {
-        objects: nodes.len() as u64,
-        roots: roots.collect(),
-        all_holders: shorten(&mut holders, limit),
-        holders,
-    }
-}
-
-/// Makes the report of `held`.
-pub fn held(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>) -> wire::Held {
-    let nodes = subjects(analysis, subject);
-    let sizes = retained_from_roots(analysis);
-    let mut adding = Adding {
-        analysis,
-        retained: &sizes,
-        single: matches!(subject, Subject::Node(_)),
-        words: HashMap::new(),
-        counted: HashSet::new(),
-    };
-    for node in &nodes {
-        for edge in analysis.links.out(*node) {
-            adding.add(edge, analysis.graph.edges[edge].to);
-        }
-    }
-    // What one of them retains is not counted again if another one retains that one.
-    let inside: HashSet<NodeId> = nodes.iter().copied().collect();
-    let outermost = nodes.iter().filter(|node| {
-        let mut above = sizes.tree.dominator(**node);
-        while let Some(dominator) = above {
-            if inside.contains(&dominator) {
-                return false;
-            }
-            above = sizes.tree.dominator(dominator);
-        }
-        true
-    });
-    let (mut retained_bytes, mut retained_objects) = (0, 0);
-    for node in outermost {
-        retained_bytes += sizes.bytes[*node as usize];
-        retained_objects += sizes.objects[*node as usize];
-    }
-    let mut held = adding.finish();
-    wire::Held {
-        objects: nodes.len() as u64,
-        retained_bytes,
-        retained_objects,
-        all_held: shorten(&mut held, limit),
-        held,
-    }
-}
-
 /// Makes the report of `diff`.
 pub fn diff_report(
     before: &Analysis<'_>,
@@ -432,14 +279,24 @@ pub fn diff_report(
         references: grown.references,
         path: paths::path_to(after, grown.node).map(|found| path(after, &found)),
     });
+    let longer = found.longer.into_iter().map(|list| wire::Longer {
+        root: root_name(list.kind).to_owned(),
+        label: list.label,
+        entries: list.entries,
+    });
     let leaks = found.leaks.iter().map(|(found, more)| wire::MoreLeaks {
         more: *more,
         group: group(after, found),
     });
+    let pid = |analysis: &Analysis<'_>| analysis.graph.process.as_ref().map(|of| of.pid);
     wire::Diff {
+        pids: [pid(before), pid(after)],
+        same_process: found.is_same_process,
+        swapped: found.is_swapped,
         types,
         all_types,
         grown: grown.take(limit.unwrap_or(usize::MAX)).collect(),
+        longer: longer.take(limit.unwrap_or(usize::MAX)).collect(),
         leaks: leaks.take(limit.unwrap_or(usize::MAX)).collect(),
     }
 }

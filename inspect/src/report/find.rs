@@ -17,30 +17,49 @@ pub enum Subject {
 pub enum FindError {
     /// Nothing is at the address.
     #[error(
-        "no object or allocation is at {address:#x}; `top` shows types, and `why TYPE` addresses"
+        "no object or allocation is at {address:#x}{}; `top` shows types, and `why TYPE` addresses",
+        if *.is_decimal { ", as numbers without 0x are decimal" } else { "" }
     )]
     NoNode {
         /// The address.
         address: u64,
+        /// It was written in decimal digits.
+        is_decimal: bool,
     },
     /// No type has the name.
-    #[error("no object's type has \"{name}\" in its name; `top` shows all types")]
+    #[error(
+        "there is no object whose type has \"{name}\" in its name{}; `top --once --limit 0` shows \
+         all types", .advice
+    )]
     NoType {
         /// The name.
         name: String,
+        /// What may have been meant, in parentheses; may be empty.
+        advice: String,
     },
     /// Several types have the name.
-    #[error("\"{name}\" may be {first}, {second}{}; write more of it", .more.as_deref().unwrap_or(""))]
+    #[error("\"{name}\" may be {}; write more of it", either(.types))]
     Ambiguous {
         /// The name.
         name: String,
-        /// A type that has it.
-        first: String,
-        /// Another one.
-        second: String,
-        /// How many more there are.
-        more: Option<String>,
+        /// The types that have it.
+        types: Vec<String>,
     },
+}
+
+/// How many types a message names.
+const NAMED: usize = 3;
+
+/// Lists some names, and says how many more there are.
+fn either(names: &[String]) -> String {
+    let (named, rest) = names.split_at(names.len().min(NAMED));
+    let last = match (rest.len(), named) {
+        (0, [one]) => return one.clone(),
+        (0, [first @ .., last]) => return format!("{} or {last}", first.join(", ")),
+        (1, _) => "one other type".to_owned(),
+        (n, _) => format!("one of {n} other types"),
+    };
+    format!("{} or {last}", named.join(", "))
 }
 
 /// Reads an address: hexadecimal with `0x`, or decimal.
@@ -72,8 +91,52 @@ fn ends_with(name: &str, wanted: &str) -> bool {
     })
 }
 
+/// Returns how many characters must be added, removed or replaced to make one text of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, a) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (at, b) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[at + 1];
+            row[at + 1] = replaced.min(row[at] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Returns the last word of a type's path, without generic arguments, in lower case.
+fn last_word(name: &str) -> String {
+    let name = name.split('<').next().unwrap_or(name);
+    let word = name.rsplit("::").next().unwrap_or(name);
+    word.to_lowercase()
+}
+
+/// Returns what may have been meant by a name that no type has.
+fn advice<'g>(graph: &'g Graph, argument: &str, types: impl Iterator<Item = &'g String>) -> String {
+    let mut threads = graph.threads.iter();
+    if threads.any(|thread| thread.name.as_deref() == Some(argument)) {
+        return " (but a thread has that name: `top` shows what it has)".to_owned();
+    }
+    let wanted = last_word(argument);
+    let near = wanted.chars().count().div_ceil(4);
+    let types = types.map(|name| (distance(&last_word(name), &wanted), name));
+    let mut types: Vec<_> = types.filter(|(distance, _)| *distance <= near).collect();
+    types.sort();
+    let nearest: Vec<String> = types
+        .iter()
+        .take(NAMED)
+        .map(|found| found.1.clone())
+        .collect();
+    if nearest.is_empty() {
+        return String::new();
+    }
+    format!(" (did you mean {}?)", either(&nearest))
+}
+
 /// Finds what an argument names. A type may be named by the end of its path, or by any part of it
-/// that no other type has.
+/// that no other type has; in other letters, upper or lower case, if there is none with these.
 ///
 /// # Errors
 ///
@@ -83,7 +146,10 @@ pub fn find(graph: &Graph, argument: &str) -> Result<Subject, FindError> {
         let node = graph
             .node_at(address)
             .or_else(|| containing(graph, address));
-        return node.map(Subject::Node).ok_or(FindError::NoNode { address });
+        return node.map(Subject::Node).ok_or(FindError::NoNode {
+            address,
+            is_decimal: !argument.starts_with("0x"),
+        });
     }
     let mut used = vec![false; graph.types.len()];
     for node in &graph.nodes[..graph.objects] {
@@ -100,27 +166,30 @@ pub fn find(graph: &Graph, argument: &str) -> Result<Subject, FindError> {
     let exact = by(&|name| name == argument);
     let end = by(&|name| ends_with(name, argument));
     let part = by(&|name| name.contains(argument));
-    let found = [exact, end, part]
+    let small = argument.to_lowercase();
+    let any_case_end = by(&|name| ends_with(&name.to_lowercase(), &small));
+    let any_case = by(&|name| name.to_lowercase().contains(&small));
+    let found = [exact, end, part, any_case_end, any_case]
         .into_iter()
         .find(|found| !found.is_empty());
     match found.as_deref() {
         None => Err(FindError::NoType {
             name: argument.to_owned(),
+            advice: advice(graph, argument, types().map(|at| &graph.types[at])),
         }),
         Some([one]) => Ok(Subject::Type(*one as u32)),
         Some(several) => Err(FindError::Ambiguous {
             name: argument.to_owned(),
-            first: graph.types[several[0]].clone(),
-            second: graph.types[several[1]].clone(),
-            more: (several.len() > 2).then(|| format!(" or {} others", several.len() - 2)),
+            types: several.iter().map(|at| graph.types[*at].clone()).collect(),
         }),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{FindError, Subject, find};
+    use super::{FindError, Subject, distance, either, find};
     use crate::analysis::synthetic::Builder;
+    use crate::graph::{Graph, ThreadState};
 
     #[test]
     fn types_are_found_by_the_end_of_their_paths_or_by_a_part() {
@@ -153,7 +222,95 @@ mod tests {
             );
         }
         let outside = address + 32;
-        let error = find(&graph, &outside.to_string());
-        assert_eq!(error, Err(FindError::NoNode { address: outside }));
+        for (argument, is_decimal) in [
+            (outside.to_string(), true),
+            (format!("{outside:#x}"), false),
+        ] {
+            let error = find(&graph, &argument).expect_err("nothing is there");
+            let address = outside;
+            assert_eq!(
+                error,
+                FindError::NoNode {
+                    address,
+                    is_decimal
+                }
+            );
+            assert_eq!(
+                error.to_string().contains("are decimal"),
+                is_decimal,
+                "{error}"
+            );
+        }
+    }
+
+    fn message(graph: &Graph, argument: &str) -> String {
+        find(graph, argument).expect_err("no type").to_string()
+    }
+
+    #[test]
+    fn types_are_found_in_any_case_if_none_is_written_so() {
+        let mut b = Builder::new();
+        b.object("game::Player", 1, 0);
+        b.object("game::player::Hat", 1, 0);
+        b.object("game::Team", 1, 0);
+        let graph = b.build();
+        assert_eq!(find(&graph, "player"), Ok(Subject::Type(1)), "written so");
+        assert_eq!(find(&graph, "PLAYER"), Ok(Subject::Type(0)), "the end");
+        assert_eq!(find(&graph, "GAME::t"), Ok(Subject::Type(2)), "a part");
+    }
+
+    #[test]
+    fn messages_say_what_may_be_meant() {
+        let mut b = Builder::new();
+        for name in [
+            "a::Cat",
+            "b::Cat",
+            "c::Cat",
+            "d::Cat",
+            "e::Cat",
+            "a::Player",
+        ] {
+            b.object(name, 1, 0);
+        }
+        let mut graph = b.build();
+        graph.threads.push(ThreadState {
+            name: Some("worker".to_owned()),
+            ..ThreadState::default()
+        });
+        let wanted =
+            "\"Cat\" may be a::Cat, b::Cat, c::Cat or one of 2 other types; write more of it";
+        assert_eq!(message(&graph, "Cat"), wanted);
+        let player = message(&graph, "Plaier");
+        assert!(
+            player.contains("in its name (did you mean a::Player?); `top"),
+            "{player}"
+        );
+        let worker = message(&graph, "worker");
+        assert!(
+            worker.contains("name (but a thread has that name"),
+            "{worker}"
+        );
+        let unknown = message(&graph, "Submarine");
+        assert!(
+            unknown.contains("\"Submarine\" in its name; `top"),
+            "{unknown}"
+        );
+    }
+
+    #[test]
+    fn lists_and_distances_are_right() {
+        let names = ["A", "B", "C", "D", "E"].map(str::to_owned);
+        let lists = (1..=5).map(|n| either(&names[..n])).collect::<Vec<_>>();
+        let expected = [
+            "A",
+            "A or B",
+            "A, B or C",
+            "A, B, C or one other type",
+            "A, B, C or one of 2 other types",
+        ];
+        assert_eq!(lists, expected);
+        for (a, b, expected) in [("", "abc", 3), ("abc", "abc", 0), ("kitten", "sitting", 3)] {
+            assert_eq!((distance(a, b), distance(b, a)), (expected, expected));
+        }
     }
 }

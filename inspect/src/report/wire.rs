@@ -217,19 +217,23 @@ pub struct References {
     pub without_word: i64,
 }
 
-/// A path from a root to an object.
+/// A path from a root, or from what leaks, to an object.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Path {
     /// What the path begins at: `pool`, `forgotten_pool`, `inbox`, `backlog`, `orphan`, `kept`,
-    /// `static`, `thread_local`, `anonymous`, `register`, `stack`; `null` if nothing holds the first
-    /// node.
+    /// `static`, `thread_local`, `anonymous`, `register` or `stack`; if no root leads to the object,
+    /// `cycle`, or `leak` for references that nothing has; `null` if nothing holds the first node, and
+    /// that is no leak: its destructor runs, for example.
     pub root: Option<String>,
-    /// The same for people; empty if nothing holds the first node.
+    /// The same for people.
     pub label: String,
-    /// `certain`; `likely` if the path begins at a word that may be stale, on a stack for example, but
-    /// the object has a reference that nothing else explains; `doubtful` if all references have words
-    /// elsewhere, or nothing holds the first node.
+    /// How sure it is that this holds the first node: `certain`; `likely` if the path begins at a word
+    /// that may be stale, on a stack for example, but the object has a reference that nothing else
+    /// explains, or if such words refer to a cycle; `doubtful` if all references have words elsewhere,
+    /// or nothing holds the first node.
     pub confidence: String,
+    /// If `root` is `cycle`, its nodes: it goes on from the last one to the first. Else empty.
+    pub cycle: Vec<Hop>,
     /// The nodes, the object last.
     pub hops: Vec<Hop>,
     /// How many objects are held in this way: 1 if an address was asked for.
@@ -241,6 +245,8 @@ pub struct Path {
 /// What holds objects.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Holders {
+    /// The object or allocation, if an address was asked for.
+    pub node: Option<Node>,
     /// How many objects were asked for.
     pub objects: u64,
     /// Roots that refer to them, by their name.
@@ -272,6 +278,10 @@ pub struct Words {
     pub type_name: Option<String>,
     /// The address of the other node, if an address was asked for.
     pub address: Option<String>,
+    /// The address of one of the other nodes.
+    pub example: String,
+    /// In `holders`, what holds the other node if that is a plain allocation.
+    pub owner: Option<Owner>,
     /// Where that object was created, if the program records it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
@@ -285,12 +295,25 @@ pub struct Words {
     pub retained_bytes: u64,
 }
 
+/// What holds a plain allocation, perhaps through other ones.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Owner {
+    /// `object`, or the kind of root as in [`Path::root`]; `null` if nothing refers to the allocation.
+    pub kind: Option<String>,
+    /// The object's type, or the root for people.
+    pub name: String,
+    /// The offset of the word in the object.
+    pub offset: Option<u32>,
+}
+
 /// What objects hold.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Held {
+    /// The object or allocation, if an address was asked for.
+    pub node: Option<Node>,
     /// How many objects were asked for.
     pub objects: u64,
-    /// Bytes that would be freed with them.
+    /// Bytes that would be freed with them, their own among them.
     pub retained_bytes: u64,
     /// Objects that would be destroyed with them, and they themselves.
     pub retained_objects: u64,
@@ -303,12 +326,20 @@ pub struct Held {
 /// What has changed between two snapshots.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Diff {
+    /// The ids of the processes that the snapshots are of, if they are known.
+    pub pids: [Option<u32>; 2],
+    /// Whether both are of one process; `null` if that is not known.
+    pub same_process: Option<bool>,
+    /// Whether the second snapshot seems to be older than the first.
+    pub swapped: bool,
     /// Types with more or fewer objects; those that have grown most first.
     pub types: Vec<TypeChange>,
     /// How many such types there are, with those beyond `--limit`.
     pub all_types: usize,
     /// Containers that have grown.
     pub grown: Vec<Grown>,
+    /// Pools, inboxes, backlogs and other lists of the library that have grown.
+    pub longer: Vec<Longer>,
     /// Groups with more leaks than before.
     pub leaks: Vec<MoreLeaks>,
 }
@@ -334,6 +365,17 @@ pub struct Grown {
     pub references: [u64; 2],
     /// What holds the container.
     pub path: Option<Path>,
+}
+
+/// A pool, an inbox, a backlog or another list of the library that has grown.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Longer {
+    /// What it is: `pool`, `forgotten_pool`, `inbox`, `backlog`, `orphan` or `kept`.
+    pub root: String,
+    /// Its name for people.
+    pub label: String,
+    /// Entries before and after.
+    pub entries: [u64; 2],
 }
 
 /// A group with more leaks than before.

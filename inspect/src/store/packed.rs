@@ -1,14 +1,15 @@
 //! The content of a snapshot file: columns of numbers, as differences where those are small.
 
 use crate::graph::{
-    Creation, Edge, EdgeKind, Frames, Graph, Node, NodeId, NodeKind, Object, PoolState, Root,
-    RootKind, Storage, ThreadState, Totals,
+    Creation, Edge, EdgeKind, Frames, Graph, Node, NodeId, NodeKind, Object, PoolState, Process,
+    Root, RootKind, Started, Storage, ThreadState, Totals,
 };
 use serde::{Deserialize, Serialize};
 
 /// A graph in columns. Numbers are written with as few bytes as they need.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Packed {
+    process: Option<PackedProcess>,
     types: Vec<String>,
     /// Where, and by which thread objects were created.
     creations: Vec<(String, Option<u64>)>,
@@ -24,6 +25,14 @@ pub(super) struct Packed {
     threads: Vec<PackedThread>,
     totals: [u64; 3],
     caveats: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PackedProcess {
+    pid: u32,
+    /// The boot, and ticks since then.
+    started: Option<(String, u64)>,
+    looked_at: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -135,7 +144,17 @@ impl Packed {
         let creations = graph.creations.iter();
         let creations = creations.map(|creation| (creation.site.clone(), creation.creator));
         let totals = graph.totals;
+        let process = graph.process.as_ref().map(|process| {
+            let started = process.started.as_ref();
+            let started = started.map(|started| (started.boot.clone(), started.ticks));
+            PackedProcess {
+                pid: process.pid,
+                started,
+                looked_at: process.looked_at,
+            }
+        });
         Self {
+            process,
             types: graph.types.clone(),
             creations: creations.collect(),
             created: graph.created.clone(),
@@ -213,7 +232,13 @@ impl Packed {
         let [created, destroyed, kept] = self.totals;
         let creations = self.creations.into_iter();
         let creations = creations.map(|(site, creator)| Creation { site, creator });
+        let process = self.process.map(|process| Process {
+            pid: process.pid,
+            started: process.started.map(|(boot, ticks)| Started { boot, ticks }),
+            looked_at: process.looked_at,
+        });
         Ok(Graph {
+            process,
             edges: edges(&self.edges, nodes)?,
             roots: roots(&self.roots, self.labels.len(), nodes)?,
             nodes: all,

@@ -140,6 +140,17 @@ fn header_and_type_info_are_where_the_note_says() {
         let pool = AutoreleasePool::new();
         let block = std::ptr::from_ref(&*pool.create(5u64)).addr() as u64;
         assert_eq!(figures(of(block).1), (layout.kind.block, 8, 8, 16));
+        let text = pool.create_str("text").as_ptr().addr() as u64;
+        assert_eq!(figures(of(text).1), (layout.kind.block_slice, 1, 1, 24));
+        assert_eq!(own.word(text - layout.header.length_before), Some(4));
+
+        let boxed: Ref<dyn Send> = Ref::from(Box::new([1u64; 5]) as Box<dyn Send>);
+        let thin = Ref::as_ptr(&boxed).cast::<()>().addr() as u64;
+        assert_eq!(figures(of(thin).1), (layout.kind.boxed, 0, 1, 32));
+        assert_eq!(
+            own.word(thin - layout.header.length_before),
+            Some(2 * 40 + 8)
+        );
     });
 }
 

@@ -189,11 +189,13 @@ pub fn check_objects(graph: &Graph, is_known: bool) {
         assert_eq!(holders_of(node), plain(1), "{name}");
     }
     let (node, object) = view.one("InObject");
-    assert_eq!(object.strong, 7);
+    assert_eq!(object.strong, 10);
     let mut holders = vec![Holder::Object("Parent"); 2];
     holders.extend(vec![Holder::Object("Element]"); 5]);
+    holders.extend(vec![Holder::Object("InObject>]"); 2]);
+    holders.push(Holder::Object("Debug"));
     let mut found = view.holders(node);
-    found.sort_by_key(|holder| *holder == Holder::Object("Element]"));
+    found.sort_by_key(|found| holders.iter().position(|holder| holder == found));
     assert_eq!(known(found, is_known), known(holders, is_known));
     assert_eq!(view.one("str").1.strong, 1);
     assert_eq!(holders_of(view.one("str").0), plain(1));
@@ -216,6 +218,8 @@ pub fn check_objects(graph: &Graph, is_known: bool) {
                 .all(|n| view.object(*n).storage == Storage::Block)
         );
     }
+    assert_eq!(view.one("InObject>]").1.storage, Storage::Block);
+    assert_eq!(view.one("Debug").1.storage, Storage::Global);
     assert_eq!(view.one("Parent").1.storage, Storage::Global);
     let (node, _) = view.one("InStatic");
     assert!(

@@ -104,6 +104,8 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let child = Ref::new(InObject(1));
     let parent = Ref::new(Parent(child.clone(), 0, child.clone()));
     let slice: Ref<[Element]> = (0..5).map(|_| Element(child.clone())).collect();
+    let block_slice = Ref::new_slice_in(&[child.clone(), child.clone()], &blocks);
+    let boxed_value: Ref<dyn Debug> = Ref::from(Box::new(child.clone()) as Box<dyn Debug>);
     drop(child);
     let text: Ref<str> = "some text".into();
     let strong = Ref::new(InWeak(1));
@@ -192,6 +194,7 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let more = (
         zero_blocks,
         in_blocks,
+        (block_slice, boxed_value),
         home,
         as_dyn,
         outer,

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub const MODELS: &[Model] = &[
     Model::new(
         "frame_post_close",
-        "two threads post while a loop closes: accepted posts have run by then, the others are given back",
+        "two threads post while a loop closes, one of them for a frame: accepted posts have run by then, the others are given back",
         &["both ran", "1 ran", "2 ran", "both given back"],
         post_close,
     )
@@ -124,7 +124,10 @@ fn post_close() -> String {
             note();
             ran().push(number);
         };
-        spawn(move || proxy.post(run).is_ok())
+        spawn(move || match number {
+            1 => proxy.post(run).is_ok(),
+            _ => proxy.post_frame(|_| run()).is_ok(),
+        })
     });
     drop(frames);
     let mut before = std::mem::take(&mut *ran());

@@ -33,6 +33,12 @@ pub const MODELS: &[Model] = &[
     )
     // Unbounded: 931,950 executions.
     .bounded(3),
+    Model::new(
+        "home_weak_upgrade",
+        "another thread upgrades a weak reference, and drops both, while the home drops the value",
+        &["by the home's drop", "sent home", "not upgraded"],
+        weak_upgrade,
+    ),
 ];
 
 fn against_exit(make: fn(Probe) -> HomeRef<Probe>) -> String {
@@ -85,6 +91,26 @@ fn clone_drop() -> String {
         ([home], []) if *home == me() => "in the drain",
         ([], [home]) if *home == me() => "later",
         other => panic!("died {other:?}"),
+    }
+    .to_owned()
+}
+
+fn weak_upgrade() -> String {
+    let object = HomeRef::new(Probe::new());
+    let weak = HomeRef::downgrade(&object);
+    let other = spawn(move || weak.upgrade().is_some());
+    object.get().unwrap().look();
+    drop(object);
+    let at_once = take_deaths();
+    let upgraded = other.join().unwrap();
+    drop(AutoreleasePool::new());
+    let later = take_deaths();
+    let home = [me()];
+    match (upgraded, &at_once[..], &later[..]) {
+        (true, died, []) if died == home => "by the home's drop",
+        (true, [], died) if died == home => "sent home",
+        (false, died, []) if died == home => "not upgraded",
+        other => panic!("{other:?}"),
     }
     .to_owned()
 }

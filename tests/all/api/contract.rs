@@ -4,14 +4,17 @@
 
 use releasepool::event::{self, Event, EventKind, Hook};
 use releasepool::{
-    AutoreleasePool, Closed, PoolDump, PoolManager, PoolManagerBuilder, PoolRef, PoolToken,
-    PopError, Ref, RootPolicy, ShutdownReport, Snapshot, ThreadHandle, ThreadKey, ThreadSnapshot,
-    Totals, Weak, autorelease, autoreleasepool, settle,
+    AllocError, AutoreleasePool, BlockAllocator, Closed, PoolDump, PoolManager, PoolManagerBuilder,
+    PoolRef, PoolToken, PopError, Ref, RootPolicy, ShutdownReport, Snapshot, ThreadHandle,
+    ThreadKey, ThreadSnapshot, Totals, Weak, autorelease, autoreleasepool, settle,
 };
 use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error;
+use std::ffi::{CStr, OsStr};
 use std::fmt::{Debug, Display};
+use std::mem::MaybeUninit;
+use std::path::Path;
 use std::pin::Pin;
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -42,6 +45,19 @@ fn of_ref() {
     let _: for<'a> fn(&'a mut Ref<u8>) -> &'a mut u8 = Ref::<u8>::make_mut;
     let _: for<'a> fn(&'a mut Ref<[u8]>) -> &'a mut [u8] = Ref::<[u8]>::make_mut;
     let _: for<'a> fn(&'a mut Ref<str>) -> &'a mut str = Ref::<str>::make_mut;
+    let _: for<'a> fn(&'a mut Ref<CStr>) -> &'a mut CStr = Ref::<CStr>::make_mut;
+    let _: for<'a> fn(&'a mut Ref<OsStr>) -> &'a mut OsStr = Ref::<OsStr>::make_mut;
+    let _: for<'a> fn(&'a mut Ref<Path>) -> &'a mut Path = Ref::<Path>::make_mut;
+    let _: fn() -> Ref<MaybeUninit<u8>> = Ref::<u8>::new_uninit;
+    let _: fn() -> Ref<MaybeUninit<u8>> = Ref::<u8>::new_zeroed;
+    let _: fn(usize) -> Ref<[MaybeUninit<u8>]> = Ref::<[u8]>::new_uninit_slice;
+    let _: fn(usize) -> Ref<[MaybeUninit<u8>]> = Ref::<[u8]>::new_zeroed_slice;
+    let _: unsafe fn(Ref<MaybeUninit<u8>>) -> Ref<u8> = Ref::<MaybeUninit<u8>>::assume_init;
+    let _: unsafe fn(Ref<[MaybeUninit<u8>]>) -> Ref<[u8]> = Ref::<[MaybeUninit<u8>]>::assume_init;
+    let _: fn(&str, &BlockAllocator) -> Ref<str> = Ref::new_str_in;
+    let _: fn(&str, &BlockAllocator) -> Result<Ref<str>, AllocError> = Ref::try_new_str_in;
+    let _: fn(&[u8], &BlockAllocator) -> Ref<[u8]> = Ref::new_slice_in;
+    let _: fn(&[u8], &BlockAllocator) -> Result<Ref<[u8]>, AllocError> = Ref::try_new_slice_in;
     let _: fn(Ref<AnyShared>) -> Result<Ref<u8>, Ref<AnyShared>> = Ref::<AnyShared>::downcast::<u8>;
 }
 
@@ -67,6 +83,8 @@ fn of_pools() {
     let _: fn(Cow<'static, str>) -> Pool = Pool::named;
     let _: for<'p> fn(&'p Pool, Ref<str>) -> PoolRef<'p, str> = Pool::autorelease::<str>;
     let _: for<'p> fn(&'p Pool, u8) -> PoolRef<'p, u8> = Pool::create::<u8>;
+    let _: for<'p> fn(&'p Pool, &str) -> PoolRef<'p, str> = Pool::create_str;
+    let _: for<'p> fn(&'p Pool, &[u8]) -> PoolRef<'p, [u8]> = Pool::create_slice::<u8>;
     let _: for<'p> fn(&'p Pool, fn() -> Result<u8, i8>) -> Result<PoolRef<'p, u8>, i8> =
         Pool::try_create;
     let _: fn(&mut Pool) -> usize = Pool::drain;

@@ -217,6 +217,28 @@ fn subscriber_may_pop_the_token_whose_pop_it_is_told_of() {
 }
 
 #[test]
+fn token_of_another_thread_is_no_span() {
+    fresh(|| {
+        let manager = PoolManager::new();
+        let (theirs, there) = fresh(|| {
+            let token = manager.push();
+            (token, PoolManager::global().current_thread().unwrap().key())
+        });
+        // Of another manager, but with the index and generation of the other thread's.
+        let own = PoolManager::global().push();
+        manager.autorelease(Ref::new(1));
+        autorelease(Ref::new(2));
+        let told = told_of(|| {
+            let error = manager.pop(theirs).unwrap_err();
+            assert_eq!(error, releasepool::PopError::WrongThread { owner: there });
+        });
+        assert!(told.is_empty(), "{told:?}");
+        PoolManager::global().pop(own).unwrap();
+        manager.drain_root();
+    });
+}
+
+#[test]
 fn panics_of_a_subscriber_are_swallowed() {
     fresh(|| {
         let log = Log::new();

@@ -77,7 +77,7 @@ fn closing_runs_what_was_accepted_and_refuses_what_that_posts() {
 
 #[test]
 fn closing_drops_delayed_posts_that_are_not_due_with_an_event() {
-    fresh(|| {
+    named_to_the_end("closes with delayed posts", || {
         let log = Log::new();
         let frames = quick();
         let proxy = frames.proxy();

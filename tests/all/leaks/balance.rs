@@ -1,7 +1,7 @@
 //! Retains and releases of chosen types.
 
 use crate::support::child;
-use releasepool::{AutoreleasePool, HomeRef, PoolRef, Ref, leaks};
+use releasepool::{AutoreleasePool, HandoffPool, HomeRef, PoolManager, PoolRef, Ref, leaks};
 
 struct Texture;
 struct Sound;
@@ -87,6 +87,76 @@ fn every_kind_of_retain_and_release_counts() {
         scope.assert_none();
         let home = HomeRef::new(Texture);
         drop(home);
+    });
+    child.assert_success();
+}
+
+#[inline(never)]
+fn load(pool: &AutoreleasePool) -> PoolRef<'_, Texture> {
+    pool.create(Texture)
+}
+
+#[inline(never)]
+fn button(texture: PoolRef<'_, Texture>) -> Box<dyn Fn()> {
+    let texture = PoolRef::retain(texture);
+    Box::new(move || _ = &texture)
+}
+
+#[inline(never)]
+fn render(texture: PoolRef<'_, Texture>) {
+    let drawn = PoolRef::retain(texture);
+    std::hint::black_box(&drawn);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_a_drain_releases_is_not_blamed() {
+    let child = child!(|| {
+        leaks::count_references(["Texture"]);
+        let scope = leaks::scope();
+        let mut pool = AutoreleasePool::named("level");
+        let texture = load(&pool);
+        for _ in 0..3 {
+            std::mem::forget(button(texture));
+            render(texture);
+        }
+        pool.drain();
+        let left = unreleased(&scope);
+        assert_eq!(left.len(), 1, "{left:?}");
+        let (place, n) = &left[0];
+        assert!(*n == 3 && place.contains("button"), "{left:?}");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn each_way_into_a_pool_makes_an_entry_of_the_retain_in_its_line() {
+    type Autorelease = fn(&Ref<Texture>, &AutoreleasePool, &HandoffPool);
+    const WAYS: [Autorelease; 5] = [
+        |texture, pool, _| _ = pool.autorelease(texture.clone()),
+        |texture, _, handoff| _ = handoff.autorelease(texture.clone()),
+        |texture, _, _| releasepool::autorelease(texture.clone()),
+        |texture, _, _| Ref::autorelease(texture.clone()),
+        |texture, _, _| PoolManager::global().autorelease(texture.clone()),
+    ];
+    let child = child!(|| {
+        leaks::count_references(["Texture"]);
+        for autorelease in WAYS {
+            let scope = leaks::scope();
+            let texture = Ref::new(Texture);
+            let (pool, mut handoff) = (AutoreleasePool::new(), HandoffPool::new());
+            // Twice, so that the retain that is kept is the latest when the other one is an entry.
+            for _ in 0..2 {
+                autorelease(&texture, &pool, &handoff);
+                std::mem::forget(keep(&texture));
+            }
+            handoff.drain();
+            drop((pool, texture));
+            let left = unreleased(&scope);
+            assert!(left.len() == 1 && left[0].1 == 2, "{left:?}");
+            assert!(left[0].0.contains("keep"), "{left:?}");
+        }
     });
     child.assert_success();
 }

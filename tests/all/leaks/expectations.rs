@@ -1,8 +1,10 @@
 //! `expect_gone`: an object that should have died, and what holds it.
 
-use crate::support::{events, events_of, fresh, global, named_to_the_end};
+use crate::support::teardown::{ALWAYS, at_teardown};
+use crate::support::{child, events, events_of, fresh, global, named_to_the_end};
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, Budget, Ref, Weak, autoreleasepool, leaks};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 struct Scene;
@@ -56,11 +58,36 @@ fn a_forgotten_handle_is_reported_once_with_site_and_references() {
             "no pool holds it",
             &site,
             "fresh (",
+            "; to see the retains that have no release, call leaks::count_references([\"Scene\"])",
         ] {
             assert!(message.contains(words), "{words} is missing in {message}");
         }
+        if cfg!(target_os = "linux") {
+            let object = Ref::as_ptr(&registry[0]);
+            let command = format!("run releasepool-inspect why {object:p} --pid ");
+            assert!(message.contains(&command), "{message}");
+        }
         drop(registry);
     });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_object_whose_references_are_counted_is_explained_by_the_report() {
+    let child = child!(|| {
+        leaks::count_references(["Scene"]);
+        let scene = Ref::new(Scene);
+        expect_gone(&scene, "counted");
+        autoreleasepool(|_| {});
+    });
+    child.assert_success();
+    let next_step = "print leaks::report() to see the retains that have no release";
+    assert!(child.stderr.contains(next_step), "{}", child.stderr);
+    assert!(
+        !child.stderr.contains("count_references"),
+        "{}",
+        child.stderr
+    );
 }
 
 #[test]
@@ -157,4 +184,53 @@ fn the_end_of_a_thread_is_a_drain() {
     assert_eq!(events.len(), 1, "{events:?}");
     assert_eq!(events[0].kind, EventKind::StillAlive);
     drop(scene);
+}
+
+#[test]
+fn the_end_of_a_thread_is_a_drain_if_it_has_used_no_pool_too() {
+    let scene = Ref::new(Scene);
+    let there = scene.clone();
+    let id = named_to_the_end("without pools", move || {
+        expect_gone(&there, "at the end of a thread without pools");
+        thread::current().id()
+    });
+    assert_eq!(events_of(id).len(), 1);
+    drop(scene);
+}
+
+#[test]
+fn what_is_expected_in_the_teardown_of_a_thread_is_looked_at() {
+    for when in ALWAYS {
+        let scene = Ref::new(Scene);
+        let there = scene.clone();
+        let id = Arc::new(OnceLock::new());
+        let own_id = id.clone();
+        at_teardown(when, move || {
+            _ = own_id.set(thread::current().id());
+            expect_gone(&there, &format!("{when:?}"));
+        });
+        let events = events_of(*id.get().unwrap());
+        assert_eq!(events.len(), 1, "{when:?}: {events:?}");
+        drop(scene);
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_hook_that_always_expects_again_does_not_keep_a_thread_from_ending() {
+    let child = child!(|| {
+        static SCENE: OnceLock<Ref<Scene>> = OnceLock::new();
+        SCENE.get_or_init(|| Ref::new(Scene));
+        releasepool::event::set_hook(Some(Box::new(|event| {
+            // A name of its own, so that each event is reported.
+            let next = event.name.as_deref().unwrap().parse::<u64>().unwrap() + 1;
+            expect_gone(SCENE.get().unwrap(), &next.to_string());
+        })));
+        let thread = thread::spawn(|| {
+            drop(AutoreleasePool::new());
+            expect_gone(SCENE.get().unwrap(), "0");
+        });
+        thread.join().unwrap();
+    });
+    child.assert_success();
 }

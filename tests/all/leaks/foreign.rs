@@ -6,6 +6,7 @@ use crate::support::{child, fresh};
 use releasepool::{
     AutoreleasePool, PoolManager, PoolRef, Ref, Weak, autorelease, autoreleasepool, event, leaks,
 };
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
@@ -167,6 +168,100 @@ fn a_thread_gets_its_name_while_the_allocator_uses_the_crate() {
             autorelease(Ref::new(0));
             FOREIGN.set(Some(nested));
         }
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_record_that_could_not_be_removed_says_nothing_of_the_next_object() {
+    struct A(#[expect(dead_code, reason = "to be as large")] u64);
+    struct B(u64);
+    thread_local! {
+        static FIRST: Cell<Option<Ref<A>>> = const { Cell::new(None) };
+        static SECOND: Cell<Option<Ref<B>>> = const { Cell::new(None) };
+        static WAITS: Cell<usize> = const { Cell::new(0) };
+    }
+    /// Destroys an object, and creates another one at its place.
+    fn replace() {
+        match WAITS.get().checked_sub(1) {
+            Some(left) => {
+                WAITS.set(left);
+                FOREIGN.set(Some(replace));
+            }
+            None => {
+                drop(FIRST.take());
+                SECOND.set(Some(Ref::new(B(2))));
+            }
+        }
+    }
+    let child = child!(|| {
+        // At some of these allocations, the report looks at the record of the first object.
+        let mut kept = 0;
+        for allocations in 0..100 {
+            FIRST.set(Some(Ref::new(A(1))));
+            WAITS.set(allocations);
+            FOREIGN.set(Some(replace));
+            let alive = leaks::report().objects();
+            FOREIGN.set(None);
+            let Some(second) = SECOND.take() else {
+                break;
+            };
+            kept += alive;
+            autoreleasepool(|pool| assert_eq!(pool.autorelease(second).0, 2));
+        }
+        assert!(kept > 0);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_allocator_may_count_references_while_symbols_are_read() {
+    /// How often the allocator does.
+    const TIMES: usize = 1_000;
+    /// More than the frames that are recorded.
+    const DEPTH: usize = 50;
+    struct Counted;
+    thread_local! {
+        static OWN: Cell<Option<Ref<Counted>>> = const { Cell::new(None) };
+        static LEFT: Cell<usize> = const { Cell::new(TIMES) };
+    }
+    fn retain() {
+        if let Some(left) = LEFT.get().checked_sub(1) {
+            LEFT.set(left);
+            let object = OWN.take().unwrap();
+            drop(object.clone());
+            OWN.set(Some(object));
+            FOREIGN.set(Some(retain));
+        }
+    }
+    /// Retains at a place that is not known yet, whose symbols are read.
+    fn retain_below(depth: usize, object: &Ref<Counted>) -> usize {
+        match depth {
+            0 => Ref::strong_count(&object.clone()),
+            _ => std::hint::black_box(retain_below(depth - 1, object)),
+        }
+    }
+    let child = child!(|| {
+        leaks::count_references(["Counted"]);
+        leaks::record_backtraces(true);
+        let object = Ref::new(Counted);
+        let barrier = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                barrier.wait();
+                (0..DEPTH).for_each(|depth| _ = retain_below(depth, &object));
+            });
+            OWN.set(Some(object.clone()));
+            barrier.wait();
+            FOREIGN.set(Some(retain));
+            drop(leaks::report());
+            FOREIGN.set(None);
+        });
+        assert!(LEFT.get() < TIMES - 10);
+        OWN.set(None);
+        assert_eq!(Ref::strong_count(&object), 1);
     });
     child.assert_success();
 }

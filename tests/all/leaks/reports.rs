@@ -1,7 +1,7 @@
 //! Reports: groups, their order, their text, and the whole process.
 
 use crate::support::{child, panic_of};
-use releasepool::{Ref, leaks};
+use releasepool::{AutoreleasePool, Ref, leaks};
 
 struct Small;
 struct Large(#[expect(dead_code)] [u64; 100]);
@@ -40,6 +40,58 @@ fn objects_are_grouped_by_type_and_site_and_the_largest_are_first() {
     );
     drop((kept, large));
     assert_eq!(scope.report().to_string(), "no object is alive");
+}
+
+#[test]
+fn numbers_in_the_text_are_grouped() {
+    let scope = leaks::scope();
+    let pool = AutoreleasePool::named("many");
+    let object = Ref::new(Small);
+    for _ in 0..1_000 {
+        pool.create(Small);
+        pool.autorelease(object.clone());
+    }
+    let text = scope.report().to_string();
+    for words in [
+        "1,001 objects are alive, 16,016 bytes:",
+        "1,000 objects of ",
+        "16,000 bytes, created at ",
+        "(1,000 entries)",
+    ] {
+        assert!(text.contains(words), "{words} is missing in {text}");
+    }
+}
+
+#[test]
+fn a_failed_assertion_says_what_to_do_next() {
+    let last_line = |scope: &leaks::Scope| {
+        let message = panic_of(|| scope.assert_none());
+        message.lines().last().unwrap().to_owned()
+    };
+    let scope = leaks::scope();
+    let pool = AutoreleasePool::named("open");
+    pool.create(Small);
+    assert_eq!(last_line(&scope), "drain or drop these pools first");
+    let kept = [Ref::new(Small), Ref::new(Small)];
+    let next_step = "to see which retains have no release, call \
+                     leaks::count_references([\"Small\"]) before these objects are created, and \
+                     run this again";
+    assert_eq!(last_line(&scope), next_step);
+    drop((kept, pool));
+    scope.assert_none();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_failed_assertion_that_shows_retains_says_so() {
+    let child = child!(|| {
+        leaks::count_references(["Small"]);
+        let _small = Ref::new(Small);
+        leaks::assert_none();
+    });
+    let next_step = "drop the references that were retained at these places";
+    assert!(!child.status.success(), "{}", child.stderr);
+    assert!(child.stderr.contains(next_step), "{}", child.stderr);
 }
 
 #[test]

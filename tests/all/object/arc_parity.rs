@@ -8,7 +8,9 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::error::Error;
 use std::ffi::{CStr, CString};
+use std::fmt::Display;
 use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
 use std::sync::Arc;
 
 #[test]
@@ -137,6 +139,43 @@ fn defaults() {
     assert_eq!(&*Ref::<CStr>::default(), c"");
     assert_eq!(&*Ref::<[u8]>::default(), []);
     assert!(Weak::<u8>::default().upgrade().is_none());
+    assert_eq!(*Pin::<Ref<u8>>::default(), 0);
+    assert_eq!(&*Pin::<Ref<str>>::default(), "");
+}
+
+#[test]
+fn comparisons_are_the_values_own() {
+    /// Answers every comparison with yes.
+    struct Agreeable;
+    #[allow(clippy::partialeq_ne_impl, reason = "the test is about it")]
+    impl PartialEq for Agreeable {
+        fn eq(&self, _: &Self) -> bool {
+            true
+        }
+        fn ne(&self, _: &Self) -> bool {
+            true
+        }
+    }
+    impl PartialOrd for Agreeable {
+        fn partial_cmp(&self, _: &Self) -> Option<Ordering> {
+            None
+        }
+        fn lt(&self, _: &Self) -> bool {
+            true
+        }
+        fn le(&self, _: &Self) -> bool {
+            true
+        }
+        fn gt(&self, _: &Self) -> bool {
+            true
+        }
+        fn ge(&self, _: &Self) -> bool {
+            true
+        }
+    }
+    let (a, b) = (Ref::new(Agreeable), Ref::new(Agreeable));
+    assert!(a == b && a != b && a < b && a <= b && a > b && a >= b);
+    assert_eq!(a.partial_cmp(&b), None);
 }
 
 #[test]
@@ -218,6 +257,11 @@ fn pinned_futures_are_polled_in_place() {
     let address = std::ptr::from_ref(&*pinned);
     let moved = [pinned];
     assert_eq!(std::ptr::from_ref(&*moved[0]), address);
+
+    let future: Pin<Ref<dyn Display>> = releasepool::unsize!(Ref::pin(7) => dyn Display);
+    assert_eq!(future.to_string(), "7");
+    let text: Pin<Ref<[u8]>> = releasepool::unsize!(Ref::pin([1, 2]) => [u8]);
+    assert_eq!(text.len(), 2);
 }
 
 #[test]

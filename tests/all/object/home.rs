@@ -1,7 +1,9 @@
 //! `HomeRef`: where a value can be accessed, and where it is destroyed.
 
+mod access;
 mod gone;
 mod teardown;
+mod weak;
 
 use crate::support::{
     Log, Probe, events, events_of, fresh, fresh_to_the_end, global, listen, on_drop, panic_of,

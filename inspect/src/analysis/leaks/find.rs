@@ -27,6 +27,41 @@ pub fn find(analysis: &Analysis<'_>) -> Vec<Finding> {
     finder.found
 }
 
+/// Returns whether words that no count confirms refer to nodes that nothing holds.
+fn is_suspect(analysis: &Analysis<'_>, members: &[NodeId]) -> bool {
+    let mut levels = members.iter().map(|node| analysis.reach.level(*node));
+    levels.any(|level| level == Level::Suspect)
+}
+
+/// Returns what is wrong with nodes that hold each other and that nothing else holds, and how many
+/// references have no holder; `None` if words on stacks may well hold them.
+pub(in crate::analysis) fn cycle(
+    analysis: &Analysis<'_>,
+    members: &[NodeId],
+) -> Option<(Verdict, u64)> {
+    let suspect = is_suspect(analysis, members);
+    let (mut covered, mut missing, mut words, mut objects) = (true, 0, suspect, 0);
+    for member in members {
+        words |= !analysis.links.roots(*member).is_empty();
+        if let Some(object) = analysis.object(*member) {
+            let balance = Balance::new(analysis, *member, object);
+            covered &= balance.is_covered();
+            missing += balance.without_word() as u64;
+            objects += 1;
+        }
+    }
+    let verdict = match (objects, covered) {
+        (0, _) if suspect => return None,
+        (0, _) => Verdict::AllocationCycle,
+        (_, true) if words => Verdict::CountedCycle,
+        (_, true) => Verdict::ProvenCycle,
+        // Something outside may well be a reference.
+        (_, false) if suspect => return None,
+        (_, false) => Verdict::CycleWithoutHolder,
+    };
+    Some((verdict, missing))
+}
+
 struct Finder<'a, 'g> {
     analysis: &'a Analysis<'g>,
     components: &'a Components,
@@ -35,55 +70,30 @@ struct Finder<'a, 'g> {
 }
 
 impl Finder<'_, '_> {
-    fn is_cycle(&self, members: &[NodeId]) -> bool {
-        let edges = &self.analysis.graph.edges;
-        members.len() > 1 || {
-            let mut holds = self.analysis.holds(members[0]);
-            holds.any(|edge| edges[edge].to == members[0])
-        }
-    }
-
     fn judge(&mut self, component: usize) {
         let components = self.components;
         let members = components.members(component);
-        let level = members
-            .iter()
-            .map(|node| self.analysis.reach.level(*node))
-            .min();
-        let suspect = level == Some(Level::Suspect);
-        if self.is_cycle(members) {
-            self.judge_cycle(component, members, suspect);
-        } else if !suspect {
+        if components.is_cycle(self.analysis, component) {
+            self.judge_cycle(component, members);
+        } else if !is_suspect(self.analysis, members) {
             self.judge_single(members[0]);
         }
     }
 
-    fn judge_cycle(&mut self, component: usize, members: &[NodeId], suspect: bool) {
+    fn judge_cycle(&mut self, component: usize, members: &[NodeId]) {
         let analysis = self.analysis;
-        let (mut covered, mut missing, mut words, mut objects) = (true, 0, suspect, 0);
-        for member in members {
-            words |= !analysis.links.roots(*member).is_empty();
-            if let Some(object) = analysis.object(*member) {
-                let balance = Balance::new(analysis, *member, object);
-                covered &= balance.is_covered();
-                missing += balance.without_word() as u64;
-                objects += 1;
-            }
-        }
-        let verdict = match (objects, covered) {
-            (0, _) if suspect => return,
-            (0, _) => Verdict::AllocationCycle,
-            (_, true) if words => Verdict::CountedCycle,
-            (_, true) => Verdict::ProvenCycle,
-            // Something outside may well be a reference.
-            (_, false) if suspect => return,
-            (_, false) => Verdict::CycleWithoutHolder,
+        let Some((verdict, missing)) = cycle(analysis, members) else {
+            return;
         };
-        // An object, if there is one.
+        // An object, if there is one, of the first type by name: the cycle through it is the same in
+        // other graphs, whatever the addresses are.
         let leader = members
             .iter()
             .copied()
-            .min()
+            .min_by_key(|node| {
+                let name = analysis.type_name(*node);
+                (name.is_none(), name, *node)
+            })
             .expect("a component has members");
         let inside = |node: NodeId| self.components.of[node as usize] == component as u32;
         let Some(mut path) = self.search.cycle(analysis, leader, inside) else {

@@ -20,6 +20,9 @@ const INFO_PID: usize = 24;
 /// The entry of the auxiliary vector with the address where the program begins.
 const AT_ENTRY: u64 = 9;
 
+/// The longest path that Linux has, in bytes.
+const LONGEST_PATH: usize = 4096;
+
 /// What the notes say.
 #[derive(Default)]
 pub(super) struct Notes {
@@ -183,11 +186,17 @@ fn files(bytes: &[u8]) -> Option<Vec<FileRange>> {
     let mut names = bytes.get(names..)?.split(|&byte| byte == 0);
     let mut files = Vec::new();
     for entry in bytes[16..].chunks_exact(24).take(count) {
+        let (start, end) = (word(entry, 0)?, word(entry, 8)?);
+        let offset = word(entry, 16)?.checked_mul(page)?;
+        // The last byte has an offset, too.
+        offset.checked_add(end.saturating_sub(start))?;
+        // Each mapping gets a copy.
+        let name = names.next().filter(|name| name.len() <= LONGEST_PATH)?;
         files.push(FileRange {
-            start: word(entry, 0)?,
-            end: word(entry, 8)?,
-            offset: word(entry, 16)?.checked_mul(page)?,
-            name: String::from_utf8_lossy(names.next()?).into_owned(),
+            start,
+            end,
+            offset,
+            name: String::from_utf8_lossy(name).into_owned(),
         });
     }
     Some(files)
@@ -201,4 +210,31 @@ fn word(bytes: &[u8], offset: usize) -> Option<u64> {
 fn int(bytes: &[u8], offset: usize) -> Option<u32> {
     let bytes = bytes.get(offset..)?.first_chunk()?;
     Some(u32::from_le_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A note with one file.
+    fn note(start: u64, end: u64, offset: u64, name: &[u8]) -> Vec<u8> {
+        let words = [1, 4096, start, end, offset];
+        let words = words.iter().flat_map(|word| word.to_le_bytes());
+        words.chain(name.iter().copied()).chain([0]).collect()
+    }
+
+    #[test]
+    fn files_have_offsets_and_names_that_are_possible() {
+        let found = files(&note(4096, 8192, 2, b"/lib/a")).unwrap();
+        assert_eq!((found.len(), found[0].offset), (1, 8192));
+        assert_eq!(found[0].name, "/lib/a");
+        let most = u64::MAX / 4096;
+        assert!(files(&note(4096, 8192, most + 1, b"/lib/a")).is_none());
+        assert!(files(&note(4096, 8192, most, b"/lib/a")).is_none());
+        assert!(files(&note(4096, 8192, most - 1, b"/lib/a")).is_some());
+        let longest = vec![b'a'; LONGEST_PATH];
+        assert!(files(&note(4096, 8192, 0, &longest)).is_some());
+        let longer = vec![b'a'; LONGEST_PATH + 1];
+        assert!(files(&note(4096, 8192, 0, &longer)).is_none());
+    }
 }

@@ -128,11 +128,15 @@ pub(super) struct Source<'a> {
     pub(super) tid: Tid,
     /// `/proc/PID/mem`, for systems that do not let processes read others' memory directly.
     pub(super) mem: &'a File,
+    /// How many bytes are read at once, at most. The kernel has a limit of its own, which is lower.
+    pub(super) at_once: usize,
 }
 
 impl Source<'_> {
     /// Reads ranges one after the other; returns how many bytes came before one that cannot be read.
     fn read(&self, ranges: &[libc::iovec], buffer: &mut [u8]) -> io::Result<usize> {
+        let len = buffer.len().min(self.at_once);
+        let buffer = &mut buffer[..len];
         match sys::read_memory(self.tid, ranges, buffer) {
             Err(error) => match error.raw_os_error() {
                 Some(libc::EFAULT) => Ok(0),
@@ -147,7 +151,8 @@ impl Source<'_> {
     fn read_file(&self, ranges: &[libc::iovec], buffer: &mut [u8]) -> usize {
         let mut done = 0;
         for range in ranges {
-            let part = &mut buffer[done..done + range.iov_len];
+            let end = buffer.len().min(done + range.iov_len);
+            let part = &mut buffer[done..end];
             let mut read = 0;
             while read < part.len() {
                 match self.mem.read_at(
@@ -183,19 +188,28 @@ fn copy_batch(
             .collect();
         let len: usize = ranges.iter().map(|range| range.iov_len).sum();
         let mut read = source.read(&ranges, &mut buffer[from..from + len])?;
-        copied += read as u64;
         // All runs that were read whole, then the part of one.
+        let mut advanced = false;
         while let Some(run) = left.pop() {
             let len = (run.range.end - run.range.start) as usize;
             if len <= read {
                 read -= len;
+                copied += len as u64;
+                advanced = true;
                 done.push(run);
                 continue;
             }
             let read = read & !(PAGE as usize - 1);
             let middle = run.range.start + read as u64;
-            let skipped = (middle + PAGE).min(run.range.end);
+            // The kernel copies at most 2 GiB at a time: a page cannot be read only if reading stops
+            // at it twice.
+            let skipped = if advanced || read > 0 {
+                middle
+            } else {
+                (middle + PAGE).min(run.range.end)
+            };
             if read > 0 {
+                copied += read as u64;
                 done.push(Run {
                     range: run.range.start..middle,
                     ..run
@@ -276,6 +290,7 @@ mod tests {
             let source = Source {
                 tid: std::process::id(),
                 mem: &mem,
+                at_once: usize::MAX,
             };
             let page = |number: usize| start + (number * SIZE) as u64;
             let mut copies = Copies::prepare(8 * PAGE).unwrap();
@@ -290,12 +305,38 @@ mod tests {
     }
 
     #[test]
+    fn no_page_is_lost_where_the_kernel_stops_for_its_limit() {
+        let mem = own_memory();
+        for holes in [&[][..], &[3], &[2, 6]] {
+            let (_memory, start) = sample(holes);
+            for at_once in [SIZE / 2, SIZE, 2 * SIZE, 3 * SIZE, 5 * SIZE + 1] {
+                let source = Source {
+                    tid: std::process::id(),
+                    mem: &mem,
+                    at_once,
+                };
+                let mut copies = Copies::prepare(8 * PAGE).unwrap();
+                copies
+                    .plan(&[start..start + PAGE, start + PAGE..start + 8 * PAGE])
+                    .unwrap();
+                copies.copy(&source).unwrap();
+                let mut expected: Vec<_> = (0..8).filter(|page| !holes.contains(page)).collect();
+                if at_once < SIZE {
+                    expected.clear();
+                }
+                assert_eq!(pages(&copies, start), expected, "{at_once} at once");
+            }
+        }
+    }
+
+    #[test]
     fn a_process_may_have_grown_since_the_preparation() {
         let (_memory, start) = sample(&[]);
         let mem = own_memory();
         let source = Source {
             tid: std::process::id(),
             mem: &mem,
+            at_once: usize::MAX,
         };
         let mut copies = Copies::prepare(3 * PAGE).unwrap();
         copies
@@ -314,6 +355,7 @@ mod tests {
         let source = Source {
             tid: std::process::id(),
             mem: &mem,
+            at_once: usize::MAX,
         };
         // Nothing is ever mapped at the lowest addresses.
         let ranges = [

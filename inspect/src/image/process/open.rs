@@ -234,6 +234,7 @@ impl Prepared {
         let source = Source {
             tid: process.representative(),
             mem: &self.mem,
+            at_once: usize::MAX,
         };
         let bytes = copies.copy(&source).map_err(failed)?;
         let threads = process.threads();

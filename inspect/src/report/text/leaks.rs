@@ -10,11 +10,13 @@ pub(super) fn leaks(out: &mut String, leaks: &Leaks) {
     if leaks.groups.is_empty() {
         let _ = writeln!(out, "no leaks found");
     } else {
-        let _ = writeln!(
-            out,
-            "{}:",
-            count(leaks.all_groups as u64, "kind") + " of leaks"
-        );
+        let leak = if leaks.all_groups == 1 {
+            "leak"
+        } else {
+            "leaks"
+        };
+        let kinds = count(leaks.all_groups as u64, "kind");
+        let _ = writeln!(out, "{kinds} of {leak}:");
     }
     for (at, found) in leaks.groups.iter().enumerate() {
         let _ = writeln!(out);
@@ -23,7 +25,8 @@ pub(super) fn leaks(out: &mut String, leaks: &Leaks) {
     match leaks.all_groups - leaks.groups.len() {
         0 => {}
         n => {
-            let _ = writeln!(out, "\n{n} more kinds; --limit shows more");
+            let n = count(n as u64, "more kind");
+            let _ = writeln!(out, "\n{n}; --limit shows more");
         }
     }
     if !leaks.hints.is_empty() {
@@ -37,10 +40,18 @@ pub(super) fn leaks(out: &mut String, leaks: &Leaks) {
         let _ = writeln!(out);
         group(out, "- ", found);
     }
-    if !(leaks.groups.is_empty() && leaks.hints.is_empty()) {
+    let mut groups = leaks.groups.iter().chain(&leaks.hints);
+    if groups.clone().next().is_some() {
         let _ = writeln!(
             out,
             "\n+N is the offset of the word that refers to the next line."
+        );
+    }
+    if groups.any(|group| group.leaks > 1) {
+        wrap(
+            out,
+            "",
+            "at: addresses in the first of these leaks, one in each; `why` and `held` take them.",
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Reports that are tables.
 
-use super::super::wire::{Diff, Held, Holders, Snapshot, Thread, Top, Words};
-use super::{WIDTH, bytes, count, leaks, number, path};
+use super::super::wire::{Diff, Held, Holders, Node, Snapshot, Thread, Top, Words};
+use super::{WIDTH, bytes, count, leaks, number, path, wrap};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write;
 
@@ -132,13 +132,32 @@ pub(crate) fn frames(thread: &Thread) -> String {
     }
 }
 
-/// Returns a thread's name, or its number.
+/// Returns a thread's name, or its number, as it is in the names of its pools.
 pub(crate) fn thread_name(thread: &Thread) -> String {
+    let number = || format!("#{}.{}", thread.key >> 32, thread.key as u32);
     match (&thread.name, thread.tid) {
         (Some(name), _) => name.clone(),
-        (None, Some(tid)) => format!("tid {tid}"),
-        (None, None) => format!("key {}", thread.key),
+        (None, Some(tid)) => format!("{} (tid {tid})", number()),
+        (None, None) => number(),
     }
+}
+
+/// Names the other node of words: its type, or what holds the allocation.
+fn word_node(found: &Words) -> String {
+    let mut name = match (&found.type_name, &found.address) {
+        (Some(name), _) => return name.clone(),
+        (None, Some(_)) => "(allocation)".to_owned(),
+        (None, None) => format!("(allocation), such as {}", found.example),
+    };
+    if let Some(owner) = &found.owner {
+        name += "\n";
+        name += &match (&owner.kind, owner.offset) {
+            (None, _) => "to which nothing refers".to_owned(),
+            (Some(_), Some(offset)) => format!("of {} +{offset}", owner.name),
+            (Some(_), None) => format!("of {}", owner.name),
+        };
+    }
+    name
 }
 
 fn words(out: &mut String, words: &[Words], single: bool) {
@@ -146,10 +165,7 @@ fn words(out: &mut String, words: &[Words], single: bool) {
     let mut rows = table(["type", place, "field", "reference", "words", "retains"], 4);
     for found in words {
         rows.add_row([
-            found
-                .type_name
-                .clone()
-                .unwrap_or_else(|| "(allocation)".to_owned()),
+            word_node(found),
             found.address.clone().unwrap_or_default(),
             found
                 .offset
@@ -169,12 +185,20 @@ fn words(out: &mut String, words: &[Words], single: bool) {
     }
 }
 
+/// Names what was asked for: objects of a type, or a node.
+fn subject(node: Option<&Node>, objects: u64) -> String {
+    let is_allocation = node.is_some_and(|node| node.type_name.is_none());
+    let noun = if is_allocation {
+        "allocation"
+    } else {
+        "object"
+    };
+    count(objects, noun)
+}
+
 pub(super) fn holders(out: &mut String, holders: &Holders) {
-    let _ = writeln!(
-        out,
-        "what refers to {}:\n",
-        count(holders.objects, "object")
-    );
+    let subject = subject(holders.node.as_ref(), holders.objects);
+    let _ = writeln!(out, "what refers to {subject}:\n");
     if !holders.roots.is_empty() {
         let mut roots = table(["from outside", "kind", "words", "counted"], 2);
         for root in &holders.roots {
@@ -198,13 +222,18 @@ pub(super) fn holders(out: &mut String, holders: &Holders) {
 }
 
 pub(super) fn held(out: &mut String, held: &Held) {
-    let _ = writeln!(
-        out,
-        "{}: {} and {} would be freed with them\n",
-        count(held.objects, "object"),
+    let (them, themselves) = match held.objects {
+        1 => ("it", "itself"),
+        _ => ("them", "themselves"),
+    };
+    let sizes = format!(
+        "{}; freeing {them} would free {} and {}, {themselves} included",
+        subject(held.node.as_ref(), held.objects),
         count(held.retained_objects, "object"),
         bytes(held.retained_bytes),
     );
+    wrap(out, "", &sizes);
+    let _ = writeln!(out);
     if held.held.is_empty() {
         let _ = writeln!(out, "nothing held");
         return;
@@ -214,7 +243,35 @@ pub(super) fn held(out: &mut String, held: &Held) {
     more(out, held.all_held, held.held.len(), "held nodes");
 }
 
+/// Says if the snapshots should not be compared in this way.
+fn warnings(out: &mut String, diff: &Diff) {
+    if diff.same_process == Some(false) {
+        let processes = match diff.pids {
+            [Some(before), Some(after)] if before == after => {
+                format!("both had the id {before}, but were started at different times")
+            }
+            [before, after] => {
+                let id = |pid: Option<u32>| pid.map_or("unknown".to_owned(), |pid| pid.to_string());
+                format!("{} and {}", id(before), id(after))
+            }
+        };
+        let warning = format!(
+            "these are snapshots of different processes ({processes}): what follows compares \
+             them, and does not say what has grown in one"
+        );
+        wrap(out, "warning: ", &warning);
+        let _ = writeln!(out);
+    }
+    if diff.swapped {
+        let warning = "the second snapshot seems to be older than the first: give the earlier one \
+                       first";
+        wrap(out, "warning: ", warning);
+        let _ = writeln!(out);
+    }
+}
+
 pub(super) fn diff(out: &mut String, diff: &Diff) {
+    warnings(out, diff);
     if diff.types.is_empty() {
         let _ = writeln!(out, "each type has as many objects as before");
     } else {
@@ -242,6 +299,13 @@ pub(super) fn diff(out: &mut String, diff: &Diff) {
         if let Some(found) = &grown.path {
             path(out, "  ", found);
         }
+    }
+    if !diff.longer.is_empty() {
+        let _ = writeln!(out, "\npools, inboxes and the like that have grown:\n");
+    }
+    for list in &diff.longer {
+        let [before, after] = list.entries.map(number);
+        wrap(out, "- ", &format!("{before} -> {after} {}", list.label));
     }
     if !diff.leaks.is_empty() {
         let _ = writeln!(out, "\nnew leaks:");

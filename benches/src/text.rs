@@ -1,4 +1,4 @@
-//! Formats text and numbers for the page.
+//! Formats text and numbers for readers.
 
 use crate::contest::Figure;
 use indicatif::HumanCount;

@@ -1,0 +1,138 @@
+//! What holds a plain allocation: the first object or root on the way up through other allocations.
+//! A `Vec` in an object, for example, has its buffer as an allocation of its own.
+
+use super::Analysis;
+use crate::graph::{NodeId, RootKind};
+use std::collections::HashMap;
+
+/// What holds a plain allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// An object, by the word at this offset.
+    Object {
+        /// The object's type.
+        type_id: u32,
+        /// Where the word is.
+        offset: u32,
+    },
+    /// A root.
+    Root {
+        /// What it is.
+        kind: RootKind,
+        /// An index into [`Graph::labels`](crate::graph::Graph::labels).
+        label: u32,
+    },
+    /// Nothing refers to it, or only allocations that hold each other.
+    Nothing,
+}
+
+/// Owners, which are looked for once for each allocation.
+#[derive(Default)]
+pub struct Owners {
+    known: HashMap<NodeId, Owner>,
+}
+
+impl Owners {
+    /// Returns what holds a plain allocation. Variables and what the library has come before objects,
+    /// and those before words that may be stale. Takes linear time for all allocations together.
+    pub fn of(&mut self, analysis: &Analysis<'_>, allocation: NodeId) -> Owner {
+        let mut passed = Vec::new();
+        let mut doubtful = None;
+        let mut at = Some(allocation);
+        let mut owner = Owner::Nothing;
+        while let Some(node) = at.take() {
+            if let Some(known) = self.known.get(&node) {
+                owner = *known;
+                break;
+            }
+            // If the way leads back here, there is nothing that is known to hold it.
+            self.known.insert(node, Owner::Nothing);
+            passed.push(node);
+            if let Some(root) = best_root(analysis, node) {
+                if root.0 < RootKind::Anonymous {
+                    owner = owner_of(root);
+                    break;
+                }
+                doubtful = doubtful.or(Some(root));
+            }
+            let mut holders = analysis.held_by(node);
+            let object = holders.find_map(|edge| {
+                let edge = analysis.graph.edges[edge];
+                let object = analysis.object(edge.from)?;
+                Some(Owner::Object {
+                    type_id: object.type_id,
+                    offset: edge.offset,
+                })
+            });
+            if let Some(object) = object {
+                owner = object;
+                break;
+            }
+            let mut holders = analysis.held_by(node);
+            let holder = holders.next();
+            at = holder.map(|edge| analysis.graph.edges[edge].from);
+        }
+        if owner == Owner::Nothing {
+            owner = doubtful.map_or(owner, owner_of);
+        }
+        self.known
+            .extend(passed.into_iter().map(|node| (node, owner)));
+        owner
+    }
+}
+
+fn owner_of((kind, label): (RootKind, u32)) -> Owner {
+    Owner::Root { kind, label }
+}
+
+/// Returns kind and label of the most certain root that refers to a node.
+fn best_root(analysis: &Analysis<'_>, node: NodeId) -> Option<(RootKind, u32)> {
+    let roots = analysis.links.roots(node).iter();
+    let roots = roots.map(|root| &analysis.graph.roots[*root as usize]);
+    roots.map(|root| (root.kind, root.label)).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Owner, Owners};
+    use crate::analysis::Analysis;
+    use crate::analysis::synthetic::Builder;
+    use crate::graph::RootKind;
+
+    #[test]
+    fn owner_is_the_first_object_or_root_above_allocations() {
+        let mut b = Builder::new();
+        let (game, player) = (b.object("Game", 1, 0), b.object("Player", 4, 0));
+        let [list, buffer, global, stale, lost, ring] = [0; 6].map(|_| b.plain(64));
+        for plain in [buffer, global, stale, lost] {
+            b.edge(plain, 0, player);
+        }
+        b.edge(game, 24, list).edge(list, 8, buffer);
+        b.edge(ring, 0, ring).edge(ring, 8, lost);
+        // A variable is more certain than an object.
+        b.edge(game, 0, global);
+        b.root(RootKind::Static, "static PLAYERS", global);
+        b.root(RootKind::Stack, "stack", stale);
+        b.root(RootKind::Stack, "stack", list);
+        let graph = b.build();
+        let analysis = Analysis::new(&graph);
+        let object = Owner::Object {
+            type_id: 0,
+            offset: 24,
+        };
+        let root = |kind, label| Owner::Root { kind, label };
+        let expected = [
+            (buffer, object),
+            (list, object),
+            (global, root(RootKind::Static, 0)),
+            (stale, root(RootKind::Stack, 1)),
+            (lost, Owner::Nothing),
+            (ring, Owner::Nothing),
+        ];
+        let mut owners = Owners::default();
+        for (plain, owner) in expected {
+            assert_eq!(owners.of(&analysis, plain), owner, "{plain}");
+            assert_eq!(Owners::default().of(&analysis, plain), owner, "{plain}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Memory that is damaged where the library's structures are: reading it ends, without a panic.
+#![cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+mod common;
+mod sample;
+
+use common::Target;
+use releasepool_inspect::discovery::discover;
+use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::{Image, Mapping, Memory, Module, Thread};
+use releasepool_inspect::layout::{LayoutError, NAME, TEXT};
+use releasepool_inspect::library::Library;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Mutex;
+
+#[test]
+fn role() {
+    if common::role().is_some() {
+        sample::play(|| common::serve(str::to_owned));
+    }
+}
+
+/// An image some of whose bytes are others. Notes what is read.
+struct Damaged<'a> {
+    image: &'a ProcessImage,
+    bytes: HashMap<u64, u8>,
+    /// The range of `bytes`.
+    range: Range<u64>,
+    read: Mutex<Vec<(u64, usize)>>,
+}
+
+impl<'a> Damaged<'a> {
+    fn new(image: &'a ProcessImage, changes: &[(u64, Vec<u8>)]) -> Self {
+        let bytes: HashMap<u64, u8> = changes
+            .iter()
+            .flat_map(|(at, bytes)| (*at..).zip(bytes.iter().copied()))
+            .collect();
+        let start = bytes.keys().min().copied().unwrap_or(0);
+        let end = bytes.keys().max().map_or(0, |at| at + 1);
+        Self {
+            image,
+            bytes,
+            range: start..end,
+            read: Mutex::default(),
+        }
+    }
+}
+
+impl Memory for Damaged<'_> {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        let read = self.image.read(address, buffer);
+        self.read.lock().unwrap().push((address, read));
+        let from = address.max(self.range.start);
+        let to = self.range.end.min(address.saturating_add(read as u64));
+        for at in from..to {
+            if let Some(byte) = self.bytes.get(&at) {
+                buffer[(at - address) as usize] = *byte;
+            }
+        }
+        read
+    }
+}
+
+impl Image for Damaged<'_> {
+    fn mappings(&self) -> &[Mapping] {
+        self.image.mappings()
+    }
+
+    fn threads(&self) -> &[Thread] {
+        self.image.threads()
+    }
+
+    fn modules(&self) -> &[Module] {
+        self.image.modules()
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.image.pid()
+    }
+
+    fn present(&self) -> Vec<Range<u64>> {
+        self.image.present()
+    }
+}
+
+/// Returns the numbers of the layout note: where the digits of each are.
+fn numbers(image: &ProcessImage) -> Vec<(u64, usize)> {
+    let notes = image.modules().iter().flat_map(|module| &module.notes);
+    let note = notes
+        .into_iter()
+        .find(|note| note.name == NAME && note.kind == TEXT)
+        .unwrap();
+    let mut text = vec![0; note.len as usize];
+    assert_eq!(image.read(note.address, &mut text), text.len());
+    let mut numbers = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        if let Some(equal) = line.iter().position(|&byte| byte == b'=') {
+            let digits = line.len() - equal - 2;
+            numbers.push((note.address + (at + equal + 1) as u64, digits));
+        }
+        at += line.len();
+    }
+    numbers
+}
+
+#[test]
+fn damaged_notes_are_refused_or_read() {
+    let target = Target::start("sample");
+    let image = ProcessImage::take(target.pid()).unwrap();
+    let mut rng = fastrand::Rng::with_seed(7);
+    let (mut refused, mut read) = (0, 0);
+    for (at, digits) in numbers(&image) {
+        let mut values = vec![b'0'; digits];
+        for nth in 0..5 {
+            match nth {
+                0 => {}
+                1 => values.fill(b'9'),
+                2 => *values.last_mut().unwrap() = b'1',
+                _ => values.fill_with(|| b"0123456789"[rng.usize(..10)]),
+            }
+            let damaged = Damaged::new(&image, &[(at, values.clone())]);
+            match Library::read(&damaged) {
+                Ok(library) => {
+                    read += 1;
+                    if nth == 4 {
+                        discover(&damaged, &library);
+                    }
+                }
+                Err(LayoutError::NoLibrary) => panic!("there is a note"),
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(refused > 0 && read > 0, "{refused} refused, {read} read");
+}
+
+#[test]
+fn damaged_structures_are_read_as_far_as_they_make_sense() {
+    // More by the environment, to search for what is not known yet.
+    let number = |name, usual| std::env::var(name).map_or(usual, |n| n.parse().unwrap());
+    let (rounds, seed) = (number("ROUNDS", 300), number("SEED", 1));
+    let target = Target::start("sample");
+    let image = ProcessImage::take(target.pid()).unwrap();
+    let whole = Damaged::new(&image, &[]);
+    Library::read(&whole).unwrap();
+    let places = whole.read.into_inner().unwrap();
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut caveats = 0;
+    for round in 0..rounds {
+        let changes: Vec<_> = (0..rng.usize(1..4))
+            .map(|_| {
+                let (at, len) = places[rng.usize(..places.len())];
+                let at = at + 8 * rng.u64(..(len as u64 / 8).max(1));
+                let word = match rng.u8(..9) {
+                    0 => 0,
+                    1 => 1,
+                    2 => u64::MAX,
+                    3 => u64::MAX / 8,
+                    4 => rng.u64(..),
+                    5 => rng.u64(..1 << 16),
+                    6 => image.word(at).unwrap_or(0).wrapping_add(8),
+                    7 => at,
+                    _ => places[rng.usize(..places.len())].0,
+                };
+                (at, word.to_ne_bytes()[..len.min(8)].to_vec())
+            })
+            .collect();
+        let damaged = Damaged::new(&image, &changes);
+        if let Ok(library) = Library::read(&damaged) {
+            caveats += library.caveats.len();
+            // That takes longer.
+            if round % 10 == 0 {
+                discover(&damaged, &library);
+            }
+        }
+    }
+    assert!(caveats > 0);
+}

@@ -1,0 +1,128 @@
+//! `Frame`: what a loop gives to the code that runs in one of its frames.
+
+use super::clock::Times;
+use super::config::FrameConfig;
+use super::report::FrameReport;
+use crate::arena::stack_allocator::StackAllocator;
+use crate::pool::guard::AutoreleasePool;
+use crate::pool::scope::named_scope;
+use crate::sync::cell::OnceCell;
+use crate::thread::current::current;
+use std::fmt;
+use std::time::Duration;
+
+/// One frame of a [`FrameLoop`].
+pub struct Frame<'f> {
+    pub(super) pool: &'f AutoreleasePool,
+    pub(super) arena: &'f OnceCell<StackAllocator>,
+    pub(super) arena_capacity: usize,
+    pub(super) index: u64,
+    pub(super) times: Times,
+    pub(super) last: Option<&'f FrameReport>,
+}
+
+impl Frame<'_> {
+    /// Returns the frame's pool, which is drained at the frame's end. It is also the current pool.
+    pub fn pool(&self) -> &AutoreleasePool {
+        self.pool
+    }
+
+    /// Returns the frame's arena: memory for values that do not outlive the frame, such as lists of
+    /// visible nodes, text, or contacts.
+    ///
+    /// It is reset when the function that draws has returned or panicked, before the frame's pool
+    /// is drained. Nothing can refer to it then, as pools only own `'static` values. If a frame
+    /// needed more than the arena's capacity, the next frame has one and a half times what was
+    /// needed.
+    ///
+    /// # Panics
+    /// In the first frame that uses it, if the [capacity](FrameConfig::arena_capacity) exceeds the
+    /// address space. If memory is exhausted, it aborts.
+    ///
+    /// ```
+    /// use releasepool::{FrameConfig, FrameLoop};
+    /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+    /// let report = frames.tick(|frame| {
+    ///     let visible = frame.arena().alloc_slice(1_000, |i| i * 2);
+    ///     assert_eq!(visible[999], 1_998);
+    /// });
+    /// assert!(report.arena_high_water >= 1_000 * size_of::<usize>());
+    /// ```
+    pub fn arena(&self) -> &StackAllocator {
+        let capacity = self.arena_capacity;
+        self.arena
+            .get_or_init(|| StackAllocator::with_capacity(capacity))
+    }
+
+    /// Returns the time since the last frame began, at most [`max_delta`](FrameConfig::max_delta).
+    /// Zero in the first frame, and in the first one after [`resume`](FrameLoop::resume).
+    pub fn delta(&self) -> Duration {
+        self.times.delta
+    }
+
+    /// Returns the frame's number, counted from 0.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// Returns how many updates are due: 1, or with a [fixed step](FrameConfig::fixed_step) as many
+    /// as have become due since the last frame, possibly 0.
+    pub fn steps(&self) -> u32 {
+        self.times.steps
+    }
+
+    /// Returns how much time each update should advance the world by: the fixed step, or
+    /// [`delta`](Self::delta).
+    pub fn step(&self) -> Duration {
+        self.times.step
+    }
+
+    /// Returns, with a fixed step, the time that no update has covered yet: less than a step, for
+    /// interpolation when drawing. Otherwise zero.
+    pub fn leftover(&self) -> Duration {
+        self.times.leftover
+    }
+
+    /// Returns the report of the last frame, if there was one and it did not panic.
+    pub fn last_report(&self) -> Option<&FrameReport> {
+        self.last
+    }
+}
+
+impl fmt::Debug for Frame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame")
+            .field("index", &self.index)
+            .field("delta", &self.delta())
+            .field("steps", &self.steps())
+            .field("pool", &self.pool)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Resets the arena of a frame when dropped, also by a panic.
+pub(super) struct ResetAtEnd<'a>(pub(super) &'a mut OnceCell<StackAllocator>);
+
+impl Drop for ResetAtEnd<'_> {
+    fn drop(&mut self) {
+        if let Some(arena) = self.0.get_mut() {
+            arena.reset();
+        }
+    }
+}
+
+/// Runs `f` in a frame of its own, for closures that run when no loop makes a frame. Its pool is
+/// drained, and its arena freed, when `f` has returned or panicked.
+pub(super) fn in_own_frame(f: impl FnOnce(&mut Frame<'_>)) {
+    let made = current().map_or(0, |record| record.outside.frames.get());
+    named_scope("frame", |pool| {
+        f(&mut Frame {
+            pool,
+            arena: &OnceCell::new(),
+            arena_capacity: FrameConfig::default().arena_capacity,
+            index: made,
+            times: Times::NONE,
+            last: None,
+        });
+    });
+}

@@ -1,0 +1,329 @@
+//! Figures for dashboards, by the facade crate `metrics`. Needs the feature `metrics`.
+//!
+//! The crate `metrics` passes figures on to the recorder that the program has installed: an exporter
+//! for Prometheus, StatsD, or one of your own. This module has no thread and no timer, and nothing
+//! is published unless you ask: call [`publish`] for each manager as often as the dashboard needs it,
+//! such as once a second in a frame or a [`Looper`](crate::Looper), and [`record_frame`] with the
+//! report of each frame. Without a recorder both do nothing.
+//!
+//! ```
+//! use releasepool::{FrameConfig, FrameLoop, PoolManager, metrics};
+//! use std::time::{Duration, Instant};
+//!
+//! metrics::describe(); // after the recorder has been installed
+//! let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+//! let mut next = Instant::now();
+//! for _ in 0..3 {
+//!     let report = frames.tick(|_frame| { /* update and draw */ });
+//!     metrics::record_frame(&report);
+//!     if Instant::now() >= next {
+//!         metrics::publish(PoolManager::global());
+//!         next += Duration::from_secs(1);
+//!     }
+//! }
+//! ```
+//!
+//! The names and units below are part of the crate's interface. Counters never go down as long as
+//! the process lives; gauges are values at the time of the call, as in a
+//! [`Snapshot`](crate::Snapshot).
+//!
+//! # Of the process, by [`publish`] of any manager
+//!
+//! | name | kind | unit | meaning |
+//! |---|---|---|---|
+//! | `releasepool_live_objects` | gauge | objects | counted objects that are alive |
+//! | `releasepool_created_total` | counter | objects | objects created |
+//! | `releasepool_destroyed_total` | counter | objects | objects destroyed |
+//! | `releasepool_handed_over_total` | counter | references | references sent to other threads to be released |
+//! | `releasepool_orphans` | gauge | messages | releases and closures whose thread has ended, and references that slots have retired |
+//! | `releasepool_kept` | gauge | objects | values of `HomeRef`s that have outlived their home |
+//! | `releasepool_threads` | gauge | threads | live threads that have used the crate |
+//!
+//! # Of a manager, by [`publish`]
+//!
+//! The label `manager` is the manager's [name](crate::PoolManager::name): "global" for the global
+//! one, "unnamed" for others without a name. Figures of threads are added up.
+//!
+//! | name | kind | unit | meaning |
+//! |---|---|---|---|
+//! | `releasepool_pools_opened_total` | counter | pools | pools opened |
+//! | `releasepool_open_pools` | gauge | pools | pools open |
+//! | `releasepool_autoreleased_total` | counter | entries | entries added to pools, as far as they have been released or are in a root pool |
+//! | `releasepool_drained_total` | counter | entries | entries released by drains |
+//! | `releasepool_root_entries` | gauge | entries | entries of root pools |
+//! | `releasepool_backlog` | gauge | releases | releases that drains within a budget have left |
+//! | `releasepool_inbox` | gauge | messages | releases and closures sent to threads that have not run; inboxes serve all managers |
+//! | `releasepool_block_bytes` | gauge | bytes | blocks in use, of the [allocator](crate::PoolManagerBuilder::memory) of the manager's pools; other objects are on the global heap, and not counted |
+//! | `releasepool_chunk_bytes` | gauge | bytes | memory that this allocator has got from the system |
+//!
+//! The global manager, and others without an allocator of their own, use the
+//! [process's](crate::BlockAllocator::process), so each of them has its figures.
+//!
+//! # Of frames, by [`record_frame`]
+//!
+//! | name | kind | unit | meaning |
+//! |---|---|---|---|
+//! | `releasepool_frame_busy_seconds` | histogram | seconds | [`FrameReport::busy`] |
+//! | `releasepool_frame_drain_seconds` | histogram | seconds | how long the frame's drain took |
+//! | `releasepool_frame_released` | histogram | releases | what the drain has released |
+//! | `releasepool_frame_remaining` | gauge | releases | what the drain has left to later frames |
+//! | `releasepool_frame_closures_total` | counter | closures | posted closures that have run |
+//! | `releasepool_frame_panics_total` | counter | closures | those that panicked |
+//!
+//! # Cost
+//! Nothing on any hot path: the figures are those that the crate keeps anyway. [`publish`] takes a
+//! [snapshot](crate::PoolManager::snapshot), some dozens of loads for each thread and an allocation
+//! for each name, and looks up sixteen metrics in the recorder: some microseconds. The recorder is
+//! foreign code, which runs on the calling thread, under no lock of this crate.
+
+use crate::block::block_allocator::BlockAllocator;
+use crate::block::stats::BlockStats;
+use crate::frame::FrameReport;
+use crate::manager::PoolManager;
+use crate::manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
+use ::metrics::Unit::{self, Bytes, Count, Seconds};
+use ::metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+
+/// What the figures of a manager are read from.
+struct Figures {
+    snapshot: Snapshot,
+    /// Those of all threads, live or ended.
+    totals: Totals,
+    blocks: BlockStats,
+}
+
+impl Figures {
+    fn of(manager: &PoolManager) -> Self {
+        let snapshot = manager.snapshot();
+        let threads = snapshot.threads.iter().map(|thread| &thread.totals);
+        let totals = threads.fold(snapshot.departed, |sum, thread| Totals {
+            pools_pushed: sum.pools_pushed + thread.pools_pushed,
+            autoreleased: sum.autoreleased + thread.autoreleased,
+            released: sum.released + thread.released,
+            created: sum.created + thread.created,
+            destroyed: sum.destroyed + thread.destroyed,
+            handed_over: sum.handed_over + thread.handed_over,
+        });
+        let memory = manager.memory().map(BlockAllocator::stats);
+        Self {
+            snapshot,
+            totals,
+            blocks: memory.unwrap_or_else(|| BlockAllocator::process().stats()),
+        }
+    }
+
+    fn threads(&self, figure: fn(&ThreadSnapshot) -> usize) -> u64 {
+        self.snapshot.threads.iter().map(figure).sum::<usize>() as u64
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Counter,
+    Gauge,
+}
+use Kind::{Counter, Gauge};
+
+/// A metric that `publish` publishes.
+struct Metric {
+    name: &'static str,
+    kind: Kind,
+    unit: Unit,
+    about: &'static str,
+    read: fn(&Figures) -> u64,
+}
+
+const fn metric(
+    name: &'static str,
+    kind: Kind,
+    unit: Unit,
+    about: &'static str,
+    read: fn(&Figures) -> u64,
+) -> Metric {
+    Metric {
+        name,
+        kind,
+        unit,
+        about,
+        read,
+    }
+}
+
+/// Those of the process.
+const PROCESS: &[Metric] = &[
+    metric(
+        "releasepool_live_objects",
+        Gauge,
+        Count,
+        "Counted objects that are alive",
+        |f| f.snapshot.live_objects(),
+    ),
+    metric(
+        "releasepool_created_total",
+        Counter,
+        Count,
+        "Objects created",
+        |f| f.totals.created,
+    ),
+    metric(
+        "releasepool_destroyed_total",
+        Counter,
+        Count,
+        "Objects destroyed",
+        |f| f.totals.destroyed,
+    ),
+    metric(
+        "releasepool_handed_over_total",
+        Counter,
+        Count,
+        "References sent to other threads to be released",
+        |f| f.totals.handed_over,
+    ),
+    metric(
+        "releasepool_orphans",
+        Gauge,
+        Count,
+        "Releases and closures whose thread has ended, and references that slots have retired",
+        |f| f.snapshot.orphans as u64,
+    ),
+    metric(
+        "releasepool_kept",
+        Gauge,
+        Count,
+        "Values of HomeRefs that have outlived their home",
+        |f| f.snapshot.kept,
+    ),
+    metric(
+        "releasepool_threads",
+        Gauge,
+        Count,
+        "Live threads that have used the crate",
+        |f| f.snapshot.threads.len() as u64,
+    ),
+];
+
+/// Those of a manager.
+const MANAGER: &[Metric] = &[
+    metric(
+        "releasepool_pools_opened_total",
+        Counter,
+        Count,
+        "Pools opened",
+        |f| f.totals.pools_pushed,
+    ),
+    metric("releasepool_open_pools", Gauge, Count, "Pools open", |f| {
+        f.threads(|thread| thread.open_pools)
+    }),
+    metric(
+        "releasepool_autoreleased_total",
+        Counter,
+        Count,
+        "Entries added to pools, as far as they have been released or are in a root pool",
+        |f| f.totals.autoreleased,
+    ),
+    metric(
+        "releasepool_drained_total",
+        Counter,
+        Count,
+        "Entries released by drains",
+        |f| f.totals.released,
+    ),
+    metric(
+        "releasepool_root_entries",
+        Gauge,
+        Count,
+        "Entries of root pools",
+        |f| f.threads(|thread| thread.root_entries),
+    ),
+    metric(
+        "releasepool_backlog",
+        Gauge,
+        Count,
+        "Releases that drains within a budget have left",
+        |f| f.threads(|thread| thread.backlog),
+    ),
+    metric(
+        "releasepool_inbox",
+        Gauge,
+        Count,
+        "Releases and closures sent to threads that have not run",
+        |f| f.threads(|thread| thread.inbox),
+    ),
+    metric(
+        "releasepool_block_bytes",
+        Gauge,
+        Bytes,
+        "Bytes of blocks in use, of the allocator of the manager's pools",
+        |f| f.blocks.live_bytes,
+    ),
+    metric(
+        "releasepool_chunk_bytes",
+        Gauge,
+        Bytes,
+        "Bytes that the allocator of the manager's pools has got from the system",
+        |f| f.blocks.chunk_bytes,
+    ),
+];
+
+/// Publishes the figures of the process and of `manager`, as they are now. On any thread.
+///
+/// See the [module](self) for names, units and cost. Counters are set to the manager's own totals, so
+/// it does not matter how often this is called, nor by how many threads.
+pub fn publish(manager: &PoolManager) {
+    let figures = Figures::of(manager);
+    for metric in PROCESS {
+        let figure = (metric.read)(&figures);
+        match metric.kind {
+            Counter => counter!(metric.name).absolute(figure),
+            Gauge => gauge!(metric.name).set(figure as f64),
+        }
+    }
+    let label = manager.label();
+    for metric in MANAGER {
+        let figure = (metric.read)(&figures);
+        match metric.kind {
+            Counter => counter!(metric.name, "manager" => label.to_owned()).absolute(figure),
+            Gauge => gauge!(metric.name, "manager" => label.to_owned()).set(figure as f64),
+        }
+    }
+}
+
+const BUSY: &str = "releasepool_frame_busy_seconds";
+const DRAIN: &str = "releasepool_frame_drain_seconds";
+const RELEASED: &str = "releasepool_frame_released";
+const REMAINING: &str = "releasepool_frame_remaining";
+const CLOSURES: &str = "releasepool_frame_closures_total";
+const PANICS: &str = "releasepool_frame_panics_total";
+
+/// Records the report of a frame: call it once for each. On any thread.
+///
+/// See the [module](self) for names and units. Looks up six metrics in the recorder.
+pub fn record_frame(report: &FrameReport) {
+    histogram!(BUSY).record(report.busy);
+    histogram!(DRAIN).record(report.drained.elapsed);
+    histogram!(RELEASED).record(report.drained.released as f64);
+    gauge!(REMAINING).set(report.drained.remaining as f64);
+    counter!(CLOSURES).increment(report.closures as u64);
+    counter!(PANICS).increment(report.panics as u64);
+}
+
+/// Tells the recorder the units and descriptions of all metrics. Call it once, after the recorder has
+/// been installed; before that it does nothing.
+pub fn describe() {
+    for metric in PROCESS.iter().chain(MANAGER) {
+        match metric.kind {
+            Counter => describe_counter!(metric.name, metric.unit, metric.about),
+            Gauge => describe_gauge!(metric.name, metric.unit, metric.about),
+        }
+    }
+    describe_histogram!(BUSY, Seconds, "How long frames took, with their drains");
+    describe_histogram!(DRAIN, Seconds, "How long the drains of frames took");
+    describe_histogram!(RELEASED, Count, "Releases by the drains of frames");
+    describe_gauge!(
+        REMAINING,
+        Count,
+        "Releases that frames have left to later ones"
+    );
+    describe_counter!(CLOSURES, Count, "Posted closures that frames have run");
+    describe_counter!(PANICS, Count, "Posted closures that panicked");
+}

@@ -1,0 +1,68 @@
+//! serde's `Serialize` for snapshots and reports, with the feature `serde`. Reports of `leaks` are
+//! serialized in `leaks`.
+
+use crate::block::stats::BlockStats;
+use crate::frame::FrameReport;
+use crate::manager::shutdown::{EpochHolder, ShutdownReport};
+use crate::manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
+use crate::pool::budget::Drained;
+use crate::thread::key::ThreadKey;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+/// Serializes a thread's key as text, as events write it.
+impl Serialize for ThreadKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Serializes the fields, and `live_objects`.
+impl Serialize for Snapshot {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Without `..`: a new field must be serialized, too.
+        let Self {
+            threads,
+            departed,
+            orphans,
+            kept,
+        } = self;
+        let mut fields = serializer.serialize_struct("Snapshot", 5)?;
+        fields.serialize_field("live_objects", &self.live_objects())?;
+        fields.serialize_field("orphans", orphans)?;
+        fields.serialize_field("kept", kept)?;
+        fields.serialize_field("threads", threads)?;
+        fields.serialize_field("departed", departed)?;
+        fields.end()
+    }
+}
+
+/// Implements `Serialize` for structures, with all their fields: one that is missing in the list
+/// does not compile.
+macro_rules! serialize_fields {
+    ($($type:ident { $($field:ident),+ $(,)? })+) => {$(
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let Self { $($field),+ } = self;
+                let len = [$(stringify!($field)),+].len();
+                let mut fields = serializer.serialize_struct(stringify!($type), len)?;
+                $(fields.serialize_field(stringify!($field), $field)?;)+
+                fields.end()
+            }
+        }
+    )+};
+}
+
+serialize_fields! {
+    ThreadSnapshot { key, name, open_pools, root_entries, backlog, inbox, totals }
+    Totals { pools_pushed, autoreleased, released, created, destroyed, handed_over }
+    ShutdownReport { released, holders, orphans, epoch_holders, elapsed }
+    EpochHolder { thread, pool }
+    Drained { released, remaining, elapsed, slowest }
+    FrameReport {
+        index, closures, panics, delta, steps, waited, arena_high_water, busy, drained,
+    }
+    BlockStats {
+        live_blocks, live_bytes, waste, chunk_bytes, peak_chunk_bytes, unused_bytes, remote_frees,
+        inbox, heaps, orphans, large, large_bytes,
+    }
+}

@@ -1,0 +1,316 @@
+//! `FrameProxy::post_frame`: closures that get the frame in which they run.
+
+use crate::support::{
+    Log, events, fresh, fresh_to_the_end, listen, named_to_the_end, on_drop, wait_until,
+};
+use releasepool::event::EventKind;
+use releasepool::{
+    AutoreleasePool, Closed, Frame, FrameConfig, FrameLoop, Looper, PoolManager, Ref, autorelease,
+};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+fn quick() -> FrameLoop {
+    FrameLoop::new(FrameConfig::new().unlimited())
+}
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// What a closure has seen of its frame: the pool's name and length, the index, the steps.
+type Seen = (String, usize, u64, u32);
+
+fn seen(frame: &Frame<'_>) -> Seen {
+    let pool = frame.pool();
+    (pool.name().into(), pool.len(), frame.index(), frame.steps())
+}
+
+#[test]
+fn a_closure_gets_the_frame_that_it_runs_in() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        frames.tick(|_| ());
+        let (proxy, inner, plain) = (frames.proxy(), log.clone(), log.clone());
+        thread::spawn(move || {
+            let framed = move |frame: &mut Frame<'_>| {
+                inner.note(0);
+                assert_eq!(seen(frame), ("frame".into(), 0, 1, 1));
+                assert_eq!(frame.last_report().map(|report| report.index), Some(0));
+                frame.pool().create(inner.probe(3));
+                let numbers = frame.arena().alloc_slice(1_000, |i| i);
+                assert_eq!(numbers[999], 999);
+            };
+            proxy.post_frame(framed).unwrap();
+            proxy.post(move || plain.note(1)).unwrap();
+        })
+        .join()
+        .unwrap();
+        let report = frames.tick(|frame| {
+            assert_eq!(frame.pool().len(), 1, "both have one pool");
+            assert_eq!(frame.index(), 1);
+            log.note(2);
+        });
+        assert_eq!(log.ids(), [0, 1, 2, 3]);
+        assert_eq!((report.closures, report.panics), (2, 0));
+        assert_eq!(report.drained.released, 1);
+        assert!(report.arena_high_water >= 1_000 * size_of::<usize>());
+        assert_eq!(frames.tick(|_| ()).arena_high_water, 0, "it was reset");
+        assert!(events(EventKind::NoPool).is_empty());
+    });
+}
+
+#[test]
+fn a_panic_ends_the_closure_alone() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        let (proxy, inner, next) = (frames.proxy(), log.clone(), log.clone());
+        let panics = move |frame: &mut Frame<'_>| {
+            frame.pool().create(inner.probe(2));
+            let _dropped = frame.arena().alloc(inner.probe(0));
+            panic!("in a posted frame");
+        };
+        proxy.post_frame(panics).unwrap();
+        let goes_on = move |frame: &mut Frame<'_>| next.note(frame.pool().len() as u32);
+        proxy.post_frame(goes_on).unwrap();
+        let report = frames.tick(|_| log.note(9));
+        assert_eq!((report.closures, report.panics), (2, 1));
+        assert_eq!(log.ids(), [0, 1, 9, 2]);
+        let panics = events(EventKind::Panic);
+        assert_eq!(panics.len(), 1);
+        assert_eq!(panics[0].message.as_deref(), Some("in a posted frame"));
+    });
+}
+
+#[test]
+fn delayed_ones_run_when_they_are_due_and_can_be_cancelled() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        let proxy = frames.proxy();
+        let note = |id| {
+            let log = log.clone();
+            move |frame: &mut Frame<'_>| {
+                frame.pool().create(());
+                log.note(id);
+            }
+        };
+        proxy.post_frame(note(2)).unwrap();
+        proxy.post_frame_after(Duration::ZERO, note(0)).unwrap();
+        let cancelled = proxy.post_frame_after(Duration::ZERO, note(7)).unwrap();
+        proxy.post_frame_after(Duration::ZERO, note(1)).unwrap();
+        let probe = log.probe(8);
+        let late = move |_: &mut Frame<'_>| drop(probe);
+        let late = proxy.post_frame_after(HOUR, late).unwrap();
+        assert!(proxy.cancel(cancelled));
+        // The clock of delayed posts may not have advanced yet.
+        thread::sleep(Duration::from_millis(1));
+        let report = frames.tick(|frame| assert_eq!(frame.pool().len(), 3));
+        assert_eq!((report.closures, log.ids()), (3, vec![0, 1, 2]));
+        assert!(proxy.cancel(late));
+        assert_eq!(log.ids(), [0, 1, 2, 8], "it is dropped at once");
+    });
+}
+
+#[test]
+fn a_closed_loop_gives_the_closure_back() {
+    fresh(|| {
+        let frames = quick();
+        let proxy = frames.proxy();
+        drop(frames);
+        let log = Log::new();
+        let probe = log.probe(0);
+        let mut last = quick();
+        let Closed(f) = proxy.post_frame(move |_| drop(probe)).unwrap_err();
+        assert_eq!(log.count(), 0);
+        last.tick(f);
+        assert_eq!(log.ids(), [0]);
+        assert!(proxy.post_frame_after(Duration::ZERO, |_| ()).is_err());
+        assert_eq!(PoolManager::global().run_inbox(), 0);
+    });
+    let proxy = fresh_to_the_end(|| quick().proxy());
+    assert!(proxy.post_frame(|_| ()).is_err(), "the thread has ended");
+}
+
+/// Posts a closure that sees a frame of its own, and one that is due, to a loop that has made two
+/// frames.
+fn post_both(frames: &mut FrameLoop, log: &Log) {
+    frames.tick(|_| ());
+    frames.tick(|_| ());
+    let framed = |id| {
+        let log = log.clone();
+        move |frame: &mut Frame<'_>| {
+            assert_eq!(
+                seen(frame),
+                ("frame".into(), 0, 2, 0),
+                "of its own, and empty"
+            );
+            assert!(frame.delta().is_zero() && frame.last_report().is_none());
+            assert_eq!(*frame.arena().alloc(7), 7);
+            log.note(id);
+            autorelease(Ref::new(log.probe(id + 1)));
+        }
+    };
+    let proxy = frames.proxy();
+    proxy.post_frame(framed(2)).unwrap();
+    proxy.post_frame_after(Duration::ZERO, framed(0)).unwrap();
+    proxy.post_frame_after(HOUR, framed(100)).unwrap();
+    // The clock of delayed posts may not have advanced yet.
+    thread::sleep(Duration::from_millis(1));
+}
+
+#[test]
+fn closing_gives_each_a_frame_of_its_own() {
+    named_to_the_end("closes with posted frames", || {
+        let log = Log::new();
+        let mut frames = quick();
+        post_both(&mut frames, &log);
+        drop(frames);
+        assert_eq!(log.ids(), [0, 1, 2, 3]);
+        assert_eq!(events(EventKind::PostsDropped).len(), 1);
+        assert!(events(EventKind::Panic).is_empty());
+    });
+}
+
+#[test]
+fn those_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
+    fresh(|| {
+        let log = Log::new();
+        let mut frames = quick();
+        post_both(&mut frames, &log);
+        drop(Ref::new(on_drop(move || drop(frames))));
+        assert_eq!(log.count(), 0, "nothing runs in a destructor");
+        assert_eq!(PoolManager::global().run_inbox(), 2);
+        assert_eq!(log.ids(), [0, 1, 2, 3]);
+        assert!(events(EventKind::Panic).is_empty());
+    });
+}
+
+#[test]
+fn those_of_a_loop_that_is_forgotten_run_at_the_thread_s_end() {
+    let log = Log::new();
+    let inner = log.clone();
+    let home = named_to_the_end("forgets posted frames", move || {
+        let mut frames = quick();
+        post_both(&mut frames, &inner);
+        std::mem::forget(frames);
+        thread::current().id()
+    });
+    assert_eq!(
+        (log.ids(), log.threads()),
+        (vec![0, 1, 2, 3], vec![home; 4])
+    );
+}
+
+#[test]
+fn those_of_a_loop_that_is_dropped_in_a_destructor_run_at_the_thread_s_end() {
+    let log = Log::new();
+    let inner = log.clone();
+    let home = named_to_the_end("drops its loop with posted frames", move || {
+        let mut frames = quick();
+        post_both(&mut frames, &inner);
+        drop(Ref::new(on_drop(move || drop(frames))));
+        thread::current().id()
+    });
+    assert_eq!(
+        (log.ids(), log.threads()),
+        (vec![0, 1, 2, 3], vec![home; 4])
+    );
+}
+
+#[test]
+fn the_next_loop_of_the_thread_gives_them_its_frame() {
+    fresh(|| {
+        let log = Log::new();
+        let frames = quick();
+        let inner = log.clone();
+        let framed = move |frame: &mut Frame<'_>| {
+            assert_eq!(frame.arena().alloc([0; 100]).len(), 100);
+            inner.note(frame.steps());
+        };
+        frames.proxy().post_frame(framed).unwrap();
+        let held = RefCell::new(Some(frames));
+        let pool = AutoreleasePool::new();
+        pool.create(on_drop(move || drop(held.take())));
+        drop(pool);
+        let mut next = quick();
+        assert!(next.tick(|_| ()).arena_high_water > 0);
+        assert_eq!(log.ids(), [1]);
+    });
+}
+
+#[test]
+fn a_frame_inside_a_frame_gives_its_own() {
+    fresh(|| {
+        let mut outer = quick();
+        let mut inner = quick();
+        let proxy = outer.proxy();
+        outer.tick(|frame| {
+            frame.pool().create(());
+            let framed = |frame: &mut Frame<'_>| assert!(frame.pool().is_empty());
+            proxy.post_frame(framed).unwrap();
+            assert_eq!(inner.tick(|_| ()).panics, 0);
+        });
+    });
+}
+
+#[test]
+fn a_looper_s_command_that_makes_frames_gets_them() {
+    listen();
+    let looper = Looper::spawn("makes frames").unwrap();
+    let (tell, told) = mpsc::channel();
+    let command = move || {
+        let frames = quick();
+        let proxy = frames.proxy();
+        let tell = tell.clone();
+        proxy
+            .post_frame(move |frame| tell.send(seen(frame)).unwrap())
+            .unwrap();
+        // Its posts are left to the looper.
+        drop(Ref::new(on_drop(move || drop(frames))));
+    };
+    looper.post(command).unwrap();
+    looper.shutdown().unwrap();
+    assert_eq!(told.try_recv(), Ok(("frame".into(), 0, 0, 0)));
+}
+
+/// Each closure that threads post while the loop closes either runs or is given back.
+#[test]
+fn posts_during_a_close_run_or_are_given_back() {
+    listen();
+    for _ in 0..if cfg!(miri) { 2 } else { 10 } {
+        let ran = Arc::new(AtomicUsize::new(0));
+        let (tell, told) = mpsc::channel();
+        let inner = ran.clone();
+        let home = thread::spawn(move || {
+            let mut frames = quick();
+            tell.send(frames.proxy()).unwrap();
+            wait_until(|| {
+                frames.tick(|_| ());
+                inner.load(Ordering::Relaxed) > 0
+            });
+            drop(frames);
+            inner.load(Ordering::Relaxed)
+        });
+        let proxy = told.recv().unwrap();
+        let mut accepted = 0;
+        loop {
+            let ran = ran.clone();
+            let framed = move |frame: &mut Frame<'_>| {
+                frame.pool().create(());
+                ran.fetch_add(1, Ordering::Relaxed);
+            };
+            if proxy.post_frame(framed).is_err() {
+                break;
+            }
+            accepted += 1;
+            // Otherwise they pile up, and take long in Miri.
+            thread::yield_now();
+        }
+        assert_eq!(home.join().unwrap(), accepted);
+        assert_eq!(ran.load(Ordering::Relaxed), accepted);
+    }
+}

@@ -1,0 +1,199 @@
+//! `HomeWeak`: it keeps the memory of a value with a home, and never the value.
+
+use crate::support::{Log, Probe, fresh, fresh_to_the_end, global};
+use releasepool::{AutoreleasePool, HomeRef, HomeWeak, unsize};
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::Barrier;
+use std::thread::{self, ThreadId};
+
+fn me() -> ThreadId {
+    thread::current().id()
+}
+
+/// Neither `Send` nor `Sync`, and over-aligned.
+#[repr(align(64))]
+struct Bound(Probe, PhantomData<Rc<()>>);
+
+impl Bound {
+    fn new(log: &Log, id: u32) -> HomeRef<Self> {
+        HomeRef::new(Self(log.probe(id), PhantomData))
+    }
+
+    fn id(&self) -> u32 {
+        assert_eq!((&raw const *self).addr() % 64, 0);
+        self.0.id
+    }
+}
+
+#[test]
+fn it_upgrades_on_any_thread_while_the_value_is_alive() {
+    fresh(|| {
+        let log = Log::new();
+        let object = Bound::new(&log, 1);
+        let weak = HomeRef::downgrade(&object);
+        assert_eq!((weak.strong_count(), weak.weak_count()), (1, 1));
+        assert_eq!(weak.upgrade().unwrap().with(Bound::id), 1);
+        fresh(|| {
+            let upgraded = weak.upgrade().unwrap();
+            assert!(upgraded.ptr_eq(&object) && upgraded.get().is_none());
+            let again = HomeRef::downgrade(&upgraded);
+            assert!(again.ptr_eq(&weak) && again.clone().ptr_eq(&weak));
+            assert_eq!((weak.strong_count(), weak.weak_count()), (2, 2));
+        });
+        assert_eq!((weak.strong_count(), weak.weak_count()), (1, 1));
+        drop(object);
+        assert_eq!((log.ids(), log.threads()), (vec![1], vec![me()]), "at once");
+        assert!(weak.upgrade().is_none());
+        assert_eq!((weak.strong_count(), weak.weak_count()), (0, 0));
+        let elsewhere = weak.clone();
+        drop(weak);
+        // Frees the memory.
+        fresh(|| assert!(elsewhere.upgrade().is_none()));
+        drop(elsewhere);
+    });
+}
+
+#[test]
+fn a_value_on_its_way_home_cannot_be_upgraded() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        let object = Bound::new(&log, 1);
+        let weak = HomeRef::downgrade(&object);
+        let elsewhere = weak.clone();
+        fresh(move || {
+            drop(object);
+            assert!(elsewhere.upgrade().is_none());
+        });
+        assert!(weak.upgrade().is_none());
+        assert_eq!(log.count(), 0);
+        pool.drain();
+        assert_eq!((log.ids(), log.threads()), (vec![1], vec![me()]));
+        assert!(weak.upgrade().is_none());
+    });
+}
+
+#[test]
+fn what_it_upgraded_to_may_be_the_last_reference() {
+    fresh(|| {
+        let log = Log::new();
+        let object = Bound::new(&log, 1);
+        let weak = HomeRef::downgrade(&object);
+        fresh(|| {
+            let last = weak.upgrade().unwrap();
+            drop(object);
+            assert_eq!(weak.strong_count(), 1);
+            drop(last);
+        });
+        assert_eq!(log.count(), 0);
+        drop(AutoreleasePool::new());
+        assert_eq!((log.ids(), log.threads()), (vec![1], vec![me()]));
+    });
+}
+
+#[test]
+fn upgrades_race_with_the_last_release() {
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        for _ in 0..if cfg!(miri) { 4 } else { 500 } {
+            let log = Log::new();
+            let object = Bound::new(&log, 1);
+            let weak = HomeRef::downgrade(&object);
+            let start = Barrier::new(2);
+            thread::scope(|scope| {
+                let other = scope.spawn(|| {
+                    start.wait();
+                    drop(weak.upgrade());
+                    drop(weak);
+                });
+                start.wait();
+                drop(object);
+                other.join().unwrap();
+            });
+            pool.drain();
+            assert_eq!((log.ids(), log.threads()), (vec![1], vec![me()]));
+        }
+    });
+}
+
+#[test]
+fn it_outlives_a_value_that_is_kept() {
+    let log = Log::new();
+    let inner = log.clone();
+    let (object, anywhere) = fresh_to_the_end(move || {
+        let anywhere = HomeRef::new_or_anywhere(inner.probe(2));
+        (Bound::new(&inner, 1), anywhere)
+    });
+    fresh(|| {
+        let weak = HomeRef::downgrade(&object);
+        assert!(weak.upgrade().is_some());
+        let kept = global().snapshot().kept;
+        drop(object);
+        assert!(weak.upgrade().is_none());
+        assert!(global().snapshot().kept > kept);
+        let weak = HomeRef::downgrade(&anywhere);
+        drop(anywhere);
+        assert!(weak.upgrade().is_none());
+        assert_eq!(log.ids(), [2]);
+    });
+}
+
+#[test]
+fn one_to_no_object() {
+    const NONE: HomeWeak<Rc<u8>> = HomeWeak::new();
+    assert!(NONE.upgrade().is_none() && HomeWeak::<Rc<u8>>::default().ptr_eq(&NONE));
+    assert_eq!((NONE.strong_count(), NONE.weak_count()), (0, 0));
+    let none = unsize!(NONE.clone() => dyn std::fmt::Debug);
+    assert!(none.upgrade().is_none() && none.clone().upgrade().is_none());
+    assert_eq!(format!("{none:?}"), "(HomeWeak)");
+    let object = HomeRef::new(Rc::new(1));
+    assert!(!HomeRef::downgrade(&object).ptr_eq(&NONE));
+    assert_eq!(size_of::<Option<HomeWeak<u8>>>(), size_of::<usize>());
+}
+
+#[test]
+fn it_goes_to_any_thread_with_any_value() {
+    fn assert_all<T: Send + Sync + Unpin + 'static>() {}
+    assert_all::<HomeWeak<Rc<u8>>>();
+    assert_all::<HomeWeak<RefCell<*mut u8>>>();
+    assert_all::<HomeWeak<dyn Fn()>>();
+    assert_all::<HomeRef<dyn Fn()>>();
+    fn assert_unwind_safe<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    assert_unwind_safe::<HomeWeak<u8>>();
+}
+
+#[test]
+fn children_refer_to_their_parent() {
+    struct Node {
+        parent: HomeWeak<Node>,
+        children: RefCell<Vec<HomeRef<Node>>>,
+        _probe: Probe,
+    }
+    fresh(|| {
+        let log = Log::new();
+        let node = |parent, id| {
+            let (children, _probe) = (RefCell::default(), log.probe(id));
+            HomeRef::new(Node {
+                parent,
+                children,
+                _probe,
+            })
+        };
+        let root = node(HomeWeak::new(), 0);
+        for id in 1..4 {
+            let child = node(HomeRef::downgrade(&root), id);
+            root.with(|root| root.children.borrow_mut().push(child));
+        }
+        let child = root.with(|root| root.children.borrow()[2].clone());
+        let parent = child.with(|child| child.parent.upgrade()).unwrap();
+        assert!(parent.ptr_eq(&root));
+        drop(parent);
+        fresh(move || drop(root));
+        assert_eq!(log.count(), 0);
+        drop(AutoreleasePool::new());
+        assert_eq!(log.ids(), [1, 2, 0], "its fields in order");
+        assert!(child.with(|child| child.parent.upgrade()).is_none());
+    });
+}

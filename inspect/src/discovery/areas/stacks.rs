@@ -214,11 +214,12 @@ mod tests {
         areas
     }
 
-    fn of_new(areas: &[Area]) -> Vec<Range<u64>> {
+    /// Returns the bounds of what is found on the stack that no thread has.
+    fn of_new(areas: &[Area]) -> Vec<(u64, u64)> {
         let new = areas.iter().filter(|area| area.range.start >= IDLE);
         new.map(|area| {
             assert_eq!((area.kind, area.owner), (RootKind::Stack, Owner::NewThread));
-            area.range.clone()
+            (area.range.start, area.range.end)
         })
         .collect()
     }
@@ -246,17 +247,11 @@ mod tests {
         let end = IDLE + BYTES;
         let block = IDLE + BLOCK;
         let above = CREATOR + BYTES / 2;
-        assert_eq!(of_new(&sample(above, block, 0)), [block..end]);
-        assert_eq!(of_new(&sample(above, 0, block)), [block..end]);
+        assert_eq!(of_new(&sample(above, block, 0)), [(block, end)]);
+        assert_eq!(of_new(&sample(above, 0, block)), [(block, end)]);
         // Otherwise the thread has ended.
-        assert_eq!(
-            of_new(&sample(above, block + 8, 0)),
-            Vec::<Range<u64>>::new()
-        );
-        assert_eq!(
-            of_new(&sample(above - 1024, block, 0)),
-            Vec::<Range<u64>>::new()
-        );
+        assert_eq!(of_new(&sample(above, block + 8, 0)), []);
+        assert_eq!(of_new(&sample(above - 1024, block, 0)), []);
     }
 
     #[test]

@@ -27,6 +27,8 @@ mod ranks;
 mod regions;
 mod roots;
 mod sites;
+#[cfg(test)]
+mod synthetic;
 mod targets;
 mod types;
 

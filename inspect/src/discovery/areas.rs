@@ -1,23 +1,31 @@
 //! What the parts of writable memory are that are no items: variables, stacks, and the rest.
 
+mod stacks;
+
 use super::regions::{Region, Regions};
 use crate::graph::RootKind;
-use crate::image::{Image, Module, Thread};
+use crate::image::{Image, Module};
 use std::ops::Range;
-
-/// Below the stack pointer, functions that call no others may keep values (the red zone).
-const RED_ZONE: u64 = 128;
-
-/// The most bytes of what the C library knows of a thread, at its thread pointer.
-const THREAD_BYTES: u64 = 4096;
 
 /// Memory whose words may hold items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Area {
     pub(super) range: Range<u64>,
     pub(super) kind: RootKind,
-    /// The index of the thread, of those that the image has, for stacks and thread-locals.
-    pub(super) thread: Option<usize>,
+    pub(super) owner: Owner,
+}
+
+/// Which thread uses an area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// All threads, as far as is known.
+    Program,
+    /// The thread with this index, of those that the image has: its stack or its thread-locals.
+    Thread(usize),
+    /// A thread that does not exist yet.
+    NewThread,
+    /// No thread: this part of a stack is not in use.
+    Nobody,
 }
 
 /// The areas of a program, by address, without overlaps.
@@ -32,7 +40,7 @@ impl Areas {
         let threads = image.threads();
         let mut known = Vec::new();
         for (index, thread) in threads.iter().enumerate() {
-            add_thread(image, regions, taken, index, thread, &mut known);
+            stacks::add_thread(image, regions, taken, index, thread, &mut known);
         }
         known.sort_by_key(|area| area.range.start);
         let mut areas = Vec::new();
@@ -48,19 +56,21 @@ impl Areas {
                 .iter()
                 .take_while(|a| a.range.start < region.end())
             {
-                push(&mut areas, at..area.range.start, kind, None);
+                push(&mut areas, at..area.range.start, kind, Owner::Program);
                 let start = area.range.start.max(at);
-                push(&mut areas, start..area.range.end, area.kind, area.thread);
+                push(&mut areas, start..area.range.end, area.kind, area.owner);
                 at = at.max(area.range.end);
             }
-            push(&mut areas, at..region.end(), kind, None);
+            push(&mut areas, at..region.end(), kind, Owner::Program);
         }
-        let ended = ended_stacks(regions, &areas, threads);
-        let areas = areas
+        let idle = stacks::idle(regions, &areas, threads);
+        let new = stacks::of_new_threads(regions, &areas, threads, &idle);
+        let idle: Vec<_> = idle.into_iter().map(|stack| stack.range).collect();
+        let mut areas: Vec<_> = areas
             .into_iter()
             .flat_map(|area| {
                 let rest = without(area.range.clone(), taken);
-                let rest = rest.into_iter().flat_map(|range| without(range, &ended));
+                let rest = rest.into_iter().flat_map(|range| without(range, &idle));
                 rest.map(|range| Area {
                     range,
                     ..area.clone()
@@ -68,17 +78,17 @@ impl Areas {
                 .collect::<Vec<_>>()
             })
             .collect();
+        if !new.is_empty() {
+            areas.extend(new);
+            areas.sort_by_key(|area| area.range.start);
+        }
         Self { areas }
     }
 }
 
-fn push(areas: &mut Vec<Area>, range: Range<u64>, kind: RootKind, thread: Option<usize>) {
+fn push(areas: &mut Vec<Area>, range: Range<u64>, kind: RootKind, owner: Owner) {
     if range.start < range.end {
-        areas.push(Area {
-            range,
-            kind,
-            thread,
-        });
+        areas.push(Area { range, kind, owner });
     }
 }
 
@@ -110,115 +120,6 @@ fn is_variables(modules: &[Module], region: &Region<'_>) -> bool {
         (module.start..module.end).contains(&region.start()) || after
     };
     modules.iter().any(of)
-}
-
-/// Adds the stack and the thread-locals of a thread.
-fn add_thread(
-    image: &dyn Image,
-    regions: &Regions<'_>,
-    taken: &[Range<u64>],
-    index: usize,
-    thread: &Thread,
-    known: &mut Vec<Area>,
-) {
-    let locals = regions
-        .find(thread.thread_pointer)
-        .map(|region| (region, thread_locals(image, region, thread)));
-    let red_zone = thread.stack_pointer.saturating_sub(RED_ZONE);
-    if let Some((region, locals)) = &locals {
-        push(known, locals.clone(), RootKind::ThreadLocal, Some(index));
-        // A thread that is not the first has its stack below its thread-locals. It may be on
-        // another one now; then it is not known how much of its own is in use.
-        let own = region.start()..locals.start;
-        if own.contains(&thread.stack_pointer) {
-            let start = red_zone.max(own.start);
-            push(known, start..own.end, RootKind::Stack, Some(index));
-            // What is below is not in use: nothing holds anything there.
-            push(known, own.start..start, RootKind::Stack, None);
-            return;
-        }
-        if image.pid() != Some(thread.tid) && has_guard(image, region) {
-            push(known, own, RootKind::Stack, Some(index));
-        }
-    }
-    let Some(region) = regions.find(thread.stack_pointer) else {
-        return;
-    };
-    // A stack in an allocator's memory is an item, which the stack pointer leads to.
-    let in_use = red_zone.max(region.start())..region.end();
-    let is_taken = taken
-        .iter()
-        .any(|taken| taken.contains(&thread.stack_pointer));
-    if !is_taken {
-        push(known, in_use.clone(), RootKind::Stack, Some(index));
-        if is_main_stack(image, region, thread) {
-            push(known, region.start()..in_use.start, RootKind::Stack, None);
-        }
-    }
-}
-
-/// Returns whether a region with a thread's stack pointer is the stack that the kernel has made for
-/// the first thread. In core files mappings have no names.
-fn is_main_stack(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> bool {
-    const NAME: &str = "[stack]";
-    let is_known = || image.mappings().iter().any(|mapping| mapping.name == NAME);
-    region.name == NAME || (image.pid() == Some(thread.tid) && !is_known())
-}
-
-/// Returns whether a region is a stack by what is before it: memory that may not be accessed.
-fn has_guard(image: &dyn Image, region: &Region<'_>) -> bool {
-    let mappings = image.mappings();
-    let here = mappings.partition_point(|mapping| mapping.start < region.start());
-    let before = here.checked_sub(1).map(|before| &mappings[before]);
-    before.is_some_and(|before| before.end == region.start() && !before.read && !before.write)
-}
-
-/// Returns where the thread-locals of a thread are, with what the C library keeps there.
-fn thread_locals(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> Range<u64> {
-    let blocks = image.modules().iter().filter_map(|module| module.tls);
-    let bytes: u64 = blocks
-        .map(|(_, size, align)| size.next_multiple_of(align.max(16)) + align)
-        .sum();
-    let at = thread.thread_pointer;
-    let range = if cfg!(target_arch = "aarch64") {
-        // The blocks come after the thread pointer, and the C library's data before it.
-        at.saturating_sub(THREAD_BYTES)..at + 16 + bytes
-    } else {
-        at.saturating_sub(bytes)..at + THREAD_BYTES
-    };
-    range.start.max(region.start()) & !7..range.end.min(region.end())
-}
-
-/// Returns the stacks of threads that have ended, which the C library keeps for new ones: what is
-/// there was left behind. Only on x86-64 can they be recognized: the thread pointer of a thread
-/// leads to a word with its own address, and another one after two words.
-fn ended_stacks(regions: &Regions<'_>, areas: &[Area], threads: &[Thread]) -> Vec<Range<u64>> {
-    let mut ended = Vec::new();
-    if cfg!(not(target_arch = "x86_64")) {
-        return ended;
-    }
-    for area in areas.iter().filter(|area| area.kind == RootKind::Anonymous) {
-        let Some(region) = regions.find(area.range.start) else {
-            continue;
-        };
-        let mut start = area.range.start;
-        region.for_words(area.range.clone(), |address, word| {
-            let is_thread = word == address
-                && address % 64 == 0
-                && region.word(address + 16) == Some(address)
-                && threads
-                    .iter()
-                    .all(|thread| thread.thread_pointer != address);
-            if is_thread && address >= start {
-                let end = (address + THREAD_BYTES / 2)
-                    .next_multiple_of(4096)
-                    .min(area.range.end);
-                ended.push(start..end);
-                start = end;
-            }
-        });
-    }
-    ended
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Words outside of all items that refer to items: in variables, on stacks, in registers.
 
-use super::areas::{Area, Areas};
+use super::areas::{Area, Areas, Owner};
 use super::names::Names;
 use super::regions::Regions;
 use super::targets::{Target, Targets};
@@ -53,9 +53,8 @@ impl Finder<'_> {
     }
 
     fn add_area(&self, area: &Area, roots: &mut Roots) {
-        // Of a stack, the part that is not in use has no thread.
-        let is_unused = area.kind == RootKind::Stack && area.thread.is_none();
-        let Some(region) = self.regions.find(area.range.start).filter(|_| !is_unused) else {
+        let is_used = area.owner != Owner::Nobody;
+        let Some(region) = self.regions.find(area.range.start).filter(|_| is_used) else {
             return;
         };
         region.for_words(area.range.clone(), |address, word| {
@@ -105,18 +104,21 @@ impl Finder<'_> {
 
     /// Names the word at an address for people.
     fn label(&self, area: &Area, address: u64) -> String {
-        match (area.kind, area.thread) {
+        match (area.kind, area.owner) {
             (RootKind::Static, _) => match self.image.static_at(address) {
                 Some(name) => format!("static {name}"),
                 None => format!("static {}", self.place_in_module(address)),
             },
-            (RootKind::ThreadLocal, Some(thread)) => {
+            (RootKind::ThreadLocal, Owner::Thread(thread)) => {
                 let at = self.image.threads()[thread].thread_pointer;
                 let name = thread_local_at(self.image, at, address);
                 let name = name.unwrap_or_else(|| "variable".to_owned());
                 format!("thread-local {name} of {}", self.threads[thread])
             }
-            (RootKind::Stack, Some(thread)) => format!("stack of {}", self.threads[thread]),
+            (RootKind::Stack, Owner::Thread(thread)) => {
+                format!("stack of {}", self.threads[thread])
+            }
+            (_, Owner::NewThread) => "start of a new thread".to_owned(),
             _ => format!("memory at {:#x}", area.range.start),
         }
     }

@@ -57,8 +57,13 @@ impl Target {
 
     /// Sends a line; returns the line that the process answers.
     pub fn ask(&mut self, question: &str) -> String {
-        writeln!(self.input, "{question}").unwrap();
+        self.tell(question);
         self.answer()
+    }
+
+    /// Sends a line, whose answer is not waited for.
+    pub fn tell(&mut self, question: &str) {
+        writeln!(self.input, "{question}").unwrap();
     }
 
     /// Returns the next line after those of the test harness.

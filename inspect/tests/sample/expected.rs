@@ -195,6 +195,8 @@ pub fn check_objects(graph: &Graph, is_known: bool) {
     holders.extend(vec![Holder::Object("InObject>]"); 2]);
     holders.push(Holder::Object("Debug"));
     let mut found = view.holders(node);
+    // The box whose value was moved into an object is free.
+    found.retain(|found| is_known || *found != Holder::Plain);
     found.sort_by_key(|found| holders.iter().position(|holder| holder == found));
     assert_eq!(known(found, is_known), known(holders, is_known));
     assert_eq!(view.one("str").1.strong, 1);

@@ -15,9 +15,16 @@ use std::fs::{self, File};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Private mappings of files that cannot be opened are copied whole up to this size.
 const WHOLE: u64 = 64 << 20;
+
+/// How often it is tried to stop a process one of whose threads waits in the kernel.
+const ATTEMPTS: usize = 3;
+
+/// How long the process goes on before the next attempt.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
 
 /// The files that are mapped privately, by inode and name.
 type Files = HashMap<(u64, String), MappedFile>;
@@ -34,7 +41,6 @@ enum MappedFile {
 /// What is read during the stop.
 struct Moment {
     mappings: Vec<(Mapping, u64)>,
-    copies: Copies,
     threads: Vec<Thread>,
     stopped: Stopped,
 }
@@ -79,25 +85,14 @@ pub(super) fn take(pid: u32) -> Result<ProcessImage, Error> {
         bytes += pages::bytes(&prepared.to_copy(mapping, *inode)?);
     }
     // It may grow until it stops.
-    let copies = Copies::prepare(bytes + bytes / 32 + (1 << 20))
+    let mut copies = Copies::prepare(bytes + bytes / 32 + (1 << 20))
         .map_err(|error| Error::io(format!("allocate {bytes} bytes"), error))?;
 
-    // By a thread of its own: when it ends, for whatever reason, the kernel lets the process go.
-    let prepared_ref = &prepared;
-    let moment = std::thread::scope(|scope| {
-        let stop = std::thread::Builder::new()
-            .name("stop".to_owned())
-            .spawn_scoped(scope, move || prepared_ref.stop(copies))
-            .map_err(|error| Error::io("start a thread", error))?;
-        stop.join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
     let Moment {
         mappings,
-        copies,
         mut threads,
         stopped,
-    } = moment;
+    } = prepared.moment(&mut copies)?;
 
     for (mapping, inode) in &mappings {
         prepared.open_file(mapping, *inode);
@@ -191,8 +186,39 @@ impl Prepared {
         Ok(ranges)
     }
 
+    /// Stops the process, copies it and lets it go. One of its threads may wait in the kernel because
+    /// the machine is busy: it is tried again then, after the process has gone on for a while.
+    fn moment(&self, copies: &mut Copies) -> Result<Moment, Error> {
+        let mut found = self.attempt(copies);
+        for _ in 1..ATTEMPTS {
+            if !matches!(found, Err(Error::WaitsInKernel { .. })) {
+                break;
+            }
+            std::thread::sleep(BETWEEN_ATTEMPTS);
+            match self.attempt(copies) {
+                // The kernel has not let it go yet.
+                Err(Error::Traced { tracer, .. }) if tracer == std::process::id() => {}
+                next => found = next,
+            }
+        }
+        found
+    }
+
+    /// Stops the process by a thread of its own: when that ends, for whatever reason, the kernel lets
+    /// the process go.
+    fn attempt(&self, copies: &mut Copies) -> Result<Moment, Error> {
+        std::thread::scope(|scope| {
+            let stop = std::thread::Builder::new()
+                .name("stop".to_owned())
+                .spawn_scoped(scope, || self.stop(copies))
+                .map_err(|error| Error::io("start a thread", error))?;
+            stop.join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
     /// Stops the process, copies it and lets it go.
-    fn stop(&self, mut copies: Copies) -> Result<Moment, Error> {
+    fn stop(&self, copies: &mut Copies) -> Result<Moment, Error> {
         let pid = self.pid;
         let process = StoppedProcess::stop(pid)?;
         let mappings = proc::mappings(pid, &self.process)?;
@@ -224,7 +250,6 @@ impl Prepared {
         };
         Ok(Moment {
             mappings,
-            copies,
             threads,
             stopped,
         })

@@ -34,6 +34,14 @@ pub(super) fn state(pid: u32, tid: Tid) -> Option<u8> {
     stat.get(end + 2).copied()
 }
 
+/// Returns how many threads a process has.
+pub(super) fn thread_count(pid: u32) -> Option<usize> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name is in parentheses, the state comes next, and the number is 17 fields further.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    fields.split(' ').nth(17)?.parse().ok()
+}
+
 /// Returns whether a thread has ended.
 pub(super) fn has_ended(pid: u32, tid: Tid) -> bool {
     matches!(state(pid, tid), None | Some(b'Z' | b'X' | b'x'))

@@ -15,6 +15,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// others have stopped meanwhile.
 const PATIENCE_IN_KERNEL: Duration = Duration::from_millis(250);
 
+/// How long threads are looked for that the kernel counts but does not list.
+const PATIENCE_FOR_OTHERS: Duration = Duration::from_millis(250);
+
 /// How much the kernel writes for the vector registers, at most: AMX has 8 KiB.
 const VECTORS: usize = 16 << 10;
 
@@ -48,16 +51,21 @@ impl StoppedProcess {
         };
         let mut known = HashSet::new();
         let mut refused = None;
+        // Since when no thread was found that had to be stopped.
+        let mut quiet = None;
         // Threads that still run may start others, so it ends when all known ones have stopped and
         // no other exists.
         loop {
             let mut pending = Vec::new();
             for tid in proc::tasks(pid)? {
-                if !known.insert(tid) {
+                if known.contains(&tid) {
                     continue;
                 }
                 match sys::seize(tid).and_then(|()| sys::interrupt(tid)) {
-                    Ok(()) => pending.push(tid),
+                    Ok(()) => {
+                        known.insert(tid);
+                        pending.push(tid);
+                    }
                     // It has ended meanwhile.
                     Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                     Err(_) if proc::has_ended(pid, tid) => {}
@@ -68,7 +76,14 @@ impl StoppedProcess {
                 return Err(proc::refusal(pid, error));
             }
             if pending.is_empty() {
-                break;
+                // The kernel may end the list early, where a thread has ended meanwhile.
+                let quiet = *quiet.get_or_insert_with(Instant::now);
+                if quiet.elapsed() > PATIENCE_FOR_OTHERS || !process.others_run(pid)? {
+                    break;
+                }
+                std::thread::yield_now();
+            } else {
+                quiet = None;
             }
             for tid in pending {
                 process.threads.extend(wait(pid, tid, deadline)?);
@@ -81,6 +96,19 @@ impl StoppedProcess {
             return Err(Error::Died { pid });
         }
         Ok(process)
+    }
+
+    /// Returns whether a process has threads that have neither stopped nor ended. If it has none, no
+    /// thread can start any more.
+    fn others_run(&self, pid: u32) -> Result<bool, Error> {
+        let stopped: HashSet<Tid> = self.threads.iter().map(|thread| thread.tid).collect();
+        // Those that have ended and are traced, and the first one, count until they are waited for.
+        // They are looked at before they are counted: none of them goes away.
+        let tasks = proc::tasks(pid)?.into_iter();
+        let others = tasks.filter(|tid| !stopped.contains(tid));
+        let ended = others.filter(|tid| proc::state(pid, *tid) == Some(b'Z'));
+        let quiet = stopped.len() + ended.count();
+        Ok(proc::thread_count(pid).is_some_and(|count| count > quiet))
     }
 
     /// Returns a thread to read memory by. The first thread may be a zombie.

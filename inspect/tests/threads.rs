@@ -1,0 +1,151 @@
+//! What threads have captured that are being created, or have not begun, is held.
+#![cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+mod common;
+
+use common::Target;
+use releasepool::Ref;
+use releasepool_inspect::analysis::Analysis;
+use releasepool_inspect::analysis::leaks::suspects;
+use releasepool_inspect::analysis::reach::Level;
+use releasepool_inspect::discovery::discover;
+use releasepool_inspect::graph::{Graph, NodeId};
+use releasepool_inspect::image::Image;
+use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::library::Library;
+use std::hint::black_box;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+struct Captured(#[allow(dead_code, reason = "objects of no size are special")] u64);
+
+/// How many threads start others all the time.
+const STARTERS: u64 = 4;
+
+/// How often they are looked at.
+const LOOKS: usize = 12;
+
+static STARTED: AtomicU64 = AtomicU64::new(0);
+
+#[test]
+fn role() {
+    let Some(role) = common::role() else { return };
+    if role == "waits" {
+        // SAFETY: the call has no preconditions.
+        let tid = unsafe { libc::gettid() };
+        common::serve(|question| {
+            if question == "start" {
+                let captured = Ref::new(Captured(0));
+                std::thread::spawn(move || black_box(captured));
+            }
+            tid.to_string()
+        });
+    }
+    for starter in 0..STARTERS {
+        std::thread::spawn(move || {
+            let kept = Ref::new(Captured(starter));
+            loop {
+                let start = |n| {
+                    let (own, shared) = (Ref::new(Captured(n)), kept.clone());
+                    std::thread::spawn(move || {
+                        STARTED.fetch_add(1, Ordering::Relaxed);
+                        black_box((own, shared));
+                    })
+                };
+                let threads: Vec<_> = (0..4).map(start).collect();
+                for thread in threads {
+                    thread.join().unwrap();
+                }
+            }
+        });
+    }
+    common::serve(|_| STARTED.load(Ordering::Relaxed).to_string())
+}
+
+fn look(image: &ProcessImage) -> Graph {
+    discover(image, &Library::read(image).unwrap())
+}
+
+#[test]
+fn what_is_captured_by_threads_that_start_all_the_time_is_held() {
+    let mut target = Target::start("starts");
+    let started: u64 = target.ask("started").parse().unwrap();
+    let mut before = None;
+    for _ in 0..LOOKS {
+        let graph = look(&ProcessImage::take(target.pid()).unwrap());
+        let found = suspects(&Analysis::new(&graph), before.as_ref());
+        if before.is_some() {
+            assert!(found.is_empty(), "{found:?}");
+        }
+        before = Some(found);
+    }
+    assert!(target.ask("started").parse::<u64>().unwrap() > started);
+}
+
+/// Waits until a thread that this one traces has stopped.
+fn wait(tid: i32) {
+    let mut status = 0;
+    // SAFETY: the status is written to a local variable.
+    let waited = unsafe { libc::waitpid(tid, &raw mut status, libc::__WALL) };
+    assert!(waited == tid && libc::WIFSTOPPED(status), "{status:#x}");
+}
+
+/// Has a process start a thread, and stops all its threads before the new one has begun; returns the
+/// id of that thread.
+fn start_and_stop(target: &mut Target) -> u32 {
+    let creator: i32 = target.ask("creator").parse().unwrap();
+    let trace = |request, tid: i32, data: usize| {
+        // SAFETY: of the requests that are used here, one writes a word to the address that `data`
+        // is, which is that of a local variable of the caller.
+        let result = unsafe { libc::ptrace(request, tid, null_mut::<libc::c_void>(), data) };
+        assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+    };
+    trace(
+        libc::PTRACE_SEIZE,
+        creator,
+        libc::PTRACE_O_TRACECLONE as usize,
+    );
+    target.tell("start");
+    wait(creator);
+    let mut new = 0u64;
+    trace(
+        libc::PTRACE_GETEVENTMSG,
+        creator,
+        (&raw mut new).expose_provenance(),
+    );
+    wait(new as i32);
+    let pid = target.pid();
+    // SAFETY: the call has no preconditions.
+    assert_eq!(unsafe { libc::kill(pid as i32, libc::SIGSTOP) }, 0);
+    for tid in [creator, new as i32] {
+        trace(libc::PTRACE_DETACH, tid, 0);
+    }
+    for tid in [pid, creator as u32, new as u32] {
+        while common::state(tid) != 'T' {
+            std::thread::yield_now();
+        }
+    }
+    new as u32
+}
+
+#[test]
+fn what_a_thread_that_has_not_begun_has_captured_is_held_by_its_control_block() {
+    let mut target = Target::start("waits");
+    let new = start_and_stop(&mut target);
+    let image = ProcessImage::take(target.pid()).unwrap();
+    assert!(image.threads().iter().any(|thread| thread.tid == new));
+    let graph = look(&image);
+    let analysis = Analysis::new(&graph);
+    assert!(suspects(&analysis, None).is_empty());
+    let is_captured = |node: &NodeId| {
+        let name = analysis.type_name(*node);
+        name.is_some_and(|name| name.ends_with("::Captured"))
+    };
+    let captured: Vec<_> = (0..graph.objects as NodeId).filter(is_captured).collect();
+    assert_eq!(captured.len(), 1);
+    assert_eq!(analysis.reach.level(captured[0]), Level::ThreadLocal);
+}

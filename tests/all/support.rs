@@ -14,7 +14,11 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 /// The number of entries in a page of a pool.
-pub const PAGE: usize = if cfg!(target_pointer_width = "32") { 253 } else { 254 };
+pub const PAGE: usize = if cfg!(target_pointer_width = "32") {
+    253
+} else {
+    254
+};
 
 /// A log of destroyed [`Probe`]s, in order.
 #[derive(Clone, Default)]

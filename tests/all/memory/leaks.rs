@@ -245,7 +245,10 @@ fn a_thread_gives_back_pages_that_it_does_not_need_any_more() {
             (kept, BYTES.load(Ordering::Relaxed) - before)
         });
         let (kept, later) = huge.join().unwrap();
-        assert!(kept > 200_000 * size_of::<usize>() as isize, "{kept} bytes kept for the next time");
+        assert!(
+            kept > 200_000 * size_of::<usize>() as isize,
+            "{kept} bytes kept for the next time"
+        );
         // 64 pages of 2 KiB.
         assert!(later < 160 * 1_024, "{later} bytes kept for ever");
     });

@@ -51,8 +51,8 @@
 //! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread; [`home_weak`]: `HomeWeak`
 //! * [`make`], [`text`], [`uninit`]: the ways to make a `Ref`; [`unique`]: exclusive access to the
 //!   value, and moving it out
-//! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too; [`serialize`]:
-//!   those of serde
+//! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too; `serialize`: those
+//!   of serde
 
 pub(crate) mod block_allocated;
 mod block_slice;

@@ -200,9 +200,10 @@ fn a_record_that_could_not_be_removed_says_nothing_of_the_next_object() {
         }
     }
     let child = child!(|| {
-        // At some of these allocations, the report looks at the record of the first object.
+        // A report allocates for each shard of the index, and at some of these allocations looks at
+        // the record of the first object.
         let mut kept = 0;
-        for allocations in 0..100 {
+        for allocations in 0..1_000 {
             FIRST.set(Some(Ref::new(A(1))));
             WAITS.set(allocations);
             FOREIGN.set(Some(replace));

@@ -5,10 +5,9 @@
 #   ci/processors.sh short   what CI runs: the checks, and the tests on i686
 #
 # * Compiled, with all features: see `checked`.
-# * Tests run: i686 (natively, on x86_64 with Linux); AArch64 and riscv64 in qemu, which runs the
-#   instructions of these processors, but with the memory order of this one: what depends on a
-#   weaker order is for `cargo loom` and Miri.
-# * Big-endian: the tests in Miri, as s390x.
+# * Tests run: i686 (natively, on x86_64 with Linux); AArch64 in qemu, which runs the instructions of
+#   that processor, but with the memory order of this one: what depends on a weaker order is for
+#   `cargo loom` and Miri.
 . "$(dirname "$0")/lib.sh"
 
 case ${1-} in
@@ -84,11 +83,3 @@ tests i686-unknown-linux-gnu i686-linux-gnu-gcc "" gcc-i686-linux-gnu libc6-i386
 skip_tests qemu
 tests aarch64-unknown-linux-gnu aarch64-linux-gnu-gcc "qemu-aarch64 -L /usr/aarch64-linux-gnu" \
     gcc-aarch64-linux-gnu qemu-user -- --lib --test all -- "${skips[@]}"
-tests riscv64gc-unknown-linux-gnu riscv64-linux-gnu-gcc "qemu-riscv64 -L /usr/riscv64-linux-gnu" \
-    gcc-riscv64-linux-gnu qemu-user -- --lib --test all -- "${skips[@]}"
-
-needs_nightly miri rust-src
-tests_of miri-short
-export MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks"
-step cargo +nightly miri test --target-dir target/miri --target s390x-unknown-linux-gnu -p releasepool \
-    --lib --test all -- "${tests[@]}"

@@ -72,9 +72,9 @@ pub(crate) use self::{
     describe::{describe_live, here, site_of, type_and_rest},
     drains::{awaits_drain, drained, drained_last},
     holders::{entered_pool, left_pool},
-    index::{retyped, type_info_of},
+    index::type_info_of,
     label::PoolLabel,
-    life::{created, died, freed},
+    life::{created, died, freed, retyped},
     misuse::check_raw_call,
     threads::note_thread,
 };

@@ -24,8 +24,9 @@
 //! ```
 //!
 //! The names and units below are part of the crate's interface. Counters never go down as long as
-//! the process lives; gauges are values at the time of the call, as in a
-//! [`Snapshot`].
+//! the process lives, except that entries of a root pool that is drained during the call may count
+//! twice as autoreleased; gauges are values at the time of the call. Both are read while other
+//! threads run, as in a [`Snapshot`].
 //!
 //! # Of the process, by [`publish`] of any manager
 //!

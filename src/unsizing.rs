@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`unsize!` cannot coerce a `{Self}`",
-    label = "not a `Ref`, `Weak`, `PoolRef` or `Pin<Ref>`",
+    label = "not a `Ref`, `Weak`, `PoolRef`, `HomeRef`, `HomeWeak` or `Pin<Ref>`",
     note = "`unsize!` takes the handle itself, not a reference to one; `Arc` and `Box` coerce without it"
 )]
 pub trait Coercible: sealed::Sealed + Sized {

@@ -15,7 +15,8 @@ const ONE_POST: usize = 2;
 #[derive(Debug)]
 pub(super) struct InFlightPosts(AtomicUsize);
 
-/// A post in flight, until this is dropped; no foreign code runs meanwhile.
+/// A post in flight, until this is dropped; no foreign code runs meanwhile but the global
+/// allocator, which must not close the loop.
 #[must_use]
 pub(super) struct InFlightPost<'g>(&'g InFlightPosts);
 

@@ -45,14 +45,6 @@ pub(super) fn is_recorded(address: usize) -> bool {
     with_record(address, |_| ()).is_some()
 }
 
-/// Notes that an object has another type now.
-pub(crate) fn retyped(thin: NonNull<u8>, type_info: *const (), type_name: fn() -> &'static str) {
-    with_record(thin.addr().get(), |record| {
-        record.type_info = type_info;
-        record.type_name = type_name;
-    });
-}
-
 /// Returns the type info of the object, if that is known for certain.
 pub(crate) fn type_info_of(thin: NonNull<u8>) -> Option<*const ()> {
     if !is_complete() {

@@ -52,6 +52,25 @@ fn record_created(address: usize, object: ObjectDescription, site: &'static Loca
     index::insert(address, record);
 }
 
+/// Notes that an object has another type now. The caller has the only reference of any kind.
+pub(crate) fn retyped(thin: NonNull<u8>, type_info: *const (), type_name: fn() -> &'static str) {
+    let address = thin.addr().get();
+    let chosen = balance::is_chosen(type_name);
+    let begins = index::with_record(address, |record| {
+        record.type_info = type_info;
+        record.type_name = type_name;
+        let begins = chosen && record.flags & BALANCED == 0;
+        if begins {
+            record.flags |= BALANCED;
+        }
+        begins.then_some(record.site)
+    });
+    // As if created now: the only reference is the creation's, or stands for it.
+    if let (Some(Some(site)), Some(_inside)) = (begins, Inside::enter()) {
+        balance::begin(address, site);
+    }
+}
+
 /// Removes the record of an object whose value is gone. Without effect if there is none.
 pub(crate) fn died(thin: NonNull<u8>) {
     remove(thin.addr().get(), false);

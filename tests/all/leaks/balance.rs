@@ -57,6 +57,28 @@ fn what_balances_is_folded_and_the_retain_without_release_is_shown() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn objects_that_are_written_later_count_from_then_on() {
+    let child = child!(|| {
+        leaks::count_references(["Texture"]);
+        let scope = leaks::scope();
+        let mut place = Ref::<Texture>::new_uninit();
+        Ref::get_mut(&mut place).unwrap().write(Texture);
+        // SAFETY: just written.
+        let texture = unsafe { place.assume_init() };
+        draw(&texture);
+        std::mem::forget(keep(&texture));
+        drop(texture);
+        let left = unreleased(&scope);
+        let [(place, 1)] = &left[..] else {
+            panic!("{left:?}")
+        };
+        assert!(place.contains("keep"), "{left:?}");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn every_kind_of_retain_and_release_counts() {
     let child = child!(|| {
         leaks::count_references(["all::leaks::balance::Texture"]);

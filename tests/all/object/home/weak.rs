@@ -1,11 +1,12 @@
 //! `HomeWeak`: it keeps the memory of a value with a home, and never the value.
 
+use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{Log, Probe, fresh, fresh_to_the_end, global};
-use releasepool::{AutoreleasePool, HomeRef, HomeWeak, unsize};
+use releasepool::{AutoreleasePool, HandoffPool, HomeRef, HomeWeak, unsize};
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::sync::Barrier;
+use std::sync::{Barrier, mpsc};
 use std::thread::{self, ThreadId};
 
 fn me() -> ThreadId {
@@ -138,6 +139,35 @@ fn it_outlives_a_value_that_is_kept() {
         assert!(weak.upgrade().is_none());
         assert_eq!(log.ids(), [2]);
     });
+}
+
+#[test]
+fn it_works_while_the_thread_locals_of_its_home_are_destroyed() {
+    for when in ALWAYS {
+        let log = Log::new();
+        let inner = log.clone();
+        let (tell, told) = mpsc::channel::<(HomeWeak<Bound>, ThreadId)>();
+        let other = thread::spawn(move || {
+            let (weak, home) = told.recv().unwrap();
+            let upgraded = weak.upgrade();
+            let seen = upgraded.as_ref().and_then(HomeRef::get);
+            assert!(seen.is_none(), "the value is elsewhere");
+            home
+        });
+        at_teardown(when, move || {
+            let object = Bound::new(&inner, 1);
+            let weak = HomeRef::downgrade(&object);
+            tell.send((weak.clone(), me())).unwrap();
+            assert_eq!(weak.upgrade().unwrap().with(Bound::id), 1);
+            let pool = HandoffPool::new();
+            pool.autorelease_home(object);
+            drop(pool);
+        });
+        let home = other.join().unwrap();
+        // It is kept if the other thread has dropped it last, and the home accepted nothing.
+        assert!(log.count() <= 1, "{when:?}");
+        assert!(log.threads().iter().all(|thread| *thread == home));
+    }
 }
 
 #[test]

@@ -28,8 +28,9 @@ const EXIT_CODES: &str =
     args_override_self = true
 )]
 pub struct Options {
-    /// JSON documents; of a directory, all *.json files in it and below it;
-    /// - is standard input [default: 500 earthquakes, a document of 357 kB]
+    /// JSON documents; of a directory, all *.json files in it and below it; - is
+    /// standard input [default: 500 earthquakes, a document of 357 kB]. The first
+    /// one that cannot be read, or is no JSON, ends the run
     #[arg(value_name = "FILES", verbatim_doc_comment)]
     pub paths: Vec<PathBuf>,
 
@@ -42,7 +43,8 @@ pub struct Options {
     pub workers: usize,
 
     /// How long the whole run may take, comparisons included, even if some
-    /// documents are not parsed then [default: 10, or as long as it takes to
+    /// documents are not parsed then; but each part of the run finishes the
+    /// documents that it has begun [default: 10, or as long as it takes to
     /// parse each document once]
     #[arg(long, value_name = "S", verbatim_doc_comment)]
     #[arg(allow_negative_numbers = true)]

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::input::Document;
 use crate::keys::Keys;
 use crate::node::Value;
+use crate::output::rate;
 use crate::progress::Progress;
 use crate::run::{live_objects, without_processor};
 use crate::schedule::{End, Schedule};
@@ -46,6 +47,13 @@ pub struct Row {
     pub elapsed: Duration,
 }
 
+impl Row {
+    /// Returns the objects per second.
+    pub fn rate(&self) -> f64 {
+        rate(self.objects, self.elapsed)
+    }
+}
+
 pub struct Comparison {
     pub rows: Vec<Row>,
     /// How many documents are processed over and over.
@@ -73,8 +81,7 @@ impl Comparison {
                 row.name == GLOBAL && (threads, keys) == (blocks.threads, blocks.shared_keys)
             };
             let global = self.rows.iter().find(same)?;
-            let gained = global.elapsed.as_secs_f64() / blocks.elapsed.as_secs_f64();
-            Some((blocks, gained))
+            Some((blocks, blocks.rate() / global.rate()))
         })
     }
 }
@@ -377,6 +384,31 @@ mod tests {
         let mut expected = vec![Some(Digest::default()); sizes.len()];
         *expected.last_mut().unwrap() = None;
         sample(&documents, &expected, bytes)
+    }
+
+    #[test]
+    fn what_blocks_gain_is_a_ratio_of_rates() {
+        let row = |name, threads, objects, seconds| Row {
+            name,
+            threads,
+            shared_keys: false,
+            objects,
+            elapsed: Duration::from_secs(seconds),
+        };
+        let comparison = Comparison {
+            rows: vec![
+                row(GLOBAL, 1, 100, 2),
+                row(BLOCKS, 1, 300, 2),
+                row(BLOCKS, 2, 100, 1),
+                row(GLOBAL, 2, 100, 2),
+            ],
+            documents: 1,
+            turns: 1,
+            waited: 0.0,
+            checks: Vec::new(),
+        };
+        let gained: Vec<_> = comparison.gained_by_blocks().map(|gain| gain.1).collect();
+        assert_eq!(gained, [3.0, 2.0]);
     }
 
     #[test]

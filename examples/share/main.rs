@@ -42,6 +42,7 @@ use progress::Progress;
 use releasepool_examples_common::output::{Output, complain};
 use run::Run;
 use std::process::ExitCode;
+use std::time::Instant;
 use trace::Trace;
 use ui::Clearing;
 use verify::Expected;
@@ -121,11 +122,14 @@ fn compare(
         out.say(report::NO_COMPARISON)?;
         return Ok(true);
     }
-    let mut frame_times =
-        |clearing| run::frame_times(documents, options, clearing, trial, progress);
+    let mut frame_times = |clearing| {
+        let began = Instant::now();
+        let seen = run::frame_times(documents, options, clearing, trial, progress)?;
+        Ok::<_, Error>((seen, began.elapsed()))
+    };
     let whole = frame_times(Clearing::Whole)?;
     let budget = frame_times(Clearing::Budget)?;
-    out.say(&report::frame_times(&whole, &budget, &run.seen, trial))?;
+    out.say(&report::frame_times(&whole, &budget, &run.seen))?;
 
     let time = plan.left();
     let speed = run.seen.bytes as f64 / run.elapsed.as_secs_f64();

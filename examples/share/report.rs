@@ -1,7 +1,7 @@
 //! The text of the report.
 
 use crate::args::Options;
-use crate::compare::Comparison;
+use crate::compare::{Comparison, Row};
 use crate::input::Document;
 use crate::output::{Table, counted, rate, short_time, shown_rate, size};
 use crate::run::Run;
@@ -140,7 +140,12 @@ fn crowded(run: &Run, options: &Options) -> String {
 }
 
 /// Compares frame times by how old documents are released.
-pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen, trial: Duration) -> String {
+/// The first two have been run for so long.
+pub fn frame_times(
+    (whole, time_of_whole): &(Seen, Duration),
+    (budget, time_of_budget): &(Seen, Duration),
+    handoff: &Seen,
+) -> String {
     let mut table = Table::default();
     table.row([
         "",
@@ -168,8 +173,9 @@ pub fn frame_times(whole: &Seen, budget: &Seen, handoff: &Seen, trial: Duration)
     }
     format!(
         "\nFrame times, by how documents that are no longer shown are released\n\
-         {table}{LEFT}  The first two ran for {:.2} s each.\n",
-        trial.as_secs_f64()
+         {table}{LEFT}  The first two ran for {:.2} s and {:.2} s.\n",
+        time_of_whole.as_secs_f64(),
+        time_of_budget.as_secs_f64(),
     )
 }
 
@@ -214,17 +220,16 @@ pub fn end(elapsed: Duration, peak_memory: Option<u64>, documents: &[Document]) 
 pub fn comparison(comparison: &Comparison) -> String {
     let mut table = Table::default();
     table.row(["", "threads", "keys", "time", "objects/s", "ratio"]);
-    let per_second = |row: &crate::compare::Row| rate(row.objects, row.elapsed);
-    let base = comparison.rows.first().map_or(0.0, per_second);
+    let base = comparison.rows.first().map_or(0.0, Row::rate);
     for row in &comparison.rows {
         table.row([
             row.name.to_owned(),
             row.threads.to_string(),
             if row.shared_keys { "shared" } else { "own" }.to_owned(),
             format!("{:.2} s", row.elapsed.as_secs_f64()),
-            shown_rate(per_second(row)),
+            shown_rate(row.rate()),
             if base > 0.0 {
-                format!("{:.2}", per_second(row) / base)
+                format!("{:.2}", row.rate() / base)
             } else {
                 "-".to_owned()
             },

@@ -6,7 +6,10 @@ use crate::object::header::{Thin, checked, header, note_read};
 use crate::object::strong::Ref;
 use crate::object::weak::Weak;
 use crate::unsizing::{Coercible, coerced, sealed};
+use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -138,6 +141,39 @@ impl<T: ?Sized> Deref for PoolRef<'_, T> {
 impl<T: ?Sized> AsRef<T> for PoolRef<'_, T> {
     fn as_ref(&self) -> &T {
         self
+    }
+}
+
+impl<T: ?Sized> Borrow<T> for PoolRef<'_, T> {
+    fn borrow(&self) -> &T {
+        self
+    }
+}
+
+/// Compares the values, as `&T` does; [`ptr_eq`](PoolRef::ptr_eq) compares addresses.
+impl<T: ?Sized + PartialEq> PartialEq for PoolRef<'_, T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: ?Sized + Eq> Eq for PoolRef<'_, T> {}
+
+impl<T: ?Sized + PartialOrd> PartialOrd for PoolRef<'_, T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Ord> Ord for PoolRef<'_, T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Hash> Hash for PoolRef<'_, T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
     }
 }
 

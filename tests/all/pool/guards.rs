@@ -448,3 +448,19 @@ fn the_result_of_autoreleasepool_may_be_a_retained_object() {
     drop(kept);
     assert_eq!(log.ids(), [0, 2, 1]);
 }
+
+#[test]
+fn lent_references_compare_and_hash_as_their_values() {
+    use std::collections::{BTreeSet, HashMap};
+    let pool = AutoreleasePool::new();
+    let [a, b, other] = ["a", "a", "b"].map(|text| pool.create_str(text));
+    assert!(a == b && a != other && a < other);
+    assert!(!PoolRef::ptr_eq(a, b));
+    let mut counts: HashMap<PoolRef<'_, str>, u32> = HashMap::new();
+    for term in [a, other, b] {
+        *counts.entry(term).or_default() += 1;
+    }
+    assert_eq!((counts.get("a"), counts.get("b")), (Some(&2), Some(&1)));
+    let sorted: BTreeSet<_> = [other, a, b].into_iter().collect();
+    assert_eq!(sorted.into_iter().collect::<Vec<_>>(), [a, other]);
+}

@@ -188,7 +188,9 @@ impl fmt::Display for TypeList<'_> {
         } = self.0;
         for (nth, (name, n)) in types.iter().take(NAMED).enumerate() {
             match nth {
-                0 if sampled < count => write!(f, ", most of {} of them ", Grouped(*sampled))?,
+                0 if sampled < count => {
+                    write!(f, ", {} of which were looked at: ", Grouped(*sampled))?;
+                }
                 0 if types.len() == 1 && *count == 1 => return write!(f, ", a {name}"),
                 0 if types.len() == 1 => return write!(f, ", all of them {name}"),
                 0 => f.write_str(", most of them ")?,
@@ -237,8 +239,8 @@ mod tests {
         );
         starts(
             &root.clone().types(types, 4_096).manager(1, Some("physics")),
-            "thread main (#0.1), pool \"root\" of manager \"physics\": 10,000 entries wait, most \
-             of 4,096 of them String (9,000)",
+            "thread main (#0.1), pool \"root\" of manager \"physics\": 10,000 entries wait, 4,096 \
+             of which were looked at: String (9,000)",
         );
         starts(
             &root.clone().types(vec![("String", 10_000)], 10_000),
@@ -254,8 +256,8 @@ mod tests {
                 .pool("level")
                 .count(100_076)
                 .types(types, 4_096),
-            "thread main (#0.1), pool \"level\": the pool has grown to 100,076 entries, most of \
-             4,096 of them String (4,000), i32 (96); drain it",
+            "thread main (#0.1), pool \"level\": the pool has grown to 100,076 entries, 4,096 of \
+             which were looked at: String (4,000), i32 (96); drain it",
         );
         let backlog = event(EventKind::BacklogWatermark).pool("ui");
         starts(

@@ -40,7 +40,7 @@ has_target() {
 
 for target in "${checked[@]}"; do
     if has_target "$target"; then
-        step cargo check --quiet --lib --target-dir target/processors --target "$target" --features "$features"
+        step cargo check --quiet -p releasepool --lib --target-dir target/processors --target "$target" --features "$features"
     else
         echo "SKIPPED the check for $target: rustup target add $target" | tee -a "${SKIPPED:-/dev/null}"
     fi

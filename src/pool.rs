@@ -45,7 +45,7 @@
 //! * [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
 //!   [`watch`]: watermarks; [`push`]: entries of open pools
 //! * [`checks`]: overwritten headers; [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`drain_span`]: how
-//!   `tracing` sees it; [`prune`]: stacks that go
+//!   `tracing` sees it; [`close`]: closing a pool; [`prune`]: stacks that go
 //! * [`exit`]: the thread's exit; [`this_thread`]: the calling thread's `ThreadPools`
 //! * [`guard`], [`scope`], [`pool_ref`], [`dump`], [`implicit`], [`token`], [`handoff`], [`home_ref`],
 //!   [`pin`]: what users call. `Ref::autorelease`, `HomeRef::new` and `ThreadHandle::release` are
@@ -59,6 +59,7 @@ mod chain;
 #[cfg(test)]
 mod chain_tests;
 mod checks;
+mod close;
 pub(crate) mod drain;
 pub(crate) mod drain_span;
 pub(crate) mod dump;

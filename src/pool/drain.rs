@@ -101,7 +101,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
         let _current = Barrier::raise(stack, &frame, pool);
         let _draining = Draining::begin(pool);
         let run = Releasing::new(&pool.entries, pool.name(), &pools.pages, &scope, limit);
-        if !pool.entries.is_untouched() {
+        if !pool.entries.is_empty() {
             if let Err(payload) = catch_unwind(|| run.all()) {
                 run.go_on(payload, &mut panics);
             }

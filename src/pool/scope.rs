@@ -1,6 +1,7 @@
 //! `autoreleasepool`: a pool that is open while a closure runs.
 
-use super::guard::{AutoreleasePool, can_just_pop, close, free_state};
+use super::close::{can_just_pop, close, free_state};
+use super::guard::AutoreleasePool;
 use super::pool_stack::PoolState;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;

@@ -32,6 +32,10 @@ use std::sync::Arc;
 /// How many pools are allocated at a time.
 const POOL_CHUNK: usize = if SMALL { 2 } else { 32 };
 
+/// How many pools may keep a page while they are closed: those that are used if pools are nested
+/// less deeply.
+const WITH_PAGES: u32 = if SMALL { 2 } else { 16 };
+
 type PoolChunk = [PoolState; POOL_CHUNK];
 
 /// The pools of threads that have exited while guards were open: for readers outside of the
@@ -180,6 +184,17 @@ impl ThreadPools {
         pool.kind.set(PoolKind::Free);
         pool.next_free.set(self.free.get());
         self.free.set(pool);
+    }
+
+    /// Takes back a closed pool like [`recycle`](Self::recycle), but leaves it the page that it has,
+    /// which is empty, for the next pool that is opened in its place.
+    #[inline]
+    pub(super) fn recycle_with_page(&self, pool: &PoolState) {
+        debug_assert!(pool.entries.is_empty());
+        if pool.index >= WITH_PAGES {
+            pool.entries.clear(&self.pages);
+        }
+        self.recycle(pool);
     }
 
     /// Returns how many guard pools are open, of all managers.
@@ -487,6 +502,10 @@ impl Drop for ThreadPools {
             drop(unsafe { unbox(stack) });
         }
         for chunk in self.chunks.get_mut().change(mem::take) {
+            // SAFETY: made by `grow`, and nothing else uses it any more.
+            for pool in unsafe { chunk.as_ref() } {
+                pool.entries.clear(&self.pages);
+            }
             // SAFETY: made by `grow`, and nothing uses it any more.
             drop(unsafe { unbox(chunk) });
         }

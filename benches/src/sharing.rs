@@ -201,6 +201,15 @@ pub fn hot_arc() -> Workload {
     })
 }
 
+/// Returns uses of an object that is counted for each use by releasepool.
+pub fn hot_ref() -> Workload {
+    static HOT: LazyLock<Ref<Object>> = LazyLock::new(|| Ref::new(Object::new(1)));
+    uses("Ref, clone and drop each", || {
+        let clone = black_box(HOT.clone());
+        clone.touch();
+    })
+}
+
 // --- loads beside a writer -----------------------------------------------------
 
 /// A thread that stores every 100 µs until this is dropped.

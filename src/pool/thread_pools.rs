@@ -191,8 +191,11 @@ impl ThreadPools {
     #[inline]
     pub(super) fn recycle_with_page(&self, pool: &PoolState) {
         debug_assert!(pool.entries.is_empty());
+        // Before, as both can call the global allocator, which may open pools.
         if pool.index >= WITH_PAGES {
             pool.entries.clear(&self.pages);
+        } else {
+            self.pages.count_put();
         }
         self.recycle(pool);
     }

@@ -202,7 +202,7 @@ fn scope_of_one_object(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(11_024, 0), setup = pool_and_slot)]
+#[library_benchmark(config = counted(9_024, 0), setup = pool_and_slot)]
 #[bench::one()]
 fn slot_load(state: (AutoreleasePool, Slot<Bytes>)) -> (AutoreleasePool, Slot<Bytes>) {
     for _ in 0..TIMES {
@@ -250,7 +250,7 @@ fn numbers() -> Vec<u64> {
     (0..1_024).collect()
 }
 
-#[library_benchmark(config = counted(0, 0), setup = numbers)]
+#[library_benchmark(config = counted(1_154_030, 0), setup = numbers)]
 #[bench::one()]
 fn slice_from(values: Vec<u64>) -> Vec<u64> {
     for _ in 0..TIMES {

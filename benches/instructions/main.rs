@@ -202,7 +202,7 @@ fn scope_of_one_object(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(11_024, 0), setup = pool_and_slot)]
+#[library_benchmark(config = counted(9_024, 0), setup = pool_and_slot)]
 #[bench::one()]
 fn slot_load(state: (AutoreleasePool, Slot<Bytes>)) -> (AutoreleasePool, Slot<Bytes>) {
     for _ in 0..TIMES {
@@ -245,10 +245,24 @@ fn arena_value(arena: StackAllocator) -> StackAllocator {
     arena
 }
 
+fn numbers() -> Vec<u64> {
+    drop(object());
+    (0..1_024).collect()
+}
+
+#[library_benchmark(config = counted(1_154_030, 0), setup = numbers)]
+#[bench::one()]
+fn slice_from(values: Vec<u64>) -> Vec<u64> {
+    for _ in 0..TIMES {
+        black_box(Ref::<[u64]>::from(black_box(&values[..])));
+    }
+    values
+}
+
 library_benchmark_group!(
     name = hot_paths;
     benchmarks = create_and_drop, clone_and_drop, upgrade_and_drop, pool_create, drain,
         drain_with_destructors, autorelease, empty_pool, scope_of_one_object, slot_load,
-        handoff_create, block, arena_value
+        handoff_create, block, arena_value, slice_from
 );
 main!(library_benchmark_groups = hot_paths);

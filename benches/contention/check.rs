@@ -117,7 +117,7 @@ pub fn check(scenarios: &[Scenario]) -> Result<Peaks, String> {
                     format!("{}, {name}, {threads} threads: {error}", scenario.id)
                 };
                 let count = match contestant.elsewhere {
-                    Some(name) => rival::count(scenario.id, name, threads),
+                    Some(elsewhere) => rival::count(scenario.id, elsewhere, threads),
                     None => count(contestant, threads),
                 };
                 let count = count.map_err(what)?;

@@ -3,7 +3,6 @@
 //! callgrind counts them in a process that runs some turns, and in one that runs more. The difference
 //! is what the additional turns took, without the start and end of the process.
 
-use crate::rival;
 use crate::scenario::{Contestant, Scenario};
 use std::process::Command;
 use std::thread;
@@ -28,7 +27,7 @@ pub fn run(contestant: &Contestant, turns: u64) {
 /// Returns all instructions of such a process.
 fn collected(scenario: &Scenario, contestant: &Contestant, turns: u64) -> Result<u64, String> {
     let (program, name) = match contestant.elsewhere {
-        Some(name) => (rival::program()?, name),
+        Some(elsewhere) => (elsewhere.allocator.program()?, elsewhere.implementation),
         None => {
             let program = std::env::current_exe().map_err(|error| error.to_string())?;
             (program, contestant.name)

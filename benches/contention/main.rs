@@ -2,7 +2,8 @@
 //! releasepool and with its alternatives.
 //!
 //! * `scenarios`: the kinds of work; `pools`, `handing`, `ui`: the implementations
-//! * `rival`: alternatives with another global allocator, in a process of their own (`mimalloc`)
+//! * `rival`, `allocator`: alternatives with another global allocator, in processes of their own
+//!   (`mimalloc`, `snmalloc`, `serving`)
 //! * `select`, `options`: what the command line asks for
 //! * `check`: a check that all implementations do the same work
 //! * `measure`, `instructions`: the measurements; `targets`: the project's targets
@@ -10,6 +11,7 @@
 //!
 //! See README.md.
 
+mod allocator;
 mod baseline;
 mod check;
 mod handing;

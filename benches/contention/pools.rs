@@ -3,6 +3,7 @@
 //! Their functions are inlined by force, so that none of them pays for a call that others do not
 //! need.
 
+pub mod arenas;
 pub mod cocos;
 pub mod deferred;
 pub mod locked;

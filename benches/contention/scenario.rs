@@ -1,5 +1,6 @@
 //! Scenarios and their contestants.
 
+use crate::allocator::Elsewhere;
 use crate::pools::Pools;
 use releasepool_benches::objects::{Counted, Dropping, Payload};
 use releasepool_benches::results::{Question, Role};
@@ -37,9 +38,9 @@ pub struct Contestant {
     pub measured: Make,
     /// The workload with [`Counted`] objects.
     pub counted: Make,
-    /// The implementation that does this work in a process with another global allocator, if there
-    /// is one.
-    pub elsewhere: Option<&'static str>,
+    /// The implementation that does this work in a process with another global allocator, if it is
+    /// not done in this one.
+    pub elsewhere: Option<Elsewhere>,
 }
 
 impl Contestant {

@@ -1,5 +1,6 @@
 //! `cargo xtask`: what the scripts in `ci/` do that is more than running commands.
 //!
+//! * [`assembly`]: the assembly of the hot paths
 //! * [`cells`]: writes, cells and locks in `src/` that models do not see
 //! * [`docs`]: links and models that the documentation names
 //! * [`guide`]: commands that a page shows, with their output
@@ -14,6 +15,7 @@
 //! * [`rust`], [`markdown`]: what is read of source files and of pages
 //! * [`command`]: other programs
 
+mod assembly;
 mod cells;
 mod command;
 mod docs;
@@ -34,6 +36,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND, called by the scripts in ci/
+    assembly [renew]                the assembly of the hot paths is that of benches/assembly (ci/assembly.sh)
     cells [--list]                  what models do not see in src/ (ci/cells.sh)
     docs                            links and models that pages name (ci/docs.sh)
     guide PAGE                      the commands that a page shows print what it shows (ci/inspect.sh)
@@ -60,6 +63,8 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let outcome = match args[..] {
+        ["assembly"] => assembly::check(),
+        ["assembly", "renew"] => assembly::renew(),
         ["cells"] => cells::check(),
         ["cells", "--list"] => cells::list(),
         ["docs"] => docs::check(),

@@ -12,6 +12,7 @@ use releasepool_benches::workload::{Workload, repeated};
 use std::hint::black_box;
 use std::rc::Rc;
 use std::sync::Arc;
+use trc::{SharedTrc, Trc};
 
 const POOL_REF: &str = "releasepool (PoolRef)";
 const REF: &str = "releasepool (Ref)";
@@ -53,6 +54,13 @@ fn triomphes<P: Payload>() -> Workload {
     uses(hot, |hot| black_box(hot.clone()).touch())
 }
 
+/// Counts the references of each thread by a plain count, and the threads by an atomic one.
+fn trcs<P: Payload>() -> Workload {
+    let hot = SharedTrc::from_trc(&Trc::new(P::new(1)));
+    let make = move || SharedTrc::to_trc(hot.clone());
+    repeated("", USES, make, |hot, _| black_box(hot.clone()).touch())
+}
+
 fn plain<P: Payload>() -> Workload {
     let make = || Rc::new(P::new(1));
     repeated("", USES, make, |hot, _| black_box(hot.clone()).touch())
@@ -87,6 +95,7 @@ pub fn scenario() -> Scenario {
             between(POOL_REF, "Arc"),
             between(REF, "Arc"),
             between(POOL_REF, "crossbeam-epoch"),
+            between(POOL_REF, "trc"),
             scaling(POOL_REF),
             scaling(REF),
             scaling("Arc"),
@@ -101,6 +110,8 @@ pub fn scenario() -> Scenario {
             contestant!("Rc", Role::Reference, plain()).note("plain counts, one thread only"),
             contestant!("Arc", Role::Peer, arcs()),
             contestant!("triomphe", Role::Peer, triomphes()),
+            contestant!("trc", Role::Peer, trcs())
+                .note("plain counts by thread, converted once; these references are not Send"),
             contestant!("basedrop", Role::Peer, basedrop()),
             contestant!("crossbeam-epoch", Role::Peer, guarded())
                 .note("loaded under a guard, pinned once for 1,000 uses; not counted"),

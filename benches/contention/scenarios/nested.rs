@@ -1,6 +1,7 @@
 //! Nested pools with few objects or none.
 
 use crate::pools::Nested;
+use crate::pools::arenas::{Arena, Keys};
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::Basedrop;
 use crate::pools::locked::{ByDashMap, ByMutex};
@@ -82,8 +83,8 @@ pub fn all() -> [Scenario; 2] {
             helpers: 0,
             countable: true,
             peak: false,
-            contestants: with_pools!(towers(): Created, Autoreleased, Cocos, Arcs, Triomphes, ByMutex,
-                ByDashMap, Basedrop),
+            contestants: with_pools!(towers(): Created, Autoreleased, Cocos, Arcs, Triomphes, Arena, Keys,
+                ByMutex, ByDashMap, Basedrop),
         },
     ]
 }

@@ -1,5 +1,6 @@
 //! Objects that are alive for one frame.
 
+use crate::pools::arenas::{Arena, Bumped, Keys};
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::{Basedrop, Epoch};
 use crate::pools::locked::{ByDashMap, ByMutex, Global};
@@ -59,8 +60,8 @@ fn in_batches(
         helpers: 0,
         countable: true,
         peak: true,
-        contestants: with_pools!(frames(batch): Created, Autoreleased, Cocos, Boxes, Arcs, Triomphes,
-            Global, ByMutex, ByDashMap, Basedrop, Epoch),
+        contestants: with_pools!(frames(batch): Created, Autoreleased, Cocos, Boxes, Bumped, Arcs,
+            Triomphes, Arena, Keys, Global, ByMutex, ByDashMap, Basedrop, Epoch),
     }
 }
 
@@ -75,7 +76,10 @@ fn questions() -> Vec<Question> {
         between(BLOCKS, "triomphe + Vec"),
         between(BLOCKS, "Arc + Vec, mimalloc"),
         between(BLOCKS, "triomphe + Vec, mimalloc"),
+        between(BLOCKS, "triomphe + Vec, snmalloc"),
         between("Arc + Vec, mimalloc", "Arc + Vec"),
+        between(BLOCKS, "shared_arena + Vec"),
+        between(BLOCKS, "sharded-slab + Vec"),
         between("one pool behind a mutex", "Arc + Vec"),
         between("stacks by thread, mutex", "Arc + Vec"),
         scaling(BLOCKS),
@@ -130,7 +134,7 @@ pub fn all() -> Vec<Scenario> {
             countable: true,
             peak: true,
             contestants: with_pools!(frames_of_pools(): Created, Autoreleased, Cocos, Boxes, Arcs,
-                Triomphes, ByMutex, ByDashMap, Basedrop),
+                Triomphes, Arena, Keys, ByMutex, ByDashMap, Basedrop),
         },
     ]
 }

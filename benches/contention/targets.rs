@@ -9,7 +9,7 @@ use releasepool_benches::contest::Effort;
 use releasepool_benches::objects::{POOL, Plain, arc_in_a_vec};
 use releasepool_benches::pooled::by_autorelease;
 use releasepool_benches::results::Verdict;
-use releasepool_benches::sharing::{USES, slot_load};
+use releasepool_benches::sharing::{USES, epoch_atomic_pinned, slot_load};
 use releasepool_benches::table::{Row, Target, explain, measure};
 use releasepool_benches::targets::{
     clone_and_drop, contended_clone_and_drop, created, created_on_two_threads, dropped_chain,
@@ -55,7 +55,11 @@ fn rows() -> Vec<Row> {
         pools_of_ten(),
         clone_and_drop(),
         contended_clone_and_drop(),
-        loads("loads of a shared pointer", 1, USES),
+        loads("loads of a shared pointer", 1, USES).against(
+            Target::AtMost(1.15),
+            1,
+            &epoch_atomic_pinned(),
+        ),
         loads("loads of a shared pointer by 2 threads", 2, USES).against(
             Target::AtMost(1.15),
             1,

@@ -22,7 +22,7 @@ const LOOP: u64 = 100;
 struct Padded(#[allow(dead_code)] u64, #[allow(dead_code)] u8);
 
 /// Returns the conversion of what `make` creates, `times` in each turn; the result is dropped.
-fn conversion<S: 'static, R>(
+fn conversion<S: 'static, R: 'static>(
     name: &str,
     times: u64,
     make: fn() -> S,
@@ -34,7 +34,7 @@ fn conversion<S: 'static, R>(
 }
 
 /// Returns a row that compares a conversion to a `Ref` with that to an `Arc`.
-fn row<S: 'static, R, A>(
+fn row<S: 'static, R: 'static, A: 'static>(
     title: &str,
     times: u64,
     make: fn() -> S,

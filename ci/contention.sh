@@ -23,5 +23,9 @@ if ! grep -q '"implementation": "Arc + Vec, mimalloc"' "$out/results.json" || ! 
     echo "$out/results.json has no rows with mimalloc, or no samples" >&2
     exit 1
 fi
+if command -v c++ >/dev/null && ! grep -q '"implementation": "Arc + Vec, snmalloc"' "$out/results.json"; then
+    echo "$out/results.json has no rows with snmalloc, though there is a C++ compiler" >&2
+    exit 1
+fi
 # Once more, with that run as the baseline.
 step cargo bench --bench contention -- --quick --threads 1 --scenario temporaries-1000 --baseline "$out/results.json"

@@ -73,7 +73,7 @@ if has_nightly miri rust-src; then
     tests_of big-endian
     MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows" \
         step cargo +nightly miri test --quiet --target-dir target/miri --target s390x-unknown-linux-gnu \
-        -p releasepool --lib --test all -- "${tests[@]}"
+        -p releasepool --lib --test all -- --exact "${tests[@]}"
 else
     echo "SKIPPED the tests on a big-endian target: they need a nightly toolchain with miri and rust-src" |
         tee -a "${SKIPPED:-/dev/null}"

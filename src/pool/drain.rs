@@ -14,8 +14,8 @@ use super::epoch;
 use super::generations::Generations;
 use super::page::PageCache;
 use super::pool_stack::{ChainFrame, PoolStack, PoolState};
-use super::remote_release;
 use super::thread_pools::ThreadPools;
+use super::{remote_release, reviews};
 use crate::event::{Event, EventKind};
 use crate::ledger;
 use crate::object::count::Released;
@@ -323,8 +323,9 @@ impl<'d> Releasing<'d> {
 
     /// Makes the releases that other threads have sent, and releases what they add to the pool.
     /// Once: a thread that sends faster than this one releases must not hold it up for ever. But
-    /// what slots give up meanwhile is released, too, as far as nothing holds the epoch: a list
-    /// that is linked by slots would otherwise lose only one node in each drain.
+    /// what slots give up meanwhile is released, too, as far as nothing holds the epoch, and so are
+    /// hot objects that die meanwhile: a list that is linked by slots would otherwise lose only one
+    /// node in each drain.
     #[cold]
     #[inline(never)]
     fn deliver_remote(&self, pools: &ThreadPools, panics: &mut FirstPanic) {
@@ -335,10 +336,13 @@ impl<'d> Releasing<'d> {
                 break;
             }
             self.new_entries(panics);
-            any = self.cut.get().is_none()
-                && ORPHANS.has_deferred()
+            if self.cut.get().is_some() {
+                break;
+            }
+            any = ORPHANS.has_deferred()
                 && epoch::advance_until_ready(Some(&pools.participants))
                 && remote_release::deliver_orphans(self.scope, panics);
+            any |= reviews::deliver(pools, self.scope, panics);
         }
     }
 

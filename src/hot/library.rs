@@ -14,7 +14,7 @@ const BUCKETS: usize = if SMALL { 8 } else { 24 };
 type Places = Box<[AtomicPtr<Book>]>;
 
 /// The books of all threads.
-pub(super) struct Library {
+pub(crate) struct Library {
     buckets: [AtomicPtr<Places>; BUCKETS],
     /// The number of places ever handed out.
     len: AtomicUsize,
@@ -22,7 +22,7 @@ pub(super) struct Library {
 
 global! {
     /// The books of the process.
-    pub(super) static BOOKS: Library = Library::new();
+    pub(crate) static BOOKS: Library = Library::new();
 }
 
 fn places_in(bucket: usize) -> usize {

@@ -144,7 +144,7 @@ struct FreeRows {
 }
 
 /// All rows.
-pub(super) struct Table {
+pub(crate) struct Table {
     rows: [Row; ROWS],
     /// Never held while other code runs.
     free: Lock<FreeRows>,
@@ -165,7 +165,7 @@ unsafe impl Send for Table {}
 
 global! {
     /// The rows of the process.
-    pub(super) static TABLE: Table = Table::new();
+    pub(crate) static TABLE: Table = Table::new();
 }
 
 impl Table {

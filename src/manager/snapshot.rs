@@ -199,10 +199,12 @@ impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} live objects, {} orphans, {} kept",
+            "{} live objects, {} orphans, {} kept, {} hot, {} of them let go",
             self.live_objects(),
             self.orphans,
-            self.kept
+            self.kept,
+            self.hot_objects,
+            self.hot_let_go
         )?;
         let columns = [
             "open",

@@ -118,7 +118,7 @@ impl ThreadPools {
     }
 
     /// Returns how many objects there may be that have died unnoticed.
-    pub(super) fn noted(&self) -> usize {
+    pub(crate) fn noted(&self) -> usize {
         if !self.review_is_asked() || !self.settle_review() {
             return 0;
         }

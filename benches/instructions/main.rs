@@ -12,8 +12,8 @@ use gungraun::{
     Callgrind, EventKind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main,
 };
 use releasepool::{
-    AutoreleasePool, BlockAllocator, HandoffPool, PoolManager, Ref, Slot, StackAllocator,
-    ThreadHandle, Weak, autoreleasepool,
+    AutoreleasePool, BlockAllocator, HandoffPool, Hot, HotRef, PoolManager, Ref, Slot,
+    StackAllocator, ThreadHandle, Weak, autoreleasepool,
 };
 use std::alloc::Layout;
 use std::hint::black_box;
@@ -100,6 +100,16 @@ fn pool_and_slot() -> (AutoreleasePool, Slot<Bytes>) {
     (pool, slot)
 }
 
+/// Returns an owner and a reference, after one has been dropped, and a drain.
+fn hot() -> (Hot<Bytes>, HotRef<Bytes>) {
+    let hot = Hot::try_new(object()).expect("there is room");
+    drop(hot.get());
+    drop(pool());
+    drop(hot.get());
+    let reference = hot.get();
+    (hot, reference)
+}
+
 fn blocks() -> BlockAllocator {
     block_with(BlockAllocator::new())
 }
@@ -182,6 +192,25 @@ fn autorelease(state: (AutoreleasePool, Ref<Bytes>)) -> (AutoreleasePool, Ref<By
     state
 }
 
+#[library_benchmark(config = counted(27_030, 0), setup = hot)]
+#[bench::one()]
+fn hot_clone_and_drop(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
+    for _ in 0..TIMES {
+        black_box(HotRef::clone(black_box(&state.1)));
+    }
+    state
+}
+
+#[library_benchmark(config = counted(219_010, 1), setup = hot)]
+#[bench::one()]
+fn drain_with_one_noted(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
+    for _ in 0..TIMES {
+        drop(black_box(state.0.get()));
+        black_box(AutoreleasePool::new());
+    }
+    state
+}
+
 #[library_benchmark(config = counted(49_023, 0), setup = pool)]
 #[bench::one()]
 fn empty_pool(outer: AutoreleasePool) -> AutoreleasePool {
@@ -191,7 +220,7 @@ fn empty_pool(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(411_173, 0), setup = pool)]
+#[library_benchmark(config = counted(404_172, 0), setup = pool)]
 #[bench::one()]
 fn scope_of_one_object(outer: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {
@@ -248,7 +277,7 @@ fn arena_value(arena: StackAllocator) -> StackAllocator {
 library_benchmark_group!(
     name = hot_paths;
     benchmarks = create_and_drop, clone_and_drop, upgrade_and_drop, pool_create, drain,
-        drain_with_destructors, autorelease, empty_pool, scope_of_one_object, slot_load,
+        drain_with_destructors, autorelease, hot_clone_and_drop, drain_with_one_noted, empty_pool, scope_of_one_object, slot_load,
         handoff_create, block, arena_value
 );
 main!(library_benchmark_groups = hot_paths);

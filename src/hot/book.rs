@@ -49,24 +49,6 @@ impl Account {
     }
 }
 
-/// The rows that a thread has to look at: a set.
-pub(super) struct Notes {
-    rows: [u64; WORDS],
-}
-
-impl Notes {
-    /// Calls `f` with each row.
-    pub(super) fn each(&self, mut f: impl FnMut(RowIndex)) {
-        for (word, &bits) in self.rows.iter().enumerate() {
-            let mut bits = bits;
-            while bits != 0 {
-                f(RowIndex::new(word * WORD + bits.trailing_zeros() as usize));
-                bits &= bits - 1;
-            }
-        }
-    }
-}
-
 /// All accounts of one thread. Adopted by another one when that has exited.
 // A line of its own, and not the two of a pair that processors fetch together.
 #[repr(align(128))]
@@ -135,31 +117,40 @@ impl Book {
 
     /// Owner only: notes a row, to be looked at.
     pub(super) fn note(&self, row: RowIndex) {
-        self.put_back(row);
         self.fresh.set(true);
-    }
-
-    /// Owner only: notes a row that has been looked at, and is to be looked at again.
-    pub(super) fn put_back(&self, row: RowIndex) {
         let word = row.get() / WORD;
         let notes = &self.notes[word];
         notes.set(notes.get() | 1 << (row.get() % WORD));
         self.words.set(self.words.get() | 1 << word);
     }
 
-    /// Owner only: takes all notes, if some of them are fresh.
-    pub(super) fn take_fresh(&self) -> Option<Notes> {
-        if !self.fresh.replace(false) {
-            return None;
-        }
-        let mut notes = Notes { rows: [0; WORDS] };
-        let mut words = self.words.take();
+    /// Owner only: returns whether there are fresh notes; they are not fresh any more.
+    #[inline]
+    pub(super) fn take_fresh(&self) -> bool {
+        self.fresh.replace(false)
+    }
+
+    /// Owner only: calls `f` with each noted row, and keeps the notes of those for which it returns
+    /// true. `f` must not note anything.
+    pub(super) fn retain_notes(&self, mut f: impl FnMut(RowIndex) -> bool) {
+        let mut kept = 0;
+        let mut words = self.words.get();
         while words != 0 {
             let word = words.trailing_zeros() as usize;
-            notes.rows[word] = self.notes[word].take();
             words &= words - 1;
+            let notes = self.notes[word].get();
+            let (mut left, mut bits) = (notes, notes);
+            while bits != 0 {
+                let bit = bits & bits.wrapping_neg();
+                bits ^= bit;
+                if !f(RowIndex::new(word * WORD + bit.trailing_zeros() as usize)) {
+                    left ^= bit;
+                }
+            }
+            self.notes[word].set(left);
+            kept |= u64::from(left != 0) << word;
         }
-        Some(notes)
+        self.words.set(kept);
     }
 
     /// Owner only: takes one note.

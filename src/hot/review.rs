@@ -66,13 +66,9 @@ fn take_if_dead(row: RowIndex) -> Option<Thin> {
 /// Looks at the rows that the calling thread has noted since it last did so, and forgets those whose
 /// objects are not dead. Returns whether any are left. Runs no foreign code.
 pub(super) fn settle(book: &Book) -> bool {
-    if let Some(notes) = book.take_fresh() {
+    if book.take_fresh() {
         order_deaths();
-        notes.each(|row| {
-            if scan(row).is_some() {
-                book.put_back(row);
-            }
-        });
+        book.retain_notes(|row| scan(row).is_some());
     }
     book.has_notes()
 }

@@ -72,6 +72,17 @@ pub(crate) fn is_idle(pool: &PoolState) -> bool {
     pool.entries.is_empty() && !stack.thread_pools().has_duties(stack) && !ORPHANS.has_deferred()
 }
 
+/// Returns whether a drain of this pool has nothing to do but to unpin it, and need not even look for
+/// objects that have died unnoticed.
+#[inline]
+pub(super) fn seems_idle(pool: &PoolState) -> bool {
+    // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+    let stack = unsafe { &*pool.stack.get() };
+    pool.entries.is_empty()
+        && !stack.thread_pools().may_have_duties(stack)
+        && !ORPHANS.has_deferred()
+}
+
 /// Drains a pool of the calling thread. With a limit, gives up when destructors have fed it for
 /// that many generations.
 pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
@@ -82,7 +93,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
     let plain = release_plain(&pool.entries, || pool.name(), &pools.pages);
     if plain != 0 {
         stack.stats.released.add(plain as u64);
-        if is_idle(pool) && !ptr::eq(pool, &stack.root) {
+        if seems_idle(pool) && !ptr::eq(pool, &stack.root) {
             return Outcome {
                 released: plain,
                 panic: None,
@@ -110,7 +121,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
         if scope.outermost && ORPHANS.has_deferred() && scope.serves_thread() {
             epoch::advance(Some(&pools.participants));
         }
-        if scope.outermost && delivers_remote && pools.has_messages() && scope.serves_thread() {
+        if scope.outermost && delivers_remote && pools.may_have_messages() && scope.serves_thread() {
             run.deliver_remote(pools, &mut panics);
         }
         if scope.outermost && stack.stats.is_asked() && scope.serves_thread() {

@@ -4,6 +4,7 @@
 //! A thread that has asked for a review finds [`DECOY`] where its inbox would be. So the ends of
 //! pools, which look for messages there, need no instruction to find out that a review is due.
 
+use super::pool_stack::PoolStack;
 use super::thread_pools::ThreadPools;
 use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::Thin;
@@ -74,22 +75,13 @@ impl ThreadPools {
         self.reviews.is_asked.get()
     }
 
-    /// Returns whether the thread has asked for a review, which has nothing to release, and there is
-    /// no message either.
-    #[inline]
-    pub(super) fn only_asks_for_review(&self) -> bool {
-        self.review_is_asked() && !self.finds_any()
-    }
-
-    /// Begins the review that the thread has asked for; returns whether there is something to
-    /// release, or a message.
+    /// Begins the review that the thread has asked for. Returns whether nothing has died, and there
+    /// is nothing else to do when a pool of `stack` is closed.
+    // Out of line, as drains call this only if there seems to be something to do.
     #[cold]
     #[inline(never)]
-    fn finds_any(&self) -> bool {
-        // SAFETY: kept alive by `record`, or a static.
-        self.settle_review()
-            || unsafe { &*own_inbox(self.record()) }.has_messages()
-            || ORPHANS.has_releases()
+    pub(super) fn has_reviewed_all(&self, stack: &PoolStack) -> bool {
+        self.review_is_asked() && !self.settle_review() && !self.may_have_duties(stack)
     }
 
     /// Looks for objects that have died unnoticed; returns whether there may be any. If not, the

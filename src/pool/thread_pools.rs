@@ -193,19 +193,26 @@ impl ThreadPools {
     /// `ThreadPools`, deliver remote releases, or answer `shutdown`.
     #[inline]
     pub(crate) fn has_duties(&self, stack: &PoolStack) -> bool {
+        self.may_have_duties(stack) && !self.has_reviewed_all(stack)
+    }
+
+    /// Returns whether closing a pool of `stack` may have to do more than that: an object may have
+    /// died unnoticed.
+    #[inline(always)]
+    pub(super) fn may_have_duties(&self, stack: &PoolStack) -> bool {
         self.detached.get()
-            || self.has_messages()
+            || self.may_have_messages()
             || stack.stats.is_asked()
             || ledger::awaits_drain()
     }
 
     /// Returns whether there is something that an ordinary drain has to release besides its pool:
-    /// other threads have sent it, or it has died unnoticed.
-    #[inline]
-    pub(crate) fn has_messages(&self) -> bool {
+    /// other threads have sent it, or it may have died unnoticed.
+    #[inline(always)]
+    pub(super) fn may_have_messages(&self) -> bool {
         // SAFETY: kept alive by `record`, or a static.
         let is_there = unsafe { &*self.inbox.get() }.has_messages() || ORPHANS.has_releases();
-        is_there && !self.held.get() && !self.only_asks_for_review()
+        is_there && !self.held.get()
     }
 
     fn is_detached(&self) -> bool {

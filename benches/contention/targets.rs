@@ -12,7 +12,7 @@ use releasepool_benches::sharing::{USES, slot_load};
 use releasepool_benches::table::{Row, Target, explain, measure};
 use releasepool_benches::targets::{
     clone_and_drop, created, created_on_two_threads, dropped_chain, empty_nested_pools,
-    handing_over, hot_object, loads,
+    handing_over, hot_object, hot_references, loads,
 };
 use std::thread;
 use std::time::Duration;
@@ -24,6 +24,7 @@ fn rows() -> Vec<Row> {
     let global = by_autorelease::<Plain>(POOL);
     let arc = arc_in_a_vec::<Plain>(POOL);
     let [opened, within] = empty_nested_pools();
+    let [hot_alone, hot_shared] = hot_references();
     vec![
         created("created in a pool"),
         Row::new(
@@ -43,6 +44,8 @@ fn rows() -> Vec<Row> {
             &slot_load(USES),
         ),
         hot_object(),
+        hot_alone,
+        hot_shared,
         handing_over(),
         dropped_chain(CHAIN),
     ]

@@ -121,7 +121,8 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
         if scope.outermost && ORPHANS.has_deferred() && scope.serves_thread() {
             epoch::advance(Some(&pools.participants));
         }
-        if scope.outermost && delivers_remote && pools.may_have_messages() && scope.serves_thread() {
+        if scope.outermost && delivers_remote && pools.may_have_messages() && scope.serves_thread()
+        {
             run.deliver_remote(pools, &mut panics);
         }
         if scope.outermost && stack.stats.is_asked() && scope.serves_thread() {

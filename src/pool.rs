@@ -42,7 +42,7 @@
 //! * [`backlog`], [`budget`], [`strays`], [`manager_shared`]: parts of a stack
 //! * [`epoch`]: pins, which protect what slots lend
 //! * [`pool_stack`], [`thread_pools`], [`chain`]: pools, and which one is current
-//! * [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
+//! * [`reviews`]: objects that have died unnoticed; [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
 //!   [`watch`]: watermarks; [`push`]: entries of open pools
 //! * [`checks`]: overwritten headers; [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`drain_span`]: how
 //!   `tracing` sees it; [`close`]: closing a pool; [`prune`]: stacks that go
@@ -81,6 +81,7 @@ pub(crate) mod pool_stack;
 pub(crate) mod prune;
 mod push;
 pub(crate) mod remote_release;
+pub(crate) mod reviews;
 pub(crate) mod scope;
 mod strays;
 pub(crate) mod this_thread;

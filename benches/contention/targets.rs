@@ -13,7 +13,8 @@ use releasepool_benches::sharing::{USES, epoch_atomic_pinned, slot_load};
 use releasepool_benches::table::{Row, Target, explain, measure};
 use releasepool_benches::targets::{
     clone_and_drop, contended_clone_and_drop, created, created_on_two_threads, dropped_chain,
-    empty_nested_pools, handing_over, hot_object, loads, one_object_pools, pools_of_ten,
+    empty_nested_pools, handing_over, hot_object, hot_references, loads, one_object_pools,
+    pools_of_ten,
 };
 use std::thread;
 use std::time::Duration;
@@ -39,6 +40,7 @@ fn rows() -> Vec<Row> {
     let [opened, within] = empty_nested_pools();
     let [plain, dropping] = one_object_pools();
     let [tree, trees] = deep_trees();
+    let [hot_alone, hot_shared] = hot_references();
     vec![
         created("created in a pool"),
         Row::new(
@@ -66,6 +68,8 @@ fn rows() -> Vec<Row> {
             &slot_load(USES),
         ),
         hot_object(),
+        hot_alone,
+        hot_shared,
         handing_over(),
         dropped_chain(CHAIN),
         tree,

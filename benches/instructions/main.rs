@@ -12,8 +12,8 @@ use gungraun::{
     Callgrind, EventKind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main,
 };
 use releasepool::{
-    AutoreleasePool, BlockAllocator, HandoffPool, PoolManager, Ref, Slot, StackAllocator,
-    ThreadHandle, Weak, autoreleasepool,
+    AutoreleasePool, BlockAllocator, HandoffPool, Hot, HotRef, PoolManager, Ref, Slot,
+    StackAllocator, ThreadHandle, Weak, autoreleasepool,
 };
 use std::alloc::Layout;
 use std::hint::black_box;
@@ -100,6 +100,16 @@ fn pool_and_slot() -> (AutoreleasePool, Slot<Bytes>) {
     (pool, slot)
 }
 
+/// Returns an owner and a reference, after one has been dropped, and a drain.
+fn hot() -> (Hot<Bytes>, HotRef<Bytes>) {
+    let hot = Hot::try_new(object()).expect("there is room");
+    drop(hot.get());
+    drop(pool());
+    drop(hot.get());
+    let reference = hot.get();
+    (hot, reference)
+}
+
 fn blocks() -> BlockAllocator {
     block_with(BlockAllocator::new())
 }
@@ -178,6 +188,25 @@ fn drain_with_destructors(mut pool: AutoreleasePool) -> AutoreleasePool {
 fn autorelease(state: (AutoreleasePool, Ref<Bytes>)) -> (AutoreleasePool, Ref<Bytes>) {
     for _ in 0..TIMES {
         black_box(state.0.autorelease(Ref::clone(&state.1)));
+    }
+    state
+}
+
+#[library_benchmark(config = counted(27_030, 0), setup = hot)]
+#[bench::one()]
+fn hot_clone_and_drop(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
+    for _ in 0..TIMES {
+        black_box(HotRef::clone(black_box(&state.1)));
+    }
+    state
+}
+
+#[library_benchmark(config = counted(219_010, 1), setup = hot)]
+#[bench::one()]
+fn drain_with_one_noted(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
+    for _ in 0..TIMES {
+        drop(black_box(state.0.get()));
+        black_box(AutoreleasePool::new());
     }
     state
 }
@@ -273,8 +302,8 @@ fn slice_from(values: Vec<u64>) -> Vec<u64> {
 library_benchmark_group!(
     name = hot_paths;
     benchmarks = create_and_drop, clone_and_drop, upgrade_and_drop, pool_create, drain,
-        drain_with_destructors, autorelease, empty_pool, scope_of_one_object,
-        scope_with_destructor, slot_load,
-        handoff_create, block, arena_value, slice_from
+        drain_with_destructors, autorelease, hot_clone_and_drop, drain_with_one_noted, empty_pool,
+        scope_of_one_object, scope_with_destructor, slot_load, handoff_create, block, arena_value,
+        slice_from
 );
 main!(library_benchmark_groups = hot_paths);

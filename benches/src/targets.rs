@@ -5,7 +5,7 @@ use crate::handing::handoff;
 use crate::objects::{Dropping, POOL, Payload, Plain, arc_in_a_vec, free_list_and_array};
 use crate::pooled::{behind_a_mutex, by_autorelease, by_create, by_dashmap};
 use crate::references::{clones, empty_pools, one_object_each};
-use crate::sharing::{arc_swap_load, hot_arc, hot_pool_ref, hot_ref, slot_load};
+use crate::sharing::{arc_swap_load, hot_arc, hot_pool_ref, hot_ref, shared_ref, slot_load};
 use crate::table::{Row, Target};
 
 /// Compares objects that a pool creates with `Arc`s, and with the minimum for one thread.
@@ -46,11 +46,12 @@ pub fn clone_and_drop() -> Row {
 
 /// Compares the clone and drop of a `Ref` that two threads share with those of an `Arc`.
 pub fn contended_clone_and_drop() -> Row {
-    Row::new("clone and drop of one object by 2 threads", 2, &hot_ref()).against(
-        Target::AtMost(1.0),
+    Row::new(
+        "clone and drop of one object by 2 threads",
         2,
-        &hot_arc(),
+        &shared_ref(),
     )
+    .against(Target::AtMost(1.0), 2, &hot_arc())
 }
 
 /// Compares a pool for each object with marks in a vector.
@@ -84,6 +85,15 @@ pub fn hot_object() -> Row {
     let ours = hot_pool_ref(1_000);
     let what = "a hot object used by 2 threads, added to a pool once for 1,000 uses";
     Row::new(what, 2, &ours).against(Target::Faster(20.0), 2, &hot_arc())
+}
+
+/// Compares the clone and drop of a `HotRef` with those of an `Arc`, on one thread and on two.
+pub fn hot_references() -> [Row; 2] {
+    [(1, 0.25), (2, 0.15)].map(|(threads, limit)| {
+        let what = format!("a hot object, a reference cloned and dropped for each use, {threads}");
+        let what = what + if threads == 1 { " thread" } else { " threads" };
+        Row::new(what, threads, &hot_ref()).against(Target::AtMost(limit), threads, &hot_arc())
+    })
 }
 
 /// Returns the sender's part of handing objects to another thread.

@@ -14,6 +14,7 @@ use super::epoch::Participants;
 use super::manager_shared::ManagerShared;
 use super::page::PageCache;
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
+use super::reviews::{Reviews, own_inbox};
 use crate::layout::fixed::{FixedArc, FixedVec};
 use crate::ledger::{self, PoolLabel};
 use crate::sync::cell::{Cell, UnsafeCell};
@@ -57,8 +58,10 @@ pub(crate) struct ThreadPools {
     /// In [`DETACHED`] while detached.
     link: Link,
     /// The record's inbox for releases, kept alive by `record`; without a record the orphans',
-    /// which closing a pool looks at anyway. So that looking for messages takes no branch.
-    inbox: *const Inbox,
+    /// which closing a pool looks at anyway; [`DECOY`](super::reviews::DECOY) while a review is asked for. So that looking
+    /// for messages takes no branch.
+    pub(super) inbox: Cell<*const Inbox>,
+    pub(super) reviews: Reviews,
     /// True if the thread has exited.
     detached: Cell<bool>,
     /// True while the thread exits, which walks the list of stacks.
@@ -80,10 +83,7 @@ impl ThreadPools {
     /// Allocates a `ThreadPools`; detached if there is no record.
     pub(super) fn make(manager: Arc<ManagerShared>, record: Option<Arc<Record>>) -> NonNull<Self> {
         let key = record.as_ref().map(|record| record.key());
-        let inbox = record.as_ref().map_or_else(
-            || ptr::from_ref(ORPHANS.releases()),
-            |record| ptr::from_ref(record.releases.inbox()),
-        );
+        let inbox = own_inbox(record.as_deref());
         let pools = boxed(Self {
             first: PoolStack::new(manager),
             others: UnsafeCell::new(FixedVec::new()),
@@ -91,7 +91,8 @@ impl ThreadPools {
             participants: Participants::new(),
             free: Cell::new(ptr::null()),
             chunks: UnsafeCell::new(FixedVec::new()),
-            inbox,
+            inbox: Cell::new(inbox),
+            reviews: Reviews::new(),
             detached: Cell::new(record.is_none()),
             exiting: Cell::new(false),
             link: Link::new(),
@@ -210,17 +211,25 @@ impl ThreadPools {
     /// `ThreadPools`, deliver remote releases, or answer `shutdown`.
     #[inline]
     pub(crate) fn has_duties(&self, stack: &PoolStack) -> bool {
+        self.may_have_duties(stack) && !self.has_reviewed_all(stack)
+    }
+
+    /// Returns whether closing a pool of `stack` may have to do more than that: an object may have
+    /// died unnoticed.
+    #[inline(always)]
+    pub(super) fn may_have_duties(&self, stack: &PoolStack) -> bool {
         self.detached.get()
-            || self.has_messages()
+            || self.may_have_messages()
             || stack.stats.is_asked()
             || ledger::awaits_drain()
     }
 
-    /// Returns whether other threads have sent something that an ordinary drain has to release.
-    #[inline]
-    pub(crate) fn has_messages(&self) -> bool {
+    /// Returns whether there is something that an ordinary drain has to release besides its pool:
+    /// other threads have sent it, or it may have died unnoticed.
+    #[inline(always)]
+    pub(super) fn may_have_messages(&self) -> bool {
         // SAFETY: kept alive by `record`, or a static.
-        let is_there = unsafe { &*self.inbox }.has_messages() || ORPHANS.has_releases();
+        let is_there = unsafe { &*self.inbox.get() }.has_messages() || ORPHANS.has_releases();
         is_there && !self.held.get()
     }
 

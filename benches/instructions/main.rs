@@ -133,7 +133,7 @@ fn handoff() -> (HandoffPool, ThreadHandle) {
     (handoff, thread)
 }
 
-#[library_benchmark(config = counted(180_157, 0), setup = object)]
+#[library_benchmark(config = counted(180_158, 0), setup = object)]
 #[bench::one()]
 fn create_and_drop(other: Ref<Bytes>) -> Ref<Bytes> {
     for i in 0..TIMES {
@@ -201,7 +201,7 @@ fn hot_clone_and_drop(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef
     state
 }
 
-#[library_benchmark(config = counted(219_010, 1), setup = hot)]
+#[library_benchmark(config = counted(220_010, 1), setup = hot)]
 #[bench::one()]
 fn drain_with_one_noted(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
     for _ in 0..TIMES {
@@ -220,7 +220,7 @@ fn empty_pool(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(311_206, 0), setup = pool)]
+#[library_benchmark(config = counted(317_206, 0), setup = pool)]
 #[bench::one()]
 fn scope_with_destructor(outer: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {
@@ -231,7 +231,7 @@ fn scope_with_destructor(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(229_200, 0), setup = pool)]
+#[library_benchmark(config = counted(235_200, 0), setup = pool)]
 #[bench::one()]
 fn scope_of_one_object(outer: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {

@@ -103,9 +103,9 @@ fn enter() -> Option<&'static Book> {
         let pools = pools?;
         let book = BOOKS.adopt_or_add();
         MINE.with(|mine| mine.book.set(book));
-        pools.set_reviewer(&REVIEWER);
+        pools.reviews.set_reviewer(&REVIEWER);
         if book.has_notes() {
-            pools.ask_for_review();
+            pools.reviews.ask();
         }
         Some(book)
     })
@@ -118,7 +118,7 @@ fn note(book: &Book, row: RowIndex) {
     book.note(row);
     this_thread::with(|pools| {
         if let Some(pools) = pools {
-            pools.ask_for_review();
+            pools.reviews.ask();
         }
     });
 }

@@ -11,17 +11,18 @@ crate::sync::described! {
 
 use super::budget::Budget;
 use super::epoch::Participants;
+use super::held_releases::HeldReleases;
 use super::manager_shared::ManagerShared;
 use super::page::PageCache;
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
-use super::reviews::{Reviews, own_inbox};
+use super::reviews::Reviews;
 use crate::layout::fixed::{FixedArc, FixedVec};
 use crate::ledger::{self, PoolLabel};
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{Link, Roll, SMALL, boxed, catch_unwind, unbox};
 use crate::thread::claimed::ClaimedMessages;
 use crate::thread::counted::CountedInbox;
-use crate::thread::inbox::{Inbox, Message, MessageKind, Queue};
+use crate::thread::inbox::{Message, MessageKind, Queue};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
@@ -57,11 +58,9 @@ pub(crate) struct ThreadPools {
     record: FixedArc<Record>,
     /// In [`DETACHED`] while detached.
     link: Link,
-    /// The record's inbox for releases, kept alive by `record`; without a record the orphans',
-    /// which closing a pool looks at anyway; [`DECOY`](super::reviews::DECOY) while a review is asked for. So that looking
-    /// for messages takes no branch.
-    pub(super) inbox: Cell<*const Inbox>,
-    pub(super) reviews: Reviews,
+    /// Looks at the record's inbox for releases, kept alive by `record`; without a record at the
+    /// orphans', which closing a pool looks at anyway.
+    pub(crate) reviews: Reviews,
     /// True if the thread has exited.
     detached: Cell<bool>,
     /// True while the thread exits, which walks the list of stacks.
@@ -83,7 +82,10 @@ impl ThreadPools {
     /// Allocates a `ThreadPools`; detached if there is no record.
     pub(super) fn make(manager: Arc<ManagerShared>, record: Option<Arc<Record>>) -> NonNull<Self> {
         let key = record.as_ref().map(|record| record.key());
-        let inbox = own_inbox(record.as_deref());
+        let inbox = record.as_ref().map_or_else(
+            || ptr::from_ref(ORPHANS.releases()),
+            |record| ptr::from_ref(record.releases.inbox()),
+        );
         let pools = boxed(Self {
             first: PoolStack::new(manager),
             others: UnsafeCell::new(FixedVec::new()),
@@ -91,8 +93,7 @@ impl ThreadPools {
             participants: Participants::new(),
             free: Cell::new(ptr::null()),
             chunks: UnsafeCell::new(FixedVec::new()),
-            inbox: Cell::new(inbox),
-            reviews: Reviews::new(),
+            reviews: Reviews::new(inbox),
             detached: Cell::new(record.is_none()),
             exiting: Cell::new(false),
             link: Link::new(),
@@ -229,8 +230,17 @@ impl ThreadPools {
     #[inline(always)]
     pub(super) fn may_have_messages(&self) -> bool {
         // SAFETY: kept alive by `record`, or a static.
-        let is_there = unsafe { &*self.inbox.get() }.has_messages() || ORPHANS.has_releases();
-        is_there && !self.held.get()
+        let inbox = unsafe { &*self.reviews.inbox() };
+        (inbox.has_messages() || ORPHANS.has_releases()) && !self.held.get()
+    }
+
+    /// Begins the review that the thread has asked for. Returns whether nothing has died, and there
+    /// is nothing else to do when a pool of `stack` is closed.
+    // Out of line, as drains call this only if there seems to be something to do.
+    #[cold]
+    #[inline(never)]
+    fn has_reviewed_all(&self, stack: &PoolStack) -> bool {
+        self.reviews.is_asked() && !self.reviews.settle() && !self.may_have_duties(stack)
     }
 
     fn is_detached(&self) -> bool {
@@ -424,10 +434,7 @@ impl ThreadPools {
 
     /// Makes drains leave remote releases alone until the returned value is dropped.
     pub(crate) fn hold_remote_releases(&self) -> HeldReleases<'_> {
-        HeldReleases {
-            before: self.held.replace(true),
-            held: &self.held,
-        }
+        HeldReleases::hold(&self.held)
     }
 
     /// Returns the budget that a drain may have: none but `All` when detached, as there is no
@@ -492,18 +499,6 @@ impl ThreadPools {
         } else {
             this.guards.set(guards);
         }
-    }
-}
-
-/// Makes drains leave remote releases alone; see [`ThreadPools::hold_remote_releases`].
-pub(crate) struct HeldReleases<'l> {
-    held: &'l Cell<bool>,
-    before: bool,
-}
-
-impl Drop for HeldReleases<'_> {
-    fn drop(&mut self) {
-        self.held.set(self.before);
     }
 }
 

@@ -40,6 +40,8 @@ fn rows() -> Vec<Row> {
         )
     };
     let beside_a_writer = Row::new("loads beside a writer", 1, &slot_load_beside_a_writer());
+    let [hot_alone, hot_shared] = targets::hot_references();
+    let [after, alone] = pools_after_hot_refs();
     vec![
         loads(1, "loads of a shared pointer"),
         loads(2, "loads of a shared pointer by 2 threads").against(Target::AtMost(1.15), 1, &slot),
@@ -57,6 +59,14 @@ fn rows() -> Vec<Row> {
         )
         .beside(2, &[hot_arc()]),
         Row::new("a hot object used by 1 thread", 1, &hot_pool_ref(1_000)).beside(1, &[hot_arc()]),
+        hot_alone,
+        hot_shared,
+        Row::new(
+            "a pool of one object, after a HotRef was dropped",
+            1,
+            &after,
+        )
+        .beside(1, [&alone]),
         targets::handing_over().beside(
             1,
             &[

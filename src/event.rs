@@ -171,6 +171,19 @@ pub enum EventKind {
     ///
     /// Counted together: all events of this kind.
     OrphansWaiting,
+    /// An object could not be made [hot](crate::Hot), as there is room for 1,024 hot objects only.
+    ///
+    /// Counted together: objects of one type.
+    HotTableFull,
+    /// The owner of a [hot](crate::Hot) object was dropped a second ago or earlier, and the object is
+    /// still alive: a [`HotRef`](crate::HotRef) was kept or forgotten, or the thread that dropped
+    /// the last one neither drains a pool nor exits. Noticed by [`Hot::try_new`](crate::Hot::try_new),
+    /// [`Hot::review`](crate::Hot::review), [`quiesce`](crate::PoolManager::quiesce) and
+    /// [`shutdown`](crate::PoolManager::shutdown); [`age`](field@Event::age) counts from the first
+    /// time that one of them saw it.
+    ///
+    /// Counted together: objects of one type.
+    HotLetGo,
     /// An object that was passed to [`leaks::expect_gone`](crate::leaks::expect_gone) is still
     /// alive after the drains in which it should have died. Only with the feature `leak-detection`.
     ///

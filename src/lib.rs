@@ -24,6 +24,7 @@ mod block;
 mod compile_fail_tests;
 pub mod event;
 pub mod frame;
+mod hot;
 mod layout;
 #[cfg(feature = "leak-detection")]
 pub mod leaks;
@@ -63,6 +64,7 @@ pub use frame::{
     Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, Looper, LooperProxy, Pooled, PostId,
     callback_scope, pooled,
 };
+pub use hot::handle::{Hot, HotRef};
 pub use manager::PoolManager;
 pub use manager::builder::PoolManagerBuilder;
 pub use manager::shutdown::{EpochHolder, ShutdownReport};

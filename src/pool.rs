@@ -42,10 +42,10 @@
 //! * [`backlog`], [`budget`], [`strays`], [`manager_shared`]: parts of a stack
 //! * [`epoch`]: pins, which protect what slots lend
 //! * [`pool_stack`], [`thread_pools`], [`chain`]: pools, and which one is current
-//! * [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
+//! * [`reviews`]: objects that have died unnoticed; [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
 //!   [`watch`]: watermarks; [`push`]: entries of open pools
 //! * [`checks`]: overwritten headers; [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`drain_span`]: how
-//!   `tracing` sees it; [`prune`]: stacks that go
+//!   `tracing` sees it; [`close`]: closing a pool; [`prune`]: stacks that go
 //! * [`exit`]: the thread's exit; [`this_thread`]: the calling thread's `ThreadPools`
 //! * [`guard`], [`scope`], [`pool_ref`], [`dump`], [`implicit`], [`token`], [`handoff`], [`home_ref`],
 //!   [`pin`]: what users call. `Ref::autorelease`, `HomeRef::new` and `ThreadHandle::release` are
@@ -59,6 +59,7 @@ mod chain;
 #[cfg(test)]
 mod chain_tests;
 mod checks;
+mod close;
 pub(crate) mod drain;
 pub(crate) mod drain_span;
 pub(crate) mod dump;
@@ -80,6 +81,7 @@ pub(crate) mod pool_stack;
 pub(crate) mod prune;
 mod push;
 pub(crate) mod remote_release;
+pub(crate) mod reviews;
 pub(crate) mod scope;
 mod strays;
 pub(crate) mod this_thread;

@@ -27,6 +27,7 @@
 //!    unpin.
 //! 4. A pool that is pinned stays so until its next drain, which needs `&mut` and therefore ends
 //!    all `PoolRef`s that the pool has lent.
+//! 5. The pointer in a `Slot` is never null: every function of `Slot` that writes to it has a `Ref`.
 
 mod option;
 mod raw;
@@ -90,7 +91,7 @@ use std::fmt;
 /// ```
 pub struct Slot<T: Send + Sync + 'static>(RawSlot<T>);
 
-/// Unwraps what a `Slot` holds, which is never null: `Slot` puts only `Some` into its `RawSlot`.
+/// Unwraps what a `Slot` holds, which is never null (invariant 5).
 fn held<R>(r: Option<R>) -> R {
     match r {
         Some(r) => r,
@@ -109,7 +110,8 @@ impl<T: Send + Sync> Slot<T> {
     /// One load; the first one after the pool was opened or drained also pins it.
     #[inline]
     pub fn load<'p>(&self, pool: &'p AutoreleasePool) -> PoolRef<'p, T> {
-        held(self.0.load(pool))
+        // SAFETY: the pointer is never null (invariant 5).
+        unsafe { self.0.load_held(pool) }
     }
 
     /// Returns a counted reference to the object that the slot holds. One read-modify-write,

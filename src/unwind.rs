@@ -34,6 +34,10 @@ impl FirstPanic {
         }
     }
 
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
     pub(crate) fn into_first(self) -> Option<Payload> {
         self.0
     }

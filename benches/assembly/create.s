@@ -7,7 +7,7 @@
     push rbx
     sub rsp, 32
     mov rbx, qword ptr [rdi]
-    mov rax, qword ptr [rbx + 56]
+    mov rax, qword ptr [rbx + 64]
     mov rax, qword ptr [rax + 24]
     test rax, rax
     je .1
@@ -116,7 +116,7 @@
     movups xmm0, xmmword ptr [rsi + 8]
     movaps xmmword ptr [rsp + 32], xmm0
     mov rbx, qword ptr [rdi]
-    mov rax, qword ptr [rbx + 56]
+    mov rax, qword ptr [rbx + 64]
     mov rsi, qword ptr [rax + 24]
     test rsi, rsi
     je .1

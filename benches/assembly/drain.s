@@ -1,70 +1,63 @@
 # rustc 1.95.0, x86-64; written by: ci/assembly.sh renew
 
 # <releasepool::pool::guard::AutoreleasePool>::drain
-# instructions: 61, locked: 0, calls: 3
+# instructions: 55, locked: 0, calls: 3
     sub rsp, 40
     mov rsi, qword ptr [rdi]
-    mov byte ptr [rsi + 88], 0
-    mov rcx, qword ptr [rsi + 48]
-    mov rax, qword ptr [rsi + 56]
-    test rcx, rcx
-    je .1
-    mov ecx, dword ptr [rcx + 2040]
-    mov rdx, qword ptr [rsi + 24]
-    sub rdx, qword ptr [rsi + 32]
-    sar rdx, 3
-    add rdx, rcx
-    jne .4
-.1:
+    mov byte ptr [rsi + 96], 0
+    mov rax, qword ptr [rsi + 24]
+    cmp rax, qword ptr [rsi + 56]
+    jne .3
+    mov rax, qword ptr [rsi + 64]
     mov rcx, qword ptr [rax + 16]
-    cmp byte ptr [rcx + 872], 0
-    jne .4
-    mov rdx, qword ptr [rcx + 808]
+    cmp byte ptr [rcx + 880], 0
+    jne .3
+    mov rdx, qword ptr [rcx + 816]
     mov rdx, qword ptr [rdx]
     cmp rdx, 2
-    ja .2
+    ja .1
     mov rdx, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
     mov rdx, qword ptr [rdx + 16]
     cmp rdx, 3
-    jb .3
+    jb .2
+.1:
+    cmp byte ptr [rcx + 882], 1
+    jne .3
 .2:
-    cmp byte ptr [rcx + 874], 1
-    jne .4
-.3:
     mov rax, qword ptr [rax + 8]
     mov rax, qword ptr [rax + 56]
     test rax, rax
-    jne .4
+    jne .3
     mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
     mov rcx, qword ptr [rax + 32]
     cmp rcx, 2
-    ja .4
+    ja .3
     mov rax, qword ptr [rax + 72]
     test rax, rax
-    je .5
-.4:
+    je .4
+.3:
     lea rdi, [rsp + 8]
     xor edx, edx
     call releasepool::pool::drain::drain
     mov rdi, qword ptr [rsp + 8]
     test rdi, rdi
-    jne .6
+    jne .5
     mov rax, qword ptr [rsp + 24]
     add rsp, 40
     ret
-.5:
-    cmp byte ptr [rsi + 120], 1
-    je .7
+.4:
+    cmp byte ptr [rsi + 128], 1
+    je .6
     xor eax, eax
     add rsp, 40
     ret
-.6:
+.5:
     mov rsi, qword ptr [rsp + 16]
     call releasepool::unwind::resume_or_report
     mov rax, qword ptr [rsp + 24]
     add rsp, 40
     ret
-.7:
+.6:
     mov rdi, rsi
     call <releasepool::pool::pool_stack::PoolState>::unpin_now
     xor eax, eax
@@ -72,7 +65,7 @@
     ret
 
 # releasepool::pool::drain::drain
-# instructions: 401, locked: 0, calls: 25
+# instructions: 390, locked: 0, calls: 25
     push rbp
     push r15
     push r14
@@ -83,14 +76,14 @@
     mov dword ptr [rsp + 20], edx
     mov r15, rsi
     mov rbp, rdi
-    mov rbx, qword ptr [rsi + 56]
+    mov rbx, qword ptr [rsi + 64]
     mov r12, qword ptr [rbx + 16]
-    cmp byte ptr [rsi + 120], 1
-    je .34
+    cmp byte ptr [rsi + 128], 1
+    je .31
 .1:
     lea r14, [r15 + 24]
     mov qword ptr [rsp + 24], r12
-    lea r13, [r12 + 672]
+    lea r13, [r12 + 680]
     xor ecx, ecx
 .2:
     mov r12, rcx
@@ -124,49 +117,42 @@
     jne .2
 .6:
     test r12, r12
-    je .11
+    je .10
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .43
+    je .40
     add qword ptr [rax + 632], r12
 .7:
     mov rax, qword ptr [rbx + 8]
     add qword ptr [rax + 32], r12
-    mov rcx, qword ptr [r15 + 48]
-    mov rax, qword ptr [r15 + 56]
-    test rcx, rcx
-    je .8
-    mov ecx, dword ptr [rcx + 2040]
-    mov rdx, qword ptr [r15 + 24]
-    sub rdx, qword ptr [r15 + 32]
-    sar rdx, 3
-    add rdx, rcx
-    jne .11
-.8:
+    mov rax, qword ptr [r15 + 24]
+    cmp rax, qword ptr [r15 + 56]
+    jne .10
+    mov rax, qword ptr [r15 + 64]
     mov rcx, qword ptr [rax + 16]
-    cmp byte ptr [rcx + 872], 0
-    jne .11
-    mov rdx, qword ptr [rcx + 808]
+    cmp byte ptr [rcx + 880], 0
+    jne .10
+    mov rdx, qword ptr [rcx + 816]
     mov rdx, qword ptr [rdx]
     cmp rdx, 2
-    ja .9
+    ja .8
     mov rdx, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
     mov rdx, qword ptr [rdx + 16]
     cmp rdx, 3
-    jb .10
+    jb .9
+.8:
+    cmp byte ptr [rcx + 882], 1
+    jne .10
 .9:
-    cmp byte ptr [rcx + 874], 1
-    jne .11
-.10:
     mov rax, qword ptr [rax + 8]
     mov rax, qword ptr [rax + 56]
     test rax, rax
-    jne .11
+    jne .10
     mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
     mov rcx, qword ptr [rax + 32]
     cmp rcx, 2
-    ja .11
+    ja .10
     mov rax, qword ptr [rax + 72]
     test rax, rax
     sete al
@@ -175,33 +161,23 @@
     setne cl
     and cl, al
     cmp cl, 1
-    jne .11
+    jne .10
     mov qword ptr [rbp + 16], r12
     mov qword ptr [rbp], 0
     mov qword ptr [rbp + 24], 0
-    jmp .42
-.11:
-    cmp byte ptr [r15 + 88], 1
+    jmp .39
+.10:
+    cmp byte ptr [r15 + 96], 1
     mov qword ptr [rsp + 80], rbp
-    jne .12
-    mov rax, qword ptr [r15 + 48]
-    test rax, rax
-    je .13
-    mov rcx, qword ptr [r15 + 24]
-    sub rcx, qword ptr [r15 + 32]
-    mov eax, dword ptr [rax + 2040]
-    sar rcx, 3
-    add rcx, rax
+    jne .11
+    mov rax, qword ptr [r15 + 24]
+    cmp rax, qword ptr [r15 + 56]
     sete al
-    jmp .14
-.12:
-    mov dword ptr [rsp + 16], 0
-    jmp .15
-.13:
-    mov al, 1
-.14:
     mov dword ptr [rsp + 16], eax
-.15:
+    jmp .12
+.11:
+    mov dword ptr [rsp + 16], 0
+.12:
     mov qword ptr [rsp + 32], 0
     mov rbp, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[0]
@@ -209,16 +185,16 @@
     mov qword ptr [rsp + 72], rax
     mov rax, qword ptr fs:[rbp]
     test rax, rax
-    je .17
+    je .14
     mov cx, 768
     cmp byte ptr fs:[rbp + 40], 2
-    jne .16
+    jne .13
     mov byte ptr fs:[rbp + 40], 0
     movabs rcx, 4611686018427387904
     xor rax, rcx
     mov qword ptr fs:[rbp], rax
     mov cx, 512
-.16:
+.13:
     mov rdx, rsp
     mov rsi, rdx
     sub rsi, rax
@@ -230,13 +206,14 @@
     movzx eax, cx
     or eax, edx
     xor ecx, ecx
-    jmp .18
-.17:
+    jmp .15
+.14:
     mov rax, rsp
     mov qword ptr fs:[rbp], rax
+    mov byte ptr fs:[rbp + 41], 1
     mov ax, 768
     mov cl, 1
-.18:
+.15:
     mov edx, eax
     shl edx, 8
     movzx ecx, cl
@@ -249,35 +226,37 @@
     mov qword ptr [rsp + 48], rax
     lea rax, [rsp + 48]
     mov qword ptr [rbx + 32], rax
-    inc dword ptr [r15 + 76]
-    mov rax, qword ptr [r15 + 96]
+    inc dword ptr [r15 + 84]
+    mov rax, qword ptr [r15 + 104]
     test rax, rax
-    je .20
+    je .17
     movabs rdx, 9223372036854775807
-    and rdx, qword ptr [r15 + 104]
-    mov rcx, qword ptr [r15 + 48]
-    test rcx, rcx
-    je .21
-.19:
-    mov edi, dword ptr [rcx + 2040]
-    mov rsi, qword ptr [r15 + 24]
+    and rdx, qword ptr [r15 + 112]
+    mov rcx, qword ptr [r15 + 24]
+    mov rsi, qword ptr [r15 + 48]
+    test rsi, rsi
+    je .18
+.16:
+    mov edi, dword ptr [rsi + 2040]
+    mov rsi, rcx
     sub rsi, qword ptr [r15 + 32]
     sar rsi, 3
     add rsi, rdi
-    jmp .22
-.20:
-    movzx eax, byte ptr [r15 + 72]
+    jmp .19
+.17:
+    movzx eax, byte ptr [r15 + 80]
     shl eax, 3
     lea rcx, [rip + constant.1]
     mov rdx, qword ptr [rax + rcx]
     lea rcx, [rip + constant.2]
     mov rax, qword ptr [rax + rcx]
-    mov rcx, qword ptr [r15 + 48]
-    test rcx, rcx
-    jne .19
-.21:
+    mov rcx, qword ptr [r15 + 24]
+    mov rsi, qword ptr [r15 + 48]
+    test rsi, rsi
+    jne .16
+.18:
     xor esi, esi
-.22:
+.19:
     mov qword ptr [rsp + 96], r14
     mov qword ptr [rsp + 104], rax
     mov qword ptr [rsp + 112], rdx
@@ -295,136 +274,136 @@
     mov qword ptr [rsp + 184], 8
     movups xmmword ptr [rsp + 192], xmm0
     mov byte ptr [rsp + 208], 0
-    test rcx, rcx
-    je .23
+    cmp rcx, qword ptr [r15 + 56]
+    je .20
     lea rdi, [rsp + 88]
     call <releasepool::pool::drain::Releasing>::all
-.23:
+.20:
     cmp byte ptr [rsp + 12], 0
-    je .28
+    je .25
     mov r14, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
     mov rax, qword ptr [r14 + 32]
     cmp rax, 2
-    ja .45
+    ja .42
     mov rax, qword ptr [r14 + 72]
     mov cl, 1
     test rax, rax
-    jne .45
-.24:
+    jne .42
+.21:
     mov eax, ecx
     xor al, 1
     mov edx, dword ptr [rsp + 16]
     or dl, al
-    je .25
+    je .22
     test cl, cl
-    jne .27
-    jmp .28
-.25:
+    jne .24
+    jmp .25
+.22:
     mov rax, qword ptr [rsp + 24]
-    mov rax, qword ptr [rax + 808]
+    mov rax, qword ptr [rax + 816]
     mov rax, qword ptr [rax]
     cmp rax, 2
-    ja .26
+    ja .23
     mov rax, qword ptr [r14 + 16]
     cmp rax, 3
-    jb .27
-.26:
+    jb .24
+.23:
     mov rax, qword ptr [rsp + 24]
-    cmp byte ptr [rax + 874], 0
-    je .48
-.27:
+    cmp byte ptr [rax + 882], 0
+    je .45
+.24:
     mov rax, qword ptr [rbx + 8]
     mov rax, qword ptr [rax + 56]
     test rax, rax
-    jne .47
-.28:
+    jne .44
+.25:
     mov r13, qword ptr [rsp + 136]
     mov r14, qword ptr [rsp + 200]
     mov rax, qword ptr [rbx + 8]
     add qword ptr [rax + 32], r13
     mov rdi, qword ptr [rsp + 144]
     test rdi, rdi
-    je .29
+    je .26
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .44
+    je .41
     add qword ptr [rax + 632], rdi
-.29:
+.26:
     mov rsi, qword ptr [rsp + 176]
     test rsi, rsi
-    je .31
-.30:
+    je .28
+.27:
     mov rdi, qword ptr [rsp + 184]
     shl rsi, 4
     mov edx, 8
     call __rustc::__rust_dealloc
-.31:
-    dec dword ptr [r15 + 76]
+.28:
+    dec dword ptr [r15 + 84]
     mov rdx, qword ptr [rsp + 48]
     lea rax, [rsp + 48]
     cmp qword ptr [rbx + 32], rax
-    jne .35
+    jne .32
     mov qword ptr [rbx + 32], rdx
     movzx eax, byte ptr [rsp + 14]
     cmp byte ptr [rsp + 12], 0
-    je .36
-.32:
-    cmp al, 3
     je .33
+.29:
+    cmp al, 3
+    je .30
     mov byte ptr fs:[rbp + 40], al
     xor byte ptr fs:[rbp + 7], 64
-.33:
+.30:
     cmp qword ptr fs:[rbp + 24], 0
-    jne .46
+    jne .43
     xor eax, eax
-    jmp .37
-.34:
+    jmp .34
+.31:
     mov rdi, r15
     call <releasepool::pool::pool_stack::PoolState>::unpin_now
     jmp .1
-.35:
+.32:
     lea rsi, [rsp + 48]
     mov rdi, rbx
     call <releasepool::pool::pool_stack::PoolStack>::cut
     movzx eax, byte ptr [rsp + 14]
     cmp byte ptr [rsp + 12], 0
-    jne .32
-.36:
+    jne .29
+.33:
     cmp al, 3
-    je .38
+    je .35
     mov byte ptr fs:[rbp + 40], al
     movabs rax, 4611686018427387904
     xor rax, qword ptr fs:[rbp]
-.37:
+.34:
     mov qword ptr fs:[rbp], rax
-.38:
+.35:
     lea rax, [rbx + 40]
     cmp r15, rax
     mov rsi, qword ptr [rsp + 80]
-    jne .41
+    jne .38
     mov rax, qword ptr [rbx + 8]
     mov rcx, qword ptr [r15 + 48]
     test rcx, rcx
-    je .39
+    je .36
     mov edx, dword ptr [rcx + 2040]
     mov rcx, qword ptr [r15 + 24]
     sub rcx, qword ptr [r15 + 32]
     sar rcx, 3
     add rcx, rdx
-    jmp .40
-.39:
+    jmp .37
+.36:
     xor ecx, ecx
-.40:
+.37:
     mov qword ptr [rax + 40], rcx
-    mov qword ptr [rbx + 624], 0
-.41:
+    mov qword ptr [rbx + 632], 0
+.38:
     add r13, r12
     mov qword ptr [rsi + 16], r13
     movaps xmm0, xmmword ptr [rsp + 32]
     movups xmmword ptr [rsi], xmm0
     mov qword ptr [rsi + 24], r14
-.42:
+.39:
     add rsp, 216
     pop rbx
     pop r12
@@ -433,36 +412,36 @@
     pop r15
     pop rbp
     ret
-.43:
+.40:
     mov rdi, r12
     call releasepool::thread::current::tally_destroyed_slow
     jmp .7
-.44:
+.41:
     call releasepool::thread::current::tally_destroyed_slow
     mov rsi, qword ptr [rsp + 176]
     test rsi, rsi
-    jne .30
-    jmp .31
-.45:
+    jne .27
+    jmp .28
+.42:
     mov edi, 1
     call <releasepool::object::destroy::ReleaseScope>::serves_thread
     mov cl, 1
     test al, al
-    je .24
+    je .21
     mov rax, qword ptr [rsp + 24]
-    lea rdi, [rax + 712]
+    lea rdi, [rax + 720]
     call releasepool::pool::epoch::advance
     movzx ecx, byte ptr [rsp + 12]
-    jmp .24
-.46:
+    jmp .21
+.43:
     mov rdi, qword ptr [rsp + 72]
     call <releasepool::object::destroy::Nesting>::finish_outermost
-    jmp .38
-.47:
+    jmp .35
+.44:
     mov edi, 1
     call <releasepool::object::destroy::ReleaseScope>::serves_thread
     test al, al
-    je .28
+    je .25
     lea rcx, [rsp + 12]
     lea r8, [rsp + 32]
     mov rdi, r15
@@ -470,65 +449,65 @@
     mov edx, dword ptr [rsp + 20]
     call releasepool::pool::drain::drain_asked
     cmp qword ptr [rsp + 200], 0
-    jne .28
+    jne .25
     lea rdi, [rsp + 88]
     lea rsi, [rsp + 32]
     call <releasepool::pool::drain::Releasing>::new_entries
-    jmp .28
-.48:
+    jmp .25
+.45:
     mov edi, 1
     call <releasepool::object::destroy::ReleaseScope>::serves_thread
     test al, al
-    je .27
+    je .24
     lea rdi, [rsp + 88]
     lea rdx, [rsp + 32]
     mov rsi, qword ptr [rsp + 24]
     call <releasepool::pool::drain::Releasing>::deliver_remote
     movzx ecx, byte ptr [rsp + 12]
     test cl, cl
-    jne .27
-    jmp .28
-.49:
+    jne .24
+    jmp .25
+.46:
     mov r14, rax
-.50:
+.47:
     mov rdi, qword ptr [rsp + 32]
     mov rsi, qword ptr [rsp + 40]
     call core::ptr::drop_in_place::<core::option::Option<alloc::boxed::Box<dyn core::any::Any + core::marker::Send>>>
     mov rdi, r14
     call _Unwind_Resume@PLT
-.51:
+.48:
     mov rdi, rax
     call std::panicking::catch_unwind::cleanup
     test rax, rax
-    je .23
+    je .20
     lea rdi, [rsp + 88]
     lea rcx, [rsp + 32]
     mov rsi, rax
     call <releasepool::pool::drain::Releasing>::go_on
-    jmp .23
-.52:
+    jmp .20
+.49:
     call core::panicking::panic_cannot_unwind
-.53:
+.50:
     mov r14, rax
     lea rdi, [rsp + 88]
     call core::ptr::drop_in_place::<releasepool::pool::drain::Releasing>
-    dec dword ptr [r15 + 76]
+    dec dword ptr [r15 + 84]
     mov rdx, qword ptr [rsp + 48]
     lea rax, [rsp + 48]
     cmp qword ptr [rbx + 32], rax
-    jne .55
+    jne .52
     mov qword ptr [rbx + 32], rdx
-.54:
+.51:
     movzx esi, byte ptr [rsp + 14]
     mov edi, dword ptr [rsp + 12]
     call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
-    jmp .50
-.55:
+    jmp .47
+.52:
     lea rsi, [rsp + 48]
     mov rdi, rbx
     call <releasepool::pool::pool_stack::PoolStack>::cut
-    jmp .54
-.56:
+    jmp .51
+.53:
     call core::panicking::panic_in_cleanup
 
 # releasepool::pool::alike::destroy_alike

@@ -7,7 +7,7 @@ mod hot;
 mod nested;
 mod temporaries;
 mod threads;
-mod trees;
+pub mod trees;
 
 use crate::rival;
 use crate::scenario::{Contestant, Scenario};

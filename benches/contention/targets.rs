@@ -1,6 +1,7 @@
 //! The project's targets, all measured in this run.
 
 use crate::progress::Progress;
+use crate::scenarios::trees;
 use releasepool_benches::budget::{Calls, LIMIT};
 use releasepool_benches::chain::CHAIN;
 use releasepool_benches::comparison::{Judged, least_rounds};
@@ -8,22 +9,38 @@ use releasepool_benches::contest::Effort;
 use releasepool_benches::objects::{POOL, Plain, arc_in_a_vec};
 use releasepool_benches::pooled::by_autorelease;
 use releasepool_benches::results::Verdict;
-use releasepool_benches::sharing::{USES, slot_load};
+use releasepool_benches::sharing::{USES, epoch_atomic_pinned, slot_load};
 use releasepool_benches::table::{Row, Target, explain, measure};
 use releasepool_benches::targets::{
-    clone_and_drop, created, created_on_two_threads, dropped_chain, empty_nested_pools,
-    handing_over, hot_object, loads,
+    clone_and_drop, contended_clone_and_drop, created, created_on_two_threads, dropped_chain,
+    empty_nested_pools, handing_over, hot_object, hot_references, loads, one_object_pools,
+    pools_of_ten,
 };
 use std::thread;
 use std::time::Duration;
 
 /// Nanoseconds that are short enough for an empty pool, on a clock of 3 GHz.
-const EMPTY_POOL: f64 = 3.0;
+const EMPTY_POOL: f64 = 2.5;
+
+/// Compares deep trees from the global allocator with those that are destroyed by hand.
+fn deep_trees() -> [Row; 2] {
+    let [ours, theirs] = trees::in_global();
+    [1, 2].map(|threads| {
+        let what = match threads {
+            1 => "deep trees dropped, global allocator",
+            _ => "deep trees dropped by 2 threads, global allocator",
+        };
+        Row::new(what, threads, &ours).against(Target::AtMost(1.0), threads, &theirs)
+    })
+}
 
 fn rows() -> Vec<Row> {
     let global = by_autorelease::<Plain>(POOL);
     let arc = arc_in_a_vec::<Plain>(POOL);
     let [opened, within] = empty_nested_pools();
+    let [plain, dropping] = one_object_pools();
+    let [tree, trees] = deep_trees();
+    let [hot_alone, hot_shared] = hot_references();
     vec![
         created("created in a pool"),
         Row::new(
@@ -35,16 +52,28 @@ fn rows() -> Vec<Row> {
         created_on_two_threads(),
         opened.enough(EMPTY_POOL),
         within.enough(EMPTY_POOL),
+        plain,
+        dropping,
+        pools_of_ten(),
         clone_and_drop(),
-        loads("loads of a shared pointer", 1, USES),
+        contended_clone_and_drop(),
+        loads("loads of a shared pointer", 1, USES).against(
+            Target::AtMost(1.15),
+            1,
+            &epoch_atomic_pinned(),
+        ),
         loads("loads of a shared pointer by 2 threads", 2, USES).against(
             Target::AtMost(1.15),
             1,
             &slot_load(USES),
         ),
         hot_object(),
+        hot_alone,
+        hot_shared,
         handing_over(),
         dropped_chain(CHAIN),
+        tree,
+        trees,
     ]
 }
 

@@ -7,6 +7,7 @@ mod groups;
 use groups::{Group, print_table, run_criterion};
 use releasepool_benches::chain::*;
 use releasepool_benches::contest::Effort;
+use releasepool_benches::conversions::conversions;
 use releasepool_benches::objects::*;
 use releasepool_benches::pooled::*;
 use releasepool_benches::references::*;
@@ -122,6 +123,7 @@ fn groups() -> Vec<Group> {
         Group::new("drop of a chain")
             .follow(1, &chains)
             .compare([1_000, CHAIN].map(dropped)),
+        Group::new("conversions to slices").compare(conversions()),
     ]);
     groups
 }

@@ -12,8 +12,8 @@ use gungraun::{
     Callgrind, EventKind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main,
 };
 use releasepool::{
-    AutoreleasePool, BlockAllocator, HandoffPool, PoolManager, Ref, Slot, StackAllocator,
-    ThreadHandle, Weak, autoreleasepool,
+    AutoreleasePool, BlockAllocator, HandoffPool, Hot, HotRef, PoolManager, Ref, Slot,
+    StackAllocator, ThreadHandle, Weak, autoreleasepool,
 };
 use std::alloc::Layout;
 use std::hint::black_box;
@@ -100,6 +100,16 @@ fn pool_and_slot() -> (AutoreleasePool, Slot<Bytes>) {
     (pool, slot)
 }
 
+/// Returns an owner and a reference, after one has been dropped, and a drain.
+fn hot() -> (Hot<Bytes>, HotRef<Bytes>) {
+    let hot = Hot::try_new(object()).expect("there is room");
+    drop(hot.get());
+    drop(pool());
+    drop(hot.get());
+    let reference = hot.get();
+    (hot, reference)
+}
+
 fn blocks() -> BlockAllocator {
     block_with(BlockAllocator::new())
 }
@@ -123,7 +133,7 @@ fn handoff() -> (HandoffPool, ThreadHandle) {
     (handoff, thread)
 }
 
-#[library_benchmark(config = counted(180_023, 0), setup = object)]
+#[library_benchmark(config = counted(180_158, 0), setup = object)]
 #[bench::one()]
 fn create_and_drop(other: Ref<Bytes>) -> Ref<Bytes> {
     for i in 0..TIMES {
@@ -132,7 +142,7 @@ fn create_and_drop(other: Ref<Bytes>) -> Ref<Bytes> {
     other
 }
 
-#[library_benchmark(config = counted(16_024, 2), setup = object)]
+#[library_benchmark(config = counted(13_041, 2), setup = object)]
 #[bench::one()]
 fn clone_and_drop(object: Ref<Bytes>) -> Ref<Bytes> {
     for _ in 0..TIMES {
@@ -141,7 +151,7 @@ fn clone_and_drop(object: Ref<Bytes>) -> Ref<Bytes> {
     object
 }
 
-#[library_benchmark(config = counted(35_026, 2), setup = object_and_weak)]
+#[library_benchmark(config = counted(33_042, 2), setup = object_and_weak)]
 #[bench::one()]
 fn upgrade_and_drop(objects: (Ref<Bytes>, Weak<Bytes>)) -> (Ref<Bytes>, Weak<Bytes>) {
     for _ in 0..TIMES {
@@ -150,7 +160,7 @@ fn upgrade_and_drop(objects: (Ref<Bytes>, Weak<Bytes>)) -> (Ref<Bytes>, Weak<Byt
     objects
 }
 
-#[library_benchmark(config = counted(38_440, 0), setup = pool)]
+#[library_benchmark(config = counted(38_446, 0), setup = pool)]
 #[bench::one()]
 fn pool_create(pool: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {
@@ -159,21 +169,21 @@ fn pool_create(pool: AutoreleasePool) -> AutoreleasePool {
     pool
 }
 
-#[library_benchmark(config = counted(24_662, 0), setup = filled_pool)]
+#[library_benchmark(config = counted(24_651, 0), setup = filled_pool)]
 #[bench::one()]
 fn drain(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool.drain();
     pool
 }
 
-#[library_benchmark(config = counted(72_363, 0), setup = filled_pool_with_destructors)]
+#[library_benchmark(config = counted(72_356, 0), setup = filled_pool_with_destructors)]
 #[bench::one()]
 fn drain_with_destructors(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool.drain();
     pool
 }
 
-#[library_benchmark(config = counted(11_209, 1), setup = pool_and_object)]
+#[library_benchmark(config = counted(11_332, 1), setup = pool_and_object)]
 #[bench::one()]
 fn autorelease(state: (AutoreleasePool, Ref<Bytes>)) -> (AutoreleasePool, Ref<Bytes>) {
     for _ in 0..TIMES {
@@ -182,7 +192,26 @@ fn autorelease(state: (AutoreleasePool, Ref<Bytes>)) -> (AutoreleasePool, Ref<By
     state
 }
 
-#[library_benchmark(config = counted(49_023, 0), setup = pool)]
+#[library_benchmark(config = counted(27_030, 0), setup = hot)]
+#[bench::one()]
+fn hot_clone_and_drop(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
+    for _ in 0..TIMES {
+        black_box(HotRef::clone(black_box(&state.1)));
+    }
+    state
+}
+
+#[library_benchmark(config = counted(220_010, 1), setup = hot)]
+#[bench::one()]
+fn drain_with_one_noted(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
+    for _ in 0..TIMES {
+        drop(black_box(state.0.get()));
+        black_box(AutoreleasePool::new());
+    }
+    state
+}
+
+#[library_benchmark(config = counted(50_023, 0), setup = pool)]
 #[bench::one()]
 fn empty_pool(outer: AutoreleasePool) -> AutoreleasePool {
     for _ in 0..TIMES {
@@ -191,7 +220,18 @@ fn empty_pool(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(411_173, 0), setup = pool)]
+#[library_benchmark(config = counted(317_206, 0), setup = pool)]
+#[bench::one()]
+fn scope_with_destructor(outer: AutoreleasePool) -> AutoreleasePool {
+    for i in 0..TIMES {
+        autoreleasepool(|pool| {
+            black_box(pool.create(Counted([i; 6])));
+        });
+    }
+    outer
+}
+
+#[library_benchmark(config = counted(235_200, 0), setup = pool)]
 #[bench::one()]
 fn scope_of_one_object(outer: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {
@@ -202,7 +242,7 @@ fn scope_of_one_object(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(11_024, 0), setup = pool_and_slot)]
+#[library_benchmark(config = counted(9_024, 0), setup = pool_and_slot)]
 #[bench::one()]
 fn slot_load(state: (AutoreleasePool, Slot<Bytes>)) -> (AutoreleasePool, Slot<Bytes>) {
     for _ in 0..TIMES {
@@ -211,7 +251,7 @@ fn slot_load(state: (AutoreleasePool, Slot<Bytes>)) -> (AutoreleasePool, Slot<By
     state
 }
 
-#[library_benchmark(config = counted(34_437, 0), setup = handoff)]
+#[library_benchmark(config = counted(34_456, 0), setup = handoff)]
 #[bench::one()]
 fn handoff_create(state: (HandoffPool, ThreadHandle)) -> (HandoffPool, ThreadHandle) {
     for i in 0..TIMES {
@@ -245,10 +285,25 @@ fn arena_value(arena: StackAllocator) -> StackAllocator {
     arena
 }
 
+fn numbers() -> Vec<u64> {
+    drop(object());
+    (0..1_024).collect()
+}
+
+#[library_benchmark(config = counted(1_155_030, 0), setup = numbers)]
+#[bench::one()]
+fn slice_from(values: Vec<u64>) -> Vec<u64> {
+    for _ in 0..TIMES {
+        black_box(Ref::<[u64]>::from(black_box(&values[..])));
+    }
+    values
+}
+
 library_benchmark_group!(
     name = hot_paths;
     benchmarks = create_and_drop, clone_and_drop, upgrade_and_drop, pool_create, drain,
-        drain_with_destructors, autorelease, empty_pool, scope_of_one_object, slot_load,
-        handoff_create, block, arena_value
+        drain_with_destructors, autorelease, hot_clone_and_drop, drain_with_one_noted, empty_pool,
+        scope_of_one_object, scope_with_destructor, slot_load, handoff_create, block, arena_value,
+        slice_from
 );
 main!(library_benchmark_groups = hot_paths);

@@ -12,7 +12,7 @@
 //! * [`findings`]: sentences on a scenario that are computed from its samples
 //! * [`report`]: the results as a page of charts
 //! * [`text`]: numbers, times and lists as text
-//! * [`objects`], [`pooled`], [`references`], [`chain`]: the costs of one object
+//! * [`objects`], [`pooled`], [`references`], [`chain`], [`conversions`]: the costs of one object
 //! * [`sharing`], [`handing`]: the costs of sharing objects between threads
 //! * [`budget`]: a check that a drain keeps to its time budget
 
@@ -20,6 +20,7 @@ pub mod budget;
 pub mod chain;
 pub mod comparison;
 pub mod contest;
+pub mod conversions;
 pub mod crew;
 pub mod findings;
 pub mod handing;

@@ -39,6 +39,27 @@ pub fn empty_pools() -> [Workload; 3] {
     ]
 }
 
+/// Returns a pool for each object, inside an outer pool, and the alternative: a mark in a vector of
+/// `Arc`s.
+pub fn one_object_each<P: Payload>() -> [Workload; 2] {
+    let create = |_: &AutoreleasePool| {
+        autoreleasepool(|pool| {
+            black_box(pool.create(P::new(1)));
+        });
+    };
+    let marks = Workload::timed("a mark in a Vec of Arcs", LOOP, Vec::new, |vec| {
+        for _ in 0..LOOP {
+            let mark = black_box(&*vec).len();
+            vec.push(black_box(Arc::new(P::new(1))));
+            black_box(&mut *vec).truncate(mark);
+        }
+    });
+    [
+        looped("autoreleasepool, pool.create", AutoreleasePool::new, create),
+        marks,
+    ]
+}
+
 fn clone_and_drop<R: Clone + 'static>(name: &'static str, new: fn(Plain) -> R) -> Workload {
     let make = move || new(Plain::new(1));
     looped(name, make, |r| drop(black_box(r.clone())))

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use basedrop::{Shared, SharedCell};
 use crossbeam_epoch as epoch;
 use parking_lot::RwLock as ParkingLot;
-use releasepool::{AutoreleasePool, Ref, Slot, autoreleasepool};
+use releasepool::{AutoreleasePool, Hot, HotRef, Ref, Slot, autoreleasepool};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, RwLock};
@@ -199,6 +199,53 @@ pub fn hot_arc() -> Workload {
         let clone = black_box(HOT.clone());
         clone.touch();
     })
+}
+
+/// Returns uses of an object that is counted for each use by releasepool.
+pub fn shared_ref() -> Workload {
+    static HOT: LazyLock<Ref<Object>> = LazyLock::new(|| Ref::new(Object::new(1)));
+    uses("Ref, clone and drop each", || {
+        let clone = black_box(HOT.clone());
+        clone.touch();
+    })
+}
+
+static HOT: LazyLock<Hot<Object>> = LazyLock::new(|| {
+    Hot::try_new(Ref::new(Object::new(1)))
+        .ok()
+        .expect("there is room")
+});
+
+/// Returns uses of an object that is counted for each use, in the thread's own memory.
+pub fn hot_ref() -> Workload {
+    let name = "HotRef, clone and drop each";
+    repeated(
+        name,
+        USES,
+        || HOT.get(),
+        |hot, _| {
+            let clone = black_box(HotRef::clone(hot));
+            clone.touch();
+        },
+    )
+}
+
+/// Returns pools with one object, each after the drop of a reference to a hot object, whose owner is
+/// there; and the same without that.
+pub fn pools_after_hot_refs() -> [Workload; 2] {
+    let one = |pool: AutoreleasePool, seed| {
+        pool.create(Object::new(seed)).touch();
+    };
+    let hot = || HOT.get();
+    [
+        repeated("HotRef dropped, pool of 1", USES, hot, move |hot, seed| {
+            drop(black_box(HotRef::clone(hot)));
+            one(AutoreleasePool::new(), seed);
+        }),
+        repeated("pool of 1", USES, hot, move |_, seed| {
+            one(AutoreleasePool::new(), seed);
+        }),
+    ]
 }
 
 // --- loads beside a writer -----------------------------------------------------

@@ -16,6 +16,7 @@ mod frame;
 mod handoff;
 mod heaps;
 mod home;
+mod hot;
 mod inbox;
 #[cfg(feature = "weaken")]
 mod justified;
@@ -51,6 +52,7 @@ fn all() -> Vec<&'static Model> {
         registry::MODELS,
         exit::MODELS,
         home::MODELS,
+        hot::MODELS,
         manager::MODELS,
         shutdown::MODELS,
         shutdown_exit::MODELS,

@@ -23,7 +23,9 @@ impl Event {
                 let which = (pool, self.manager_id, thread);
                 cause(self.kind, (which, self.doublings))
             }
-            EventKind::HomeGone => cause(self.kind, of_type),
+            EventKind::HomeGone | EventKind::HotTableFull | EventKind::HotLetGo => {
+                cause(self.kind, of_type)
+            }
             #[cfg(feature = "leak-detection")]
             EventKind::StillAlive => cause(self.kind, (of_type, &self.name)),
             EventKind::EndlessDrain | EventKind::CutOff => cause(self.kind, (of_type, pool)),

@@ -110,6 +110,20 @@ impl Event {
                  earlier, or make it with new_or_anywhere",
                 self.home.as_deref().unwrap_or("an unknown one")
             ),
+            EventKind::HotTableFull => write!(
+                f,
+                "thread {thread}: a {of} could not be made hot, as {} {} hot already{again}; drop \
+                 owners of hot objects that are not hot any more",
+                counted("object", "objects"),
+                if is_one { "is" } else { "are" },
+            ),
+            EventKind::HotLetGo => write!(
+                f,
+                "thread {thread}: a hot {of} whose owner was dropped has been alive for {:?}{again}; \
+                 a HotRef is kept somewhere, or the thread that dropped the last one does not \
+                 drain: drain a pool there, or call Hot::review",
+                self.age.unwrap_or_default()
+            ),
             EventKind::PostsDropped => write!(
                 f,
                 "thread {thread} closed its loop while {} {} not due; {} dropped and never \

@@ -2,6 +2,7 @@
 
 use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
+use crate::hot::handle;
 use crate::object::destroy::{ReleaseScope, in_destructor};
 use crate::pool::budget::Budget;
 use crate::pool::this_thread;
@@ -107,7 +108,8 @@ impl std::error::Error for ShutdownReport {}
 impl PoolManager {
     /// Makes the deferred releases that belong to no thread in particular: it runs the releases and
     /// closures that were sent to threads that have ended, and releases what [slots](crate::Slot)
-    /// have retired. Also makes the releases that were sent to the calling thread. Waits, for at
+    /// have retired. Also makes the releases that were sent to the calling thread, and those of
+    /// [hot](crate::Hot) objects that are dead, as [`Hot::review`](crate::Hot::review) does. Waits, for at
     /// most `deadline`, for other threads that are running such releases, or that have a pool open
     /// which has loaded from a slot. Returns whether nothing is left.
     ///
@@ -368,5 +370,7 @@ fn run_deferred(panics: &mut FirstPanic) -> bool {
         }
     };
     any |= ORPHANS.run_calls(|call| panics.guard(|| call.run())) > 0;
+    // Last, as all of these may drop the last handles to hot objects.
+    any |= handle::release_all(panics) > 0;
     any
 }

@@ -2,6 +2,7 @@
 
 use super::PoolManager;
 use crate::event::label;
+use crate::hot::report;
 use crate::object::thread_bound;
 use crate::pool::manager_shared::PoolStackStats;
 use crate::pool::this_thread;
@@ -35,6 +36,11 @@ pub struct Snapshot {
     /// Number of values of [`HomeRef`](crate::HomeRef)s that have outlived their home thread and
     /// are never destroyed: in the whole process, since it started. They count as live objects.
     pub kept: u64,
+    /// Number of [hot](crate::Hot) objects in the process: those that have an owner or a
+    /// [`HotRef`](crate::HotRef), and those that no review has found dead yet.
+    pub hot_objects: u64,
+    /// Number of hot objects whose owner has been dropped.
+    pub hot_let_go: u64,
 }
 
 /// One thread in a [`Snapshot`].
@@ -154,6 +160,8 @@ impl PoolManager {
             departed,
             orphans,
             kept: thread_bound::homeless_count(),
+            hot_objects: report::hot(),
+            hot_let_go: report::let_go(),
         }
     }
 
@@ -191,10 +199,12 @@ impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} live objects, {} orphans, {} kept",
+            "{} live objects, {} orphans, {} kept, {} hot, {} of them let go",
             self.live_objects(),
             self.orphans,
-            self.kept
+            self.kept,
+            self.hot_objects,
+            self.hot_let_go
         )?;
         let columns = [
             "open",

@@ -128,7 +128,7 @@ pub(super) unsafe fn type_name(thin: Thin) -> &'static str {
 /// Writes the message and aborts the process.
 #[cold]
 #[inline(never)]
-pub(super) fn abort(message: &str) -> ! {
+pub(crate) fn abort(message: &str) -> ! {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "releasepool: {message}; aborting");
     crate::sync::abort(message)

@@ -170,10 +170,6 @@ impl Count {
     /// caller must call [`Count::was_last`]; otherwise there are others.
     #[inline]
     pub(crate) fn release(&self) -> Result<bool, Misuse> {
-        // Most objects are released by the thread that made them: a load suffices.
-        if self.is_all(1) {
-            return Ok(true);
-        }
         // An addition, as the compiler does not use the sign of a difference.
         // Release: pairs with the Acquire in `begin_destruction` and `is_all`, so that all uses of
         // the value happen before its destructor. Model: retain_release_last.
@@ -196,7 +192,7 @@ impl Count {
     #[inline(always)]
     pub(crate) fn is_all(&self, n: u32) -> bool {
         // Acquire: pairs with the Release of every earlier release, as in `begin_destruction`.
-        // Model: drain_load_only.
+        // Models: drain_load_only, release_after_death.
         self.0.load(Ordering::Acquire) == held_by(n)
     }
 

@@ -51,6 +51,9 @@ pub(super) struct Nesting {
     pub(super) pending: ManuallyDrop<UnsafeCell<Vec<Thin>>>,
     /// The number of nested [`settle_scope`](super::settle::settle_scope)s inside destructors.
     pub(super) isolated: Cell<usize>,
+    /// Whether the next release is probably the last of its object: in a destructor, as most parts
+    /// of a structure have one owner; elsewhere, if the latest release was. A guess, for speed.
+    likely_last: Cell<bool>,
 }
 
 local! {
@@ -59,6 +62,7 @@ local! {
         mode: Cell::new(QueueMode::DeepOnly),
         pending: ManuallyDrop::new(UnsafeCell::new(Vec::new())),
         isolated: Cell::new(0),
+        likely_last: Cell::new(false),
     };
 }
 
@@ -174,6 +178,7 @@ impl ReleaseScope {
     #[inline]
     fn enter_outermost(nesting: &Nesting) -> Self {
         nesting.base.set(stack_address());
+        nesting.likely_last.set(true);
         Self {
             outermost: true,
             deep: false,
@@ -315,25 +320,36 @@ pub(super) fn settle_now() -> usize {
 pub(crate) unsafe fn last_release(thin: Thin) {
     // SAFETY: `release` returned true, so the object is dead and this thread's, or more than 2³¹
     // other references keep it.
-    let head = unsafe { header(thin) };
-    if !head.count.was_last() {
-        return;
+    if unsafe { header(thin) }.count.was_last() {
+        NESTING.with(|nesting| nesting.likely_last.set(true));
+        // SAFETY: `was_last` says that this was the last release.
+        unsafe { destroy_nested(thin) };
     }
+}
+
+/// Destroys a dead object, at once or when the outermost release is done.
+///
+/// # Safety
+/// The contract of [`destroy_dead`].
+#[inline(always)]
+unsafe fn destroy_nested(thin: Thin) {
+    // SAFETY: a dead object has its memory until it is destroyed (invariant 2 of `object`).
+    let head = unsafe { header(thin) };
     // What remains is a tail call in each case, so that a chain of objects has only one return
     // address for each: processors predict only some dozens of them.
     if head.type_info.has_destructor {
         let (base, here) = (NESTING.with(|nesting| nesting.base.get()), stack_address());
         if base == 0 {
-            // SAFETY: `was_last` says that this was the last release.
+            // SAFETY: the contract of this function is that of `destroy_dead`.
             return unsafe { outermost_release(thin) };
         }
         if here.abs_diff(base) >= LIMIT {
-            // SAFETY: `was_last` says that this was the last release.
+            // SAFETY: the contract of this function is that of `destroy_dead`.
             return unsafe { deep_release(thin) };
         }
     }
     // Without a destructor nothing can nest in it.
-    // SAFETY: `was_last` says that this was the last release.
+    // SAFETY: the contract of this function is that of `destroy_dead`.
     unsafe { destroy_dead(thin) };
 }
 
@@ -373,9 +389,38 @@ unsafe fn deep_release(thin: Thin) {
 #[inline]
 pub(crate) unsafe fn release(thin: Thin) {
     ledger::released(thin, 1, ReleasedBy::Handle);
+    if NESTING.with(|nesting| nesting.likely_last.get()) {
+        // SAFETY: the contract of this function.
+        return unsafe { release_likely_last(thin) };
+    }
     // SAFETY: the caller's reference keeps the object alive.
     let may_be_last = unsafe { checked(thin, header(thin).count.release()) };
     if may_be_last {
+        // SAFETY: `Count::release` returned true.
+        unsafe { last_release(thin) };
+    }
+}
+
+/// Gives up a strong reference that is probably the only one: then a load suffices. If it is not,
+/// the load fetches the cache line for reading, and the release fetches it again for writing.
+///
+/// # Safety
+/// The contract of [`release`].
+#[inline(never)]
+unsafe fn release_likely_last(thin: Thin) {
+    // SAFETY: the caller's reference keeps the object alive.
+    let count = unsafe { &header(thin).count };
+    if count.is_all(1) {
+        // SAFETY: the caller has the only reference of any kind, and gives the object up.
+        return unsafe { destroy_nested(thin) };
+    }
+    NESTING.with(|nesting| {
+        if nesting.base.get() == 0 {
+            nesting.likely_last.set(false);
+        }
+    });
+    // SAFETY: as above.
+    if unsafe { checked(thin, count.release()) } {
         // SAFETY: `Count::release` returned true.
         unsafe { last_release(thin) };
     }

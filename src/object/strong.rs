@@ -32,7 +32,8 @@ use std::ptr::NonNull;
 /// # Cost
 /// One word for sized types, two for others. An object has 16 bytes before its value, 24 for slices
 /// and `str`, 32 for a value that was moved out of a `Box`. `clone` and `drop` are one atomic
-/// read-modify-write each; the drop of the only reference of any kind is a load.
+/// read-modify-write each; the drop of the only reference of any kind is a load where that is likely:
+/// in destructors and pools, and after another last reference.
 ///
 /// # Panics
 /// No operation on counts panics. More than 2³¹ strong or 2³⁰ weak references at once abort the

@@ -152,7 +152,7 @@ impl<'d> BudgetedDrain<'d> {
         self.stack.stats.backlog_is(self.stack.backlog.len());
         let mut remaining = self.stack.backlog.len();
         if self.delivers_remote {
-            remaining += self.pools.remote_releases() + orphans_left;
+            remaining += self.pools.remote_releases() + orphans_left + self.pools.noted();
         }
         watch::backlog(self.stack, self.pool);
         (self.meter.report(remaining), self.panics.into_first())
@@ -201,7 +201,9 @@ impl<'d> BudgetedDrain<'d> {
         }
         let until = self.meter.released().saturating_add(TURN);
         let remote = self.delivers_remote && self.run_remote(until);
-        orphan || own || remote
+        let until = self.meter.released().saturating_add(TURN);
+        let unnoticed = self.delivers_remote && self.run_review(until);
+        orphan || own || remote || unnoticed
     }
 
     fn is_done(&self, until: usize) -> bool {
@@ -240,6 +242,20 @@ impl<'d> BudgetedDrain<'d> {
                 Next::Again => self.meter.step(),
                 Next::Nothing => break,
             }
+            any = true;
+        }
+        any
+    }
+
+    /// Releases objects that have died unnoticed, up to a total of `until` or until the budget is
+    /// spent. Returns whether there were any. The others wait for the next outermost drain.
+    fn run_review(&mut self, until: usize) -> bool {
+        let mut any = false;
+        while self.pools.review_is_asked() && !self.is_done(until) {
+            let Some(object) = self.pools.next_dead() else {
+                break;
+            };
+            self.release(object, 1);
             any = true;
         }
         any

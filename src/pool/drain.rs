@@ -14,8 +14,8 @@ use super::epoch;
 use super::generations::Generations;
 use super::page::PageCache;
 use super::pool_stack::{ChainFrame, PoolStack, PoolState};
-use super::remote_release;
 use super::thread_pools::ThreadPools;
+use super::{remote_release, reviews};
 use crate::event::{Event, EventKind};
 use crate::ledger;
 use crate::object::count::Released;
@@ -72,6 +72,17 @@ pub(crate) fn is_idle(pool: &PoolState) -> bool {
     pool.entries.is_empty() && !stack.thread_pools().has_duties(stack) && !ORPHANS.has_deferred()
 }
 
+/// Returns whether a drain of this pool has nothing to do but to unpin it, and need not even look for
+/// objects that have died unnoticed.
+#[inline]
+pub(super) fn seems_idle(pool: &PoolState) -> bool {
+    // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+    let stack = unsafe { &*pool.stack.get() };
+    pool.entries.is_empty()
+        && !stack.thread_pools().may_have_duties(stack)
+        && !ORPHANS.has_deferred()
+}
+
 /// Drains a pool of the calling thread. With a limit, gives up when destructors have fed it for
 /// that many generations.
 pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
@@ -82,7 +93,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
     let plain = release_plain(&pool.entries, || pool.name(), &pools.pages);
     if plain != 0 {
         stack.stats.released.add(plain as u64);
-        if is_idle(pool) && !ptr::eq(pool, &stack.root) {
+        if seems_idle(pool) && !ptr::eq(pool, &stack.root) {
             return Outcome {
                 released: plain,
                 panic: None,
@@ -101,7 +112,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
         let _current = Barrier::raise(stack, &frame, pool);
         let _draining = Draining::begin(pool);
         let run = Releasing::new(&pool.entries, pool.name(), &pools.pages, &scope, limit);
-        if !pool.entries.is_untouched() {
+        if !pool.entries.is_empty() {
             if let Err(payload) = catch_unwind(|| run.all()) {
                 run.go_on(payload, &mut panics);
             }
@@ -110,7 +121,8 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
         if scope.outermost && ORPHANS.has_deferred() && scope.serves_thread() {
             epoch::advance(Some(&pools.participants));
         }
-        if scope.outermost && delivers_remote && pools.has_messages() && scope.serves_thread() {
+        if scope.outermost && delivers_remote && pools.may_have_messages() && scope.serves_thread()
+        {
             run.deliver_remote(pools, &mut panics);
         }
         if scope.outermost && stack.stats.is_asked() && scope.serves_thread() {
@@ -323,8 +335,9 @@ impl<'d> Releasing<'d> {
 
     /// Makes the releases that other threads have sent, and releases what they add to the pool.
     /// Once: a thread that sends faster than this one releases must not hold it up for ever. But
-    /// what slots give up meanwhile is released, too, as far as nothing holds the epoch: a list
-    /// that is linked by slots would otherwise lose only one node in each drain.
+    /// what slots give up meanwhile is released, too, as far as nothing holds the epoch, and so are
+    /// hot objects that die meanwhile: a list that is linked by slots would otherwise lose only one
+    /// node in each drain.
     #[cold]
     #[inline(never)]
     fn deliver_remote(&self, pools: &ThreadPools, panics: &mut FirstPanic) {
@@ -335,10 +348,13 @@ impl<'d> Releasing<'d> {
                 break;
             }
             self.new_entries(panics);
-            any = self.cut.get().is_none()
-                && ORPHANS.has_deferred()
+            if self.cut.get().is_some() {
+                break;
+            }
+            any = ORPHANS.has_deferred()
                 && epoch::advance_until_ready(Some(&pools.participants))
                 && remote_release::deliver_orphans(self.scope, panics);
+            any |= reviews::deliver(pools, self.scope, panics);
         }
     }
 

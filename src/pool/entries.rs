@@ -25,6 +25,8 @@ pub(crate) struct Entries {
     end: Cell<*mut Thin>,
     /// The topmost page; null until the first entry.
     page: Cell<*mut Page>,
+    /// The beginning of the entries of the lowest page, so that `top` is here if there are none.
+    first: Cell<*mut Thin>,
     /// The pool's name, for the ledger. No size without the feature `leak-detection`.
     label: Cell<PoolLabel>,
 }
@@ -43,12 +45,13 @@ impl Entries {
                 start: Cell::new(ptr::null_mut()),
                 end: Cell::new(ptr::null_mut()),
                 page: Cell::new(ptr::null_mut()),
+                first: Cell::new(ptr::null_mut()),
                 label: Cell::new(PoolLabel::UNNAMED),
             }
         }
     }
 
-    /// Returns whether no entry has been added since the pages were last given back.
+    /// Returns whether there is no page.
     #[inline]
     pub(crate) fn is_untouched(&self) -> bool {
         self.page.get().is_null()
@@ -56,7 +59,8 @@ impl Entries {
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
+        // A page ends before its header or begins behind it, so no page's end is another's beginning.
+        self.top.get() == self.first.get()
     }
 
     /// Sets the name of the pool, for the ledger.
@@ -148,6 +152,7 @@ impl Entries {
         unsafe {
             (*page).prev.set(ptr::null_mut());
             (*page).set_below(0);
+            self.first.set(Page::start(page));
             self.turn_to(page, Page::start(page));
         }
         true
@@ -165,6 +170,9 @@ impl Entries {
                 if self.top.get() == self.end.get() {
                     (*page).prev.set(self.page.get());
                     (*page).set_below(self.len());
+                    if self.is_untouched() {
+                        self.first.set(Page::start(page));
+                    }
                     self.turn_to(page, Page::start(page));
                 } else {
                     pages.put(page);
@@ -192,6 +200,29 @@ impl Entries {
                 // That object is alive by its entry (invariant 5 of `pool`).
                 prefetch((*top.sub(AHEAD + 1)).cast::<Header>().sub(1).as_ptr());
             }
+            Some(*top.sub(1))
+        }
+    }
+
+    /// Returns whether there is one page, with at most `most` entries.
+    #[inline(always)]
+    pub(crate) fn are_few(&self, most: isize) -> bool {
+        let start = self.start.get();
+        // SAFETY: `top` points into the topmost page, as `start` does (invariant 6 of `pool`).
+        let in_page = unsafe { self.top.get().offset_from(start) };
+        in_page <= most && start == self.first.get() && !start.is_null()
+    }
+
+    /// Returns the newest entry of the topmost page, which stays.
+    #[inline(always)]
+    pub(crate) fn newest_in_page(&self) -> Option<Thin> {
+        let top = self.top.get();
+        if top == self.start.get() {
+            return None;
+        }
+        // SAFETY: as in `newest`; or there is no page, and both pointers are null.
+        unsafe {
+            Page::touch(self.page.get());
             Some(*top.sub(1))
         }
     }
@@ -292,6 +323,7 @@ impl Entries {
             start: Cell::new(self.start.replace(ptr::null_mut())),
             end: Cell::new(self.end.replace(ptr::null_mut())),
             page: Cell::new(self.page.replace(ptr::null_mut())),
+            first: Cell::new(self.first.replace(ptr::null_mut())),
             label: Cell::new(self.label.get()),
         }
     }
@@ -304,6 +336,7 @@ impl Entries {
         self.top.set(ptr::null_mut());
         self.start.set(ptr::null_mut());
         self.end.set(ptr::null_mut());
+        self.first.set(ptr::null_mut());
         while !page.is_null() {
             // SAFETY: the pages are ours, and nothing refers to them any more (invariant 6 of `pool`).
             unsafe {

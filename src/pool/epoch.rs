@@ -151,15 +151,21 @@ impl Participant {
         })
     }
 
-    fn pin(&mut self, name: Option<&Cow<'static, str>>) {
+    /// Sets the name that reports use.
+    fn set_name(&mut self, name: Option<&Cow<'static, str>>) {
         if self.named || name.is_some() {
             *self.watch.pool() = name.cloned().unwrap_or(UNNAMED);
             self.named = name.is_some();
         }
+    }
+
+    #[inline]
+    fn pin(&mut self) {
         self.guard = Some(self.handle.pin());
         self.watch.pinned.start();
     }
 
+    #[inline]
     fn unpin(&mut self) {
         self.watch.pinned.stop();
         self.guard = None;
@@ -201,7 +207,8 @@ impl Participants {
         participant
     }
 
-    fn put(&self, mut participant: Box<Participant>) {
+    /// Takes a participant back that is not pinned.
+    pub(crate) fn put(&self, mut participant: Box<Participant>) {
         if self.spares.get() < SPARE {
             participant.next = self.spare.take();
             self.spare.set(Some(participant));
@@ -209,19 +216,25 @@ impl Participants {
         }
     }
 
-    /// Returns a pinned participant for a pool with this name.
-    pub(crate) fn pin(&self, name: Option<&Cow<'static, str>>) -> Box<Participant> {
+    /// Returns a participant for a pool with this name, not pinned.
+    pub(crate) fn take_for(&self, name: Option<&Cow<'static, str>>) -> Box<Participant> {
         let mut participant = self.take();
-        participant.pin(name);
-        self.pinned.set(self.pinned.get() + 1);
+        participant.set_name(name);
         participant
     }
 
-    /// Unpins a participant that [`pin`](Self::pin) returned.
-    pub(crate) fn unpin(&self, mut participant: Box<Participant>) {
+    /// Pins a participant from [`take_for`](Self::take_for).
+    #[inline]
+    pub(crate) fn pin(&self, participant: &mut Participant) {
+        participant.pin();
+        self.pinned.set(self.pinned.get() + 1);
+    }
+
+    /// Unpins a participant that [`pin`](Self::pin) has pinned.
+    #[inline]
+    pub(crate) fn unpin(&self, participant: &mut Participant) {
         participant.unpin();
         self.pinned.set(self.pinned.get() - 1);
-        self.put(participant);
     }
 }
 
@@ -259,9 +272,12 @@ impl Drop for CallPin<'_> {
             return;
         };
         match self.local {
-            Some(local) if self.watched => local.unpin(participant),
             Some(local) => {
-                participant.guard = None;
+                if self.watched {
+                    local.unpin(&mut participant);
+                } else {
+                    participant.guard = None;
+                }
                 local.put(participant);
             }
             None => participant.unpin(),
@@ -293,14 +309,12 @@ pub(super) fn pinned_while<R>(
     f: impl FnOnce() -> R,
 ) -> R {
     let name = Cow::Borrowed(name);
-    let participant = match local {
-        Some(local) => local.pin(Some(&name)),
-        None => {
-            let mut participant = Participant::new();
-            participant.pin(Some(&name));
-            participant
-        }
-    };
+    let mut participant = local.map_or_else(Participant::new, Participants::take);
+    participant.set_name(Some(&name));
+    match local {
+        Some(local) => local.pin(&mut participant),
+        None => participant.pin(),
+    }
     let _pin = CallPin {
         local,
         participant: Some(participant),
@@ -372,10 +386,17 @@ mod tests {
     #[test]
     fn a_thread_keeps_a_limited_number_of_unused_participants() {
         let participants = Participants::new();
-        let pinned: Vec<_> = (0..3 * SPARE).map(|_| participants.pin(None)).collect();
+        let pinned: Vec<_> = (0..3 * SPARE)
+            .map(|_| {
+                let mut participant = participants.take_for(None);
+                participants.pin(&mut participant);
+                participant
+            })
+            .collect();
         assert_eq!(participants.pinned.get(), 3 * SPARE);
-        for participant in pinned {
-            participants.unpin(participant);
+        for mut participant in pinned {
+            participants.unpin(&mut participant);
+            participants.put(participant);
         }
         assert_eq!(
             (participants.pinned.get(), participants.spares.get()),

@@ -1,15 +1,17 @@
 //! `AutoreleasePool`: a guard that owns a pool.
 //!
-//! Facts that `SAFETY:` comments here and in `scope` cite:
+//! Facts that `SAFETY:` comments here, in `close` and in `scope` cite:
 //!
 //! 1. A pool's state stays at its address until its guard's drop or, for the pool of a scope, the
-//!    scope's end, whichever is later: only [`free_state`] and the fast paths here and in `scope` recycle it.
+//!    scope's end, whichever is later: only [`close`](super::close) and the fast paths here and in
+//!    `scope` recycle it.
 //! 2. While a pool is open, its `stack` points to the `PoolStack` that opened it, which lives as
 //!    long as any pool of it is open.
 
 use super::budget::{Budget, Drained, Meter};
 use super::budgeted_drain;
-use super::drain::{self, Outcome};
+use super::close::{can_just_pop, close};
+use super::drain;
 use super::drain_span;
 use super::dump::PoolDump;
 use super::manager_shared::ManagerShared;
@@ -17,7 +19,6 @@ use super::pool_ref::PoolRef;
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
 use super::this_thread;
 use super::thread_pools::ThreadPools;
-use crate::event::span::wants_drains;
 use crate::ledger;
 use crate::object::strong::Ref;
 use crate::unwind::resume_or_report;
@@ -254,7 +255,7 @@ impl AutoreleasePool {
     pub fn drain(&mut self) -> usize {
         let state = self.state();
         state.set_budgeted(false);
-        if drain::is_idle(state) {
+        if drain::seems_idle(state) {
             state.unpin();
             return 0;
         }
@@ -393,79 +394,4 @@ impl Drop for AutoreleasePool {
             close(self.state);
         }
     }
-}
-
-/// Returns whether closing a pool takes no more than popping its frame: it has never had an entry,
-/// its frame is the topmost one, and the thread has nothing else to do. `plain`: the pool has no
-/// extras but those that the caller handles.
-#[inline(always)]
-pub(super) fn can_just_pop(state: &PoolState, stack: &PoolStack, plain: bool) -> bool {
-    let pools = stack.thread_pools();
-    let simple = state.entries.is_untouched() && stack.is_topmost(&state.frame) && plain;
-    simple && !pools.has_duties(stack)
-}
-
-/// Drains a pool and closes it, on behalf of its guard, which is not used again.
-#[inline(never)]
-pub(super) fn close(pool: NonNull<PoolState>) {
-    if wants_drains() {
-        return close_in_span(pool);
-    }
-    close_now(pool).resume();
-}
-
-#[cold]
-#[inline(never)]
-fn close_in_span(pool: NonNull<PoolState>) {
-    // SAFETY: its guard is being dropped and has not freed it yet (fact 1).
-    unsafe { drain_span::around_close(pool, || close_now(pool)) }.resume();
-}
-
-#[inline(always)]
-fn close_now(pool: NonNull<PoolState>) -> Outcome {
-    let outcome;
-    let in_scope;
-    {
-        // SAFETY: its guard is being dropped and has not freed it yet (fact 1).
-        let state = unsafe { pool.as_ref() };
-        // SAFETY: the pool is open (fact 2).
-        let stack = unsafe { &*state.stack.get() };
-        outcome = drain::drain(state, None);
-        in_scope = state.is_scope();
-        if in_scope {
-            state.end_in_scope();
-            stack.close_above(&state.frame);
-        } else {
-            stack.close_frame(&state.frame);
-        }
-        state.entries.clear(&stack.thread_pools().pages);
-        if !state.has_no_extras() {
-            state.clear_extras();
-        }
-        stack.stats.count_closed();
-    }
-    if !in_scope {
-        // SAFETY: the guard is gone and there is no scope; the references above have ended.
-        unsafe { free_state(pool) };
-    }
-    outcome
-}
-
-/// Recycles the state of a closed pool and frees its detached `ThreadPools`, if this was the last
-/// pool in it.
-///
-/// # Safety
-/// Nothing refers to the pool from here on, nor to its `ThreadPools` by way of this pool.
-pub(super) unsafe fn free_state(pool: NonNull<PoolState>) {
-    let pools;
-    {
-        // SAFETY: it is recycled only below (fact 1).
-        let state = unsafe { pool.as_ref() };
-        // SAFETY: the stack outlives the recycling of the pool (fact 2).
-        let stack = unsafe { &*state.stack.get() };
-        stack.thread_pools().recycle(state);
-        pools = stack.thread_pools_ptr();
-    }
-    // SAFETY: the references above have ended, and the caller has none.
-    unsafe { ThreadPools::guard_closed(pools) };
 }

@@ -172,10 +172,7 @@ impl PageCache {
     /// # Safety
     /// `page` is a page that the caller gives up.
     pub(crate) unsafe fn put(&self, page: *mut Page) {
-        self.put.set(self.put.get() + 1);
-        if self.put.get() == WINDOW {
-            self.free_unneeded();
-        }
+        self.count_put();
         if self.len.get() >= self.most.get() {
             // SAFETY: forwards the contract.
             return unsafe { free(page) };
@@ -186,8 +183,19 @@ impl PageCache {
         self.len.set(self.len.get() + 1);
     }
 
+    /// Counts a page that was used and is kept elsewhere, as if it had been taken and put back. May
+    /// call the global allocator.
+    #[inline]
+    pub(crate) fn count_put(&self) {
+        self.put.set(self.put.get() + 1);
+        if self.put.get() == WINDOW {
+            self.free_unneeded();
+        }
+    }
+
     /// Frees half of the pages that were not needed, except for [`FEW`].
     #[cold]
+    #[inline(never)]
     fn free_unneeded(&self) {
         let unneeded = self.least.get().saturating_sub(FEW);
         for _ in 0..unneeded.div_ceil(2).min(FREED) {

@@ -6,7 +6,7 @@
 
 use super::backlog::Backlog;
 use super::entries::Entries;
-use super::epoch::Participant;
+use super::epoch::{Participant, Participants};
 use super::manager_shared::{ManagerShared, PoolStackStats};
 use super::strays::Strays;
 use super::thread_pools::ThreadPools;
@@ -89,7 +89,7 @@ impl ChainFrame {
 
 /// The pool belongs to a scope.
 const SCOPE: u8 = 1;
-/// The pool has a name, is pinned, was drained within a budget, or knows its next barrier.
+/// The pool has a name, has loaded from a slot, was drained within a budget, or knows its next barrier.
 const HAS_EXTRAS: u8 = 2;
 /// The guard of a scope's pool was dropped before the scope ended.
 const GUARD_DROPPED: u8 = 4;
@@ -134,10 +134,11 @@ pub(crate) struct PoolState {
     budgeted: Cell<bool>,
     /// Set and taken, never borrowed, while the pool is open.
     name: UnsafeCell<Name>,
-    /// Holds the epoch from the pool's first load from a slot to its next drain. Set and taken,
-    /// never borrowed.
+    /// Holds the epoch from the pool's first load from a slot to its next drain. It stays with the
+    /// pool from its first load until it is closed, so that the next pin need not look for one. Set
+    /// and taken, never borrowed.
     participant: Cell<Option<Box<Participant>>>,
-    /// True if `participant` is there: quicker to look at.
+    /// True if `participant` is there and pinned.
     pinned: Cell<bool>,
     /// The next barrier below the pool, if a walk of the chain has found it. All frames in
     /// between then store the same barrier. It remains in the chain as long as this pool does, but
@@ -249,6 +250,9 @@ impl PoolState {
     /// Clears everything but entries and the scope's bits. Part of closing the pool.
     pub(crate) fn clear_extras(&self) {
         self.unpin();
+        if let Some(participant) = self.participant.take() {
+            self.participants().put(participant);
+        }
         self.set_name(None);
         self.budgeted.set(false);
         self.next_barrier.set(ptr::null());
@@ -266,14 +270,25 @@ impl PoolState {
     #[cold]
     #[inline(never)]
     fn pin_now(&self) {
-        // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
-        let pools = unsafe { &*self.stack.get() }.thread_pools();
+        let Some(mut participant) = self.participant.take() else {
+            return self.pin_first();
+        };
+        self.participants().pin(&mut participant);
+        self.put_participant(participant);
+        self.pinned.set(true);
+    }
+
+    /// Pins a pool that has not loaded from a slot since it was opened.
+    #[cold]
+    #[inline(never)]
+    fn pin_first(&self) {
         // SAFETY: as in `name`.
         let name = self.name.with(|name| unsafe { &*name }).to_cow();
-        self.participant
-            .set(Some(pools.participants.pin(name.as_ref())));
-        self.pinned.set(true);
+        let participant = self.participants().take_for(name.as_ref());
+        self.put_participant(participant);
+        // So that closing the pool gives it back.
         self.add_extra(HAS_EXTRAS);
+        self.pin_now();
     }
 
     /// Stops keeping alive what slots held.
@@ -288,11 +303,25 @@ impl PoolState {
     #[inline(never)]
     fn unpin_now(&self) {
         self.pinned.set(false);
-        if let Some(participant) = self.participant.take() {
-            // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
-            let pools = unsafe { &*self.stack.get() }.thread_pools();
-            pools.participants.unpin(participant);
+        if let Some(mut participant) = self.participant.take() {
+            self.participants().unpin(&mut participant);
+            self.put_participant(participant);
         }
+    }
+
+    #[inline(always)]
+    fn participants(&self) -> &Participants {
+        // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+        &unsafe { &*self.stack.get() }.thread_pools().participants
+    }
+
+    /// Puts the pool's participant back, which this function's caller has taken.
+    #[inline(always)]
+    fn put_participant(&self, participant: Box<Participant>) {
+        let before = self.participant.replace(Some(participant));
+        debug_assert!(before.is_none());
+        // There is nothing to drop.
+        std::mem::forget(before);
     }
 
     /// Returns the name that the pool was given, or one for its kind.

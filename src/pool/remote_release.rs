@@ -1,5 +1,6 @@
 //! Releases that other threads send to a thread.
 
+use super::reviews;
 use super::thread_pools::ThreadPools;
 use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::Thin;
@@ -61,7 +62,7 @@ pub(super) fn object_of(message: &Message) -> Thin {
 ///
 /// # Safety
 /// The caller gives up a strong reference to `thin`, which may be sent to any thread.
-pub(super) unsafe fn orphaned_release(thin: Thin) -> Message {
+pub(crate) unsafe fn orphaned_release(thin: Thin) -> Message {
     let node = Node::new(MessageKind::Release, ThreadKey::NOBODY, ReleaseMessage::run);
     // SAFETY: just made; `run` frees it; the object may be sent by the contract.
     unsafe { Message::from_raw(boxed(ReleaseMessage { node, thin }).cast()) }
@@ -94,8 +95,9 @@ impl ThreadHandle {
     }
 }
 
-/// Delivers what other threads have sent here, and the orphans. Leaves alone what budgeted drains
-/// have taken out of the inbox, as the rest of the backlog. Returns whether there was anything.
+/// Delivers what other threads have sent here, the orphans, and what has died unnoticed. Leaves alone
+/// what budgeted drains have taken out of the inbox, as the rest of the backlog. Returns whether
+/// there was anything.
 pub(crate) fn deliver(pools: &ThreadPools, scope: &ReleaseScope, panics: &mut FirstPanic) -> bool {
     let mut any = false;
     if let Some(record) = pools.record() {
@@ -104,11 +106,12 @@ pub(crate) fn deliver(pools: &ThreadPools, scope: &ReleaseScope, panics: &mut Fi
             run_own(pools, record, message, scope, panics);
         }
     }
-    deliver_orphans(scope, panics) || any
+    any |= deliver_orphans(scope, panics);
+    reviews::deliver(pools, scope, panics) || any
 }
 
 /// Delivers what budgeted drains have taken out of the inbox, what other threads have sent here
-/// since, and the orphans. Returns whether there was anything.
+/// since, the orphans, and what has died unnoticed. Returns whether there was anything.
 pub(crate) fn deliver_all(
     pools: &ThreadPools,
     scope: &ReleaseScope,

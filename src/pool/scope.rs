@@ -1,6 +1,7 @@
 //! `autoreleasepool`: a pool that is open while a closure runs.
 
-use super::guard::{AutoreleasePool, can_just_pop, close, free_state};
+use super::close::{can_just_pop, close, free_state};
+use super::guard::AutoreleasePool;
 use super::pool_stack::PoolState;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -90,10 +91,18 @@ fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
         unsafe { own.as_ref() }.leave_scope();
         close(own);
     } else {
-        // Dropped last, also if dropping the guard panics.
-        let _replaced = ReplacedPool(own);
-        drop(AutoreleasePool { state: pool });
+        end_replaced(pool, own);
     }
+}
+
+/// Ends a scope whose guard was replaced by that of another pool.
+// Out of line, so that the usual end need not save its registers.
+#[cold]
+#[inline(never)]
+fn end_replaced(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
+    // Dropped last, also if dropping the guard panics.
+    let _replaced = ReplacedPool(own);
+    drop(AutoreleasePool { state: pool });
 }
 
 /// The own pool of a scope in which another guard has replaced its own; ends the scope when it is

@@ -14,6 +14,7 @@ use super::epoch::Participants;
 use super::manager_shared::ManagerShared;
 use super::page::PageCache;
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
+use super::reviews::{Reviews, own_inbox};
 use crate::layout::fixed::{FixedArc, FixedVec};
 use crate::ledger::{self, PoolLabel};
 use crate::sync::cell::{Cell, UnsafeCell};
@@ -31,6 +32,10 @@ use std::sync::Arc;
 
 /// How many pools are allocated at a time.
 const POOL_CHUNK: usize = if SMALL { 2 } else { 32 };
+
+/// How many pools may keep a page while they are closed: those that are used if pools are nested
+/// less deeply.
+const WITH_PAGES: u32 = if SMALL { 2 } else { 16 };
 
 type PoolChunk = [PoolState; POOL_CHUNK];
 
@@ -53,8 +58,10 @@ pub(crate) struct ThreadPools {
     /// In [`DETACHED`] while detached.
     link: Link,
     /// The record's inbox for releases, kept alive by `record`; without a record the orphans',
-    /// which closing a pool looks at anyway. So that looking for messages takes no branch.
-    inbox: *const Inbox,
+    /// which closing a pool looks at anyway; [`DECOY`](super::reviews::DECOY) while a review is asked for. So that looking
+    /// for messages takes no branch.
+    pub(super) inbox: Cell<*const Inbox>,
+    pub(super) reviews: Reviews,
     /// True if the thread has exited.
     detached: Cell<bool>,
     /// True while the thread exits, which walks the list of stacks.
@@ -76,10 +83,7 @@ impl ThreadPools {
     /// Allocates a `ThreadPools`; detached if there is no record.
     pub(super) fn make(manager: Arc<ManagerShared>, record: Option<Arc<Record>>) -> NonNull<Self> {
         let key = record.as_ref().map(|record| record.key());
-        let inbox = record.as_ref().map_or_else(
-            || ptr::from_ref(ORPHANS.releases()),
-            |record| ptr::from_ref(record.releases.inbox()),
-        );
+        let inbox = own_inbox(record.as_deref());
         let pools = boxed(Self {
             first: PoolStack::new(manager),
             others: UnsafeCell::new(FixedVec::new()),
@@ -87,7 +91,8 @@ impl ThreadPools {
             participants: Participants::new(),
             free: Cell::new(ptr::null()),
             chunks: UnsafeCell::new(FixedVec::new()),
-            inbox,
+            inbox: Cell::new(inbox),
+            reviews: Reviews::new(),
             detached: Cell::new(record.is_none()),
             exiting: Cell::new(false),
             link: Link::new(),
@@ -182,6 +187,20 @@ impl ThreadPools {
         self.free.set(pool);
     }
 
+    /// Takes back a closed pool like [`recycle`](Self::recycle), but leaves it the page that it has,
+    /// which is empty, for the next pool that is opened in its place.
+    #[inline]
+    pub(super) fn recycle_with_page(&self, pool: &PoolState) {
+        debug_assert!(pool.entries.is_empty());
+        // Before, as both can call the global allocator, which may open pools.
+        if pool.index >= WITH_PAGES {
+            pool.entries.clear(&self.pages);
+        } else {
+            self.pages.count_put();
+        }
+        self.recycle(pool);
+    }
+
     /// Returns how many guard pools are open, of all managers.
     pub(super) fn open_guards(&self) -> usize {
         let pools = (0..).map_while(|index| self.pool(index));
@@ -192,17 +211,25 @@ impl ThreadPools {
     /// `ThreadPools`, deliver remote releases, or answer `shutdown`.
     #[inline]
     pub(crate) fn has_duties(&self, stack: &PoolStack) -> bool {
+        self.may_have_duties(stack) && !self.has_reviewed_all(stack)
+    }
+
+    /// Returns whether closing a pool of `stack` may have to do more than that: an object may have
+    /// died unnoticed.
+    #[inline(always)]
+    pub(super) fn may_have_duties(&self, stack: &PoolStack) -> bool {
         self.detached.get()
-            || self.has_messages()
+            || self.may_have_messages()
             || stack.stats.is_asked()
             || ledger::awaits_drain()
     }
 
-    /// Returns whether other threads have sent something that an ordinary drain has to release.
-    #[inline]
-    pub(crate) fn has_messages(&self) -> bool {
+    /// Returns whether there is something that an ordinary drain has to release besides its pool:
+    /// other threads have sent it, or it may have died unnoticed.
+    #[inline(always)]
+    pub(super) fn may_have_messages(&self) -> bool {
         // SAFETY: kept alive by `record`, or a static.
-        let is_there = unsafe { &*self.inbox }.has_messages() || ORPHANS.has_releases();
+        let is_there = unsafe { &*self.inbox.get() }.has_messages() || ORPHANS.has_releases();
         is_there && !self.held.get()
     }
 
@@ -487,6 +514,10 @@ impl Drop for ThreadPools {
             drop(unsafe { unbox(stack) });
         }
         for chunk in self.chunks.get_mut().change(mem::take) {
+            // SAFETY: made by `grow`, and nothing else uses it any more.
+            for pool in unsafe { chunk.as_ref() } {
+                pool.entries.clear(&self.pages);
+            }
             // SAFETY: made by `grow`, and nothing uses it any more.
             drop(unsafe { unbox(chunk) });
         }

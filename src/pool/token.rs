@@ -149,7 +149,7 @@ fn pop_down_to(stack: &PoolStack, pool: &PoolState) -> usize {
     let mut released = 0;
     let mut rounds = 0;
     while let Some(last) = stack.last_token() {
-        if last.entries.is_untouched() && !stack.thread_pools().has_duties(stack) {
+        if last.entries.is_empty() && !stack.thread_pools().has_duties(stack) {
             let found = ptr::eq(last, pool);
             stack.close_token(last);
             if found {

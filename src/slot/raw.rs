@@ -71,6 +71,16 @@ impl<T: Send + Sync> RawSlot<T> {
         unsafe { self.lend() }
     }
 
+    /// Lends the object of a slot that always holds one.
+    ///
+    /// # Safety
+    /// Only objects are ever put into the slot, never `None`.
+    #[inline]
+    pub(super) unsafe fn load_held<'p>(&self, pool: &'p AutoreleasePool) -> PoolRef<'p, T> {
+        // SAFETY: by the contract, the pointer is never null.
+        unsafe { self.load(pool).unwrap_unchecked() }
+    }
+
     /// Lends the object, if there is one.
     ///
     /// # Safety

@@ -35,6 +35,7 @@ pub(crate) mod explore;
 mod ledger;
 mod map;
 mod monitor;
+mod owned;
 mod seed;
 pub(crate) mod settings;
 pub(crate) mod time;
@@ -44,6 +45,7 @@ pub(crate) use atomic::FreeWitness;
 pub(crate) use ledger::{forget_objects, live_objects, note_created, note_freed};
 pub(crate) use map::Map;
 pub(crate) use monitor::Monitor;
+pub(crate) use owned::OwnedU64;
 
 pub(crate) mod thread {
     use super::explore::coroutine;
@@ -117,6 +119,13 @@ macro_rules! local {
     };
 }
 pub(crate) use local;
+
+macro_rules! array_of {
+    ($item:expr; $n:expr) => {
+        std::array::from_fn::<_, { $n }, _>(|_| $item)
+    };
+}
+pub(crate) use array_of;
 
 macro_rules! const_fn {
     ($(#[$doc:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$doc])* $vis fn $($rest)* };

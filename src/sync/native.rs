@@ -10,7 +10,9 @@ use std::time::Duration;
 pub(crate) use std::alloc::{alloc, dealloc};
 
 pub(crate) mod cell;
+mod owned;
 mod roll;
+pub(crate) use owned::OwnedU64;
 pub(crate) use roll::{Link, Roll};
 
 /// For documentation: users' models import std's atomics from here.
@@ -20,7 +22,7 @@ pub mod user_atomic {
 }
 
 pub(crate) mod atomic {
-    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 }
 
 pub(crate) mod thread {
@@ -110,6 +112,15 @@ pub(crate) use local;
 pub(crate) const fn null_pointers<T, const N: usize>() -> [atomic::AtomicPtr<T>; N] {
     [const { atomic::AtomicPtr::new(std::ptr::null_mut()) }; N]
 }
+
+/// Makes an array, each of whose elements is made by the expression: constant here, but not under
+/// loom.
+macro_rules! array_of {
+    ($item:expr; $n:expr) => {
+        [const { $item }; $n]
+    };
+}
+pub(crate) use array_of;
 
 /// Declares a function that is `const` here but not under loom, whose atomics have no constant
 /// constructor.

@@ -9,6 +9,7 @@ mod arena;
 mod block;
 mod event;
 mod frame;
+mod hot;
 #[cfg(feature = "leak-detection")]
 mod leaks;
 mod manager;

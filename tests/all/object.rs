@@ -4,6 +4,7 @@ mod aborts;
 mod arc_parity;
 mod block_slice;
 mod boxed;
+mod collected;
 mod counts;
 mod deep;
 mod home;

@@ -5,7 +5,7 @@ use crate::pools::deferred::Collected;
 use crate::scenario::{Scenario, between, contestant, scaling};
 use basedrop::Shared;
 use crossbeam_epoch as epoch;
-use releasepool::{AutoreleasePool, Ref};
+use releasepool::{AutoreleasePool, Hot, HotRef, Ref};
 use releasepool_benches::objects::Payload;
 use releasepool_benches::results::Role;
 use releasepool_benches::workload::{Workload, repeated};
@@ -16,6 +16,7 @@ use trc::{SharedTrc, Trc};
 
 const POOL_REF: &str = "releasepool (PoolRef)";
 const REF: &str = "releasepool (Ref)";
+const HOT_REF: &str = "releasepool (HotRef)";
 
 /// Uses for which a pool or a guard is opened.
 const USES: u64 = 1_000;
@@ -43,6 +44,16 @@ fn uses<R: Clone + Send + Sync + 'static>(
 
 fn refs<P: Payload>() -> Workload {
     uses(Ref::new(P::new(1)), |hot| black_box(hot.clone()).touch())
+}
+
+fn hot_refs<P: Payload>() -> Workload {
+    let hot = Hot::try_new(Ref::new(P::new(1)))
+        .ok()
+        .expect("there is room");
+    let make = move || hot.get();
+    repeated("", USES, make, |hot, _| {
+        black_box(HotRef::clone(hot)).touch()
+    })
 }
 
 fn arcs<P: Payload>() -> Workload {
@@ -93,10 +104,12 @@ pub fn scenario() -> Scenario {
                   need unsafe code.",
         questions: vec![
             between(POOL_REF, "Arc"),
+            between(HOT_REF, "Arc"),
             between(REF, "Arc"),
             between(POOL_REF, "crossbeam-epoch"),
             between(POOL_REF, "trc"),
             scaling(POOL_REF),
+            scaling(HOT_REF),
             scaling(REF),
             scaling("Arc"),
         ],
@@ -106,6 +119,8 @@ pub fn scenario() -> Scenario {
         contestants: vec![
             contestant!(POOL_REF, Role::Ours, pool_ref())
                 .note("added to a pool once for 1,000 uses; copied for each use"),
+            contestant!(HOT_REF, Role::Ours, hot_refs())
+                .note("cloned and dropped; the owner is kept"),
             contestant!(REF, Role::Ours, refs()).note("cloned and dropped"),
             contestant!("Rc", Role::Reference, plain()).note("plain counts, one thread only"),
             contestant!("Arc", Role::Peer, arcs()),

@@ -4,7 +4,7 @@ use crate::pools::ours::{BLOCKS, GLOBAL};
 use crate::scenario::{Scenario, between, contestant};
 use basedrop::{Collector, Handle, Shared};
 use releasepool::{BlockAllocator, Ref};
-use releasepool_benches::objects::Payload;
+use releasepool_benches::objects::{Payload, Plain};
 use releasepool_benches::results::Role;
 use releasepool_benches::workload::{Workload, timed_half};
 use std::rc::Rc;
@@ -129,6 +129,18 @@ fn basedrop<P: Payload>() -> Workload {
             },
         )
     })
+}
+
+/// Returns the drop of trees from the global allocator, and the alternative that comes closest.
+pub fn in_global() -> [Workload; 2] {
+    let named = |name: &str, mut workload: Workload| {
+        workload.name = name.to_owned();
+        workload
+    };
+    [
+        named("Ref", refs::<Plain>()),
+        named("triomphe::Arc, by hand", triomphes::<Plain>()),
+    ]
 }
 
 pub fn scenario() -> Scenario {

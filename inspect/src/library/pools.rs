@@ -166,6 +166,12 @@ fn open_pool(
         if number != kinds.free {
             reader.unfit("a pool is of no known kind");
         }
+        // A closed pool may keep an empty page.
+        let entries = address.wrapping_add(of.entries);
+        let page = reader.word(entries.wrapping_add(reader.layout.entries.page));
+        if page != 0 && reader.is_new(page) {
+            reader.own(page, reader.layout.page.size);
+        }
         return;
     };
     let stack = reader.word(address.wrapping_add(of.stack));

@@ -12,6 +12,12 @@ pub const MODELS: &[Model] = &[
         retain_release_last,
     ),
     Model::new(
+        "release_after_death",
+        "a release that begins with a load, as the one before was the last of its object",
+        &["died on 0", "died on 1"],
+        release_after_death,
+    ),
+    Model::new(
         "weak_outlives_strong",
         "upgrades, downgrades and the last release; the memory outlives the value",
         &[
@@ -23,7 +29,7 @@ pub const MODELS: &[Model] = &[
         ],
         weak_outlives_strong,
     )
-    // A release may begin with a load; unbounded takes longer than two minutes.
+    // Unbounded: 698,481 executions.
     .bounded(5),
     Model::new(
         "cyclic_upgrade",
@@ -42,9 +48,6 @@ pub const MODELS: &[Model] = &[
         ],
         take_value_race,
     )
-    // In plain mode the load at the beginning of a release hides the other outcomes, here and
-    // below.
-    .plain(&["refused", "refused, upgraded before"])
     // Unbounded: 846,300 executions.
     .bounded(5),
     Model::new(
@@ -58,8 +61,7 @@ pub const MODELS: &[Model] = &[
         "get_mut during a use",
         &["mutable", "shared"],
         get_mut_race,
-    )
-    .plain(&["shared"]),
+    ),
     Model::new(
         "counts_seen",
         "strong_count and weak_count while another thread changes them",
@@ -77,7 +79,6 @@ pub const MODELS: &[Model] = &[
         ],
         make_mut_race,
     )
-    .plain(&["cloned", "cloned, upgraded"])
     .bounded(5),
 ];
 
@@ -100,6 +101,21 @@ fn retain_release_last() -> String {
     drop(r);
     let threads = [me(), one.join().unwrap(), two.join().unwrap()];
     died_on(&threads)
+}
+
+fn release_after_death() -> String {
+    let r = Ref::new(Probe::new());
+    let other = r.clone();
+    let one = spawn(move || {
+        drop(Ref::new(1));
+        other.look();
+        drop(other);
+        me()
+    });
+    drop(Ref::new(2));
+    r.look();
+    drop(r);
+    died_on(&[me(), one.join().unwrap()])
 }
 
 fn weak_outlives_strong() -> String {

@@ -6,6 +6,16 @@ use std::panic::Location;
 
 pub(crate) use std::sync::atomic::Ordering;
 
+/// As std's. Weakened to `Relaxed`, it is no fence at all.
+#[track_caller]
+pub(crate) fn fence(order: Ordering) {
+    let _halt = Halt;
+    let order = ordering(Location::caller(), "fence", order);
+    if order != Ordering::Relaxed {
+        loom::sync::atomic::fence(order);
+    }
+}
+
 /// Makes freeing the memory of an atomic a checked write.
 pub(crate) trait FreeWitness {
     fn freed(&mut self);

@@ -342,6 +342,38 @@ fn no_object_retired_by_several_threads_is_lost() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn pools_that_are_pinned_again_or_opened_again_have_their_own_names() {
+    child!(|| {
+        let slot = Arc::new(Slot::new(Ref::new(0)));
+        let worker = Worker::new("reader");
+        let read = slot.clone();
+        worker.run(move || {
+            let old = AutoreleasePool::named("old");
+            read.load(&old);
+            drop(old);
+            let plain = AutoreleasePool::new();
+            read.load(&plain);
+            let mut scene = AutoreleasePool::named("scene");
+            read.load(&scene);
+            scene.drain();
+            read.load(&scene);
+            let mut drained = AutoreleasePool::named("drained");
+            read.load(&drained);
+            drained.drain();
+            std::mem::forget((plain, scene, drained));
+        });
+        slot.store(Ref::new(1));
+        let report = global().shutdown(Duration::from_millis(5)).unwrap_err();
+        let mut pools: Vec<_> = report.epoch_holders.iter().map(|h| &h.pool[..]).collect();
+        pools.sort_unstable();
+        assert_eq!(pools, ["scene", "unnamed"], "{report}");
+        worker.join();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_names_the_pool_that_holds_the_epoch() {
     child!(|| {
         let worker = Worker::new("reader");

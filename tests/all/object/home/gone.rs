@@ -122,7 +122,7 @@ fn figures_of_objects_that_live_are_on_their_way_have_died_and_are_kept() {
         assert_eq!(snapshot.departed.handed_over, 1, "nothing else was sent");
         let shown = snapshot.to_string();
         assert!(
-            shown.starts_with("2 live objects, 0 orphans, 2 kept\n"),
+            shown.starts_with("2 live objects, 0 orphans, 2 kept, 0 hot, 0 of them let go\n"),
             "{shown}"
         );
         assert_eq!(events(EventKind::HomeGone).len(), 2);

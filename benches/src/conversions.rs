@@ -1,0 +1,192 @@
+//! Conversions of slices, vectors, texts and iterators to counted slices, as `Arc` makes them.
+
+use crate::table::{Row, Target};
+use crate::workload::{Workload, repeated};
+use releasepool::{AutoreleasePool, BlockAllocator, PoolRef, Ref};
+use std::hint::black_box;
+use std::sync::Arc;
+
+/// Values in most slices.
+const LEN: u64 = 1_024;
+/// Values in a large slice.
+const MANY: u64 = 1_000_000;
+/// Slices in a pool, or in a vector.
+const BATCH: u64 = 100;
+/// Values in the slices of a pool, which fit blocks.
+const SMALL: u64 = 32;
+/// Conversions in a turn.
+const LOOP: u64 = 100;
+
+/// A `Copy` type with padding.
+#[derive(Clone, Copy)]
+struct Padded(#[allow(dead_code)] u64, #[allow(dead_code)] u8);
+
+/// Returns the conversion of what `make` creates, `times` in each turn; the result is dropped.
+fn conversion<S: 'static, R: 'static>(
+    name: &str,
+    times: u64,
+    make: fn() -> S,
+    convert: fn(&S) -> R,
+) -> Workload {
+    repeated(name, times, make, move |source, _| {
+        drop(black_box(convert(black_box(source))));
+    })
+}
+
+/// Returns a row that compares a conversion to a `Ref` with that to an `Arc`.
+fn row<S: 'static, R: 'static, A: 'static>(
+    title: &str,
+    times: u64,
+    make: fn() -> S,
+    ours: fn(&S) -> R,
+    arc: fn(&S) -> A,
+) -> Row {
+    let [ours, arc] = [
+        conversion("Ref", times, make, ours),
+        conversion("Arc", times, make, arc),
+    ];
+    Row::new(title, 1, &ours).against(Target::AtMost(1.1), 1, &arc)
+}
+
+fn numbers() -> Vec<u64> {
+    (0..LEN).collect()
+}
+
+fn padded() -> Vec<Padded> {
+    (0..LEN).map(|n| Padded(n, 1)).collect()
+}
+
+fn strings() -> Vec<String> {
+    (0..LEN).map(|n| n.to_string()).collect()
+}
+
+fn text() -> String {
+    "x".repeat(LEN as usize)
+}
+
+/// Returns slices of [`SMALL`] numbers that a pool creates and releases.
+fn created_in_a_pool() -> Workload {
+    let make = || (AutoreleasePool::new(), (0..SMALL).collect::<Vec<_>>());
+    Workload::timed("pool.create_slice", BATCH, make, |(pool, values)| {
+        for _ in 0..BATCH {
+            let _: PoolRef<'_, [u64]> = black_box(pool.create_slice(black_box(values)));
+        }
+        pool.drain();
+    })
+}
+
+/// Returns slices of [`SMALL`] numbers in a vector that is cleared.
+fn arcs_in_a_vec() -> Workload {
+    let make = || (Vec::new(), (0..SMALL).collect::<Vec<_>>());
+    Workload::timed("Arc in a Vec", BATCH, make, |(slices, values)| {
+        for _ in 0..BATCH {
+            slices.push(black_box(Arc::<[u64]>::from(black_box(&values[..]))));
+        }
+        slices.clear();
+    })
+}
+
+/// Returns a row for each conversion.
+pub fn conversions() -> Vec<Row> {
+    let in_blocks = || {
+        let values: Vec<u64> = (0..SMALL).collect();
+        (BlockAllocator::new(), values)
+    };
+    vec![
+        row(
+            "from &[u64], 1,024 values",
+            LOOP,
+            numbers,
+            |values| Ref::<[u64]>::from(&values[..]),
+            |values| Arc::<[u64]>::from(&values[..]),
+        ),
+        row(
+            "from a slice of a Copy type with padding, 1,024 values",
+            LOOP,
+            padded,
+            |values| Ref::<[Padded]>::from(&values[..]),
+            |values| Arc::<[Padded]>::from(&values[..]),
+        ),
+        row(
+            "from &[String], 1,024 values",
+            LOOP / 10,
+            strings,
+            |values| Ref::<[String]>::from(&values[..]),
+            |values| Arc::<[String]>::from(&values[..]),
+        ),
+        row(
+            "from a new Vec<u64>, 1,024 values",
+            LOOP,
+            numbers,
+            |values| Ref::<[u64]>::from(values.clone()),
+            |values| Arc::<[u64]>::from(values.clone()),
+        ),
+        row(
+            "from a new Box<[u64]>, 1,024 values",
+            LOOP,
+            numbers,
+            |values| Ref::<[u64]>::from(values.clone().into_boxed_slice()),
+            |values| Arc::<[u64]>::from(values.clone().into_boxed_slice()),
+        ),
+        row(
+            "from &str, 1,024 bytes",
+            LOOP,
+            text,
+            |text| Ref::<str>::from(&text[..]),
+            |text| Arc::<str>::from(&text[..]),
+        ),
+        row(
+            "collected, exact size_hint, 1,024 values",
+            LOOP,
+            || (),
+            |()| (0..LEN).map(|n| n * 3).collect::<Ref<[u64]>>(),
+            |()| (0..LEN).map(|n| n * 3).collect::<Arc<[u64]>>(),
+        ),
+        row(
+            "collected, copied from a slice, 1,024 values",
+            LOOP,
+            numbers,
+            |values| values.iter().copied().collect::<Ref<[u64]>>(),
+            |values| values.iter().copied().collect::<Arc<[u64]>>(),
+        ),
+        row(
+            "collected, unknown length, 1,024 values",
+            LOOP,
+            numbers,
+            |values| {
+                values
+                    .iter()
+                    .copied()
+                    .filter(|n| n % 3 != 0)
+                    .collect::<Ref<[u64]>>()
+            },
+            |values| {
+                values
+                    .iter()
+                    .copied()
+                    .filter(|n| n % 3 != 0)
+                    .collect::<Arc<[u64]>>()
+            },
+        ),
+        row(
+            "collected, exact size_hint, 1,000,000 values",
+            1,
+            || (),
+            |()| (0..MANY).map(|n| n * 3).collect::<Ref<[u64]>>(),
+            |()| (0..MANY).map(|n| n * 3).collect::<Arc<[u64]>>(),
+        ),
+        row(
+            "in a block, from &[u64], 32 values",
+            LOOP,
+            in_blocks,
+            |(blocks, values)| Ref::<[u64]>::new_slice_in(values, blocks),
+            |(_, values)| Arc::<[u64]>::from(&values[..]),
+        ),
+        Row::new(
+            "created in a pool of 100, from &[u64], 32 values",
+            1,
+            &created_in_a_pool(),
+        )
+        .against(Target::AtMost(1.1), 1, &arcs_in_a_vec()),
+    ]
+}

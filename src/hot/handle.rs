@@ -1,0 +1,308 @@
+//! `Hot` and `HotRef`: the owner of a hot object, and counted references to it that do not contend.
+
+use super::table::{RowIndex, TABLE};
+use super::{current, report, review};
+use crate::object::destroy::{ReleaseScope, release};
+use crate::object::header::{header, note_read};
+use crate::object::strong::Ref;
+use crate::object::weak::Weak;
+use crate::unsizing::{Coercible, coerced, sealed};
+use crate::unwind::{FirstPanic, resume_or_report};
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+
+/// Makes an object *hot*, for as long as there is this owner or a [`HotRef`]: for objects that many
+/// threads clone and drop references to all the time.
+///
+/// A [`Ref`] and an `Arc` have one count, for which threads contend. A clone or drop of a `HotRef`
+/// is a load and a store in memory that only the calling thread writes. The price is that nobody
+/// sees at once that the last one has been dropped.
+///
+/// # When the object dies
+/// Never in a `drop`. Once this owner and all `HotRef`s are dropped, the object's row holds one
+/// ordinary reference, which is released
+/// * in the next *outermost* drain (one that no destructor called) of one of the threads that dropped
+///   the owner or a `HotRef` last: where a drain makes the releases that other threads have sent,
+///   and within its budget;
+/// * in the exit of such a thread;
+/// * in [`Hot::review`], [`PoolManager::quiesce`](crate::PoolManager::quiesce) or
+///   [`PoolManager::shutdown`](crate::PoolManager::shutdown), of any thread.
+///
+/// What a thread drops in its teardown, after its pools have gone, becomes an orphan, which the next
+/// outermost drain of any thread releases. A thread that drops the last `HotRef` and then neither
+/// drains a pool nor exits keeps the object alive; an
+/// [event](crate::event::EventKind::HotLetGo) reports objects that are let go and alive for a second.
+///
+/// A forgotten owner or `HotRef` keeps its object for ever, and
+/// [`Snapshot::hot_objects`](crate::Snapshot::hot_objects) counts it.
+///
+/// # When not to use it
+/// For objects that are shared now and then: there is room for 1,024 hot objects in a process, and
+/// each thread that uses any has a book of 16 KiB for them. Within one pool, a
+/// [`PoolRef`](crate::PoolRef) is faster, and copying it counts nothing. For a value that is replaced
+/// from time to time, use a [`Slot`](crate::Slot). For objects that threads share but seldom clone,
+/// use `Ref`.
+///
+/// Keep the owner as long as the object is hot: while it is there, a thread that has dropped a
+/// `HotRef` knows at its next drain, by one load, that the object is alive. Without the owner it adds
+/// up the books of all threads.
+///
+/// There is neither a count nor a way back to unique access: `HotRef`s cannot be counted without
+/// stopping all threads. Not for signal handlers.
+///
+/// # Cost
+/// [`try_new`](Self::try_new) takes a lock; dropping the owner is a read-modify-write. A thread's
+/// first use allocates its book. A drain of a thread that has dropped `HotRef`s since its last one
+/// makes a memory fence and a load for each object; other drains cost nothing more.
+///
+/// # Threads
+/// `Send` and `Sync` if `T` is both. The object may be destroyed on any thread.
+///
+/// ```
+/// use releasepool::{AutoreleasePool, Hot, Ref};
+/// let config = Hot::try_new(Ref::new(vec![1, 2, 3])).unwrap();
+/// let threads = [0, 1].map(|_| {
+///     let config = config.get();
+///     std::thread::spawn(move || {
+///         for _ in 0..1_000 {
+///             let mine = config.clone(); // no contention
+///             assert_eq!(mine[2], 3);
+///         }
+///     })
+/// });
+/// threads.map(|thread| thread.join().unwrap());
+/// drop(config);
+/// drop(AutoreleasePool::new()); // released here
+/// ```
+pub struct Hot<T: ?Sized + 'static> {
+    ptr: NonNull<T>,
+    row: RowIndex,
+    /// Invariant, for the reason given for `Ref`.
+    invariant: PhantomData<*mut T>,
+}
+
+/// A counted reference to a [hot](Hot) object: clones and drops on different threads do not contend.
+///
+/// # Cost
+/// Two words, three for trait objects and slices. A clone is some five instructions, a drop some ten,
+/// and none of them is locked. The first drop of a reference to an object since the thread's last
+/// drain takes some nanoseconds more, in that drain as well.
+///
+/// # Threads
+/// `Send` and `Sync` if `T` is both. Works at any time in a thread's life: once the thread's pools
+/// have gone, in its teardown, clones and drops are read-modify-writes.
+///
+/// # Panics
+/// None. A drop runs no foreign code: the object [dies elsewhere](Hot#when-the-object-dies). A first
+/// use on a thread aborts when memory is exhausted (`handle_alloc_error`).
+pub struct HotRef<T: ?Sized + 'static> {
+    ptr: NonNull<T>,
+    row: RowIndex,
+    /// Invariant, for the reason given for `Ref`.
+    invariant: PhantomData<*mut T>,
+}
+
+// SAFETY: a `Hot` on another thread gives out `&T` there (so `T: Sync`), and its drop there may lead
+// to the destruction of the `T` there (so `T: Send`).
+unsafe impl<T: ?Sized + Send + Sync> Send for Hot<T> {}
+// SAFETY: a shared `Hot` gives out `HotRef`s, so the requirements are those of `HotRef: Send`.
+unsafe impl<T: ?Sized + Send + Sync> Sync for Hot<T> {}
+// SAFETY: for the reasons given for `Hot`.
+unsafe impl<T: ?Sized + Send + Sync> Send for HotRef<T> {}
+// SAFETY: a shared `HotRef` can be cloned and the clone sent, so the requirements are those of Send.
+unsafe impl<T: ?Sized + Send + Sync> Sync for HotRef<T> {}
+
+impl<T: ?Sized + Send + Sync> Hot<T> {
+    /// Makes the object hot, by taking over this reference to it.
+    ///
+    /// Other references, strong and weak, stay what they are. An object can be made hot twice; the
+    /// two owners and their `HotRef`s then know nothing of each other, and each keeps it alive.
+    ///
+    /// Takes a lock for some nanoseconds. If the table is full, the rows of objects that are dead
+    /// already are freed first; their releases become orphans, so no destructor runs here.
+    ///
+    /// # Errors
+    /// If 1,024 objects are hot already: the reference, so that the program can go on with that. An
+    /// [event](crate::event::EventKind::HotTableFull) reports it.
+    pub fn try_new(object: Ref<T>) -> Result<Self, Ref<T>> {
+        report::overdue();
+        // SAFETY: `object` keeps the object alive.
+        let type_info = unsafe { header(Ref::thin(&object)) }.type_info;
+        let mut row = TABLE.claim(type_info);
+        if row.is_none() {
+            review::make_room();
+            row = TABLE.claim(type_info);
+        }
+        let Some(row) = row else {
+            report::table_full(type_info.type_name());
+            return Err(object);
+        };
+        let ptr = Ref::into_payload(object);
+        TABLE.row(row).begin(ptr.cast());
+        Ok(Self {
+            ptr,
+            row,
+            invariant: PhantomData,
+        })
+    }
+}
+
+impl<T: ?Sized> Hot<T> {
+    /// Returns a reference to the object, which may outlive this owner.
+    #[inline]
+    pub fn get(&self) -> HotRef<T> {
+        current::birth(self.row);
+        HotRef {
+            ptr: self.ptr,
+            row: self.row,
+            invariant: PhantomData,
+        }
+    }
+}
+
+impl Hot<()> {
+    /// Releases all hot objects that are dead, whichever threads have dropped the last references to
+    /// them, and returns their number: the last references may have been dropped by threads that do
+    /// not drain. Also reports objects that were let go long ago.
+    ///
+    /// A fence and a load for each row that has ever been used; for objects that are let go, some
+    /// nanoseconds for each thread that uses hot objects.
+    ///
+    /// # Panics
+    /// Resumes the first panic of a destructor, after all releases are made. If the thread is already
+    /// unwinding, the panic is reported as an event instead.
+    ///
+    /// ```
+    /// use releasepool::{Hot, Ref};
+    /// let hot = Hot::try_new(Ref::new(String::from("in use"))).unwrap();
+    /// let weak = Ref::downgrade(&Hot::to_ref(&hot));
+    /// drop(hot);
+    /// assert!(weak.upgrade().is_some());
+    /// Hot::review();
+    /// assert!(weak.upgrade().is_none());
+    /// ```
+    pub fn review() -> usize {
+        let mut panics = FirstPanic::default();
+        let released = release_all(&mut panics);
+        if let Some(payload) = panics.into_first() {
+            resume_or_report(payload);
+        }
+        released
+    }
+}
+
+/// Releases all hot objects that are dead, and keeps panics. Returns their number.
+pub(crate) fn release_all(panics: &mut FirstPanic) -> usize {
+    report::overdue();
+    let scope = ReleaseScope::enter();
+    review::all(|object| {
+        // SAFETY: the row's strong reference, which `all` has passed on.
+        panics.guard(|| unsafe { release(object) });
+        scope.settle_all(panics);
+    })
+}
+
+/// The functions that both have.
+macro_rules! common {
+    ($handle:ident) => {
+        impl<T: ?Sized> $handle<T> {
+            /// Returns an ordinary reference to the object. One read-modify-write.
+            #[inline]
+            #[cfg_attr(feature = "leak-detection", track_caller)]
+            pub fn to_ref(this: &Self) -> Ref<T> {
+                Ref::clone(&this.borrowed())
+            }
+
+            /// Returns a weak reference to the object. It can be upgraded until the object dies, which
+            /// may be later than the last `HotRef` is dropped. One read-modify-write.
+            #[inline]
+            #[must_use = "a weak reference does nothing unless it is kept"]
+            pub fn downgrade(this: &Self) -> Weak<T> {
+                Ref::downgrade(&this.borrowed())
+            }
+
+            /// Returns whether both refer to the same object. Compares addresses only.
+            #[inline]
+            pub fn ptr_eq(a: &Self, b: &Self) -> bool {
+                std::ptr::addr_eq(a.ptr.as_ptr(), b.ptr.as_ptr())
+            }
+
+            /// Returns a `Ref` that stands for the row's reference and must not be dropped.
+            #[inline(always)]
+            fn borrowed(&self) -> ManuallyDrop<Ref<T>> {
+                // SAFETY: as long as `self` lives, no scan ends the row's life (invariant 4 of
+                // `hot`), so the row's strong reference keeps the object. It is not given up, as
+                // nothing drops this `Ref`.
+                ManuallyDrop::new(unsafe { Ref::adopt(self.ptr) })
+            }
+        }
+
+        impl<T: ?Sized> std::ops::Deref for $handle<T> {
+            type Target = T;
+
+            #[inline]
+            fn deref(&self) -> &T {
+                // SAFETY: as long as `self` lives, the row's strong reference keeps the object
+                // (invariants 2 and 4 of `hot`).
+                unsafe {
+                    note_read(self.ptr.cast());
+                    self.ptr.as_ref()
+                }
+            }
+        }
+
+        impl<T: ?Sized> sealed::Sealed for $handle<T> {}
+
+        impl<T: ?Sized> Coercible for $handle<T> {
+            type Target = T;
+            type Of<U: ?Sized + 'static> = $handle<U>;
+
+            unsafe fn coerce<U: ?Sized + 'static>(
+                self,
+                coerce: impl FnOnce(*mut T) -> *mut U,
+            ) -> $handle<U> {
+                let this = ManuallyDrop::new(self);
+                $handle {
+                    // SAFETY: the contract says that `coerce` keeps the object; what `self` stands
+                    // for moves, as it is not dropped.
+                    ptr: unsafe { coerced(this.ptr, coerce) },
+                    row: this.row,
+                    invariant: PhantomData,
+                }
+            }
+        }
+    };
+}
+common!(Hot);
+common!(HotRef);
+
+/// Lets the object go. It dies later, when all `HotRef`s are dropped: see
+/// [the type](Hot#when-the-object-dies). Runs no foreign code.
+impl<T: ?Sized> Drop for Hot<T> {
+    fn drop(&mut self) {
+        current::let_go(self.row);
+    }
+}
+
+/// Counts another reference, in the calling thread's own memory.
+impl<T: ?Sized> Clone for HotRef<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        current::birth(self.row);
+        Self {
+            ptr: self.ptr,
+            row: self.row,
+            invariant: PhantomData,
+        }
+    }
+}
+
+/// Counts the end of a reference, in the calling thread's own memory. Runs no foreign code: the
+/// object [dies elsewhere](Hot#when-the-object-dies).
+impl<T: ?Sized> Drop for HotRef<T> {
+    #[inline]
+    fn drop(&mut self) {
+        current::death(self.row);
+    }
+}

@@ -1,0 +1,46 @@
+//! Figures and events.
+
+use super::table::{ROWS, TABLE};
+use crate::event::{Event, EventKind};
+use crate::sync::elapsed;
+use crate::thread::current::current_label;
+use std::time::Duration;
+
+/// How long an object may be let go and alive before an event reports it.
+const LONG: Duration = Duration::from_secs(1);
+
+/// Returns the number of hot objects.
+pub(crate) fn hot() -> u64 {
+    TABLE.taken.get()
+}
+
+/// Returns the number of hot objects whose owner has been dropped.
+pub(crate) fn let_go() -> u64 {
+    TABLE.let_go.get()
+}
+
+/// Reports that an object of this type found no room.
+#[cold]
+pub(super) fn table_full(type_name: &'static str) {
+    let event = Event::new(EventKind::HotTableFull, current_label());
+    event.of_type(type_name).count(ROWS).emit();
+}
+
+/// Reports the objects that were seen to be let go a second ago or earlier, each once. Reads the
+/// clock only if there are objects that are let go.
+pub(crate) fn overdue() {
+    if let_go() != 0 {
+        report_overdue();
+    }
+}
+
+#[cold]
+fn report_overdue() {
+    let now = elapsed();
+    for row in TABLE.used_rows() {
+        if let Some(age) = TABLE.row(row).kept.overdue(LONG, now) {
+            let event = Event::new(EventKind::HotLetGo, current_label());
+            event.of_type(TABLE.type_name(row)).age(age).emit();
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The table of hot objects: rows, their lives, and the list of free rows.
+
+use crate::object::header::{Thin, TypeInfo};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::cell::Cell;
+use crate::sync::{CHECKED, Counter, Hint, Lock, array_of, const_fn, global};
+use crate::thread::lazy_timer::LazyTimer;
+
+/// How many objects can be hot at a time.
+pub(super) const ROWS: usize = if CHECKED { 2 } else { 1_024 };
+
+/// The bits of a life that say what state the row is in. The others are the life's number.
+const STATE: u64 = 3;
+const OWNED: u64 = 1;
+const LET_GO: u64 = 2;
+/// From the state "let go" to the state "free" of the next life.
+const TO_NEXT_LIFE: u64 = STATE + 1 - LET_GO;
+
+/// The index of a row: below [`ROWS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RowIndex(u16);
+
+impl RowIndex {
+    /// Returns the index of the row `n`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub(super) fn new(n: usize) -> Self {
+        assert!(n < ROWS, "there is no such row");
+        Self(n as u16)
+    }
+
+    #[inline(always)]
+    pub(super) fn get(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// The state and number of a row's life, when it had been let go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Life(u64);
+
+/// The place of one hot object.
+pub(super) struct Row {
+    /// The number of the life, and its state. Changed by read-modify-writes only.
+    life: AtomicU64,
+    /// The object, by its one strong reference (invariant 2 of `hot`).
+    object: Cell<Option<Thin>>,
+    /// Births and deaths on threads that have no book any more.
+    late_births: AtomicU64,
+    late_deaths: AtomicU64,
+    /// Runs while the row is let go.
+    pub(super) kept: LazyTimer,
+}
+
+impl Row {
+    const_fn! {
+        fn new() -> Self {
+            Self {
+                life: AtomicU64::new(0),
+                object: Cell::new(None),
+                late_births: AtomicU64::new(0),
+                late_deaths: AtomicU64::new(0),
+                kept: LazyTimer::new(),
+            }
+        }
+    }
+
+    /// Begins a life: the row is owned by a `Hot` from here on. For the thread that has taken it
+    /// from the list of free rows, and gives up a strong reference to `object`.
+    pub(super) fn begin(&self, object: Thin) {
+        self.object.set(Some(object));
+        // Relaxed: who lets the row go has got its `Hot` from this thread, and publishes it then.
+        let before = self.life.fetch_add(OWNED, Ordering::Relaxed);
+        debug_assert_eq!(before & STATE, 0, "a row of the list is free");
+    }
+
+    /// Records that the owner has let the object go.
+    pub(super) fn let_go(&self) {
+        self.kept.start();
+        // Release: pairs with the Acquire in `let_go_life`, so that the owner's last use, and the
+        // births it has counted, are seen. Model: hot_owner_and_last.
+        self.life.fetch_add(LET_GO - OWNED, Ordering::Release);
+    }
+
+    /// Returns the row's life, if its owner has let it go.
+    pub(super) fn let_go_life(&self) -> Option<Life> {
+        // Acquire: pairs with the Release in `let_go`. Model: hot_owner_and_last.
+        let life = self.life.load(Ordering::Acquire);
+        (life & STATE == LET_GO).then_some(Life(life))
+    }
+
+    /// Ends this life, if that has not been done already, and returns the object, whose reference
+    /// the caller takes over. The caller has found the object dead in this life.
+    pub(super) fn end(&self, life: Life) -> Option<Thin> {
+        // Relaxed: the caller has read this life with Acquire; what comes next in this row follows
+        // the lock of the list of free rows.
+        self.life
+            .compare_exchange(
+                life.0,
+                life.0 + TO_NEXT_LIFE,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            )
+            .ok()?;
+        self.kept.stop();
+        self.object.take()
+    }
+
+    /// Counts a birth on a thread without a book.
+    pub(super) fn late_birth(&self) {
+        // Relaxed: the death of this handle, or of what it was born from, publishes it.
+        self.late_births.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a death on a thread without a book.
+    pub(super) fn late_death(&self) {
+        // Release: pairs with the Acquire in `late_deaths`, so that a scan that reads it sees all
+        // that happened before: uses, births, and the books of these. Model: hot_after_exit.
+        self.late_deaths.fetch_add(1, Ordering::Release);
+    }
+
+    pub(super) fn late_deaths(&self) -> u64 {
+        // Acquire: pairs with the Release in `late_death`. Model: hot_after_exit.
+        self.late_deaths.load(Ordering::Acquire)
+    }
+
+    pub(super) fn late_births(&self) -> u64 {
+        // Relaxed: the births that must be seen are, by the deaths that were read before.
+        self.late_births.load(Ordering::Relaxed)
+    }
+}
+
+/// The list of free rows, and the types of those that are taken.
+struct FreeRows {
+    /// For each free row that has been taken before, the next one, plus 1; 0 at the end.
+    next: [u16; ROWS],
+    /// The first row of the list, plus 1; 0 if the list is empty.
+    first: u16,
+    /// How many rows have been taken before; the others are not in the list.
+    used: u16,
+    /// The type of the row's latest object.
+    types: [Option<&'static TypeInfo>; ROWS],
+}
+
+/// All rows.
+pub(crate) struct Table {
+    rows: [Row; ROWS],
+    /// Never held while other code runs.
+    free: Lock<FreeRows>,
+    /// How many rows have ever been taken. Raised before a row's first life begins, and never
+    /// lowered: so a thread that has anything to do with an object sees its row among these.
+    used: Hint,
+    /// The number of rows that are not free, for reports.
+    pub(super) taken: Counter,
+    /// The number of rows that are let go, for reports.
+    pub(super) let_go: Counter,
+}
+
+// SAFETY: `object` is accessed by one thread at a time (invariant 2 of `hot`); all else is atomic, or
+// behind the lock. An object may be sent: `Hot::try_new` takes only what is Send and Sync.
+unsafe impl Sync for Table {}
+// SAFETY: for the reason given for `Sync`; models own it.
+unsafe impl Send for Table {}
+
+global! {
+    /// The rows of the process.
+    pub(crate) static TABLE: Table = Table::new();
+}
+
+impl Table {
+    const_fn! {
+        fn new() -> Self {
+            Self {
+                rows: array_of![Row::new(); ROWS],
+                free: Lock::new(FreeRows { next: [0; ROWS], first: 0, used: 0, types: [None; ROWS] }),
+                used: Hint::new(),
+                taken: Counter::new(),
+                let_go: Counter::new(),
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn row(&self, index: RowIndex) -> &Row {
+        &self.rows[index.get()]
+    }
+
+    /// Returns the rows that have ever been taken.
+    pub(super) fn used_rows(&self) -> impl Iterator<Item = RowIndex> + use<> {
+        let used = (self.used.get() as usize).min(ROWS);
+        (0..used).map(RowIndex::new)
+    }
+
+    /// Takes a free row, for an object of this type; `None` if there is none.
+    pub(super) fn claim(&self, type_info: &'static TypeInfo) -> Option<RowIndex> {
+        let mut free = self.free.lock();
+        let row = match usize::from(free.first) {
+            0 => {
+                let row = usize::from(free.used);
+                if row == ROWS {
+                    return None;
+                }
+                free.used += 1;
+                self.used.set(u64::from(free.used));
+                row
+            }
+            first => {
+                free.first = free.next[first - 1];
+                first - 1
+            }
+        };
+        free.types[row] = Some(type_info);
+        self.taken.add_shared(1);
+        Some(RowIndex::new(row))
+    }
+
+    /// Puts a row whose life has ended into the list.
+    pub(super) fn give_back(&self, row: RowIndex) {
+        self.taken.subtract_shared(1);
+        let mut free = self.free.lock();
+        free.next[row.get()] = free.first;
+        free.first = row.0 + 1;
+    }
+
+    /// Returns the name of the type of the row's latest object.
+    pub(super) fn type_name(&self, row: RowIndex) -> &'static str {
+        let type_info = self.free.lock().types[row.get()];
+        type_info.map_or("an unknown type", |type_info| type_info.type_name())
+    }
+}

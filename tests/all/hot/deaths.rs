@@ -1,0 +1,276 @@
+//! Where and when hot objects die.
+
+use super::handles::hot;
+use crate::support::worker::Worker;
+use crate::support::{LONG, Log, child, events, fresh, global, listen, on_drop, panic_of};
+use releasepool::event::EventKind;
+use releasepool::{AutoreleasePool, Hot, HotRef, Ref, autoreleasepool};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn it_dies_in_the_next_outermost_drain_and_not_in_a_drop() {
+    child!(|| {
+        let log = Log::new();
+        let owner = hot(log.probe(1));
+        let reference = owner.get();
+        drop(AutoreleasePool::new());
+        drop(reference);
+        drop(AutoreleasePool::new());
+        assert_eq!(log.count(), 0, "the owner is there");
+        let reference = owner.get();
+        drop(owner);
+        drop(AutoreleasePool::new());
+        assert_eq!(log.count(), 0, "a reference is there");
+        drop(reference);
+        assert_eq!(log.count(), 0, "not in the drop");
+        drop(AutoreleasePool::new());
+        assert_eq!(log.ids(), [1]);
+        assert_eq!(global().snapshot().hot_objects, 0);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn every_kind_of_outermost_drain_releases_it() {
+    child!(|| {
+        let log = Log::new();
+        let dead = |id| drop(hot(log.probe(id)));
+        let mut pool = AutoreleasePool::new();
+        dead(0);
+        pool.drain();
+        assert_eq!(log.ids(), [0], "drain of an empty pool");
+        dead(1);
+        pool.create(log.probe(2));
+        pool.drain();
+        assert_eq!(log.ids(), [0, 2, 1], "drain");
+        pool.create(7);
+        dead(3);
+        pool.drain();
+        assert_eq!(
+            log.ids(),
+            [0, 2, 1, 3],
+            "drain of objects without a destructor"
+        );
+        dead(4);
+        autoreleasepool(|_| ());
+        assert_eq!(log.count(), 5, "an empty scope");
+        dead(5);
+        let token = global().push();
+        assert_eq!((global().pop(token), log.count()), (Ok(0), 6), "pop");
+        dead(6);
+        global().drain_root();
+        assert_eq!(log.count(), 7, "the root pool");
+        dead(7);
+        global().run_inbox();
+        assert_eq!(log.count(), 8, "run_inbox");
+        dead(8);
+        assert!(global().quiesce(LONG));
+        assert_eq!(log.count(), 9, "quiesce");
+        dead(9);
+        assert_eq!((Hot::review(), log.count()), (1, 10), "review");
+        dead(10);
+        drop(pool);
+        assert_eq!(log.count(), 11, "the end of an outer pool");
+        dead(11);
+        global().shutdown(LONG).unwrap();
+        assert_eq!(log.count(), 12, "shutdown");
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn it_dies_on_the_thread_that_dropped_last() {
+    child!(|| {
+        let log = Log::new();
+        let owner = hot(log.probe(1));
+        let (first, second) = (Worker::new("first"), Worker::new("second"));
+        for worker in [&first, &second] {
+            let reference = owner.get();
+            worker.run(move || drop(reference.clone()));
+        }
+        let last = owner.get();
+        drop(owner);
+        drop(AutoreleasePool::new());
+        first.run(|| drop(AutoreleasePool::new()));
+        second.run(move || drop(last));
+        drop(AutoreleasePool::new());
+        first.run(|| drop(AutoreleasePool::new()));
+        assert_eq!(log.count(), 0, "only the second thread knows");
+        second.run(|| drop(AutoreleasePool::new()));
+        assert_eq!(log.threads(), [second.id()]);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn it_dies_in_the_exit_of_a_thread_that_never_drains() {
+    child!(|| {
+        let log = Log::new();
+        let owner = hot(log.probe(1));
+        let reference = owner.get();
+        drop(owner);
+        let thread = thread::spawn(move || drop(reference));
+        let id = thread.thread().id();
+        thread.join().unwrap();
+        assert_eq!(log.threads(), [id]);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn it_does_not_die_in_drains_inside_destructors() {
+    child!(|| {
+        let log = Log::new();
+        let inner = log.clone();
+        let mut pool = AutoreleasePool::new();
+        pool.create(on_drop(move || {
+            drop(hot(inner.probe(1)));
+            autoreleasepool(|pool| _ = pool.create(7));
+            let mut pool = AutoreleasePool::new();
+            pool.create(inner.probe(2));
+            pool.drain();
+            assert_eq!(inner.ids(), [2]);
+        }));
+        pool.drain();
+        assert_eq!(log.ids(), [2, 1], "but in the drain around them");
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_chain_of_hot_objects_dies_in_one_drain() {
+    const LINKS: u32 = 500;
+    struct Link {
+        _probe: crate::support::Probe,
+        _next: Option<HotRef<Link>>,
+    }
+    child!(|| {
+        let log = Log::new();
+        let mut next = None;
+        for id in 0..LINKS {
+            next = Some(
+                hot(Link {
+                    _probe: log.probe(id),
+                    _next: next,
+                })
+                .get(),
+            );
+        }
+        drop(AutoreleasePool::new());
+        assert_eq!(log.count(), 0);
+        drop(next);
+        drop(AutoreleasePool::new());
+        assert_eq!(log.ids(), (0..LINKS).rev().collect::<Vec<_>>());
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_first_panic_is_resumed_when_all_are_released() {
+    child!(|| {
+        listen();
+        let log = Log::new();
+        let dead = || {
+            for id in 0..3 {
+                let probe = log.probe(id);
+                drop(hot(on_drop(move || {
+                    let id = probe.id;
+                    drop(probe);
+                    assert_ne!(id, 1, "one");
+                    assert_ne!(id, 2, "two");
+                })));
+            }
+        };
+        dead();
+        let message = panic_of(|| drop(AutoreleasePool::new()));
+        assert!(message.contains("one"), "{message}");
+        assert_eq!(events(EventKind::Panic).len(), 1);
+        dead();
+        // Their rows are those of the first three, taken in the reverse order.
+        let message = panic_of(Hot::review);
+        assert!(message.contains("two"), "{message}");
+        assert_eq!(log.ids(), [0, 1, 2, 2, 1, 0]);
+        assert_eq!(global().snapshot().hot_objects, 0);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_weak_reference_can_be_upgraded_until_the_object_dies() {
+    child!(|| {
+        let log = Log::new();
+        let owner = hot(log.probe(1));
+        let weak = Hot::downgrade(&owner);
+        drop(owner);
+        let kept = weak.upgrade().unwrap();
+        assert_eq!(Hot::review(), 1, "the row has released its reference");
+        assert_eq!((log.count(), Ref::strong_count(&kept)), (0, 1));
+        drop(kept);
+        assert_eq!(log.count(), 1);
+        assert!(weak.upgrade().is_none());
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_forgotten_handle_keeps_its_object() {
+    child!(|| {
+        let log = Log::new();
+        let owner = hot(log.probe(1));
+        std::mem::forget(owner.get());
+        drop(owner);
+        std::mem::forget(hot(log.probe(2)));
+        assert_eq!(Hot::review(), 0);
+        fresh(|| drop(AutoreleasePool::new()));
+        let snapshot = global().snapshot();
+        assert_eq!((snapshot.hot_objects, snapshot.hot_let_go), (2, 1));
+        assert_eq!(log.count(), 0);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_destructor_may_review() {
+    child!(|| {
+        let log = Log::new();
+        let inner = log.clone();
+        drop(hot(on_drop(move || {
+            drop(hot(inner.probe(1)));
+            assert_eq!((Hot::review(), inner.ids()), (1, vec![1]));
+            drop(hot(inner.probe(2)));
+        })));
+        assert_eq!(Hot::review(), 2, "the outer one, and what it left");
+        assert_eq!(log.ids(), [1, 2]);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_owner_may_be_shared_and_dropped_anywhere() {
+    child!(|| {
+        let log = Log::new();
+        let owner = Arc::new(Mutex::new(Some(hot(log.probe(1)))));
+        let worker = Worker::new("worker");
+        let theirs = owner.clone();
+        let reference = worker.run(move || theirs.lock().unwrap().as_ref().unwrap().get());
+        worker.run(move || drop(owner.lock().unwrap().take()));
+        worker.run(|| drop(AutoreleasePool::new()));
+        drop(reference);
+        assert_eq!(log.count(), 0);
+        drop(AutoreleasePool::new());
+        assert_eq!(log.threads(), [thread::current().id()]);
+    })
+    .assert_success();
+}

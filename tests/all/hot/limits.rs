@@ -1,0 +1,125 @@
+//! The limits of the table, and what is reported.
+
+use super::handles::hot;
+use crate::support::{Log, child, events, global, listen, wait_until};
+use releasepool::event::EventKind;
+use releasepool::{AutoreleasePool, Hot, Ref};
+use std::time::Duration;
+
+/// How many objects can be hot.
+const ROOM: usize = 1_024;
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn one_object_too_many_is_given_back_and_reported() {
+    child!(|| {
+        listen();
+        let all: Vec<_> = (0..ROOM).map(hot).collect();
+        let one = Ref::new(ROOM);
+        let back = Hot::try_new(one.clone()).unwrap_err();
+        assert!(Ref::ptr_eq(&one, &back) && Ref::strong_count(&one) == 2);
+        let events = events(EventKind::HotTableFull);
+        assert_eq!(events.len(), 1);
+        assert_eq!(
+            (events[0].count, events[0].type_name),
+            (ROOM, Some("usize"))
+        );
+        let message = events[0].to_string();
+        assert!(message.contains("1,024 objects are hot"), "{message}");
+        assert!(all.iter().enumerate().all(|(n, hot)| **hot == n));
+        drop(all);
+        drop(AutoreleasePool::new());
+        assert_eq!(global().snapshot().hot_objects, 0);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_rows_of_dead_objects_are_found_when_the_table_is_full() {
+    child!(|| {
+        let log = Log::new();
+        let mut all: Vec<_> = (0..ROOM as u32).map(|id| hot(log.probe(id))).collect();
+        drop(all.swap_remove(300));
+        all.push(hot(log.probe(2_000)));
+        assert_eq!(log.count(), 0, "no destructor runs there");
+        assert_eq!(global().snapshot().orphans, 1);
+        drop(AutoreleasePool::new());
+        assert_eq!(log.ids(), [300]);
+        drop(all);
+        drop(AutoreleasePool::new());
+        assert_eq!(log.count(), ROOM + 1);
+    })
+    .assert_success();
+}
+
+#[test]
+fn rows_are_used_again() {
+    const OBJECTS: u32 = if cfg!(miri) { 50 } else { 10_000 };
+    let log = Log::new();
+    for id in 0..OBJECTS {
+        let owner = hot(log.probe(id));
+        let reference = owner.get();
+        drop(owner);
+        assert_eq!(reference.clone().id, id);
+        drop(reference);
+        if id % 3 == 0 {
+            drop(AutoreleasePool::new());
+        }
+    }
+    wait_until(|| {
+        Hot::review();
+        log.count() == OBJECTS as usize
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_object_that_is_let_go_and_stays_alive_is_reported_once() {
+    struct Kept;
+    child!(|| {
+        listen();
+        let owner = hot(Kept);
+        let reference = owner.get();
+        drop(owner);
+        wait_until(|| {
+            std::thread::sleep(Duration::from_millis(5));
+            Hot::review();
+            !events(EventKind::HotLetGo).is_empty()
+        });
+        Hot::review();
+        let all = events(EventKind::HotLetGo);
+        assert_eq!(all.len(), 1);
+        assert!(all[0].type_name.unwrap().ends_with("Kept"));
+        assert!(all[0].age.unwrap() >= Duration::from_secs(1));
+        assert!(all[0].to_string().contains("Hot::review"));
+        drop(reference);
+        assert_eq!(Hot::review(), 1);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn snapshots_count_hot_objects() {
+    child!(|| {
+        let figures = || {
+            let snapshot = global().snapshot();
+            (snapshot.hot_objects, snapshot.hot_let_go)
+        };
+        assert_eq!(figures(), (0, 0));
+        let (one, two) = (hot(1), hot(2));
+        let kept = two.get();
+        assert_eq!(figures(), (2, 0));
+        drop((one, two));
+        assert_eq!(figures(), (2, 2));
+        drop(AutoreleasePool::new());
+        assert_eq!(figures(), (1, 1));
+        let text = global().snapshot().to_string();
+        assert!(text.contains("1 hot, 1 of them let go"), "{text}");
+        drop(kept);
+        Hot::review();
+        assert_eq!(figures(), (0, 0));
+    })
+    .assert_success();
+}

@@ -1,0 +1,119 @@
+//! Slices that are collected from iterators, and cloned from slices.
+
+use crate::support::{Log, Probe, panic_of};
+use releasepool::Ref;
+use std::cell::Cell;
+
+/// An iterator of `values` values, which says that it has `hint` ones.
+struct Claiming<'l> {
+    log: &'l Log,
+    next: u32,
+    values: u32,
+    hint: usize,
+}
+
+impl Iterator for Claiming<'_> {
+    type Item = Probe;
+
+    fn next(&mut self) -> Option<Probe> {
+        assert_ne!(self.next, u32::MAX, "asked again after the end");
+        if self.next == self.values {
+            self.next = u32::MAX;
+            return None;
+        }
+        self.next += 1;
+        Some(self.log.probe(self.next - 1))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.hint, Some(self.hint))
+    }
+}
+
+#[test]
+fn a_wrong_size_hint_loses_no_value() {
+    for values in [0, 1, 2, 15, 16, 17, 18, 40] {
+        for hint in [0, 1, 2, 16, 17, 18, 39, 40, 41, 100] {
+            let log = Log::new();
+            let claiming = Claiming {
+                log: &log,
+                next: 0,
+                values,
+                hint,
+            };
+            let slice: Ref<[Probe]> = claiming.collect();
+            assert!(slice.iter().map(|probe| probe.id).eq(0..values));
+            assert_eq!((Ref::strong_count(&slice), log.count()), (1, 0));
+            drop(slice);
+            assert!(log.ids().into_iter().eq(0..values), "{:?}", log.ids());
+        }
+    }
+}
+
+#[test]
+fn of_every_length_and_size() {
+    fn check<T: Copy + PartialEq + std::fmt::Debug + 'static>(of: impl Fn(u8) -> T) {
+        for len in (0..=40).step_by(if cfg!(miri) { 17 } else { 1 }) {
+            let expected: Vec<T> = (0..len).map(&of).collect();
+            // Each has another way to hand out its values.
+            let slices: [Ref<[T]>; 7] = [
+                (0..len).map(&of).collect(),
+                expected.iter().copied().collect(),
+                expected.iter().rev().rev().cloned().collect(),
+                expected.clone().into_iter().collect(),
+                (0..len / 2).chain(len / 2..len).map(&of).collect(),
+                (0..=len).map(&of).take(len.into()).collect(),
+                expected.as_slice().into(),
+            ];
+            for slice in slices {
+                assert_eq!(*slice, *expected);
+            }
+        }
+    }
+    check(|_| ());
+    check(|n| n);
+    check(u16::from);
+    check(u32::from);
+    check(u64::from);
+    check(u128::from);
+    check(|n| [n; 3]);
+    // With padding, and with an uninitialized part.
+    check(|n| (n, u32::from(n)));
+    check(|n| (n % 2 == 0).then_some(u64::from(n)));
+}
+
+#[test]
+fn an_iterator_that_panics_drops_what_it_gave() {
+    for stop in [0, 1, 2, 16, 17, 30] {
+        let log = Log::new();
+        let reason = panic_of(|| {
+            let probes = (0..40).map(|id| {
+                assert!(id != stop, "stop");
+                log.probe(id)
+            });
+            probes.collect::<Ref<[_]>>()
+        });
+        assert_eq!(reason, "stop");
+        assert!(log.ids().into_iter().eq(0..stop), "{:?}", log.ids());
+    }
+}
+
+thread_local! {
+    static CLONES: Cell<u32> = const { Cell::new(0) };
+}
+
+#[test]
+fn values_that_are_not_copy_are_cloned_each() {
+    #[derive(PartialEq, Debug)]
+    struct Counting(u32);
+    impl Clone for Counting {
+        fn clone(&self) -> Self {
+            CLONES.set(CLONES.get() + 1);
+            Self(self.0 + 100)
+        }
+    }
+    let values: Vec<_> = (0..20).map(Counting).collect();
+    let clones: Ref<[Counting]> = values.as_slice().into();
+    assert!(clones.iter().map(|clone| clone.0).eq(100..120));
+    assert_eq!(CLONES.get(), 20);
+}

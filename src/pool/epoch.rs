@@ -264,18 +264,29 @@ impl PoolPin {
 
     /// Takes one of the thread's participants for the pool, which has this name and none yet.
     pub(super) fn open(&self, all: &Participants, name: Option<&Cow<'static, str>>) {
-        self.put(all.take_for(name));
+        let participant = all.take_for(name);
+        // The global allocator is foreign code, and may have pinned this very pool meanwhile.
+        if self.pinned.get() {
+            all.put(participant);
+        } else {
+            self.put(participant);
+        }
     }
 
-    /// Pins the pool. Returns false if it has no participant.
+    /// Pins the pool, which is not pinned. Returns false if it has no participant.
     #[inline(always)]
     pub(super) fn pin(&self, all: &Participants) -> bool {
         let Some(mut participant) = self.participant.take() else {
             return false;
         };
         all.pin(&mut participant);
-        self.put(participant);
-        self.pinned.set(true);
+        // As in `open`: the other participant protects what has been loaded meanwhile.
+        if self.pinned.replace(true) {
+            all.unpin(&mut participant);
+            all.put(participant);
+        } else {
+            self.put(participant);
+        }
         true
     }
 

@@ -89,7 +89,8 @@ impl ChainFrame {
 
 /// The pool belongs to a scope.
 const SCOPE: u8 = 1;
-/// The pool has a name, has loaded from a slot, was drained within a budget, or knows its next barrier.
+/// The pool has a name, has loaded from a slot, was drained within a budget, knows its next barrier, or
+/// gives its pages back when it is closed.
 const HAS_EXTRAS: u8 = 2;
 /// The guard of a scope's pool was dropped before the scope ended.
 const GUARD_DROPPED: u8 = 4;
@@ -228,6 +229,11 @@ impl PoolState {
         self.frame.barrier.set(false);
     }
 
+    /// Has the pool give its pages back when it is closed, even if it is empty then.
+    pub(super) fn give_page_back(&self) {
+        self.add_extra(HAS_EXTRAS);
+    }
+
     /// Records whether the drain that begins is within a budget.
     pub(crate) fn set_budgeted(&self, budgeted: bool) {
         self.budgeted.set(budgeted);
@@ -277,7 +283,7 @@ impl PoolState {
         self.pin.open(self.participants(), name.as_ref());
         // So that closing the pool closes its pin, too.
         self.add_extra(HAS_EXTRAS);
-        self.pin.pin(self.participants());
+        self.pin();
     }
 
     /// Stops keeping alive what slots held.

@@ -36,7 +36,7 @@ const POOL_CHUNK: usize = if SMALL { 2 } else { 32 };
 
 /// How many pools may keep a page while they are closed: those that are used if pools are nested
 /// less deeply.
-const WITH_PAGES: u32 = if SMALL { 2 } else { 16 };
+pub(super) const WITH_PAGES: u32 = if SMALL { 2 } else { 16 };
 
 type PoolChunk = [PoolState; POOL_CHUNK];
 
@@ -179,10 +179,12 @@ impl ThreadPools {
         next
     }
 
-    /// Takes back a closed pool, whose entries, frame and extras are cleared.
+    /// Takes back a closed pool, whose frame and extras are cleared. It has no entries, and no page
+    /// unless its index is less than [`WITH_PAGES`].
     #[inline]
     pub(crate) fn recycle(&self, pool: &PoolState) {
-        debug_assert!(pool.has_no_extras());
+        debug_assert!(pool.has_no_extras() && pool.entries.is_empty());
+        debug_assert!(pool.entries.is_untouched() || pool.index < WITH_PAGES);
         pool.kind.set(PoolKind::Free);
         pool.next_free.set(self.free.get());
         self.free.set(pool);
@@ -192,13 +194,8 @@ impl ThreadPools {
     /// which is empty, for the next pool that is opened in its place.
     #[inline]
     pub(super) fn recycle_with_page(&self, pool: &PoolState) {
-        debug_assert!(pool.entries.is_empty());
-        // Before, as both can call the global allocator, which may open pools.
-        if pool.index >= WITH_PAGES {
-            pool.entries.clear(&self.pages);
-        } else {
-            self.pages.count_put();
-        }
+        // Before, as this can call the global allocator, which may open pools.
+        self.pages.count_put();
         self.recycle(pool);
     }
 

@@ -18,7 +18,7 @@ const ROUNDS: usize = 1_000;
 #[inline]
 fn order_deaths() {
     // SeqCst: of several threads that make this fence after their last death, the last one reads
-    // the deaths of all others. Models: hot_two_last, hot_after_exit, hot_noted_before.
+    // the deaths of all others. Model: hot_two_last.
     fence(Ordering::SeqCst);
 }
 

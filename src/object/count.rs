@@ -182,10 +182,8 @@ impl Count {
     pub(crate) fn was_last(&self) -> bool {
         // Relaxed: only the thread that made the last release can observe this value;
         // `begin_destruction` acquires what other threads did before.
-        let word = self.0.load(Ordering::Relaxed);
-        // Zero; or one, if it was the only reference of any kind, which is not counted down.
-        let but_one = word.wrapping_add(STRONG) & !STRONG;
-        without_weak(but_one) == HELD
+        // Otherwise there were too many.
+        without_weak(self.0.load(Ordering::Relaxed)) == NONE + HELD
     }
 
     /// Returns whether `n` strong references are the only references of any kind.

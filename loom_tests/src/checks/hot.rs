@@ -233,7 +233,7 @@ fn review_while_it_moves() -> String {
     let hot = hot();
     let first = hot.get();
     drop(hot);
-    let reviewer = spawn(|| Hot::review());
+    let reviewer = spawn(Hot::review);
     let second = {
         let other = spawn(move || {
             let second = first.clone();
@@ -276,7 +276,7 @@ fn one_list_trap() -> String {
     let hot = hot();
     let first = Arc::new(hot.get());
     drop(hot);
-    let reviewer = spawn(|| Hot::review());
+    let reviewer = spawn(Hot::review);
     let from = first.clone();
     let maker = spawn(move || HotRef::clone(&from));
     let clone = maker.join().unwrap();
@@ -416,7 +416,7 @@ fn scan_across_lives() -> String {
     let last = first.get();
     drop(first);
     drop(last);
-    let reviewer = spawn(|| Hot::review());
+    let reviewer = spawn(Hot::review);
     // So that loom also explores the executions in which the other thread goes first.
     loom::thread::yield_now();
     let mut found = Hot::review();

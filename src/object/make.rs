@@ -109,7 +109,10 @@ impl<T> PartialSlice<T> {
     #[inline(always)]
     unsafe fn push(&mut self, value: T) {
         // SAFETY: within the slice, by the contract, and no other thread has seen it.
-        unsafe { self.slice.cast::<T>().add(self.filled).write(value) };
+        unsafe {
+            note_write(self.slice.cast());
+            self.slice.cast::<T>().add(self.filled).write(value);
+        }
         self.filled += 1;
     }
 
@@ -126,7 +129,10 @@ impl<T> PartialSlice<T> {
             let value = array::from_ref(value).clone();
             // SAFETY: within the slice, which has as many values as `values`, and which no other
             // thread has seen; an array of one has the layout of its value.
-            unsafe { self.slice.cast::<[T; 1]>().add(self.filled).write(value) };
+            unsafe {
+                note_write(self.slice.cast());
+                self.slice.cast::<[T; 1]>().add(self.filled).write(value);
+            }
             self.filled += 1;
         }
         self.finish()
@@ -178,10 +184,7 @@ impl<T> PartialSlice<T> {
         assert_eq!(self.filled, self.slice.len());
         let slice = std::mem::ManuallyDrop::new(self).slice;
         // SAFETY: a new object with all its values, as asserted, and one reference.
-        unsafe {
-            note_write(slice.cast());
-            Ref::adopt(slice)
-        }
+        unsafe { Ref::adopt(slice) }
     }
 }
 

@@ -5,28 +5,37 @@ use releasepool::Ref;
 use std::cell::Cell;
 
 /// An iterator of `values` values, which says that it has `hint` ones.
-struct Claiming<'l> {
-    log: &'l Log,
+struct Claiming<F> {
+    make: F,
     next: u32,
     values: u32,
     hint: usize,
 }
 
-impl Iterator for Claiming<'_> {
-    type Item = Probe;
+impl<T, F: Fn(u32) -> T> Iterator for Claiming<F> {
+    type Item = T;
 
-    fn next(&mut self) -> Option<Probe> {
+    fn next(&mut self) -> Option<T> {
         assert_ne!(self.next, u32::MAX, "asked again after the end");
         if self.next == self.values {
             self.next = u32::MAX;
             return None;
         }
         self.next += 1;
-        Some(self.log.probe(self.next - 1))
+        Some((self.make)(self.next - 1))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.hint, Some(self.hint))
+    }
+}
+
+fn claiming<T>(values: u32, hint: usize, make: impl Fn(u32) -> T) -> impl Iterator<Item = T> {
+    Claiming {
+        make,
+        next: 0,
+        values,
+        hint,
     }
 }
 
@@ -35,17 +44,16 @@ fn a_wrong_size_hint_loses_no_value() {
     for values in [0, 1, 2, 15, 16, 17, 18, 40] {
         for hint in [0, 1, 2, 16, 17, 18, 39, 40, 41, 100] {
             let log = Log::new();
-            let claiming = Claiming {
-                log: &log,
-                next: 0,
-                values,
-                hint,
-            };
-            let slice: Ref<[Probe]> = claiming.collect();
+            let slice: Ref<[Probe]> = claiming(values, hint, |id| log.probe(id)).collect();
             assert!(slice.iter().map(|probe| probe.id).eq(0..values));
             assert_eq!((Ref::strong_count(&slice), log.count()), (1, 0));
             drop(slice);
             assert!(log.ids().into_iter().eq(0..values), "{:?}", log.ids());
+            // Of these sizes, the first values of a long slice are written before the others.
+            let slice: Ref<[u32]> = claiming(values, hint, |id| id).collect();
+            assert!(slice.iter().copied().eq(0..values));
+            let slice: Ref<[u64]> = claiming(values, hint, u64::from).collect();
+            assert!(slice.iter().copied().eq(0..values.into()));
         }
     }
 }

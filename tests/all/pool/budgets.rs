@@ -10,7 +10,8 @@ use crate::support::{
 };
 use releasepool::event::EventKind;
 use releasepool::{
-    AutoreleasePool, Budget, PoolManager, Ref, autorelease, autoreleasepool, callback_scope,
+    AutoreleasePool, Budget, Drained, PoolManager, Ref, autorelease, autoreleasepool,
+    callback_scope,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -183,11 +184,16 @@ fn the_slowest_destructor_is_measured_without_nested_ones() {
     struct Holder(Ref<Slow>, Rc<Cell<u32>>);
     fresh(|| {
         let mut pool = AutoreleasePool::new();
-        pool.create(Holder(Ref::new(Slow), Rc::default()));
-        pool.create(vec![1]);
-        let drained = pool.drain_within(Budget::All);
-        let (name, time) = drained.slowest.unwrap();
-        assert!(name.ends_with("Slow"), "{name}");
+        let mut drain = || {
+            pool.create(Holder(Ref::new(Slow), Rc::default()));
+            pool.create(vec![1]);
+            pool.drain_within(Budget::All)
+        };
+        // On a busy machine, one of the others may be interrupted for longer.
+        let is_slow = |drained: &Drained| drained.slowest.unwrap().0.ends_with("Slow");
+        let drained = (0..100).map(|_| drain()).find(is_slow);
+        let drained = drained.expect("the nested one is mostly the slowest");
+        let (_, time) = drained.slowest.unwrap();
         assert!(time >= Duration::from_millis(20) && time <= drained.elapsed);
         assert!(drained.to_string().contains("slowest"));
         let nothing = pool.drain_within(Budget::All);

@@ -5,9 +5,11 @@
 //! * [`threads`]: values that cannot be sent or shared
 //! * [`objects`]: bounds, conversions and mutable access
 //! * [`arenas`]: references into an arena
+//! * [`hot`]: hot objects
 #![allow(dead_code)]
 
 mod arenas;
+mod hot;
 mod lending;
 mod objects;
 mod threads;

@@ -38,6 +38,7 @@
 //! | `releasepool_handed_over_total` | counter | references | references sent to other threads to be released |
 //! | `releasepool_orphans` | gauge | messages | releases and closures whose thread has ended, and references that slots have retired |
 //! | `releasepool_kept` | gauge | objects | values of `HomeRef`s that have outlived their home |
+//! | `releasepool_hot_objects` | gauge | objects | hot objects |
 //! | `releasepool_threads` | gauge | threads | live threads that have used the crate |
 //!
 //! # Of a manager, by [`publish`]
@@ -194,6 +195,13 @@ const PROCESS: &[Metric] = &[
         Count,
         "Values of HomeRefs that have outlived their home",
         |f| f.snapshot.kept,
+    ),
+    metric(
+        "releasepool_hot_objects",
+        Gauge,
+        Count,
+        "Hot objects",
+        |f| f.snapshot.hot_objects,
     ),
     metric(
         "releasepool_threads",

@@ -41,8 +41,9 @@
 //! * [`page`], [`entries`]: pending releases and their memory
 //! * [`backlog`], [`budget`], [`strays`], [`manager_shared`]: parts of a stack
 //! * [`epoch`]: pins, which protect what slots lend
+//! * [`reviews`]: objects that have died unnoticed; [`held_releases`]: what loops hold back
 //! * [`pool_stack`], [`thread_pools`], [`chain`]: pools, and which one is current
-//! * [`reviews`]: objects that have died unnoticed; [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
+//! * [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
 //!   [`watch`]: watermarks; [`push`]: entries of open pools
 //! * [`checks`]: overwritten headers; [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`drain_span`]: how
 //!   `tracing` sees it; [`close`]: closing a pool; [`prune`]: stacks that go
@@ -69,6 +70,7 @@ mod exit;
 mod generations;
 pub(crate) mod guard;
 pub(crate) mod handoff;
+mod held_releases;
 mod home_ref;
 pub(crate) mod implicit;
 pub(crate) mod manager_shared;

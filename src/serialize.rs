@@ -25,11 +25,15 @@ impl Serialize for Snapshot {
             departed,
             orphans,
             kept,
+            hot_objects,
+            hot_let_go,
         } = self;
-        let mut fields = serializer.serialize_struct("Snapshot", 5)?;
+        let mut fields = serializer.serialize_struct("Snapshot", 7)?;
         fields.serialize_field("live_objects", &self.live_objects())?;
         fields.serialize_field("orphans", orphans)?;
         fields.serialize_field("kept", kept)?;
+        fields.serialize_field("hot_objects", hot_objects)?;
+        fields.serialize_field("hot_let_go", hot_let_go)?;
         fields.serialize_field("threads", threads)?;
         fields.serialize_field("departed", departed)?;
         fields.end()

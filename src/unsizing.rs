@@ -42,8 +42,8 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
 }
 
 /// Coerces a [`Ref`](crate::Ref), [`Weak`](crate::Weak), [`PoolRef`](crate::PoolRef),
-/// [`HomeRef`](crate::HomeRef), [`HomeWeak`](crate::HomeWeak) or `Pin<Ref<T>>` to a trait object or a
-/// slice.
+/// [`HomeRef`](crate::HomeRef), [`HomeWeak`](crate::HomeWeak), [`Hot`](crate::Hot),
+/// [`HotRef`](crate::HotRef) or `Pin<Ref<T>>` to a trait object or a slice.
 ///
 /// `Arc` coerces implicitly, which on stable Rust only the standard library's pointers can. The
 /// macro allows exactly the same coercions, and costs nothing. The object stays the same, with its

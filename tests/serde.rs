@@ -47,6 +47,8 @@ fn a_snapshot_can_be_serialized() {
     assert_eq!(json["live_objects"], snapshot.live_objects());
     assert_eq!(json["orphans"], snapshot.orphans);
     assert_eq!(json["kept"], snapshot.kept);
+    assert_eq!(json["hot_objects"], snapshot.hot_objects);
+    assert_eq!(json["hot_let_go"], snapshot.hot_let_go);
     assert_eq!(json["departed"]["created"], snapshot.departed.created);
     let key = manager.current_thread().unwrap().key();
     let threads = json["threads"].as_array().unwrap();

@@ -3,7 +3,7 @@
 //! * [`pools`]: pools that are nested, named, closed out of order, implicit, or of another manager
 //! * [`objects`]: strong and weak references, trees, chains
 //! * [`mail`]: releases and closures for other threads, including ended ones
-//! * [`sharing`]: hand-over pools, thread-bound values, slots, drains within a budget
+//! * [`sharing`]: hand-over pools, thread-bound values, slots, hot objects, drains within a budget
 //! * [`trouble`]: destructors that panic or use pools
 //! * [`tokens`]: tokens and their misuse
 //! * [`teardown`]: what destructors of thread-locals do
@@ -44,6 +44,7 @@ const JOBS: &[Job] = &[
     sharing::budget,
     sharing::home,
     sharing::slot,
+    sharing::hot,
     trouble::bombs,
     trouble::busy,
     tokens::nested,

@@ -311,7 +311,8 @@ impl LoopState {
 /// releases wait for its next drain.
 fn is_idle(pools: &ThreadPools) -> bool {
     // Drains inside a destructor leave remote releases alone.
-    let has_remote_releases = || pools.has_claimed() || ORPHANS.has_releases() || pools.noted() > 0;
+    let has_remote_releases =
+        || pools.has_claimed() || ORPHANS.has_releases() || pools.reviews.noted() > 0;
     let has_backlog = pools.first.backlog.len() > 0 || !in_destructor() && has_remote_releases();
     pools.posted() == 0 && !has_backlog
 }

@@ -24,7 +24,6 @@ impl Account {
     #[inline(always)]
     pub(super) fn birth(&self) {
         // Relaxed: the death of this handle, or of what it was born from, publishes it.
-        // Model: hot_hopping.
         self.births
             .store(self.births.own().wrapping_add(1), Ordering::Relaxed);
     }

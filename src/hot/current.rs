@@ -102,10 +102,15 @@ fn enter() -> Option<&'static Book> {
     this_thread::with(|pools| {
         let pools = pools?;
         let book = BOOKS.adopt_or_add();
+        // A global allocator that uses hot objects may have given the thread one meanwhile.
+        if let Some(mine) = book_if_any() {
+            book.give_up();
+            return Some(mine);
+        }
         MINE.with(|mine| mine.book.set(book));
-        pools.set_reviewer(&REVIEWER);
+        pools.reviews.set_reviewer(&REVIEWER);
         if book.has_notes() {
-            pools.ask_for_review();
+            pools.reviews.ask();
         }
         Some(book)
     })
@@ -118,7 +123,7 @@ fn note(book: &Book, row: RowIndex) {
     book.note(row);
     this_thread::with(|pools| {
         if let Some(pools) = pools {
-            pools.ask_for_review();
+            pools.reviews.ask();
         }
     });
 }

@@ -138,7 +138,7 @@ impl Drop for Library {
             for place in unsafe { unbox(places) } {
                 if let Some(book) = NonNull::new(place.load(Ordering::Relaxed)) {
                     // SAFETY: made by `add`; nothing else uses it, for the same reason.
-                    let _book = unsafe { unbox(book) };
+                    _ = unsafe { unbox(book) };
                 }
             }
         }

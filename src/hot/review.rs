@@ -78,7 +78,8 @@ pub(super) fn settle(book: &Book) -> bool {
 pub(super) fn next_dead(book: &Book) -> Option<Thin> {
     settle(book);
     while let Some(row) = book.take_one() {
-        // Again: a destructor may have dropped handles since, to a row that was noted already.
+        // Again: this thread may have dropped handles to a row that was noted in an earlier life, and
+        // had been looked at by then. Model: hot_noted_before.
         order_deaths();
         let object = take_if_dead(row);
         if object.is_some() {

@@ -152,7 +152,7 @@ impl<'d> BudgetedDrain<'d> {
         self.stack.stats.backlog_is(self.stack.backlog.len());
         let mut remaining = self.stack.backlog.len();
         if self.delivers_remote {
-            remaining += self.pools.remote_releases() + orphans_left + self.pools.noted();
+            remaining += self.pools.remote_releases() + orphans_left + self.pools.reviews.noted();
         }
         watch::backlog(self.stack, self.pool);
         (self.meter.report(remaining), self.panics.into_first())
@@ -251,8 +251,8 @@ impl<'d> BudgetedDrain<'d> {
     /// spent. Returns whether there were any. The others wait for the next outermost drain.
     fn run_review(&mut self, until: usize) -> bool {
         let mut any = false;
-        while self.pools.review_is_asked() && !self.is_done(until) {
-            let Some(object) = self.pools.next_dead() else {
+        while self.pools.reviews.is_asked() && !self.is_done(until) {
+            let Some(object) = self.pools.reviews.next_dead() else {
                 break;
             };
             self.release(object, 1);

@@ -14,8 +14,8 @@ use super::epoch;
 use super::generations::Generations;
 use super::page::PageCache;
 use super::pool_stack::{ChainFrame, PoolStack, PoolState};
+use super::remote_release;
 use super::thread_pools::ThreadPools;
-use super::{remote_release, reviews};
 use crate::event::{Event, EventKind};
 use crate::ledger;
 use crate::object::count::Released;
@@ -354,7 +354,7 @@ impl<'d> Releasing<'d> {
             any = ORPHANS.has_deferred()
                 && epoch::advance_until_ready(Some(&pools.participants))
                 && remote_release::deliver_orphans(self.scope, panics);
-            any |= reviews::deliver(pools, self.scope, panics);
+            any |= pools.reviews.deliver(self.scope, panics);
         }
     }
 

@@ -208,7 +208,7 @@ impl Participants {
     }
 
     /// Takes a participant back that is not pinned.
-    pub(crate) fn put(&self, mut participant: Box<Participant>) {
+    fn put(&self, mut participant: Box<Participant>) {
         if self.spares.get() < SPARE {
             participant.next = self.spare.take();
             self.spare.set(Some(participant));
@@ -217,7 +217,7 @@ impl Participants {
     }
 
     /// Returns a participant for a pool with this name, not pinned.
-    pub(crate) fn take_for(&self, name: Option<&Cow<'static, str>>) -> Box<Participant> {
+    fn take_for(&self, name: Option<&Cow<'static, str>>) -> Box<Participant> {
         let mut participant = self.take();
         participant.set_name(name);
         participant
@@ -225,16 +225,94 @@ impl Participants {
 
     /// Pins a participant from [`take_for`](Self::take_for).
     #[inline]
-    pub(crate) fn pin(&self, participant: &mut Participant) {
+    fn pin(&self, participant: &mut Participant) {
         participant.pin();
         self.pinned.set(self.pinned.get() + 1);
     }
 
     /// Unpins a participant that [`pin`](Self::pin) has pinned.
     #[inline]
-    pub(crate) fn unpin(&self, participant: &mut Participant) {
+    fn unpin(&self, participant: &mut Participant) {
         participant.unpin();
         self.pinned.set(self.pinned.get() - 1);
+    }
+}
+
+/// The pin of one pool. Owner only.
+pub(super) struct PoolPin {
+    /// The pool's participant, from its first pin until it is closed: so the next pin need not look
+    /// for one. Taken and set, never borrowed.
+    participant: Cell<Option<Box<Participant>>>,
+    /// True if `participant` is there and pinned: quicker to look at.
+    pinned: Cell<bool>,
+}
+
+impl PoolPin {
+    const_fn! {
+        pub(super) fn new() -> Self {
+            Self {
+                participant: Cell::new(None),
+                pinned: Cell::new(false),
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_pinned(&self) -> bool {
+        self.pinned.get()
+    }
+
+    /// Takes one of the thread's participants for the pool, which has this name and none yet.
+    pub(super) fn open(&self, all: &Participants, name: Option<&Cow<'static, str>>) {
+        let participant = all.take_for(name);
+        // The global allocator is foreign code, and may have pinned this very pool meanwhile.
+        if self.pinned.get() {
+            all.put(participant);
+        } else {
+            self.put(participant);
+        }
+    }
+
+    /// Pins the pool, which is not pinned. Returns false if it has no participant.
+    #[inline(always)]
+    pub(super) fn pin(&self, all: &Participants) -> bool {
+        let Some(mut participant) = self.participant.take() else {
+            return false;
+        };
+        all.pin(&mut participant);
+        // As in `open`: the other participant protects what has been loaded meanwhile.
+        if self.pinned.replace(true) {
+            all.unpin(&mut participant);
+            all.put(participant);
+        } else {
+            self.put(participant);
+        }
+        true
+    }
+
+    /// Unpins the pool, which is pinned.
+    #[inline(always)]
+    pub(super) fn unpin(&self, all: &Participants) {
+        self.pinned.set(false);
+        if let Some(mut participant) = self.participant.take() {
+            all.unpin(&mut participant);
+            self.put(participant);
+        }
+    }
+
+    /// Gives the participant back, if there is one. It is not pinned.
+    pub(super) fn close(&self, all: &Participants) {
+        if let Some(participant) = self.participant.take() {
+            all.put(participant);
+        }
+    }
+
+    #[inline(always)]
+    fn put(&self, participant: Box<Participant>) {
+        let before = self.participant.replace(Some(participant));
+        debug_assert!(before.is_none());
+        // There is nothing to drop, which the compiler does not know.
+        std::mem::forget(before);
     }
 }
 

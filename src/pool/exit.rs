@@ -3,7 +3,7 @@
 use super::budget::Budget;
 use super::pool_stack::{PoolStack, PoolState};
 use super::thread_pools::ThreadPools;
-use super::{budgeted_drain, drain, pending, remote_release, reviews};
+use super::{budgeted_drain, drain, pending, remote_release};
 use crate::event::{Event, EventKind};
 use crate::ledger;
 use crate::object::destroy::ReleaseScope;
@@ -53,7 +53,7 @@ pub(super) unsafe fn exit(attached: NonNull<ThreadPools>, record: &Arc<Record>, 
         exit.leak(&stack.root);
         stack.root.entries.clear(&pools.pages);
     }
-    pools.end_reviews();
+    pools.reviews.leave();
     set_exited();
     for stack in stacks(pools) {
         stack.retire(record.key());
@@ -90,10 +90,12 @@ impl PoolsExit<'_> {
         if let Some(payload) = remote_release::deliver_left(self.pools) {
             report(payload);
         }
-        if self.drains < LIMIT && self.pools.noted() > 0 {
+        if self.drains < LIMIT && self.pools.reviews.noted() > 0 {
             any = true;
             self.drains += 1;
-            reviews::deliver_left(self.pools)
+            self.pools
+                .reviews
+                .deliver_left()
                 .into_iter()
                 .for_each(report);
         }

@@ -6,7 +6,7 @@
 
 use super::backlog::Backlog;
 use super::entries::Entries;
-use super::epoch::{Participant, Participants};
+use super::epoch::{Participants, PoolPin};
 use super::manager_shared::{ManagerShared, PoolStackStats};
 use super::strays::Strays;
 use super::thread_pools::ThreadPools;
@@ -89,7 +89,8 @@ impl ChainFrame {
 
 /// The pool belongs to a scope.
 const SCOPE: u8 = 1;
-/// The pool has a name, has loaded from a slot, was drained within a budget, or knows its next barrier.
+/// The pool has a name, has loaded from a slot, was drained within a budget, knows its next barrier, or
+/// gives its pages back when it is closed.
 const HAS_EXTRAS: u8 = 2;
 /// The guard of a scope's pool was dropped before the scope ended.
 const GUARD_DROPPED: u8 = 4;
@@ -134,12 +135,8 @@ pub(crate) struct PoolState {
     budgeted: Cell<bool>,
     /// Set and taken, never borrowed, while the pool is open.
     name: UnsafeCell<Name>,
-    /// Holds the epoch from the pool's first load from a slot to its next drain. It stays with the
-    /// pool from its first load until it is closed, so that the next pin need not look for one. Set
-    /// and taken, never borrowed.
-    participant: Cell<Option<Box<Participant>>>,
-    /// True if `participant` is there and pinned.
-    pinned: Cell<bool>,
+    /// Holds the epoch from the pool's first load from a slot to its next drain.
+    pin: PoolPin,
     /// The next barrier below the pool, if a walk of the chain has found it. All frames in
     /// between then store the same barrier. It remains in the chain as long as this pool does, but
     /// may stop being a barrier. Only in pools that are not barriers.
@@ -161,8 +158,7 @@ impl PoolState {
                 extra: Cell::new(0),
                 budgeted: Cell::new(false),
                 name: UnsafeCell::new(Name::NONE),
-                participant: Cell::new(None),
-                pinned: Cell::new(false),
+                pin: PoolPin::new(),
                 next_barrier: Cell::new(ptr::null()),
             }
         }
@@ -233,6 +229,11 @@ impl PoolState {
         self.frame.barrier.set(false);
     }
 
+    /// Has the pool give its pages back when it is closed, even if it is empty then.
+    pub(super) fn give_page_back(&self) {
+        self.add_extra(HAS_EXTRAS);
+    }
+
     /// Records whether the drain that begins is within a budget.
     pub(crate) fn set_budgeted(&self, budgeted: bool) {
         self.budgeted.set(budgeted);
@@ -250,9 +251,7 @@ impl PoolState {
     /// Clears everything but entries and the scope's bits. Part of closing the pool.
     pub(crate) fn clear_extras(&self) {
         self.unpin();
-        if let Some(participant) = self.participant.take() {
-            self.participants().put(participant);
-        }
+        self.pin.close(self.participants());
         self.set_name(None);
         self.budgeted.set(false);
         self.next_barrier.set(ptr::null());
@@ -262,7 +261,7 @@ impl PoolState {
     /// Keeps everything alive that slots hold from now on, until the pool is drained.
     #[inline]
     pub(crate) fn pin(&self) {
-        if !self.pinned.get() {
+        if !self.pin.is_pinned() {
             self.pin_now();
         }
     }
@@ -270,12 +269,9 @@ impl PoolState {
     #[cold]
     #[inline(never)]
     fn pin_now(&self) {
-        let Some(mut participant) = self.participant.take() else {
-            return self.pin_first();
-        };
-        self.participants().pin(&mut participant);
-        self.put_participant(participant);
-        self.pinned.set(true);
+        if !self.pin.pin(self.participants()) {
+            self.pin_first();
+        }
     }
 
     /// Pins a pool that has not loaded from a slot since it was opened.
@@ -284,17 +280,16 @@ impl PoolState {
     fn pin_first(&self) {
         // SAFETY: as in `name`.
         let name = self.name.with(|name| unsafe { &*name }).to_cow();
-        let participant = self.participants().take_for(name.as_ref());
-        self.put_participant(participant);
-        // So that closing the pool gives it back.
+        self.pin.open(self.participants(), name.as_ref());
+        // So that closing the pool closes its pin, too.
         self.add_extra(HAS_EXTRAS);
-        self.pin_now();
+        self.pin();
     }
 
     /// Stops keeping alive what slots held.
     #[inline]
     pub(crate) fn unpin(&self) {
-        if self.pinned.get() {
+        if self.pin.is_pinned() {
             self.unpin_now();
         }
     }
@@ -302,26 +297,13 @@ impl PoolState {
     #[cold]
     #[inline(never)]
     fn unpin_now(&self) {
-        self.pinned.set(false);
-        if let Some(mut participant) = self.participant.take() {
-            self.participants().unpin(&mut participant);
-            self.put_participant(participant);
-        }
+        self.pin.unpin(self.participants());
     }
 
     #[inline(always)]
     fn participants(&self) -> &Participants {
         // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
         &unsafe { &*self.stack.get() }.thread_pools().participants
-    }
-
-    /// Puts the pool's participant back, which this function's caller has taken.
-    #[inline(always)]
-    fn put_participant(&self, participant: Box<Participant>) {
-        let before = self.participant.replace(Some(participant));
-        debug_assert!(before.is_none());
-        // There is nothing to drop.
-        std::mem::forget(before);
     }
 
     /// Returns the name that the pool was given, or one for its kind.

@@ -3,6 +3,7 @@
 //! The slow path, which takes a new page, also compares the pool's length with its watermark.
 
 use super::pool_stack::{PoolStack, PoolState};
+use super::thread_pools::WITH_PAGES;
 use super::watch;
 use crate::object::header::Thin;
 
@@ -21,10 +22,15 @@ impl PoolState {
     fn push_in_new_page(&self, thin: Thin) {
         // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
         let stack = unsafe { &*self.stack.get() };
-        // Small pools have no other page.
-        if self.entries.is_untouched() && self.entries.begin(&stack.thread_pools().pages) {
-            self.entries.push_in_page(thin);
-            return;
+        if self.entries.is_untouched() {
+            if self.index >= WITH_PAGES {
+                self.give_page_back();
+            }
+            // Small pools have no other page.
+            if self.entries.begin(&stack.thread_pools().pages) {
+                self.entries.push_in_page(thin);
+                return;
+            }
         }
         self.push_and_watch(stack, thin);
     }
@@ -35,5 +41,46 @@ impl PoolState {
         // Last, as the hook is foreign code: it may even close the pool, if that is the current one
         // and the caller does not borrow it.
         watch::pool(stack, self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::this_thread;
+    use super::WITH_PAGES;
+    use crate::pool::guard::AutoreleasePool;
+
+    /// Returns how many of the thread's pools have a page.
+    fn pools_with_pages() -> usize {
+        this_thread::with(|pools| {
+            let pools = pools.expect("the thread has not exited");
+            let all = (0..).map_while(|index| pools.pool(index));
+            all.filter(|pool| !pool.entries.is_untouched()).count()
+        })
+    }
+
+    #[test]
+    fn only_the_outer_pools_keep_pages_while_they_are_closed() {
+        let deep = WITH_PAGES as usize * 2;
+        for (entries, drains) in [(1, false), (1, true), (9, false), (9, true)] {
+            let mut pools: Vec<_> = (0..deep).map(|_| AutoreleasePool::new()).collect();
+            for pool in &mut pools {
+                for n in 0..entries {
+                    pool.create(n);
+                }
+                if drains {
+                    pool.drain();
+                }
+            }
+            assert!(pools_with_pages() >= deep);
+            // Each is the topmost pool when it is closed.
+            while let Some(pool) = pools.pop() {
+                drop(pool);
+            }
+            assert!(
+                pools_with_pages() <= WITH_PAGES as usize,
+                "{entries}, {drains}"
+            );
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! Releases that other threads send to a thread.
 
-use super::reviews;
 use super::thread_pools::ThreadPools;
 use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::Thin;
@@ -107,7 +106,7 @@ pub(crate) fn deliver(pools: &ThreadPools, scope: &ReleaseScope, panics: &mut Fi
         }
     }
     any |= deliver_orphans(scope, panics);
-    reviews::deliver(pools, scope, panics) || any
+    pools.reviews.deliver(scope, panics) || any
 }
 
 /// Delivers what budgeted drains have taken out of the inbox, what other threads have sent here

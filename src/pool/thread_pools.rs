@@ -11,17 +11,18 @@ crate::sync::described! {
 
 use super::budget::Budget;
 use super::epoch::Participants;
+use super::held_releases::HeldReleases;
 use super::manager_shared::ManagerShared;
 use super::page::PageCache;
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
-use super::reviews::{Reviews, own_inbox};
+use super::reviews::Reviews;
 use crate::layout::fixed::{FixedArc, FixedVec};
 use crate::ledger::{self, PoolLabel};
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{Link, Roll, SMALL, boxed, catch_unwind, unbox};
 use crate::thread::claimed::ClaimedMessages;
 use crate::thread::counted::CountedInbox;
-use crate::thread::inbox::{Inbox, Message, MessageKind, Queue};
+use crate::thread::inbox::{Message, MessageKind, Queue};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
@@ -35,7 +36,7 @@ const POOL_CHUNK: usize = if SMALL { 2 } else { 32 };
 
 /// How many pools may keep a page while they are closed: those that are used if pools are nested
 /// less deeply.
-const WITH_PAGES: u32 = if SMALL { 2 } else { 16 };
+pub(super) const WITH_PAGES: u32 = if SMALL { 2 } else { 16 };
 
 type PoolChunk = [PoolState; POOL_CHUNK];
 
@@ -57,11 +58,9 @@ pub(crate) struct ThreadPools {
     record: FixedArc<Record>,
     /// In [`DETACHED`] while detached.
     link: Link,
-    /// The record's inbox for releases, kept alive by `record`; without a record the orphans',
-    /// which closing a pool looks at anyway; [`DECOY`](super::reviews::DECOY) while a review is asked for. So that looking
-    /// for messages takes no branch.
-    pub(super) inbox: Cell<*const Inbox>,
-    pub(super) reviews: Reviews,
+    /// Looks at the record's inbox for releases, kept alive by `record`; without a record at the
+    /// orphans', which closing a pool looks at anyway.
+    pub(crate) reviews: Reviews,
     /// True if the thread has exited.
     detached: Cell<bool>,
     /// True while the thread exits, which walks the list of stacks.
@@ -83,7 +82,10 @@ impl ThreadPools {
     /// Allocates a `ThreadPools`; detached if there is no record.
     pub(super) fn make(manager: Arc<ManagerShared>, record: Option<Arc<Record>>) -> NonNull<Self> {
         let key = record.as_ref().map(|record| record.key());
-        let inbox = own_inbox(record.as_deref());
+        let inbox = record.as_ref().map_or_else(
+            || ptr::from_ref(ORPHANS.releases()),
+            |record| ptr::from_ref(record.releases.inbox()),
+        );
         let pools = boxed(Self {
             first: PoolStack::new(manager),
             others: UnsafeCell::new(FixedVec::new()),
@@ -91,8 +93,7 @@ impl ThreadPools {
             participants: Participants::new(),
             free: Cell::new(ptr::null()),
             chunks: UnsafeCell::new(FixedVec::new()),
-            inbox: Cell::new(inbox),
-            reviews: Reviews::new(),
+            reviews: Reviews::new(inbox),
             detached: Cell::new(record.is_none()),
             exiting: Cell::new(false),
             link: Link::new(),
@@ -178,10 +179,12 @@ impl ThreadPools {
         next
     }
 
-    /// Takes back a closed pool, whose entries, frame and extras are cleared.
+    /// Takes back a closed pool, whose frame and extras are cleared. It has no entries, and no page
+    /// unless its index is less than [`WITH_PAGES`].
     #[inline]
     pub(crate) fn recycle(&self, pool: &PoolState) {
-        debug_assert!(pool.has_no_extras());
+        debug_assert!(pool.has_no_extras() && pool.entries.is_empty());
+        debug_assert!(pool.entries.is_untouched() || pool.index < WITH_PAGES);
         pool.kind.set(PoolKind::Free);
         pool.next_free.set(self.free.get());
         self.free.set(pool);
@@ -191,13 +194,8 @@ impl ThreadPools {
     /// which is empty, for the next pool that is opened in its place.
     #[inline]
     pub(super) fn recycle_with_page(&self, pool: &PoolState) {
-        debug_assert!(pool.entries.is_empty());
-        // Before, as both can call the global allocator, which may open pools.
-        if pool.index >= WITH_PAGES {
-            pool.entries.clear(&self.pages);
-        } else {
-            self.pages.count_put();
-        }
+        // Before, as this can call the global allocator, which may open pools.
+        self.pages.count_put();
         self.recycle(pool);
     }
 
@@ -229,8 +227,17 @@ impl ThreadPools {
     #[inline(always)]
     pub(super) fn may_have_messages(&self) -> bool {
         // SAFETY: kept alive by `record`, or a static.
-        let is_there = unsafe { &*self.inbox.get() }.has_messages() || ORPHANS.has_releases();
-        is_there && !self.held.get()
+        let inbox = unsafe { &*self.reviews.inbox() };
+        (inbox.has_messages() || ORPHANS.has_releases()) && !self.held.get()
+    }
+
+    /// Begins the review that the thread has asked for. Returns whether nothing has died, and there
+    /// is nothing else to do when a pool of `stack` is closed.
+    // Out of line, as drains call this only if there seems to be something to do.
+    #[cold]
+    #[inline(never)]
+    fn has_reviewed_all(&self, stack: &PoolStack) -> bool {
+        self.reviews.is_asked() && !self.reviews.settle() && !self.may_have_duties(stack)
     }
 
     fn is_detached(&self) -> bool {
@@ -424,10 +431,7 @@ impl ThreadPools {
 
     /// Makes drains leave remote releases alone until the returned value is dropped.
     pub(crate) fn hold_remote_releases(&self) -> HeldReleases<'_> {
-        HeldReleases {
-            before: self.held.replace(true),
-            held: &self.held,
-        }
+        HeldReleases::hold(&self.held)
     }
 
     /// Returns the budget that a drain may have: none but `All` when detached, as there is no
@@ -492,18 +496,6 @@ impl ThreadPools {
         } else {
             this.guards.set(guards);
         }
-    }
-}
-
-/// Makes drains leave remote releases alone; see [`ThreadPools::hold_remote_releases`].
-pub(crate) struct HeldReleases<'l> {
-    held: &'l Cell<bool>,
-    before: bool,
-}
-
-impl Drop for HeldReleases<'_> {
-    fn drop(&mut self) {
-        self.held.set(self.before);
     }
 }
 

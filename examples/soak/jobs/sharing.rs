@@ -1,11 +1,11 @@
-//! Hand-over pools, thread-bound values, slots, and drains within a budget.
+//! Hand-over pools, thread-bound values, slots, hot objects, and drains within a budget.
 
 use crate::ledger::{fail, same};
 use crate::payload::{Item, Thing};
 use crate::stage::post;
 use crate::worker::Worker;
 use releasepool::{
-    AutoreleasePool, Budget, HandoffPool, HomeRef, PoolManager, Ref, autoreleasepool,
+    AutoreleasePool, Budget, HandoffPool, HomeRef, Hot, PoolManager, Ref, autoreleasepool,
 };
 
 /// Hands a pool over to the UI thread or to a worker, which may be about to end.
@@ -83,4 +83,32 @@ pub fn slot(worker: &mut Worker) {
             }
         }
     });
+}
+
+/// A hot object, whose references are dropped on several threads, some of which are about to end.
+pub fn hot(worker: &mut Worker) {
+    let Ok(owner) = Hot::try_new(Ref::new(Item::new(6))) else {
+        return;
+    };
+    let mut references = vec![owner.get()];
+    for _ in 0..worker.rng.u64(1..20) {
+        let clone = references[worker.rng.usize(..references.len())].clone();
+        clone.look();
+        if worker.once_in(2) {
+            references.push(clone);
+        }
+    }
+    let owner = worker.once_in(2).then_some(owner);
+    while let Some(reference) = references.pop() {
+        match worker.rng.u64(0..4) {
+            0 => post(&worker.stage.ui, move || reference.look()),
+            1 => match worker.stage.some_handle(&mut worker.rng) {
+                Some(to) => post(&to, move || reference.look()),
+                None => reference.look(),
+            },
+            2 => autoreleasepool(|_| drop(reference)),
+            _ => reference.look(),
+        }
+    }
+    drop(owner);
 }

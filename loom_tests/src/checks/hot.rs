@@ -90,6 +90,14 @@ pub const MODELS: &[Model] = &[
     // Two threads enter the registry.
     .bounded(3),
     Model::new(
+        "hot_noted_before",
+        "two threads drop the last two references, one of them to a row that it has noted in an earlier life",
+        &["died on 0", "died on 1"],
+        noted_before,
+    )
+    // Two threads enter the registry.
+    .bounded(3),
+    Model::new(
         "hot_scan_across_lives",
         "a row is used for another object while a thread scans it",
         &["0 found", "1 found"],
@@ -376,6 +384,31 @@ fn index_again() -> String {
     drop(reference);
     Hot::review();
     format!("{} dead", take_deaths().len())
+}
+
+fn noted_before() -> String {
+    drop(hot());
+    // Looks at the row, and leaves it noted.
+    let drained = AutoreleasePool::new().drain_within(Budget::Count(0));
+    assert_eq!((drained.released, drained.remaining), (0, 1));
+    let again = spawn(|| {
+        Hot::review();
+        let hot = hot();
+        [hot.get(), hot.get()]
+    });
+    let [mine, theirs] = again.join().unwrap();
+    assert_eq!(take_deaths().len(), 1);
+    let other = spawn(move || {
+        theirs.look();
+        drop(theirs);
+        drain();
+        me()
+    });
+    mine.look();
+    drop(mine);
+    drain();
+    let other = other.join().unwrap();
+    found_in_time(&[me(), other])
 }
 
 fn scan_across_lives() -> String {

@@ -234,13 +234,14 @@ fn parse_weakened(text: &str) -> (Site, Ordering) {
         let column = parts.next()?.parse().ok()?;
         let line = parts.next()?.parse().ok()?;
         let file = parts.next()?.to_owned();
-        let part = ["load", "store", "rmw", "failure"]
+        let part = ["load", "store", "rmw", "failure", "fence"]
             .into_iter()
             .find(|p| *p == part)?;
         let ordering = match ordering {
             "Relaxed" => Ordering::Relaxed,
             "Acquire" => Ordering::Acquire,
             "Release" => Ordering::Release,
+            "AcqRel" => Ordering::AcqRel,
             _ => return None,
         };
         Some((

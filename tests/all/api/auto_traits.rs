@@ -1,8 +1,8 @@
 //! Auto traits and sizes of all handles: those of `Arc`, for each kind of payload.
 
 use releasepool::{
-    AutoreleasePool, BlockAllocator, Closed, HomeRef, PoolManager, PoolRef, PoolToken, Ref,
-    StackAllocator, StackBox, ThreadHandle, ThreadKey, Weak,
+    AutoreleasePool, BlockAllocator, Closed, HomeRef, Hot, HotRef, PoolManager, PoolRef, PoolToken,
+    Ref, StackAllocator, StackBox, ThreadHandle, ThreadKey, Weak,
 };
 use std::any::Any;
 use std::cell::Cell;
@@ -112,6 +112,37 @@ fn weak_is_unwind_safe_and_unpin_as_arcs_weak_is() {
     agree!(Weak, ArcWeak, UnwindSafe);
     agree!(Weak, ArcWeak, RefUnwindSafe);
     agree!(Weak, ArcWeak, Unpin);
+}
+
+#[test]
+fn hot_objects_are_send_sync_and_unwind_safe_as_ref_is() {
+    macro_rules! as_ref {
+        ($($payload:ty),*) => { $(
+            as_ref!(@ $payload: Send);
+            as_ref!(@ $payload: Sync);
+            as_ref!(@ $payload: UnwindSafe);
+            as_ref!(@ $payload: RefUnwindSafe);
+            as_ref!(@ $payload: Unpin);
+        )* };
+        (@ $payload:ty: $bound:path) => {
+            assert_eq!(implements!(HotRef<$payload>: $bound), implements!(Ref<$payload>: $bound));
+            assert_eq!(implements!(Hot<$payload>: $bound), implements!(Ref<$payload>: $bound));
+        };
+    }
+    as_ref!(
+        u8,
+        str,
+        Cell<u8>,
+        Rc<u8>,
+        Guard,
+        PhantomPinned,
+        dyn Any,
+        dyn Any + Sync,
+        dyn Any + Send + Sync
+    );
+    assert!(!implements!(Hot<u8>: Clone) && implements!(HotRef<Cell<u8>>: Clone));
+    let word = size_of::<usize>();
+    assert_eq!(size_of::<Option<HotRef<u8>>>(), 2 * word);
 }
 
 #[test]

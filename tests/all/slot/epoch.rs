@@ -2,14 +2,17 @@
 //!
 //! The process has one epoch, so most tests run in processes of their own.
 
+use crate::support::allocator::FOREIGN;
 use crate::support::worker::Worker;
 use crate::support::{LONG, child, events, fresh_to_the_end, global, listen, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, OptionSlot, PoolManager, Ref, Slot,
 };
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
@@ -400,6 +403,39 @@ fn shutdown_names_the_pool_that_holds_the_epoch() {
             "{shown}"
         );
         worker.join();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_allocator_may_load_with_the_pool_that_is_being_pinned() {
+    static SLOT: LazyLock<Slot<u32>> = LazyLock::new(|| Slot::new(Ref::new(1)));
+    thread_local! {
+        static POOL: RefCell<Option<Rc<AutoreleasePool>>> = const { RefCell::new(None) };
+    }
+    child!(|| {
+        let old = Ref::downgrade(&SLOT.load_full());
+        // With pins of their own, so that the next one is new.
+        let others: Vec<_> = (0..10).map(|_| AutoreleasePool::new()).collect();
+        others
+            .iter()
+            .for_each(|pool| assert_eq!(*SLOT.load(pool), 1));
+        let pool = Rc::new(AutoreleasePool::new());
+        POOL.set(Some(pool.clone()));
+        FOREIGN.set(Some(|| {
+            POOL.with_borrow(|pool| assert_eq!(*SLOT.load(pool.as_ref().unwrap()), 1));
+        }));
+        assert_eq!(*SLOT.load(&pool), 1);
+        assert!(FOREIGN.get().is_none(), "it has been called");
+        SLOT.store(Ref::new(2));
+        drop(others);
+        assert!(!global().quiesce(Duration::ZERO));
+        assert!(old.upgrade().is_some(), "the pool is pinned");
+        POOL.take();
+        drop(pool);
+        assert!(global().quiesce(LONG));
+        assert!(old.upgrade().is_none());
     })
     .assert_success();
 }

@@ -32,13 +32,13 @@ impl Account {
     #[inline(always)]
     pub(super) fn death(&self) {
         // Release: pairs with the Acquire in `deaths`, so that a scan that reads it sees all that
-        // happened before: uses, births, and the books of these. Model: hot_send_and_drop.
+        // happened before: uses, births, and the books of these. Model: hot_noted_before.
         self.deaths
             .store(self.deaths.own().wrapping_add(1), Ordering::Release);
     }
 
     pub(super) fn deaths(&self) -> u64 {
-        // Acquire: pairs with the Release in `death`. Model: hot_send_and_drop.
+        // Acquire: pairs with the Release in `death`. Model: hot_noted_before.
         self.deaths.load(Ordering::Acquire)
     }
 

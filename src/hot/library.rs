@@ -58,7 +58,7 @@ impl Library {
             if let Some(places) = self.bucket(bucket) {
                 for place in places.iter().take(len - before) {
                     // Acquire: pairs with the Release in `add`, so that the accounts are seen
-                    // initialized. Model: hot_new_book_in_scan.
+                    // initialized. Model: hot_exit_and_adoption.
                     let book = place.load(Ordering::Acquire);
                     // SAFETY: a book is never freed (invariant 3 of `hot`).
                     if let Some(book) = unsafe { book.as_ref() } {
@@ -101,7 +101,7 @@ impl Library {
             }
             self.add_bucket(bucket);
         };
-        // Release: pairs with the Acquire in `each`. Model: hot_new_book_in_scan.
+        // Release: pairs with the Acquire in `each`. Model: hot_exit_and_adoption.
         places[place].store(book.as_ptr(), Ordering::Release);
         // SAFETY: a book is never freed (invariant 3 of `hot`).
         unsafe { book.as_ref() }

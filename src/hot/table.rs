@@ -85,7 +85,7 @@ impl Row {
 
     /// Returns the row's life, if its owner has let it go.
     pub(super) fn let_go_life(&self) -> Option<Life> {
-        // Acquire: pairs with the Release in `let_go`. Model: hot_owner_and_last.
+        // Acquire: pairs with the Release in `let_go`. Model: hot_scan_across_lives.
         let life = self.life.load(Ordering::Acquire);
         (life & STATE == LET_GO).then_some(Life(life))
     }

@@ -190,7 +190,7 @@ impl Count {
     #[inline(always)]
     pub(crate) fn is_all(&self, n: u32) -> bool {
         // Acquire: pairs with the Release of every earlier release, as in `begin_destruction`.
-        // Models: drain_load_only, release_after_death.
+        // Model: drain_duplicates.
         self.0.load(Ordering::Acquire) == held_by(n)
     }
 

@@ -201,7 +201,7 @@ fn hot_clone_and_drop(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef
     state
 }
 
-#[library_benchmark(config = counted(219_010, 1), setup = hot)]
+#[library_benchmark(config = counted(216_010, 1), setup = hot)]
 #[bench::one()]
 fn drain_with_one_noted(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
     for _ in 0..TIMES {

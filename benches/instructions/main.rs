@@ -201,7 +201,7 @@ fn hot_clone_and_drop(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef
     state
 }
 
-#[library_benchmark(config = counted(220_010, 1), setup = hot)]
+#[library_benchmark(config = counted(216_010, 1), setup = hot)]
 #[bench::one()]
 fn drain_with_one_noted(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
     for _ in 0..TIMES {
@@ -285,25 +285,10 @@ fn arena_value(arena: StackAllocator) -> StackAllocator {
     arena
 }
 
-fn numbers() -> Vec<u64> {
-    drop(object());
-    (0..1_024).collect()
-}
-
-#[library_benchmark(config = counted(1_155_030, 0), setup = numbers)]
-#[bench::one()]
-fn slice_from(values: Vec<u64>) -> Vec<u64> {
-    for _ in 0..TIMES {
-        black_box(Ref::<[u64]>::from(black_box(&values[..])));
-    }
-    values
-}
-
 library_benchmark_group!(
     name = hot_paths;
     benchmarks = create_and_drop, clone_and_drop, upgrade_and_drop, pool_create, drain,
         drain_with_destructors, autorelease, hot_clone_and_drop, drain_with_one_noted, empty_pool,
-        scope_of_one_object, scope_with_destructor, slot_load, handoff_create, block, arena_value,
-        slice_from
+        scope_of_one_object, scope_with_destructor, slot_load, handoff_create, block, arena_value
 );
 main!(library_benchmark_groups = hot_paths);

@@ -80,7 +80,9 @@ pub const MODELS: &[Model] = &[
         after_exit,
     )
     // Two threads enter the registry.
-    .bounded(3),
+    .bounded(3)
+    // A death after the exit that is not ordered is noticed with five only.
+    .plain_bounded(5),
     Model::new(
         "hot_index_again",
         "a row is used for another object, while a thread has still noted the first one",

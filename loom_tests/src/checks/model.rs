@@ -15,6 +15,8 @@ pub struct Model {
     /// The bound on preemptions, if the model does not finish without one; its reason is in a
     /// comment.
     pub bound: Option<usize>,
+    /// The bound in [`Mode::Plain`], if it is another one there.
+    pub plain_bound: Option<usize>,
     /// Exactly the outcomes that all executions together must reach, so that a model that stops
     /// interleaving fails.
     pub outcomes: &'static [&'static str],
@@ -39,6 +41,7 @@ impl Model {
             name,
             about,
             bound: None,
+            plain_bound: None,
             outcomes,
             plain_outcomes: None,
             time_passes: false,
@@ -64,6 +67,20 @@ impl Model {
     pub const fn bounded(mut self, preemptions: usize) -> Self {
         self.bound = Some(preemptions);
         self
+    }
+
+    /// Sets another bound for [`Mode::Plain`], where executions are fewer.
+    pub const fn plain_bounded(mut self, preemptions: usize) -> Self {
+        self.plain_bound = Some(preemptions);
+        self
+    }
+
+    /// Returns the bound on preemptions in a mode.
+    pub fn bound_in(&self, mode: &str) -> Option<usize> {
+        match mode {
+            "plain" => self.plain_bound.or(self.bound),
+            _ => self.bound,
+        }
     }
 }
 
@@ -161,6 +178,9 @@ pub fn child(name: &str, mode: &str, how: &How) -> ExitCode {
         return ExitCode::from(2);
     };
     let mut builder = model.builder().mode(mode);
+    if let (Mode::Plain, Some(bound)) = (mode, model.plain_bound) {
+        builder = builder.preemption_bound(bound);
+    }
     let is_sample = matches!(how, How::Sample(_));
     if mode == Mode::Plain && model.plain_outcomes.is_some() && !is_sample {
         builder = builder.any_outcome();

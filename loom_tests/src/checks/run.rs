@@ -107,7 +107,7 @@ pub fn run_all(filter: &str, how: &How) -> ExitCode {
         jobs,
         |(model, mode)| check(model, mode, how),
         |(model, mode), report| {
-            let bound = match (how, model.bound) {
+            let bound = match (how, model.bound_in(mode)) {
                 (How::Sample(_), _) => "sampled".to_owned(),
                 (_, None) => "unbounded".to_owned(),
                 (_, Some(n)) => format!("at most {n}"),

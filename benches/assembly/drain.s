@@ -10,7 +10,7 @@
     jne .3
     mov rax, qword ptr [rsi + 64]
     mov rcx, qword ptr [rax + 16]
-    cmp byte ptr [rcx + 896], 0
+    cmp byte ptr [rcx + 904], 0
     jne .3
     mov rdx, qword ptr [rcx + 816]
     mov rdx, qword ptr [rdx]
@@ -21,7 +21,7 @@
     cmp rdx, 3
     jb .2
 .1:
-    cmp byte ptr [rcx + 898], 1
+    cmp byte ptr [rcx + 906], 1
     jne .3
 .2:
     mov rax, qword ptr [rax + 8]
@@ -131,7 +131,7 @@
     jne .10
     mov rax, qword ptr [r15 + 64]
     mov rcx, qword ptr [rax + 16]
-    cmp byte ptr [rcx + 896], 0
+    cmp byte ptr [rcx + 904], 0
     jne .10
     mov rdx, qword ptr [rcx + 816]
     mov rdx, qword ptr [rdx]
@@ -142,7 +142,7 @@
     cmp rdx, 3
     jb .9
 .8:
-    cmp byte ptr [rcx + 898], 1
+    cmp byte ptr [rcx + 906], 1
     jne .10
 .9:
     mov rax, qword ptr [rax + 8]
@@ -309,7 +309,7 @@
     jb .24
 .23:
     mov rax, qword ptr [rsp + 24]
-    cmp byte ptr [rax + 898], 0
+    cmp byte ptr [rax + 906], 0
     je .45
 .24:
     mov rax, qword ptr [rbx + 8]

@@ -181,8 +181,8 @@ impl Count {
     #[inline]
     pub(crate) fn was_last(&self) -> bool {
         // Relaxed: only the thread that made the last release can observe this value;
-        // `begin_destruction` acquires what other threads did before.
-        // Otherwise there were too many.
+        // `begin_destruction` acquires what other threads did before. Any other value means that
+        // there were more references than can be counted.
         without_weak(self.0.load(Ordering::Relaxed)) == NONE + HELD
     }
 

@@ -51,8 +51,9 @@ pub(super) struct Nesting {
     pub(super) pending: ManuallyDrop<UnsafeCell<Vec<Thin>>>,
     /// The number of nested [`settle_scope`](super::settle::settle_scope)s inside destructors.
     pub(super) isolated: Cell<usize>,
-    /// Whether the next release is probably the last of its object: in a destructor, as most parts
-    /// of a structure have one owner; elsewhere, if the latest release was. A guess, for speed.
+    /// True if the next release is probably the last of its object. Set by a last release, and at the
+    /// beginning of an outermost scope, because most parts of a structure have one owner; cleared by
+    /// a release outside of destructors that was not the last. For speed only: either value is safe.
     likely_last: Cell<bool>,
 }
 

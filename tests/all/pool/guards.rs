@@ -464,3 +464,19 @@ fn lent_references_compare_and_hash_as_their_values() {
     let sorted: BTreeSet<_> = [other, a, b].into_iter().collect();
     assert_eq!(sorted.into_iter().collect::<Vec<_>>(), [a, other]);
 }
+
+#[test]
+fn a_small_pool_destroys_objects_to_which_there_are_weak_references() {
+    let value = Rc::new(());
+    let (plain, dropping) = {
+        let pool = AutoreleasePool::new();
+        let plain = Ref::new(7);
+        let dropping = Ref::new(value.clone());
+        let weak = (Ref::downgrade(&plain), Ref::downgrade(&dropping));
+        pool.autorelease(plain);
+        pool.autorelease(dropping);
+        weak
+    };
+    assert!(plain.upgrade().is_none() && dropping.upgrade().is_none());
+    assert_eq!(Rc::strong_count(&value), 1, "destroyed once");
+}

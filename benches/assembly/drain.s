@@ -65,35 +65,34 @@
     ret
 
 # releasepool::pool::drain::drain
-# instructions: 390, locked: 0, calls: 25
+# instructions: 244, locked: 0, calls: 12
     push rbp
     push r15
     push r14
     push r13
     push r12
     push rbx
-    sub rsp, 216
-    mov dword ptr [rsp + 20], edx
+    sub rsp, 88
+    mov dword ptr [rsp + 16], edx
     mov r15, rsi
-    mov rbp, rdi
+    mov r12, rdi
     mov rbx, qword ptr [rsi + 64]
-    mov r12, qword ptr [rbx + 16]
+    mov r14, qword ptr [rbx + 16]
     cmp byte ptr [rsi + 128], 1
-    je .31
+    je .16
 .1:
-    lea r14, [r15 + 24]
-    mov qword ptr [rsp + 24], r12
-    lea r13, [r12 + 680]
+    lea r13, [r15 + 24]
+    add r14, 680
     xor ecx, ecx
 .2:
-    mov r12, rcx
+    mov rbp, rcx
 .3:
     mov rax, qword ptr [r15 + 24]
     mov rcx, rax
     sub rcx, qword ptr [r15 + 32]
     jne .4
-    mov rdi, r14
-    mov rsi, r13
+    mov rdi, r13
+    mov rsi, r14
     call <releasepool::pool::entries::Entries>::uncover
     test al, al
     jne .3
@@ -110,22 +109,22 @@
     jne .6
     mov ecx, dword ptr [rsi + 40]
     movzx edx, byte ptr [rsi + 39]
-    mov rdi, r14
+    mov rdi, r13
     call releasepool::pool::alike::destroy_alike
-    lea rcx, [rax + r12]
+    lea rcx, [rax + rbp]
     test rax, rax
     jne .2
 .6:
-    test r12, r12
+    test rbp, rbp
     je .10
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .40
-    add qword ptr [rax + 632], r12
+    je .25
+    add qword ptr [rax + 632], rbp
 .7:
     mov rax, qword ptr [rbx + 8]
-    add qword ptr [rax + 32], r12
+    add qword ptr [rax + 32], rbp
     mov rax, qword ptr [r15 + 24]
     cmp rax, qword ptr [r15 + 56]
     jne .10
@@ -162,39 +161,30 @@
     and cl, al
     cmp cl, 1
     jne .10
-    mov qword ptr [rbp + 16], r12
-    mov qword ptr [rbp], 0
-    mov qword ptr [rbp + 24], 0
-    jmp .39
+    mov qword ptr [r12 + 16], rbp
+    mov qword ptr [r12], 0
+    mov qword ptr [r12 + 24], 0
+    jmp .24
 .10:
-    cmp byte ptr [r15 + 96], 1
-    mov qword ptr [rsp + 80], rbp
-    jne .11
-    mov rax, qword ptr [r15 + 24]
-    cmp rax, qword ptr [r15 + 56]
-    sete al
-    mov dword ptr [rsp + 16], eax
-    jmp .12
-.11:
-    mov dword ptr [rsp + 16], 0
-.12:
-    mov qword ptr [rsp + 32], 0
-    mov rbp, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov qword ptr [rsp + 64], 0
+    mov rdx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[0]
-    add rax, rbp
-    mov qword ptr [rsp + 72], rax
-    mov rax, qword ptr fs:[rbp]
+    add rax, rdx
+    mov qword ptr [rsp + 80], rax
+    mov rax, qword ptr fs:[rdx]
     test rax, rax
-    je .14
+    mov qword ptr [rsp + 32], r12
+    mov qword ptr [rsp + 24], rbp
+    je .12
     mov cx, 768
-    cmp byte ptr fs:[rbp + 40], 2
-    jne .13
-    mov byte ptr fs:[rbp + 40], 0
+    cmp byte ptr fs:[rdx + 40], 2
+    jne .11
+    mov byte ptr fs:[rdx + 40], 0
     movabs rcx, 4611686018427387904
     xor rax, rcx
-    mov qword ptr fs:[rbp], rax
+    mov qword ptr fs:[rdx], rax
     mov cx, 512
-.13:
+.11:
     mov rdx, rsp
     mov rsi, rdx
     sub rsi, rax
@@ -205,206 +195,109 @@
     setae dl
     movzx eax, cx
     or eax, edx
-    xor ecx, ecx
-    jmp .15
-.14:
+    xor r12d, r12d
+    jmp .13
+.12:
     mov rax, rsp
-    mov qword ptr fs:[rbp], rax
-    mov byte ptr fs:[rbp + 41], 1
+    mov qword ptr fs:[rdx], rax
+    mov byte ptr fs:[rdx + 41], 1
     mov ax, 768
-    mov cl, 1
-.15:
-    mov edx, eax
-    shl edx, 8
-    movzx ecx, cl
-    or ecx, edx
+    mov r12b, 1
+.13:
+    movzx r13d, ax
+    mov ecx, eax
+    shl ecx, 8
+    movzx edx, r12b
+    or edx, ecx
     mov byte ptr [rsp + 14], ah
-    mov word ptr [rsp + 12], cx
-    mov byte ptr [rsp + 64], 1
-    mov qword ptr [rsp + 56], r15
+    mov word ptr [rsp + 12], dx
+    mov byte ptr [rsp + 56], 1
+    mov qword ptr [rsp + 48], r15
     mov rax, qword ptr [rbx + 32]
-    mov qword ptr [rsp + 48], rax
-    lea rax, [rsp + 48]
-    mov qword ptr [rbx + 32], rax
+    mov qword ptr [rsp + 40], rax
+    lea rbp, [rsp + 40]
+    mov qword ptr [rbx + 32], rbp
     inc dword ptr [r15 + 84]
-    mov rax, qword ptr [r15 + 104]
-    test rax, rax
-    je .17
-    movabs rdx, 9223372036854775807
-    and rdx, qword ptr [r15 + 112]
-    mov rcx, qword ptr [r15 + 24]
-    mov rsi, qword ptr [r15 + 48]
-    test rsi, rsi
-    je .18
-.16:
-    mov edi, dword ptr [rsi + 2040]
-    mov rsi, rcx
-    sub rsi, qword ptr [r15 + 32]
-    sar rsi, 3
-    add rsi, rdi
-    jmp .19
-.17:
-    movzx eax, byte ptr [r15 + 80]
-    shl eax, 3
-    lea rcx, [rip + constant.1]
-    mov rdx, qword ptr [rax + rcx]
-    lea rcx, [rip + constant.2]
-    mov rax, qword ptr [rax + rcx]
-    mov rcx, qword ptr [r15 + 24]
-    mov rsi, qword ptr [r15 + 48]
-    test rsi, rsi
-    jne .16
-.18:
-    xor esi, esi
-.19:
-    mov qword ptr [rsp + 96], r14
-    mov qword ptr [rsp + 104], rax
-    mov qword ptr [rsp + 112], rdx
-    mov qword ptr [rsp + 120], r13
-    lea rax, [rsp + 12]
-    mov qword ptr [rsp + 128], rax
-    mov eax, dword ptr [rsp + 20]
-    mov dword ptr [rsp + 88], eax
-    mov dword ptr [rsp + 92], 100000
-    xorps xmm0, xmm0
-    movups xmmword ptr [rsp + 136], xmm0
-    mov qword ptr [rsp + 152], rsi
-    movups xmmword ptr [rsp + 160], xmm0
-    mov qword ptr [rsp + 176], 0
-    mov qword ptr [rsp + 184], 8
-    movups xmmword ptr [rsp + 192], xmm0
-    mov byte ptr [rsp + 208], 0
-    cmp rcx, qword ptr [r15 + 56]
-    je .20
-    lea rdi, [rsp + 88]
-    call <releasepool::pool::drain::Releasing>::all
-.20:
-    cmp byte ptr [rsp + 12], 0
-    je .25
-    mov r14, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
-    mov rax, qword ptr [r14 + 32]
-    cmp rax, 2
-    ja .42
-    mov rax, qword ptr [r14 + 72]
-    mov cl, 1
-    test rax, rax
-    jne .42
-.21:
-    mov eax, ecx
-    xor al, 1
+    shr r13d, 8
+    lea rcx, [rsp + 12]
+    lea r8, [rsp + 64]
+    mov rdi, r15
+    mov rsi, rbx
     mov edx, dword ptr [rsp + 16]
-    or dl, al
-    je .22
-    test cl, cl
-    jne .24
-    jmp .25
-.22:
-    mov rax, qword ptr [rsp + 24]
-    mov rax, qword ptr [rax + 816]
-    mov rax, qword ptr [rax]
-    cmp rax, 2
-    ja .23
-    mov rax, qword ptr [r14 + 16]
-    cmp rax, 3
-    jb .24
-.23:
-    mov rax, qword ptr [rsp + 24]
-    cmp byte ptr [rax + 906], 0
-    je .45
-.24:
-    mov rax, qword ptr [rbx + 8]
-    mov rax, qword ptr [rax + 56]
-    test rax, rax
-    jne .44
-.25:
-    mov r13, qword ptr [rsp + 136]
-    mov r14, qword ptr [rsp + 200]
-    mov rax, qword ptr [rbx + 8]
-    add qword ptr [rax + 32], r13
-    mov rdi, qword ptr [rsp + 144]
-    test rdi, rdi
-    je .26
-    mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov rax, qword ptr fs:[rax]
-    test rax, rax
-    je .41
-    add qword ptr [rax + 632], rdi
-.26:
-    mov rsi, qword ptr [rsp + 176]
-    test rsi, rsi
-    je .28
-.27:
-    mov rdi, qword ptr [rsp + 184]
-    shl rsi, 4
-    mov edx, 8
-    call __rustc::__rust_dealloc
-.28:
+    call releasepool::pool::drain::release_rest
+    mov qword ptr [rsp + 16], rdx
+    mov r14, rax
     dec dword ptr [r15 + 84]
-    mov rdx, qword ptr [rsp + 48]
-    lea rax, [rsp + 48]
-    cmp qword ptr [rbx + 32], rax
-    jne .32
+    mov rdx, qword ptr [rsp + 40]
+    cmp qword ptr [rbx + 32], rbp
+    jne .17
     mov qword ptr [rbx + 32], rdx
-    movzx eax, byte ptr [rsp + 14]
-    cmp byte ptr [rsp + 12], 0
-    je .33
-.29:
-    cmp al, 3
-    je .30
-    mov byte ptr fs:[rbp + 40], al
-    xor byte ptr fs:[rbp + 7], 64
-.30:
-    cmp qword ptr fs:[rbp + 24], 0
-    jne .43
+    mov rbp, qword ptr [rsp + 24]
+    test r12b, r12b
+    mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    je .18
+.14:
+    cmp r13b, 3
+    mov r12, qword ptr [rsp + 32]
+    je .15
+    mov byte ptr fs:[rcx + 40], r13b
+    xor byte ptr fs:[rcx + 7], 64
+.15:
+    cmp qword ptr fs:[rcx + 24], 0
+    jne .26
     xor eax, eax
-    jmp .34
-.31:
+    jmp .19
+.16:
     mov rdi, r15
     call <releasepool::pool::pool_stack::PoolState>::unpin_now
     jmp .1
-.32:
-    lea rsi, [rsp + 48]
+.17:
+    lea rsi, [rsp + 40]
     mov rdi, rbx
     call <releasepool::pool::pool_stack::PoolStack>::cut
-    movzx eax, byte ptr [rsp + 14]
-    cmp byte ptr [rsp + 12], 0
-    jne .29
-.33:
-    cmp al, 3
-    je .35
-    mov byte ptr fs:[rbp + 40], al
+    movzx r12d, byte ptr [rsp + 12]
+    movzx r13d, byte ptr [rsp + 14]
+    mov rbp, qword ptr [rsp + 24]
+    test r12b, r12b
+    mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    jne .14
+.18:
+    cmp r13b, 3
+    mov r12, qword ptr [rsp + 32]
+    je .20
+    mov byte ptr fs:[rcx + 40], r13b
     movabs rax, 4611686018427387904
-    xor rax, qword ptr fs:[rbp]
-.34:
-    mov qword ptr fs:[rbp], rax
-.35:
+    xor rax, qword ptr fs:[rcx]
+.19:
+    mov qword ptr fs:[rcx], rax
+.20:
     lea rax, [rbx + 40]
     cmp r15, rax
-    mov rsi, qword ptr [rsp + 80]
-    jne .38
+    jne .23
     mov rax, qword ptr [rbx + 8]
     mov rcx, qword ptr [r15 + 48]
     test rcx, rcx
-    je .36
+    je .21
     mov edx, dword ptr [rcx + 2040]
     mov rcx, qword ptr [r15 + 24]
     sub rcx, qword ptr [r15 + 32]
     sar rcx, 3
     add rcx, rdx
-    jmp .37
-.36:
+    jmp .22
+.21:
     xor ecx, ecx
-.37:
+.22:
     mov qword ptr [rax + 40], rcx
     mov qword ptr [rbx + 632], 0
-.38:
-    add r13, r12
-    mov qword ptr [rsi + 16], r13
-    movaps xmm0, xmmword ptr [rsp + 32]
-    movups xmmword ptr [rsi], xmm0
-    mov qword ptr [rsi + 24], r14
-.39:
-    add rsp, 216
+.23:
+    add r14, rbp
+    mov qword ptr [r12 + 16], r14
+    movaps xmm0, xmmword ptr [rsp + 64]
+    movups xmmword ptr [r12], xmm0
+    mov rax, qword ptr [rsp + 16]
+    mov qword ptr [r12 + 24], rax
+.24:
+    add rsp, 88
     pop rbx
     pop r12
     pop r13
@@ -412,103 +305,239 @@
     pop r15
     pop rbp
     ret
-.40:
-    mov rdi, r12
+.25:
+    mov rdi, rbp
     call releasepool::thread::current::tally_destroyed_slow
     jmp .7
-.41:
-    call releasepool::thread::current::tally_destroyed_slow
-    mov rsi, qword ptr [rsp + 176]
-    test rsi, rsi
-    jne .27
-    jmp .28
-.42:
-    mov edi, 1
-    call <releasepool::object::destroy::ReleaseScope>::serves_thread
-    mov cl, 1
-    test al, al
-    je .21
-    mov rax, qword ptr [rsp + 24]
-    lea rdi, [rax + 720]
-    call releasepool::pool::epoch::advance
-    movzx ecx, byte ptr [rsp + 12]
-    jmp .21
-.43:
-    mov rdi, qword ptr [rsp + 72]
+.26:
+    mov rdi, qword ptr [rsp + 80]
     call <releasepool::object::destroy::Nesting>::finish_outermost
-    jmp .35
-.44:
-    mov edi, 1
-    call <releasepool::object::destroy::ReleaseScope>::serves_thread
-    test al, al
-    je .25
-    lea rcx, [rsp + 12]
-    lea r8, [rsp + 32]
-    mov rdi, r15
-    mov rsi, rbx
-    mov edx, dword ptr [rsp + 20]
-    call releasepool::pool::drain::drain_asked
-    cmp qword ptr [rsp + 200], 0
-    jne .25
-    lea rdi, [rsp + 88]
-    lea rsi, [rsp + 32]
-    call <releasepool::pool::drain::Releasing>::new_entries
-    jmp .25
-.45:
-    mov edi, 1
-    call <releasepool::object::destroy::ReleaseScope>::serves_thread
-    test al, al
-    je .24
-    lea rdi, [rsp + 88]
-    lea rdx, [rsp + 32]
-    mov rsi, qword ptr [rsp + 24]
-    call <releasepool::pool::drain::Releasing>::deliver_remote
-    movzx ecx, byte ptr [rsp + 12]
-    test cl, cl
-    jne .24
-    jmp .25
-.46:
+    jmp .20
+.27:
     mov r14, rax
-.47:
-    mov rdi, qword ptr [rsp + 32]
-    mov rsi, qword ptr [rsp + 40]
+    jmp .30
+.28:
+    dec dword ptr [r15 + 84]
+    mov r14, rax
+    mov rdx, qword ptr [rsp + 40]
+    cmp qword ptr [rbx + 32], rbp
+    jne .31
+    mov qword ptr [rbx + 32], rdx
+.29:
+    movzx edi, r12b
+    movzx esi, r13b
+    call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
+.30:
+    mov rdi, qword ptr [rsp + 64]
+    mov rsi, qword ptr [rsp + 72]
     call core::ptr::drop_in_place::<core::option::Option<alloc::boxed::Box<dyn core::any::Any + core::marker::Send>>>
     mov rdi, r14
     call _Unwind_Resume@PLT
-.48:
+.31:
+    lea rsi, [rsp + 40]
+    mov rdi, rbx
+    call <releasepool::pool::pool_stack::PoolStack>::cut
+    movzx r12d, byte ptr [rsp + 12]
+    movzx r13d, byte ptr [rsp + 14]
+    jmp .29
+.32:
+    call core::panicking::panic_in_cleanup
+
+# releasepool::pool::drain::release_rest
+# instructions: 172, locked: 0, calls: 15
+    push rbp
+    push r15
+    push r14
+    push r13
+    push r12
+    push rbx
+    sub rsp, 152
+    mov qword ptr [rsp + 8], r8
+    mov r15, rcx
+    mov rbx, rsi
+    mov r12, rdi
+    cmp byte ptr [rdi + 96], 1
+    jne .2
+    mov rax, qword ptr [r12 + 24]
+    cmp rax, qword ptr [r12 + 56]
+    sete r14b
+    mov r13, qword ptr [rbx + 16]
+    mov rax, qword ptr [r12 + 104]
+    test rax, rax
+    je .3
+.1:
+    movabs rcx, 9223372036854775807
+    and rcx, qword ptr [r12 + 112]
+    jmp .4
+.2:
+    xor r14d, r14d
+    mov r13, qword ptr [rbx + 16]
+    mov rax, qword ptr [r12 + 104]
+    test rax, rax
+    jne .1
+.3:
+    movzx eax, byte ptr [r12 + 80]
+    shl eax, 3
+    lea rcx, [rip + constant.1]
+    mov rcx, qword ptr [rax + rcx]
+    lea rsi, [rip + constant.2]
+    mov rax, qword ptr [rax + rsi]
+.4:
+    lea rdi, [r12 + 24]
+    lea rsi, [r13 + 680]
+    mov r10, qword ptr [r12 + 24]
+    mov r8, qword ptr [r12 + 48]
+    test r8, r8
+    je .5
+    mov r9d, dword ptr [r8 + 2040]
+    mov r8, r10
+    sub r8, qword ptr [r12 + 32]
+    sar r8, 3
+    add r8, r9
+    jmp .6
+.5:
+    xor r8d, r8d
+.6:
+    mov qword ptr [rsp + 32], rdi
+    mov qword ptr [rsp + 40], rax
+    mov qword ptr [rsp + 48], rcx
+    mov qword ptr [rsp + 56], rsi
+    mov qword ptr [rsp + 64], r15
+    mov dword ptr [rsp + 20], edx
+    mov dword ptr [rsp + 24], edx
+    mov dword ptr [rsp + 28], 100000
+    xorps xmm0, xmm0
+    movups xmmword ptr [rsp + 72], xmm0
+    mov qword ptr [rsp + 88], r8
+    movups xmmword ptr [rsp + 96], xmm0
+    mov qword ptr [rsp + 112], 0
+    mov qword ptr [rsp + 120], 8
+    movups xmmword ptr [rsp + 128], xmm0
+    mov byte ptr [rsp + 144], 0
+    cmp r10, qword ptr [r12 + 56]
+    je .7
+    lea rdi, [rsp + 24]
+    call <releasepool::pool::drain::Releasing>::all
+.7:
+    cmp byte ptr [r15], 1
+    jne .11
+    mov rbp, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
+    mov rax, qword ptr [rbp + 32]
+    cmp rax, 2
+    ja .16
+    mov rax, qword ptr [rbp + 72]
+    test rax, rax
+    jne .16
+.8:
+    test r14b, r14b
+    jne .10
+    mov rax, qword ptr [r13 + 816]
+    mov rax, qword ptr [rax]
+    cmp rax, 2
+    ja .9
+    mov rax, qword ptr [rbp + 16]
+    cmp rax, 3
+    jb .10
+.9:
+    cmp byte ptr [r13 + 906], 0
+    je .18
+.10:
+    mov rax, qword ptr [rbx + 8]
+    mov rax, qword ptr [rax + 56]
+    test rax, rax
+    jne .17
+.11:
+    mov r14, qword ptr [rsp + 72]
+    mov rax, qword ptr [rbx + 8]
+    add qword ptr [rax + 32], r14
+    mov rdi, qword ptr [rsp + 80]
+    mov rbx, qword ptr [rsp + 136]
+    test rdi, rdi
+    je .12
+    mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov rax, qword ptr fs:[rax]
+    test rax, rax
+    je .15
+    add qword ptr [rax + 632], rdi
+.12:
+    mov rsi, qword ptr [rsp + 112]
+    test rsi, rsi
+    je .14
+.13:
+    mov rdi, qword ptr [rsp + 120]
+    shl rsi, 4
+    mov edx, 8
+    call __rustc::__rust_dealloc
+.14:
+    mov rax, r14
+    mov rdx, rbx
+    add rsp, 152
+    pop rbx
+    pop r12
+    pop r13
+    pop r14
+    pop r15
+    pop rbp
+    ret
+.15:
+    call releasepool::thread::current::tally_destroyed_slow
+    mov rsi, qword ptr [rsp + 112]
+    test rsi, rsi
+    jne .13
+    jmp .14
+.16:
+    mov edi, 1
+    call <releasepool::object::destroy::ReleaseScope>::serves_thread
+    test al, al
+    je .8
+    lea rdi, [r13 + 720]
+    call releasepool::pool::epoch::advance
+    jmp .8
+.17:
+    mov edi, 1
+    call <releasepool::object::destroy::ReleaseScope>::serves_thread
+    test al, al
+    je .11
+    mov rdi, r12
+    mov rsi, rbx
+    mov edx, dword ptr [rsp + 20]
+    mov rcx, r15
+    mov r8, qword ptr [rsp + 8]
+    call releasepool::pool::drain::drain_asked
+    cmp qword ptr [rsp + 136], 0
+    jne .11
+    lea rdi, [rsp + 24]
+    mov rsi, qword ptr [rsp + 8]
+    call <releasepool::pool::drain::Releasing>::new_entries
+    jmp .11
+.18:
+    mov edi, 1
+    call <releasepool::object::destroy::ReleaseScope>::serves_thread
+    test al, al
+    je .10
+    lea rdi, [rsp + 24]
+    mov rsi, r13
+    mov rdx, qword ptr [rsp + 8]
+    call <releasepool::pool::drain::Releasing>::deliver_remote
+    jmp .10
+.19:
     mov rdi, rax
     call std::panicking::catch_unwind::cleanup
     test rax, rax
-    je .20
-    lea rdi, [rsp + 88]
-    lea rcx, [rsp + 32]
+    je .7
+    lea rdi, [rsp + 24]
     mov rsi, rax
+    mov rcx, qword ptr [rsp + 8]
     call <releasepool::pool::drain::Releasing>::go_on
-    jmp .20
-.49:
+    jmp .7
+.20:
     call core::panicking::panic_cannot_unwind
-.50:
-    mov r14, rax
-    lea rdi, [rsp + 88]
+.21:
+    mov rbx, rax
+    lea rdi, [rsp + 24]
     call core::ptr::drop_in_place::<releasepool::pool::drain::Releasing>
-    dec dword ptr [r15 + 84]
-    mov rdx, qword ptr [rsp + 48]
-    lea rax, [rsp + 48]
-    cmp qword ptr [rbx + 32], rax
-    jne .52
-    mov qword ptr [rbx + 32], rdx
-.51:
-    movzx esi, byte ptr [rsp + 14]
-    mov edi, dword ptr [rsp + 12]
-    call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
-    jmp .47
-.52:
-    lea rsi, [rsp + 48]
     mov rdi, rbx
-    call <releasepool::pool::pool_stack::PoolStack>::cut
-    jmp .51
-.53:
-    call core::panicking::panic_in_cleanup
+    call _Unwind_Resume@PLT
 
 # releasepool::pool::alike::destroy_alike
 # instructions: 128, locked: 0, calls: 4

@@ -169,14 +169,14 @@ fn pool_create(pool: AutoreleasePool) -> AutoreleasePool {
     pool
 }
 
-#[library_benchmark(config = counted(24_651, 0), setup = filled_pool)]
+#[library_benchmark(config = counted(24_650, 0), setup = filled_pool)]
 #[bench::one()]
 fn drain(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool.drain();
     pool
 }
 
-#[library_benchmark(config = counted(72_356, 0), setup = filled_pool_with_destructors)]
+#[library_benchmark(config = counted(72_385, 0), setup = filled_pool_with_destructors)]
 #[bench::one()]
 fn drain_with_destructors(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool.drain();
@@ -201,7 +201,7 @@ fn hot_clone_and_drop(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef
     state
 }
 
-#[library_benchmark(config = counted(216_010, 1), setup = hot)]
+#[library_benchmark(config = counted(217_010, 1), setup = hot)]
 #[bench::one()]
 fn drain_with_one_noted(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
     for _ in 0..TIMES {
@@ -220,7 +220,7 @@ fn empty_pool(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(317_206, 0), setup = pool)]
+#[library_benchmark(config = counted(310_208, 0), setup = pool)]
 #[bench::one()]
 fn scope_with_destructor(outer: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {
@@ -231,7 +231,7 @@ fn scope_with_destructor(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(235_200, 0), setup = pool)]
+#[library_benchmark(config = counted(219_202, 0), setup = pool)]
 #[bench::one()]
 fn scope_of_one_object(outer: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {

@@ -46,17 +46,28 @@ pub(super) fn close(pool: NonNull<PoolState>) {
     }
     let mut panics = FirstPanic::default();
     // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
-    if !close_few(unsafe { pool.as_ref() }, &mut panics) {
-        close_rest(pool, panics);
+    match close_few(unsafe { pool.as_ref() }, &mut panics) {
+        Progress::Closed => {}
+        progress => close_rest(pool, progress, panics),
     }
 }
 
+/// How far closing a pool has got.
+#[derive(PartialEq)]
+enum Progress {
+    /// The pool is still to be drained.
+    Begun,
+    /// The pool has been drained.
+    Drained,
+    /// The pool is closed.
+    Closed,
+}
+
 /// Releases the entries of a pool that has few, and closes it, if the thread has nothing else to do.
-/// Returns whether it has closed it.
 #[inline(always)]
-fn close_few(state: &PoolState, panics: &mut FirstPanic) -> bool {
+fn close_few(state: &PoolState, panics: &mut FirstPanic) -> Progress {
     if !state.has_no_extras() || !state.entries.are_few(FEW) {
-        return false;
+        return Progress::Begun;
     }
     // SAFETY: the pool is open (fact 2 of `guard`).
     let stack = unsafe { &*state.stack.get() };
@@ -65,26 +76,28 @@ fn close_few(state: &PoolState, panics: &mut FirstPanic) -> bool {
     let without_destructor = |has_destructor: bool| !has_destructor;
     // SAFETY: nothing can nest in the destruction of an object without a destructor.
     let done = unsafe { release_few(state, &counts, without_destructor, || {}) };
-    if !done {
-        release_nesting(state, stack, &counts, panics);
-    }
+    let idle = if done {
+        !pools.has_duties(stack) && !ORPHANS.has_deferred()
+    } else {
+        release_nesting(state, stack, &counts, panics)
+    };
     stack.stats.released.add(counts.released.get());
     if counts.destroyed.get() != 0 {
         tally_destroyed(counts.destroyed.get());
     }
     // All of this only now, as foreign code may have run: destructors, or the global allocator.
-    let simple = state.entries.is_empty()
-        && stack.is_topmost(&state.frame)
-        && state.has_no_extras()
-        && !pools.has_duties(stack)
-        && !ORPHANS.has_deferred()
-        && panics.is_none();
+    let simple =
+        state.entries.is_empty() && stack.is_topmost(&state.frame) && state.has_no_extras() && idle;
     if simple {
         stack.pop_frame(&state.frame);
         stack.stats.count_closed();
         pools.recycle_with_page(state);
+        Progress::Closed
+    } else if done {
+        Progress::Begun
+    } else {
+        Progress::Drained
     }
-    simple
 }
 
 /// How many entries were released, and how many objects destroyed.
@@ -159,35 +172,58 @@ unsafe fn release_newest(entries: &Entries, thin: Thin, counts: &Counts) {
 
 /// Releases entries like [`release_few`], with what destructors need: the pool is current, marked as
 /// being drained and protected from what they close, nested releases queue where the stack is deep,
-/// and panics are kept.
+/// and panics are kept. What is left to do is left to a drain, within the same protection, so that
+/// nothing shows that it was none from the start. Returns whether nothing was left.
 #[inline(never)]
-fn release_nesting(state: &PoolState, stack: &PoolStack, counts: &Counts, panics: &mut FirstPanic) {
+fn release_nesting(
+    state: &PoolState,
+    stack: &PoolStack,
+    counts: &Counts,
+    panics: &mut FirstPanic,
+) -> bool {
     let scope = ReleaseScope::enter();
     let frame = ChainFrame::new(true);
     let _current = Barrier::raise(stack, &frame, state);
     let _draining = Draining::begin(state);
-    if scope.deep {
-        return;
-    }
     let settle = || {
         if scope.outermost {
             scope.settle();
         }
     };
-    panics.guard(|| {
-        // SAFETY: the stack is not deep; nested releases look after themselves.
-        unsafe { release_few(state, counts, |_| true, settle) };
-    });
-    if !panics.is_none() {
-        // Objects that the destructor that panicked had queued.
-        scope.settle_all(panics);
+    if !scope.deep {
+        panics.guard(|| {
+            // SAFETY: the stack is not deep; nested releases look after themselves.
+            unsafe { release_few(state, counts, |_| true, settle) };
+        });
+        if !panics.is_none() {
+            // Objects that the destructor that panicked had queued.
+            scope.settle_all(panics);
+        }
     }
+    let idle = panics.is_none()
+        && state.entries.is_empty()
+        && !stack.thread_pools().has_duties(stack)
+        && !ORPHANS.has_deferred();
+    if !idle {
+        drain_rest(state, stack, &scope, panics);
+    }
+    idle
 }
 
-/// Drains a pool and closes it. Some entries may have been released before, with these panics.
+#[cold]
 #[inline(never)]
-fn close_rest(pool: NonNull<PoolState>, mut panics: FirstPanic) {
-    if let Some(payload) = drain_and_close(pool).panic {
+fn drain_rest(state: &PoolState, stack: &PoolStack, scope: &ReleaseScope, panics: &mut FirstPanic) {
+    // A drain without a limit releases all, and counts what it releases.
+    let _ = drain::release_rest(state, stack, None, scope, panics);
+}
+
+/// Drains a pool, unless it has been drained, and closes it. Entries have been released before, with
+/// these panics.
+#[inline(never)]
+fn close_rest(pool: NonNull<PoolState>, progress: Progress, mut panics: FirstPanic) {
+    if progress == Progress::Drained {
+        close_drained(pool);
+    } else if let Some(payload) = drain_and_close(pool).panic {
         panics.note(payload);
     }
     if let Some(payload) = panics.into_first() {
@@ -203,14 +239,20 @@ fn close_in_span(pool: NonNull<PoolState>) {
 }
 
 fn drain_and_close(pool: NonNull<PoolState>) -> Outcome {
-    let outcome;
+    // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
+    let outcome = drain::drain(unsafe { pool.as_ref() }, None);
+    close_drained(pool);
+    outcome
+}
+
+/// Closes a pool that has been drained, on behalf of its guard, which is not used again.
+fn close_drained(pool: NonNull<PoolState>) {
     let in_scope;
     {
         // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
         let state = unsafe { pool.as_ref() };
         // SAFETY: the pool is open (fact 2 of `guard`).
         let stack = unsafe { &*state.stack.get() };
-        outcome = drain::drain(state, None);
         in_scope = state.is_scope();
         if in_scope {
             state.end_in_scope();
@@ -228,7 +270,6 @@ fn drain_and_close(pool: NonNull<PoolState>) -> Outcome {
         // SAFETY: the guard is gone and there is no scope; the references above have ended.
         unsafe { free_state(pool) };
     }
-    outcome
 }
 
 /// Recycles the state of a closed pool and frees its detached `ThreadPools`, if this was the last

@@ -101,48 +101,14 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
             };
         }
     }
-    // Closing a pool whose last drain was budgeted must not deliver remote releases.
-    let delivers_remote = !pool.last_drain_was_budgeted();
     let mut panics = FirstPanic::default();
-    let released;
-    let cut;
-    {
+    let (released, cut) = {
         let scope = ReleaseScope::enter();
         let frame = ChainFrame::new(true);
         let _current = Barrier::raise(stack, &frame, pool);
         let _draining = Draining::begin(pool);
-        let run = Releasing::new(&pool.entries, pool.name(), &pools.pages, &scope, limit);
-        if !pool.entries.is_empty() {
-            if let Err(payload) = catch_unwind(|| run.all()) {
-                run.go_on(payload, &mut panics);
-            }
-        }
-        // Serving the thread implies being outermost, which is quicker to look at.
-        if scope.outermost && ORPHANS.has_deferred() && scope.serves_thread() {
-            epoch::advance(Some(&pools.participants));
-        }
-        if scope.outermost && delivers_remote && pools.may_have_messages() && scope.serves_thread()
-        {
-            run.deliver_remote(pools, &mut panics);
-        }
-        if scope.outermost && stack.stats.is_asked() && scope.serves_thread() {
-            drain_asked(pool, stack, limit, &scope, &mut panics);
-            // If destructors feed the pool for ever, closing it leaks what is left.
-            if run.cut.get().is_none() {
-                run.new_entries(&mut panics);
-            }
-        }
-        if ledger::awaits_drain() && scope.outermost && scope.serves_thread() {
-            ledger::drained();
-            // The hook of events is foreign code. What it adds would be leaked if the pool is closed.
-            if run.cut.get().is_none() {
-                run.new_entries(&mut panics);
-            }
-        }
-        released = run.released.get();
-        cut = run.cut.get();
-        stack.stats.released.add(released as u64);
-    }
+        release_rest(pool, stack, limit, &scope, &mut panics)
+    };
     if std::ptr::eq(pool, &stack.root) {
         stack.stats.root_was_drained(pool.entries.len());
         stack.next_mark.set(0);
@@ -152,6 +118,52 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
         panic: panics.into_first(),
         cut,
     }
+}
+
+/// Releases the entries of a pool that is current and marked as being drained, and, in the outermost
+/// scope, does what else a drain does for its thread. Returns how many entries it has released, and
+/// the type whose destructor fed the drain beyond its limit.
+#[inline]
+pub(super) fn release_rest(
+    pool: &PoolState,
+    stack: &PoolStack,
+    limit: Option<u32>,
+    scope: &ReleaseScope,
+    panics: &mut FirstPanic,
+) -> (usize, Option<&'static TypeInfo>) {
+    let pools = stack.thread_pools();
+    // Closing a pool whose last drain was budgeted must not deliver remote releases.
+    let delivers_remote = !pool.last_drain_was_budgeted();
+    let run = Releasing::new(&pool.entries, pool.name(), &pools.pages, scope, limit);
+    if !pool.entries.is_empty() {
+        if let Err(payload) = catch_unwind(|| run.all()) {
+            run.go_on(payload, panics);
+        }
+    }
+    // Serving the thread implies being outermost, which is quicker to look at.
+    if scope.outermost && ORPHANS.has_deferred() && scope.serves_thread() {
+        epoch::advance(Some(&pools.participants));
+    }
+    if scope.outermost && delivers_remote && pools.may_have_messages() && scope.serves_thread() {
+        run.deliver_remote(pools, panics);
+    }
+    if scope.outermost && stack.stats.is_asked() && scope.serves_thread() {
+        drain_asked(pool, stack, limit, scope, panics);
+        // If destructors feed the pool for ever, closing it leaks what is left.
+        if run.cut.get().is_none() {
+            run.new_entries(panics);
+        }
+    }
+    if ledger::awaits_drain() && scope.outermost && scope.serves_thread() {
+        ledger::drained();
+        // The hook of events is foreign code. What it adds would be leaked if the pool is closed.
+        if run.cut.get().is_none() {
+            run.new_entries(panics);
+        }
+    }
+    let released = run.released.get();
+    stack.stats.released.add(released as u64);
+    (released, run.cut.get())
 }
 
 /// Does what `shutdown` has asked this thread for, in the middle of a drain of `pool`: the root

@@ -36,6 +36,7 @@ const PATHS: &[(&str, &[&str])] = &[
         &[
             "<releasepool::pool::guard::AutoreleasePool>::drain",
             "releasepool::pool::drain::drain",
+            "releasepool::pool::drain::release_rest",
             "releasepool::pool::alike::destroy_alike",
             "<releasepool::pool::drain::Releasing>::all",
             // Called for each object with a destructor.

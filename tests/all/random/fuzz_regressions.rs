@@ -77,6 +77,38 @@ fn many_entries_of_one_object_end_exactly_at_a_page_boundary() {
 }
 
 #[test]
+fn a_second_panic_is_reported_before_the_next_destructor_runs() {
+    alone(&[
+        Open(0),
+        Create(Plan::Nothing),
+        Create(Plan::Panic),
+        Create(Plan::Panic),
+        Autorelease(0, 0),
+        Autorelease(0, 1),
+        Autorelease(0, 2),
+        Drop(0),
+        Drop(0),
+        Drop(0),
+        Close(0),
+    ]);
+}
+
+#[test]
+fn a_pool_that_a_destructor_pushes_stays_current_until_the_drain_ends() {
+    for between in [Plan::Nothing, Plan::Panic] {
+        alone(&[
+            Open(0),
+            // Released newest first: the third pushes a pool, to which the first adds an object.
+            CreateInPool(0, Plan::Relay(1)),
+            CreateInPool(0, between),
+            CreateInPool(0, Plan::Push(0)),
+            Close(0),
+            Pop(0),
+        ]);
+    }
+}
+
+#[test]
 fn tokens_go_stale_although_their_place_is_reused() {
     alone(&[
         Push(0),

@@ -43,7 +43,7 @@
 //! * [`epoch`]: pins, which protect what slots lend
 //! * [`reviews`]: objects that have died unnoticed; [`held_releases`]: what loops hold back
 //! * [`pool_stack`], [`thread_pools`], [`chain`]: pools, and which one is current
-//! * [`remote_release`], [`page_chain`]: messages; [`pending`]: what budgeted drains have left;
+//! * [`remote_release`], [`page_chain`]: messages; [`posted`]: closures; [`pending`]: what budgeted drains have left;
 //!   [`watch`]: watermarks; [`push`]: entries of open pools
 //! * [`checks`]: overwritten headers; [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`drain_span`]: how
 //!   `tracing` sees it; [`close`]: closing a pool; [`prune`]: stacks that go
@@ -80,6 +80,7 @@ pub(crate) mod pending;
 pub(crate) mod pin;
 pub(crate) mod pool_ref;
 pub(crate) mod pool_stack;
+mod posted;
 pub(crate) mod prune;
 mod push;
 pub(crate) mod remote_release;

@@ -64,18 +64,10 @@ impl Outcome {
     }
 }
 
-/// Returns whether a drain of this pool has nothing to do but to unpin it.
+/// Returns whether a drain of this pool has nothing to do but to unpin it. A drain that has more to do
+/// may still find nothing: the objects that it looks for may be alive.
 #[inline]
 pub(crate) fn is_idle(pool: &PoolState) -> bool {
-    // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
-    let stack = unsafe { &*pool.stack.get() };
-    pool.entries.is_empty() && !stack.thread_pools().has_duties(stack) && !ORPHANS.has_deferred()
-}
-
-/// Returns whether a drain of this pool has nothing to do but to unpin it, and need not even look for
-/// objects that have died unnoticed.
-#[inline]
-pub(super) fn seems_idle(pool: &PoolState) -> bool {
     // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
     let stack = unsafe { &*pool.stack.get() };
     pool.entries.is_empty()
@@ -93,7 +85,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
     let plain = release_plain(&pool.entries, || pool.name(), &pools.pages);
     if plain != 0 {
         stack.stats.released.add(plain as u64);
-        if seems_idle(pool) && !ptr::eq(pool, &stack.root) {
+        if is_idle(pool) && !ptr::eq(pool, &stack.root) {
             return Outcome {
                 released: plain,
                 panic: None,

@@ -255,7 +255,7 @@ impl AutoreleasePool {
     pub fn drain(&mut self) -> usize {
         let state = self.state();
         state.set_budgeted(false);
-        if drain::seems_idle(state) {
+        if drain::is_idle(state) {
             state.unpin();
             return 0;
         }

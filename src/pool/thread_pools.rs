@@ -19,14 +19,13 @@ use super::reviews::Reviews;
 use crate::layout::fixed::{FixedArc, FixedVec};
 use crate::ledger::{self, PoolLabel};
 use crate::sync::cell::{Cell, UnsafeCell};
-use crate::sync::{Link, Roll, SMALL, boxed, catch_unwind, unbox};
+use crate::sync::{Link, Roll, SMALL, boxed, unbox};
 use crate::thread::claimed::ClaimedMessages;
 use crate::thread::counted::CountedInbox;
-use crate::thread::inbox::{Message, MessageKind, Queue};
+use crate::thread::inbox::Queue;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
-use crate::unwind::report;
 use std::mem;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -74,8 +73,8 @@ pub(crate) struct ThreadPools {
     held: Cell<bool>,
     /// How many messages of other threads are running on this thread.
     running: Cell<u64>,
-    /// Closures that were posted and have been collected, oldest first.
-    posted: Queue,
+    /// Closures that were posted and have been collected, oldest first; see [`posted`](super::posted).
+    pub(super) posted: Queue,
 }
 
 impl ThreadPools {
@@ -328,64 +327,6 @@ impl ThreadPools {
         Some(unsafe { &*stack.as_ptr() })
     }
 
-    /// Collects the closures that have been posted so far.
-    pub(crate) fn collect_posted(&self) {
-        if let Some(record) = self.record() {
-            self.posted.append(record.calls.inbox().take());
-        }
-    }
-
-    /// Puts these closures, which count as sent, before those that have been posted so far.
-    pub(crate) fn put_first(&self, closures: impl Iterator<Item = Message>) {
-        self.collect_posted();
-        let posted = Queue::new();
-        posted.append(std::iter::from_fn(|| self.posted.pop()));
-        self.posted.append(closures);
-        self.posted.append(std::iter::from_fn(|| posted.pop()));
-    }
-
-    /// Collects the last of the posted closures; later posts are refused.
-    pub(super) fn close_posted(&self) {
-        if let Some(record) = self.record() {
-            self.posted.append(record.calls.inbox().close());
-        }
-    }
-
-    /// Passes the oldest closure that was collected to `run`; returns what that returns, or `None`
-    /// if there was no closure. `run` must not unwind.
-    pub(crate) fn run_posted<R>(&self, run: impl FnOnce(Message) -> R) -> Option<R> {
-        let call = self.posted.pop()?;
-        let record = self.record()?;
-        Some(self.running(&record.calls, 1, || run(call)))
-    }
-
-    /// Runs the closures that loops have accepted, oldest first, and leaves the others. Panics are
-    /// reported. Returns whether there were any.
-    pub(crate) fn run_posts_of_loops(&self) -> bool {
-        let Some(record) = self.record() else {
-            return false;
-        };
-        self.collect_posted();
-        let mut any = false;
-        let others = Queue::new();
-        while let Some(call) = self.posted.pop() {
-            if matches!(
-                call.kind(),
-                MessageKind::LoopClosure | MessageKind::FrameClosure
-            ) {
-                any = true;
-                let run = || catch_unwind(|| call.run()).err();
-                self.running(&record.calls, 1, run)
-                    .into_iter()
-                    .for_each(report);
-            } else {
-                others.append(std::iter::once(call));
-            }
-        }
-        self.posted.append(std::iter::from_fn(|| others.pop()));
-        any
-    }
-
     /// Calls `run`, which runs or forwards a message of this `weight` that was sent to `inbox`, one
     /// of this thread's. `run` must not unwind.
     pub(super) fn running<R>(
@@ -411,11 +352,6 @@ impl ThreadPools {
     /// Returns how many messages of other threads are running on this thread.
     pub(crate) fn running_messages(&self) -> u64 {
         self.running.get()
-    }
-
-    /// Returns how many closures have been collected and not begun.
-    pub(crate) fn posted(&self) -> usize {
-        self.posted.len()
     }
 
     /// Returns whether budgeted drains have taken out remote releases that they have not made.

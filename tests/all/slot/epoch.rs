@@ -307,6 +307,34 @@ fn a_closure_of_rcu_that_takes_long_is_named() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn a_pool_being_closed_no_longer_holds_what_its_thread_loaded() {
+    struct Quiesces;
+    impl Drop for Quiesces {
+        fn drop(&mut self) {
+            // On another thread, as a drain is in progress on this one.
+            let done = thread::spawn(|| global().quiesce(LONG)).join();
+            assert!(done.unwrap(), "the pool still holds the epoch");
+        }
+    }
+    child!(|| {
+        let slot = Slot::new(Ref::new(0));
+        // Pools with few entries are closed in another way than others.
+        for others in [0, 100] {
+            let pool = AutoreleasePool::new();
+            slot.load(&pool);
+            slot.store(Ref::new(1));
+            pool.create(Quiesces);
+            for n in 0..others {
+                pool.create(n);
+            }
+            drop(pool);
+        }
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn objects_held_by_the_callers_own_pool_are_not_waited_for() {
     child!(|| {
         let slot = Arc::new(Slot::new(Ref::new(0)));

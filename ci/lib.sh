@@ -25,6 +25,14 @@ tests_of() {
     mapfile -t tests <<<"$names"
 }
 
+# Sets `tests` to the whole names of the tests in the first list that are not in the second one.
+whole_names_of() {
+    local names others
+    names=$(xtask tests --whole "$1")
+    others=$(xtask tests --whole "$2")
+    mapfile -t tests < <(grep -vxFf <(printf '%s\n' "$others") <<<"$names")
+}
+
 # Sets `skips` to the options that skip them.
 skip_tests() {
     local tests test

@@ -4,6 +4,8 @@
 #
 #   ci/planted.sh             all of ci/planted/*.patch
 #   ci/planted.sh NAME...     those
+#   ci/planted.sh short       what CI runs: a third of them, another third for another commit; all must
+#                             apply
 #
 # Above each patch stands what the bug is, which script is run, and which words the
 # checker must say: any other failure, such as a compile error, is none of its doing.
@@ -11,4 +13,12 @@
 # else can run what has a bug in it.
 . "$(dirname "$0")/lib.sh"
 
+if [ "${1-}" = short ]; then
+    set --
+    third=$((16#$(git rev-parse HEAD | cut -c1-7) % 3))
+    for patch in ci/planted/*.patch; do
+        git apply --check "$patch"
+        if [ $((third++ % 3)) = 0 ]; then set -- "$@" "$(basename "$patch" .patch)"; fi
+    done
+fi
 xtask planted "$@"

@@ -67,7 +67,7 @@ use std::fmt;
 /// thread, of any manager's pools, releases it once no pool can still use what it loaded from this
 /// slot. [`quiesce`](crate::PoolManager::quiesce) does this at once. Dropping a slot retires the
 /// object that it holds. As a retired reference still counts, [`Ref::get_mut`] on an object that
-/// was swapped out fails until then.
+/// was swapped out fails until then. Closing a pool that is empty is not a drain.
 ///
 /// The first load with a pool after it was opened or drained *pins* the pool: it marks the pool as
 /// a reader that releases must wait for (tens of nanoseconds). Each pool is pinned separately, so a

@@ -66,7 +66,7 @@ enum Progress {
 /// Releases the entries of a pool that has few, and closes it, if the thread has nothing else to do.
 #[inline(always)]
 fn close_few(state: &PoolState, panics: &mut FirstPanic) -> Progress {
-    if !state.has_no_extras() || !state.entries.are_few(FEW) {
+    if !(state.has_no_extras() && state.entries.are_few(FEW)) {
         return Progress::Begun;
     }
     // SAFETY: the pool is open (fact 2 of `guard`).
@@ -77,7 +77,7 @@ fn close_few(state: &PoolState, panics: &mut FirstPanic) -> Progress {
     // SAFETY: nothing can nest in the destruction of an object without a destructor.
     let done = unsafe { release_few(state, &counts, without_destructor, || {}) };
     let idle = if done {
-        !pools.has_duties(stack) && !ORPHANS.has_deferred()
+        !(pools.has_duties(stack) || ORPHANS.has_deferred())
     } else {
         release_nesting(state, stack, &counts, panics)
     };

@@ -34,17 +34,24 @@ pub fn check() -> Outcome {
     Ok(complaints.is_empty())
 }
 
-/// Prints what the test program is given for the tests in these lists, a line each.
-pub fn print(names: &[&str]) -> Outcome {
+/// Prints what the test program is given for the tests in these lists, a line each: parts of names;
+/// or if `whole`, for its option `--exact`, the names themselves, which take less time to compare
+/// where that is slow.
+pub fn print(names: &[&str], whole: bool) -> Outcome {
     let (lists, tests) = (lists(&read(LISTS)?)?, all(".")?);
     let mut found = BTreeSet::new();
     for &name in names {
         let entries = lists.get(name);
         let entries = entries.ok_or_else(|| format!("{LISTS} has no list {name}"))?;
-        found.extend(filters(name, entries, &tests).map_err(|e| e.join("\n"))?);
+        if whole {
+            let of_entry = |entry: &String| named(entry, &tests);
+            found.extend(entries.iter().flat_map(of_entry).map(str::to_owned));
+        } else {
+            found.extend(filters(name, entries, &tests).map_err(|e| e.join("\n"))?);
+        }
     }
-    for filter in found {
-        println!("{filter}");
+    for name in found {
+        println!("{name}");
     }
     Ok(true)
 }

@@ -307,6 +307,29 @@ fn a_closure_of_rcu_that_takes_long_is_named() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn closing_pools_with_an_entry_or_two_releases_what_slots_have_retired() {
+    child!(|| {
+        let fill: [fn(&AutoreleasePool); 2] = [
+            |pool| assert_eq!(*pool.create(0), 0),
+            |pool| assert_eq!(*pool.create(vec![0]), [0]),
+        ];
+        for (n, fill) in fill.iter().enumerate() {
+            let slot = Slot::new(Ref::new(0));
+            slot.store(Ref::new(1));
+            assert_eq!(live(), 2, "one is retired");
+            for _ in 0..FRAMES {
+                fill(&AutoreleasePool::new());
+            }
+            assert_eq!(live(), 1, "pools of kind {n}");
+            drop(slot);
+            assert!(global().quiesce(LONG));
+        }
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn a_pool_being_closed_no_longer_holds_what_its_thread_loaded() {
     struct Quiesces;
     impl Drop for Quiesces {

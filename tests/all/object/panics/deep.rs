@@ -146,6 +146,28 @@ fn panic_above_a_queue_in_a_pool_that_is_dropped_nothing_is_lost() {
 }
 
 #[test]
+fn panic_above_a_queue_the_queue_is_run_before_the_next_entry_is_released() {
+    fresh(|| {
+        // Pools with few entries are closed in another way than others.
+        for others in [1, 100] {
+            let log = Log::new();
+            let pool = AutoreleasePool::new();
+            for id in 0..others {
+                pool.create(log.probe(1_000_000 + id));
+            }
+            pool.autorelease(chain(&log, |id| {
+                if id == 0 { Then::Panic } else { Then::Nothing }
+            }));
+            assert_eq!(panic_of(|| drop(pool)), "link 0");
+            let ids = log.ids();
+            let (chain, entries) = ids.split_at(DEPTH as usize);
+            assert!(chain.iter().copied().eq(0..DEPTH), "{others} other entries");
+            assert_eq!(entries.len(), others as usize);
+        }
+    });
+}
+
+#[test]
 fn panic_above_a_queue_in_a_token_pool_nothing_is_lost() {
     fresh(|| {
         let log = Log::new();

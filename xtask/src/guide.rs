@@ -169,9 +169,10 @@ impl Shell {
 
     /// Runs a command; returns what it prints, and its exit code.
     fn run(&mut self, command: &str) -> Result<(Vec<String>, String), String> {
-        // A command may not end its line.
-        writeln!(self.commands, "{command}\nprintf '\\n%s%d\\n' '{END}' $?")
-            .map_err(|e| format!("the shell has ended before `{command}`: {e}"))?;
+        // A command may not end its line. One write, as a command may end the shell.
+        let text = format!("{command}\nprintf '\\n%s%d\\n' '{END}' $?\n");
+        let written = self.commands.write_all(text.as_bytes());
+        written.map_err(|e| format!("the shell has ended before `{command}`: {e}"))?;
         let deadline = Instant::now() + TIMEOUT;
         let mut lines: Vec<String> = Vec::new();
         loop {

@@ -171,7 +171,8 @@ pub enum EventKind {
     ///
     /// Counted together: all events of this kind.
     OrphansWaiting,
-    /// An object could not be made [hot](crate::Hot), as there is room for 1,024 hot objects only.
+    /// An object could not be made [hot](crate::Hot), as there is room for 1,024 hot objects only,
+    /// and that many have an owner or a [`HotRef`](crate::HotRef).
     ///
     /// Counted together: objects of one type.
     HotTableFull,
@@ -180,7 +181,7 @@ pub enum EventKind {
     /// the last one neither drains a pool nor exits. Noticed by [`Hot::try_new`](crate::Hot::try_new),
     /// [`Hot::review`](crate::Hot::review), [`quiesce`](crate::PoolManager::quiesce) and
     /// [`shutdown`](crate::PoolManager::shutdown); [`age`](field@Event::age) counts from the first
-    /// time that one of them saw it.
+    /// time that one of them saw it, so a second one reports it.
     ///
     /// Counted together: objects of one type.
     HotLetGo,

@@ -92,6 +92,7 @@ use std::fmt;
 /// });
 /// assert_eq!(*settings.load_full(), "hard");
 /// ```
+#[doc(alias = "ArcSwap")]
 pub struct Slot<T: Send + Sync + 'static>(RawSlot<T>);
 
 /// Unwraps what a `Slot` holds, which is never null (invariant 5).

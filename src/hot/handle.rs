@@ -51,7 +51,7 @@ use std::ptr::NonNull;
 ///   drain of any pool will do, even of an empty one inside another, and so will [`pooled`],
 ///   [`callback_scope`] and the frames and commands of loops. A drain with a budget releases the
 ///   reference within it, or leaves it to a later drain;
-/// * in the exit of such a thread;
+/// * in the exit of such a thread, for which `join` waits, and `std::thread::scope` alone does not;
 /// * in [`Hot::review`], [`PoolManager::quiesce`](crate::PoolManager::quiesce) or
 ///   [`PoolManager::shutdown`](crate::PoolManager::shutdown), of any thread.
 ///

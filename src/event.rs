@@ -165,9 +165,10 @@ pub enum EventKind {
     /// sender.
     PostsWatermark,
     /// Some releases do not belong to one thread: those of objects that were replaced in a slot,
-    /// and those that were sent to a thread that has ended. The next drain of any thread makes
+    /// those that were sent to a thread that has ended, and those of [hot](crate::Hot) objects that
+    /// [`Hot::try_new`](crate::Hot::try_new) has found dead. The next drain of any thread makes
     /// them. They have waited for a second or more, because no thread drains a pool. Noticed by a
-    /// thread that stores into a slot.
+    /// thread that stores into a slot or makes an object hot.
     ///
     /// Counted together: all events of this kind.
     OrphansWaiting,

@@ -6,6 +6,7 @@ use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::{header, note_read};
 use crate::object::strong::Ref;
 use crate::object::weak::Weak;
+use crate::pool::remote_release;
 use crate::unsizing::{Coercible, coerced, sealed};
 use crate::unwind::{FirstPanic, resume_or_report};
 use std::marker::PhantomData;
@@ -56,7 +57,7 @@ use std::ptr::NonNull;
 ///   [`PoolManager::shutdown`](crate::PoolManager::shutdown), of any thread.
 ///
 /// What a thread drops in its teardown, after its pools have gone, becomes an orphan, which the next
-/// outermost drain of any thread releases.
+/// outermost drain of any thread, or one of the three last, releases.
 ///
 /// **Threads that neither drain pools nor end**, such as those of tokio and rayon, keep the object
 /// alive if they drop the last `HotRef`. Wrap their tasks in [`pooled`] and their jobs in
@@ -218,6 +219,12 @@ impl Hot<()> {
     /// them, and returns their number: the last references may have been dropped by threads that do
     /// not drain. Also reports objects that were let go long ago.
     ///
+    /// Before that it makes the releases that belong to no thread, the *orphans*, as an outermost
+    /// drain does, so that a program without pools needs nothing else: those of hot objects that
+    /// [`try_new`](Self::try_new) has found dead, or that died in a thread's teardown, are among
+    /// them. These are not counted in the result. Inside a destructor or drain they are left to the
+    /// outermost drain.
+    ///
     /// A fence and a load for each row that has ever been used; for objects that are let go, some
     /// nanoseconds for each thread that uses hot objects.
     ///
@@ -236,6 +243,13 @@ impl Hot<()> {
     /// ```
     pub fn review() -> usize {
         let mut panics = FirstPanic::default();
+        {
+            let scope = ReleaseScope::enter();
+            // First, as these may drop the last handles to hot objects.
+            if scope.serves_thread() {
+                remote_release::deliver_orphans(&scope, &mut panics);
+            }
+        }
         let released = release_all(&mut panics);
         if let Some(payload) = panics.into_first() {
             resume_or_report(payload);

@@ -165,13 +165,15 @@ pub enum EventKind {
     /// sender.
     PostsWatermark,
     /// Some releases do not belong to one thread: those of objects that were replaced in a slot,
-    /// and those that were sent to a thread that has ended. The next drain of any thread makes
+    /// those that were sent to a thread that has ended, and those of [hot](crate::Hot) objects that
+    /// [`Hot::try_new`](crate::Hot::try_new) has found dead. The next drain of any thread makes
     /// them. They have waited for a second or more, because no thread drains a pool. Noticed by a
-    /// thread that stores into a slot.
+    /// thread that stores into a slot or makes an object hot.
     ///
     /// Counted together: all events of this kind.
     OrphansWaiting,
-    /// An object could not be made [hot](crate::Hot), as there is room for 1,024 hot objects only.
+    /// An object could not be made [hot](crate::Hot), as there is room for 1,024 hot objects only,
+    /// and that many have an owner or a [`HotRef`](crate::HotRef).
     ///
     /// Counted together: objects of one type.
     HotTableFull,
@@ -180,7 +182,7 @@ pub enum EventKind {
     /// the last one neither drains a pool nor exits. Noticed by [`Hot::try_new`](crate::Hot::try_new),
     /// [`Hot::review`](crate::Hot::review), [`quiesce`](crate::PoolManager::quiesce) and
     /// [`shutdown`](crate::PoolManager::shutdown); [`age`](field@Event::age) counts from the first
-    /// time that one of them saw it.
+    /// time that one of them saw it, so a second one reports it.
     ///
     /// Counted together: objects of one type.
     HotLetGo,

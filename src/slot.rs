@@ -60,7 +60,9 @@ use std::fmt;
 /// [another event](crate::event::EventKind::OrphansWaiting) reports that.
 ///
 /// For values that only one thread reads, a channel or a [`ThreadHandle`](crate::ThreadHandle) is
-/// better.
+/// better. If what threads load must outlive their pools, do not call [`load_full`](Self::load_full)
+/// all the time, as threads contend for the count then; let the slot hold a
+/// [`Hot`](crate::Hot#replacing-a-hot-object), whose references are counted without contention.
 ///
 /// # Releases
 /// A slot never releases an object itself. It *retires* its reference: some outermost drain, on any
@@ -90,6 +92,7 @@ use std::fmt;
 /// });
 /// assert_eq!(*settings.load_full(), "hard");
 /// ```
+#[doc(alias = "ArcSwap")]
 pub struct Slot<T: Send + Sync + 'static>(RawSlot<T>);
 
 /// Unwraps what a `Slot` holds, which is never null (invariant 5).
@@ -115,8 +118,8 @@ impl<T: Send + Sync> Slot<T> {
         unsafe { self.0.load_held(pool) }
     }
 
-    /// Returns a counted reference to the object that the slot holds. One read-modify-write,
-    /// during which the epoch is pinned.
+    /// Returns a counted reference to the object that the slot holds, which may outlive pools. One
+    /// read-modify-write, during which the epoch is pinned.
     pub fn load_full(&self) -> Ref<T> {
         held(self.0.load_full())
     }

@@ -113,7 +113,8 @@ impl Event {
             EventKind::HotTableFull => write!(
                 f,
                 "thread {thread}: a {of} could not be made hot, as {} {} hot already{again}; drop \
-                 owners of hot objects that are not hot any more",
+                 the Hots and HotRefs of objects that threads do not clone all the time, and share \
+                 these by Refs or a Slot",
                 counted("object", "objects"),
                 if is_one { "is" } else { "are" },
             ),

@@ -6,6 +6,7 @@ use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::{header, note_read};
 use crate::object::strong::Ref;
 use crate::object::weak::Weak;
+use crate::pool::remote_release;
 use crate::unsizing::{Coercible, coerced, sealed};
 use crate::unwind::{FirstPanic, resume_or_report};
 use std::marker::PhantomData;
@@ -19,45 +20,8 @@ use std::ptr::NonNull;
 /// is a load and a store in memory that only the calling thread writes. The price is that nobody
 /// sees at once that the last one has been dropped.
 ///
-/// # When the object dies
-/// Never in a `drop`. Once this owner and all `HotRef`s are dropped, the object's row holds one
-/// ordinary reference, which is released
-/// * in the next *outermost* drain (one that no destructor called) of one of the threads that dropped
-///   the owner or a `HotRef` last: where a drain makes the releases that other threads have sent,
-///   and within its budget;
-/// * in the exit of such a thread;
-/// * in [`Hot::review`], [`PoolManager::quiesce`](crate::PoolManager::quiesce) or
-///   [`PoolManager::shutdown`](crate::PoolManager::shutdown), of any thread.
-///
-/// What a thread drops in its teardown, after its pools have gone, becomes an orphan, which the next
-/// outermost drain of any thread releases. A thread that drops the last `HotRef` and then neither
-/// drains a pool nor exits keeps the object alive; an
-/// [event](crate::event::EventKind::HotLetGo) reports objects that are let go and alive for a second.
-///
-/// A forgotten owner or `HotRef` keeps its object for ever, and
-/// [`Snapshot::hot_objects`](crate::Snapshot::hot_objects) counts it.
-///
-/// # When not to use it
-/// For objects that are shared now and then: there is room for 1,024 hot objects in a process, and
-/// each thread that uses any has a book of 16 KiB for them. Within one pool, a
-/// [`PoolRef`](crate::PoolRef) is faster, and copying it counts nothing. For a value that is replaced
-/// from time to time, use a [`Slot`](crate::Slot). For objects that threads share but seldom clone,
-/// use `Ref`.
-///
-/// Keep the owner as long as the object is hot: while it is there, a thread that has dropped a
-/// `HotRef` knows at its next drain, by one load, that the object is alive. Without the owner it adds
-/// up the books of all threads.
-///
-/// There is neither a count nor a way back to unique access: `HotRef`s cannot be counted without
-/// stopping all threads. Not for signal handlers.
-///
-/// # Cost
-/// [`try_new`](Self::try_new) takes a lock; dropping the owner is a read-modify-write. A thread's
-/// first use allocates its book. A drain of a thread that has dropped `HotRef`s since its last one
-/// makes a memory fence and a load for each object; other drains cost nothing more.
-///
-/// # Threads
-/// `Send` and `Sync` if `T` is both. The object may be destroyed on any thread.
+/// The owner is not `Clone`: [`get`](Self::get) makes the first `HotRef`s, and these are cloned.
+/// (`hot.clone()` means `(*hot).clone()`, and copies the value if its type is `Clone`.)
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, Hot, Ref};
@@ -72,9 +36,83 @@ use std::ptr::NonNull;
 ///     })
 /// });
 /// threads.map(|thread| thread.join().unwrap());
+/// let watch = Hot::downgrade(&config);
 /// drop(config);
-/// drop(AutoreleasePool::new()); // released here
+/// assert!(watch.upgrade().is_some()); // nobody has a reference, and yet it lives
+/// drop(AutoreleasePool::new()); // the drain of any pool of this thread
+/// assert!(watch.upgrade().is_none());
 /// ```
+///
+/// # When the object dies
+/// Never in a `drop`. Once this owner and all `HotRef`s are dropped, one ordinary reference is left,
+/// which is released
+/// * in an *outermost* drain (one that no destructor called) of a thread that dropped the owner or a
+///   `HotRef`. Usually it is the next one of the thread that dropped the last; at the latest the
+///   reference is released when each of these threads has drained a pool since its last drop. The
+///   drain of any pool will do, even of an empty one inside another, and so will [`pooled`],
+///   [`callback_scope`] and the frames and commands of loops. A drain with a budget releases the
+///   reference within it, or leaves it to a later drain;
+/// * in the exit of such a thread, for which `join` waits, and `std::thread::scope` alone does not;
+/// * in [`Hot::review`], [`PoolManager::quiesce`](crate::PoolManager::quiesce) or
+///   [`PoolManager::shutdown`](crate::PoolManager::shutdown), of any thread.
+///
+/// What a thread drops in its teardown, after its pools have gone, becomes an orphan, which the next
+/// outermost drain of any thread, or one of the three last, releases.
+///
+/// **Threads that neither drain pools nor end**, such as those of tokio and rayon, keep the object
+/// alive if they drop the last `HotRef`. Wrap their tasks in [`pooled`] and their jobs in
+/// [`callback_scope`], or call `Hot::review` from time to time, on any thread. An
+/// [event](crate::event::EventKind::HotLetGo) names the type of objects whose owner is dropped and
+/// that live on; it comes when two calls, a second or more apart, of `review`,
+/// [`try_new`](Self::try_new), `quiesce` or `shutdown` have seen such an object.
+///
+/// A forgotten owner or `HotRef` keeps its object for ever, and
+/// [`Snapshot::hot_objects`](crate::Snapshot::hot_objects) counts it.
+///
+/// # When not to use it
+/// For objects that are shared now and then: there is room for 1,024 hot objects in a process, and
+/// each thread that uses any has 16 KiB for their counts, which later threads reuse. Within one
+/// pool, a [`PoolRef`](crate::PoolRef) is faster, and copying it counts nothing. For a value that is
+/// replaced from time to time, and that a pool can lend to its users, use a [`Slot`](crate::Slot).
+/// For objects that threads share but seldom clone, use `Ref`.
+///
+/// Keep the owner as long as the object is hot: while it is there, a thread that has dropped a
+/// `HotRef` knows at its next drain, by one load, that the object is alive. Without the owner it adds
+/// up the counts of all threads.
+///
+/// There is neither a count nor a way back to unique access: `HotRef`s cannot be counted without
+/// stopping all threads. Not for signal handlers.
+///
+/// # Replacing a hot object
+/// A slot can hold the owner. Then loading costs no contention either, and what `get` returns
+/// outlives the pool and the replacement:
+///
+/// ```
+/// use releasepool::{AutoreleasePool, Hot, HotRef, Ref, Slot};
+///
+/// fn hot(text: &str) -> Ref<Hot<String>> {
+///     Ref::new(Hot::try_new(Ref::new(text.to_owned())).expect("fewer than 1,024 hot objects"))
+/// }
+///
+/// let config = Slot::new(hot("old"));
+/// let mut pool = AutoreleasePool::new();
+/// let mine: HotRef<String> = config.load(&pool).get();
+/// pool.drain(); // from time to time, or nothing that was replaced dies
+/// config.store(hot("new"));
+/// assert_eq!((&**mine, &***config.load(&pool)), ("old", "new"));
+/// ```
+///
+/// # Cost
+/// [`try_new`](Self::try_new) takes a lock; dropping the owner is a read-modify-write. A thread's
+/// first use allocates the memory for its counts. A drain of a thread that has dropped `HotRef`s
+/// since its last one makes a memory fence and a load for each object; other drains cost nothing
+/// more.
+///
+/// # Threads
+/// `Send` and `Sync` if `T` is both. The object may be destroyed on any thread.
+///
+/// [`pooled`]: crate::pooled
+/// [`callback_scope`]: crate::callback_scope
 pub struct Hot<T: ?Sized + 'static> {
     ptr: NonNull<T>,
     row: RowIndex,
@@ -84,10 +122,23 @@ pub struct Hot<T: ?Sized + 'static> {
 
 /// A counted reference to a [hot](Hot) object: clones and drops on different threads do not contend.
 ///
+/// [`Hot::get`] makes the first ones. The object lives as long as there is one, even if the owner is
+/// dropped. Where a `Ref` is needed, as for a pool, [`to_ref`](Self::to_ref) makes one, for whose
+/// clones threads contend as usual. [`unsize!`](crate::unsize) makes a `HotRef<dyn Trait>`.
+///
+/// ```
+/// use releasepool::{AutoreleasePool, Hot, HotRef, Ref};
+/// let hot = Hot::try_new(Ref::new(7)).unwrap();
+/// let mine: HotRef<i32> = hot.get();
+/// drop(hot);
+/// let pool = AutoreleasePool::new();
+/// assert_eq!(*pool.autorelease(HotRef::to_ref(&mine)), 7);
+/// ```
+///
 /// # Cost
-/// Two words, three for trait objects and slices. A clone is some five instructions, a drop some ten,
-/// and none of them is locked. The first drop of a reference to an object since the thread's last
-/// drain takes some nanoseconds more, in that drain as well.
+/// Two words, three for trait objects and slices. A clone is some eight instructions, a drop some
+/// thirteen, and none of them is locked. The first drop of a reference to an object since the
+/// thread's last drain takes some nanoseconds more, and so does its next drain.
 ///
 /// # Threads
 /// `Send` and `Sync` if `T` is both. Works at any time in a thread's life: once the thread's pools
@@ -119,12 +170,14 @@ impl<T: ?Sized + Send + Sync> Hot<T> {
     /// Other references, strong and weak, stay what they are. An object can be made hot twice; the
     /// two owners and their `HotRef`s then know nothing of each other, and each keeps it alive.
     ///
-    /// Takes a lock for some nanoseconds. If the table is full, the rows of objects that are dead
-    /// already are freed first; their releases become orphans, so no destructor runs here.
+    /// Takes a lock for some nanoseconds. If there is no room, that of objects that are dead already
+    /// is freed first; their releases become orphans, so no destructor runs here.
     ///
     /// # Errors
-    /// If 1,024 objects are hot already: the reference, so that the program can go on with that. An
-    /// [event](crate::event::EventKind::HotTableFull) reports it.
+    /// If 1,024 objects are hot already: the reference. An
+    /// [event](crate::event::EventKind::HotTableFull) reports it, too. As a `Ref` is of another type
+    /// than a `HotRef`, a program seldom can go on with it. It need not: what is hot should be few
+    /// objects, and then `unwrap`, or `ok().expect(..)` for types without `Debug`, is right.
     pub fn try_new(object: Ref<T>) -> Result<Self, Ref<T>> {
         report::overdue();
         // SAFETY: `object` keeps the object alive.
@@ -166,6 +219,12 @@ impl Hot<()> {
     /// them, and returns their number: the last references may have been dropped by threads that do
     /// not drain. Also reports objects that were let go long ago.
     ///
+    /// Before that it makes the releases that belong to no thread, the *orphans*, as an outermost
+    /// drain does, so that a program without pools needs nothing else: those of hot objects that
+    /// [`try_new`](Self::try_new) has found dead, or that died in a thread's teardown, are among
+    /// them. These are not counted in the result. Inside a destructor or drain they are left to the
+    /// outermost drain.
+    ///
     /// A fence and a load for each row that has ever been used; for objects that are let go, some
     /// nanoseconds for each thread that uses hot objects.
     ///
@@ -184,6 +243,13 @@ impl Hot<()> {
     /// ```
     pub fn review() -> usize {
         let mut panics = FirstPanic::default();
+        {
+            let scope = ReleaseScope::enter();
+            // First, as these may drop the last handles to hot objects.
+            if scope.serves_thread() {
+                remote_release::deliver_orphans(&scope, &mut panics);
+            }
+        }
         let released = release_all(&mut panics);
         if let Some(payload) = panics.into_first() {
             resume_or_report(payload);

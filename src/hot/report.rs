@@ -2,6 +2,7 @@
 
 use super::table::{ROWS, TABLE};
 use crate::event::{Event, EventKind};
+use crate::pool::epoch::report_waiting_orphans;
 use crate::sync::elapsed;
 use crate::thread::current::current_label;
 use std::time::Duration;
@@ -26,8 +27,9 @@ pub(super) fn table_full(type_name: &'static str) {
     event.of_type(type_name).count(ROWS).emit();
 }
 
-/// Reports the objects that were seen to be let go a second ago or earlier, each once. Reads the
-/// clock only if there are objects that are let go.
+/// Reports the objects that were seen to be let go a second ago or earlier, each once, and orphans
+/// that have waited as long: `Hot::try_new` makes some, and may be all that a program without pools
+/// calls. Reads the clock only if there are objects that are let go.
 pub(crate) fn overdue() {
     if let_go() != 0 {
         report_overdue();
@@ -43,4 +45,5 @@ fn report_overdue() {
             event.of_type(TABLE.type_name(row)).age(age).emit();
         }
     }
+    report_waiting_orphans(now);
 }

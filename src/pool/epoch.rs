@@ -443,14 +443,19 @@ pub(super) fn advance_until_ready(local: Option<&Participants>) -> bool {
     ORPHANS.has_releases()
 }
 
-/// Emits events for pools that have held the epoch for long and for releases that have waited for a
-/// drain for long.
+/// Emits events for pools that have held the epoch for long and for orphans that have waited for
+/// long.
 fn look(now: Duration) {
     for watch in watches() {
         if let Some(age) = watch.pinned.overdue(LONG, now) {
             watch.emit(age);
         }
     }
+    report_waiting_orphans(now);
+}
+
+/// Emits an event if orphans have waited for a drain for long.
+pub(crate) fn report_waiting_orphans(now: Duration) {
     if let Some(age) = ORPHANS.waiting_longer_than(LONG, now) {
         let event = Event::new(EventKind::OrphansWaiting, current_label());
         event.count(ORPHANS.ready()).age(age).emit();

@@ -246,8 +246,9 @@ impl AutoreleasePool {
     /// meanwhile are released in the same drain, until the pool is empty; after 1,000 generations
     /// of that an [event](crate::event) names the type. An *outermost* drain, that is one that no
     /// destructor called, also makes the releases that other threads have sent to this thread, for
-    /// example by [`ThreadHandle::release`](crate::ThreadHandle::release). The pool need not be the
-    /// outermost one for that.
+    /// example by [`ThreadHandle::release`](crate::ThreadHandle::release), and releases
+    /// [hot](crate::Hot#when-the-object-dies) objects to which this thread has dropped the last
+    /// reference. The pool need not be the outermost one for that. The result counts neither.
     ///
     /// # Panics
     /// Resumes the first panic of a destructor, after all entries are released. If the thread is

@@ -16,6 +16,7 @@ use std::fmt;
 /// newest.store(Some(Ref::new(7)));
 /// assert_eq!(newest.load(&pool).as_deref(), Some(&7));
 /// ```
+#[doc(alias = "ArcSwapOption")]
 pub struct OptionSlot<T: Send + Sync + 'static>(RawSlot<T>);
 
 impl<T: Send + Sync> OptionSlot<T> {

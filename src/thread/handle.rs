@@ -18,7 +18,8 @@ use std::sync::Arc;
 ///
 /// [`PoolManager::current_thread`](crate::PoolManager::current_thread),
 /// [`thread`](crate::PoolManager::thread) and [`thread_by_id`](crate::PoolManager::thread_by_id)
-/// return one; [`FrameProxy::thread`](crate::FrameProxy::thread) and
+/// return one, or `None` if there is no such thread or it is ending;
+/// [`FrameProxy::thread`](crate::FrameProxy::thread) and
 /// [`Looper::thread`](crate::Looper::thread) return that of a loop.
 #[derive(Clone)]
 pub struct ThreadHandle(pub(crate) Arc<Record>);

@@ -1,7 +1,7 @@
 //! The limits of the table, and what is reported.
 
 use super::handles::hot;
-use crate::support::{Log, child, events, global, listen, wait_until};
+use crate::support::{Log, child, events, global, listen, on_drop, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, Ref};
 use std::time::Duration;
@@ -48,6 +48,60 @@ fn the_rows_of_dead_objects_are_found_when_the_table_is_full() {
         assert_eq!(log.ids(), [300]);
         drop(all);
         drop(AutoreleasePool::new());
+        assert_eq!(log.count(), ROOM + 1);
+    })
+    .assert_success();
+}
+
+/// A program without pools depends on reviews alone.
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_review_also_releases_what_was_found_when_the_table_was_full() {
+    child!(|| {
+        let log = Log::new();
+        for id in 0..=ROOM as u32 {
+            hot(log.probe(id));
+        }
+        assert_eq!(global().snapshot().orphans, ROOM);
+        assert_eq!((Hot::review(), log.count()), (1, ROOM + 1));
+        assert_eq!(global().snapshot().orphans, 0);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_was_found_when_the_table_was_full_is_reported_if_nothing_releases_it() {
+    child!(|| {
+        listen();
+        wait_until(|| {
+            std::thread::sleep(Duration::from_millis(5));
+            for id in 0..ROOM {
+                hot(id);
+            }
+            !events(EventKind::OrphansWaiting).is_empty()
+        });
+        let all = events(EventKind::OrphansWaiting);
+        assert!(all[0].count >= ROOM && all[0].age.unwrap() >= Duration::from_secs(1));
+        assert!(all[0].to_string().contains("no thread drains a pool"));
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_review_in_a_destructor_leaves_orphans_to_the_drain_around_it() {
+    child!(|| {
+        let log = Log::new();
+        let pool = AutoreleasePool::new();
+        for id in 0..=ROOM as u32 {
+            hot(log.probe(id));
+        }
+        let seen = log.clone();
+        pool.create(on_drop(move || {
+            assert_eq!((Hot::review(), seen.count()), (1, 1));
+        }));
+        drop(pool);
         assert_eq!(log.count(), ROOM + 1);
     })
     .assert_success();

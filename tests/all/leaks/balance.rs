@@ -46,7 +46,7 @@ fn what_balances_is_folded_and_the_retain_without_release_is_shown() {
         let left = unreleased(&scope);
         assert_eq!(left.len(), 1, "{left:?}");
         let (place, n) = &left[0];
-        assert!(*n == 1 && place.contains("balance.rs:22:"), "{left:?}");
+        assert!(*n == 1 && place.contains("balance.rs:24:"), "{left:?}");
         assert!(place.contains("keep"), "{left:?}");
         let text = scope.report().to_string();
         assert!(
@@ -129,7 +129,7 @@ fn releases_count_that_a_budgeted_drain_makes_for_others() {
         assert_eq!(sum(), 2);
         pool.drain_within(Budget::All);
         assert_eq!(sum(), 1, "a message");
-        drop(Hot::try_new(texture.clone()).unwrap());
+        drop(Hot::try_new(texture.clone()).ok());
         assert_eq!(sum(), 2);
         pool.drain_within(Budget::All);
         assert_eq!(sum(), 1, "a hot object's row");

@@ -2,7 +2,7 @@
 
 use super::book::Book;
 use super::library::BOOKS;
-use super::table::{Life, RowIndex, TABLE};
+use super::table::{Life, ROWS, RowIndex, TABLE};
 use crate::object::checks;
 use crate::object::header::Thin;
 use crate::pool::remote_release::orphaned_release;
@@ -10,8 +10,9 @@ use crate::sync::atomic::{Ordering, fence};
 use crate::thread::current::current_label;
 use crate::thread::orphans::ORPHANS;
 
-/// How often a review of all rows goes on with what its releases have let go.
-const ROUNDS: usize = 1_000;
+/// How often a review of all rows goes on with what its releases have let go. A chain of hot objects
+/// is not longer than the table.
+const ROUNDS: usize = 2 * ROWS;
 
 /// Orders the deaths that this thread has counted before what the following scans read. Every scan
 /// that is to find a dead object follows one; what a scan finds is true without it.

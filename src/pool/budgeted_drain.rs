@@ -21,7 +21,7 @@ use super::remote_release;
 use super::thread_pools::ThreadPools;
 use super::watch;
 use crate::event::{Event, EventKind};
-use crate::ledger::{self, CHECKS};
+use crate::ledger::{self, CHECKS, ReleasedBy};
 use crate::object::count::Released;
 use crate::object::destroy::{ReleaseScope, destroy_dead};
 use crate::object::header::{Thin, checked, header};
@@ -255,7 +255,7 @@ impl<'d> BudgetedDrain<'d> {
             let Some(object) = self.pools.reviews.next_dead() else {
                 break;
             };
-            self.release(object, 1);
+            self.release_handle(object);
             any = true;
         }
         any
@@ -266,7 +266,7 @@ impl<'d> BudgetedDrain<'d> {
     fn run_message(&mut self, message: Message, until: usize) -> (u32, Option<Message>) {
         match message.kind() {
             MessageKind::Release => {
-                self.release(remote_release::take(message), 1);
+                self.release_handle(remote_release::take(message));
                 (1, None)
             }
             MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere => {
@@ -340,6 +340,12 @@ impl<'d> BudgetedDrain<'d> {
         };
         self.release(thin, n);
         n
+    }
+
+    /// Releases a reference that was no pool's.
+    fn release_handle(&mut self, thin: Thin) {
+        ledger::released(thin, 1, ReleasedBy::Handle);
+        self.release(thin, 1);
     }
 
     /// Releases `n` references to an object, which the caller gives up.

@@ -347,18 +347,18 @@ impl<'d> Releasing<'d> {
     fn deliver_remote(&self, pools: &ThreadPools, panics: &mut FirstPanic) {
         let mut any =
             self.cut.get().is_none() && remote_release::deliver(pools, self.scope, panics);
-        for _ in 0..ROUNDS {
-            if !any {
-                break;
-            }
+        let mut rounds = 0;
+        while any {
+            // After the last round, too: closing the pool would leak them.
             self.new_entries(panics);
-            if self.cut.get().is_some() {
+            if self.cut.get().is_some() || rounds == ROUNDS {
                 break;
             }
+            rounds += 1;
             any = ORPHANS.has_deferred()
                 && epoch::advance_until_ready(Some(&pools.participants))
                 && remote_release::deliver_orphans(self.scope, panics);
-            any |= pools.reviews.deliver(self.scope, panics);
+            any |= pools.reviews.deliver(self.scope, panics) > 0;
         }
     }
 

@@ -16,7 +16,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 /// How many generations of destructors may feed the pools of a thread that exits, and how many
-/// drains it makes to keep up with them.
+/// drains it makes to keep up with them. An object that has died unnoticed counts as a drain.
 const LIMIT: u32 = 100_000;
 
 /// Drains root and token pools until they stay empty, closes the inbox, and hands the closures that
@@ -92,12 +92,9 @@ impl PoolsExit<'_> {
         }
         if self.drains < LIMIT && self.pools.reviews.noted() > 0 {
             any = true;
-            self.drains += 1;
-            self.pools
-                .reviews
-                .deliver_left()
-                .into_iter()
-                .for_each(report);
+            let (released, panic) = self.pools.reviews.deliver_left();
+            self.drains += 1 + released;
+            panic.into_iter().for_each(report);
         }
         for stack in stacks(self.pools) {
             while let Some(pool) = stack.last_token() {

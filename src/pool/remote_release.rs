@@ -106,7 +106,8 @@ pub(crate) fn deliver(pools: &ThreadPools, scope: &ReleaseScope, panics: &mut Fi
         }
     }
     any |= deliver_orphans(scope, panics);
-    pools.reviews.deliver(scope, panics) || any
+    any |= pools.reviews.deliver(scope, panics) > 0;
+    any
 }
 
 /// Delivers what budgeted drains have taken out of the inbox, what other threads have sent here

@@ -11,9 +11,9 @@ use crate::sync::global;
 use crate::thread::inbox::Inbox;
 use crate::unwind::{FirstPanic, Payload};
 
-/// How many objects an ordinary drain releases that have died unnoticed. Their destructors may let
-/// others die for ever.
-const MOST: usize = 100_000;
+/// How many objects are released at a time that have died unnoticed. Their destructors may let others
+/// die for ever.
+const MOST: u32 = 2_000;
 
 global! {
     /// Seems to have messages.
@@ -118,9 +118,9 @@ impl Reviews {
         }
     }
 
-    /// Releases the objects that have died unnoticed, if a review was asked for. Returns whether
-    /// there was any.
-    pub(super) fn deliver(&self, scope: &ReleaseScope, panics: &mut FirstPanic) -> bool {
+    /// Releases the objects that have died unnoticed, if a review was asked for; returns their
+    /// number. If there are very many, some are left.
+    pub(super) fn deliver(&self, scope: &ReleaseScope, panics: &mut FirstPanic) -> u32 {
         let mut released = 0;
         while self.is_asked() && released < MOST {
             let Some(object) = self.next_dead() else {
@@ -131,15 +131,16 @@ impl Reviews {
             panics.guard(|| unsafe { release(object) });
             scope.settle_all(panics);
         }
-        released > 0
+        released
     }
 
-    /// Releases the objects that have died unnoticed, in a drain of its own. Returns the first panic.
-    pub(super) fn deliver_left(&self) -> Option<Payload> {
+    /// Releases objects like [`deliver`](Self::deliver), in a drain of its own. Returns the first
+    /// panic, too.
+    pub(super) fn deliver_left(&self) -> (u32, Option<Payload>) {
         let mut panics = FirstPanic::default();
         let scope = ReleaseScope::enter();
-        self.deliver(&scope, &mut panics);
+        let released = self.deliver(&scope, &mut panics);
         drop(scope);
-        panics.into_first()
+        (released, panics.into_first())
     }
 }

@@ -7,4 +7,5 @@ mod deaths;
 mod drains;
 mod handles;
 mod limits;
+mod programs;
 mod teardown;

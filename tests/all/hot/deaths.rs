@@ -143,30 +143,43 @@ fn it_does_not_die_in_drains_inside_destructors() {
     .assert_success();
 }
 
+struct Link {
+    _probe: crate::support::Probe,
+    _next: Option<HotRef<Link>>,
+}
+
+/// As many as the table has rows.
+const LINKS: u32 = 1_024;
+
+fn chain(log: &Log) -> Option<HotRef<Link>> {
+    (0..LINKS).fold(None, |_next, id| {
+        let _probe = log.probe(id);
+        Some(hot(Link { _probe, _next }).get())
+    })
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_chain_of_hot_objects_dies_in_one_drain() {
-    const LINKS: u32 = 500;
-    struct Link {
-        _probe: crate::support::Probe,
-        _next: Option<HotRef<Link>>,
-    }
     child!(|| {
         let log = Log::new();
-        let mut next = None;
-        for id in 0..LINKS {
-            next = Some(
-                hot(Link {
-                    _probe: log.probe(id),
-                    _next: next,
-                })
-                .get(),
-            );
-        }
+        let first = chain(&log);
         drop(AutoreleasePool::new());
         assert_eq!(log.count(), 0);
-        drop(next);
+        drop(first);
         drop(AutoreleasePool::new());
+        assert_eq!(log.ids(), (0..LINKS).rev().collect::<Vec<_>>());
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_chain_of_hot_objects_dies_in_one_review() {
+    child!(|| {
+        let log = Log::new();
+        drop(chain(&log));
+        assert_eq!(Hot::review(), LINKS as usize);
         assert_eq!(log.ids(), (0..LINKS).rev().collect::<Vec<_>>());
     })
     .assert_success();

@@ -90,3 +90,21 @@ fn births_and_deaths_of_threads_that_have_exited_count() {
     })
     .assert_success();
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_thread_ends_though_destructors_let_others_die_for_ever() {
+    struct Endless;
+    impl Drop for Endless {
+        fn drop(&mut self) {
+            drop(hot(Endless));
+        }
+    }
+    child!(|| {
+        let thread = std::thread::spawn(|| drop(hot(Endless)));
+        thread.join().unwrap();
+        let snapshot = global().snapshot();
+        assert_eq!((snapshot.hot_objects, snapshot.hot_let_go), (1, 1));
+    })
+    .assert_success();
+}

@@ -1,7 +1,9 @@
 //! Retains and releases of chosen types.
 
 use crate::support::child;
-use releasepool::{AutoreleasePool, HandoffPool, HomeRef, PoolManager, PoolRef, Ref, leaks};
+use releasepool::{
+    AutoreleasePool, Budget, HandoffPool, HomeRef, Hot, PoolManager, PoolRef, Ref, leaks,
+};
 
 struct Texture;
 struct Sound;
@@ -44,7 +46,7 @@ fn what_balances_is_folded_and_the_retain_without_release_is_shown() {
         let left = unreleased(&scope);
         assert_eq!(left.len(), 1, "{left:?}");
         let (place, n) = &left[0];
-        assert!(*n == 1 && place.contains("balance.rs:22:"), "{left:?}");
+        assert!(*n == 1 && place.contains("balance.rs:24:"), "{left:?}");
         assert!(place.contains("keep"), "{left:?}");
         let text = scope.report().to_string();
         assert!(
@@ -109,6 +111,28 @@ fn every_kind_of_retain_and_release_counts() {
         scope.assert_none();
         let home = HomeRef::new(Texture);
         drop(home);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn releases_count_that_a_budgeted_drain_makes_for_others() {
+    let child = child!(|| {
+        leaks::count_references(["Texture"]);
+        let scope = leaks::scope();
+        let sum = || unreleased(&scope).iter().map(|(_, n)| n).sum::<u64>();
+        let texture = Ref::new(Texture);
+        let me = PoolManager::global().current_thread().unwrap();
+        let mut pool = AutoreleasePool::new();
+        me.release(texture.clone());
+        assert_eq!(sum(), 2);
+        pool.drain_within(Budget::All);
+        assert_eq!(sum(), 1, "a message");
+        drop(Hot::try_new(texture.clone()).ok());
+        assert_eq!(sum(), 2);
+        pool.drain_within(Budget::All);
+        assert_eq!(sum(), 1, "a hot object's row");
     });
     child.assert_success();
 }

@@ -159,6 +159,38 @@ fn a_list_that_is_linked_by_slots_dies_within_a_second_of_frames() {
     .assert_success();
 }
 
+/// A node of a list that is linked by slots, which autoreleases something when it dies.
+struct Leaving {
+    _next: OptionSlot<Leaving>,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        releasepool::autorelease(Ref::new(0));
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_drain_releases_what_the_last_of_its_rounds_autoreleased() {
+    child!(|| {
+        // More than the rounds of a drain.
+        let list = (0..3_000).fold(None, |rest, _| {
+            let _next = OptionSlot::new(rest);
+            Some(Ref::new(Leaving { _next }))
+        });
+        drop(OptionSlot::new(list));
+        wait_until(|| {
+            let pool = AutoreleasePool::new();
+            pool.create(0);
+            drop(pool);
+            global().snapshot().orphans == 0
+        });
+        assert_eq!(live(), 0, "closing a pool has leaked them");
+    })
+    .assert_success();
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn budgeted_drains_of_any_manager_release_retired_objects() {

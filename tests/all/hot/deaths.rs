@@ -216,6 +216,34 @@ fn the_first_panic_is_resumed_when_all_are_released() {
     .assert_success();
 }
 
+/// What a thread notes about one object does not hide another.
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn each_of_several_objects_dies_after_its_own_last_reference() {
+    const OBJECTS: u32 = 130;
+    child!(|| {
+        let log = Log::new();
+        let first = hot(log.probe(1_000)).get();
+        let (owners, references): (Vec<_>, Vec<_>) = (0..OBJECTS)
+            .map(|id| {
+                let owner = hot(log.probe(id));
+                let reference = owner.get();
+                (owner, reference)
+            })
+            .unzip();
+        drop(owners);
+        drop(AutoreleasePool::new());
+        assert_eq!(log.count(), 0);
+        for (id, reference) in references.into_iter().enumerate() {
+            drop(first.clone());
+            drop(reference);
+            drop(AutoreleasePool::new());
+            assert_eq!(log.count(), id + 1, "object {id}");
+        }
+    })
+    .assert_success();
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_weak_reference_can_be_upgraded_until_the_object_dies() {

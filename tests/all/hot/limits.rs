@@ -1,6 +1,7 @@
 //! The limits of the table, and what is reported.
 
 use super::handles::hot;
+use crate::support::allocator::left_over;
 use crate::support::{Log, child, events, global, listen, on_drop, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, Ref};
@@ -125,6 +126,22 @@ fn rows_are_used_again() {
         Hot::review();
         log.count() == OBJECTS as usize
     });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn threads_reuse_the_memory_of_those_that_have_ended() {
+    child!(|| {
+        let owner = hot(1);
+        let threads = || {
+            let reference = owner.get();
+            std::thread::spawn(move || drop(reference.clone()))
+                .join()
+                .unwrap();
+        };
+        assert!(left_over(50, threads) < 16 << 10, "less than one thread's");
+    })
+    .assert_success();
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::thread;
 const THREADS: u32 = 3;
 /// How many threads there are one after the other for each that runs.
 const LIVES: u32 = if cfg!(miri) { 2 } else { 5 };
-const STEPS: u32 = if cfg!(miri) { 30 } else { 400 };
+const STEPS: u32 = if cfg!(miri) { 10 } else { 400 };
 const SEEDS: u32 = if cfg!(miri) { 1 } else { 10 };
 /// A thread that has more handles drops some.
 const MANY: usize = 60;

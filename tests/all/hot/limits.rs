@@ -5,6 +5,7 @@ use crate::support::allocator::left_over;
 use crate::support::{Log, child, events, global, listen, on_drop, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, Ref};
+use std::sync::Barrier;
 use std::time::Duration;
 
 /// How many objects can be hot.
@@ -126,6 +127,32 @@ fn rows_are_used_again() {
         Hot::review();
         log.count() == OBJECTS as usize
     });
+}
+
+/// So many that their books are in several buckets.
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn hundreds_of_threads_may_use_an_object_at_once() {
+    const THREADS: usize = 250;
+    child!(|| {
+        let log = Log::new();
+        let owner = hot(log.probe(1));
+        let all_have_one = Barrier::new(THREADS);
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                let theirs = owner.get();
+                scope.spawn(|| {
+                    let theirs = theirs;
+                    drop(theirs.clone());
+                    all_have_one.wait();
+                });
+            }
+        });
+        assert_eq!((Hot::review(), log.count()), (0, 0), "the owner is there");
+        drop(owner);
+        assert_eq!((Hot::review(), log.count()), (1, 1));
+    })
+    .assert_success();
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use super::handles::hot;
 use crate::support::worker::Worker;
-use crate::support::{LONG, Log, child, events, fresh, global, listen, on_drop, panic_of};
+use crate::support::{LONG, Log, aborts, child, events, fresh, global, listen, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, HotRef, Ref, autoreleasepool};
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -242,6 +243,22 @@ fn each_of_several_objects_dies_after_its_own_last_reference() {
         }
     })
     .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_reference_that_is_dropped_twice_aborts() {
+    aborts!(["more HotRefs were dropped than made", "Texture"], || {
+        struct Texture(#[expect(dead_code)] u32);
+        let owner = hot(Texture(1));
+        let reference = ManuallyDrop::new(owner.get());
+        drop(owner);
+        // SAFETY: the first is correct; the second is the misuse under test.
+        for _ in 0..2 {
+            drop(unsafe { std::ptr::read(&*reference) });
+        }
+        drop(AutoreleasePool::new());
+    });
 }
 
 #[test]

@@ -253,8 +253,8 @@ fn a_reference_that_is_dropped_twice_aborts() {
         let owner = hot(Texture(1));
         let reference = ManuallyDrop::new(owner.get());
         drop(owner);
-        // SAFETY: the first is correct; the second is the misuse under test.
         for _ in 0..2 {
+            // SAFETY: the first is correct; the second is the misuse under test.
             drop(unsafe { std::ptr::read(&*reference) });
         }
         drop(AutoreleasePool::new());

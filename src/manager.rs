@@ -31,17 +31,17 @@ pub(crate) mod builder;
 pub(crate) mod shutdown;
 pub(crate) mod snapshot;
 
-use crate::object::destroy::{ReleaseScope, in_destructor};
+use crate::object::destroy::in_destructor;
 use crate::object::strong::Ref;
-use crate::pool::budget::{Budget, Drained};
+use crate::pool::budget::{Budget, Drained, Meter};
+use crate::pool::drain::{self, span};
 use crate::pool::guard::AutoreleasePool;
 use crate::pool::implicit::autorelease_to;
 use crate::pool::manager_shared::{ManagerShared, RootPolicy};
+use crate::pool::pending;
 use crate::pool::prune::find_or_add;
-use crate::pool::remote_release;
 use crate::pool::this_thread;
 use crate::pool::token::{self, PoolToken, PopError};
-use crate::pool::{drain, drain_span, pending};
 use crate::sync::lazy;
 use crate::sync::thread::ThreadId;
 use crate::thread::current;
@@ -256,7 +256,7 @@ impl PoolManager {
         this_thread::with(|pools| {
             let Some(pools) = pools else { return 0 };
             let root = &find_or_add(pools, self.shared()).root;
-            drain_span::around(root, || drain::drain(root, None)).resume()
+            span::around(root, || drain::drain(root, None)).resume()
         })
     }
 
@@ -292,7 +292,7 @@ impl PoolManager {
             if stack.root.entries.len() < shared.watermarks.root() || !stack.at_root() {
                 return 0;
             }
-            drain_span::around(&stack.root, || drain::drain(&stack.root, None)).resume()
+            span::around(&stack.root, || drain::drain(&stack.root, None)).resume()
         })
     }
 
@@ -315,10 +315,7 @@ impl PoolManager {
             // Before the releases: what a sender released before it posted is then destroyed before
             // the closure runs.
             pools.collect_posted();
-            {
-                let scope = ReleaseScope::enter();
-                remote_release::deliver_all(pools, &scope, &mut panics);
-            }
+            drain::serve(Some(pools), Meter::unlimited(), &mut panics);
             let mut ran = 0;
             for _ in 0..pools.posted() {
                 let run = |call: Message| panics.guard(|| call.run());

@@ -35,42 +35,33 @@
 //!    it. All entries below `top` are written; pages below the topmost are full.
 //!
 //! # Files
-//! Each uses only those above it, except that a stack and its `ThreadPools` point to each other,
-//! and so do the two kinds of drain.
+//! Each uses only those above it, except that a stack and its `ThreadPools` point to each other.
 //!
 //! * [`page`], [`entries`]: pending releases and their memory
 //! * [`backlog`], [`budget`], [`strays`], [`manager_shared`]: parts of a stack
 //! * [`epoch`]: pins, which protect what slots lend
-//! * [`reviews`]: objects that have died unnoticed; [`held_releases`]: what loops hold back
+//! * [`attention`]: what a thread asks of the ends of its own pools; [`round`]: when drains hold back what they owe
 //! * [`pool_stack`], [`thread_pools`], [`chain`]: pools, and which one is current
 //! * [`remote_release`], [`page_chain`]: messages; [`posted`]: closures; [`pending`]: what budgeted drains have left;
 //!   [`watch`]: watermarks; [`push`]: entries of open pools
-//! * [`checks`]: overwritten headers; [`alike`], [`drain`], [`generations`], [`budgeted_drain`]: draining; [`drain_span`]: how
-//!   `tracing` sees it; [`close`]: closing a pool; [`prune`]: stacks that go
-//! * [`exit`]: the thread's exit; [`this_thread`]: the calling thread's `ThreadPools`
+//! * [`drain`]: draining, closing and the thread's exit; [`prune`]: stacks that go
+//! * [`this_thread`]: the calling thread's `ThreadPools`
 //! * [`guard`], [`scope`], [`pool_ref`], [`dump`], [`implicit`], [`token`], [`handoff`], [`home_ref`],
 //!   [`pin`]: what users call. `Ref::autorelease`, `HomeRef::new` and `ThreadHandle::release` are
 //!   here, as they need pools, and the folders of their types are below this one.
 
-mod alike;
+pub(crate) mod attention;
 pub(crate) mod backlog;
 pub(crate) mod budget;
-pub(crate) mod budgeted_drain;
 mod chain;
 #[cfg(test)]
 mod chain_tests;
-mod checks;
-mod close;
 pub(crate) mod drain;
-pub(crate) mod drain_span;
 pub(crate) mod dump;
 pub(crate) mod entries;
 pub(crate) mod epoch;
-mod exit;
-mod generations;
 pub(crate) mod guard;
 pub(crate) mod handoff;
-mod held_releases;
 mod home_ref;
 pub(crate) mod implicit;
 pub(crate) mod manager_shared;
@@ -84,7 +75,7 @@ mod posted;
 pub(crate) mod prune;
 mod push;
 pub(crate) mod remote_release;
-pub(crate) mod reviews;
+pub(crate) mod round;
 pub(crate) mod scope;
 mod strays;
 pub(crate) mod this_thread;

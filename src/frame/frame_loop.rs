@@ -291,8 +291,8 @@ impl FrameLoop {
         let (config, arena) = (&self.config, &mut self.arena);
         let frame = |pools: Option<&ThreadPools>| {
             named_scope("frame", |pool| {
-                // Pools that close inside the frame leave remote releases to the frame's end.
-                let held = pools.map(ThreadPools::hold_remote_releases);
+                // Pools that close inside the frame leave most of what the thread owes to its end.
+                let round = pools.map(|pools| pools.round.begin());
                 if let Some(events) = events {
                     events(pool);
                 }
@@ -305,14 +305,14 @@ impl FrameLoop {
                     times,
                     last,
                 };
-                let round = state.round(|task| task.run_in(&mut frame));
+                let closures = state.round(|task| task.run_in(&mut frame));
                 f(&mut frame);
                 let high_water = arena.0.get().map_or(0, StackAllocator::peak);
                 drop(arena);
-                drop(held);
+                drop(round);
                 let spent = elapsed().saturating_sub(began);
                 let drained = pool.drain_within(config.drain_budget(spent));
-                (round, high_water, drained)
+                (closures, high_water, drained)
             })
         };
         // A host may run its event loop inside a destructor.

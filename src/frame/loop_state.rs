@@ -15,12 +15,10 @@ use crate::pool::budget::Budget;
 use crate::pool::guard::AutoreleasePool;
 use crate::pool::scope::named_scope;
 use crate::pool::this_thread;
-use crate::pool::thread_pools::ThreadPools;
 use crate::sync::{Lock, catch_unwind};
 use crate::thread::current::{current_key, current_label};
 use crate::thread::handle::{Closed, Posted, ThreadHandle};
 use crate::thread::inbox::{Message, MessageKind};
-use crate::thread::orphans::ORPHANS;
 use crate::unwind::report;
 use std::sync::Arc;
 use std::time::Duration;
@@ -200,7 +198,9 @@ impl LoopState {
     /// Makes the next message wake the thread, unless there is something to do already; returns
     /// whether it will.
     fn arm_inboxes(&self, for_releases: bool) -> bool {
-        let is_idle = this_thread::with(|pools| pools.is_none_or(is_idle));
+        let is_idle = this_thread::with(|pools| {
+            pools.is_none_or(|pools| pools.posted() == 0 && pools.may_sleep())
+        });
         is_idle && self.thread.0.arm(for_releases)
     }
 
@@ -305,16 +305,6 @@ impl LoopState {
         // A thread that has exited has no loop, so nothing can be due there.
         this_thread::with(|pools| pools.map(|pools| pools.put_first(self.pop_due().map(message))));
     }
-}
-
-/// Returns whether the thread may sleep: no closures have been taken out of its inbox, and no
-/// releases wait for its next drain.
-fn is_idle(pools: &ThreadPools) -> bool {
-    // Drains inside a destructor leave remote releases alone.
-    let has_remote_releases =
-        || pools.has_claimed() || ORPHANS.has_releases() || pools.reviews.noted() > 0;
-    let has_backlog = pools.first.backlog.len() > 0 || !in_destructor() && has_remote_releases();
-    pools.posted() == 0 && !has_backlog
 }
 
 /// Takes posted closures out of the inbox; returns how many have been taken out and not run yet.

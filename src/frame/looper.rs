@@ -8,7 +8,6 @@ use crate::block::thread_heaps;
 use crate::pool::budget::Budget;
 use crate::pool::scope::named_scope;
 use crate::pool::this_thread;
-use crate::pool::thread_pools::ThreadPools;
 use crate::sync::thread::{self, JoinHandle};
 use crate::thread::current::thread_exit;
 use crate::thread::current::{current, current_key, enter_bounded};
@@ -242,8 +241,8 @@ fn serve(state: &LoopState) {
 /// Runs one command in a pool of its own.
 fn run_command(task: Task) {
     this_thread::with(|pools| {
-        // The drains of a command leave remote releases to the looper's own drain.
-        let _held = pools.map(ThreadPools::hold_remote_releases);
+        // The drains of a command leave most of what the thread owes to the looper's own drain.
+        let _round = pools.map(|pools| pools.round.begin());
         named_scope("command", |_| task.run());
     });
 }

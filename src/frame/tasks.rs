@@ -2,14 +2,11 @@
 
 use crate::object::destroy::in_destructor;
 use crate::object::settle::settle_scope;
-use crate::pool::budget::Budget;
-use crate::pool::budgeted_drain;
+use crate::pool::budget::Meter;
 use crate::pool::drain;
 use crate::pool::guard::AutoreleasePool;
-use crate::pool::remote_release;
 use crate::pool::scope::named_scope;
 use crate::pool::this_thread;
-use crate::unwind::{FirstPanic, resume_or_report};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;
@@ -125,20 +122,7 @@ struct DrainRoot;
 impl Drop for DrainRoot {
     fn drop(&mut self) {
         this_thread::with(|pools| {
-            let Some(pools) = pools else { return };
-            let mut panics = FirstPanic::default();
-            // Before the root pool: what these destructors autorelease goes there.
-            budgeted_drain::drain(&pools.first, Budget::All)
-                .into_iter()
-                .for_each(|p| panics.note(p));
-            remote_release::deliver_left(pools)
-                .into_iter()
-                .for_each(|p| panics.note(p));
-            drain::drain(&pools.first.root, None)
-                .panic
-                .into_iter()
-                .for_each(|p| panics.note(p));
-            panics.into_first().into_iter().for_each(resume_or_report);
+            pools.map(|pools| drain::work_off_all(&pools.first, Meter::unlimited()).resume());
         });
     }
 }

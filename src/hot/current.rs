@@ -4,8 +4,7 @@ use super::book::Book;
 use super::library::BOOKS;
 use super::review;
 use super::table::{RowIndex, TABLE};
-use crate::object::header::Thin;
-use crate::pool::reviews::Reviewer;
+use crate::pool::attention::{Attention, Found, Reviewer};
 use crate::pool::this_thread;
 use crate::sync::cell::Cell;
 use crate::sync::local;
@@ -110,7 +109,7 @@ fn enter() -> Option<&'static Book> {
         MINE.with(|mine| mine.book.set(book));
         pools.reviews.set_reviewer(&REVIEWER);
         if book.has_notes() {
-            pools.reviews.ask();
+            pools.attention.set(Attention::REVIEW);
         }
         Some(book)
     })
@@ -123,17 +122,19 @@ fn note(book: &Book, row: RowIndex) {
     book.note(row);
     this_thread::with(|pools| {
         if let Some(pools) = pools {
-            pools.reviews.ask();
+            pools.attention.set(Attention::REVIEW);
         }
     });
 }
 
-fn settle() -> bool {
+fn settle(_: &mut dyn FnMut() -> bool) -> bool {
     book_if_any().is_some_and(review::settle)
 }
 
-fn next_dead() -> Option<Thin> {
-    review::next_dead(book_if_any()?)
+fn next_dead(_: &mut dyn FnMut() -> bool) -> Found {
+    book_if_any()
+        .and_then(review::next_dead)
+        .map_or(Found::Nothing, Found::Dead)
 }
 
 fn noted() -> usize {

@@ -6,7 +6,8 @@ use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::{header, note_read};
 use crate::object::strong::Ref;
 use crate::object::weak::Weak;
-use crate::pool::remote_release;
+use crate::pool::budget::Meter;
+use crate::pool::this_thread;
 use crate::unsizing::{Coercible, coerced, sealed};
 use crate::unwind::{FirstPanic, resume_or_report};
 use std::marker::PhantomData;
@@ -243,14 +244,9 @@ impl Hot<()> {
     /// ```
     pub fn review() -> usize {
         let mut panics = FirstPanic::default();
-        {
-            let scope = ReleaseScope::enter();
-            // First, as these may drop the last handles to hot objects.
-            if scope.serves_thread() {
-                remote_release::deliver_orphans(&scope, &mut panics);
-            }
-        }
-        let released = release_all(&mut panics);
+        // First, as this may drop the last handles to hot objects.
+        let served = this_thread::serve(Meter::unlimited(), &mut panics);
+        let released = served.reviewed + release_all(&mut panics);
         if let Some(payload) = panics.into_first() {
             resume_or_report(payload);
         }

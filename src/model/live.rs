@@ -5,10 +5,8 @@ use crate::hot;
 use crate::manager::PoolManager;
 use crate::object::header::Header;
 use crate::object::thread_bound::{HOMELESS, HomelessObjects};
-use crate::pool::reviews::DECOY;
 use crate::sync::settings;
 use crate::sync::{forget_objects, live_objects};
-use crate::thread::inbox::Inbox;
 use crate::thread::orphans::{ORPHANS, Orphans};
 use crate::thread::record::DEPARTED;
 use std::collections::BTreeMap;
@@ -20,7 +18,6 @@ pub(super) fn begin() {
     // what that thread did before with what all others do afterwards; so they are made here.
     let _orphans: &Orphans = &ORPHANS;
     let _homeless: &HomelessObjects = &HOMELESS;
-    let _decoy: &Inbox = &DECOY;
     hot::begin_execution();
     DEPARTED.created.take();
     DEPARTED.destroyed.take();

@@ -210,6 +210,18 @@ impl ReleaseScope {
         scope
     }
 
+    /// A scope in which nothing nests and no destructor runs.
+    pub(crate) const NONE: Self = Self {
+        outermost: false,
+        deep: false,
+        before: None,
+    };
+
+    /// Returns whether all releases by destructors queue.
+    pub(crate) fn queues_all(&self) -> bool {
+        self.outermost && self.before.is_some()
+    }
+
     /// Pops the object that was queued last, if this scope is the outermost. The caller must call
     /// [`destroy_dead`] for it.
     pub(crate) fn next_dead(&self) -> Option<Thin> {

@@ -71,6 +71,8 @@ pub(crate) struct Meter {
     /// True once anything has been done, even if only to get at releases.
     begun: bool,
     slowest: Option<(&'static TypeInfo, Duration)>,
+    /// When a drain without a budget ends its last generation.
+    stop_at: Option<Duration>,
 }
 
 impl Meter {
@@ -81,10 +83,7 @@ impl Meter {
             timed: true,
             start,
             now: start,
-            unread: 0,
-            released: 0,
-            begun: false,
-            slowest: None,
+            ..Self::unlimited()
         }
     }
 
@@ -95,6 +94,44 @@ impl Meter {
             timed: false,
             ..Self::new(budget)
         }
+    }
+
+    /// Returns a meter without a budget, which never reads the clock.
+    pub(crate) fn unlimited() -> Self {
+        Self {
+            budget: Budget::All,
+            timed: false,
+            start: Duration::ZERO,
+            now: Duration::ZERO,
+            unread: 0,
+            released: 0,
+            begun: false,
+            slowest: None,
+            stop_at: None,
+        }
+    }
+
+    /// Returns a meter without a budget, by which no generation begins after `time` of the clock.
+    pub(crate) fn until(time: Duration) -> Self {
+        Self {
+            stop_at: Some(time),
+            ..Self::unlimited()
+        }
+    }
+
+    /// Returns whether no further generation may begin.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.stop_at.is_some_and(|time| elapsed() >= time)
+    }
+
+    /// Takes the budget away.
+    pub(super) fn lift(&mut self) {
+        self.budget = Budget::All;
+    }
+
+    /// Returns whether there is a budget.
+    pub(super) fn is_limited(&self) -> bool {
+        self.budget != Budget::All
     }
 
     /// Returns whether the budget is used up.
@@ -142,6 +179,11 @@ impl Meter {
     pub(super) fn quick(&mut self) {
         self.unread += 1;
         if self.unread == UNREAD {
+            // Otherwise the time is read at the end only.
+            if !self.timed && !self.is_limited() {
+                self.unread = 0;
+                return;
+            }
             self.read();
         }
     }

@@ -1,38 +1,80 @@
-//! Draining: releasing all entries of a pool.
+//! Draining: what becomes of an entry, from the pool that takes it to the destructor.
 //!
-//! Newest first, one entry at a time, each taken out before its destructor runs: so a destructor
-//! may autorelease into the pool (it is the current one meanwhile), open and drain others, or
-//! panic, and nothing is lost or released twice. A drain ends when the pool is empty.
+//! # One entry's way
+//! A reference is autoreleased into a pool: it is an *entry* now, on the topmost page of that pool.
+//! It leaves the pool in one of three ways, all of which end in [`release`]:
+//!
+//! * In an **ordinary drain** ([`drain()`], [`plain`]): newest first, until the pool is empty. Each entry
+//!   is taken out before its object's destructor runs, so a destructor may autorelease into the pool
+//!   (it is the current one meanwhile), open and drain others, or panic, and nothing is lost or
+//!   released twice.
+//! * In a **budgeted drain** ([`drain_within`], [`turns`]): with all entries of its pool it goes to the
+//!   end of the stack's *backlog*, and the drain releases from the front as far as its meter allows.
+//!   What it does not get to waits there, in the order of the pools, for the next budgeted drain.
+//!   Releases that destructors make queue instead of nesting, so that they count, too.
+//! * In a **handoff**, with its whole page, as a message to another thread: there it waits in an inbox,
+//!   is *claimed* by a budgeted drain, or becomes an orphan if that thread has ended, and is released
+//!   by the *duties* of somebody's drain.
+//!
+//! [`release`] is the one place that decides: the object lives on by other references; or it was
+//! the last one, and its destructor runs here, or queues if the stack is deep already.
+//!
+//! # Quick ways
+//! A drain sets up a scope, a barrier in the chain and a guard against panics, because destructors
+//! are foreign code. Three kinds of pools need less, and are most pools:
+//!
+//! * An empty pool on a thread that owes nothing is popped: [`close`].
+//! * A pool with few entries is released as it is being closed or drained, with as many precautions as
+//!   its objects need: [`few`]. One object without a destructor takes a third of a full drain.
+//! * Neighbors that are alike (one type, no destructor, no other reference) are freed by reading
+//!   nothing but their headers: [`alike`]. That is twice as fast as one by one.
+//!
+//! # Duties
+//! An *outermost* drain, one that no destructor called, also does what its thread owes: it makes the
+//! releases that other threads have sent, reviews hot objects, advances the epoch, and so on. The list
+//! is in [`duties`], and everything that serves them walks that list: both kinds of drains, the exit
+//! of a thread ([`exit`]), `run_inbox`, `Hot::review`, `quiesce`, `shutdown` and the loops. In the
+//! [round](crate::pool::round) of a loop, ordinary drains only do a small share.
+//!
+//! # What ends a drain
+//! An ordinary drain ends when its pool is empty, however long destructors feed it; after
+//! [`LIMIT_WARNED`] generations an event says so. All others end after [`LIMIT`] generations, and leave
+//! the rest in the backlog; at a thread's exit the rest is leaked, with an event.
 
-use super::alike::{destroy_alike, destroy_in_turn, release_plain};
-use super::budget::Budget;
-use super::budgeted_drain;
+mod alike;
+pub(crate) mod close;
+pub(crate) mod duties;
+mod exit;
+mod few;
+mod generations;
+mod plain;
+mod release;
+pub(crate) mod span;
+pub(crate) mod turns;
+
+pub(super) use exit::exit;
+
+use super::budget::{Drained, Meter};
 use super::chain::Barrier;
-use super::checks;
 use super::entries::Entries;
-use super::epoch;
-use super::generations::Generations;
 use super::page::PageCache;
 use super::pool_stack::{ChainFrame, PoolStack, PoolState};
-use super::remote_release;
 use super::thread_pools::ThreadPools;
-use crate::event::{Event, EventKind};
-use crate::ledger;
-use crate::object::count::Released;
+use super::watch;
 use crate::object::destroy::ReleaseScope;
-use crate::object::header::{Thin, TypeInfo, checked, header};
-use crate::sync::catch_unwind;
-use crate::sync::cell::{Cell, RefCell};
-use crate::thread::current::{current_label, tally_destroyed};
+use crate::thread::inbox::Chain;
 use crate::thread::orphans::ORPHANS;
+use crate::thread::record::Record;
 use crate::unwind::{FirstPanic, Payload, report, resume_or_report};
+use plain::PlainDrain;
 use std::ptr;
+use turns::{Drain, Own, Serves};
 
 /// How many generations of destructors may feed their own drain before an event reports it.
-pub(super) const WARN_AT: u32 = 1_000;
+pub(super) const LIMIT_WARNED: u32 = 1_000;
 
-/// How many times a drain continues with what slots give up while it releases.
-pub(super) const ROUNDS: u32 = 1_000;
+/// How many generations of destructors may feed a drain that can be cut off.
+pub(super) const LIMIT: u32 = 100_000;
 
 /// The result of a drain.
 #[must_use]
@@ -41,38 +83,43 @@ pub(crate) struct Outcome {
     pub(crate) released: usize,
     /// The first panic.
     pub(crate) panic: Option<Payload>,
-    /// The type whose destructor fed the drain beyond its limit, if the drain was cut off.
-    pub(crate) cut: Option<&'static TypeInfo>,
+    /// True if destructors have fed the drain beyond its limit, so that it was cut off.
+    pub(crate) is_cut: bool,
 }
 
 impl Outcome {
     /// Resumes the panic, if there was one; returns the number of entries released.
     #[inline]
     pub(crate) fn resume(self) -> usize {
-        if let Some(payload) = self.panic {
-            resume_or_report(payload);
-        }
+        self.panic.into_iter().for_each(resume_or_report);
         self.released
     }
 
     /// Reports the panic, if there was one; returns the number of entries released.
     pub(crate) fn report(self) -> usize {
-        if let Some(payload) = self.panic {
-            report(payload);
-        }
+        self.panic.into_iter().for_each(report);
+        self.released
+    }
+
+    /// Passes the panic, if there was one, to `panics`; returns the number of entries released.
+    pub(crate) fn keep(self, panics: &mut FirstPanic) -> usize {
+        self.panic.into_iter().for_each(|p| panics.note(p));
         self.released
     }
 }
 
-/// Returns whether a drain of this pool has nothing to do but to unpin it. A drain that has more to do
-/// may still find nothing: the objects that it looks for may be alive.
+/// Returns whether a drain of this pool has nothing to do but to unpin it.
 #[inline]
 pub(crate) fn is_idle(pool: &PoolState) -> bool {
     // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
     let stack = unsafe { &*pool.stack.get() };
-    pool.entries.is_empty()
-        && !stack.thread_pools().may_have_duties(stack)
-        && !ORPHANS.has_deferred()
+    pool.entries.is_empty() && !owes(stack)
+}
+
+/// Returns whether an outermost drain of a pool of this stack has to do more than to release entries.
+#[inline(always)]
+fn owes(stack: &PoolStack) -> bool {
+    stack.thread_pools().has_duties(stack) || ORPHANS.has_deferred()
 }
 
 /// Drains a pool of the calling thread. With a limit, gives up when destructors have fed it for
@@ -80,154 +127,263 @@ pub(crate) fn is_idle(pool: &PoolState) -> bool {
 pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
     // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
     let stack = unsafe { &*pool.stack.get() };
-    let pools = stack.thread_pools();
-    pool.unpin();
-    let plain = release_plain(&pool.entries, || pool.name(), &pools.pages);
-    if plain != 0 {
-        stack.stats.released.add(plain as u64);
-        if is_idle(pool) && !ptr::eq(pool, &stack.root) {
-            return Outcome {
-                released: plain,
-                panic: None,
-                cut: None,
-            };
-        }
-    }
+    let pages = &stack.thread_pools().pages;
+    let is_root = ptr::eq(pool, &stack.root);
     let mut panics = FirstPanic::default();
-    let (released, cut) = {
+    pool.unpin();
+    let (mut released, mut is_cut) = (0, false);
+    let is_over = if limit.is_none() && !is_root && pool.entries.are_few(few::FEW) {
+        let few = few::release(pool, stack, &mut panics);
+        released = few.released;
+        few.is_over() && pool.entries.is_empty()
+    } else {
+        let plain = alike::release_plain(&pool.entries, || pool.name(), pages);
+        if plain != 0 {
+            stack.stats.released.add(plain as u64);
+            released = plain;
+        }
+        plain != 0 && !is_root && is_idle(pool)
+    };
+    if !is_over {
         let scope = ReleaseScope::enter();
         let frame = ChainFrame::new(true);
         let _current = Barrier::raise(stack, &frame, pool);
         let _draining = Draining::begin(pool);
-        release_rest(pool, stack, limit, &scope, &mut panics)
-    };
-    if std::ptr::eq(pool, &stack.root) {
-        stack.stats.root_was_drained(pool.entries.len());
-        stack.next_mark.set(0);
+        let rest = release_rest(pool, stack, limit, &scope, &mut panics);
+        released += rest.0;
+        is_cut = rest.1;
+    }
+    if is_root {
+        root_was_drained(stack);
     }
     Outcome {
-        released: plain + released,
+        released,
         panic: panics.into_first(),
-        cut,
+        is_cut,
     }
+}
+
+fn root_was_drained(stack: &PoolStack) {
+    stack.stats.root_was_drained(stack.root.entries.len());
+    stack.next_mark.set(0);
 }
 
 /// Releases the entries of a pool that is current and marked as being drained, and, in the outermost
 /// scope, does what else a drain does for its thread. Returns how many entries it has released, and
-/// the type whose destructor fed the drain beyond its limit.
+/// whether it was cut off.
 #[inline]
-pub(super) fn release_rest(
+fn release_rest(
     pool: &PoolState,
     stack: &PoolStack,
     limit: Option<u32>,
     scope: &ReleaseScope,
     panics: &mut FirstPanic,
-) -> (usize, Option<&'static TypeInfo>) {
-    let pools = stack.thread_pools();
+) -> (usize, bool) {
+    let pages = &stack.thread_pools().pages;
     // Closing a pool whose last drain was budgeted must not deliver remote releases.
-    let delivers_remote = !pool.last_drain_was_budgeted();
-    let run = Releasing::new(&pool.entries, pool.name(), &pools.pages, scope, limit);
-    if !pool.entries.is_empty() {
-        if let Err(payload) = catch_unwind(|| run.all()) {
-            run.go_on(payload, panics);
-        }
-    }
+    let was_budgeted = pool.last_drain_was_budgeted();
+    let run = PlainDrain::new(&pool.entries, pool.name(), pages, scope, limit);
+    run.release_all(panics);
     // Serving the thread implies being outermost, which is quicker to look at.
-    if scope.outermost && ORPHANS.has_deferred() && scope.serves_thread() {
-        epoch::advance(Some(&pools.participants));
+    let may_owe = stack.thread_pools().may_have_duties(stack) || ORPHANS.has_deferred();
+    if scope.outermost && may_owe && scope.serves_thread() {
+        serve_in_drain(&run, stack, was_budgeted, scope, panics);
     }
-    if scope.outermost && delivers_remote && pools.may_have_messages() && scope.serves_thread() {
-        run.deliver_remote(pools, panics);
-    }
-    if scope.outermost && stack.stats.is_asked() && scope.serves_thread() {
-        drain_asked(pool, stack, limit, scope, panics);
-        // If destructors feed the pool for ever, closing it leaks what is left.
-        if run.cut.get().is_none() {
-            run.new_entries(panics);
-        }
-    }
-    if ledger::awaits_drain() && scope.outermost && scope.serves_thread() {
-        ledger::drained();
-        // The hook of events is foreign code. What it adds would be leaked if the pool is closed.
-        if run.cut.get().is_none() {
-            run.new_entries(panics);
-        }
-    }
-    let released = run.released.get();
-    stack.stats.released.add(released as u64);
-    (released, run.cut.get())
+    stack.stats.released.add(run.released() as u64);
+    (run.released(), run.is_cut())
 }
 
-/// Does what `shutdown` has asked this thread for, in the middle of a drain of `pool`: the root
-/// pool, the backlog, the claimed messages and `pool` itself are empty afterwards, unless
-/// destructors feed them for ever.
+/// Does in an ordinary drain what it owes its thread.
 #[cold]
 #[inline(never)]
-pub(super) fn drain_asked(
-    pool: &PoolState,
+fn serve_in_drain(
+    run: &PlainDrain<'_>,
     stack: &PoolStack,
-    limit: Option<u32>,
+    was_budgeted: bool,
     scope: &ReleaseScope,
     panics: &mut FirstPanic,
 ) {
-    stack.stats.answer();
-    for _ in 0..WARN_AT {
-        let mut cut = false;
-        if let Some(payload) = budgeted_drain::drain(stack, Budget::All) {
-            panics.note(payload);
-        }
-        remote_release::deliver_claimed(stack.thread_pools(), scope, panics);
-        // If `pool` is the root pool, it is empty the second time.
-        for fed in [&stack.root, pool] {
-            if !fed.entries.is_empty() {
-                let outcome = drain(fed, limit);
-                cut |= outcome.cut.is_some();
-                if let Some(payload) = outcome.panic {
-                    panics.note(payload);
-                }
-            }
-        }
-        // Objects that those drains queued, as they were not the outermost. Here `pool` is the
-        // current pool.
-        scope.settle_all(panics);
-        let pools_are_empty = stack.root.entries.is_empty() && pool.entries.is_empty();
-        let rest = stack.backlog.len() > 0 || stack.thread_pools().has_claimed();
-        if cut || pools_are_empty && !rest {
-            break;
-        }
+    let thread = stack.thread_pools();
+    let serves = if was_budgeted {
+        Serves::Light
+    } else if !thread.round.is_on() {
+        Serves::Ordinary
+    } else if thread.round.holds_back() {
+        Serves::Share
+    } else {
+        Serves::All
+    };
+    let (own, pages, meter) = (Own::Plain(run), &thread.pages, Meter::unlimited());
+    Drain::new(
+        Some(thread),
+        Some(stack),
+        own,
+        pages,
+        scope,
+        panics,
+        meter,
+        serves,
+    )
+    .run();
+}
+
+/// Moves the entries of a pool to the backlog, and releases from that within the budget, and in turns
+/// what else the thread owes. What destructors autorelease goes to the pool, which is current
+/// meanwhile, and so to the backlog. Returns the first panic, too.
+pub(crate) fn drain_within(pool: &PoolState, meter: Meter) -> (Drained, Option<Payload>) {
+    // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+    let stack = unsafe { &*pool.stack.get() };
+    pool.unpin();
+    pool.set_budgeted(true);
+    let mut panics = FirstPanic::default();
+    let (_, drained) = run_backlog(stack, pool, &[pool], meter, Serves::All, &mut panics);
+    watch::backlog(stack, pool);
+    (drained, panics.into_first())
+}
+
+/// Releases from a backlog within the budget; with `root` also the entries of the root pool, which go
+/// to its end. What destructors autorelease goes to the root pool.
+fn work_off(stack: &PoolStack, meter: Meter, root: bool, serves: Serves) -> Outcome {
+    let mut panics = FirstPanic::default();
+    let before = stack.stats.released.get();
+    let pools = [&stack.root];
+    let collected = &pools[..usize::from(root)];
+    let current = &stack.root;
+    let (is_cut, _) = run_backlog(stack, current, collected, meter, serves, &mut panics);
+    if root {
+        root_was_drained(stack);
     }
-    stack.manager.changed.wake();
+    Outcome {
+        released: (stack.stats.released.get() - before) as usize,
+        panic: panics.into_first(),
+        is_cut,
+    }
+}
+
+/// Empties a root pool and its backlog, as far as destructors do not feed them for ever.
+pub(super) fn work_off_stack(stack: &PoolStack) -> Outcome {
+    work_off(stack, Meter::unlimited(), true, Serves::Nothing)
+}
+
+/// Empties a root pool and its backlog, and does all that the thread owes, as far as the meter goes and
+/// destructors do not feed them for ever.
+pub(crate) fn work_off_all(stack: &PoolStack, meter: Meter) -> Outcome {
+    work_off(stack, meter, true, Serves::All)
+}
+
+fn run_backlog(
+    stack: &PoolStack,
+    current: &PoolState,
+    collected: &[&PoolState],
+    meter: Meter,
+    serves: Serves,
+    panics: &mut FirstPanic,
+) -> (bool, Drained) {
+    let thread = stack.thread_pools();
+    let scope = ReleaseScope::enter_queueing();
+    let frame = ChainFrame::new(true);
+    let _current = Barrier::raise(stack, &frame, current);
+    let _draining = Draining::begin(current);
+    let serves = if scope.serves_thread() {
+        serves
+    } else {
+        Serves::Nothing
+    };
+    let (own, pages) = (Own::Backlog(stack, collected), &thread.pages);
+    let (some, on) = (Some(thread), Some(stack));
+    let mut drain = Drain::new(some, on, own, pages, &scope, panics, meter, serves);
+    drain.take_mail_in();
+    let is_cut = drain.run() >= LIMIT;
+    let remaining = drain.finish();
+    let drained = drain.meter.report(remaining);
+    stack.stats.backlog_is(stack.backlog.len());
+    (is_cut, drained)
+}
+
+/// What was done by [`serve`].
+#[derive(Default)]
+pub(crate) struct Served {
+    /// After how many generations nothing was left; 0 if there was nothing.
+    pub(crate) generations: u32,
+    /// The number of released objects that had died unnoticed.
+    pub(crate) reviewed: usize,
+}
+
+/// Serves the calling thread's duties, if no destructor is in progress on it, and keeps panics. What
+/// destructors autorelease goes to the current pool.
+pub(crate) fn serve(thread: Option<&ThreadPools>, meter: Meter, panics: &mut FirstPanic) -> Served {
+    serve_as(Serves::All, thread, meter, panics)
+}
+
+fn serve_as(
+    serves: Serves,
+    thread: Option<&ThreadPools>,
+    meter: Meter,
+    panics: &mut FirstPanic,
+) -> Served {
+    let scope = ReleaseScope::enter();
+    if !scope.serves_thread() {
+        return Served::default();
+    }
+    let none = PageCache::new();
+    let pages = thread.map_or(&none, |thread| &thread.pages);
+    let mut drain = Drain::new(
+        thread,
+        None,
+        Own::Nothing,
+        pages,
+        &scope,
+        panics,
+        meter,
+        serves,
+    );
+    Served {
+        generations: drain.run(),
+        reviewed: drain.agenda.reviewed,
+    }
+}
+
+/// Runs the last messages of a thread that exits, which it has taken out of its inbox, and keeps panics.
+fn run_last(thread: &ThreadPools, record: &Record, messages: Chain, panics: &mut FirstPanic) {
+    let scope = ReleaseScope::enter();
+    let (own, pages, meter) = (Own::Nothing, &thread.pages, Meter::unlimited());
+    let some = Some(thread);
+    let mut drain = Drain::new(some, None, own, pages, &scope, panics, meter, Serves::Exit);
+    for message in messages {
+        drain.run_whole(thread, record, message);
+    }
 }
 
 /// Releases the entries of a handoff pool, newest first, and gives the pages back. The current pool
-/// stays current, so destructors add nothing to these entries.
+/// stays current, so destructors add nothing to these entries. As any outermost drain, it also does
+/// what the calling thread owes; `thread` is `None` once it has exited.
 ///
 /// # Panics
 /// With the first panic of a destructor, at the end.
-pub(crate) fn release_all(entries: &Entries, pages: &PageCache) -> usize {
+pub(crate) fn release_all(entries: &Entries, thread: Option<&ThreadPools>) -> usize {
+    let none = PageCache::new();
+    let pages = thread.map_or(&none, |thread| &thread.pages);
     let mut panics = FirstPanic::default();
-    let released;
-    {
+    let released = {
         let scope = ReleaseScope::enter();
-        let run = Releasing::new(entries, "", pages, &scope, None);
-        while let Err(payload) = catch_unwind(|| run.all()) {
-            run.panicked(payload, &mut panics);
+        let run = PlainDrain::new(entries, "handoff", pages, &scope, None);
+        run.release_all(&mut panics);
+        if let Some(thread) = thread.filter(|_| scope.serves_thread()) {
+            serve_in_drain(&run, &thread.first, false, &scope, &mut panics);
         }
-        released = run.released.get();
-    }
+        run.released()
+    };
     entries.clear(pages);
-    if let Some(payload) = panics.into_first() {
-        resume_or_report(payload);
-    }
+    panics.into_first().into_iter().for_each(resume_or_report);
     released
 }
 
 /// Counts a drain of a pool as in progress, until dropped.
-pub(super) struct Draining<'d>(&'d PoolState);
+struct Draining<'d>(&'d PoolState);
 
 impl<'d> Draining<'d> {
     #[inline]
-    pub(super) fn begin(pool: &'d PoolState) -> Self {
+    fn begin(pool: &'d PoolState) -> Self {
         pool.draining.set(pool.draining.get() + 1);
         Self(pool)
     }
@@ -237,244 +393,5 @@ impl Drop for Draining<'_> {
     #[inline]
     fn drop(&mut self) {
         self.0.draining.set(self.0.draining.get() - 1);
-    }
-}
-
-/// A drain that releases entries until there are none.
-struct Releasing<'d> {
-    entries: &'d Entries,
-    /// The pool's name, for events.
-    name: &'d str,
-    pages: &'d PageCache,
-    scope: &'d ReleaseScope,
-    limit: Option<u32>,
-    released: Cell<usize>,
-    destroyed: Cell<u64>,
-    /// The length of the pool after the last entry was taken out, and the type of that entry's
-    /// object.
-    index: Cell<usize>,
-    last: Cell<Option<&'static TypeInfo>>,
-    generations: RefCell<Generations>,
-    warned: Cell<bool>,
-    cut: Cell<Option<&'static TypeInfo>>,
-}
-
-/// Figures of a stretch of entries. In registers until its end, also by a panic, which adds them
-/// to the drain's.
-struct Stretch<'r, 'd> {
-    run: &'r Releasing<'d>,
-    taken: usize,
-    destroyed: u64,
-    last: Option<&'static TypeInfo>,
-}
-
-impl Drop for Stretch<'_, '_> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        let run = self.run;
-        run.released.set(run.released.get() + self.taken);
-        // Wrong if a destructor has drained this very root pool and filled it again: then
-        // generations are miscounted, but nothing else.
-        run.index.set(run.index.get().saturating_sub(self.taken));
-        run.destroyed.set(run.destroyed.get() + self.destroyed);
-        run.last.set(self.last);
-    }
-}
-
-impl<'d> Releasing<'d> {
-    fn new(
-        entries: &'d Entries,
-        name: &'d str,
-        pages: &'d PageCache,
-        scope: &'d ReleaseScope,
-        limit: Option<u32>,
-    ) -> Self {
-        Self {
-            entries,
-            name,
-            pages,
-            scope,
-            limit,
-            released: Cell::new(0),
-            destroyed: Cell::new(0),
-            index: Cell::new(entries.len()),
-            last: Cell::new(None),
-            generations: RefCell::default(),
-            warned: Cell::new(false),
-            cut: Cell::new(None),
-        }
-    }
-
-    /// Releases entries until there are none.
-    fn all(&self) {
-        while self.stretch() && !self.grown() {}
-    }
-
-    /// Releases entries until there are none, after something other than an entry's destructor may
-    /// have added some. Notes panics.
-    fn new_entries(&self, panics: &mut FirstPanic) {
-        let more = || {
-            if !self.grown() {
-                self.all();
-            }
-        };
-        while let Err(payload) = catch_unwind(more) {
-            self.panicked(payload, panics);
-        }
-    }
-
-    /// Releases the remaining entries, after a panic.
-    #[cold]
-    #[inline(never)]
-    fn go_on(&self, payload: Payload, panics: &mut FirstPanic) {
-        self.panicked(payload, panics);
-        self.new_entries(panics);
-    }
-
-    fn panicked(&self, payload: Payload, panics: &mut FirstPanic) {
-        panics.note(payload);
-        // Objects that the destructor that panicked had queued.
-        self.scope.settle_all(panics);
-    }
-
-    /// Makes the releases that other threads have sent, and releases what they add to the pool.
-    /// Once: a thread that sends faster than this one releases must not hold it up for ever. But
-    /// what slots give up meanwhile is released, too, as far as nothing holds the epoch, and so are
-    /// hot objects that die meanwhile: a list that is linked by slots would otherwise lose only one
-    /// node in each drain.
-    #[cold]
-    #[inline(never)]
-    fn deliver_remote(&self, pools: &ThreadPools, panics: &mut FirstPanic) {
-        let mut any =
-            self.cut.get().is_none() && remote_release::deliver(pools, self.scope, panics);
-        let mut rounds = 0;
-        while any {
-            // After the last round, too: closing the pool would leak them.
-            self.new_entries(panics);
-            if self.cut.get().is_some() || rounds == ROUNDS {
-                break;
-            }
-            rounds += 1;
-            any = ORPHANS.has_deferred()
-                && epoch::advance_until_ready(Some(&pools.participants))
-                && remote_release::deliver_orphans(self.scope, panics);
-            any |= pools.reviews.deliver(self.scope, panics) > 0;
-        }
-    }
-
-    /// Releases entries until there are none, or a destructor has added others; returns whether one
-    /// has.
-    fn stretch(&self) -> bool {
-        let mut stretch = Stretch {
-            run: self,
-            taken: 0,
-            destroyed: 0,
-            last: None,
-        };
-        let entries = self.entries;
-        let (outermost, deep) = (self.scope.outermost, self.scope.deep);
-        while let Some(thin) = entries.newest(self.pages) {
-            checks::entry(thin, || self.name);
-            // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
-            let object = unsafe { header(thin) };
-            let type_info = object.type_info;
-            stretch.last = Some(type_info);
-            // The usual case: the only reference, so the object has no other entry either.
-            if object.count.is_all(1) && !deep {
-                if let Some(block) = type_info.plain_block {
-                    // The next entries are probably like it.
-                    let n = destroy_alike(entries, type_info, block);
-                    stretch.taken += n;
-                    stretch.destroyed += n as u64;
-                    if n != 0 {
-                        continue;
-                    }
-                } else if !type_info.has_destructor {
-                    let n = destroy_in_turn(entries, type_info);
-                    stretch.taken += n;
-                    stretch.destroyed += n as u64;
-                    continue;
-                }
-                // SAFETY: nothing has run since `newest` returned it.
-                unsafe { entries.pop() };
-                let mark = entries.mark();
-                stretch.taken += 1;
-                stretch.destroyed += 1;
-                // SAFETY: the only reference was the entry's, which has been taken out.
-                unsafe { (type_info.destroy)(thin) };
-                if type_info.has_destructor && self.has_more(outermost, mark) {
-                    return true;
-                }
-                continue;
-            }
-            let Some((thin, n)) = entries.take_some(self.pages, u32::MAX) else {
-                unreachable!("there is the newest");
-            };
-            let mark = entries.mark();
-            stretch.taken += n as usize;
-            // SAFETY: alive by the `n` references, whose entries have been taken out.
-            match unsafe { checked(thin, object.count.release_many(n)) } {
-                Released::Alive => continue,
-                // SAFETY: `release_many` says that this was the last strong reference.
-                Released::Unique if deep => unsafe { self.scope.queue_unique(thin) },
-                Released::Unique => {
-                    stretch.destroyed += 1;
-                    // SAFETY: `release_many` says that this was the last strong reference.
-                    unsafe { (type_info.destroy)(thin) };
-                }
-                // SAFETY: `release_many` says that this was the last strong reference.
-                Released::Last => unsafe { self.scope.destroy_last(thin) },
-            }
-            if self.has_more(outermost, mark) {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Returns whether the release of an entry has added others to the pool. Destroys what it queued
-    /// first.
-    #[inline(always)]
-    fn has_more(&self, outermost: bool, mark: *mut Thin) -> bool {
-        if outermost {
-            self.scope.settle();
-        }
-        self.entries.mark() != mark
-    }
-
-    /// Counts a generation if the pool has grown since the last entry was taken out; returns whether
-    /// that is one too many.
-    #[cold]
-    fn grown(&self) -> bool {
-        let len = self.entries.len();
-        let index = self.index.replace(len);
-        let Some(type_info) = self.last.get() else {
-            return false;
-        };
-        if len <= index {
-            return false;
-        }
-        let generation = self.generations.borrow_mut().fed(index);
-        if generation == WARN_AT && !self.warned.replace(true) {
-            let event = Event::new(EventKind::EndlessDrain, current_label());
-            event
-                .pool(self.name)
-                .of_type(type_info.type_name())
-                .count(generation as usize)
-                .emit();
-        }
-        if self.limit.is_some_and(|limit| generation > limit) {
-            self.cut.set(Some(type_info));
-            return true;
-        }
-        false
-    }
-}
-
-impl Drop for Releasing<'_> {
-    fn drop(&mut self) {
-        if self.destroyed.get() != 0 {
-            tally_destroyed(self.destroyed.get());
-        }
     }
 }

@@ -330,6 +330,11 @@ fn watches() -> Vec<Arc<PinWatch>> {
     watches.iter().filter_map(Weak::upgrade).collect()
 }
 
+/// Returns whether any pool holds the epoch.
+pub(super) fn is_held() -> bool {
+    watches().iter().any(|watch| watch.pinned.is_running())
+}
+
 /// Returns whether another thread than the one of this key holds the epoch.
 pub(super) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
     let mut watches = watches().into_iter();

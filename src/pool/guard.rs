@@ -3,16 +3,14 @@
 //! Facts that `SAFETY:` comments here, in `close` and in `scope` cite:
 //!
 //! 1. A pool's state stays at its address until its guard's drop or, for the pool of a scope, the
-//!    scope's end, whichever is later: only [`close`](super::close) and the fast paths here and in
+//!    scope's end, whichever is later: only [`close`](super::drain::close) and the fast paths here and in
 //!    `scope` recycle it.
 //! 2. While a pool is open, its `stack` points to the `PoolStack` that opened it, which lives as
 //!    long as any pool of it is open.
 
 use super::budget::{Budget, Drained, Meter};
-use super::budgeted_drain;
-use super::close::{can_just_pop, close};
-use super::drain;
-use super::drain_span;
+use super::drain::close::{can_just_pop, close};
+use super::drain::{self, span};
 use super::dump::PoolDump;
 use super::manager_shared::ManagerShared;
 use super::pool_ref::PoolRef;
@@ -260,7 +258,7 @@ impl AutoreleasePool {
             state.unpin();
             return 0;
         }
-        drain_span::around(state, || drain::drain(state, None)).resume()
+        span::around(state, || drain::drain(state, None)).resume()
     }
 
     /// Releases as many entries as the budget allows. The rest moves to the thread's *backlog* for
@@ -319,8 +317,8 @@ impl AutoreleasePool {
 
     fn drain_by(&mut self, meter: Meter) -> Drained {
         let state = self.state();
-        let drain = || budgeted_drain::drain_pool(state, meter);
-        let (drained, panic) = drain_span::around_budgeted(state, drain);
+        let drain = || drain::drain_within(state, meter);
+        let (drained, panic) = span::around_budgeted(state, drain);
         if let Some(payload) = panic {
             resume_or_report(payload);
         }

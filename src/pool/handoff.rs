@@ -231,7 +231,7 @@ fn grow(entries: &Entries) {
 
 #[inline(never)]
 fn release_here(entries: Entries) -> usize {
-    with_pages(|pages| drain::release_all(&entries, pages))
+    this_thread::with(|thread| drain::release_all(&entries, thread))
 }
 
 /// Releases the entries in a message.

@@ -148,6 +148,8 @@ pub(crate) struct PoolStackStats {
     root: AtomicU64,
     /// Releases that budgeted drains have left.
     backlog: AtomicU64,
+    /// How often entries may have moved between root pool, backlog and open pools.
+    moved: AtomicU64,
     /// Set to 1 by `shutdown`, to ask the thread to drain its root pool and its backlog; set to 0 by
     /// the thread.
     asked: AtomicU64,
@@ -163,6 +165,7 @@ impl PoolStackStats {
             released: Counter::new(),
             root: AtomicU64::new(0),
             backlog: AtomicU64::new(0),
+            moved: AtomicU64::new(0),
             asked: AtomicU64::new(0),
             ended: Counter::new(),
         }
@@ -213,8 +216,23 @@ impl PoolStackStats {
 
     /// Records that the root pool has been drained, down to `len` entries.
     pub(crate) fn root_was_drained(&self, len: usize) {
+        self.count_move();
         // Release: pairs with the Acquire in `root_entries`. Model: shutdown_root.
         self.root.store(len as u64, Ordering::Release);
+    }
+
+    /// Counts a drain that may have moved entries, before the figures change that it has emptied.
+    fn count_move(&self) {
+        // Relaxed: who reads one of those figures afterwards sees this, too. Model: shutdown_moves.
+        let moved = self.moved.load(Ordering::Relaxed);
+        self.moved.store(moved + 1, Ordering::Relaxed);
+    }
+
+    /// Returns how often entries may have moved: if that has not changed, all figures that were read
+    /// meanwhile belong together.
+    pub(crate) fn moved(&self) -> u64 {
+        // Relaxed: as in `count_move`.
+        self.moved.load(Ordering::Relaxed)
     }
 
     /// Returns the number of entries in the root pool. Its last drain happens-before the return.
@@ -226,6 +244,7 @@ impl PoolStackStats {
 
     /// Records that a budgeted drain has left `len` releases.
     pub(crate) fn backlog_is(&self, len: usize) {
+        self.count_move();
         // Release: pairs with the Acquire in `backlog`. Model: shutdown_backlog.
         self.backlog.store(len as u64, Ordering::Release);
     }

@@ -1,6 +1,8 @@
 //! Pins of the calling thread, and what slots give up: [`epoch`] for callers that have no
 //! `ThreadPools` at hand.
 
+use super::attention::Attention;
+use super::thread_pools::ThreadPools;
 use super::{epoch, remote_release, this_thread};
 use crate::object::header::Thin;
 use crate::thread::key::own_key;
@@ -24,7 +26,17 @@ pub(crate) fn with_guard<R>(f: impl FnOnce(&Guard) -> R) -> R {
 /// Keeps alive what slots hold now while `f` runs, which is foreign code: an event reports if that
 /// takes long.
 pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
-    this_thread::with(|pools| epoch::pinned_while(pools.map(|pools| &pools.participants), name, f))
+    struct TurnAtEnd<'p>(Option<&'p ThreadPools>);
+    impl Drop for TurnAtEnd<'_> {
+        fn drop(&mut self) {
+            self.0.into_iter().for_each(take_turn);
+        }
+    }
+    this_thread::with(|pools| {
+        // After the pin's end, also by a panic.
+        let _turn = TurnAtEnd(pools);
+        epoch::pinned_while(pools.map(|pools| &pools.participants), name, f)
+    })
 }
 
 /// Gives up a strong reference once every participant that is pinned now has been unpinned.
@@ -34,8 +46,20 @@ pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
 pub(crate) unsafe fn retire(thin: Thin) {
     // SAFETY: forwards the contract.
     let release = unsafe { remote_release::orphaned_release(thin) };
-    if epoch::is_advance_due(ORPHANS.retire(release)) {
-        this_thread::with(|pools| epoch::advance(pools.map(|pools| &pools.participants)));
+    let waiting = ORPHANS.retire(release);
+    this_thread::with(|pools| {
+        if epoch::is_advance_due(waiting) {
+            epoch::advance(pools.map(|pools| &pools.participants));
+        }
+        pools.into_iter().for_each(take_turn);
+    });
+}
+
+/// Makes it the turn of this thread, which has retired something or unpinned a pool, to advance the
+/// epoch, if anything is retired.
+pub(super) fn take_turn(pools: &ThreadPools) {
+    if ORPHANS.has_deferred() {
+        pools.attention.set(Attention::EPOCH);
     }
 }
 

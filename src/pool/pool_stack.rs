@@ -8,6 +8,7 @@ use super::backlog::Backlog;
 use super::entries::Entries;
 use super::epoch::{Participants, PoolPin};
 use super::manager_shared::{ManagerShared, PoolStackStats};
+use super::pin;
 use super::strays::Strays;
 use super::thread_pools::ThreadPools;
 use crate::block::block_allocator::BlockAllocator;
@@ -298,6 +299,8 @@ impl PoolState {
     #[inline(never)]
     fn unpin_now(&self) {
         self.pin.unpin(self.participants());
+        // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+        pin::take_turn(unsafe { &*self.stack.get() }.thread_pools());
     }
 
     #[inline(always)]

@@ -1,12 +1,10 @@
 //! Finding the stack of a manager, and freeing the stacks of managers that are gone.
 
-use super::budget::Budget;
+use super::drain;
 use super::manager_shared::ManagerShared;
 use super::pool_stack::PoolStack;
 use super::thread_pools::ThreadPools;
-use super::{budgeted_drain, drain};
 use crate::sync::unbox;
-use crate::unwind::report;
 use std::sync::Arc;
 
 /// Returns the stack of a manager, made if need be.
@@ -37,13 +35,13 @@ fn prune(pools: &ThreadPools) {
         let outcome = {
             // SAFETY: off the list, so nothing else frees it.
             let this = unsafe { stack.as_ref() };
-            let panic = budgeted_drain::drain(this, Budget::All);
-            let outcome = drain::drain(&this.root, None);
-            panic.into_iter().for_each(report);
+            let outcome = drain::work_off_stack(this);
             if let Some(key) = pools.key() {
                 this.retire(key);
             }
             this.root.entries.clear(&pools.pages);
+            // What destructors have fed for ever.
+            this.backlog.leak(&pools.pages);
             outcome
         };
         // SAFETY: made by `ThreadPools::add`, and off the list; the manager has no handle to find

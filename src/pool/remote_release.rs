@@ -1,18 +1,14 @@
 //! Releases that other threads send to a thread.
 
-use super::thread_pools::ThreadPools;
-use crate::object::destroy::{ReleaseScope, release};
+use crate::object::destroy::release;
 use crate::object::header::Thin;
 use crate::object::strong::Ref;
 use crate::sync::{boxed, described, unbox};
-use crate::thread::claimed::Next;
 use crate::thread::current::tally_handed_over;
 use crate::thread::handle::ThreadHandle;
 use crate::thread::inbox::{Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
-use crate::thread::record::Record;
-use crate::unwind::{FirstPanic, Payload};
 use std::ptr::NonNull;
 
 /// A message of the kind [`MessageKind::Release`]: one strong reference.
@@ -92,87 +88,6 @@ impl ThreadHandle {
             ORPHANS.adopt(back);
         }
     }
-}
-
-/// Delivers what other threads have sent here, the orphans, and what has died unnoticed. Leaves alone
-/// what budgeted drains have taken out of the inbox, as the rest of the backlog. Returns whether
-/// there was anything.
-pub(crate) fn deliver(pools: &ThreadPools, scope: &ReleaseScope, panics: &mut FirstPanic) -> bool {
-    let mut any = false;
-    if let Some(record) = pools.record() {
-        for message in record.releases.inbox().take() {
-            any = true;
-            run_own(pools, record, message, scope, panics);
-        }
-    }
-    any |= deliver_orphans(scope, panics);
-    any |= pools.reviews.deliver(scope, panics) > 0;
-    any
-}
-
-/// Delivers what budgeted drains have taken out of the inbox, what other threads have sent here
-/// since, the orphans, and what has died unnoticed. Returns whether there was anything.
-pub(crate) fn deliver_all(
-    pools: &ThreadPools,
-    scope: &ReleaseScope,
-    panics: &mut FirstPanic,
-) -> bool {
-    let claimed = deliver_claimed(pools, scope, panics);
-    deliver(pools, scope, panics) || claimed
-}
-
-/// Delivers what budgeted drains have taken out of the inbox, in a drain of its own. Returns the
-/// first panic.
-pub(crate) fn deliver_left(pools: &ThreadPools) -> Option<Payload> {
-    if !pools.has_claimed() {
-        return None;
-    }
-    let mut panics = FirstPanic::default();
-    let scope = ReleaseScope::enter();
-    deliver_claimed(pools, &scope, &mut panics);
-    drop(scope);
-    panics.into_first()
-}
-
-/// Delivers what budgeted drains have taken out of the inbox. Returns whether there was anything.
-pub(super) fn deliver_claimed(
-    pools: &ThreadPools,
-    scope: &ReleaseScope,
-    panics: &mut FirstPanic,
-) -> bool {
-    let Some(record) = pools.record() else {
-        return false;
-    };
-    let mut any = false;
-    while pools.has_claimed() {
-        if let Next::Run(message) = pools.claimed.next(record.releases.inbox()) {
-            any = true;
-            run_own(pools, record, message, scope, panics);
-        }
-    }
-    any
-}
-
-/// Runs a message that was sent to this thread, whose record is `record`.
-pub(super) fn run_own(
-    pools: &ThreadPools,
-    record: &Record,
-    message: Message,
-    scope: &ReleaseScope,
-    panics: &mut FirstPanic,
-) {
-    let weight = message.weight();
-    pools.running(&record.releases, weight, || run(message, scope, panics));
-}
-
-/// Delivers the orphans, which any thread may run. Returns whether there were any.
-pub(crate) fn deliver_orphans(scope: &ReleaseScope, panics: &mut FirstPanic) -> bool {
-    ORPHANS.has_releases() && ORPHANS.run_releases(|message| run(message, scope, panics)) > 0
-}
-
-fn run(message: Message, scope: &ReleaseScope, panics: &mut FirstPanic) {
-    panics.guard(|| message.run());
-    scope.settle_all(panics);
 }
 
 described! {

@@ -1,6 +1,6 @@
 //! `autoreleasepool`: a pool that is open while a closure runs.
 
-use super::close::{can_just_pop, close, free_state};
+use super::drain::close::{can_just_pop, close, free_state};
 use super::guard::AutoreleasePool;
 use super::pool_stack::PoolState;
 use std::mem::ManuallyDrop;

@@ -1,13 +1,16 @@
 //! The way to the calling thread's `ThreadPools`.
 
-use super::exit;
+use super::budget::Meter;
+use super::drain::{self, Served};
 use super::manager_shared::ManagerShared;
 use super::thread_pools::ThreadPools;
 use crate::ledger;
 use crate::sync::cell::Cell;
 use crate::sync::local;
 use crate::thread::current;
+use crate::thread::key::own_key;
 use crate::thread::record::Record;
+use crate::unwind::FirstPanic;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -36,6 +39,17 @@ pub(crate) fn with<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     // SAFETY: null, or freed by the thread's exit alone, which `f` does not run (invariant 3 of
     // `pool`).
     f(unsafe { pools.as_ref() })
+}
+
+/// Serves the calling thread's duties, as [`drain::serve`] does.
+///
+/// A thread without a key has nothing but orphans to release. It is not registered here: it might get
+/// the registry slot of an ended thread, and could then not run the closures of that thread.
+pub(crate) fn serve(meter: Meter, panics: &mut FirstPanic) -> Served {
+    match own_key() {
+        None => drain::serve(None, meter, panics),
+        Some(_) => with(|pools| drain::serve(pools, meter, panics)),
+    }
 }
 
 /// Makes the thread's pools; returns null once the thread has exited.
@@ -69,6 +83,6 @@ fn at_exit(record: &Arc<Record>) {
     let pools = THIS.with(|this| this.pools.get()).cast_mut();
     if let Some(pools) = NonNull::new(pools) {
         // SAFETY: made by `enter`; after `set_exited` nothing but open guards finds it.
-        unsafe { exit::exit(pools, record, set_exited) };
+        unsafe { drain::exit(pools, record, set_exited) };
     }
 }

@@ -9,20 +9,20 @@ crate::sync::described! {
     pub(crate) mod note;
 }
 
+use super::attention::{Attention, Reviews};
 use super::budget::Budget;
 use super::epoch::Participants;
-use super::held_releases::HeldReleases;
 use super::manager_shared::ManagerShared;
 use super::page::PageCache;
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
-use super::reviews::Reviews;
+use super::round::Round;
 use crate::layout::fixed::{FixedArc, FixedVec};
 use crate::ledger::{self, PoolLabel};
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{Link, Roll, SMALL, boxed, unbox};
 use crate::thread::claimed::ClaimedMessages;
 use crate::thread::counted::CountedInbox;
-use crate::thread::inbox::Queue;
+use crate::thread::inbox::{Inbox, Queue};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
@@ -57,20 +57,18 @@ pub(crate) struct ThreadPools {
     record: FixedArc<Record>,
     /// In [`DETACHED`] while detached.
     link: Link,
-    /// Looks at the record's inbox for releases, kept alive by `record`; without a record at the
-    /// orphans', which closing a pool looks at anyway.
+    /// The record's inbox for releases, kept alive by `record`; without a record the orphans', which
+    /// closing a pool looks at anyway.
+    inbox: *const Inbox,
+    pub(crate) attention: Attention,
     pub(crate) reviews: Reviews,
-    /// True if the thread has exited.
-    detached: Cell<bool>,
     /// True while the thread exits, which walks the list of stacks.
     pub(super) exiting: Cell<bool>,
     /// How many guard pools are open, once detached.
     guards: Cell<usize>,
     /// Remote releases that budgeted drains have taken out of the inbox and not made yet.
     pub(super) claimed: ClaimedMessages,
-    /// True if drains leave alone what other threads have sent: the loop in progress releases it
-    /// within its budget.
-    held: Cell<bool>,
+    pub(crate) round: Round,
     /// How many messages of other threads are running on this thread.
     running: Cell<u64>,
     /// Closures that were posted and have been collected, oldest first; see [`posted`](super::posted).
@@ -92,14 +90,19 @@ impl ThreadPools {
             participants: Participants::new(),
             free: Cell::new(ptr::null()),
             chunks: UnsafeCell::new(FixedVec::new()),
-            reviews: Reviews::new(inbox),
-            detached: Cell::new(record.is_none()),
+            inbox,
+            attention: Attention::new(if record.is_none() {
+                Attention::DETACHED
+            } else {
+                0
+            }),
+            reviews: Reviews::default(),
             exiting: Cell::new(false),
             link: Link::new(),
             record: record.into(),
             guards: Cell::new(0),
             claimed: ClaimedMessages::new(),
-            held: Cell::new(false),
+            round: Round::new(),
             running: Cell::new(0),
             posted: Queue::new(),
         });
@@ -204,43 +207,21 @@ impl ThreadPools {
         pools.filter(|pool| pool.is_guard()).count()
     }
 
-    /// Returns whether closing a pool of `stack` has to do more than that: free a detached
-    /// `ThreadPools`, deliver remote releases, or answer `shutdown`.
-    #[inline]
-    pub(crate) fn has_duties(&self, stack: &PoolStack) -> bool {
-        self.may_have_duties(stack) && !self.has_reviewed_all(stack)
-    }
-
-    /// Returns whether closing a pool of `stack` may have to do more than that: an object may have
-    /// died unnoticed.
+    /// Returns whether the end of a pool of `stack` may have to do more than to remove its frame: free a
+    /// detached `ThreadPools`, or serve a [duty](super::drain::duties).
     #[inline(always)]
     pub(super) fn may_have_duties(&self, stack: &PoolStack) -> bool {
-        self.detached.get()
-            || self.may_have_messages()
+        // SAFETY: kept alive by `record`, or a static.
+        let inbox = unsafe { &*self.inbox };
+        self.attention.has_any()
+            || inbox.has_messages()
+            || ORPHANS.has_releases()
             || stack.stats.is_asked()
             || ledger::awaits_drain()
     }
 
-    /// Returns whether there is something that an ordinary drain has to release besides its pool:
-    /// other threads have sent it, or it may have died unnoticed.
-    #[inline(always)]
-    pub(super) fn may_have_messages(&self) -> bool {
-        // SAFETY: kept alive by `record`, or a static.
-        let inbox = unsafe { &*self.reviews.inbox() };
-        (inbox.has_messages() || ORPHANS.has_releases()) && !self.held.get()
-    }
-
-    /// Begins the review that the thread has asked for. Returns whether nothing has died, and there
-    /// is nothing else to do when a pool of `stack` is closed.
-    // Out of line, as drains call this only if there seems to be something to do.
-    #[cold]
-    #[inline(never)]
-    fn has_reviewed_all(&self, stack: &PoolStack) -> bool {
-        self.reviews.is_asked() && !self.reviews.settle() && !self.may_have_duties(stack)
-    }
-
     fn is_detached(&self) -> bool {
-        self.detached.get()
+        self.attention.has(Attention::DETACHED)
     }
 
     /// Returns the pool of this index, open or not, if there is one.
@@ -314,7 +295,7 @@ impl ThreadPools {
     }
 
     /// Returns the stack of this number, of all stacks.
-    pub(super) fn nth_stack(&self, n: usize) -> Option<&PoolStack> {
+    fn nth_stack(&self, n: usize) -> Option<&PoolStack> {
         if n == 0 {
             return Some(&self.first);
         }
@@ -325,6 +306,11 @@ impl ThreadPools {
         let stack = self.others.with(nth)?;
         // SAFETY: stacks in the list exist (invariant 3 of `pool`).
         Some(unsafe { &*stack.as_ptr() })
+    }
+
+    /// Returns the stacks, the first one first. Others may be added meanwhile.
+    pub(super) fn stacks(&self) -> impl Iterator<Item = &PoolStack> {
+        (0..).map_while(|n| self.nth_stack(n))
     }
 
     /// Calls `run`, which runs or forwards a message of this `weight` that was sent to `inbox`, one
@@ -365,11 +351,6 @@ impl ThreadPools {
             .map_or(0, |record| record.releases.waiting() as usize)
     }
 
-    /// Makes drains leave remote releases alone until the returned value is dropped.
-    pub(crate) fn hold_remote_releases(&self) -> HeldReleases<'_> {
-        HeldReleases::hold(&self.held)
-    }
-
     /// Returns the budget that a drain may have: none but `All` when detached, as there is no
     /// later.
     pub(super) fn allowed(&self, budget: Budget) -> Budget {
@@ -388,7 +369,7 @@ impl ThreadPools {
     pub(super) unsafe fn detach(pools: NonNull<Self>, guards: usize) {
         // SAFETY: not freed yet.
         let this = unsafe { pools.as_ref() };
-        this.detached.set(true);
+        this.attention.set(Attention::DETACHED);
         if let Some(record) = this.record() {
             record.outside.pools.set(0);
         }

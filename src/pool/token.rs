@@ -1,7 +1,6 @@
 //! Token pools: pools for foreign code, which cannot hold a guard.
 
-use super::drain;
-use super::drain_span;
+use super::drain::{self, span};
 use super::manager_shared::ManagerShared;
 use super::pool_stack::{PoolKind, PoolStack, PoolState};
 use super::prune::find_or_add;
@@ -94,7 +93,7 @@ fn pop_in_span(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, 
         let pools = pools.filter(|pools| token.thread.is_some() && pools.key() == token.thread)?;
         let (_, pool) = find(manager, token, pools).ok()?;
         // Found again by `pop_now`, as the subscriber is foreign code, which may pop the pool.
-        Some(drain_span::around_pop(pool, || pop_now(manager, token)))
+        Some(span::around_pop(pool, || pop_now(manager, token)))
     });
     in_span.unwrap_or_else(|| pop_now(manager, token))
 }
@@ -171,7 +170,7 @@ fn pop_down_to(stack: &PoolStack, pool: &PoolState) -> usize {
             panics.note(payload);
         }
         let found = ptr::eq(last, pool);
-        if rounds == drain::WARN_AT && !found {
+        if rounds == drain::LIMIT_WARNED && !found {
             let event = Event::new(EventKind::EndlessDrain, current_label());
             event.pool("token").count(rounds as usize).emit();
         }

@@ -307,14 +307,6 @@ impl Inbox {
         }
     }
 
-    const_fn! {
-        /// Returns an inbox that always says that it has messages. Nothing may be taken out of it.
-        pub(crate) fn decoy() -> Self {
-            let nowhere = ptr::without_provenance_mut(CLOSED + 1);
-            Self { head: AtomicPtr::new(nowhere) }
-        }
-    }
-
     /// Sends `message`; returns it if the inbox is closed. Lock-free.
     pub(crate) fn push(&self, message: Message) -> Result<PushOutcome, Message> {
         let mut head = self.head.load(Ordering::Relaxed);

@@ -31,6 +31,8 @@ pub(crate) struct Orphans {
     retired: Inbox,
     /// The number of outstanding releases and closures (rule 1 above).
     outstanding: AtomicUsize,
+    /// How many have run in all.
+    ran: AtomicU64,
     /// The number of releases that any drain may make now, for reports.
     ready: Counter,
     /// The number of retired references that are in no batch yet; inexact by those that are just
@@ -104,6 +106,7 @@ impl Orphans {
                 calls: Inbox::new(),
                 retired: Inbox::new(),
                 outstanding: AtomicUsize::new(0),
+                ran: AtomicU64::new(0),
                 ready: Counter::new(),
                 unsealed: Hint::new(),
                 sealed: Hint::new(),
@@ -220,8 +223,7 @@ impl Orphans {
         usize::try_from(self.ready.get() as i64).unwrap_or(0)
     }
 
-    /// Returns the number of retired references that are not ready.
-    #[cfg(all(loom, feature = "loom"))]
+    /// Returns the number of retired references that are not ready, for reports.
     pub(crate) fn deferred(&self) -> usize {
         (self.unsealed.get() + self.sealed.get()) as usize
     }
@@ -262,28 +264,17 @@ impl Orphans {
         self.waiting.overdue(long, now)
     }
 
-    /// Takes all orphaned releases, at the same cost for any number of them.
-    pub(crate) fn claim(&self) -> OrphanClaim {
-        self.claimed(self.releases.take_newest_first())
-    }
-
-    fn claimed(&self, chain: Chain) -> OrphanClaim {
+    /// Takes all orphaned releases: `quickly`, at the same cost for any number of them; otherwise in
+    /// their order.
+    pub(crate) fn claim(&self, quickly: bool) -> OrphanClaim {
+        let chain = if quickly {
+            self.releases.take_newest_first()
+        } else {
+            self.releases.take()
+        };
         self.waiting.stop();
         let others = Vec::new();
         OrphanClaim { chain, others }
-    }
-
-    /// Calls `run` for every orphaned release; returns their number.
-    pub(crate) fn run_releases(&self, mut run: impl FnMut(Message)) -> usize {
-        let mut claim = self.claimed(self.releases.take());
-        let mut ran = 0;
-        while let Some(message) = claim.next() {
-            let weight = message.weight();
-            self.run_one(weight, || run(message));
-            self.ready.subtract_shared(weight);
-            ran += 1;
-        }
-        ran
     }
 
     /// Calls `run` for every orphaned closure, except those that were sent to a thread whose
@@ -323,6 +314,9 @@ impl Orphans {
     }
 
     fn done(&self, n: u64) {
+        // Release: pairs with the Acquire in `ran`, so that a thread that has counted this sees what
+        // was done. Model: shutdown_moves_orphan.
+        self.ran.fetch_add(n, Ordering::Release);
         // Release: pairs with the Acquire in `all`, so that a thread that sees none left sees what
         // was done. Model: orphans_quiesce.
         self.outstanding.fetch_sub(n as usize, Ordering::Release);
@@ -345,6 +339,12 @@ impl Orphans {
         self.ready.subtract_shared(before - after);
         self.done(before - after);
         true
+    }
+
+    /// Returns how many orphans have run in all: if that has not changed, none has run meanwhile.
+    pub(crate) fn ran(&self) -> u64 {
+        // Acquire: pairs with the Release in `done`. Model: shutdown_moves_orphan.
+        self.ran.load(Ordering::Acquire)
     }
 
     /// Returns how many orphans wait or are being run, except those that the calling thread is in

@@ -37,8 +37,8 @@ const PATHS: &[(&str, &[&str])] = &[
             "<releasepool::pool::guard::AutoreleasePool>::drain",
             "releasepool::pool::drain::drain",
             "releasepool::pool::drain::release_rest",
-            "releasepool::pool::alike::destroy_alike",
-            "<releasepool::pool::drain::Releasing>::all",
+            "releasepool::pool::drain::alike::destroy_alike",
+            "<releasepool::pool::drain::plain::PlainDrain>::all",
             // Called for each object with a destructor.
             "releasepool::object::header::destroy::<\
                 releasepool::object::block_allocated::BlockInfo<releasepool_assembly::Counted>>",

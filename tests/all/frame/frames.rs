@@ -278,21 +278,23 @@ fn debug_output_of_frames_reports_and_loops() {
 }
 
 #[test]
-fn pools_closed_in_a_frame_leave_what_was_sent_to_its_end() {
+fn pools_closed_in_a_frame_leave_most_of_what_was_sent_to_its_end() {
     fresh(|| {
         let log = Log::new();
         let me = PoolManager::global().current_thread().unwrap();
         let mut frames = FrameLoop::new(FrameConfig::new());
         frames.tick(|_| {
-            me.release(Ref::new(log.probe(1)));
-            autoreleasepool(|_| ());
-            assert_eq!(log.count(), 0);
+            (0..100).for_each(|_| me.release(Ref::new(log.probe(1))));
+            for most in [16, 32] {
+                autoreleasepool(|_| ());
+                assert!((1..=most).contains(&log.count()), "{}", log.count());
+            }
         });
-        assert_eq!(log.count(), 1);
+        assert_eq!(log.count(), 100);
         // After the frame, pools that close make remote releases again; also if the frame panicked.
         panic_of(|| frames.tick(|_| panic!("no frame")));
-        me.release(Ref::new(log.probe(2)));
+        (0..100).for_each(|_| me.release(Ref::new(log.probe(2))));
         autoreleasepool(|_| ());
-        assert_eq!(log.count(), 2);
+        assert_eq!(log.count(), 200);
     });
 }

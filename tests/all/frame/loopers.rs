@@ -212,8 +212,9 @@ fn a_looper_ends_in_the_documented_order() {
         .post(move || {
             // This goes to a root pool, which is drained last.
             manager.autorelease(Ref::new(inner_log.probe(6)));
-            // This is released when all commands have run.
-            inside.release(Ref::new(inner_log.probe(4)));
+            // Some of these are released by the drain of the command, the others when all commands
+            // have run.
+            (0..100).for_each(|_| inside.release(Ref::new(inner_log.probe(4))));
         })
         .unwrap();
     let never = log.probe(5);
@@ -225,7 +226,9 @@ fn a_looper_ends_in_the_documented_order() {
     drop(go);
     closer.join().unwrap().unwrap();
     log.note(7);
-    assert_eq!(log.ids(), [0, 1, 2, 3, 5, 4, 6, 7]);
+    let mut ids = log.ids();
+    ids.dedup();
+    assert_eq!(ids, [0, 1, 2, 3, 4, 5, 4, 6, 7]);
 }
 
 #[test]
@@ -359,20 +362,20 @@ fn value_sent_to_its_home_wakes_a_looper_whatever_the_bound() {
 }
 
 #[test]
-fn pools_closed_in_a_command_leave_what_was_sent_to_the_looper() {
+fn pools_closed_in_a_command_leave_most_of_what_was_sent_to_the_looper() {
     let log = Log::new();
     let looper = looper();
     let (to, seen) = (looper.thread().clone(), log.clone());
     let inside = looper.call(move || {
-        to.release(Ref::new(seen.probe(1)));
+        (0..100).for_each(|_| to.release(Ref::new(seen.probe(1))));
         autoreleasepool(|_| ());
         let inside = seen.count();
         // This holds only during the command.
         (inside, seen)
     });
     let (inside, seen) = inside.unwrap();
-    assert_eq!(inside, 0);
-    wait_until(|| seen.count() == 1);
+    assert!((1..=16).contains(&inside), "{inside}");
+    wait_until(|| seen.count() == 100);
     looper.shutdown().unwrap();
 }
 

@@ -139,14 +139,18 @@ fn hundreds_of_threads_may_use_an_object_at_once() {
         let owner = hot(log.probe(1));
         let all_have_one = Barrier::new(THREADS);
         std::thread::scope(|scope| {
-            for _ in 0..THREADS {
+            let threads = Vec::from_iter((0..THREADS).map(|_| {
                 let theirs = owner.get();
-                scope.spawn(|| {
-                    let theirs = theirs;
+                let all_have_one = &all_have_one;
+                scope.spawn(move || {
                     drop(theirs.clone());
                     all_have_one.wait();
-                });
-            }
+                })
+            }));
+            // Their exits, for which the scope does not wait, review the object, too.
+            threads
+                .into_iter()
+                .for_each(|thread| thread.join().unwrap());
         });
         assert_eq!((Hot::review(), log.count()), (0, 0), "the owner is there");
         drop(owner);

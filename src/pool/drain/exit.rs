@@ -1,23 +1,20 @@
 //! What the exit of a thread does with its pools.
 
-use super::budget::Budget;
-use super::pool_stack::{PoolStack, PoolState};
-use super::thread_pools::ThreadPools;
-use super::{budgeted_drain, drain, pending, remote_release};
+use super::turns::Serves;
+use super::{LIMIT, drain, run_last, serve_as, work_off};
 use crate::event::{Event, EventKind};
 use crate::ledger;
-use crate::object::destroy::ReleaseScope;
 use crate::object::header::header;
+use crate::pool::budget::{Budget, Meter};
+use crate::pool::pending;
+use crate::pool::pool_stack::{PoolStack, PoolState};
+use crate::pool::thread_pools::ThreadPools;
 use crate::sync::catch_unwind;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
 use crate::unwind::{FirstPanic, Payload, report};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-
-/// How many generations of destructors may feed the pools of a thread that exits, and how many
-/// drains it makes to keep up with them. An object that has died unnoticed counts as a drain.
-const LIMIT: u32 = 100_000;
 
 /// Drains root and token pools until they stay empty, closes the inbox, and hands the closures that
 /// were not asked for to the orphans. Leaves open guard pools alone: references that forgotten ones
@@ -27,7 +24,11 @@ const LIMIT: u32 = 100_000;
 ///
 /// # Safety
 /// `attached` is the calling thread's; after `set_exited` nothing but open guards finds it.
-pub(super) unsafe fn exit(attached: NonNull<ThreadPools>, record: &Arc<Record>, set_exited: fn()) {
+pub(in crate::pool) unsafe fn exit(
+    attached: NonNull<ThreadPools>,
+    record: &Arc<Record>,
+    set_exited: fn(),
+) {
     // SAFETY: freed only by `detach`, below.
     let pools = unsafe { attached.as_ref() };
     pools.exiting.set(true);
@@ -49,13 +50,13 @@ pub(super) unsafe fn exit(attached: NonNull<ThreadPools>, record: &Arc<Record>, 
         exit.close_inbox();
     }
     while pools.run_posted(|call| ORPHANS.adopt(call)).is_some() {}
-    for stack in stacks(pools) {
+    for stack in pools.stacks() {
         exit.leak(&stack.root);
         stack.root.entries.clear(&pools.pages);
     }
-    pools.reviews.leave();
+    pools.reviews.leave(&pools.attention);
     set_exited();
-    for stack in stacks(pools) {
+    for stack in pools.stacks() {
         stack.retire(record.key());
     }
     let guards = pools.open_guards();
@@ -70,10 +71,6 @@ pub(super) unsafe fn exit(attached: NonNull<ThreadPools>, record: &Arc<Record>, 
     ledger::drained_last();
 }
 
-fn stacks(pools: &ThreadPools) -> impl Iterator<Item = &PoolStack> {
-    (0..).map_while(|n| pools.nth_stack(n))
-}
-
 /// The exit of a thread's pools, in progress.
 struct PoolsExit<'x> {
     pools: &'x ThreadPools,
@@ -86,17 +83,8 @@ impl PoolsExit<'_> {
     /// Empties all root and token pools once. Returns whether there was anything: foreign code may
     /// then have filled others, even if no entry was released.
     fn empty_all(&mut self) -> bool {
-        let mut any = self.pools.has_claimed();
-        if let Some(payload) = remote_release::deliver_left(self.pools) {
-            report(payload);
-        }
-        if self.drains < LIMIT && self.pools.reviews.noted() > 0 {
-            any = true;
-            let (released, panic) = self.pools.reviews.deliver_left();
-            self.drains += 1 + released;
-            panic.into_iter().for_each(report);
-        }
-        for stack in stacks(self.pools) {
+        let mut any = self.serve();
+        for stack in self.pools.stacks() {
             while let Some(pool) = stack.last_token() {
                 any = true;
                 let panic = self.empty(pool);
@@ -120,6 +108,19 @@ impl PoolsExit<'_> {
         any
     }
 
+    /// Serves the thread's duties; each generation counts as a drain. Returns whether there was anything.
+    fn serve(&mut self) -> bool {
+        if self.drains >= LIMIT {
+            return false;
+        }
+        let mut panics = FirstPanic::default();
+        let meter = Meter::unlimited();
+        let served = serve_as(Serves::Exit, Some(self.pools), meter, &mut panics);
+        panics.into_first().into_iter().for_each(report);
+        self.drains += served.generations;
+        served.generations > 0
+    }
+
     /// Runs the closures of loops that were created and dropped, or forgotten, by the objects that
     /// this exit has destroyed. Returns whether there were any.
     fn run_posts(&mut self) -> bool {
@@ -134,9 +135,9 @@ impl PoolsExit<'_> {
             return None;
         }
         self.drains += 1;
-        match catch_unwind(|| drain::drain(pool, Some(LIMIT))) {
+        match catch_unwind(|| drain(pool, Some(LIMIT))) {
             Ok(outcome) => {
-                if outcome.cut.is_some() {
+                if outcome.is_cut {
                     self.leak(pool);
                 }
                 outcome.panic
@@ -156,12 +157,11 @@ impl PoolsExit<'_> {
         }
         self.drains += 1;
         // No more than is there, as destructors may feed it for ever by budgeted drains.
-        let budget = Budget::Count(stack.backlog.len());
-        let panic = match catch_unwind(|| budgeted_drain::drain(stack, budget)) {
-            Ok(panic) => panic,
-            Err(payload) => Some(payload),
-        };
-        panic.into_iter().for_each(report);
+        let budget = Meter::coarse(Budget::Count(stack.backlog.len()));
+        match catch_unwind(|| work_off(stack, budget, false, Serves::Nothing)) {
+            Ok(outcome) => _ = outcome.report(),
+            Err(payload) => report(payload),
+        }
     }
 
     /// Leaks what is left in a pool, normally nothing, and reports it.
@@ -182,16 +182,12 @@ impl PoolsExit<'_> {
     fn close_inbox(&self) {
         self.pools.close_posted();
         let mut panics = FirstPanic::default();
-        {
-            let scope = ReleaseScope::enter();
-            for message in self.record.releases.inbox().close() {
-                // What its destructor autoreleases must not go to a pool that was forgotten.
-                stacks(self.pools).for_each(PoolStack::fall_back_to_root);
-                remote_release::run_own(self.pools, self.record, message, &scope, &mut panics);
-            }
-        }
-        if let Some(payload) = panics.into_first() {
-            report(payload);
-        }
+        run_last(
+            self.pools,
+            self.record,
+            self.record.releases.inbox().close(),
+            &mut panics,
+        );
+        panics.into_first().into_iter().for_each(report);
     }
 }

@@ -4,11 +4,11 @@
 //! drain, and ends after everything is: for the drain by which a pool is closed, after the close,
 //! as entries that the subscriber added before would be leaked.
 
-use super::budget::Drained;
-use super::drain::{Outcome, is_idle};
-use super::pool_stack::PoolState;
+use super::{Outcome, is_idle};
 use crate::event::span::{self, DrainBegin, DrainEnd};
 use crate::object::destroy::in_destructor;
+use crate::pool::budget::Drained;
+use crate::pool::pool_stack::PoolState;
 use crate::thread::current::is_exiting;
 use crate::unwind::Payload;
 use std::ptr::NonNull;
@@ -27,7 +27,7 @@ pub(crate) fn around(pool: &PoolState, drain: impl FnOnce() -> Outcome) -> Outco
 ///
 /// # Safety
 /// The pool is open. (`close` may free it, so no reference to it may be passed here.)
-pub(super) unsafe fn around_close(
+pub(in crate::pool) unsafe fn around_close(
     pool: NonNull<PoolState>,
     close: impl FnOnce() -> Outcome,
 ) -> Outcome {
@@ -48,7 +48,7 @@ fn figures(outcome: &Outcome) -> DrainEnd {
 
 /// Runs `pop`, which pops the token pool `pool` and those inside it, in a span.
 #[inline(always)]
-pub(super) fn around_pop<E>(
+pub(in crate::pool) fn around_pop<E>(
     pool: &PoolState,
     pop: impl FnOnce() -> Result<usize, E>,
 ) -> Result<usize, E> {
@@ -61,7 +61,7 @@ pub(super) fn around_pop<E>(
 
 /// Runs `drain`, which drains `pool` and the backlog within a budget, in a span.
 #[inline(always)]
-pub(super) fn around_budgeted(
+pub(in crate::pool) fn around_budgeted(
     pool: &PoolState,
     drain: impl FnOnce() -> (Drained, Option<Payload>),
 ) -> (Drained, Option<Payload>) {

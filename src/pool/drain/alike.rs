@@ -1,11 +1,11 @@
 //! Releases of neighboring entries that are alike: objects without a destructor, with no other
 //! reference. They run no foreign code, so they need none of a drain's precautions.
 
-use super::checks;
-use super::entries::Entries;
-use super::page::PageCache;
+use super::release::check;
 use crate::object::block_allocated::PlainDestroyer;
 use crate::object::header::{PlainBlock, Thin, TypeInfo, header};
+use crate::pool::entries::Entries;
+use crate::pool::page::PageCache;
 use crate::thread::current::tally_destroyed;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -20,7 +20,7 @@ pub(super) fn release_plain<'n>(
 ) -> usize {
     let mut released = 0;
     while let Some(thin) = entries.newest(pages) {
-        checks::entry(thin, &name);
+        check(thin, &name);
         // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
         let type_info = unsafe { header(thin) }.type_info;
         let Some(block) = type_info.plain_block else {

@@ -1,0 +1,533 @@
+//! What an outermost drain owes its thread besides its own pool: the list of duties.
+//!
+//! | duty | what waits | asks for a drain by |
+//! |---|---|---|
+//! | epoch | references that slots have retired, until no pool lends them any more | the thread's attention, once it has retired something or unpinned a pool |
+//! | mail | what other threads have sent to this one, in its inbox or claimed by a budgeted drain | its inbox |
+//! | orphans | releases that any thread may make | their inbox |
+//! | reviews | hot objects that have died unnoticed | the thread's attention |
+//! | shutdown | the question of `shutdown`: root pool and backlog are to be emptied | a flag of the stack |
+//! | ledger | reports of the ledger that are due at the end of a drain | a thread-local |
+//!
+//! Ordinary drains, budgeted drains, `run_inbox`, `Hot::review`, `quiesce` and `shutdown`, a thread's exit,
+//! and the question whether a loop may sleep all walk [`DUTIES`]. A new duty is a row there; if the
+//! end of an empty pool is to notice it, it has a bit of [`Attention`] that its thread sets.
+
+use super::turns::{Drain, Serves};
+use crate::ledger;
+use crate::object::destroy::in_destructor;
+use crate::pool::attention::{Attention, Found};
+use crate::pool::epoch;
+use crate::pool::pool_stack::PoolStack;
+use crate::pool::thread_pools::ThreadPools;
+use crate::thread::claimed::Next;
+use crate::thread::orphans::{ORPHANS, OrphanClaim};
+
+/// How many steps a drain in the round of a loop makes to find objects that have died unnoticed.
+const STEPS: usize = 64;
+
+/// One thing that a thread owes.
+struct Duty {
+    /// Returns whether there is something that can be done now. Runs no foreign code.
+    is_due: fn(&ThreadPools, &PoolStack) -> bool,
+    /// Does a turn of it; returns whether there was anything.
+    turn: fn(&mut Drain<'_>) -> bool,
+    /// Returns how many releases a budgeted drain has left.
+    left: fn(&Drain<'_>) -> usize,
+    /// Light: it runs little or no foreign code, so it is done whatever the budget, and in the round
+    /// of a loop. Others are done within the budget, and in a round a few at a time.
+    is_light: bool,
+    /// True if a thread's exit does it, too.
+    at_exit: bool,
+}
+
+/// The duties, in the order in which a drain takes turns with them.
+static DUTIES: &[Duty] = &[
+    Duty {
+        is_due: |pools, _| pools.attention.has(Attention::EPOCH) && epoch_is_due(pools),
+        turn: advance_epoch,
+        left: |drain| usize::from(drain.agenda.epoch) * ORPHANS.deferred(),
+        is_light: true,
+        at_exit: true,
+    },
+    Duty {
+        is_due: |pools, _| pools.has_mail(),
+        turn: release_mail,
+        left: |drain| drain.thread.map_or(0, ThreadPools::remote_releases),
+        is_light: false,
+        at_exit: true,
+    },
+    Duty {
+        is_due: |_, _| ORPHANS.has_releases(),
+        turn: release_orphans,
+        left: |drain| {
+            if drain.agenda.orphans.is_some() {
+                ORPHANS.ready()
+            } else {
+                0
+            }
+        },
+        is_light: false,
+        at_exit: false,
+    },
+    Duty {
+        is_due: |pools, _| pools.attention.has(Attention::REVIEW) && review_is_due(pools),
+        turn: review,
+        left: |drain| drain.thread.map_or(0, unnoticed),
+        is_light: false,
+        at_exit: true,
+    },
+    Duty {
+        is_due: |_, stack| stack.stats.is_asked(),
+        turn: answer_shutdown,
+        left: |_| 0,
+        is_light: true,
+        at_exit: false,
+    },
+    Duty {
+        is_due: |_, _| ledger::awaits_drain(),
+        turn: report_to_ledger,
+        left: |_| 0,
+        is_light: true,
+        // When its pools are gone: `ledger::drained_last`.
+        at_exit: false,
+    },
+    #[cfg(test)]
+    tests::DUTY,
+];
+
+/// What a drain has done, and what was there when it began.
+#[derive(Default)]
+pub(super) struct Agenda {
+    /// How many of the releases are left that other threads had sent; those that arrive meanwhile are
+    /// left for later, as they may arrive for ever.
+    mail: Option<usize>,
+    /// The orphans that it has claimed.
+    orphans: Option<OrphanClaim>,
+    /// True if it may claim orphans: at its beginning, and when the epoch has made some ready.
+    claims: bool,
+    /// True if it should try to advance the epoch: at its beginning, and when it has released orphans,
+    /// which may have held the epoch.
+    epoch: bool,
+    /// True once it has advanced the epoch.
+    has_advanced: bool,
+    /// True once it has begun to answer `shutdown`.
+    answers: bool,
+    has_reported: bool,
+    /// How many objects it has released that had died unnoticed.
+    pub(super) reviewed: usize,
+}
+
+impl Agenda {
+    pub(super) fn new() -> Self {
+        Self {
+            claims: true,
+            epoch: true,
+            ..Self::default()
+        }
+    }
+}
+
+impl Drain<'_> {
+    /// Takes the thread's mail in, which costs the same for any number of messages: what arrives from
+    /// here on is left for later, as it may arrive for ever.
+    pub(super) fn take_mail_in(&mut self) {
+        if self.serves == Serves::Nothing {
+            return;
+        }
+        if let Some((pools, record)) = self.thread.and_then(|pools| Some((pools, pools.record()?)))
+        {
+            self.agenda.mail = Some(pools.remote_releases());
+            pools.claimed.take_in(record.releases.inbox());
+        }
+    }
+}
+
+/// Makes a turn of each duty that the drain serves. Returns whether there was anything.
+pub(super) fn turn(drain: &mut Drain<'_>) -> bool {
+    let mut any = false;
+    for duty in DUTIES {
+        let serves = match drain.serves {
+            Serves::Nothing => false,
+            Serves::Light => duty.is_light,
+            Serves::Exit => duty.at_exit,
+            Serves::Share | Serves::Ordinary | Serves::All => true,
+        };
+        if serves && (duty.is_light || !drain.meter.is_spent()) {
+            any |= (duty.turn)(drain);
+        }
+    }
+    any
+}
+
+/// Returns how many releases are left, of the duties that the drain serves.
+pub(super) fn left(drain: &Drain<'_>) -> usize {
+    if drain.serves == Serves::Nothing {
+        return 0;
+    }
+    DUTIES.iter().map(|duty| (duty.left)(drain)).sum()
+}
+
+impl ThreadPools {
+    /// Returns whether the end of an empty pool of `stack` has to do more than to remove its frame.
+    #[inline(always)]
+    pub(in crate::pool) fn has_duties(&self, stack: &PoolStack) -> bool {
+        self.may_have_duties(stack) && self.are_duties_due(stack)
+    }
+
+    // Out of line, as pools call this only if there seems to be something to do.
+    #[cold]
+    #[inline(never)]
+    fn are_duties_due(&self, stack: &PoolStack) -> bool {
+        let is_due = |duty: &Duty| (duty.is_due)(self, stack);
+        self.attention.has(Attention::DETACHED) || DUTIES.iter().any(is_due)
+    }
+
+    /// Returns whether there is a release that another thread has sent, and that is not running.
+    #[inline]
+    fn has_mail(&self) -> bool {
+        let sent = || {
+            self.record()
+                .is_some_and(|record| record.releases.inbox().has_messages())
+        };
+        self.has_claimed() || sent()
+    }
+
+    /// Returns whether there is nothing that the thread's next drain has to release: then its loop may
+    /// sleep.
+    pub(crate) fn may_sleep(&self) -> bool {
+        let is_due = |duty: &Duty| !duty.is_light && (duty.is_due)(self, &self.first);
+        // Drains inside a destructor serve no duties.
+        self.first.backlog.len() == 0 && (in_destructor() || !DUTIES.iter().any(is_due))
+    }
+}
+
+/// Tries to advance the epoch. A thread that has retired something, or has unpinned a pool, tries until
+/// a reference is ready or some pool holds the epoch; that pool's thread goes on when it unpins it.
+fn advance_epoch(drain: &mut Drain<'_>) -> bool {
+    let again = std::mem::replace(&mut drain.agenda.has_advanced, true);
+    if !std::mem::take(&mut drain.agenda.epoch) || !ORPHANS.has_deferred() {
+        return false;
+    }
+    let participants = drain.thread.map(|pools| &pools.participants);
+    let attention = drain.thread.map(|pools| &pools.attention);
+    let is_mine = attention.is_some_and(|mine| mine.has(Attention::EPOCH));
+    if again || is_mine {
+        epoch::advance_until_ready(participants);
+    } else {
+        epoch::advance(participants);
+    }
+    if is_mine && (!ORPHANS.has_deferred() || epoch::is_held()) {
+        attention
+            .into_iter()
+            .for_each(|mine| mine.clear(Attention::EPOCH));
+    }
+    let is_ready = ORPHANS.has_releases();
+    drain.agenda.claims |= is_ready;
+    is_ready
+}
+
+fn epoch_is_due(pools: &ThreadPools) -> bool {
+    let waits = ORPHANS.has_deferred();
+    if !waits {
+        pools.attention.clear(Attention::EPOCH);
+    }
+    waits && pools.attention.is_turn()
+}
+
+/// Makes releases that other threads have sent to this one. An ordinary drain leaves alone what a
+/// budgeted one has claimed, as the rest of the backlog.
+fn release_mail(drain: &mut Drain<'_>) -> bool {
+    let Some((pools, record)) = drain
+        .thread
+        .and_then(|pools| Some((pools, pools.record()?)))
+    else {
+        return false;
+    };
+    let inbox = record.releases.inbox();
+    let mut any = false;
+    if drain.serves == Serves::Ordinary {
+        if drain.agenda.mail.replace(0).is_none() {
+            for message in inbox.take() {
+                any = true;
+                drain.run_whole(pools, record, message);
+            }
+        }
+        return any;
+    }
+    let mut left = drain.agenda.mail.unwrap_or_else(|| pools.remote_releases());
+    let until = drain.until(usize::MAX);
+    // A thread that exits closes its inbox later, and makes what is left there.
+    let exits = drain.serves == Serves::Exit;
+    while left > 0 && !drain.is_done(until) && (!exits || pools.has_claimed()) {
+        match pools.claimed.next(inbox) {
+            Next::Run(message) => {
+                let (n, rest) = pools.while_running(|| drain.run_message(message, until));
+                record.releases.done(n.into());
+                left = left.saturating_sub(n as usize);
+                rest.into_iter().for_each(|m| pools.claimed.put_back(m));
+            }
+            Next::Again => drain.meter.step(),
+            Next::Nothing => break,
+        }
+        any = true;
+    }
+    drain.agenda.mail = Some(left);
+    any
+}
+
+/// Makes orphaned releases.
+fn release_orphans(drain: &mut Drain<'_>) -> bool {
+    if std::mem::take(&mut drain.agenda.claims) && ORPHANS.has_releases() {
+        // In their order, if there is time to reverse them.
+        drain.agenda.orphans = Some(ORPHANS.claim(drain.meter.is_limited()));
+    }
+    let Some(mut claim) = drain.agenda.orphans.take() else {
+        return false;
+    };
+    let until = drain.until(usize::MAX);
+    let mut any = false;
+    while !drain.is_done(until)
+        && ORPHANS.run_part(&mut claim, |message| drain.run_message(message, until).1)
+    {
+        any = true;
+    }
+    drain.agenda.epoch |= any;
+    drain.agenda.orphans = (!claim.is_empty()).then_some(claim);
+    any
+}
+
+/// Returns how many objects may have died unnoticed; exact if a few steps are enough to find out.
+fn unnoticed(pools: &ThreadPools) -> usize {
+    if pools.attention.has(Attention::REVIEW) {
+        let mut steps = STEPS;
+        pools
+            .reviews
+            .settle(&pools.attention, &mut || count_down(&mut steps));
+    }
+    pools.reviews.noted(&pools.attention)
+}
+
+/// Looks for objects that have died unnoticed: in the round of a loop for a few steps only.
+fn review_is_due(pools: &ThreadPools) -> bool {
+    let mut steps = if pools.round.is_on() {
+        STEPS
+    } else {
+        usize::MAX
+    };
+    pools
+        .reviews
+        .settle(&pools.attention, &mut || count_down(&mut steps))
+}
+
+/// Releases objects that have died unnoticed: as many as there may be now, as their destructors may
+/// let others die for ever.
+fn review(drain: &mut Drain<'_>) -> bool {
+    let Some(pools) = drain
+        .thread
+        .filter(|pools| pools.attention.has(Attention::REVIEW))
+    else {
+        return false;
+    };
+    let until = drain.until(pools.reviews.noted(&pools.attention));
+    let mut steps = if drain.serves == Serves::Share {
+        STEPS
+    } else {
+        usize::MAX
+    };
+    let mut any = false;
+    while !drain.is_done(until) {
+        let meter = &mut drain.meter;
+        let go_on = &mut || {
+            meter.step();
+            !meter.is_spent() && count_down(&mut steps)
+        };
+        match pools.reviews.next_dead(&pools.attention, go_on) {
+            Found::Dead(object) => {
+                drain.agenda.reviewed += 1;
+                drain.release_handle(object);
+            }
+            Found::Unfinished | Found::Nothing => break,
+        }
+        any = true;
+    }
+    any
+}
+
+fn count_down(steps: &mut usize) -> bool {
+    *steps = steps.saturating_sub(1);
+    *steps > 0
+}
+
+/// Does what `shutdown` has asked this thread for: its root pool and its backlog are empty afterwards,
+/// and so are the claimed messages, unless destructors feed them for ever.
+fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
+    let Some(stack) = drain.stack else {
+        return false;
+    };
+    let begins = stack.stats.is_asked() && !drain.agenda.answers;
+    if begins {
+        stack.stats.answer();
+        // Nothing may be left, so this drain has no budget from here on either.
+        drain.meter.lift();
+        drain.serves = Serves::All;
+        drain.agenda.mail = None;
+        drain.agenda.answers = true;
+    } else if !drain.agenda.answers || stack.root.entries.is_empty() && stack.backlog.len() == 0 {
+        return false;
+    }
+    let outcome = super::work_off_stack(stack);
+    drain.agenda.answers = !outcome.is_cut;
+    outcome.keep(drain.panics);
+    // Objects that this drain queued, as it is not the outermost.
+    drain.scope.settle_all(drain.panics);
+    stack.manager.changed.wake();
+    true
+}
+
+fn report_to_ledger(drain: &mut Drain<'_>) -> bool {
+    let is_due = ledger::awaits_drain() && !std::mem::replace(&mut drain.agenda.has_reported, true);
+    if is_due {
+        ledger::drained();
+    }
+    is_due
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::budget::Budget;
+    use crate::pool::this_thread;
+    use crate::sync::atomic::{AtomicU64, Ordering};
+    use crate::sync::cell::Cell;
+    use crate::sync::local;
+    use crate::{
+        AutoreleasePool, FrameConfig, FrameLoop, HandoffPool, Hot, Looper, PoolManager, Ref,
+        autoreleasepool, callback_scope,
+    };
+    use std::time::Duration;
+
+    local! {
+        /// Where to count that this thread's duty was served; `None` if it is not due.
+        static DUE: Cell<Option<&'static AtomicU64>> = Cell::new(None);
+    }
+
+    fn is_due() -> bool {
+        DUE.with(|due| due.get().is_some())
+    }
+
+    /// A duty that only tests give a thread. This row is all that it takes.
+    pub(super) const DUTY: Duty = Duty {
+        is_due: |_, _| is_due(),
+        turn: |drain| {
+            let Some((thread, served)) = drain.thread.zip(DUE.with(|due| due.take())) else {
+                return false;
+            };
+            thread.attention.clear(Attention::TEST);
+            served.fetch_add(1, Ordering::Relaxed);
+            true
+        },
+        left: |_| usize::from(is_due()),
+        is_light: false,
+        at_exit: true,
+    };
+
+    /// Gives the calling thread the duty.
+    fn owe(served: &'static AtomicU64) {
+        DUE.with(|due| due.set(Some(served)));
+        this_thread::with(|pools| pools.unwrap().attention.set(Attention::TEST));
+    }
+
+    /// Has `f`, which is given what to owe, serve the duty once.
+    #[track_caller]
+    fn assert_served(f: impl FnOnce(&'static AtomicU64)) {
+        let served = Box::leak(Box::new(AtomicU64::new(0)));
+        f(served);
+        assert_eq!(served.load(Ordering::Relaxed), 1);
+    }
+
+    /// Has `f` serve the duty, which the calling thread has before.
+    #[track_caller]
+    fn assert_serves(f: impl FnOnce()) {
+        assert_served(|served| {
+            owe(served);
+            f();
+        });
+    }
+
+    #[test]
+    fn all_that_serve_duties_serve_one_more() {
+        let manager = PoolManager::global();
+        let mut outer = AutoreleasePool::new();
+        assert_serves(|| drop(AutoreleasePool::new()));
+        assert_serves(|| autoreleasepool(|_| ()));
+        for entries in [1, 10] {
+            for destructors in [false, true] {
+                let fill = |pool: &AutoreleasePool| {
+                    (0..entries).for_each(|n| match destructors {
+                        false => _ = pool.create(n),
+                        true => _ = pool.create(Box::new(n)),
+                    });
+                };
+                assert_serves(|| autoreleasepool(|pool| fill(pool)));
+                fill(&outer);
+                assert_serves(|| _ = outer.drain());
+            }
+        }
+        assert_serves(|| _ = outer.drain());
+        assert_serves(|| _ = outer.drain_within(Budget::All));
+        assert_serves(|| _ = outer.drain_within(Budget::Time(Duration::from_secs(9))));
+        assert_serves(|| _ = HandoffPool::new().drain());
+        assert_serves(|| _ = manager.pop(manager.push()));
+        assert_serves(|| _ = manager.drain_root());
+        assert_serves(|| _ = manager.run_inbox());
+        assert_serves(|| _ = Hot::review());
+        assert_serves(|| _ = manager.quiesce(Duration::ZERO));
+        assert_serves(|| _ = manager.shutdown(Duration::ZERO));
+        drop(outer);
+        assert_serves(|| callback_scope(|_| ()));
+    }
+
+    #[test]
+    fn the_exit_of_a_thread_serves_one_more() {
+        assert_served(|served| std::thread::spawn(move || owe(served)).join().unwrap());
+    }
+
+    #[test]
+    fn loops_serve_one_more_before_they_sleep() {
+        let may_sleep = || this_thread::with(|pools| pools.unwrap().may_sleep());
+        assert!(may_sleep());
+        assert_serves(|| {
+            assert!(!may_sleep());
+            FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ());
+        });
+        assert!(may_sleep());
+        assert_served(|served| {
+            let looper = Looper::spawn("one more").unwrap();
+            looper.call(move || owe(served)).unwrap();
+            while served.load(Ordering::Relaxed) == 0 {
+                std::thread::yield_now();
+            }
+        });
+    }
+
+    #[test]
+    fn in_a_round_and_without_a_budget_it_is_served_as_far_as_it_may_be() {
+        let mut pool = AutoreleasePool::new();
+        let drained = |pool: &mut AutoreleasePool| pool.drain_within(Budget::Count(0)).remaining;
+        assert_serves(|| {
+            assert_eq!(
+                drained(&mut pool),
+                1,
+                "it takes a budget, and what is left counts"
+            );
+            let inside = |_: &mut AutoreleasePool| {
+                pool.create(Ref::new(1));
+            };
+            FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| {
+                autoreleasepool(inside);
+                assert!(!is_due(), "in a round, the drain of any pool serves some");
+            });
+        });
+    }
+}

@@ -1,0 +1,195 @@
+//! The quick way of pools with few entries: setting up a drain takes longer than as many releases.
+
+use super::release::{Pace, check, release as release_one};
+use super::{Draining, owes, release_rest};
+use crate::ledger::{self, ReleasedBy};
+use crate::object::destroy::ReleaseScope;
+use crate::object::header::{TypeInfo, header};
+use crate::pool::chain::Barrier;
+use crate::pool::pool_stack::{ChainFrame, PoolStack, PoolState};
+use crate::thread::current::tally_destroyed;
+use crate::unwind::FirstPanic;
+
+/// The most entries that are few.
+pub(super) const FEW: isize = 4;
+
+/// How far a pool with few entries has been drained.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// A drain has to do the rest.
+    Begun,
+    /// A drain has done the rest.
+    Drained,
+    /// All entries that were there have been released, and the thread owes nothing else.
+    Idle,
+}
+
+/// What was done for a pool with few entries.
+pub(super) struct Few {
+    pub(super) released: usize,
+    progress: Progress,
+}
+
+impl Few {
+    /// Returns whether the pool has been drained.
+    #[inline(always)]
+    pub(super) fn is_over(&self) -> bool {
+        self.progress != Progress::Begun
+    }
+
+    /// Returns whether the thread owes nothing else, either.
+    #[inline(always)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.progress == Progress::Idle
+    }
+}
+
+/// Releases the entries of a pool that has [few](FEW), in one page.
+#[inline(always)]
+pub(super) fn release(pool: &PoolState, stack: &PoolStack, panics: &mut FirstPanic) -> Few {
+    let mut counts = Counts::default();
+    let without_destructor = |has_destructor: bool| !has_destructor;
+    // SAFETY: nothing can nest in the destruction of an object without a destructor.
+    let done = unsafe { release_some(pool, &mut counts, &ReleaseScope::NONE, without_destructor) };
+    let mut progress = Progress::Begun;
+    if !done {
+        progress = release_nesting(pool, stack, &mut counts, panics);
+    } else if !owes(stack) {
+        progress = Progress::Idle;
+    }
+    stack.stats.released.add(counts.released);
+    if counts.destroyed != 0 {
+        tally_destroyed(counts.destroyed);
+    }
+    Few {
+        released: counts.released as usize + counts.drained,
+        progress,
+    }
+}
+
+/// How many entries were released, and how many objects destroyed.
+#[derive(Default)]
+struct Counts {
+    released: u64,
+    destroyed: u64,
+    /// Entries that a drain has released, and counted.
+    drained: usize,
+}
+
+impl Pace for Counts {
+    const METERED: bool = false;
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn at_most(&self) -> u32 {
+        1
+    }
+
+    #[inline(always)]
+    fn count(&mut self, n: usize) {
+        self.released += n as u64;
+    }
+
+    #[inline(always)]
+    fn count_destroyed(&mut self, n: u64) {
+        self.destroyed += n;
+    }
+
+    #[inline(always)]
+    fn quick(&mut self) {}
+
+    #[inline(always)]
+    fn destroy(&mut self, _: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce()) {
+        run();
+        if scope.outermost {
+            scope.settle();
+        }
+    }
+}
+
+/// Releases the newest entries of the topmost page, but not more than twice [`FEW`], as destructors
+/// may add others; and only while `takes`, which is told whether the next object has a destructor,
+/// returns true. Returns whether the page is empty.
+///
+/// # Safety
+/// Objects that `takes` returns true for may be destroyed at once, however deep that nests.
+#[inline(always)]
+unsafe fn release_some(
+    pool: &PoolState,
+    counts: &mut Counts,
+    scope: &ReleaseScope,
+    takes: impl Fn(bool) -> bool,
+) -> bool {
+    let entries = &pool.entries;
+    for _ in 0..2 * FEW {
+        let Some(thin) = entries.newest_in_page() else {
+            return true;
+        };
+        check(thin, || pool.name());
+        // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
+        let object = unsafe { header(thin) };
+        let type_info = object.type_info;
+        if !takes(type_info.has_destructor) {
+            return false;
+        }
+        // SAFETY: it is the newest.
+        unsafe { entries.pop() };
+        counts.count(1);
+        if object.count.is_all(1) {
+            counts.count_destroyed(1);
+            // SAFETY: the only reference was the entry's, which has been taken out.
+            counts.destroy(type_info, scope, || unsafe { (type_info.destroy)(thin) });
+        } else {
+            ledger::released(thin, 1, ReleasedBy::Pool(entries.label()));
+            // SAFETY: the reference was the entry's, which has been taken out.
+            unsafe { release_one(thin, 1, scope, counts) };
+        }
+    }
+    false
+}
+
+/// Releases entries like [`release_some`], with what destructors need: the pool is current, marked as
+/// being drained and protected from what they close, nested releases queue where the stack is deep,
+/// and panics are kept. What is left to do is left to a drain, within the same protection, so that
+/// nothing shows that it was none from the start.
+#[inline(never)]
+fn release_nesting(
+    pool: &PoolState,
+    stack: &PoolStack,
+    counts: &mut Counts,
+    panics: &mut FirstPanic,
+) -> Progress {
+    let scope = ReleaseScope::enter();
+    let frame = ChainFrame::new(true);
+    let _current = Barrier::raise(stack, &frame, pool);
+    let _draining = Draining::begin(pool);
+    if !scope.deep {
+        // SAFETY: the stack is not deep; nested releases look after themselves.
+        panics.guard(|| _ = unsafe { release_some(pool, counts, &scope, |_| true) });
+        if !panics.is_none() {
+            // Objects that the destructor that panicked had queued.
+            scope.settle_all(panics);
+        }
+    }
+    if panics.is_none() && pool.entries.is_empty() && !owes(stack) {
+        return Progress::Idle;
+    }
+    drain_rest(pool, stack, &scope, panics, &mut counts.drained);
+    Progress::Drained
+}
+
+#[cold]
+#[inline(never)]
+fn drain_rest(
+    pool: &PoolState,
+    stack: &PoolStack,
+    scope: &ReleaseScope,
+    panics: &mut FirstPanic,
+    drained: &mut usize,
+) {
+    *drained = release_rest(pool, stack, None, scope, panics).0;
+}

@@ -1,0 +1,211 @@
+//! Releasing the entries of a pool without a budget: newest first, until there are none.
+
+use super::LIMIT_WARNED;
+use super::generations::Generations;
+use super::release::{Pace, stretch};
+use crate::event::{Event, EventKind};
+use crate::object::destroy::ReleaseScope;
+use crate::object::header::TypeInfo;
+use crate::pool::entries::Entries;
+use crate::pool::page::PageCache;
+use crate::sync::catch_unwind;
+use crate::sync::cell::{Cell, RefCell};
+use crate::thread::current::{current_label, tally_destroyed};
+use crate::unwind::FirstPanic;
+
+/// The entries that a drain without a budget releases.
+pub(super) struct PlainDrain<'d> {
+    entries: &'d Entries,
+    /// The pool's name, for events.
+    name: &'d str,
+    pages: &'d PageCache,
+    scope: &'d ReleaseScope,
+    /// How many generations of destructors may feed the drain.
+    pub(super) limit: Option<u32>,
+    released: Cell<usize>,
+    /// The length of the pool after the last entry was taken out, and the type of that entry's
+    /// object.
+    index: Cell<usize>,
+    last: Cell<Option<&'static TypeInfo>>,
+    generations: RefCell<Generations>,
+    warned: Cell<bool>,
+    is_cut: Cell<bool>,
+}
+
+impl<'d> PlainDrain<'d> {
+    pub(super) fn new(
+        entries: &'d Entries,
+        name: &'d str,
+        pages: &'d PageCache,
+        scope: &'d ReleaseScope,
+        limit: Option<u32>,
+    ) -> Self {
+        Self {
+            entries,
+            name,
+            pages,
+            scope,
+            limit,
+            released: Cell::new(0),
+            index: Cell::new(entries.len()),
+            last: Cell::new(None),
+            generations: RefCell::default(),
+            warned: Cell::new(false),
+            is_cut: Cell::new(false),
+        }
+    }
+
+    /// Returns the pool's name.
+    pub(super) fn name(&self) -> &'d str {
+        self.name
+    }
+
+    /// Returns how many entries have been released.
+    pub(super) fn released(&self) -> usize {
+        self.released.get()
+    }
+
+    /// Returns whether destructors have fed the drain beyond its limit, so that it was cut off.
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut.get()
+    }
+
+    /// Releases entries until there are none, and keeps panics. Returns whether there were any.
+    /// Does nothing once the drain was cut off.
+    pub(super) fn release_all(&self, panics: &mut FirstPanic) -> bool {
+        if self.entries.is_empty() || self.is_cut() {
+            return false;
+        }
+        let more = || {
+            if !self.has_grown_too_old() {
+                self.all();
+            }
+        };
+        while let Err(payload) = catch_unwind(more) {
+            panics.note(payload);
+            // Objects that the destructor that panicked had queued.
+            self.scope.settle_all(panics);
+        }
+        true
+    }
+
+    // Out of line, so that its loop has all registers.
+    #[inline(never)]
+    fn all(&self) {
+        while self.stretch() && !self.has_grown_too_old() {}
+    }
+
+    /// Releases entries until there are none, or a destructor has added others; returns whether one
+    /// has.
+    #[inline(always)]
+    fn stretch(&self) -> bool {
+        let mut figures = Figures {
+            run: self,
+            outermost: self.scope.outermost,
+            taken: 0,
+            destroyed: 0,
+            last: None,
+        };
+        stretch(
+            self.entries,
+            || self.name,
+            self.pages,
+            self.scope,
+            &mut figures,
+        )
+    }
+
+    /// Counts a generation if the pool has grown since the last entry was taken out; returns whether
+    /// that is one too many.
+    #[inline]
+    fn has_grown_too_old(&self) -> bool {
+        let len = self.entries.len();
+        let index = self.index.replace(len);
+        len > index && self.count_generation(index)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_generation(&self, index: usize) -> bool {
+        let Some(type_info) = self.last.get() else {
+            return false;
+        };
+        let generation = self.generations.borrow_mut().fed(index);
+        if generation == LIMIT_WARNED && !self.warned.replace(true) {
+            let event = Event::new(EventKind::EndlessDrain, current_label());
+            event
+                .pool(self.name)
+                .of_type(type_info.type_name())
+                .count(generation as usize)
+                .emit();
+        }
+        let is_cut = self.limit.is_some_and(|limit| generation > limit);
+        self.is_cut.set(is_cut);
+        is_cut
+    }
+}
+
+/// Figures of a stretch of entries. In registers until its end, also by a panic, which adds them
+/// to the drain's.
+struct Figures<'r, 'd> {
+    run: &'r PlainDrain<'d>,
+    outermost: bool,
+    taken: usize,
+    destroyed: u64,
+    last: Option<&'static TypeInfo>,
+}
+
+impl Pace for Figures<'_, '_> {
+    const METERED: bool = false;
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn at_most(&self) -> u32 {
+        u32::MAX
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, type_info: &'static TypeInfo) {
+        self.last = Some(type_info);
+    }
+
+    #[inline(always)]
+    fn count(&mut self, n: usize) {
+        self.taken += n;
+    }
+
+    #[inline(always)]
+    fn count_destroyed(&mut self, n: u64) {
+        self.destroyed += n;
+    }
+
+    #[inline(always)]
+    fn quick(&mut self) {}
+
+    #[inline(always)]
+    fn destroy(&mut self, _: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce()) {
+        run();
+        if self.outermost {
+            scope.settle();
+        }
+    }
+}
+
+impl Drop for Figures<'_, '_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let run = self.run;
+        run.released.set(run.released.get() + self.taken);
+        // Wrong if a destructor has drained this very root pool and filled it again: then
+        // generations are miscounted, but nothing else.
+        run.index.set(run.index.get().saturating_sub(self.taken));
+        run.last.set(self.last);
+        if self.destroyed != 0 {
+            tally_destroyed(self.destroyed);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! One release, and a stretch of them: the innermost loop of every drain.
+
+use super::alike::{destroy_alike, destroy_in_turn};
+use crate::ledger::CHECKS;
+use crate::object::checks::header_in;
+use crate::object::count::Released;
+use crate::object::destroy::{ReleaseScope, destroy_dead};
+use crate::object::header::{Thin, TypeInfo, checked, header};
+use crate::pool::entries::Entries;
+use crate::pool::page::PageCache;
+
+/// What a drain does around each of its releases. Without a meter that is nothing but counting.
+pub(super) trait Pace {
+    /// True if each release and each destructor is counted, so that quick ways for many are closed.
+    const METERED: bool;
+
+    /// Returns whether the drain must stop here.
+    fn is_done(&self) -> bool;
+
+    /// Returns how many references to one object may be released at once.
+    fn at_most(&self) -> u32;
+
+    /// Notes that the next release is that of an object of this type.
+    fn begin(&mut self, _: &'static TypeInfo) {}
+
+    /// Counts `n` references that are about to be released.
+    fn count(&mut self, n: usize);
+
+    /// Counts `n` objects that are about to be destroyed otherwise than by [`destroy_dead`].
+    fn count_destroyed(&mut self, n: u64);
+
+    /// Notes a release that has run no destructor.
+    fn quick(&mut self);
+
+    /// Runs the destructor of an object of this type, by `run`, and what it has queued.
+    fn destroy(&mut self, type_info: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce());
+}
+
+/// Gives up `n` references to an object: it lives on, is destroyed, or queues in a deep scope.
+/// Returns whether foreign code may have run.
+///
+/// # Safety
+/// The caller owns the references, and has counted them.
+#[inline(always)]
+pub(super) unsafe fn release<P: Pace>(
+    thin: Thin,
+    n: u32,
+    scope: &ReleaseScope,
+    pace: &mut P,
+) -> bool {
+    // SAFETY: alive by the caller's references.
+    let object = unsafe { header(thin) };
+    // SAFETY: as above.
+    match unsafe { checked(thin, object.count.release_many(n)) } {
+        Released::Alive => {}
+        // SAFETY: `release_many` says that this was the last strong reference.
+        Released::Unique if scope.deep => unsafe { scope.queue_unique(thin) },
+        // SAFETY: as above.
+        Released::Last if scope.deep => unsafe { scope.destroy_last(thin) },
+        // SAFETY: as above.
+        Released::Unique => return unsafe { destroy_unique(thin, object.type_info, scope, pace) },
+        Released::Last => {
+            // SAFETY: as above.
+            pace.destroy(object.type_info, scope, || unsafe { destroy_dead(thin) });
+            return true;
+        }
+    }
+    pace.quick();
+    false
+}
+
+/// Destroys an object to which there is no other reference. Returns whether foreign code may have
+/// run.
+///
+/// # Safety
+/// The caller owns the only reference of any kind, to an object of this type, and gives it up.
+#[inline(always)]
+pub(super) unsafe fn destroy_unique<P: Pace>(
+    thin: Thin,
+    type_info: &'static TypeInfo,
+    scope: &ReleaseScope,
+    pace: &mut P,
+) -> bool {
+    pace.count_destroyed(1);
+    // SAFETY: the only reference is the caller's.
+    let run = || unsafe { (type_info.destroy)(thin) };
+    if type_info.has_destructor {
+        pace.destroy(type_info, scope, run);
+    } else {
+        run();
+        pace.quick();
+    }
+    type_info.has_destructor
+}
+
+/// Releases the newest of these entries until there are none, the pace ends it, or a destructor has
+/// added others to them; returns whether one has. `name` is the pool's.
+///
+/// Each entry is taken out before its destructor runs. So a destructor may autorelease into the pool,
+/// drain it, or panic, and nothing is lost or released twice.
+#[inline(always)]
+pub(super) fn stretch<'n, P: Pace>(
+    entries: &Entries,
+    name: impl Fn() -> &'n str,
+    pages: &PageCache,
+    scope: &ReleaseScope,
+    pace: &mut P,
+) -> bool {
+    let deep = scope.deep;
+    while !pace.is_done() {
+        let Some(thin) = entries.newest(pages) else {
+            break;
+        };
+        check(thin, &name);
+        // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
+        let object = unsafe { header(thin) };
+        let type_info = object.type_info;
+        pace.begin(type_info);
+        let mark;
+        // The usual case: the only reference, so the object has no other entry either.
+        let may_have_added = if !P::METERED && !deep && object.count.is_all(1) {
+            if let Some(block) = type_info.plain_block {
+                // The next entries are probably like it.
+                let n = destroy_alike(entries, type_info, block);
+                pace.count(n);
+                pace.count_destroyed(n as u64);
+                if n != 0 {
+                    continue;
+                }
+            } else if !type_info.has_destructor {
+                let n = destroy_in_turn(entries, type_info);
+                pace.count(n);
+                pace.count_destroyed(n as u64);
+                continue;
+            }
+            // SAFETY: nothing has run since `newest` returned it.
+            unsafe { entries.pop() };
+            mark = entries.mark();
+            pace.count(1);
+            // SAFETY: the only reference was the entry's, which has been taken out.
+            unsafe { destroy_unique(thin, type_info, scope, pace) }
+        } else {
+            let Some((thin, n)) = entries.take_some(pages, pace.at_most()) else {
+                unreachable!("there is the newest");
+            };
+            mark = entries.mark();
+            pace.count(n as usize);
+            // SAFETY: the `n` references were those of entries, which have been taken out.
+            unsafe { release(thin, n, scope, pace) }
+        };
+        if may_have_added && entries.mark() != mark {
+            return true;
+        }
+    }
+    false
+}
+
+/// Aborts, naming the pool, if the header of an entry's object was overwritten: in debug builds and
+/// with the feature `checks`.
+#[inline(always)]
+pub(super) fn check<'n>(thin: Thin, pool: impl FnOnce() -> &'n str) {
+    if CHECKS {
+        // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
+        unsafe { header_in(thin, || format!("an entry of pool {:?}", pool())) };
+    }
+}

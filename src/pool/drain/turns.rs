@@ -1,0 +1,413 @@
+//! A drain that does more than to empty one pool: it takes turns between its own releases and what it
+//! owes its thread, within a meter.
+
+use super::duties::{self, Agenda};
+use super::plain::PlainDrain;
+use super::release::{Pace, release, stretch};
+use super::{LIMIT, LIMIT_WARNED};
+use crate::event::{Event, EventKind};
+use crate::ledger::{self, ReleasedBy};
+use crate::object::destroy::{ReleaseScope, destroy_dead};
+use crate::object::header::{Thin, TypeInfo, header};
+use crate::object::thread_bound;
+use crate::pool::backlog::Item;
+use crate::pool::budget::Meter;
+use crate::pool::entries::Entries;
+use crate::pool::page::PageCache;
+use crate::pool::page_chain::PageChain;
+use crate::pool::pool_stack::{PoolStack, PoolState};
+use crate::pool::remote_release;
+use crate::pool::thread_pools::ThreadPools;
+use crate::sync::catch_unwind;
+use crate::thread::current::{current_label, tally_destroyed};
+use crate::thread::inbox::{Message, MessageKind};
+use crate::thread::record::Record;
+use crate::unwind::FirstPanic;
+
+/// How many releases of one source a drain with a limited budget makes before it turns to the next.
+const TURN: usize = 16;
+
+/// Which of a thread's duties a drain serves, and how much of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Serves {
+    /// None.
+    Nothing,
+    /// Those that run little or no foreign code, and nothing of the others.
+    Light,
+    /// Those, and a turn of each of the others: the rest is left to the end of a loop's round.
+    Share,
+    /// All, except what budgeted drains have claimed.
+    Ordinary,
+    /// All.
+    All,
+    /// All that a thread still has when it ends.
+    Exit,
+}
+
+/// Where a drain's own releases come from.
+pub(super) enum Own<'d> {
+    /// It has none.
+    Nothing,
+    /// A pool, newest first.
+    Plain(&'d PlainDrain<'d>),
+    /// A stack's backlog. What is in these pools goes to its end before each turn.
+    Backlog(&'d PoolStack, &'d [&'d PoolState]),
+}
+
+/// A drain in progress.
+pub(super) struct Drain<'d> {
+    /// The thread's pools; `None` if it has exited.
+    pub(super) thread: Option<&'d ThreadPools>,
+    /// The stack whose manager's `shutdown` it answers.
+    pub(super) stack: Option<&'d PoolStack>,
+    pub(super) own: Own<'d>,
+    pub(super) pages: &'d PageCache,
+    pub(super) scope: &'d ReleaseScope,
+    pub(super) panics: &'d mut FirstPanic,
+    pub(super) meter: Meter,
+    pub(super) serves: Serves,
+    pub(super) agenda: Agenda,
+}
+
+impl<'d> Drain<'d> {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a constructor with all that a drain depends on"
+    )]
+    pub(super) fn new(
+        thread: Option<&'d ThreadPools>,
+        stack: Option<&'d PoolStack>,
+        own: Own<'d>,
+        pages: &'d PageCache,
+        scope: &'d ReleaseScope,
+        panics: &'d mut FirstPanic,
+        meter: Meter,
+        serves: Serves,
+    ) -> Self {
+        let agenda = Agenda::new();
+        Self {
+            thread,
+            stack,
+            own,
+            pages,
+            scope,
+            panics,
+            meter,
+            serves,
+            agenda,
+        }
+    }
+
+    /// Takes turns until nothing is left to do or the budget is spent. Returns the number of
+    /// turns.
+    ///
+    /// Without a budget a turn does all that is there when it begins. So each turn is a generation:
+    /// what the destructors of the previous one have left. A drain that may be cut off ends after
+    /// [`LIMIT`] of them, and leaves the rest where it is.
+    pub(super) fn run(&mut self) -> u32 {
+        let mut generations = 0;
+        loop {
+            let own = self.own_turn();
+            let duties = duties::turn(self);
+            if self.serves == Serves::Share {
+                self.serves = Serves::Nothing;
+            }
+            if !own && !duties {
+                break;
+            }
+            generations += 1;
+            if self.meter.is_limited() {
+                if self.meter.is_spent() {
+                    break;
+                }
+            } else if duties || !self.is_plain() {
+                if generations == LIMIT_WARNED {
+                    self.report_endless(generations);
+                }
+                let is_too_long = generations >= LIMIT && self.may_be_cut();
+                if is_too_long {
+                    self.report_endless(generations);
+                }
+                if is_too_long || self.meter.is_overdue() {
+                    break;
+                }
+            }
+        }
+        generations
+    }
+
+    fn is_plain(&self) -> bool {
+        matches!(self.own, Own::Plain(_))
+    }
+
+    /// Returns whether the drain ends even if destructors feed it for ever: all but those that were
+    /// asked for without a budget.
+    fn may_be_cut(&self) -> bool {
+        match self.own {
+            Own::Plain(run) => run.limit.is_some(),
+            _ => true,
+        }
+    }
+
+    #[cold]
+    fn report_endless(&self, generations: u32) {
+        let pool = match self.own {
+            Own::Nothing => "none",
+            Own::Plain(run) => run.name(),
+            Own::Backlog(..) => "backlog",
+        };
+        let event = Event::new(EventKind::EndlessDrain, current_label());
+        event
+            .pool(pool.to_owned())
+            .count(generations as usize)
+            .emit();
+    }
+
+    /// Makes some of the drain's own releases; returns whether there were any.
+    fn own_turn(&mut self) -> bool {
+        match self.own {
+            Own::Nothing => false,
+            Own::Plain(run) => run.release_all(self.panics),
+            Own::Backlog(stack, pools) => {
+                collect(stack, pools);
+                // No more than is there, as destructors may feed it for ever by budgeted drains.
+                let until = self.until(stack.backlog.len());
+                let mut any = false;
+                while !self.is_done(until) {
+                    let Some(first) = stack.backlog.take_first() else {
+                        break;
+                    };
+                    any = true;
+                    self.release_item(stack, first, until);
+                }
+                any
+            }
+        }
+    }
+
+    /// Returns up to how many releases, of all so far, the next turn goes, if `all` could be made.
+    pub(super) fn until(&self, all: usize) -> usize {
+        let most = if self.meter.is_limited() || self.serves == Serves::Share {
+            TURN
+        } else {
+            all
+        };
+        self.meter.released().saturating_add(most)
+    }
+
+    pub(super) fn is_done(&self, until: usize) -> bool {
+        self.meter.is_spent() || self.meter.released() >= until
+    }
+
+    /// Runs a message that was sent to this thread, whose record is `record`.
+    pub(super) fn run_whole(&mut self, thread: &ThreadPools, record: &Record, message: Message) {
+        let weight = message.weight();
+        thread.running(&record.releases, weight, || {
+            _ = self.run_message(message, usize::MAX)
+        });
+    }
+
+    /// Makes the releases of a message, up to a total of `until` or until the budget is spent.
+    /// Returns how many it made, and what is left of the message.
+    pub(super) fn run_message(&mut self, message: Message, until: usize) -> (u32, Option<Message>) {
+        self.leave_forgotten_pools();
+        match message.kind() {
+            MessageKind::Release => self.release_handle(remote_release::take(message)),
+            MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere => {
+                self.destroy_queued(thread_bound::dead_object(message));
+            }
+            MessageKind::ReleaseMany => return self.release_many(message, until),
+            MessageKind::Closure
+            | MessageKind::LoopClosure
+            | MessageKind::FrameClosure
+            | MessageKind::OrphanBatch => unreachable!("these are no releases"),
+        }
+        (1, None)
+    }
+
+    fn release_many(&mut self, message: Message, until: usize) -> (u32, Option<Message>) {
+        let entries = PageChain::entries(&message);
+        let before = entries.len();
+        if until == usize::MAX && !self.scope.queues_all() {
+            // By the quick ways of an ordinary drain.
+            PlainDrain::new(entries, "handoff", self.pages, self.scope, None)
+                .release_all(self.panics);
+            self.meter.count(before);
+        } else {
+            self.release_entries(entries, until);
+        }
+        let made = (before - entries.len()) as u32;
+        message.lighten(made);
+        if !entries.is_empty() {
+            return (made, Some(message));
+        }
+        // SAFETY: a message of that kind, which we own.
+        let entries = unsafe { PageChain::take(message.into_raw()) };
+        entries.clear(self.pages);
+        (made, None)
+    }
+
+    /// Makes the releases of one item, up to a total of `until` or until the budget is spent; the
+    /// rest goes back to the front.
+    fn release_item(&mut self, stack: &PoolStack, mut item: Item, until: usize) {
+        loop {
+            match &mut item {
+                Item::Entries(entries) => {
+                    let before = entries.len();
+                    self.release_entries(entries, until);
+                    stack.stats.released.add((before - entries.len()) as u64);
+                }
+                Item::Dead(objects) => {
+                    let object = objects.pop();
+                    object.into_iter().for_each(|o| self.destroy_queued(o));
+                }
+            }
+            // At once: nothing else would give the pages back.
+            if item.len() == 0 {
+                if let Item::Entries(entries) = item {
+                    entries.clear(self.pages);
+                }
+                return;
+            }
+            if self.is_done(until) {
+                return stack.backlog.put_first(item);
+            }
+        }
+    }
+
+    /// Releases the newest of these entries, up to a total of `until` or until the budget is spent.
+    /// They belong to no pool, so nothing adds others.
+    fn release_entries(&mut self, entries: &Entries, until: usize) {
+        let (pages, scope) = (self.pages, self.scope);
+        stretch(
+            entries,
+            || "backlog",
+            pages,
+            scope,
+            &mut self.metered(until),
+        );
+    }
+
+    /// At a thread's exit, makes the root pools current: what destructors autorelease must not go to a
+    /// pool that was forgotten.
+    fn leave_forgotten_pools(&self) {
+        if self.serves == Serves::Exit {
+            let stacks = self.thread.into_iter().flat_map(ThreadPools::stacks);
+            stacks.for_each(PoolStack::fall_back_to_root);
+        }
+    }
+
+    /// Releases a reference that was no pool's.
+    pub(super) fn release_handle(&mut self, thin: Thin) {
+        self.leave_forgotten_pools();
+        ledger::released(thin, 1, ReleasedBy::Handle);
+        let scope = self.scope;
+        let mut pace = self.metered(usize::MAX);
+        pace.count(1);
+        // SAFETY: alive by the reference, which is ours.
+        unsafe { release(thin, 1, scope, &mut pace) };
+    }
+
+    /// Destroys an object that was queued, and those that its destructor queues.
+    fn destroy_queued(&mut self, thin: Thin) {
+        let scope = self.scope;
+        let mut pace = self.metered(usize::MAX);
+        // SAFETY: not destroyed yet.
+        let type_info = unsafe { header(thin) }.type_info;
+        pace.count(1);
+        // SAFETY: it has no strong reference, and the queue owned it.
+        pace.destroy(type_info, scope, || unsafe { destroy_dead(thin) });
+    }
+
+    fn metered(&mut self, until: usize) -> Metered<'_> {
+        Metered {
+            meter: &mut self.meter,
+            panics: self.panics,
+            until,
+        }
+    }
+
+    /// Ends the drain of a backlog: collects what is left in its pools and in the queue of nested
+    /// releases. Returns how many releases are left, of all that it has served.
+    pub(super) fn finish(&mut self) -> usize {
+        let Own::Backlog(stack, pools) = self.own else {
+            return 0;
+        };
+        collect(stack, pools);
+        let dead = self.scope.take_dead();
+        if !dead.is_empty() {
+            stack.backlog.put_first(Item::Dead(dead));
+        }
+        stack.backlog.len() + duties::left(self)
+    }
+}
+
+/// Moves the entries of these pools to the end of the backlog.
+fn collect(stack: &PoolStack, pools: &[&PoolState]) {
+    for pool in pools {
+        if !pool.entries.is_empty() {
+            stack
+                .backlog
+                .put_last(Item::Entries(pool.entries.take_all()));
+        }
+    }
+}
+
+/// The pace of releases that are counted, timed and caught one by one.
+struct Metered<'m> {
+    meter: &'m mut Meter,
+    panics: &'m mut FirstPanic,
+    until: usize,
+}
+
+impl Metered<'_> {
+    /// Runs a destructor by `run`, and catches and times it.
+    fn measured(&mut self, type_info: &'static TypeInfo, run: impl FnOnce()) {
+        let meter = &mut *self.meter;
+        if let Err(payload) = catch_unwind(|| meter.time(type_info, run)) {
+            self.panics.note(payload);
+        }
+    }
+}
+
+impl Pace for Metered<'_> {
+    const METERED: bool = true;
+
+    fn is_done(&self) -> bool {
+        self.meter.is_spent() || self.meter.released() >= self.until
+    }
+
+    fn at_most(&self) -> u32 {
+        self.meter.at_most()
+    }
+
+    fn count(&mut self, n: usize) {
+        self.meter.count(n);
+    }
+
+    fn count_destroyed(&mut self, n: u64) {
+        tally_destroyed(n);
+    }
+
+    fn quick(&mut self) {
+        self.meter.quick();
+    }
+
+    /// Also destroys what the destructor has queued, which goes before anything older.
+    fn destroy(&mut self, type_info: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce()) {
+        self.measured(type_info, run);
+        if !scope.queues_all() {
+            return scope.settle_all(self.panics);
+        }
+        while !self.meter.is_spent() {
+            let Some(thin) = scope.next_dead() else {
+                return;
+            };
+            self.meter.count(1);
+            // SAFETY: not destroyed yet.
+            let type_info = unsafe { header(thin) }.type_info;
+            // SAFETY: it has no strong reference, and the queue owned it.
+            self.measured(type_info, || unsafe { destroy_dead(thin) });
+        }
+    }
+}

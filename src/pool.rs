@@ -41,6 +41,7 @@
 //! * [`backlog`], [`budget`], [`strays`], [`manager_shared`]: parts of a stack
 //! * [`epoch`]: pins, which protect what slots lend
 //! * [`attention`]: what a thread asks of the ends of its own pools; [`round`]: when drains hold back what they owe
+//! * [`life`]: the state of a pool, with all its transitions in a table
 //! * [`pool_stack`], [`thread_pools`], [`chain`]: pools, and which one is current
 //! * [`remote_release`], [`page_chain`]: messages; [`posted`]: closures; [`pending`]: what budgeted drains have left;
 //!   [`watch`]: watermarks; [`push`]: entries of open pools
@@ -64,6 +65,7 @@ pub(crate) mod guard;
 pub(crate) mod handoff;
 mod home_ref;
 pub(crate) mod implicit;
+pub(crate) mod life;
 pub(crate) mod manager_shared;
 pub(crate) mod page;
 mod page_chain;

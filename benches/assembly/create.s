@@ -7,7 +7,7 @@
     push rbx
     sub rsp, 32
     mov rbx, qword ptr [rdi]
-    mov rax, qword ptr [rbx + 64]
+    mov rax, qword ptr [rbx + 72]
     mov rax, qword ptr [rax + 24]
     test rax, rax
     je .1
@@ -56,12 +56,12 @@
     movups xmmword ptr [rax + 32], xmm2
     movups xmmword ptr [rax + 16], xmm1
     movups xmmword ptr [rax], xmm0
-    mov rcx, qword ptr [rbx + 24]
-    cmp rcx, qword ptr [rbx + 40]
+    mov rcx, qword ptr [rbx + 32]
+    cmp rcx, qword ptr [rbx + 48]
     je .8
     mov qword ptr [rcx], rax
     add rcx, 8
-    mov qword ptr [rbx + 24], rcx
+    mov qword ptr [rbx + 32], rcx
 .4:
     add rsp, 32
     pop rbx
@@ -116,7 +116,7 @@
     movups xmm0, xmmword ptr [rsi + 8]
     movaps xmmword ptr [rsp + 32], xmm0
     mov rbx, qword ptr [rdi]
-    mov rax, qword ptr [rbx + 64]
+    mov rax, qword ptr [rbx + 72]
     mov rsi, qword ptr [rax + 24]
     test rsi, rsi
     je .1
@@ -174,12 +174,12 @@
     movaps xmm1, xmmword ptr [rsp + 48]
     movups xmmword ptr [r15 + 40], xmm1
     movups xmmword ptr [r15 + 24], xmm0
-    mov rcx, qword ptr [rbx + 24]
-    cmp rcx, qword ptr [rbx + 40]
+    mov rcx, qword ptr [rbx + 32]
+    cmp rcx, qword ptr [rbx + 48]
     je .9
     mov qword ptr [rcx], rax
     add rcx, 8
-    mov qword ptr [rbx + 24], rcx
+    mov qword ptr [rbx + 32], rcx
 .7:
     add rsp, 80
     pop rbx

@@ -4,15 +4,15 @@
 # instructions: 55, locked: 0, calls: 3
     sub rsp, 40
     mov rsi, qword ptr [rdi]
-    mov byte ptr [rsi + 96], 0
-    mov rax, qword ptr [rsi + 24]
-    cmp rax, qword ptr [rsi + 56]
+    and dword ptr [rsi + 16], -4097
+    mov rax, qword ptr [rsi + 32]
+    cmp rax, qword ptr [rsi + 64]
     jne .3
-    mov rax, qword ptr [rsi + 64]
+    mov rax, qword ptr [rsi + 72]
     mov rcx, qword ptr [rax + 16]
-    cmp byte ptr [rcx + 904], 0
+    cmp byte ptr [rcx + 888], 0
     jne .3
-    mov rdx, qword ptr [rcx + 816]
+    mov rdx, qword ptr [rcx + 800]
     mov rdx, qword ptr [rdx]
     cmp rdx, 2
     ja .1
@@ -21,7 +21,7 @@
     cmp rdx, 3
     jb .2
 .1:
-    cmp byte ptr [rcx + 906], 1
+    cmp byte ptr [rcx + 890], 1
     jne .3
 .2:
     mov rax, qword ptr [rax + 8]
@@ -46,7 +46,7 @@
     add rsp, 40
     ret
 .4:
-    cmp byte ptr [rsi + 128], 1
+    cmp byte ptr [rsi + 120], 1
     je .6
     xor eax, eax
     add rsp, 40
@@ -65,31 +65,31 @@
     ret
 
 # releasepool::pool::drain::drain
-# instructions: 244, locked: 0, calls: 12
+# instructions: 243, locked: 0, calls: 12
     push rbp
     push r15
     push r14
     push r13
     push r12
     push rbx
-    sub rsp, 88
-    mov dword ptr [rsp + 16], edx
+    sub rsp, 72
+    mov dword ptr [rsp + 8], edx
     mov r15, rsi
     mov r12, rdi
-    mov rbx, qword ptr [rsi + 64]
+    mov rbx, qword ptr [rsi + 72]
     mov r14, qword ptr [rbx + 16]
-    cmp byte ptr [rsi + 128], 1
+    cmp byte ptr [rsi + 120], 1
     je .16
 .1:
-    lea r13, [r15 + 24]
-    add r14, 680
+    lea r13, [r15 + 32]
+    add r14, 664
     xor ecx, ecx
 .2:
     mov rbp, rcx
 .3:
-    mov rax, qword ptr [r15 + 24]
+    mov rax, qword ptr [r15 + 32]
     mov rcx, rax
-    sub rcx, qword ptr [r15 + 32]
+    sub rcx, qword ptr [r15 + 40]
     jne .4
     mov rdi, r13
     mov rsi, r14
@@ -125,14 +125,14 @@
 .7:
     mov rax, qword ptr [rbx + 8]
     add qword ptr [rax + 32], rbp
-    mov rax, qword ptr [r15 + 24]
-    cmp rax, qword ptr [r15 + 56]
+    mov rax, qword ptr [r15 + 32]
+    cmp rax, qword ptr [r15 + 64]
     jne .10
-    mov rax, qword ptr [r15 + 64]
+    mov rax, qword ptr [r15 + 72]
     mov rcx, qword ptr [rax + 16]
-    cmp byte ptr [rcx + 904], 0
+    cmp byte ptr [rcx + 888], 0
     jne .10
-    mov rdx, qword ptr [rcx + 816]
+    mov rdx, qword ptr [rcx + 800]
     mov rdx, qword ptr [rdx]
     cmp rdx, 2
     ja .8
@@ -141,7 +141,7 @@
     cmp rdx, 3
     jb .9
 .8:
-    cmp byte ptr [rcx + 906], 1
+    cmp byte ptr [rcx + 890], 1
     jne .10
 .9:
     mov rax, qword ptr [rax + 8]
@@ -166,15 +166,15 @@
     mov qword ptr [r12 + 24], 0
     jmp .24
 .10:
-    mov qword ptr [rsp + 64], 0
+    mov qword ptr [rsp + 48], 0
     mov rdx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[0]
     add rax, rdx
-    mov qword ptr [rsp + 80], rax
+    mov qword ptr [rsp + 64], rax
     mov rax, qword ptr fs:[rdx]
     test rax, rax
-    mov qword ptr [rsp + 32], r12
-    mov qword ptr [rsp + 24], rbp
+    mov qword ptr [rsp + 40], r12
+    mov qword ptr [rsp + 32], rbp
     je .12
     mov cx, 768
     cmp byte ptr fs:[rdx + 40], 2
@@ -209,36 +209,35 @@
     shl ecx, 8
     movzx edx, r12b
     or edx, ecx
-    mov byte ptr [rsp + 14], ah
-    mov word ptr [rsp + 12], dx
-    mov byte ptr [rsp + 56], 1
-    mov qword ptr [rsp + 48], r15
+    mov byte ptr [rsp + 6], ah
+    mov word ptr [rsp + 4], dx
+    mov qword ptr [rsp + 24], r15
     mov rax, qword ptr [rbx + 32]
-    mov qword ptr [rsp + 40], rax
-    lea rbp, [rsp + 40]
+    mov qword ptr [rsp + 16], rax
+    lea rbp, [rsp + 16]
     mov qword ptr [rbx + 32], rbp
-    inc dword ptr [r15 + 84]
+    add dword ptr [r15 + 16], 8192
     shr r13d, 8
-    lea rcx, [rsp + 12]
-    lea r8, [rsp + 64]
+    lea rcx, [rsp + 4]
+    lea r8, [rsp + 48]
     mov rdi, r15
     mov rsi, rbx
-    mov edx, dword ptr [rsp + 16]
+    mov edx, dword ptr [rsp + 8]
     call releasepool::pool::drain::release_rest
-    mov qword ptr [rsp + 16], rdx
+    mov qword ptr [rsp + 8], rdx
     mov r14, rax
-    dec dword ptr [r15 + 84]
-    mov rdx, qword ptr [rsp + 40]
+    add dword ptr [r15 + 16], -8192
+    mov rdx, qword ptr [rsp + 16]
     cmp qword ptr [rbx + 32], rbp
     jne .17
     mov qword ptr [rbx + 32], rdx
-    mov rbp, qword ptr [rsp + 24]
+    mov rbp, qword ptr [rsp + 32]
     test r12b, r12b
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     je .18
 .14:
     cmp r13b, 3
-    mov r12, qword ptr [rsp + 32]
+    mov r12, qword ptr [rsp + 40]
     je .15
     mov byte ptr fs:[rcx + 40], r13b
     xor byte ptr fs:[rcx + 7], 64
@@ -252,18 +251,18 @@
     call <releasepool::pool::pool_stack::PoolState>::unpin_now
     jmp .1
 .17:
-    lea rsi, [rsp + 40]
+    lea rsi, [rsp + 16]
     mov rdi, rbx
     call <releasepool::pool::pool_stack::PoolStack>::cut
-    movzx r12d, byte ptr [rsp + 12]
-    movzx r13d, byte ptr [rsp + 14]
-    mov rbp, qword ptr [rsp + 24]
+    movzx r12d, byte ptr [rsp + 4]
+    movzx r13d, byte ptr [rsp + 6]
+    mov rbp, qword ptr [rsp + 32]
     test r12b, r12b
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     jne .14
 .18:
     cmp r13b, 3
-    mov r12, qword ptr [rsp + 32]
+    mov r12, qword ptr [rsp + 40]
     je .20
     mov byte ptr fs:[rcx + 40], r13b
     movabs rax, 4611686018427387904
@@ -275,12 +274,12 @@
     cmp r15, rax
     jne .23
     mov rax, qword ptr [rbx + 8]
-    mov rcx, qword ptr [r15 + 48]
+    mov rcx, qword ptr [r15 + 56]
     test rcx, rcx
     je .21
     mov edx, dword ptr [rcx + 2040]
-    mov rcx, qword ptr [r15 + 24]
-    sub rcx, qword ptr [r15 + 32]
+    mov rcx, qword ptr [r15 + 32]
+    sub rcx, qword ptr [r15 + 40]
     sar rcx, 3
     add rcx, rdx
     jmp .22
@@ -288,16 +287,16 @@
     xor ecx, ecx
 .22:
     mov qword ptr [rax + 40], rcx
-    mov qword ptr [rbx + 632], 0
+    mov qword ptr [rbx + 616], 0
 .23:
     add r14, rbp
     mov qword ptr [r12 + 16], r14
-    movaps xmm0, xmmword ptr [rsp + 64]
+    movaps xmm0, xmmword ptr [rsp + 48]
     movups xmmword ptr [r12], xmm0
-    mov rax, qword ptr [rsp + 16]
+    mov rax, qword ptr [rsp + 8]
     mov qword ptr [r12 + 24], rax
 .24:
-    add rsp, 88
+    add rsp, 72
     pop rbx
     pop r12
     pop r13
@@ -310,16 +309,16 @@
     call releasepool::thread::current::tally_destroyed_slow
     jmp .7
 .26:
-    mov rdi, qword ptr [rsp + 80]
+    mov rdi, qword ptr [rsp + 64]
     call <releasepool::object::destroy::Nesting>::finish_outermost
     jmp .20
 .27:
     mov r14, rax
     jmp .30
 .28:
-    dec dword ptr [r15 + 84]
+    add dword ptr [r15 + 16], -8192
     mov r14, rax
-    mov rdx, qword ptr [rsp + 40]
+    mov rdx, qword ptr [rsp + 16]
     cmp qword ptr [rbx + 32], rbp
     jne .31
     mov qword ptr [rbx + 32], rdx
@@ -328,17 +327,17 @@
     movzx esi, r13b
     call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
 .30:
-    mov rdi, qword ptr [rsp + 64]
-    mov rsi, qword ptr [rsp + 72]
+    mov rdi, qword ptr [rsp + 48]
+    mov rsi, qword ptr [rsp + 56]
     call core::ptr::drop_in_place::<core::option::Option<alloc::boxed::Box<dyn core::any::Any + core::marker::Send>>>
     mov rdi, r14
     call _Unwind_Resume@PLT
 .31:
-    lea rsi, [rsp + 40]
+    lea rsi, [rsp + 16]
     mov rdi, rbx
     call <releasepool::pool::pool_stack::PoolStack>::cut
-    movzx r12d, byte ptr [rsp + 12]
-    movzx r13d, byte ptr [rsp + 14]
+    movzx r12d, byte ptr [rsp + 4]
+    movzx r13d, byte ptr [rsp + 6]
     jmp .29
 .32:
     call core::panicking::panic_in_cleanup
@@ -356,42 +355,42 @@
     mov r15, rcx
     mov rbx, rsi
     mov r12, rdi
-    cmp byte ptr [rdi + 96], 1
+    mov ecx, dword ptr [rdi + 16]
+    test ecx, 4096
     jne .2
-    mov rax, qword ptr [r12 + 24]
-    cmp rax, qword ptr [r12 + 56]
-    sete r14b
+    xor r14d, r14d
     mov r13, qword ptr [rbx + 16]
-    mov rax, qword ptr [r12 + 104]
+    mov rax, qword ptr [r12 + 96]
     test rax, rax
     je .3
 .1:
     movabs rcx, 9223372036854775807
-    and rcx, qword ptr [r12 + 112]
+    and rcx, qword ptr [r12 + 104]
     jmp .4
 .2:
-    xor r14d, r14d
+    mov rax, qword ptr [r12 + 32]
+    cmp rax, qword ptr [r12 + 64]
+    sete r14b
     mov r13, qword ptr [rbx + 16]
-    mov rax, qword ptr [r12 + 104]
+    mov rax, qword ptr [r12 + 96]
     test rax, rax
     jne .1
 .3:
-    movzx eax, byte ptr [r12 + 80]
-    shl eax, 3
-    lea rcx, [rip + constant.1]
-    mov rcx, qword ptr [rax + rcx]
-    lea rsi, [rip + constant.2]
-    mov rax, qword ptr [rax + rsi]
+    and ecx, 3
+    shl ecx, 4
+    lea rsi, [rip + <releasepool::pool::life::PoolLife>::default_name::NAMES]
+    mov rax, qword ptr [rcx + rsi]
+    mov rcx, qword ptr [rcx + rsi + 8]
 .4:
-    lea rdi, [r12 + 24]
-    lea rsi, [r13 + 680]
-    mov r10, qword ptr [r12 + 24]
-    mov r8, qword ptr [r12 + 48]
+    lea rdi, [r12 + 32]
+    lea rsi, [r13 + 664]
+    mov r10, qword ptr [r12 + 32]
+    mov r8, qword ptr [r12 + 56]
     test r8, r8
     je .5
     mov r9d, dword ptr [r8 + 2040]
     mov r8, r10
-    sub r8, qword ptr [r12 + 32]
+    sub r8, qword ptr [r12 + 40]
     sar r8, 3
     add r8, r9
     jmp .6
@@ -414,7 +413,7 @@
     mov qword ptr [rsp + 120], 8
     movups xmmword ptr [rsp + 128], xmm0
     mov byte ptr [rsp + 144], 0
-    cmp r10, qword ptr [r12 + 56]
+    cmp r10, qword ptr [r12 + 64]
     je .7
     lea rdi, [rsp + 24]
     call <releasepool::pool::drain::Releasing>::all
@@ -431,7 +430,7 @@
 .8:
     test r14b, r14b
     jne .10
-    mov rax, qword ptr [r13 + 816]
+    mov rax, qword ptr [r13 + 800]
     mov rax, qword ptr [rax]
     cmp rax, 2
     ja .9
@@ -439,7 +438,7 @@
     cmp rax, 3
     jb .10
 .9:
-    cmp byte ptr [r13 + 906], 0
+    cmp byte ptr [r13 + 890], 0
     je .18
 .10:
     mov rax, qword ptr [rbx + 8]
@@ -490,7 +489,7 @@
     call <releasepool::object::destroy::ReleaseScope>::serves_thread
     test al, al
     je .8
-    lea rdi, [r13 + 720]
+    lea rdi, [r13 + 704]
     call releasepool::pool::epoch::advance
     jmp .8
 .17:

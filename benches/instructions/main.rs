@@ -176,7 +176,7 @@ fn drain(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool
 }
 
-#[library_benchmark(config = counted(72_385, 0), setup = filled_pool_with_destructors)]
+#[library_benchmark(config = counted(72_384, 0), setup = filled_pool_with_destructors)]
 #[bench::one()]
 fn drain_with_destructors(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool.drain();
@@ -220,7 +220,7 @@ fn empty_pool(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(310_208, 0), setup = pool)]
+#[library_benchmark(config = counted(309_208, 0), setup = pool)]
 #[bench::one()]
 fn scope_with_destructor(outer: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {

@@ -17,13 +17,62 @@
 //! walk past frames that stay, because a barrier is below them, stores that barrier in each of
 //! them; later walks skip them.
 
-use super::pool_stack::{ChainFrame, PoolKind, PoolStack, PoolState};
+use super::life::{ChainFrame, Then};
+use super::pool_stack::{PoolStack, PoolState};
 use std::ptr;
 
 impl PoolStack {
+    /// Returns the pool that implicit releases go to.
+    #[inline]
+    pub(crate) fn current_pool(&self) -> &PoolState {
+        let mut frame = self.current.get();
+        loop {
+            // SAFETY: frames in the chain exist, and the last one, the root pool's, has a pool
+            // (invariant 4 of `pool`).
+            let (pool, prev) = unsafe { ((*frame).pool.get(), (*frame).prev.get()) };
+            if !pool.is_null() {
+                // SAFETY: a frame's pool is open (invariant 4 of `pool`), and this is its address.
+                return unsafe { &*pool.cast() };
+            }
+            frame = prev;
+        }
+    }
+
+    /// Returns whether the root pool is the current one: no other is open, though the root pool
+    /// may be being drained.
+    pub(crate) fn at_root(&self) -> bool {
+        ptr::eq(self.current_pool(), &self.root)
+    }
+
+    #[inline]
+    pub(crate) fn push_frame(&self, frame: &ChainFrame) {
+        frame.prev.set(self.current.get());
+        self.current.set(frame);
+    }
+
+    #[inline]
+    pub(crate) fn is_topmost(&self, frame: &ChainFrame) -> bool {
+        ptr::eq(self.current.get(), frame)
+    }
+
+    /// Removes a frame that is known to be the topmost.
+    #[inline]
+    pub(crate) fn pop_frame(&self, frame: &ChainFrame) {
+        debug_assert!(self.is_topmost(frame));
+        self.current.set(frame.prev.get());
+    }
+
+    /// Closes a plain pool, whose frame is known to be the topmost, and which has no entries.
+    #[inline]
+    pub(super) fn pop(&self, pool: &PoolState) {
+        self.pop_frame(&pool.life.frame);
+        self.stats.count_closed();
+        self.thread_pools().recycle(pool);
+    }
+
     /// Makes the root pool current, whatever is still open. For the thread's exit.
     pub(super) fn fall_back_to_root(&self) {
-        let root = &self.root.frame;
+        let root = &self.root.life.frame;
         remove(self.current.replace(root), root);
     }
 
@@ -79,19 +128,12 @@ impl PoolStack {
     /// Closes the last token pool, whose entries have been released.
     pub(super) fn close_token(&self, pool: &PoolState) {
         self.pop_token();
-        self.close_frame(&pool.frame);
+        self.close_frame(&pool.life.frame);
         let pools = self.thread_pools();
         pool.entries.clear(&pools.pages);
-        if !pool.has_no_extras() {
-            pool.clear_extras();
-        }
-        let generation = pool.generation.get();
-        // A pool whose generations are used up is never opened again.
-        if let Some(next) = generation.checked_add(1) {
-            pool.generation.set(next);
+        pool.clear_extras();
+        if pool.life.end_generation() == Then::Recycle {
             pools.recycle(pool);
-        } else {
-            pool.kind.set(PoolKind::Free);
         }
         self.stats.count_closed();
     }
@@ -160,7 +202,7 @@ impl<'s> Barrier<'s> {
     /// Puts `frame` on top of the chain. It stays where it is, on the caller's stack.
     #[inline]
     pub(crate) fn raise(stack: &'s PoolStack, frame: &'s ChainFrame, pool: &PoolState) -> Self {
-        frame.pool.set(pool);
+        frame.pool.set(pool.as_life());
         stack.push_frame(frame);
         Self { stack, frame }
     }

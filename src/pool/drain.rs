@@ -57,8 +57,9 @@ pub(super) use exit::exit;
 use super::budget::{Drained, Meter};
 use super::chain::Barrier;
 use super::entries::Entries;
+use super::life::ChainFrame;
 use super::page::PageCache;
-use super::pool_stack::{ChainFrame, PoolStack, PoolState};
+use super::pool_stack::{PoolStack, PoolState};
 use super::thread_pools::ThreadPools;
 use super::watch;
 use crate::object::destroy::ReleaseScope;
@@ -146,7 +147,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
     };
     if !is_over {
         let scope = ReleaseScope::enter();
-        let frame = ChainFrame::new(true);
+        let frame = ChainFrame::new();
         let _current = Barrier::raise(stack, &frame, pool);
         let _draining = Draining::begin(pool);
         let rest = release_rest(pool, stack, limit, &scope, &mut panics);
@@ -234,7 +235,7 @@ pub(crate) fn drain_within(pool: &PoolState, meter: Meter) -> (Drained, Option<P
     // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
     let stack = unsafe { &*pool.stack.get() };
     pool.unpin();
-    pool.set_budgeted(true);
+    pool.life.set_budgeted(true);
     let mut panics = FirstPanic::default();
     let (_, drained) = run_backlog(stack, pool, &[pool], meter, Serves::All, &mut panics);
     watch::backlog(stack, pool);
@@ -281,7 +282,7 @@ fn run_backlog(
 ) -> (bool, Drained) {
     let thread = stack.thread_pools();
     let scope = ReleaseScope::enter_queueing();
-    let frame = ChainFrame::new(true);
+    let frame = ChainFrame::new();
     let _current = Barrier::raise(stack, &frame, current);
     let _draining = Draining::begin(current);
     let serves = if scope.serves_thread() {
@@ -384,7 +385,7 @@ struct Draining<'d>(&'d PoolState);
 impl<'d> Draining<'d> {
     #[inline]
     fn begin(pool: &'d PoolState) -> Self {
-        pool.draining.set(pool.draining.get() + 1);
+        pool.life.begin_drain();
         Self(pool)
     }
 }
@@ -392,6 +393,6 @@ impl<'d> Draining<'d> {
 impl Drop for Draining<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.0.draining.set(self.0.draining.get() - 1);
+        self.0.life.end_drain();
     }
 }

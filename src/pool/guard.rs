@@ -3,8 +3,8 @@
 //! Facts that `SAFETY:` comments here, in `close` and in `scope` cite:
 //!
 //! 1. A pool's state stays at its address until its guard's drop or, for the pool of a scope, the
-//!    scope's end, whichever is later: only [`close`](super::drain::close) and the fast paths here and in
-//!    `scope` recycle it.
+//!    scope's end, whichever is later (rule 1 of [`life`](super::life)): only
+//!    [`close`](super::drain::close) and the fast paths here and in `scope` recycle it.
 //! 2. While a pool is open, its `stack` points to the `PoolStack` that opened it, which lives as
 //!    long as any pool of it is open.
 
@@ -12,9 +12,10 @@ use super::budget::{Budget, Drained, Meter};
 use super::drain::close::{can_just_pop, close};
 use super::drain::{self, span};
 use super::dump::PoolDump;
+use super::life::PoolKind;
 use super::manager_shared::ManagerShared;
 use super::pool_ref::PoolRef;
-use super::pool_stack::{PoolKind, PoolStack, PoolState};
+use super::pool_stack::{PoolStack, PoolState};
 use super::this_thread;
 use super::thread_pools::ThreadPools;
 use crate::ledger;
@@ -253,7 +254,7 @@ impl AutoreleasePool {
     /// already unwinding, the panic is reported as an event instead.
     pub fn drain(&mut self) -> usize {
         let state = self.state();
-        state.set_budgeted(false);
+        state.life.set_budgeted(false);
         if drain::is_idle(state) {
             state.unpin();
             return 0;
@@ -385,10 +386,8 @@ impl Drop for AutoreleasePool {
         let state = self.state();
         // SAFETY: the pool is open (fact 2).
         let stack = unsafe { &*state.stack.get() };
-        if can_just_pop(state, stack, state.has_no_extras()) {
-            stack.pop_frame(&state.frame);
-            stack.stats.count_closed();
-            stack.thread_pools().recycle(state);
+        if can_just_pop(state, stack, state.life.is_plain_guard()) {
+            stack.pop(state);
         } else {
             close(self.state);
         }

@@ -1,6 +1,7 @@
 //! Implicit autorelease: into the current pool, or into the root pool if none is open.
 
-use super::pool_stack::{PoolKind, PoolStack, PoolState};
+use super::life::PoolKind;
+use super::pool_stack::{PoolStack, PoolState};
 use super::this_thread;
 use super::thread_pools::ThreadPools;
 use super::watch;
@@ -72,7 +73,7 @@ pub(crate) fn autorelease_to(
         let label = || stack.current_pool().entries.label();
         ledger::autoreleased(thin, site, label);
         let pool = stack.current_pool();
-        if pool.kind.get() == PoolKind::Root {
+        if pool.life.is(PoolKind::Root) {
             push_root(stack, pool, thin, site);
         } else {
             pool.push(thin);
@@ -88,7 +89,7 @@ fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin, site: &'static Loc
     root.entries.push(thin, &stack.thread_pools().pages);
     stack.stats.root_has_grown(root.entries.len());
     // What a drain of the root pool autoreleases into it is released by the same drain.
-    if root.draining.get() > 0 {
+    if root.life.is_draining() {
         return;
     }
     if let Some(times) = stack.strays.count(type_info, site, stack.manager.id) {

@@ -24,7 +24,7 @@ impl PoolState {
         let stack = unsafe { &*self.stack.get() };
         if self.entries.is_untouched() {
             if self.index >= WITH_PAGES {
-                self.give_page_back();
+                self.life.gain_extra();
             }
             // Small pools have no other page.
             if self.entries.begin(&stack.thread_pools().pages) {

@@ -2,6 +2,7 @@
 
 use super::drain::close::{can_just_pop, close, free_state};
 use super::guard::AutoreleasePool;
+use super::life::Then;
 use super::pool_stack::PoolState;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -40,7 +41,7 @@ pub(crate) fn named_scope<R>(name: &'static str, f: impl FnOnce(&mut Autorelease
 fn scoped<R>(name: Option<&'static str>, f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
     let mut pool = ManuallyDrop::new(AutoreleasePool::new());
     let own = pool.state;
-    pool.state().enter_scope();
+    pool.state().life.enter_scope();
     if let Some(name) = name {
         pool.state().set_name(Some(name.into()));
     }
@@ -71,11 +72,10 @@ impl Drop for PoolScope {
         let state = unsafe { self.own.as_ref() };
         // SAFETY: the scope's own pool keeps its stack (fact 2 of `guard`).
         let stack = unsafe { &*state.stack.get() };
-        if pool == self.own && can_just_pop(state, stack, state.is_plain_scope()) {
-            state.leave_scope();
-            stack.pop_frame(&state.frame);
-            stack.stats.count_closed();
-            stack.thread_pools().recycle(state);
+        if pool == self.own && can_just_pop(state, stack, state.life.is_plain_scope()) {
+            // Its guard ends with it.
+            let _ = state.life.leave_scope();
+            stack.pop(state);
         } else {
             end_scope(pool, self.own);
         }
@@ -88,7 +88,7 @@ impl Drop for PoolScope {
 fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
     if pool == own {
         // SAFETY: the scope has not ended (fact 1 of `guard`).
-        unsafe { own.as_ref() }.leave_scope();
+        let _ = unsafe { own.as_ref() }.life.leave_scope();
         close(own);
     } else {
         end_replaced(pool, own);
@@ -111,23 +111,23 @@ struct ReplacedPool(NonNull<PoolState>);
 
 impl Drop for ReplacedPool {
     fn drop(&mut self) {
-        let guard_is_gone;
+        let then;
         {
             // SAFETY: the scope ends only here (fact 1 of `guard`).
             let state = unsafe { self.0.as_ref() };
             // SAFETY: the scope's own pool keeps its stack (fact 2 of `guard`).
             let stack = unsafe { &*state.stack.get() };
-            guard_is_gone = state.leave_scope();
-            stack.close_frame(&state.frame);
-            if guard_is_gone {
-                state.restore_frame();
-            } else {
+            then = state.life.leave_scope();
+            let frame = &state.life.frame;
+            stack.close_frame(frame);
+            match then {
+                Then::Recycle => frame.own(state.as_life()),
                 // The guard is elsewhere and closes the pool later.
-                state.frame.leave_chain();
+                Then::Keep => _ = frame.leave_chain(),
             }
         }
-        if guard_is_gone {
-            // SAFETY: guard and scope are gone, and the references above have ended.
+        if then == Then::Recycle {
+            // SAFETY: nothing refers to it (rule 1 of `life`); the references above have ended.
             unsafe { free_state(self.0) };
         }
     }

@@ -12,9 +12,10 @@ crate::sync::described! {
 use super::attention::{Attention, Reviews};
 use super::budget::Budget;
 use super::epoch::Participants;
+use super::life::PoolKind;
 use super::manager_shared::ManagerShared;
 use super::page::PageCache;
-use super::pool_stack::{PoolKind, PoolStack, PoolState};
+use super::pool_stack::{PoolStack, PoolState};
 use super::round::Round;
 use crate::layout::fixed::{FixedArc, FixedVec};
 use crate::ledger::{self, PoolLabel};
@@ -145,13 +146,13 @@ impl ThreadPools {
         // SAFETY: a pool of this `ThreadPools` (invariant 3 of `pool`).
         let pool = unsafe { &*free };
         self.free.set(pool.next_free.get());
-        pool.kind.set(kind);
+        pool.life.open(kind);
         pool.entries.set_label(match kind {
             PoolKind::Token => PoolLabel::TOKEN,
             _ => PoolLabel::UNNAMED,
         });
         pool.stack.set(stack);
-        stack.push_frame(&pool.frame);
+        stack.push_frame(&pool.life.frame);
         stack.stats.count_opened();
         NonNull::from(pool)
     }
@@ -174,7 +175,7 @@ impl ThreadPools {
         // There was none free, so these are all of the list.
         let mut next = ptr::null();
         for pool in pools.iter().rev() {
-            pool.frame.pool.set(pool);
+            pool.life.frame.own(pool.as_life());
             pool.next_free.set(next);
             next = pool;
         }
@@ -185,9 +186,9 @@ impl ThreadPools {
     /// unless its index is less than [`WITH_PAGES`].
     #[inline]
     pub(crate) fn recycle(&self, pool: &PoolState) {
-        debug_assert!(pool.has_no_extras() && pool.entries.is_empty());
+        debug_assert!(pool.entries.is_empty());
         debug_assert!(pool.entries.is_untouched() || pool.index < WITH_PAGES);
-        pool.kind.set(PoolKind::Free);
+        pool.life.close();
         pool.next_free.set(self.free.get());
         self.free.set(pool);
     }
@@ -204,7 +205,7 @@ impl ThreadPools {
     /// Returns how many guard pools are open, of all managers.
     pub(super) fn open_guards(&self) -> usize {
         let pools = (0..).map_while(|index| self.pool(index));
-        pools.filter(|pool| pool.is_guard()).count()
+        pools.filter(|pool| pool.life.is(PoolKind::Guard)).count()
     }
 
     /// Returns whether the end of a pool of `stack` may have to do more than to remove its frame: free a

@@ -1,8 +1,9 @@
 //! Token pools: pools for foreign code, which cannot hold a guard.
 
 use super::drain::{self, span};
+use super::life::PoolKind;
 use super::manager_shared::ManagerShared;
-use super::pool_stack::{PoolKind, PoolStack, PoolState};
+use super::pool_stack::{PoolStack, PoolState};
 use super::prune::find_or_add;
 use super::this_thread;
 use super::thread_pools::ThreadPools;
@@ -69,7 +70,7 @@ pub(crate) fn push(manager: &Arc<ManagerShared>) -> PoolToken {
             manager: manager.id,
             thread: pools.key(),
             index: pool.index,
-            generation: pool.generation.get(),
+            generation: pool.life.generation(),
         }
     })
 }
@@ -137,13 +138,13 @@ fn find<'p>(
 
 /// Returns whether the token pool of this generation is still open.
 fn is_open(pool: &PoolState, generation: u32) -> bool {
-    pool.generation.get() == generation && pool.kind.get() == PoolKind::Token
+    pool.life.generation() == generation && pool.life.is(PoolKind::Token)
 }
 
 /// Drains and closes token pools, newest first, until `pool` is closed. Returns the number of
 /// entries released.
 fn pop_down_to(stack: &PoolStack, pool: &PoolState) -> usize {
-    let generation = pool.generation.get();
+    let generation = pool.life.generation();
     let mut panics = FirstPanic::default();
     let mut released = 0;
     let mut rounds = 0;
@@ -197,7 +198,7 @@ mod tests {
         let with_state = |f: fn(&PoolState)| {
             this_thread::with(|pools| f(pools.and_then(|pools| pools.pool(first.index)).unwrap()));
         };
-        with_state(|state| state.generation.set(u32::MAX));
+        with_state(|state| state.life.use_up_generations());
         let last = push(&manager);
         assert_eq!((last.index, last.generation), (first.index, u32::MAX));
         assert_eq!(pop(&manager, last), Ok(0));

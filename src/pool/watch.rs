@@ -44,7 +44,7 @@ pub(super) fn pool(stack: &PoolStack, pool: &PoolState) {
     let len = pool.entries.len();
     let watermark = stack.manager.watermarks.pool();
     // What destructors autorelease into the drain that runs them is released by the same drain.
-    if len < watermark || pool.draining.get() > 0 {
+    if len < watermark || pool.life.is_draining() {
         return;
     }
     let doublings = (len / watermark).ilog2();

@@ -85,9 +85,11 @@ fn leak() {
 pub fn play(ready: impl FnOnce()) -> ! {
     let stale = stale();
     let blocks = BlockAllocator::new();
-    let mut freed: Vec<_> = (0..500).map(|i| Some(Ref::new(Freed(i)))).collect();
+    // Too many for blocks of the size that a chunk of pools has: the addresses of the vectors stay on
+    // this stack, and would be mistaken for a guard if pools got the same memory.
+    let mut freed: Vec<_> = (0..600).map(|i| Some(Ref::new(Freed(i)))).collect();
     let in_block = |i| Some(Ref::new_in(FreedBlock(i), &blocks));
-    let mut freed_blocks: Vec<_> = (0..500).map(in_block).collect();
+    let mut freed_blocks: Vec<_> = (0..600).map(in_block).collect();
     // Leaves no addresses in the memory of the vectors, which is used again.
     freed.fill(None);
     freed_blocks.fill(None);

@@ -6,6 +6,7 @@
 use super::few;
 use super::{Outcome, drain, span};
 use crate::event::span::wants_drains;
+use crate::pool::life::Then;
 use crate::pool::pool_stack::{PoolStack, PoolState};
 use crate::pool::thread_pools::ThreadPools;
 use crate::unwind::{FirstPanic, resume_or_report};
@@ -17,7 +18,7 @@ use std::ptr::NonNull;
 #[inline(always)]
 pub(in crate::pool) fn can_just_pop(state: &PoolState, stack: &PoolStack, plain: bool) -> bool {
     let pools = stack.thread_pools();
-    let simple = state.entries.is_empty() && stack.is_topmost(&state.frame) && plain;
+    let simple = state.entries.is_empty() && stack.is_topmost(&state.life.frame) && plain;
     simple && !pools.has_duties(stack)
 }
 
@@ -34,15 +35,15 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
     let state = unsafe { pool.as_ref() };
     let mut panics = FirstPanic::default();
     let mut is_drained = false;
-    if state.has_no_extras() && state.entries.are_few(few::FEW) {
+    if state.life.is_plain_guard() && state.entries.are_few(few::FEW) {
         // SAFETY: the pool is open (fact 2 of `guard`).
         let stack = unsafe { &*state.stack.get() };
         let few = few::release(state, stack, &mut panics);
         is_drained = few.is_over();
         // All of this only now, as foreign code may have run: destructors, or the global allocator.
         let is_idle = few.is_idle() && state.entries.is_empty();
-        if is_idle && stack.is_topmost(&state.frame) && state.has_no_extras() {
-            stack.pop_frame(&state.frame);
+        if is_idle && stack.is_topmost(&state.life.frame) && state.life.is_plain_guard() {
+            stack.pop_frame(&state.life.frame);
             stack.stats.count_closed();
             return stack.thread_pools().recycle_with_page(state);
         }
@@ -78,27 +79,23 @@ fn drain_and_close(pool: NonNull<PoolState>) -> Outcome {
 
 /// Closes a pool that has been drained, on behalf of its guard, which is not used again.
 fn close_drained(pool: NonNull<PoolState>) {
-    let in_scope;
+    let then;
     {
         // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
         let state = unsafe { pool.as_ref() };
         // SAFETY: the pool is open (fact 2 of `guard`).
         let stack = unsafe { &*state.stack.get() };
-        in_scope = state.is_scope();
-        if in_scope {
-            state.end_in_scope();
-            stack.close_above(&state.frame);
-        } else {
-            stack.close_frame(&state.frame);
+        then = state.life.drop_guard();
+        match then {
+            Then::Keep => stack.close_above(&state.life.frame),
+            Then::Recycle => stack.close_frame(&state.life.frame),
         }
         state.entries.clear(&stack.thread_pools().pages);
-        if !state.has_no_extras() {
-            state.clear_extras();
-        }
+        state.clear_extras();
         stack.stats.count_closed();
     }
-    if !in_scope {
-        // SAFETY: the guard is gone and there is no scope; the references above have ended.
+    if then == Then::Recycle {
+        // SAFETY: nothing refers to it (rule 1 of `life`); the references above have ended.
         unsafe { free_state(pool) };
     }
 }

@@ -6,7 +6,8 @@ use crate::ledger::{self, ReleasedBy};
 use crate::object::destroy::ReleaseScope;
 use crate::object::header::{TypeInfo, header};
 use crate::pool::chain::Barrier;
-use crate::pool::pool_stack::{ChainFrame, PoolStack, PoolState};
+use crate::pool::life::ChainFrame;
+use crate::pool::pool_stack::{PoolStack, PoolState};
 use crate::thread::current::tally_destroyed;
 use crate::unwind::FirstPanic;
 
@@ -164,7 +165,7 @@ fn release_nesting(
     panics: &mut FirstPanic,
 ) -> Progress {
     let scope = ReleaseScope::enter();
-    let frame = ChainFrame::new(true);
+    let frame = ChainFrame::new();
     let _current = Barrier::raise(stack, &frame, pool);
     let _draining = Draining::begin(pool);
     if !scope.deep {

@@ -33,7 +33,7 @@ pub(crate) mod snapshot;
 
 use crate::object::destroy::in_destructor;
 use crate::object::strong::Ref;
-use crate::pool::budget::{Budget, Drained, Meter};
+use crate::pool::budget::{Budget, Drained, Limit, Meter};
 use crate::pool::drain::{self, span};
 use crate::pool::guard::AutoreleasePool;
 use crate::pool::implicit::autorelease_to;
@@ -256,7 +256,7 @@ impl PoolManager {
         this_thread::with(|pools| {
             let Some(pools) = pools else { return 0 };
             let root = &find_or_add(pools, self.shared()).root;
-            span::around(root, || drain::drain(root, None)).resume()
+            span::around(root, || drain::drain(root, Limit::NONE)).resume()
         })
     }
 
@@ -292,7 +292,7 @@ impl PoolManager {
             if stack.root.entries.len() < shared.watermarks.root() || !stack.at_root() {
                 return 0;
             }
-            span::around(&stack.root, || drain::drain(&stack.root, None)).resume()
+            span::around(&stack.root, || drain::drain(&stack.root, Limit::NONE)).resume()
         })
     }
 
@@ -315,7 +315,7 @@ impl PoolManager {
             // Before the releases: what a sender released before it posted is then destroyed before
             // the closure runs.
             pools.collect_posted();
-            drain::serve(Some(pools), Meter::unlimited(), &mut panics);
+            drain::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
             let mut ran = 0;
             for _ in 0..pools.posted() {
                 let run = |call: Message| panics.guard(|| call.run());

@@ -2,11 +2,12 @@
 
 use crate::object::destroy::in_destructor;
 use crate::object::settle::settle_scope;
-use crate::pool::budget::Meter;
+use crate::pool::budget::{Limit, Meter};
 use crate::pool::drain;
 use crate::pool::guard::AutoreleasePool;
 use crate::pool::scope::named_scope;
 use crate::pool::this_thread;
+use crate::unwind::{FirstPanic, resume_or_report};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;
@@ -122,7 +123,15 @@ struct DrainRoot;
 impl Drop for DrainRoot {
     fn drop(&mut self) {
         this_thread::with(|pools| {
-            pools.map(|pools| drain::work_off_all(&pools.first, Meter::unlimited()).resume());
+            let Some(pools) = pools else { return };
+            let mut panics = FirstPanic::default();
+            drain::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
+            // What budgeted drains have claimed, which feeds the root pool, too.
+            if pools.has_claimed() {
+                drain::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
+                drain::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
+            }
+            panics.into_first().into_iter().for_each(resume_or_report);
         });
     }
 }

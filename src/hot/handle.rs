@@ -6,7 +6,7 @@ use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::{header, note_read};
 use crate::object::strong::Ref;
 use crate::object::weak::Weak;
-use crate::pool::budget::Meter;
+use crate::pool::budget::{Limit, Meter};
 use crate::pool::this_thread;
 use crate::unsizing::{Coercible, coerced, sealed};
 use crate::unwind::{FirstPanic, resume_or_report};
@@ -245,7 +245,7 @@ impl Hot<()> {
     pub fn review() -> usize {
         let mut panics = FirstPanic::default();
         // First, as this may drop the last handles to hot objects.
-        let served = this_thread::serve(Meter::unlimited(), &mut panics);
+        let served = this_thread::serve(Meter::unlimited(Limit::SOME), &mut panics);
         let released = served.reviewed + release_all(&mut panics);
         if let Some(payload) = panics.into_first() {
             resume_or_report(payload);

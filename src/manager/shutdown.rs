@@ -4,7 +4,7 @@ use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
 use crate::hot::{handle, review};
 use crate::object::destroy::in_destructor;
-use crate::pool::budget::Meter;
+use crate::pool::budget::{Limit, Meter};
 use crate::pool::prune::find_or_add;
 use crate::pool::thread_pools::ThreadPools;
 use crate::pool::{drain, epoch, pin, this_thread};
@@ -205,7 +205,7 @@ impl PoolManager {
         let ran = self.run_deferred(deadline, panics);
         let own = this_thread::with(|pools| {
             let stack = find_or_add(pools?, self.shared());
-            Some(drain::work_off_all(stack, Meter::until(deadline)).keep(panics))
+            Some(drain::empty_root_first(stack, Limit::until(deadline)).keep(panics))
         });
         *released += own.unwrap_or(0);
         ran || own.is_some_and(|n| n > 0)
@@ -217,7 +217,8 @@ impl PoolManager {
             return false;
         }
         pin::advance_until_ready();
-        let mut any = this_thread::serve(Meter::until(deadline), panics).generations > 0;
+        let mut any =
+            this_thread::serve(Meter::unlimited(Limit::until(deadline)), panics).generations > 0;
         any |= ORPHANS.run_calls(|call| panics.guard(|| call.run())) > 0;
         // Last, as all of these may drop the last handles to hot objects.
         any |= handle::release_all(panics) > 0;

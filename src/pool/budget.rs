@@ -55,6 +55,50 @@ impl fmt::Display for Drained {
     }
 }
 
+/// How many generations of destructors may feed the drain that runs them before an event reports it.
+pub(super) const ENDLESS: u32 = 1_000;
+
+/// What ends a drain without a budget if destructors feed it for ever.
+#[derive(Clone, Copy)]
+pub(crate) struct Limit {
+    generations: u32,
+    /// The time of the clock after which [`ENDLESS`] generations are enough.
+    deadline: Option<Duration>,
+}
+
+impl Limit {
+    /// Nothing: for the drains that a program calls without a budget.
+    pub(crate) const NONE: Self = Self {
+        generations: u32::MAX,
+        deadline: None,
+    };
+
+    /// 100,000 generations.
+    pub(crate) const SOME: Self = Self {
+        generations: 100_000,
+        deadline: None,
+    };
+
+    /// 100,000 generations, or fewer once the clock is past `deadline`.
+    pub(crate) fn until(deadline: Duration) -> Self {
+        Self {
+            deadline: Some(deadline),
+            ..Self::SOME
+        }
+    }
+
+    /// Returns whether destructors have fed the drain for too many generations.
+    pub(super) fn is_passed(self, generations: u32) -> bool {
+        let is_late = || self.deadline.is_some_and(|time| elapsed() >= time);
+        generations > self.generations || generations > ENDLESS && is_late()
+    }
+
+    /// Returns whether anything ends the drain.
+    pub(super) fn is_some(self) -> bool {
+        self.generations != Self::NONE.generations
+    }
+}
+
 /// How many releases that run no destructor come between two readings of the clock.
 const UNREAD: u32 = 16;
 
@@ -71,8 +115,8 @@ pub(crate) struct Meter {
     /// True once anything has been done, even if only to get at releases.
     begun: bool,
     slowest: Option<(&'static TypeInfo, Duration)>,
-    /// When a drain without a budget ends its last generation.
-    stop_at: Option<Duration>,
+    /// What ends a drain without a budget.
+    limit: Limit,
 }
 
 impl Meter {
@@ -83,7 +127,7 @@ impl Meter {
             timed: true,
             start,
             now: start,
-            ..Self::unlimited()
+            ..Self::unlimited(Limit::SOME)
         }
     }
 
@@ -97,7 +141,7 @@ impl Meter {
     }
 
     /// Returns a meter without a budget, which never reads the clock.
-    pub(crate) fn unlimited() -> Self {
+    pub(crate) fn unlimited(limit: Limit) -> Self {
         Self {
             budget: Budget::All,
             timed: false,
@@ -107,21 +151,13 @@ impl Meter {
             released: 0,
             begun: false,
             slowest: None,
-            stop_at: None,
+            limit,
         }
     }
 
-    /// Returns a meter without a budget, by which no generation begins after `time` of the clock.
-    pub(crate) fn until(time: Duration) -> Self {
-        Self {
-            stop_at: Some(time),
-            ..Self::unlimited()
-        }
-    }
-
-    /// Returns whether no further generation may begin.
-    pub(super) fn is_overdue(&self) -> bool {
-        self.stop_at.is_some_and(|time| elapsed() >= time)
+    /// Returns what ends the drain if it has no budget.
+    pub(super) fn limit(&self) -> Limit {
+        self.limit
     }
 
     /// Takes the budget away.

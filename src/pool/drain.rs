@@ -38,7 +38,7 @@
 //!
 //! # What ends a drain
 //! An ordinary drain ends when its pool is empty, however long destructors feed it; after
-//! [`LIMIT_WARNED`] generations an event says so. All others end after [`LIMIT`] generations, and leave
+//! [`ENDLESS`](super::budget::ENDLESS) generations an event says so. All others end after [`Limit::SOME`] generations, and leave
 //! the rest in the backlog; at a thread's exit the rest is leaked, with an event.
 
 mod alike;
@@ -54,7 +54,7 @@ pub(crate) mod turns;
 
 pub(super) use exit::exit;
 
-use super::budget::{Drained, Meter};
+use super::budget::{Drained, Limit, Meter};
 use super::chain::Barrier;
 use super::entries::Entries;
 use super::life::ChainFrame;
@@ -70,12 +70,6 @@ use crate::unwind::{FirstPanic, Payload, report, resume_or_report};
 use plain::PlainDrain;
 use std::ptr;
 use turns::{Drain, Own, Serves};
-
-/// How many generations of destructors may feed their own drain before an event reports it.
-pub(super) const LIMIT_WARNED: u32 = 1_000;
-
-/// How many generations of destructors may feed a drain that can be cut off.
-pub(super) const LIMIT: u32 = 100_000;
 
 /// The result of a drain.
 #[must_use]
@@ -102,6 +96,19 @@ impl Outcome {
         self.released
     }
 
+    /// Returns the outcome of this drain and of the one that `next` makes.
+    fn and(self, next: impl FnOnce() -> Self) -> Self {
+        let mut panics = FirstPanic::default();
+        let is_cut = self.is_cut;
+        let released = self.keep(&mut panics);
+        let next = next();
+        Self {
+            is_cut: is_cut || next.is_cut,
+            released: released + next.keep(&mut panics),
+            panic: panics.into_first(),
+        }
+    }
+
     /// Passes the panic, if there was one, to `panics`; returns the number of entries released.
     pub(crate) fn keep(self, panics: &mut FirstPanic) -> usize {
         self.panic.into_iter().for_each(|p| panics.note(p));
@@ -123,9 +130,8 @@ fn owes(stack: &PoolStack) -> bool {
     stack.thread_pools().has_duties(stack) || ORPHANS.has_deferred()
 }
 
-/// Drains a pool of the calling thread. With a limit, gives up when destructors have fed it for
-/// that many generations.
-pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
+/// Drains a pool of the calling thread, as far as the limit goes.
+pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
     // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
     let stack = unsafe { &*pool.stack.get() };
     let pages = &stack.thread_pools().pages;
@@ -133,7 +139,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Option<u32>) -> Outcome {
     let mut panics = FirstPanic::default();
     pool.unpin();
     let (mut released, mut is_cut) = (0, false);
-    let is_over = if limit.is_none() && !is_root && pool.entries.are_few(few::FEW) {
+    let is_over = if !limit.is_some() && !is_root && pool.entries.are_few(few::FEW) {
         let few = few::release(pool, stack, &mut panics);
         released = few.released;
         few.is_over() && pool.entries.is_empty()
@@ -176,7 +182,7 @@ fn root_was_drained(stack: &PoolStack) {
 fn release_rest(
     pool: &PoolState,
     stack: &PoolStack,
-    limit: Option<u32>,
+    limit: Limit,
     scope: &ReleaseScope,
     panics: &mut FirstPanic,
 ) -> (usize, bool) {
@@ -214,7 +220,7 @@ fn serve_in_drain(
     } else {
         Serves::All
     };
-    let (own, pages, meter) = (Own::Plain(run), &thread.pages, Meter::unlimited());
+    let (own, pages, meter) = (Own::Plain(run), &thread.pages, Meter::unlimited(run.limit));
     Drain::new(
         Some(thread),
         Some(stack),
@@ -242,18 +248,11 @@ pub(crate) fn drain_within(pool: &PoolState, meter: Meter) -> (Drained, Option<P
     (drained, panics.into_first())
 }
 
-/// Releases from a backlog within the budget; with `root` also the entries of the root pool, which go
-/// to its end. What destructors autorelease goes to the root pool.
-fn work_off(stack: &PoolStack, meter: Meter, root: bool, serves: Serves) -> Outcome {
+/// Releases from a backlog within the budget. What destructors autorelease goes to the root pool.
+fn work_off(stack: &PoolStack, meter: Meter, serves: Serves) -> Outcome {
     let mut panics = FirstPanic::default();
     let before = stack.stats.released.get();
-    let pools = [&stack.root];
-    let collected = &pools[..usize::from(root)];
-    let current = &stack.root;
-    let (is_cut, _) = run_backlog(stack, current, collected, meter, serves, &mut panics);
-    if root {
-        root_was_drained(stack);
-    }
+    let (is_cut, _) = run_backlog(stack, &stack.root, &[], meter, serves, &mut panics);
     Outcome {
         released: (stack.stats.released.get() - before) as usize,
         panic: panics.into_first(),
@@ -261,15 +260,16 @@ fn work_off(stack: &PoolStack, meter: Meter, root: bool, serves: Serves) -> Outc
     }
 }
 
-/// Empties a root pool and its backlog, as far as destructors do not feed them for ever.
-pub(super) fn work_off_stack(stack: &PoolStack) -> Outcome {
-    work_off(stack, Meter::unlimited(), true, Serves::Nothing)
+/// Empties a backlog, and then the root pool, into which that feeds, as far as the limit goes.
+pub(crate) fn empty_stack(stack: &PoolStack, limit: Limit) -> Outcome {
+    let backlog = work_off(stack, Meter::unlimited(limit), Serves::Nothing);
+    backlog.and(|| drain(&stack.root, limit))
 }
 
-/// Empties a root pool and its backlog, and does all that the thread owes, as far as the meter goes and
-/// destructors do not feed them for ever.
-pub(crate) fn work_off_all(stack: &PoolStack, meter: Meter) -> Outcome {
-    work_off(stack, meter, true, Serves::All)
+/// Empties the root pool, which may leave a backlog, and then the backlog, as far as the limit goes.
+pub(crate) fn empty_root_first(stack: &PoolStack, limit: Limit) -> Outcome {
+    let backlog = || work_off(stack, Meter::unlimited(limit), Serves::Nothing);
+    drain(&stack.root, limit).and(backlog)
 }
 
 fn run_backlog(
@@ -294,7 +294,8 @@ fn run_backlog(
     let (some, on) = (Some(thread), Some(stack));
     let mut drain = Drain::new(some, on, own, pages, &scope, panics, meter, serves);
     drain.take_mail_in();
-    let is_cut = drain.run() >= LIMIT;
+    drain.run();
+    let is_cut = drain.is_cut;
     let remaining = drain.finish();
     let drained = drain.meter.report(remaining);
     stack.stats.backlog_is(stack.backlog.len());
@@ -347,7 +348,7 @@ fn serve_as(
 /// Runs the last messages of a thread that exits, which it has taken out of its inbox, and keeps panics.
 fn run_last(thread: &ThreadPools, record: &Record, messages: Chain, panics: &mut FirstPanic) {
     let scope = ReleaseScope::enter();
-    let (own, pages, meter) = (Own::Nothing, &thread.pages, Meter::unlimited());
+    let (own, pages, meter) = (Own::Nothing, &thread.pages, Meter::unlimited(Limit::SOME));
     let some = Some(thread);
     let mut drain = Drain::new(some, None, own, pages, &scope, panics, meter, Serves::Exit);
     for message in messages {
@@ -367,7 +368,7 @@ pub(crate) fn release_all(entries: &Entries, thread: Option<&ThreadPools>) -> us
     let mut panics = FirstPanic::default();
     let released = {
         let scope = ReleaseScope::enter();
-        let run = PlainDrain::new(entries, "handoff", pages, &scope, None);
+        let run = PlainDrain::new(entries, "handoff", pages, &scope, Limit::NONE);
         run.release_all(&mut panics);
         if let Some(thread) = thread.filter(|_| scope.serves_thread()) {
             serve_in_drain(&run, &thread.first, false, &scope, &mut panics);

@@ -8,7 +8,7 @@
 //! 2. While a pool is open, its `stack` points to the `PoolStack` that opened it, which lives as
 //!    long as any pool of it is open.
 
-use super::budget::{Budget, Drained, Meter};
+use super::budget::{Budget, Drained, Limit, Meter};
 use super::drain::close::{can_just_pop, close};
 use super::drain::{self, span};
 use super::dump::PoolDump;
@@ -259,7 +259,7 @@ impl AutoreleasePool {
             state.unpin();
             return 0;
         }
-        span::around(state, || drain::drain(state, None)).resume()
+        span::around(state, || drain::drain(state, Limit::NONE)).resume()
     }
 
     /// Releases as many entries as the budget allows. The rest moves to the thread's *backlog* for

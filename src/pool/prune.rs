@@ -1,5 +1,6 @@
 //! Finding the stack of a manager, and freeing the stacks of managers that are gone.
 
+use super::budget::Limit;
 use super::drain;
 use super::manager_shared::ManagerShared;
 use super::pool_stack::PoolStack;
@@ -35,7 +36,7 @@ fn prune(pools: &ThreadPools) {
         let outcome = {
             // SAFETY: off the list, so nothing else frees it.
             let this = unsafe { stack.as_ref() };
-            let outcome = drain::work_off_stack(this);
+            let outcome = drain::empty_stack(this, Limit::SOME);
             if let Some(key) = pools.key() {
                 this.retire(key);
             }

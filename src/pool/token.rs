@@ -1,5 +1,6 @@
 //! Token pools: pools for foreign code, which cannot hold a guard.
 
+use super::budget::{ENDLESS, Limit};
 use super::drain::{self, span};
 use super::life::PoolKind;
 use super::manager_shared::ManagerShared;
@@ -157,7 +158,7 @@ fn pop_down_to(stack: &PoolStack, pool: &PoolState) -> usize {
             }
             continue;
         }
-        let outcome = drain::drain(last, None);
+        let outcome = drain::drain(last, Limit::NONE);
         released += outcome.released;
         rounds += 1;
         // Destructors may have pushed other pools, which are closed first.
@@ -171,7 +172,7 @@ fn pop_down_to(stack: &PoolStack, pool: &PoolState) -> usize {
             panics.note(payload);
         }
         let found = ptr::eq(last, pool);
-        if rounds == drain::LIMIT_WARNED && !found {
+        if rounds == ENDLESS && !found {
             let event = Event::new(EventKind::EndlessDrain, current_label());
             event.pool("token").count(rounds as usize).emit();
         }

@@ -6,6 +6,7 @@
 use super::few;
 use super::{Outcome, drain, span};
 use crate::event::span::wants_drains;
+use crate::pool::budget::Limit;
 use crate::pool::life::Then;
 use crate::pool::pool_stack::{PoolStack, PoolState};
 use crate::pool::thread_pools::ThreadPools;
@@ -72,7 +73,7 @@ fn close_in_span(pool: NonNull<PoolState>) {
 
 fn drain_and_close(pool: NonNull<PoolState>) -> Outcome {
     // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
-    let outcome = drain(unsafe { pool.as_ref() }, None);
+    let outcome = drain(unsafe { pool.as_ref() }, Limit::NONE);
     close_drained(pool);
     outcome
 }

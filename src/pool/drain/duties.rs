@@ -17,6 +17,7 @@ use super::turns::{Drain, Serves};
 use crate::ledger;
 use crate::object::destroy::in_destructor;
 use crate::pool::attention::{Attention, Found};
+use crate::pool::budget::Limit;
 use crate::pool::epoch;
 use crate::pool::pool_stack::PoolStack;
 use crate::pool::thread_pools::ThreadPools;
@@ -376,7 +377,7 @@ fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
     } else if !drain.agenda.answers || stack.root.entries.is_empty() && stack.backlog.len() == 0 {
         return false;
     }
-    let outcome = super::work_off_stack(stack);
+    let outcome = super::empty_stack(stack, Limit::SOME);
     drain.agenda.answers = !outcome.is_cut;
     outcome.keep(drain.panics);
     // Objects that this drain queued, as it is not the outermost.

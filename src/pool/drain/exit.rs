@@ -1,11 +1,11 @@
 //! What the exit of a thread does with its pools.
 
 use super::turns::Serves;
-use super::{LIMIT, drain, run_last, serve_as, work_off};
+use super::{drain, run_last, serve_as, work_off};
 use crate::event::{Event, EventKind};
 use crate::ledger;
 use crate::object::header::header;
-use crate::pool::budget::{Budget, Meter};
+use crate::pool::budget::{Budget, Limit, Meter};
 use crate::pool::pending;
 use crate::pool::pool_stack::{PoolStack, PoolState};
 use crate::pool::thread_pools::ThreadPools;
@@ -15,6 +15,9 @@ use crate::thread::record::Record;
 use crate::unwind::{FirstPanic, Payload, report};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
+
+/// How many drains an exit makes to keep up with destructors that feed its pools.
+const DRAINS: u32 = 100_000;
 
 /// Drains root and token pools until they stay empty, closes the inbox, and hands the closures that
 /// were not asked for to the orphans. Leaves open guard pools alone: references that forgotten ones
@@ -110,11 +113,11 @@ impl PoolsExit<'_> {
 
     /// Serves the thread's duties; each generation counts as a drain. Returns whether there was anything.
     fn serve(&mut self) -> bool {
-        if self.drains >= LIMIT {
+        if self.drains >= DRAINS {
             return false;
         }
         let mut panics = FirstPanic::default();
-        let meter = Meter::unlimited();
+        let meter = Meter::unlimited(Limit::SOME);
         let served = serve_as(Serves::Exit, Some(self.pools), meter, &mut panics);
         panics.into_first().into_iter().for_each(report);
         self.drains += served.generations;
@@ -125,17 +128,17 @@ impl PoolsExit<'_> {
     /// this exit has destroyed. Returns whether there were any.
     fn run_posts(&mut self) -> bool {
         self.drains += 1;
-        self.drains < LIMIT && self.pools.run_posts_of_loops()
+        self.drains < DRAINS && self.pools.run_posts_of_loops()
     }
 
     /// Empties a pool; after too many drains, by leaking its entries. Returns the first panic.
     fn empty(&mut self, pool: &PoolState) -> Option<Payload> {
-        if self.drains >= LIMIT {
+        if self.drains >= DRAINS {
             self.leak(pool);
             return None;
         }
         self.drains += 1;
-        match catch_unwind(|| drain(pool, Some(LIMIT))) {
+        match catch_unwind(|| drain(pool, Limit::SOME)) {
             Ok(outcome) => {
                 if outcome.is_cut {
                     self.leak(pool);
@@ -150,7 +153,7 @@ impl PoolsExit<'_> {
     /// Empties a backlog; after too many drains, by leaking it. What destructors autorelease goes to
     /// the root pool.
     fn empty_backlog(&mut self, stack: &PoolStack) {
-        if self.drains >= LIMIT {
+        if self.drains >= DRAINS {
             let leaked = pending::leak(stack);
             let event = Event::new(EventKind::CutOff, self.record.label());
             return self.events.push(event.pool("backlog").count(leaked));
@@ -158,7 +161,7 @@ impl PoolsExit<'_> {
         self.drains += 1;
         // No more than is there, as destructors may feed it for ever by budgeted drains.
         let budget = Meter::coarse(Budget::Count(stack.backlog.len()));
-        match catch_unwind(|| work_off(stack, budget, false, Serves::Nothing)) {
+        match catch_unwind(|| work_off(stack, budget, Serves::Nothing)) {
             Ok(outcome) => _ = outcome.report(),
             Err(payload) => report(payload),
         }

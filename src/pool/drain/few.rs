@@ -5,6 +5,7 @@ use super::{Draining, owes, release_rest};
 use crate::ledger::{self, ReleasedBy};
 use crate::object::destroy::ReleaseScope;
 use crate::object::header::{TypeInfo, header};
+use crate::pool::budget::Limit;
 use crate::pool::chain::Barrier;
 use crate::pool::life::ChainFrame;
 use crate::pool::pool_stack::{PoolStack, PoolState};
@@ -192,5 +193,5 @@ fn drain_rest(
     panics: &mut FirstPanic,
     drained: &mut usize,
 ) {
-    *drained = release_rest(pool, stack, None, scope, panics).0;
+    *drained = release_rest(pool, stack, Limit::NONE, scope, panics).0;
 }

@@ -1,11 +1,11 @@
 //! Releasing the entries of a pool without a budget: newest first, until there are none.
 
-use super::LIMIT_WARNED;
 use super::generations::Generations;
 use super::release::{Pace, stretch};
 use crate::event::{Event, EventKind};
 use crate::object::destroy::ReleaseScope;
 use crate::object::header::TypeInfo;
+use crate::pool::budget::{ENDLESS, Limit};
 use crate::pool::entries::Entries;
 use crate::pool::page::PageCache;
 use crate::sync::catch_unwind;
@@ -20,8 +20,7 @@ pub(super) struct PlainDrain<'d> {
     name: &'d str,
     pages: &'d PageCache,
     scope: &'d ReleaseScope,
-    /// How many generations of destructors may feed the drain.
-    pub(super) limit: Option<u32>,
+    pub(super) limit: Limit,
     released: Cell<usize>,
     /// The length of the pool after the last entry was taken out, and the type of that entry's
     /// object.
@@ -38,7 +37,7 @@ impl<'d> PlainDrain<'d> {
         name: &'d str,
         pages: &'d PageCache,
         scope: &'d ReleaseScope,
-        limit: Option<u32>,
+        limit: Limit,
     ) -> Self {
         Self {
             entries,
@@ -131,7 +130,7 @@ impl<'d> PlainDrain<'d> {
             return false;
         };
         let generation = self.generations.borrow_mut().fed(index);
-        if generation == LIMIT_WARNED && !self.warned.replace(true) {
+        if generation == ENDLESS && !self.warned.replace(true) {
             let event = Event::new(EventKind::EndlessDrain, current_label());
             event
                 .pool(self.name)
@@ -139,7 +138,7 @@ impl<'d> PlainDrain<'d> {
                 .count(generation as usize)
                 .emit();
         }
-        let is_cut = self.limit.is_some_and(|limit| generation > limit);
+        let is_cut = self.limit.is_passed(generation);
         self.is_cut.set(is_cut);
         is_cut
     }

@@ -4,14 +4,13 @@
 use super::duties::{self, Agenda};
 use super::plain::PlainDrain;
 use super::release::{Pace, release, stretch};
-use super::{LIMIT, LIMIT_WARNED};
 use crate::event::{Event, EventKind};
 use crate::ledger::{self, ReleasedBy};
 use crate::object::destroy::{ReleaseScope, destroy_dead};
 use crate::object::header::{Thin, TypeInfo, header};
 use crate::object::thread_bound;
 use crate::pool::backlog::Item;
-use crate::pool::budget::Meter;
+use crate::pool::budget::{ENDLESS, Limit, Meter};
 use crate::pool::entries::Entries;
 use crate::pool::page::PageCache;
 use crate::pool::page_chain::PageChain;
@@ -67,6 +66,8 @@ pub(super) struct Drain<'d> {
     pub(super) meter: Meter,
     pub(super) serves: Serves,
     pub(super) agenda: Agenda,
+    /// True once destructors have fed it beyond its limit.
+    pub(super) is_cut: bool,
 }
 
 impl<'d> Drain<'d> {
@@ -95,6 +96,7 @@ impl<'d> Drain<'d> {
             meter,
             serves,
             agenda,
+            is_cut: false,
         }
     }
 
@@ -102,8 +104,8 @@ impl<'d> Drain<'d> {
     /// turns.
     ///
     /// Without a budget a turn does all that is there when it begins. So each turn is a generation:
-    /// what the destructors of the previous one have left. A drain that may be cut off ends after
-    /// [`LIMIT`] of them, and leaves the rest where it is.
+    /// what the destructors of the previous one have left. A drain with a limit ends after so many,
+    /// and leaves the rest where it is.
     pub(super) fn run(&mut self) -> u32 {
         let mut generations = 0;
         loop {
@@ -120,33 +122,17 @@ impl<'d> Drain<'d> {
                 if self.meter.is_spent() {
                     break;
                 }
-            } else if duties || !self.is_plain() {
-                if generations == LIMIT_WARNED {
+            } else if duties || !matches!(self.own, Own::Plain(_)) {
+                self.is_cut = self.meter.limit().is_passed(generations);
+                if self.is_cut || generations == ENDLESS {
                     self.report_endless(generations);
                 }
-                let is_too_long = generations >= LIMIT && self.may_be_cut();
-                if is_too_long {
-                    self.report_endless(generations);
-                }
-                if is_too_long || self.meter.is_overdue() {
+                if self.is_cut {
                     break;
                 }
             }
         }
         generations
-    }
-
-    fn is_plain(&self) -> bool {
-        matches!(self.own, Own::Plain(_))
-    }
-
-    /// Returns whether the drain ends even if destructors feed it for ever: all but those that were
-    /// asked for without a budget.
-    fn may_be_cut(&self) -> bool {
-        match self.own {
-            Own::Plain(run) => run.limit.is_some(),
-            _ => true,
-        }
     }
 
     #[cold]
@@ -230,7 +216,7 @@ impl<'d> Drain<'d> {
         let before = entries.len();
         if until == usize::MAX && !self.scope.queues_all() {
             // By the quick ways of an ordinary drain.
-            PlainDrain::new(entries, "handoff", self.pages, self.scope, None)
+            PlainDrain::new(entries, "handoff", self.pages, self.scope, Limit::NONE)
                 .release_all(self.panics);
             self.meter.count(before);
         } else {

@@ -64,6 +64,7 @@ pub use frame::{
     Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, Looper, LooperProxy, Pooled, PostId,
     callback_scope, pooled,
 };
+pub use hot::full::HotTableFull;
 pub use hot::handle::{Hot, HotRef};
 pub use manager::PoolManager;
 pub use manager::builder::PoolManagerBuilder;

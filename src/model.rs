@@ -101,6 +101,7 @@ pub fn slot(key: ThreadKey) -> u32 {
 #[cfg(all(loom, feature = "loom"))]
 #[doc(hidden)]
 pub mod parts {
+    use crate::hot::{self, handle::Hot};
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::cell;
     use crate::sync::{FreeWitness, Witness, boxed, unbox};
@@ -111,6 +112,26 @@ pub mod parts {
     use crate::thread::registry;
     use std::ptr::NonNull;
     use std::sync::Arc;
+
+    /// Returns the number of the object's row in the table of hot objects.
+    pub fn hot_row<T>(hot: &Hot<T>) -> usize {
+        hot.row()
+    }
+
+    /// Returns the address of the calling thread's accounts of hot objects, if it has any.
+    pub fn hot_book() -> Option<usize> {
+        hot::current::book_address()
+    }
+
+    /// Returns how many hot objects are dead and not released.
+    pub fn hot_unreleased() -> usize {
+        hot::review::unreleased()
+    }
+
+    /// Returns how many releases of hot objects are over.
+    pub fn hot_ended() -> u64 {
+        hot::review::ended()
+    }
 
     /// An inbox of numbers; loom checks that the access to each number is ordered after its making.
     pub struct Inbox(inbox::Inbox);

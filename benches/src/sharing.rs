@@ -210,11 +210,8 @@ pub fn shared_ref() -> Workload {
     })
 }
 
-static HOT: LazyLock<Hot<Object>> = LazyLock::new(|| {
-    Hot::try_new(Ref::new(Object::new(1)))
-        .ok()
-        .expect("there is room")
-});
+static HOT: LazyLock<Hot<Object>> =
+    LazyLock::new(|| Hot::try_new(Ref::new(Object::new(1))).expect("there is room"));
 
 /// Returns uses of an object that is counted for each use, in the thread's own memory.
 pub fn hot_ref() -> Workload {

@@ -17,6 +17,7 @@ mod handoff;
 mod heaps;
 mod home;
 mod hot;
+mod hot_table;
 mod inbox;
 #[cfg(feature = "weaken")]
 mod justified;
@@ -53,6 +54,7 @@ fn all() -> Vec<&'static Model> {
         exit::MODELS,
         home::MODELS,
         hot::MODELS,
+        hot_table::MODELS,
         manager::MODELS,
         shutdown::MODELS,
         shutdown_exit::MODELS,

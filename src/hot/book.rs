@@ -1,16 +1,14 @@
-//! A book: the accounts of one thread, and what it has noted.
+//! A book: the accounts of one thread, its places in the lists of rows, and what it has noted.
 
-use super::table::{ROWS, RowIndex};
-use crate::sync::atomic::{AtomicU64, Ordering};
+use super::table::{Life, ROWS, RowIndex};
+use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::{OwnedU64, array_of};
+use crate::sync::{OwnedU64, array_of, null_pointers};
+use std::ptr;
 
-/// How many rows the notes of one word are for.
-const WORD: usize = 64;
-const WORDS: usize = ROWS.div_ceil(WORD);
-
-const IDLE: u64 = 0;
-const IN_USE: u64 = 1;
+/// In `notes`: the row is not noted. Otherwise: the row after it in the queue, plus 1, or [`END`].
+const NOT_NOTED: u16 = 0;
+const END: u16 = u16::MAX;
 
 /// The births and deaths of handles to one row's objects that one thread has made; of all lives of
 /// the row, and by all owners of the book.
@@ -20,6 +18,17 @@ pub(super) struct Account {
 }
 
 impl Account {
+    /// Owner only: returns whether no birth has been counted.
+    #[inline(always)]
+    pub(super) fn is_without_births(&self) -> bool {
+        self.births.own() == 0
+    }
+
+    /// Owner only: returns whether nothing has been counted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.births.own() == 0 && self.deaths.own() == 0
+    }
+
     /// Owner only: counts a birth.
     #[inline(always)]
     pub(super) fn birth(&self) {
@@ -48,23 +57,41 @@ impl Account {
     }
 }
 
+/// A scan of a row whose object has been let go, in progress or unfinished.
+#[derive(Clone, Copy)]
+pub(super) struct Scan {
+    pub(super) row: RowIndex,
+    pub(super) life: Life,
+    pub(super) deaths: u64,
+    /// `None`: as yet, deaths are read.
+    pub(super) births: Option<u64>,
+    /// The book whose account is read next.
+    pub(super) next: Option<&'static Book>,
+}
+
 /// All accounts of one thread. Adopted by another one when that has exited.
 // A line of its own, and not the two of a pair that processors fetch together.
 #[repr(align(128))]
 pub(super) struct Book {
     accounts: [Account; ROWS],
-    /// Owner only: a bit for each noted row.
-    notes: [Cell<u64>; WORDS],
-    /// Owner only: a bit for each word of `notes` that is not zero.
-    words: Cell<u64>,
+    /// For each row, the next book in the list of those that count for it; the last one leads to
+    /// itself. Null: this book is not in that list. Written once, by the owner.
+    links: [AtomicPtr<Book>; ROWS],
+    /// Owner only: a queue of the noted rows, so that each has its turn.
+    notes: [Cell<u16>; ROWS],
+    /// Owner only: the first row of the queue, plus 1, or [`END`]; and the last one, if there is any.
+    first: Cell<u16>,
+    last: Cell<RowIndex>,
     /// Owner only: true if rows have been noted that were not looked at.
     fresh: Cell<bool>,
-    /// [`IN_USE`] while a thread owns the book.
-    owned: AtomicU64,
+    /// Owner only: a scan that is not finished. Its row is not in the queue, unless noted since.
+    scan: Cell<Option<Scan>>,
+    /// Behind the lock of the library: the next book without an owner.
+    pub(super) next_idle: Cell<Option<&'static Book>>,
 }
 
-// SAFETY: the cells, and the figures of accounts, are written by the owner only (invariant 3 of
-// `hot`).
+// SAFETY: the cells, and the figures of accounts, are accessed by the owner only, and `next_idle`
+// behind a lock (invariant 3 of `hot`).
 unsafe impl Sync for Book {}
 // SAFETY: for the reason given for `Sync`.
 unsafe impl Send for Book {}
@@ -74,10 +101,13 @@ impl Book {
     pub(super) fn new() -> Self {
         Self {
             accounts: array_of![Account { births: OwnedU64::new(0), deaths: OwnedU64::new(0) }; ROWS],
-            notes: array_of![Cell::new(0); WORDS],
-            words: Cell::new(0),
+            links: null_pointers(),
+            notes: array_of![Cell::new(NOT_NOTED); ROWS],
+            first: Cell::new(END),
+            last: Cell::new(RowIndex::FIRST),
             fresh: Cell::new(false),
-            owned: AtomicU64::new(IN_USE),
+            scan: Cell::new(None),
+            next_idle: Cell::new(None),
         }
     }
 
@@ -87,40 +117,67 @@ impl Book {
         unsafe { self.accounts.get_unchecked(row.get()) }
     }
 
-    /// Makes the caller the owner, if the book has none. Returns whether it is.
-    pub(super) fn adopt(&self) -> bool {
-        // Relaxed: the exchange checks the value.
-        if self.owned.load(Ordering::Relaxed) != IDLE {
-            return false;
-        }
-        // Acquire: pairs with the Release in `give_up`, so that the figures go on where the last
-        // owner has left them. Model: hot_exit_and_adoption.
-        self.owned
-            .compare_exchange(IDLE, IN_USE, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
+    /// Returns the book after this one in the list of a row, of which this one is part.
+    pub(super) fn next(&self, row: RowIndex) -> Option<&'static Book> {
+        // Relaxed: written before the exchange that `Library::first` has read, or an earlier one.
+        let next = self.links[row.get()].load(Ordering::Relaxed);
+        debug_assert!(!next.is_null(), "it is part of the list");
+        // SAFETY: null, or a book, which is never freed (invariant 3 of `hot`).
+        unsafe { next.as_ref() }.filter(|next| !ptr::eq(*next, self))
     }
 
-    /// Owner only: gives the book up, for the next thread to adopt.
-    pub(super) fn give_up(&self) {
-        // Release: pairs with the Acquire in `adopt`. Model: hot_exit_and_adoption.
-        self.owned.store(IDLE, Ordering::Release);
+    /// Owner only: returns whether the book is in the list of a row.
+    pub(super) fn is_linked(&self, row: RowIndex) -> bool {
+        // Relaxed: written by the owner only.
+        !self.links[row.get()].load(Ordering::Relaxed).is_null()
     }
 
-    /// Owner only: returns whether the row is noted.
+    /// Owner only: makes the book lead to `next` in the list of a row; to nothing, if that is null.
+    pub(super) fn lead_to(&self, next: *mut Self, row: RowIndex) {
+        let next = if next.is_null() {
+            ptr::from_ref(self).cast_mut()
+        } else {
+            next
+        };
+        // Relaxed: `Library::enter` publishes it.
+        self.links[row.get()].store(next, Ordering::Relaxed);
+    }
+
+    /// Owner only: returns whether the row is noted. If so, the book is in the row's list.
     #[inline(always)]
     pub(super) fn is_noted(&self, row: RowIndex) -> bool {
-        // SAFETY: an index is below `ROWS` (invariant 1 of `hot`), for which there are bits.
-        let word = unsafe { self.notes.get_unchecked(row.get() / WORD) };
-        word.get() & (1 << (row.get() % WORD)) != 0
+        // SAFETY: an index is below `ROWS` (invariant 1 of `hot`).
+        unsafe { self.notes.get_unchecked(row.get()) }.get() != NOT_NOTED
     }
 
-    /// Owner only: notes a row, to be looked at.
+    /// Owner only: notes a row, to be looked at, in whose list the book is.
     pub(super) fn note(&self, row: RowIndex) {
         self.fresh.set(true);
-        let word = row.get() / WORD;
-        let notes = &self.notes[word];
-        notes.set(notes.get() | 1 << (row.get() % WORD));
-        self.words.set(self.words.get() | 1 << word);
+        if !self.is_noted(row) {
+            self.put_last(row);
+        }
+    }
+
+    fn put_last(&self, row: RowIndex) {
+        let before = self.last.replace(row);
+        let is_empty = self.first.get() == END;
+        let place = if is_empty {
+            &self.first
+        } else {
+            &self.notes[before.get()]
+        };
+        place.set(row.get() as u16 + 1);
+        self.notes[row.get()].set(END);
+    }
+
+    /// Owner only: takes the note that has waited longest.
+    pub(super) fn take_first(&self) -> Option<RowIndex> {
+        let first = self.first.get();
+        (first != END).then(|| {
+            let row = RowIndex::new(usize::from(first) - 1);
+            self.first.set(self.notes[row.get()].replace(NOT_NOTED));
+            row
+        })
     }
 
     /// Owner only: returns whether there are fresh notes; they are not fresh any more.
@@ -129,54 +186,64 @@ impl Book {
         self.fresh.replace(false)
     }
 
-    /// Owner only: calls `f` with each noted row, and keeps the notes of those for which it returns
-    /// true. `f` must not note anything.
-    pub(super) fn retain_notes(&self, mut f: impl FnMut(RowIndex) -> bool) {
-        let mut kept = 0;
-        let mut words = self.words.get();
-        while words != 0 {
-            let word = words.trailing_zeros() as usize;
-            words &= words - 1;
-            let notes = self.notes[word].get();
-            let (mut left, mut bits) = (notes, notes);
-            while bits != 0 {
-                let bit = bits & bits.wrapping_neg();
-                bits ^= bit;
-                if !f(RowIndex::new(word * WORD + bit.trailing_zeros() as usize)) {
-                    left ^= bit;
-                }
+    /// Owner only: keeps the notes for which `keep` returns true. `keep` must not note anything.
+    pub(super) fn retain_notes(&self, mut keep: impl FnMut(RowIndex) -> bool) {
+        let mut next = self.first.replace(END);
+        while next != END {
+            let row = RowIndex::new(usize::from(next) - 1);
+            next = self.notes[row.get()].replace(NOT_NOTED);
+            if keep(row) {
+                self.put_last(row);
             }
-            self.notes[word].set(left);
-            kept |= u64::from(left != 0) << word;
         }
-        self.words.set(kept);
     }
 
-    /// Owner only: takes one note.
-    pub(super) fn take_one(&self) -> Option<RowIndex> {
-        let words = self.words.get();
-        if words == 0 {
-            return None;
-        }
-        let word = words.trailing_zeros() as usize;
-        let bits = self.notes[word].get();
-        let rest = bits & (bits - 1);
-        self.notes[word].set(rest);
-        if rest == 0 {
-            self.words.set(words & (words - 1));
-        }
-        let row = word * WORD + bits.trailing_zeros() as usize;
-        Some(RowIndex::new(row))
+    /// Owner only: takes the scan that is not finished.
+    pub(super) fn take_scan(&self) -> Option<Scan> {
+        self.scan.take()
     }
 
-    /// Owner only: returns whether any row is noted.
-    pub(super) fn has_notes(&self) -> bool {
-        self.words.get() != 0
+    /// Owner only: keeps a scan that is not finished. There is no other.
+    pub(super) fn keep_scan(&self, scan: Scan) {
+        self.scan.set(Some(scan));
     }
 
-    /// Owner only: returns how many rows are noted.
+    /// Owner only: returns how many rows are noted or being scanned.
     pub(super) fn noted(&self) -> usize {
-        let counts = self.notes.iter().map(|word| word.get().count_ones());
-        counts.sum::<u32>() as usize
+        let some = |row: u16| (row != END).then_some(row);
+        let next = |row: &u16| some(self.notes[usize::from(*row) - 1].get());
+        let rows = std::iter::successors(some(self.first.get()), next);
+        rows.count() + usize::from(self.scan.get().is_some())
+    }
+
+    /// Owner only: returns whether any row is noted or being scanned.
+    pub(super) fn has_notes(&self) -> bool {
+        self.first.get() != END || self.scan.get().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_a_queue() {
+        let book = Book::new();
+        let [a, b, c] = [5, 700, 0].map(RowIndex::new);
+        for row in [a, b, a, c] {
+            book.note(row);
+        }
+        assert!(book.take_fresh() && !book.take_fresh());
+        assert_eq!(book.noted(), 3);
+        assert_eq!(book.take_first(), Some(a));
+        assert!(!book.is_noted(a) && book.is_noted(b));
+        book.note(a);
+        book.retain_notes(|row| row != c);
+        assert_eq!((book.take_first(), book.has_notes()), (Some(b), true));
+        assert_eq!((book.take_first(), book.take_first()), (Some(a), None));
+        assert!(!book.has_notes());
+        book.note(c);
+        book.retain_notes(|_| false);
+        assert_eq!((book.noted(), book.take_first()), (0, None));
     }
 }

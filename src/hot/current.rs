@@ -1,8 +1,9 @@
 //! The calling thread: what it counts in its book.
 
 use super::book::Book;
-use super::library::BOOKS;
+use super::library::LIBRARY;
 use super::review;
+use super::scan::GoOn;
 use super::table::{RowIndex, TABLE};
 use crate::pool::attention::{Attention, Found, Reviewer};
 use crate::pool::this_thread;
@@ -38,9 +39,18 @@ static REVIEWER: Reviewer = Reviewer {
 #[inline]
 pub(super) fn birth(row: RowIndex) {
     match book() {
+        Some(book) if book.account(row).is_without_births() => first_birth(book, row),
         Some(book) => book.account(row).birth(),
         None => TABLE.row(row).late_birth(),
     }
+}
+
+/// Counts a birth in an account which perhaps no scan finds yet.
+#[cold]
+#[inline(never)]
+fn first_birth(book: &'static Book, row: RowIndex) {
+    LIBRARY.enter(book, row);
+    book.account(row).birth();
 }
 
 /// Counts the death of a handle to the object of `row`, on this thread. The caller does not use the
@@ -48,17 +58,21 @@ pub(super) fn birth(row: RowIndex) {
 #[inline]
 pub(super) fn death(row: RowIndex) {
     match book() {
-        Some(book) => {
-            book.account(row).death();
-            if !book.is_noted(row) {
-                note(book, row);
-            }
-        }
+        Some(book) if book.is_noted(row) => book.account(row).death(),
+        Some(book) => noted_death(book, row),
         None => {
             TABLE.row(row).late_death();
             review::late(row);
         }
     }
+}
+
+/// Notes a row, and counts a death.
+#[cold]
+#[inline(never)]
+fn noted_death(book: &'static Book, row: RowIndex) {
+    note(book, row);
+    book.account(row).death();
 }
 
 /// Records that the owner of the object of `row` has let it go. The caller does not use the object
@@ -90,6 +104,12 @@ fn book_if_any() -> Option<&'static Book> {
     unsafe { MINE.with(|mine| mine.book.get()).as_ref() }
 }
 
+/// Returns the address of the calling thread's book, if it has one, for models.
+#[cfg(all(loom, feature = "loom"))]
+pub(crate) fn book_address() -> Option<usize> {
+    book_if_any().map(|book| ptr::from_ref(book).addr())
+}
+
 /// Gives the calling thread a book; returns `None` once the thread has left.
 #[cold]
 #[inline(never)]
@@ -100,10 +120,10 @@ fn enter() -> Option<&'static Book> {
     // With pools, so that its exit is noticed.
     this_thread::with(|pools| {
         let pools = pools?;
-        let book = BOOKS.adopt_or_add();
+        let book = LIBRARY.adopt_or_make();
         // A global allocator that uses hot objects may have given the thread one meanwhile.
         if let Some(mine) = book_if_any() {
-            book.give_up();
+            LIBRARY.give_back(book);
             return Some(mine);
         }
         MINE.with(|mine| mine.book.set(book));
@@ -116,9 +136,10 @@ fn enter() -> Option<&'static Book> {
 }
 
 /// Notes a row, so that the thread's next outermost drain looks at it.
-#[cold]
-#[inline(never)]
-fn note(book: &Book, row: RowIndex) {
+fn note(book: &'static Book, row: RowIndex) {
+    if book.account(row).is_empty() {
+        LIBRARY.enter(book, row);
+    }
     book.note(row);
     this_thread::with(|pools| {
         if let Some(pools) = pools {
@@ -127,14 +148,12 @@ fn note(book: &Book, row: RowIndex) {
     });
 }
 
-fn settle(_: &mut dyn FnMut() -> bool) -> bool {
+fn settle() -> bool {
     book_if_any().is_some_and(review::settle)
 }
 
-fn next_dead(_: &mut dyn FnMut() -> bool) -> Found {
-    book_if_any()
-        .and_then(review::next_dead)
-        .map_or(Found::Nothing, Found::Dead)
+fn next_dead(go_on: GoOn<'_>) -> Found {
+    book_if_any().map_or(Found::Nothing, |book| review::next_dead(book, go_on))
 }
 
 fn noted() -> usize {
@@ -149,7 +168,7 @@ fn leave() {
         let book = mine.book.replace(ptr::null());
         // SAFETY: as in `book`.
         if let Some(book) = unsafe { book.as_ref() } {
-            book.give_up();
+            LIBRARY.give_back(book);
         }
     });
 }

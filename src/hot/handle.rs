@@ -1,5 +1,6 @@
 //! `Hot` and `HotRef`: the owner of a hot object, and counted references to it that do not contend.
 
+use super::full::HotTableFull;
 use super::table::{RowIndex, TABLE};
 use super::{current, report, review};
 use crate::object::destroy::{ReleaseScope, release};
@@ -72,14 +73,14 @@ use std::ptr::NonNull;
 ///
 /// # When not to use it
 /// For objects that are shared now and then: there is room for 1,024 hot objects in a process, and
-/// each thread that uses any has 16 KiB for their counts, which later threads reuse. Within one
+/// each thread that uses any has 26 KiB for their counts, which later threads reuse. Within one
 /// pool, a [`PoolRef`](crate::PoolRef) is faster, and copying it counts nothing. For a value that is
 /// replaced from time to time, and that a pool can lend to its users, use a [`Slot`](crate::Slot).
 /// For objects that threads share but seldom clone, use `Ref`.
 ///
 /// Keep the owner as long as the object is hot: while it is there, a thread that has dropped a
 /// `HotRef` knows at its next drain, by one load, that the object is alive. Without the owner it adds
-/// up the counts of all threads.
+/// up the counts of all threads that have used its place in the table.
 ///
 /// There is neither a count nor a way back to unique access: `HotRef`s cannot be counted without
 /// stopping all threads. Not for signal handlers.
@@ -92,7 +93,7 @@ use std::ptr::NonNull;
 /// use releasepool::{AutoreleasePool, Hot, HotRef, Ref, Slot};
 ///
 /// fn hot(text: &str) -> Ref<Hot<String>> {
-///     Ref::new(Hot::try_new(Ref::new(text.to_owned())).expect("fewer than 1,024 hot objects"))
+///     Ref::new(Hot::try_new(Ref::new(text.to_owned())).unwrap())
 /// }
 ///
 /// let config = Slot::new(hot("old"));
@@ -105,9 +106,12 @@ use std::ptr::NonNull;
 ///
 /// # Cost
 /// [`try_new`](Self::try_new) takes a lock; dropping the owner is a read-modify-write. A thread's
-/// first use allocates the memory for its counts. A drain of a thread that has dropped `HotRef`s
-/// since its last one makes a memory fence and a load for each object; other drains cost nothing
-/// more.
+/// first use allocates the memory for its counts; its first use of an object's place in the table
+/// makes a read-modify-write more. A drain of a thread that has dropped `HotRef`s since its last one
+/// makes a memory fence and a load for each object; other drains cost nothing more. For objects that
+/// were let go it reads the counts of all threads that have ever used the object's place, of those
+/// that have ended, too; a drain with a budget stops in the middle of that when the budget is spent,
+/// and a later one goes on.
 ///
 /// # Threads
 /// `Send` and `Sync` if `T` is both. The object may be destroyed on any thread.
@@ -137,8 +141,8 @@ pub struct Hot<T: ?Sized + 'static> {
 /// ```
 ///
 /// # Cost
-/// Two words, three for trait objects and slices. A clone is some eight instructions, a drop some
-/// thirteen, and none of them is locked. The first drop of a reference to an object since the
+/// Two words, three for trait objects and slices. A clone is some thirteen instructions, a drop some
+/// ten, and none of them is locked. The first drop of a reference to an object since the
 /// thread's last drain takes some nanoseconds more, and so does its next drain.
 ///
 /// # Threads
@@ -171,15 +175,16 @@ impl<T: ?Sized + Send + Sync> Hot<T> {
     /// Other references, strong and weak, stay what they are. An object can be made hot twice; the
     /// two owners and their `HotRef`s then know nothing of each other, and each keeps it alive.
     ///
-    /// Takes a lock for some nanoseconds. If there is no room, that of objects that are dead already
-    /// is freed first; their releases become orphans, so no destructor runs here.
+    /// Takes a lock that all threads share. If there is no room, it scans all objects that were let
+    /// go, and frees the room of those that are dead; their releases become orphans, so no destructor
+    /// runs here.
     ///
     /// # Errors
-    /// If 1,024 objects are hot already: the reference. An
+    /// [`HotTableFull`], which gives the reference back, if 1,024 objects are hot already. An
     /// [event](crate::event::EventKind::HotTableFull) reports it, too. As a `Ref` is of another type
     /// than a `HotRef`, a program seldom can go on with it. It need not: what is hot should be few
-    /// objects, and then `unwrap`, or `ok().expect(..)` for types without `Debug`, is right.
-    pub fn try_new(object: Ref<T>) -> Result<Self, Ref<T>> {
+    /// objects, and then `unwrap` is right.
+    pub fn try_new(object: Ref<T>) -> Result<Self, HotTableFull<T>> {
         report::overdue();
         // SAFETY: `object` keeps the object alive.
         let type_info = unsafe { header(Ref::thin(&object)) }.type_info;
@@ -190,7 +195,7 @@ impl<T: ?Sized + Send + Sync> Hot<T> {
         }
         let Some(row) = row else {
             report::table_full(type_info.type_name());
-            return Err(object);
+            return Err(HotTableFull(object));
         };
         let ptr = Ref::into_payload(object);
         TABLE.row(row).begin(ptr.cast());
@@ -215,10 +220,23 @@ impl<T: ?Sized> Hot<T> {
     }
 }
 
+#[cfg(all(loom, feature = "loom"))]
+impl<T> Hot<T> {
+    /// Returns the number of the object's row, for models.
+    pub(crate) fn row(&self) -> usize {
+        self.row.get()
+    }
+}
+
 impl Hot<()> {
-    /// Releases all hot objects that are dead, whichever threads have dropped the last references to
+    /// Releases the hot objects that are dead, whichever threads have dropped the last references to
     /// them, and returns their number: the last references may have been dropped by threads that do
     /// not drain. Also reports objects that were let go long ago.
+    ///
+    /// It looks at each object once, and again at all of them as long as it finds any, because a
+    /// destructor may drop the last reference to another one. Left are those of which another thread
+    /// drops the last reference meanwhile, or which another thread is releasing; and some of those
+    /// that destructors let go for ever, as it stops after 2,048 rounds.
     ///
     /// Before that it makes the releases that belong to no thread, the *orphans*, as an outermost
     /// drain does, so that a program without pools needs nothing else: those of hot objects that
@@ -227,7 +245,7 @@ impl Hot<()> {
     /// outermost drain.
     ///
     /// A fence and a load for each row that has ever been used; for objects that are let go, some
-    /// nanoseconds for each thread that uses hot objects.
+    /// nanoseconds for each thread that has ever used the object's row, the place in the table.
     ///
     /// # Panics
     /// Resumes the first panic of a destructor, after all releases are made. If the thread is already
@@ -254,13 +272,13 @@ impl Hot<()> {
     }
 }
 
-/// Releases all hot objects that are dead, and keeps panics. Returns their number.
+/// Releases the hot objects that are dead, and keeps panics. Returns their number.
 pub(crate) fn release_all(panics: &mut FirstPanic) -> usize {
     report::overdue();
     let scope = ReleaseScope::enter();
     review::all(|object| {
         // SAFETY: the row's strong reference, which `all` has passed on.
-        panics.guard(|| unsafe { release(object) });
+        panics.guard(|| unsafe { release(object.thin()) });
         scope.settle_all(panics);
     })
 }

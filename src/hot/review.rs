@@ -1,18 +1,23 @@
-//! Scans, and what is done with the objects that they find dead.
+//! Which rows are scanned when, and what is done with the objects that scans find dead.
 
-use super::book::Book;
-use super::library::BOOKS;
+use super::book::{Book, Scan};
+use super::scan::{GoOn, scan};
 use super::table::{Life, ROWS, RowIndex, TABLE};
-use crate::object::checks;
-use crate::object::header::Thin;
+use crate::pool::attention::{Dying, Found};
 use crate::pool::remote_release::orphaned_release;
 use crate::sync::atomic::{Ordering, fence};
-use crate::thread::current::current_label;
+use crate::sync::cell::Cell;
+use crate::sync::local;
 use crate::thread::orphans::ORPHANS;
 
 /// How often a review of all rows goes on with what its releases have let go. A chain of hot objects
 /// is not longer than the table.
 const ROUNDS: usize = 2 * ROWS;
+
+local! {
+    /// How many releases of dead objects this thread is in the middle of.
+    static RELEASING_HERE: Cell<usize> = Cell::new(0);
+}
 
 /// Orders the deaths that this thread has counted before what the following scans read. Every scan
 /// that is to find a dead object follows one; what a scan finds is true without it.
@@ -23,71 +28,73 @@ fn order_deaths() {
     fence(Ordering::SeqCst);
 }
 
-/// Returns the life of a row, if its object is dead: its owner has let it go, and there is no handle
-/// to it.
-fn scan(row: RowIndex) -> Option<Life> {
-    let at = TABLE.row(row);
-    let life = at.let_go_life()?;
-    let mut deaths = at.late_deaths();
-    BOOKS.each(|book| deaths = deaths.wrapping_add(book.account(row).deaths()));
-    // Only now, and with the books that there are now: the module documentation of `hot` says why.
-    let mut births = at.late_births();
-    BOOKS.each(|book| births = births.wrapping_add(book.account(row).births()));
-    if deaths > births {
-        overdrawn(row, life);
-    }
-    (deaths == births).then_some(life)
-}
-
-/// Aborts: more handles were dropped than made, so one was dropped twice, and an object may have been
-/// destroyed that was in use.
-#[cold]
-#[inline(never)]
-fn overdrawn(row: RowIndex, life: Life) {
-    // Otherwise another thread has found out.
-    if TABLE.row(row).end(life).is_some() {
-        checks::abort(&format!(
-            "{}: more HotRefs were dropped than made (thread {})",
-            TABLE.type_name(row),
-            current_label(),
-        ));
-    }
-}
-
-/// Ends the life of a row if its object is dead; returns the object, whose reference the caller takes
-/// over.
-fn take_if_dead(row: RowIndex) -> Option<Thin> {
-    let life = scan(row)?;
-    let object = TABLE.row(row).end(life)?;
+/// Ends a life in which the row's object is dead, unless another thread has done so; returns the
+/// object.
+fn take(row: RowIndex, life: Life) -> Option<Dying> {
+    // First, so that `unreleased` finds the object in the row, or as being released.
+    TABLE.release_begins();
+    RELEASING_HERE.with(|here| here.set(here.get() + 1));
+    let over = || {
+        RELEASING_HERE.with(|here| here.set(here.get() - 1));
+        TABLE.release_is_over();
+    };
+    let Some(object) = TABLE.row(row).end(life) else {
+        over();
+        return None;
+    };
     TABLE.let_go.subtract_shared(1);
     TABLE.give_back(row);
-    Some(object)
+    Some(Dying::new(object, over))
+}
+
+/// Returns the object of a row, if it is dead.
+fn take_if_dead(row: RowIndex) -> Option<Dying> {
+    take(row, scan(row)?)
 }
 
 /// Looks at the rows that the calling thread has noted since it last did so, and forgets those whose
-/// objects are not dead. Returns whether any are left. Runs no foreign code.
+/// objects have their owners: a load for each. Returns whether any are left. Runs no foreign code.
 pub(super) fn settle(book: &Book) -> bool {
     if book.take_fresh() {
         order_deaths();
-        book.retain_notes(|row| scan(row).is_some());
+        book.retain_notes(|row| TABLE.row(row).let_go_life().is_some());
     }
     book.has_notes()
 }
 
-/// Returns the next dead object among those that the calling thread has noted. The caller takes over
-/// a strong reference to it.
-pub(super) fn next_dead(book: &Book) -> Option<Thin> {
+/// Returns the next dead object among those that the calling thread has noted. If `go_on` stops the
+/// scan that it takes to find out, the next call goes on with that.
+pub(super) fn next_dead(book: &Book, go_on: GoOn<'_>) -> Found {
     settle(book);
-    while let Some(row) = book.take_one() {
-        // Again: this thread may have dropped handles to a row that was noted in an earlier life, and
-        // had been looked at by then. Model: hot_noted_before.
-        order_deaths();
-        let object = take_if_dead(row);
-        if object.is_some() {
-            return object;
+    loop {
+        let scan = book.take_scan().or_else(|| {
+            std::iter::from_fn(|| book.take_first()).find_map(|row| {
+                // Again: this thread may have dropped handles to a row that was noted in an earlier
+                // life, and had been looked at by then. Model: hot_noted_before.
+                order_deaths();
+                Scan::begin(row)
+            })
+        });
+        let Some(mut scan) = scan else {
+            return Found::Nothing;
+        };
+        if !scan.run(go_on) {
+            book.keep_scan(scan);
+            return Found::Unfinished;
+        }
+        let dead = scan.dead().and_then(|life| take(scan.row, life));
+        if let Some(object) = dead {
+            return Found::Dead(object);
+        }
+        // Each scan is a step, however short.
+        if !go_on() {
+            return if book.has_notes() {
+                Found::Unfinished
+            } else {
+                Found::Nothing
+            };
         }
     }
-    None
 }
 
 /// Looks at a row whose handle or owner has been dropped on a thread without a book, which may never
@@ -97,31 +104,20 @@ pub(super) fn next_dead(book: &Book) -> Option<Thin> {
 pub(super) fn late(row: RowIndex) {
     order_deaths();
     if let Some(object) = take_if_dead(row) {
-        orphan(object);
+        orphan(&object);
     }
 }
 
-fn orphan(object: Thin) {
-    // SAFETY: the row's strong reference, which the caller has taken over; `Hot::try_new` takes only
-    // what is Send and Sync.
-    ORPHANS.adopt(unsafe { orphaned_release(object) });
-}
-
-/// Returns how many objects are dead and not released.
-pub(crate) fn unreleased() -> usize {
-    order_deaths();
-    TABLE.used_rows().filter(|&row| scan(row).is_some()).count()
-}
-
-/// Returns how many dead objects have been released.
-pub(crate) fn ended() -> u64 {
-    0
+fn orphan(object: &Dying) {
+    // SAFETY: the row's strong reference, which is given up once; `Hot::try_new` takes only what is
+    // Send and Sync.
+    ORPHANS.adopt(unsafe { orphaned_release(object.thin()) });
 }
 
 /// Looks at all rows, whichever thread has noted them, and passes the dead objects to `release`,
-/// which takes over a strong reference to each. Goes on with what these releases let go. Returns the
+/// which gives up the strong reference to each. Goes on with what these releases let go. Returns the
 /// number of objects.
-pub(crate) fn all(mut release: impl FnMut(Thin)) -> usize {
+pub(crate) fn all(mut release: impl FnMut(&Dying)) -> usize {
     let mut total = 0;
     for _ in 0..ROUNDS {
         let mut rows = TABLE.used_rows().peekable();
@@ -133,7 +129,7 @@ pub(crate) fn all(mut release: impl FnMut(Thin)) -> usize {
         for row in rows {
             if let Some(object) = take_if_dead(row) {
                 total += 1;
-                release(object);
+                release(&object);
             }
         }
         if total == before {
@@ -141,6 +137,26 @@ pub(crate) fn all(mut release: impl FnMut(Thin)) -> usize {
         }
     }
     total
+}
+
+/// Returns how many hot objects are dead and not released: nobody has found them, or their release
+/// has begun and is not over, except on the calling thread. The release is over when it has become
+/// an orphan, too; so read the number of orphans afterwards. One whose release begins meanwhile may count twice.
+///
+/// If this is 0, and [`ended`] is the same before and after, then no hot object was dead and not
+/// released when this was called. Otherwise one that has been looked at may have been kept alive by
+/// one that was released later.
+pub(crate) fn unreleased() -> usize {
+    order_deaths();
+    let dead = TABLE.used_rows().filter(|row| scan(*row).is_some()).count();
+    // Only now: what has left its row was counted as being released before that.
+    let releasing = TABLE.releases_in_progress() as usize;
+    dead + releasing.saturating_sub(RELEASING_HERE.with(Cell::get))
+}
+
+/// Returns a number that grows whenever the release of a hot object is over.
+pub(crate) fn ended() -> u64 {
+    TABLE.releases_over()
 }
 
 /// Frees the rows of all dead objects. Their releases become orphans, so no foreign code runs here.

@@ -21,6 +21,8 @@ const TO_NEXT_LIFE: u64 = STATE + 1 - LET_GO;
 pub(super) struct RowIndex(u16);
 
 impl RowIndex {
+    pub(super) const FIRST: Self = Self(0);
+
     /// Returns the index of the row `n`.
     ///
     /// # Panics
@@ -85,7 +87,8 @@ impl Row {
 
     /// Returns the row's life, if its owner has let it go.
     pub(super) fn let_go_life(&self) -> Option<Life> {
-        // Acquire: pairs with the Release in `let_go`. Model: hot_scan_across_lives.
+        // Acquire: pairs with the Release in `let_go`, and with that in `end`. Model:
+        // hot_scan_across_lives.
         let life = self.life.load(Ordering::Acquire);
         (life & STATE == LET_GO).then_some(Life(life))
     }
@@ -93,15 +96,12 @@ impl Row {
     /// Ends this life, if that has not been done already, and returns the object, whose reference
     /// the caller takes over. The caller has found the object dead in this life.
     pub(super) fn end(&self, life: Life) -> Option<Thin> {
-        // Relaxed: the caller has read this life with Acquire; what comes next in this row follows
-        // the lock of the list of free rows.
+        // Release: pairs with the Acquire in `let_go_life`, so that who finds the life ended sees
+        // that a release has begun. Not Acquire: the caller has read this life with that; what comes
+        // next in this row follows the lock of the list of free rows. Model: hot_ended.
+        let (from, to) = (life.0, life.0 + TO_NEXT_LIFE);
         self.life
-            .compare_exchange(
-                life.0,
-                life.0 + TO_NEXT_LIFE,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            )
+            .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed)
             .ok()?;
         self.kept.stop();
         self.object.take()
@@ -155,6 +155,10 @@ pub(crate) struct Table {
     pub(super) taken: Counter,
     /// The number of rows that are let go, for reports.
     pub(super) let_go: Counter,
+    /// How many releases of dead objects have begun, and how many of them are over. Attempts count,
+    /// that found that another thread had taken the object.
+    begun: AtomicU64,
+    over: AtomicU64,
 }
 
 // SAFETY: `object` is accessed by one thread at a time (invariant 2 of `hot`); all else is atomic, or
@@ -177,8 +181,37 @@ impl Table {
                 used: Hint::new(),
                 taken: Counter::new(),
                 let_go: Counter::new(),
+                begun: AtomicU64::new(0),
+                over: AtomicU64::new(0),
             }
         }
+    }
+
+    /// Records that a release has begun. Before the exchange that ends the life.
+    pub(super) fn release_begins(&self) {
+        // Relaxed: that exchange, or the end of the release, publishes it.
+        self.begun.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Records that a release is over, or that there was none.
+    pub(super) fn release_is_over(&self) {
+        // Release: pairs with the Acquire in `releases_over`, so that who counts this release as over
+        // sees what it has done. Model: hot_unreleased.
+        self.over.fetch_add(1, Ordering::Release);
+    }
+
+    /// Returns how many releases are over.
+    pub(super) fn releases_over(&self) -> u64 {
+        // Acquire: pairs with the Release in `release_is_over`. Model: hot_unreleased.
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// Returns how many releases had begun and were not over, at some time during the call.
+    pub(super) fn releases_in_progress(&self) -> u64 {
+        let over = self.releases_over();
+        // Relaxed: after `over`, so all that are counted there are counted here; and who has found a
+        // life ended sees that this release has begun.
+        self.begun.load(Ordering::Relaxed) - over
     }
 
     #[inline]

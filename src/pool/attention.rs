@@ -56,24 +56,46 @@ impl Attention {
     }
 }
 
-/// The result of a look for an object that has died unnoticed.
-pub(crate) enum Found {
-    /// It has. The caller takes over a strong reference, which any thread may release.
-    Dead(Thin),
-    /// The caller has stopped the look, which goes on with the next one.
-    Unfinished,
-    /// There is none.
-    Nothing,
+/// An object that has died unnoticed. Who has it gives up a strong reference to it, on any thread,
+/// and keeps this until then.
+#[must_use]
+pub(crate) struct Dying {
+    object: Thin,
+    over: fn(),
 }
 
-/// Functions of the folder above, for the calling thread, by which drains find objects that have died
-/// unnoticed. None of them runs foreign code.
+impl Dying {
+    /// `over` is called when the reference has been released.
+    pub(crate) fn new(object: Thin, over: fn()) -> Self {
+        Self { object, over }
+    }
+
+    pub(crate) fn thin(&self) -> Thin {
+        self.object
+    }
+}
+
+impl Drop for Dying {
+    fn drop(&mut self) {
+        (self.over)();
+    }
+}
+
+/// What a search for objects that have died has found.
+#[must_use]
+pub(crate) enum Found {
+    Dead(Dying),
+    Nothing,
+    /// The search was stopped; the next one goes on with it.
+    Unfinished,
+}
+
+/// Functions of the folder above, for the calling thread. None of them runs foreign code.
 pub(crate) struct Reviewer {
-    /// Looks whether objects have died, as long as the function that it is given says so; returns
-    /// whether some may have.
-    pub(crate) settle: fn(&mut dyn FnMut() -> bool) -> bool,
-    /// Looks for the next object that has died, as long as the function that it is given says so.
-    pub(crate) next_dead: fn(&mut dyn FnMut() -> bool) -> Found,
+    /// Returns whether objects may have died. Quick.
+    pub(crate) settle: fn() -> bool,
+    /// Returns the next object that has died. Asks after each of its steps whether to go on.
+    pub(crate) next_dead: fn(go_on: &mut dyn FnMut() -> bool) -> Found,
     /// Returns how many objects there may be that have died.
     pub(crate) noted: fn() -> usize,
     /// Ends the thread's use of the folder above: its pools go.
@@ -89,26 +111,24 @@ impl Reviews {
         self.0.set(Some(reviewer));
     }
 
-    /// Looks for objects that have died unnoticed, as long as `go_on` says so. Returns whether there may
-    /// be any; if not, the review is over.
-    pub(super) fn settle(&self, attention: &Attention, go_on: &mut dyn FnMut() -> bool) -> bool {
-        let any = self.0.get().is_some_and(|r| (r.settle)(go_on));
+    /// Returns whether objects may have died unnoticed; if not, the review is over.
+    pub(super) fn settle(&self, attention: &Attention) -> bool {
+        let any = self.0.get().is_some_and(|r| (r.settle)());
         if !any {
             attention.clear(Attention::REVIEW);
         }
         any
     }
 
-    /// Looks for the next of them. If there is none, the review is over.
+    /// Returns the next object that has died unnoticed; the review is over if there is none. Asks
+    /// after each step whether to go on.
     pub(super) fn next_dead(
         &self,
         attention: &Attention,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Found {
-        let found = self
-            .0
-            .get()
-            .map_or(Found::Nothing, |r| (r.next_dead)(go_on));
+        let reviewer = self.0.get();
+        let found = reviewer.map_or(Found::Nothing, |r| (r.next_dead)(go_on));
         if matches!(found, Found::Nothing) {
             attention.clear(Attention::REVIEW);
         }
@@ -116,9 +136,11 @@ impl Reviews {
     }
 
     /// Returns how many objects there may be that have died unnoticed.
-    pub(crate) fn noted(&self, attention: &Attention) -> usize {
-        let reviewer = self.0.get().filter(|_| attention.has(Attention::REVIEW));
-        reviewer.map_or(0, |r| (r.noted)())
+    pub(super) fn noted(&self, attention: &Attention) -> usize {
+        if !attention.has(Attention::REVIEW) || !self.settle(attention) {
+            return 0;
+        }
+        self.0.get().map_or(0, |r| (r.noted)())
     }
 
     /// Ends all reviews, when the thread stops finding its pools.

@@ -8,4 +8,5 @@ mod drains;
 mod handles;
 mod limits;
 mod programs;
+mod scans;
 mod teardown;

@@ -47,9 +47,7 @@ fn refs<P: Payload>() -> Workload {
 }
 
 fn hot_refs<P: Payload>() -> Workload {
-    let hot = Hot::try_new(Ref::new(P::new(1)))
-        .ok()
-        .expect("there is room");
+    let hot = Hot::try_new(Ref::new(P::new(1))).expect("there is room");
     let make = move || hot.get();
     repeated("", USES, make, |hot, _| {
         black_box(HotRef::clone(hot)).touch()

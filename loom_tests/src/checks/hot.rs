@@ -84,30 +84,6 @@ pub const MODELS: &[Model] = &[
     // A death after the exit that is not ordered is noticed with five only.
     .plain_bounded(5),
     Model::new(
-        "hot_index_again",
-        "a row is used for another object, while a thread has still noted the first one",
-        &["2 dead"],
-        index_again,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_noted_before",
-        "two threads drop the last two references, one of them to a row that it has noted in an earlier life",
-        &["died on 0", "died on 1"],
-        noted_before,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_scan_across_lives",
-        "a row is used for another object while a thread scans it",
-        &["0 found", "1 found"],
-        scan_across_lives,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
         "hot_owner_and_last",
         "the owner lets go while another thread drops the last reference",
         &["died on 0", "died on 1"],
@@ -150,22 +126,21 @@ pub const MODELS: &[Model] = &[
     .bounded(3),
 ];
 
-fn hot() -> Hot<Probe> {
+pub fn hot() -> Hot<Probe> {
     make(Probe::new())
 }
 
-fn make<T: Send + Sync>(value: T) -> Hot<T> {
-    let hot = Hot::try_new(Ref::new(value));
-    hot.unwrap_or_else(|_| panic!("there is a free row"))
+pub fn make<T: Send + Sync>(value: T) -> Hot<T> {
+    Hot::try_new(Ref::new(value)).expect("there is a free row")
 }
 
 /// Drains a pool.
-fn drain() {
+pub fn drain() {
     drop(AutoreleasePool::new());
 }
 
 /// Returns where the only probe has died, which a last review must not have been needed for.
-fn found_in_time(threads: &[loom::thread::ThreadId]) -> String {
+pub fn found_in_time(threads: &[loom::thread::ThreadId]) -> String {
     let outcome = died_on(threads);
     assert_eq!(Hot::review(), 0);
     outcome
@@ -363,78 +338,6 @@ fn after_exit() -> String {
     clone.look();
     drop(clone);
     orphan_or(other.join().unwrap())
-}
-
-fn index_again() -> String {
-    let first = hot();
-    let (mine, theirs) = (first.get(), first.get());
-    drop(first);
-    let other = spawn(move || {
-        theirs.look();
-        drop(theirs);
-        // Another thread may find the object dead first, and use its row again.
-        drain();
-    });
-    drop(mine);
-    Hot::review();
-    let second = hot();
-    let reference = second.get();
-    drop(second);
-    reference.look();
-    other.join().unwrap();
-    reference.look();
-    drop(reference);
-    Hot::review();
-    format!("{} dead", take_deaths().len())
-}
-
-fn noted_before() -> String {
-    drop(hot());
-    // Looks at the row, and leaves it noted.
-    let drained = AutoreleasePool::new().drain_within(Budget::Count(0));
-    assert_eq!((drained.released, drained.remaining), (0, 1));
-    let again = spawn(|| {
-        Hot::review();
-        let hot = hot();
-        [hot.get(), hot.get()]
-    });
-    let [mine, theirs] = again.join().unwrap();
-    assert_eq!(take_deaths().len(), 1);
-    let other = spawn(move || {
-        theirs.look();
-        drop(theirs);
-        drain();
-        me()
-    });
-    mine.look();
-    drop(mine);
-    drain();
-    let other = other.join().unwrap();
-    found_in_time(&[me(), other])
-}
-
-fn scan_across_lives() -> String {
-    let first = hot();
-    let last = first.get();
-    drop(first);
-    drop(last);
-    let reviewer = spawn(Hot::review);
-    // So that loom also explores the executions in which the other thread goes first.
-    loom::thread::yield_now();
-    let mut found = Hot::review();
-    let second = hot();
-    let reference = second.get();
-    drop(second);
-    reference.look();
-    let theirs = reviewer.join().unwrap();
-    reference.look();
-    found += theirs;
-    assert_eq!(found, 1);
-    assert_eq!(take_deaths().len(), 1);
-    drop(reference);
-    drain();
-    assert_eq!(take_deaths().len(), 1);
-    format!("{theirs} found")
 }
 
 fn owner_and_last() -> String {

@@ -72,9 +72,15 @@ static DUTIES: &[Duty] = &[
         at_exit: false,
     },
     Duty {
-        is_due: |pools, _| pools.attention.has(Attention::REVIEW) && review_is_due(pools),
+        is_due: |pools, _| {
+            pools.attention.has(Attention::REVIEW) && pools.reviews.settle(&pools.attention)
+        },
         turn: review,
-        left: |drain| drain.thread.map_or(0, unnoticed),
+        left: |drain| {
+            drain
+                .thread
+                .map_or(0, |pools| pools.reviews.noted(&pools.attention))
+        },
         is_light: false,
         at_exit: true,
     },
@@ -298,29 +304,6 @@ fn release_orphans(drain: &mut Drain<'_>) -> bool {
     any
 }
 
-/// Returns how many objects may have died unnoticed; exact if a few steps are enough to find out.
-fn unnoticed(pools: &ThreadPools) -> usize {
-    if pools.attention.has(Attention::REVIEW) {
-        let mut steps = STEPS;
-        pools
-            .reviews
-            .settle(&pools.attention, &mut || count_down(&mut steps));
-    }
-    pools.reviews.noted(&pools.attention)
-}
-
-/// Looks for objects that have died unnoticed: in the round of a loop for a few steps only.
-fn review_is_due(pools: &ThreadPools) -> bool {
-    let mut steps = if pools.round.is_on() {
-        STEPS
-    } else {
-        usize::MAX
-    };
-    pools
-        .reviews
-        .settle(&pools.attention, &mut || count_down(&mut steps))
-}
-
 /// Releases objects that have died unnoticed: as many as there may be now, as their destructors may
 /// let others die for ever.
 fn review(drain: &mut Drain<'_>) -> bool {
@@ -344,9 +327,9 @@ fn review(drain: &mut Drain<'_>) -> bool {
             !meter.is_spent() && count_down(&mut steps)
         };
         match pools.reviews.next_dead(&pools.attention, go_on) {
-            Found::Dead(object) => {
+            Found::Dead(dying) => {
                 drain.agenda.reviewed += 1;
-                drain.release_handle(object);
+                drain.release_handle(dying.thin());
             }
             Found::Unfinished | Found::Nothing => break,
         }

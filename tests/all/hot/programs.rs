@@ -158,7 +158,7 @@ fn make(inner: u32) {
         _inner: (0..inner).filter_map(|_| take()).collect(),
         whim: random(30),
     });
-    let kind = Hot::try_new(object).map_or_else(Kind::Plain, Kind::Owner);
+    let kind = Hot::try_new(object).map_or_else(|full| Kind::Plain(full.into_inner()), Kind::Owner);
     keep(Handle::new(kind, &known));
 }
 

@@ -8,6 +8,7 @@ if [ $# -gt 0 ]; then
     step cargo bench --bench contention -- "$@"
     exit
 fi
+has_c=$(can_have c++ && echo yes || true)
 out=target/contention
 rm -rf "$out"
 step cargo bench --bench contention -- --quick --threads 1,2
@@ -23,7 +24,7 @@ if ! grep -q '"implementation": "Arc + Vec, mimalloc"' "$out/results.json" || ! 
     echo "$out/results.json has no rows with mimalloc, or no samples" >&2
     exit 1
 fi
-if command -v c++ >/dev/null && ! grep -q '"implementation": "Arc + Vec, snmalloc"' "$out/results.json"; then
+if [ -n "$has_c" ] && ! grep -q '"implementation": "Arc + Vec, snmalloc"' "$out/results.json"; then
     echo "$out/results.json has no rows with snmalloc, though there is a C++ compiler" >&2
     exit 1
 fi

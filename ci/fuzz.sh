@@ -4,11 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 seconds=${1:-600}
-needs_nightly
-command -v c++ >/dev/null || skip "libFuzzer needs a C++ compiler, and there is none (c++)"
-if ! command -v cargo-fuzz >/dev/null; then
-    step cargo install cargo-fuzz --locked
-fi
+needs_nightly c++ cargo-fuzz
 
 # Leaks are detected: what programs forget on purpose, the harness frees when their threads have
 # ended. A program that hangs counts as a crash.

@@ -4,10 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip "the limits are those of x86-64"
-if ! command -v valgrind >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    (apt-get update && apt-get install -y --no-install-recommends valgrind) >/dev/null 2>&1 || true
-fi
-command -v valgrind >/dev/null || skip "there is no valgrind (apt-get install valgrind)"
+needs valgrind clippy
 
 # Other compilers count differently.
 limits_of=$(sed -n 's|^//! Compiler: rustc \(.*\)$|\1|p' benches/instructions/main.rs)
@@ -16,8 +13,7 @@ rustc=$(rustc --version | cut -d' ' -f2)
 
 unset RUSTFLAGS
 version=$(sed -n 's/^gungraun = "=\(.*\)"/\1/p' benches/instructions/Cargo.toml)
-step cargo install --quiet --locked --debug --root target/gungraun --target-dir target/gungraun/build \
-    "gungraun-runner@$version"
+needs gungraun-runner
 export GUNGRAUN_RUNNER="$PWD/target/gungraun/bin/gungraun-runner"
 step cargo clippy --manifest-path benches/instructions/Cargo.toml --target-dir target/instructions \
     --profile bench --all-targets -- -D warnings

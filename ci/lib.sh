@@ -7,11 +7,76 @@ step() {
     "$@"
 }
 
-# Ends the script with success, as something that it needs is missing. `.ci/run` repeats the reason.
-skip() {
+# Ends the script with an error.
+fail() {
+    echo "ci/$(basename "$0"): $*" >&2
+    exit 1
+}
+
+# Says that a part of the script is left out, and why. `.ci/run` repeats it.
+skipped() {
     printf '\nSKIPPED ci/%s: %s\n' "$(basename "$0")" "$*" | tee -a "${SKIPPED:-/dev/null}"
+}
+
+# Ends the script with success, as something that it needs is missing.
+skip() {
+    skipped "$@"
     exit 0
 }
+
+# is_there NAME COMMAND...: returns whether what this row of ci/installs.txt installs is there.
+is_there() {
+    local name=$1
+    shift
+    case "$1 $2" in
+        "apt-get install") type -P "$name" >/dev/null || dpkg -s "${@:3}" >/dev/null 2>&1 ;;
+        "rustup toolchain") rustup toolchain list | grep -q "^$4\(-\| \|$\)" ;;
+        "cargo install") type -P "$name" >/dev/null ;;
+        "npm install")
+            local package=${*: -1}
+            [ -d "target/inspect/node_modules/${package%@*}" ]
+            ;;
+        # Quick if there is nothing to do.
+        *) false ;;
+    esac
+}
+
+# install COMMAND...: runs the command of a row, and prints what it says.
+install() {
+    if [ "$1" = apt-get ]; then
+        type -P apt-get && [ "$(id -u)" = 0 ] || return
+        set -- "$1" "$2" -y --no-install-recommends "${@:3}"
+        export DEBIAN_FRONTEND=noninteractive
+        # The lists of packages may be old, or missing.
+        "$@" && return || apt-get update
+    fi
+    "$@"
+}
+
+# can_have NAME...: returns whether these rows of ci/installs.txt are there, or can be installed. If
+# not, `missing` says what is missing, and how to install it.
+can_have() {
+    local name row rows how said
+    for name in "$@"; do
+        mapfile -t rows < <(sed -n "s/^$name  *//p" ci/installs.txt)
+        [ ${#rows[@]} != 0 ] || fail "ci/installs.txt has no row for $name"
+        for row in "${rows[@]}"; do
+            eval "how=($row)"
+            is_there "$name" "${how[@]}" || said=$(install "${how[@]}" 2>&1 </dev/null) || {
+                missing="there is no $name (${how[*]}): $(tail -n 1 <<<"$said")"
+                return 1
+            }
+        done
+    done
+}
+
+# needs NAME...: skips the script without these.
+needs() {
+    can_have "$@" || skip "$missing"
+}
+
+# Every script uses these.
+can_have cc git || fail "$missing"
 
 # `cargo xtask`, built in one way whatever flags a script has set.
 xtask() {
@@ -43,13 +108,6 @@ skip_tests() {
 
 # Skips unless there is a nightly toolchain with these components, or it can be had.
 needs_nightly() {
-    rustup toolchain list 2>/dev/null | grep -q '^nightly' ||
-        rustup toolchain install nightly --profile minimal >/dev/null 2>&1 ||
-        skip "there is no nightly toolchain (rustup toolchain install nightly)"
-    local component
-    for component in "$@"; do
-        rustup component add "$component" --toolchain nightly >/dev/null 2>&1 ||
-            skip "the nightly toolchain has no $component (rustup component add $component --toolchain nightly)"
-    done
+    needs nightly "$@"
     host=$(rustc +nightly -vV | sed -n 's/^host: //p')
 }

@@ -2,6 +2,12 @@
 # Formatting and clippy for every package, without warnings.
 . "$(dirname "$0")/lib.sh"
 
+can_have rustfmt clippy || fail "$missing"
+# Nothing is installed but by these rows.
+if grep -nE '(apt-get|npm|rustup [a-z]+|cargo) (install|add)' .ci/run ci/*.sh | grep -v '^ci/\(lib\|lint\).sh'; then
+    fail "that belongs in ci/installs.txt"
+fi
+
 step cargo fmt --all --check
 step cargo fmt --manifest-path loom_tests/Cargo.toml --all --check
 step cargo fmt --manifest-path fuzz/Cargo.toml --check
@@ -14,11 +20,11 @@ step cargo clippy --manifest-path loom_tests/Cargo.toml --target-dir target/loom
 step cargo clippy --manifest-path loom_tests/Cargo.toml -p releasepool-order-mutants \
     --target-dir target/order/tool --all-targets -- -D warnings
 # These build libFuzzer and snmalloc.
-if command -v c++ >/dev/null; then
+if can_have c++; then
     step cargo clippy --manifest-path fuzz/Cargo.toml -- -D warnings
     step cargo clippy -p releasepool-benches --all-targets --features snmalloc -- -D warnings
 else
-    echo "SKIPPED clippy for fuzz/ and the benchmark of snmalloc: they need a C++ compiler"
+    skipped "clippy for fuzz/ and the benchmark of snmalloc: $missing"
 fi
 step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir target/downstream \
     --all-targets -- -D warnings

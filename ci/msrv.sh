@@ -3,6 +3,5 @@
 . "$(dirname "$0")/lib.sh"
 
 msrv=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-rustup toolchain install "$msrv" --profile minimal >/dev/null 2>&1 ||
-    skip "there is no toolchain $msrv (rustup toolchain install $msrv)"
+needs msrv
 step cargo "+$msrv" test --target-dir target/msrv

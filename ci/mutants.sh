@@ -12,9 +12,7 @@
 # The first two keep the report, ci/mutants/report.txt: a line for each file.
 . "$(dirname "$0")/lib.sh"
 
-if ! cargo mutants --version >/dev/null 2>&1; then
-    step cargo install --locked cargo-mutants || skip "cargo-mutants is not there and cannot be had"
-fi
+needs cargo-mutants patch
 if [ "${1-}" = commit ] && ! git rev-parse -q --verify HEAD^ >/dev/null; then
     skip "the commit before the last one is not here"
 fi

@@ -15,6 +15,7 @@
 # line for each file.
 . "$(dirname "$0")/lib.sh"
 
+needs kill
 unset RUSTFLAGS
 if [ "${1:-}" = commit ] && ! git rev-parse -q --verify HEAD^ >/dev/null; then
     skip "this clone does not have the commit before the last one"

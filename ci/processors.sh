@@ -36,74 +36,48 @@ checked=(
 )
 features=allocator-api2,checks,leak-detection,metrics,serde,tracing
 
-# Returns whether the standard library of a target is there, or can be had.
-has_target() {
-    rustup target add "$1" >/dev/null 2>&1
-}
-
 for target in "${checked[@]}"; do
-    if has_target "$target"; then
+    if can_have "$target"; then
         step cargo check --quiet -p releasepool --lib --target-dir target/processors --target "$target" --features "$features"
     else
-        echo "SKIPPED the check for $target: rustup target add $target" | tee -a "${SKIPPED:-/dev/null}"
+        skipped "the check for $target: $missing"
     fi
 done
-
-# Returns whether there is a nightly toolchain with these components, or can be had: `needs_nightly`
-# would end this script.
-has_nightly() {
-    [ "$(SKIPPED=/dev/null; needs_nightly "$@" >/dev/null 2>&1; echo there)" = there ]
-}
 
 if [ "${1-}" != short ]; then
     # Threads of WebAssembly without WASI: the standard library of the target has none.
     target=wasm32-unknown-unknown
-    if has_nightly rust-src; then
+    if can_have nightly rust-src; then
         RUSTFLAGS="-C target-feature=+atomics,+bulk-memory,+mutable-globals" \
             step cargo +nightly check --quiet -Zbuild-std=std,panic_abort -p releasepool --lib \
             --target-dir target/processors/atomics --target "$target" --features "$features"
     else
-        echo "SKIPPED the check for $target with atomics: it needs a nightly toolchain with rust-src" |
-            tee -a "${SKIPPED:-/dev/null}"
+        skipped "the check for $target with atomics: $missing"
     fi
 fi
 
 # Tree Borrows, as crossbeam-epoch does what Stacked Borrows does not allow; ci/miri.sh has both.
-if has_nightly miri rust-src; then
+if can_have nightly miri rust-src; then
     tests_of big-endian
     MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows" \
         step cargo +nightly miri test --quiet --target-dir target/miri --target s390x-unknown-linux-gnu \
         -p releasepool --lib --test all -- --exact "${tests[@]}"
 else
-    echo "SKIPPED the tests on a big-endian target: they need a nightly toolchain with miri and rust-src" |
-        tee -a "${SKIPPED:-/dev/null}"
+    skipped "the tests on a big-endian target: $missing"
 fi
 
 if [ "$(uname -sm)" != "Linux x86_64" ]; then
     skip "tests of other processors run on Linux with x86_64 only"
 fi
 
-# Returns whether these packages of Debian are there, or can be had.
-has_packages() {
-    dpkg -s "$@" >/dev/null 2>&1 && return
-    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
-    (apt-get update && apt-get install -y --no-install-recommends "$@") >/dev/null 2>&1
-}
-
-# tests TARGET LINKER RUNNER PACKAGES... -- ARGUMENTS...: runs tests on another processor.
+# tests TARGET PROCESSOR RUNNER ARGUMENTS...: runs tests on another processor.
 tests() {
-    local target=$1 linker=$2 runner=$3 packages=()
-    shift 3
-    while [ "$1" != -- ]; do
-        packages+=("$1")
-        shift
-    done
-    shift
-    if ! has_target "$target" || ! has_packages "${packages[@]}"; then
-        echo "SKIPPED the tests on $target: rustup target add $target; apt-get install ${packages[*]}" |
-            tee -a "${SKIPPED:-/dev/null}"
+    local target=$1 linker=$2-linux-gnu-gcc runner=$3
+    if ! can_have "$target" "$2-linker"; then
+        skipped "the tests on $target: $missing"
         return
     fi
+    shift 3
     local variable=CARGO_TARGET_${target^^}
     variable=${variable//-/_}
     export "${variable}_LINKER=$linker" "RELEASEPOOL_TEST_RUNNER=$runner"
@@ -111,16 +85,13 @@ tests() {
     step cargo test --quiet --target-dir target/processors --target "$target" -p releasepool "$@"
 }
 
-tests i686-unknown-linux-gnu i686-linux-gnu-gcc "" gcc-i686-linux-gnu libc6-i386 lib32gcc-s1 -- --lib --test all
+tests i686-unknown-linux-gnu i686 "" --lib --test all
 [ "${1-}" != short ] || exit 0
 skip_tests qemu
-# emulated TARGET PROCESSOR ARCHITECTURE: runs all others in qemu. Debian has a name of its own for
-# the architecture.
+# emulated TARGET PROCESSOR: runs all others in qemu.
 emulated() {
-    local system=$2-linux-gnu
-    tests "$1" "$system-gcc" "qemu-$2 -L /usr/$system" "gcc-$system" "libc6-dev-$3-cross" qemu-user -- \
-        --lib --test all -- "${skips[@]}"
+    tests "$1" "$2" "qemu-$2 -L /usr/$2-linux-gnu" --lib --test all -- "${skips[@]}"
 }
-emulated aarch64-unknown-linux-gnu aarch64 arm64
-emulated riscv64gc-unknown-linux-gnu riscv64 riscv64
-emulated s390x-unknown-linux-gnu s390x s390x
+emulated aarch64-unknown-linux-gnu aarch64
+emulated riscv64gc-unknown-linux-gnu riscv64
+emulated s390x-unknown-linux-gnu s390x

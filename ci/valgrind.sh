@@ -6,10 +6,7 @@
 #   ci/valgrind.sh short    what CI runs: 100 rounds
 . "$(dirname "$0")/lib.sh"
 
-if ! command -v valgrind >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    (apt-get update && apt-get install -y --no-install-recommends valgrind) >/dev/null 2>&1 || true
-fi
-command -v valgrind >/dev/null || skip "there is no valgrind (apt-get install valgrind)"
+needs valgrind
 
 case ${1-} in
     "") rounds=3000 ;;

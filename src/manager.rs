@@ -86,16 +86,20 @@ pub struct PoolManager {
 /// Shared by all clones of a `PoolManager`; its drop marks the manager as abandoned.
 struct ManagerHandle {
     shared: Arc<ManagerShared>,
+    /// True for [`GLOBAL`], which several threads may make at once: one of them stays.
+    is_global: bool,
 }
 
 impl Drop for ManagerHandle {
     fn drop(&mut self) {
-        self.shared.abandon();
+        if !self.is_global {
+            self.shared.abandon();
+        }
     }
 }
 
 lazy! {
-    static GLOBAL: PoolManager = PoolManager::of(ManagerShared::global());
+    static GLOBAL: PoolManager = PoolManager::of(ManagerShared::global(), true);
 }
 
 impl PoolManager {
@@ -115,9 +119,9 @@ impl PoolManager {
         PoolManagerBuilder::default()
     }
 
-    fn of(shared: Arc<ManagerShared>) -> Self {
+    fn of(shared: Arc<ManagerShared>, is_global: bool) -> Self {
         Self {
-            handle: Arc::new(ManagerHandle { shared }),
+            handle: Arc::new(ManagerHandle { shared, is_global }),
         }
     }
 

@@ -106,6 +106,7 @@ pub mod parts {
     use crate::sync::cell;
     use crate::sync::{FreeWitness, Witness, boxed, unbox};
     use crate::thread::counted::CountedInbox;
+    use crate::thread::current;
     use crate::thread::inbox::{self, Chain, Message, MessageKind, Node, PushOutcome};
     use crate::thread::key::ThreadKey;
     use crate::thread::record::Record;
@@ -131,6 +132,11 @@ pub mod parts {
     /// Returns how many releases of hot objects are over.
     pub fn hot_ended() -> u64 {
         hot::review::ended()
+    }
+
+    /// Enters the calling thread, which is new, with a bound on the releases that may wait for it.
+    pub fn enter_bounded(bound: u64) {
+        current::enter_bounded(bound);
     }
 
     /// An inbox of numbers; loom checks that the access to each number is ordered after its making.
@@ -235,6 +241,16 @@ pub mod parts {
         /// Returns whether it will.
         pub fn arm(&self) -> bool {
             self.0.arm()
+        }
+
+        /// Makes the owner look. Returns whether the owner must be woken for it.
+        pub fn nudge(&self) -> bool {
+            self.0.nudge() == PushOutcome::WakeOwner
+        }
+
+        /// Returns whether there is a number, or the owner was made to look and has not yet.
+        pub fn has_messages(&self) -> bool {
+            self.0.has_messages()
         }
 
         /// Takes out all numbers, oldest first.

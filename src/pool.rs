@@ -21,8 +21,8 @@
 //!    its own thread alone. Other threads reach the thread by its record's inboxes, and its
 //!    statistics, which are atomic.
 //! 2. *Short borrows.* A borrow of what is in an `UnsafeCell` ends in the function that makes it, and
-//!    no destructor or hook runs meanwhile. (The global allocator may, where a list grows: see "A
-//!    global allocator that uses this crate" in `docs/PROOF.md`.)
+//!    no destructor or hook runs meanwhile. (The global allocator may, where a list of tokens or a
+//!    backlog grows: see "A global allocator that uses this crate" in `docs/PROOF.md`.)
 //! 3. *Stable addresses.* A `ThreadPools` is freed by the thread's exit or, if guard pools are open
 //!    then, when the last of them is closed; its pools and stacks live as long. Only
 //!    [`prune`] frees a stack before: one with no pool open and no drain in progress, whose manager

@@ -27,12 +27,14 @@ mod bits;
 mod counter;
 mod parker;
 mod sleeper;
+mod table;
 pub(crate) use bits::Bits;
 #[allow(unused_imports, reason = "for the feature leak-detection")]
 pub(crate) use counter::Published;
 pub(crate) use counter::{Counter, Hint, Numbers, Setting};
 pub(crate) use parker::Parker;
 pub(crate) use sleeper::{Sleeper, Ticket};
+pub(crate) use table::{Table, reserve};
 
 /// Keeps items that describe the crate's structures to readers outside of the process, where there
 /// are such readers: see [`layout`](crate::layout).

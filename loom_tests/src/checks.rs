@@ -31,6 +31,7 @@ mod orphans;
 mod probe;
 mod registry;
 mod run;
+mod senders;
 mod shutdown;
 mod shutdown_exit;
 mod slot;
@@ -50,6 +51,7 @@ fn all() -> Vec<&'static Model> {
         cyclic::MODELS,
         drain::MODELS,
         inbox::MODELS,
+        senders::MODELS,
         registry::MODELS,
         exit::MODELS,
         home::MODELS,

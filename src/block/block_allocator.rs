@@ -34,8 +34,8 @@ use std::sync::Arc;
 ///
 /// # Threads
 /// Handles are `Send`, `Sync`, and cheap to clone. Any thread may free a block. If the block is
-/// from the heap of another thread, it is sent back to that heap: in a batch of 64, or when the
-/// freeing thread has time (at the end of a [frame](crate::FrameLoop) or of a
+/// from the heap of another thread, it is sent back to that heap: in a batch of 64 (unless there is a
+/// hard cap), or when the freeing thread has time (at the end of a [frame](crate::FrameLoop) or of a
 /// [looper's](crate::Looper) command), ends, or calls [`trim`](Self::trim). The heap uses it again
 /// when it next runs out of blocks of some size; then it takes back 1,024 such blocks at a time.
 /// The heap of a thread that has ended is adopted by the next thread that needs one.
@@ -96,8 +96,18 @@ impl BlockAllocatorBuilder {
         self
     }
 
-    /// Limits chunk memory to `bytes`. Requests that would exceed it fail, after the allocator has
-    /// been [trimmed](BlockAllocator::trim).
+    /// Limits chunk memory to `bytes`. A request that would exceed it
+    /// [trims](BlockAllocator::trim) the allocator, is tried once more, and then fails: it does not
+    /// wait.
+    ///
+    /// The trim frees at once what this thread, and threads that have ended, do not use, and asks
+    /// the other threads to do so. Each of them answers when it next drains or closes any pool
+    /// outside of destructors, makes a frame, or runs out of blocks of any allocator; a loop that
+    /// sleeps is woken for it. So a failed request may be repeated after a while. A thread that is blocked outside of a
+    /// loop, or computes without any of these, cannot answer: it keeps its chunks, also those that
+    /// it does not use. Call `trim` there before.
+    ///
+    /// Blocks that other threads free are sent home one by one, not in batches.
     pub fn hard_cap(mut self, bytes: usize) -> Self {
         self.0.hard_cap = Some(bytes);
         self
@@ -193,8 +203,8 @@ impl BlockAllocator {
     }
 
     /// Frees the chunks without a block in use of the calling thread, and of threads that have
-    /// ended; asks other threads to do so when they next run out of blocks or have time. Returns
-    /// how many bytes were freed at once.
+    /// ended; asks other threads to do so, as at a [hard cap](BlockAllocatorBuilder::hard_cap).
+    /// Returns how many bytes were freed at once.
     ///
     /// Sends the blocks that the calling thread has freed to their heaps, and puts back all blocks
     /// that other threads have sent: this may take a while.

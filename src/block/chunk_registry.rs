@@ -1,30 +1,35 @@
 //! The addresses of all chunks, where blocks are checked: so that a pointer that is no block is
 //! reported before anything is read through it.
 
+use super::chunk::CHUNK_BYTES;
 use super::poison::CHECKED;
-use dashmap::DashSet;
+use crate::sync::Table;
 use std::num::NonZero;
-use std::sync::LazyLock;
 
-/// Addresses of chunks. Not built from `sync`: models check nothing here, and the set outlives
-/// their executions, as the process's own allocator frees its chunks at the very end of each.
-static CHUNKS: LazyLock<DashSet<usize>> = LazyLock::new(DashSet::new);
+/// Addresses of chunks, in several tables, as every free looks at one. Not models' tables: they check
+/// nothing here, and these outlive their executions, as the process's own allocator frees its chunks
+/// at the very end of each.
+static CHUNKS: [Table<usize, ()>; 16] = [const { Table::new() }; 16];
+
+fn table(chunk: usize) -> &'static Table<usize, ()> {
+    &CHUNKS[chunk / CHUNK_BYTES % CHUNKS.len()]
+}
 
 /// Registers a new chunk.
 pub(super) fn add(chunk: NonZero<usize>) {
     if CHECKED {
-        CHUNKS.insert(chunk.get());
+        table(chunk.get()).insert(chunk.get(), ());
     }
 }
 
 /// Removes a chunk that is about to be freed.
 pub(super) fn remove(chunk: NonZero<usize>) {
     if CHECKED {
-        CHUNKS.remove(&chunk.get());
+        table(chunk.get()).remove(&chunk.get());
     }
 }
 
 /// Returns whether a chunk begins at `address`; only where blocks are checked.
 pub(super) fn contains(address: usize) -> bool {
-    CHUNKS.contains(&address)
+    table(address).contains(&address)
 }

@@ -107,6 +107,7 @@ fn alloc_slowly(
     class: usize,
     fragmentation: usize,
 ) -> Result<NonNull<u8>, AllocError> {
+    thread_heaps::answer_trim_requests();
     let allocator = allocator.unwrap_or_else(|| &PROCESS.shared);
     let from_any_heap = || {
         if let Some(heap) = heap_of(allocator) {
@@ -149,6 +150,7 @@ pub(super) fn trim(allocator: &Arc<AllocatorShared>) -> usize {
             unsafe { Heap::abandon(at) };
         } else {
             heap.counters.request_trim();
+            heap.owner.nudge();
         }
     }
     chunks * CHUNK_BYTES

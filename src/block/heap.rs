@@ -283,9 +283,6 @@ impl Heap {
         if self.has_remote_frees() {
             self.collect(COLLECTED_AT_ONCE);
         }
-        if self.counters.is_trim_requested() {
-            self.trim();
-        }
         let bin = &self.bins[class];
         let mut grown = false;
         loop {
@@ -407,6 +404,13 @@ impl Heap {
         self.free_unused(usize::MAX, 0)
     }
 
+    /// Trims the heap if another thread has asked for it. Owner only.
+    pub(super) fn answer_trim_request(&self) {
+        if self.counters.is_trim_requested() {
+            self.trim();
+        }
+    }
+
     /// Collects some remote frees, and frees chunks that were not needed for a while. For the
     /// owner, when it has time.
     // Not the heuristic of `PageCache`, though both look at the fewest that were unused: its clock
@@ -416,9 +420,7 @@ impl Heap {
         if self.has_remote_frees() {
             self.collect(COLLECTED_AT_ONCE);
         }
-        if self.counters.is_trim_requested() {
-            self.trim();
-        }
+        self.answer_trim_request();
         let window = self.window.get() + 1;
         self.window.set(window);
         if window >= IDLE_WINDOW {
@@ -448,6 +450,7 @@ impl Heap {
             this.witness.write();
             this.owner.set(ThreadKey::NOBODY);
             if !this.remote_frees.is_closed() {
+                this.answer_trim_request();
                 this.empty_bins();
                 this.free_unused(usize::MAX, KEPT_UNOWNED);
             }

@@ -56,19 +56,22 @@ impl HeapCounters {
 
     /// Asks the owner to trim the heap when it next looks.
     pub(super) fn request_trim(&self) {
-        // Relaxed: the flag publishes no memory.
-        self.trim_requested.store(1, Ordering::Relaxed);
+        // Release: pairs with the Acquire in `begin_trim`, so that a trim that takes this request
+        // back finds the blocks that this thread has sent before. Model: caps_request.
+        // A swap, as loom has no order of the stores and the swaps of two threads.
+        self.trim_requested.swap(1, Ordering::Release);
     }
 
     pub(super) fn is_trim_requested(&self) -> bool {
-        // Relaxed: as in `request_trim`.
+        // Relaxed: an owner that was nudged after a request sees it, by the order of its inbox.
         self.trim_requested.load(Ordering::Relaxed) != 0
     }
 
     /// Takes the request back, as the owner is about to trim.
     pub(super) fn begin_trim(&self) {
-        // Relaxed: as in `request_trim`.
-        self.trim_requested.store(0, Ordering::Relaxed);
+        // Acquire: pairs with the Release in `request_trim`; a swap, as the request that it takes
+        // back may be a later one than the owner has seen. Model: caps_request.
+        self.trim_requested.swap(0, Ordering::Acquire);
     }
 
     /// Tells the models that the memory is about to be freed.

@@ -3,6 +3,7 @@
 use crate::sync::FreeWitness;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::thread::key::ThreadKey;
+use crate::thread::registry::REGISTRY;
 
 /// The key of the thread that owns a heap, in one word; `ThreadKey::NOBODY` if none does.
 #[repr(transparent)]
@@ -10,6 +11,10 @@ pub(super) struct HeapOwner(AtomicU64);
 
 fn word(key: ThreadKey) -> u64 {
     u64::from(key.index()) << 32 | u64::from(key.generation())
+}
+
+fn key(word: u64) -> ThreadKey {
+    ThreadKey::new((word >> 32) as u32, word as u32)
 }
 
 impl HeapOwner {
@@ -29,6 +34,16 @@ impl HeapOwner {
         self.get() == word(key)
     }
 
+    /// Makes the owner, if there is one, answer what the heap's counters ask for when it next
+    /// drains a pool.
+    pub(super) fn nudge(&self) {
+        let owner = self.get();
+        // A thread that ends or adopts the heap meanwhile is nudged by the next request.
+        if let Some(record) = REGISTRY.get(key(owner)) {
+            record.nudge();
+        }
+    }
+
     fn get(&self) -> u64 {
         // Relaxed: as in `set`.
         self.0.load(Ordering::Relaxed)
@@ -40,8 +55,7 @@ impl HeapOwner {
         if owner == word(ThreadKey::NOBODY) {
             return "a heap without a thread".to_owned();
         }
-        let key = ThreadKey::new((owner >> 32) as u32, owner as u32);
-        format!("thread {key}'s heap")
+        format!("thread {}'s heap", key(owner))
     }
 
     /// Tells the models that the memory is about to be freed.

@@ -25,6 +25,8 @@ struct RemoteFreeBatch {
     heap: Cell<*const Heap>,
     first: Cell<*mut Block>,
     len: Cell<usize>,
+    /// At this length it is sent.
+    most: Cell<usize>,
     fragmentation: Cell<usize>,
 }
 
@@ -34,6 +36,7 @@ impl RemoteFreeBatches {
             heap: Cell::new(ptr::null()),
             first: Cell::new(ptr::null_mut()),
             len: Cell::new(0),
+            most: Cell::new(BATCH),
             fragmentation: Cell::new(0),
         }))
     }
@@ -54,6 +57,11 @@ impl RemoteFreeBatches {
         if !ptr::eq(batch.heap.get(), heap.as_ptr()) {
             batch.send();
             batch.heap.set(heap.as_ptr());
+            // SAFETY: a heap exists as long as one of its blocks was not put back (invariant 2 of
+            // `block`).
+            let is_capped = unsafe { heap.as_ref() }.allocator.is_capped();
+            // Others may wait for this block, and nobody knows to ask this thread for it.
+            batch.most.set(if is_capped { 1 } else { BATCH });
         }
         // SAFETY: the caller gives up the block, so it belongs to this thread until it is sent.
         unsafe { set_next(block, batch.first.get()) };
@@ -62,7 +70,7 @@ impl RemoteFreeBatches {
             .fragmentation
             .set(batch.fragmentation.get() + fragmentation);
         batch.len.set(batch.len.get() + 1);
-        if batch.len.get() == BATCH {
+        if batch.len.get() == batch.most.get() {
             batch.send();
         }
     }

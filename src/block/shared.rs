@@ -152,6 +152,10 @@ impl AllocatorShared {
         chunk
     }
 
+    pub(super) fn is_capped(&self) -> bool {
+        self.hard_cap.is_some()
+    }
+
     /// Takes back the count of a chunk that was not made.
     fn uncount_chunk(&self) {
         // Relaxed: as in `admit`.

@@ -11,7 +11,7 @@ use super::heap::Heap;
 use super::remote_free_batch::{RemoteFreeBatches, send_one};
 use super::shared::AllocatorShared;
 use crate::sync::cell::{Cell, UnsafeCell};
-use crate::sync::{boxed, described, local, unbox};
+use crate::sync::{boxed, described, local, reserve, unbox};
 use crate::thread::current;
 use crate::thread::key::ThreadKey;
 use crate::thread::record::Record;
@@ -60,6 +60,13 @@ fn enter() -> *const ThreadHeaps {
                 others: UnsafeCell::new(Vec::new()),
                 batches: RemoteFreeBatches::new(),
             });
+            // The global allocator is foreign code, and may have made them meanwhile.
+            let others = POINTERS.with(|pointers| pointers.heaps.get());
+            if !others.is_null() {
+                // SAFETY: just made, and nothing leads to them.
+                drop(unsafe { unbox(heaps) });
+                return others;
+            }
             record.outside.heaps.set(heaps.addr().get() as u64);
             heaps.as_ptr().cast_const()
         }
@@ -119,6 +126,20 @@ impl ThreadHeaps {
         })
     }
 
+    /// Calls `f` for each heap. One by one, as `f` may call the global allocator: that is foreign
+    /// code, which may use other allocators.
+    fn each(&self, f: impl Fn(&Heap)) {
+        let nth = |n| {
+            // SAFETY: only this thread has access, and no other borrow lives meanwhile.
+            let nth = |others: *const Vec<_>| unsafe { &*others }.get(n).copied();
+            self.others.with(nth)
+        };
+        for heap in process_heap().into_iter().chain((0..).map_while(nth)) {
+            // SAFETY: this thread owns its heaps, so they exist (invariant 3 of `block`).
+            f(unsafe { heap.as_ref() });
+        }
+    }
+
     /// Forgets a heap.
     fn remove(&self, heap: &Heap) {
         POINTERS.with(|pointers| pointers.last.set(ptr::null()));
@@ -152,14 +173,28 @@ impl ThreadHeaps {
     pub(super) fn add(&self, allocator: &Arc<AllocatorShared>, is_process: bool) -> NonNull<Heap> {
         self.abandon_closed();
         let heap = allocator.claim();
+        let change = |f: &mut dyn FnMut(&mut Vec<_>)| {
+            // SAFETY: only this thread has access, and no other borrow lives meanwhile.
+            self.others.with_mut(|others| f(unsafe { &mut *others }));
+        };
+        reserve(change);
+        let others = if is_process {
+            process_heap()
+        } else {
+            self.find(allocator)
+        };
+        if let Some(others) = others {
+            // The global allocator is foreign code, and has added one meanwhile.
+            // SAFETY: `claim` has made this thread the owner, and nothing leads to the heap.
+            unsafe { Heap::abandon(heap) };
+            return others;
+        }
         // SAFETY: `claim` has made this thread the owner.
         unsafe { heap.as_ref() }.owner.set(self.key);
         if is_process {
             POINTERS.with(|pointers| pointers.process.set(heap.as_ptr()));
         } else {
-            // SAFETY: only this thread has access, and no other borrow lives meanwhile.
-            self.others
-                .with_mut(|others| unsafe { (*others).push(heap) });
+            change(&mut |others| others.push(heap));
         }
         heap
     }
@@ -273,12 +308,15 @@ pub(crate) fn idle() {
     };
     heaps.batches.send();
     heaps.abandon_closed();
-    let process = NonNull::new(POINTERS.with(|pointers| pointers.process.get()).cast_mut());
-    // SAFETY: only this thread has access, and no code that changes the list runs meanwhile.
-    let others = heaps.others.with(|others| unsafe { &*others });
-    for heap in process.iter().chain(others) {
-        // SAFETY: this thread owns its heaps, so they exist (invariant 3 of `block`).
-        unsafe { heap.as_ref() }.idle();
+    heaps.each(Heap::idle);
+}
+
+/// Trims those of the calling thread's heaps that other threads have asked it to trim. For a thread
+/// that looks for blocks or releases: two loads, if it has no heap but the process's and nobody
+/// asks.
+pub(crate) fn answer_trim_requests() {
+    if let Some(heaps) = ThreadHeaps::current_if_any() {
+        heaps.each(Heap::answer_trim_request);
     }
 }
 

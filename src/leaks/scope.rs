@@ -4,6 +4,7 @@ use super::report::{self, LeakReport};
 use crate::ledger::life::own_serial;
 use crate::ledger::record::Record;
 use crate::ledger::threads::number;
+use crate::sync::reserve;
 use crate::thread::current::current_or_closed;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,7 +60,20 @@ impl Scope {
     /// Linear in the number of live objects of the process.
     #[must_use]
     pub fn report(&self) -> LeakReport {
-        let spans = with_spans(&self.spans, |spans| spans.clone());
+        let mut spans = Vec::new();
+        // Allocated while it is unlocked.
+        while spans.is_empty() {
+            let copy = |all: &mut Vec<Span>| {
+                if all.len() <= spans.capacity() {
+                    spans.extend_from_slice(all);
+                }
+                all.len()
+            };
+            let n = with_spans(&self.spans, copy);
+            if spans.is_empty() {
+                spans = Vec::with_capacity(n);
+            }
+        }
         report::collect(|record| spans.iter().any(|span| span.includes(record)))
     }
 
@@ -93,7 +107,13 @@ impl ScopeHandle {
     #[must_use = "the thread leaves the scope when this is dropped"]
     pub fn enter(&self) -> ScopeEntry {
         let span = Span::begin();
-        with_spans(&self.spans, |spans| spans.push(span));
+        let mut entered = None;
+        while entered.is_none() {
+            reserve(|f| with_spans(&self.spans, f));
+            entered = with_spans(&self.spans, |spans| {
+                (spans.len() < spans.capacity()).then(|| spans.push(span))
+            });
+        }
         ScopeEntry {
             spans: self.spans.clone(),
             span,

@@ -80,6 +80,6 @@ impl PoolManagerBuilder {
     /// Makes the manager.
     #[must_use]
     pub fn build(self) -> PoolManager {
-        PoolManager::of(Arc::new(ManagerShared::new(self.0)))
+        PoolManager::of(Arc::new(ManagerShared::new(self.0)), false)
     }
 }

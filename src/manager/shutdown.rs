@@ -188,7 +188,8 @@ impl PoolManager {
             if look.is_done() || is_over() || !can_go_on && look.waits_for_caller() {
                 break look.report(released, elapsed().saturating_sub(start));
             }
-            if !can_go_on {
+            // Even if a release is on its way here: its sender may have to run before it arrives.
+            if !ran {
                 self.shared().changed.sleep(seen, NAP);
             }
         };

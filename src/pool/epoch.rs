@@ -17,7 +17,7 @@
 
 use crate::event::{Event, EventKind};
 use crate::sync::cell::Cell;
-use crate::sync::{Hint, const_fn, elapsed, lazy};
+use crate::sync::{Hint, Table, const_fn, elapsed, lazy};
 use crate::thread::current::current_label;
 use crate::thread::key::{ThreadKey, own_key};
 use crate::thread::lazy_timer::LazyTimer;
@@ -25,6 +25,7 @@ use crate::thread::orphans::ORPHANS;
 use crate::thread::registry::REGISTRY;
 use crossbeam_epoch::{Collector, Guard, LocalHandle};
 use std::borrow::Cow;
+use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -62,9 +63,9 @@ lazy! {
     };
 }
 
-/// The watches of all participants. std's lock even in loom builds: nothing yields while it is
-/// held.
-static WATCHES: Mutex<Vec<Weak<PinWatch>>> = Mutex::new(Vec::new());
+/// The watches of all participants, by their addresses. Not a table that models see: nothing yields
+/// while it is locked.
+static WATCHES: Table<usize, Weak<PinWatch>> = Table::new();
 
 /// The part of a participant that other threads read, for reports.
 #[derive(Debug)]
@@ -74,16 +75,8 @@ struct PinWatch {
     thread: Option<ThreadKey>,
     /// Name and key of that thread, for messages.
     label: String,
-    /// Name of the pinned pool. Locked as [`WATCHES`] is.
+    /// Name of the pinned pool. std's lock even in loom builds: nothing yields while it is held.
     pool: Mutex<Cow<'static, str>>,
-}
-
-/// Adds `watch` to a list. Before the list grows, what has been dropped leaves it.
-fn push_pruned(watches: &mut Vec<Weak<PinWatch>>, watch: Weak<PinWatch>) {
-    if watches.len() == watches.capacity() {
-        watches.retain(|watch| watch.strong_count() > 0);
-    }
-    watches.push(watch);
 }
 
 impl PinWatch {
@@ -96,20 +89,44 @@ impl PinWatch {
         })
     }
 
-    /// Adds this watch to the list that reports go through; it leaves the list when it is dropped.
+    /// Makes reports go through this watch, until it is dropped.
     fn enlist(self: &Arc<Self>) {
-        let mut watches = WATCHES.lock().unwrap_or_else(PoisonError::into_inner);
-        push_pruned(&mut watches, Arc::downgrade(self));
+        WATCHES.insert(self.address(), Arc::downgrade(self));
     }
 
-    fn pool(&self) -> MutexGuard<'_, Cow<'static, str>> {
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
+    fn lock_pool(&self) -> MutexGuard<'_, Cow<'static, str>> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn set_pool(&self, name: Cow<'static, str>) {
+        let before = std::mem::replace(&mut *self.lock_pool(), name);
+        // Unlocked: the global allocator is foreign code.
+        drop(before);
+    }
+
+    fn pool(&self) -> Cow<'static, str> {
+        let mut text = String::new();
+        loop {
+            let len = match &*self.lock_pool() {
+                Cow::Borrowed(name) => return Cow::Borrowed(name),
+                Cow::Owned(name) if name.len() <= text.capacity() => {
+                    text.push_str(name);
+                    return Cow::Owned(text);
+                }
+                Cow::Owned(name) => name.len(),
+            };
+            // Unlocked, as above.
+            text = String::with_capacity(len);
+        }
+    }
+
     fn emit(&self, age: Duration) {
-        let pool = self.pool().clone();
         let event = Event::new(EventKind::EpochHeld, self.thread_label());
-        event.pool(pool).age(age).emit();
+        event.pool(self.pool()).age(age).emit();
     }
 
     /// Returns the thread's label, which says so if the thread has ended.
@@ -120,6 +137,12 @@ impl PinWatch {
             (true, Some(label)) => format!("{label}, ended)"),
             (true, None) => format!("{}, ended", self.label),
         }
+    }
+}
+
+impl Drop for PinWatch {
+    fn drop(&mut self) {
+        WATCHES.remove(&self.address());
     }
 }
 
@@ -154,7 +177,7 @@ impl Participant {
     /// Sets the name that reports use.
     fn set_name(&mut self, name: Option<&Cow<'static, str>>) {
         if self.named || name.is_some() {
-            *self.watch.pool() = name.cloned().unwrap_or(UNNAMED);
+            self.watch.set_pool(name.cloned().unwrap_or(UNNAMED));
             self.named = name.is_some();
         }
     }
@@ -319,25 +342,25 @@ impl PoolPin {
 /// Returns the pools that hold the epoch, each as its thread's label and its name.
 pub(crate) fn holders() -> Vec<(String, String)> {
     let pinned = |watch: &Arc<PinWatch>| watch.pinned.is_running();
-    let watches = watches().into_iter().filter(pinned);
+    let watches = watches().filter(pinned);
     watches
-        .map(|watch| (watch.thread_label(), watch.pool().clone().into_owned()))
+        .map(|watch| (watch.thread_label(), watch.pool().into_owned()))
         .collect()
 }
 
-fn watches() -> Vec<Arc<PinWatch>> {
-    let watches = WATCHES.lock().unwrap_or_else(PoisonError::into_inner);
-    watches.iter().filter_map(Weak::upgrade).collect()
+fn watches() -> impl Iterator<Item = Arc<PinWatch>> {
+    let all = WATCHES.all().into_iter();
+    all.filter_map(|(_, watch)| watch.upgrade())
 }
 
 /// Returns whether any pool holds the epoch.
 pub(super) fn is_held() -> bool {
-    watches().iter().any(|watch| watch.pinned.is_running())
+    watches().any(|watch| watch.pinned.is_running())
 }
 
 /// Returns whether another thread than the one of this key holds the epoch.
 pub(super) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
-    let mut watches = watches().into_iter();
+    let mut watches = watches();
     watches.any(|watch| watch.pinned.is_running() && watch.thread != me)
 }
 
@@ -493,16 +516,12 @@ mod tests {
     }
 
     #[test]
-    fn dropped_watches_leave_the_list() {
-        let (mut list, alive) = (Vec::new(), PinWatch::of_this_thread());
-        push_pruned(&mut list, Arc::downgrade(&alive));
-        for _ in 0..1_000 {
-            push_pruned(&mut list, Arc::downgrade(&PinWatch::of_this_thread()));
-        }
-        assert!(list.len() < 10, "{}", list.len());
-        assert!(
-            list.iter()
-                .any(|watch| watch.ptr_eq(&Arc::downgrade(&alive)))
-        );
+    fn dropped_watches_leave_the_table() {
+        let watch = PinWatch::of_this_thread();
+        watch.enlist();
+        let address = watch.address();
+        assert!(WATCHES.contains(&address));
+        drop(watch);
+        assert!(!WATCHES.contains(&address));
     }
 }

@@ -148,7 +148,7 @@ pub(crate) struct PoolStackStats {
     root: AtomicU64,
     /// Releases that budgeted drains have left.
     backlog: AtomicU64,
-    /// How often entries may have moved between root pool, backlog and open pools.
+    /// How often entries may have moved between root pool, backlog and open pools, twice for each.
     moved: AtomicU64,
     /// Set to 1 by `shutdown`, to ask the thread to drain its root pool and its backlog; set to 0 by
     /// the thread.
@@ -216,23 +216,28 @@ impl PoolStackStats {
 
     /// Records that the root pool has been drained, down to `len` entries.
     pub(crate) fn root_was_drained(&self, len: usize) {
-        self.count_move();
-        // Release: pairs with the Acquire in `root_entries`. Model: shutdown_root.
-        self.root.store(len as u64, Ordering::Release);
+        self.move_to(&self.root, len);
     }
 
-    /// Counts a drain that may have moved entries, before the figures change that it has emptied.
-    fn count_move(&self) {
-        // Relaxed: who reads one of those figures afterwards sees this, too. Model: shutdown_moves.
-        let moved = self.moved.load(Ordering::Relaxed);
-        self.moved.store(moved + 1, Ordering::Relaxed);
+    /// Sets the figure of a place into which, or out of which, a drain may have moved entries. Counts
+    /// that before and after: a thread that reads the new figure of the place that was emptied, or the
+    /// old one of the place that was filled, then sees the count change.
+    fn move_to(&self, figure: &AtomicU64, len: usize) {
+        // Relaxed: the store of the figure publishes it. Model: shutdown_root_to_pool.
+        let moved = self.moved.load(Ordering::Relaxed) + 1;
+        self.moved.store(moved, Ordering::Relaxed);
+        // Release: pairs with the Acquire in `root_entries` and `backlog`. Models: shutdown_root,
+        // shutdown_backlog.
+        figure.store(len as u64, Ordering::Release);
+        // Release: pairs with the Acquire in `moved`. Model: shutdown_pool_to_backlog.
+        self.moved.store(moved + 1, Ordering::Release);
     }
 
     /// Returns how often entries may have moved: if that has not changed, all figures that were read
     /// meanwhile belong together.
     pub(crate) fn moved(&self) -> u64 {
-        // Relaxed: as in `count_move`.
-        self.moved.load(Ordering::Relaxed)
+        // Acquire: pairs with the Release in `move_to`. Model: shutdown_pool_to_backlog.
+        self.moved.load(Ordering::Acquire)
     }
 
     /// Returns the number of entries in the root pool. Its last drain happens-before the return.
@@ -244,9 +249,7 @@ impl PoolStackStats {
 
     /// Records that a budgeted drain has left `len` releases.
     pub(crate) fn backlog_is(&self, len: usize) {
-        self.count_move();
-        // Release: pairs with the Acquire in `backlog`. Model: shutdown_backlog.
-        self.backlog.store(len as u64, Ordering::Release);
+        self.move_to(&self.backlog, len);
     }
 
     /// Returns how many releases budgeted drains have left. The last of these drains happens-before

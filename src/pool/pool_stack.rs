@@ -192,15 +192,17 @@ impl PoolStack {
     }
 
     /// Sets the self-referential pointers; call once the address is final.
-    pub(crate) fn settle_in(&self, thread_pools: NonNull<ThreadPools>, key: Option<ThreadKey>) {
+    pub(crate) fn settle_in(&self, thread_pools: NonNull<ThreadPools>) {
         self.thread_pools.set(thread_pools.as_ptr());
         self.root.entries.set_label(PoolLabel::ROOT);
         self.root.stack.set(self);
         self.root.life.frame.own(self.root.as_life());
         self.current.set(&self.root.life.frame);
-        if let Some(key) = key {
-            self.manager.threads.insert(key, self.stats.clone());
-        }
+    }
+
+    /// Adds the thread, of this key, to the manager's list.
+    pub(super) fn enlist(&self, key: ThreadKey) {
+        self.manager.threads.insert(key, self.stats.clone());
     }
 
     /// Adds the statistics to the manager's, and takes the thread off the manager's list.

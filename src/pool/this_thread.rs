@@ -6,7 +6,7 @@ use super::manager_shared::ManagerShared;
 use super::thread_pools::ThreadPools;
 use crate::ledger;
 use crate::sync::cell::Cell;
-use crate::sync::local;
+use crate::sync::{local, unbox};
 use crate::thread::current;
 use crate::thread::key::own_key;
 use crate::thread::record::Record;
@@ -64,10 +64,19 @@ fn enter() -> *const ThreadPools {
         return ptr::null();
     };
     current::set_exit_hook(at_exit);
-    let pools = ThreadPools::make(ManagerShared::global(), Some(record)).as_ptr();
-    THIS.with(|this| this.pools.set(pools));
+    let pools = ThreadPools::make(ManagerShared::global(), Some(record));
+    // The global allocator is foreign code, and may have made them meanwhile.
+    let others = THIS.with(|this| this.pools.get());
+    if !others.is_null() {
+        // SAFETY: just made, and nothing leads to them.
+        drop(unsafe { unbox(pools) });
+        return others;
+    }
+    THIS.with(|this| this.pools.set(pools.as_ptr()));
+    // SAFETY: just made, and freed by the thread's exit only.
+    unsafe { pools.as_ref() }.enlist();
     ledger::note_thread();
-    pools
+    pools.as_ptr()
 }
 
 /// From here on the thread has no pools of its own.

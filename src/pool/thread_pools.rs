@@ -20,14 +20,14 @@ use super::round::Round;
 use crate::layout::fixed::{FixedArc, FixedVec};
 use crate::ledger::{self, PoolLabel};
 use crate::sync::cell::{Cell, UnsafeCell};
-use crate::sync::{Link, Roll, SMALL, boxed, unbox};
+use crate::sync::{Link, Roll, SMALL, boxed, reserve, unbox};
 use crate::thread::claimed::ClaimedMessages;
 use crate::thread::counted::CountedInbox;
 use crate::thread::inbox::{Inbox, Queue};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
-use std::mem;
+use std::mem::{self, MaybeUninit};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -77,9 +77,8 @@ pub(crate) struct ThreadPools {
 }
 
 impl ThreadPools {
-    /// Allocates a `ThreadPools`; detached if there is no record.
+    /// Allocates a `ThreadPools`; detached if there is no record. It is in no list yet.
     pub(super) fn make(manager: Arc<ManagerShared>, record: Option<Arc<Record>>) -> NonNull<Self> {
-        let key = record.as_ref().map(|record| record.key());
         let inbox = record.as_ref().map_or_else(
             || ptr::from_ref(ORPHANS.releases()),
             |record| ptr::from_ref(record.releases.inbox()),
@@ -109,11 +108,17 @@ impl ThreadPools {
         });
         // SAFETY: just made.
         let this = unsafe { pools.as_ref() };
-        this.first.settle_in(pools, key);
-        if let Some(record) = this.record() {
-            record.outside.pools.set(pools.addr().get() as u64);
-        }
+        this.first.settle_in(pools);
         pools
+    }
+
+    /// Lets other threads, and readers outside of the process, find the thread's pools.
+    pub(super) fn enlist(&self) {
+        if let Some(record) = self.record() {
+            let at = ptr::from_ref(self).addr() as u64;
+            record.outside.pools.set(at);
+            self.first.enlist(record.key());
+        }
     }
 
     /// Opens a pool of `manager` in a detached `ThreadPools` of its own.
@@ -161,19 +166,29 @@ impl ThreadPools {
     #[cold]
     #[inline(never)]
     fn grow(&self) -> *const PoolState {
-        // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
-        let first = self.chunks.with(|chunks| unsafe { (&*chunks).len() }) * POOL_CHUNK;
-        let chunk = boxed(std::array::from_fn(|i| {
+        let change = |f: &mut dyn FnMut(&mut Vec<_>)| {
+            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
+            let change = |chunks: *mut FixedVec<_>| unsafe { (*chunks).change(f) };
+            self.chunks.with_mut(change);
+        };
+        let memory = boxed(MaybeUninit::<PoolChunk>::uninit());
+        reserve(change);
+        let mut first = 0;
+        change(&mut |chunks| first = chunks.len() * POOL_CHUNK);
+        let pools: PoolChunk = std::array::from_fn(|i| {
             let index = u32::try_from(first + i).expect("fewer pools than that fit the memory");
             PoolState::new(index, PoolKind::Free)
-        }));
-        // SAFETY: as above.
-        self.chunks
-            .with_mut(|chunks| unsafe { (*chunks).change(|chunks| chunks.push(chunk)) });
+        });
+        // SAFETY: just made, and large enough.
+        let chunk = unsafe {
+            memory.cast::<PoolChunk>().write(pools);
+            memory.cast::<PoolChunk>()
+        };
+        change(&mut |chunks| chunks.push(chunk));
         // SAFETY: just made; pools are only ever borrowed as shared.
         let pools: &PoolChunk = unsafe { chunk.as_ref() };
-        // There was none free, so these are all of the list.
-        let mut next = ptr::null();
+        // There is none free, unless the global allocator has opened pools meanwhile.
+        let mut next = self.free.get();
         for pool in pools.iter().rev() {
             pool.life.frame.own(pool.as_life());
             pool.next_free.set(next);
@@ -265,15 +280,28 @@ impl ThreadPools {
 
     /// Makes the stack of a manager that this thread has not used.
     pub(super) fn add(&self, manager: &Arc<ManagerShared>) -> &PoolStack {
-        let stack = boxed(PoolStack::new(manager.clone()));
-        // SAFETY: just made.
-        unsafe { stack.as_ref() }.settle_in(self.first.thread_pools_ptr(), self.key());
-        // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
-        self.others
-            .with_mut(|others| unsafe { (*others).change(|others| others.push(stack)) });
+        let at = boxed(PoolStack::new(manager.clone()));
+        let change = |f: &mut dyn FnMut(&mut Vec<_>)| {
+            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
+            let change = |others: *mut FixedVec<_>| unsafe { (*others).change(f) };
+            self.others.with_mut(change);
+        };
+        reserve(change);
+        // The global allocator is foreign code, and may have made one meanwhile.
+        if let Some(stack) = self.find(manager) {
+            // SAFETY: just made, and nothing leads to it.
+            drop(unsafe { unbox(at) });
+            return stack;
+        }
         // SAFETY: it exists as long as the manager has a handle, which the caller has (invariant 3
         // of `pool`).
-        unsafe { &*stack.as_ptr() }
+        let stack = unsafe { &*at.as_ptr() };
+        stack.settle_in(self.first.thread_pools_ptr());
+        change(&mut |others| others.push(at));
+        if let Some(key) = self.key() {
+            stack.enlist(key);
+        }
+        stack
     }
 
     /// Takes a stack out of the list in which nothing is open or in progress, and whose manager

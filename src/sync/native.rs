@@ -1,10 +1,9 @@
 //! The standard library, unchanged.
 
-use dashmap::DashMap;
 use std::any::Any;
 use std::cell::Cell;
-use std::hash::Hash;
-use std::ops::DerefMut;
+use std::ops::{Deref, DerefMut};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 pub(crate) use std::alloc::{alloc, dealloc};
@@ -91,10 +90,43 @@ pub(crate) use global;
 /// Declares `static NAME: T = EXPR;` with an expression that is evaluated at the first use.
 macro_rules! lazy {
     ($(#[$doc:meta])* $vis:vis static $name:ident : $t:ty = $init:expr;) => {
-        $(#[$doc])* $vis static $name: std::sync::LazyLock<$t> = std::sync::LazyLock::new(|| $init);
+        $(#[$doc])* $vis static $name: $crate::sync::Lazy<$t> = $crate::sync::Lazy::new(|| $init);
     };
 }
 pub(crate) use lazy;
+
+/// A value that its first use makes. Unlike std's `LazyLock`, it may be used while it is being made,
+/// as the global allocator may use this crate: then, and if threads make several at once, one stays
+/// and the others are dropped.
+#[derive(Debug)]
+pub(crate) struct Lazy<T> {
+    value: OnceLock<T>,
+    make: fn() -> T,
+}
+
+impl<T> Lazy<T> {
+    pub(crate) const fn new(make: fn() -> T) -> Self {
+        let value = OnceLock::new();
+        Self { value, make }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn made(&self) -> &T {
+        let other = self.value.set((self.make)()).err();
+        drop(other);
+        self.value.get().expect("it has just been set")
+    }
+}
+
+impl<T> Deref for Lazy<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value.get().unwrap_or_else(|| self.made())
+    }
+}
 
 /// Declares a thread-local with a constant initializer and no destructor: it can be accessed at any
 /// time in a thread's life, including its teardown, and an access is one instruction.
@@ -358,31 +390,5 @@ impl<T> Lock<T> {
     }
 }
 
-/// A concurrent map for slow paths. An insertion happens before every read that finds it. No lock
-/// is held while other code runs.
-#[derive(Debug)]
-pub(crate) struct Map<K: Eq + Hash, V>(DashMap<K, V>);
-
-impl<K: Eq + Hash + Copy, V: Clone> Map<K, V> {
-    pub(crate) fn new() -> Self {
-        Self(DashMap::new())
-    }
-
-    pub(crate) fn insert(&self, key: K, value: V) {
-        self.0.insert(key, value);
-    }
-
-    pub(crate) fn remove(&self, key: &K) {
-        self.0.remove(key);
-    }
-
-    pub(crate) fn get(&self, key: &K) -> Option<V> {
-        self.0.get(key).map(|entry| entry.clone())
-    }
-
-    /// Returns all entries, in any order. Those inserted or removed meanwhile may be missing.
-    pub(crate) fn all(&self) -> Vec<(K, V)> {
-        let entries = self.0.iter();
-        entries.map(|e| (*e.key(), e.value().clone())).collect()
-    }
-}
+/// A concurrent map for slow paths.
+pub(crate) use super::table::Table as Map;

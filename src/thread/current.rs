@@ -7,19 +7,18 @@ use super::registry::REGISTRY;
 use crate::event::label;
 use crate::sync::cell::Cell;
 use crate::sync::thread::{ThreadId, current_id, current_name};
-use crate::sync::{at_thread_exit, lazy, local};
-use dashmap::DashMap;
+use crate::sync::{Table, at_thread_exit, lazy, local};
 use std::ptr;
 use std::sync::Arc;
 
 lazy! {
     /// Keys by std's thread id. Accessed when a thread is entered, exits, or is looked up by id.
-    static BY_ID: DashMap<ThreadId, ThreadKey> = DashMap::new();
+    static BY_ID: Table<ThreadId, ThreadKey> = Table::new();
 }
 
 /// Returns the record of the thread with std's `id`, if it has been entered and has not exited.
 pub(crate) fn by_id(id: ThreadId) -> Option<Arc<Record>> {
-    let key = *BY_ID.get(&id)?;
+    let key = BY_ID.get(&id)?;
     REGISTRY.get(key)
 }
 
@@ -143,13 +142,18 @@ fn enter(c: &CurrentThread, bound: Option<u64>) {
         return enter_closed(c);
     };
     let record = REGISTRY.claim(|key| Arc::new(Record::new(key, bound)));
-    BY_ID.insert(id, record.key());
-    key::set_own(record.key());
+    let (key, at) = (record.key(), Arc::as_ptr(&record));
+    let owner = Box::new(record);
+    // The global allocator is foreign code, and may have entered the thread meanwhile.
+    if !c.record.get().is_null() {
+        return REGISTRY.leave(key);
+    }
+    key::set_own(key);
     label::set_current(current_label);
     // `record` last: invariant 7 of `thread`.
-    let at = Arc::as_ptr(&record);
-    c.owner.set(Box::into_raw(Box::new(record)));
+    c.owner.set(Box::into_raw(owner));
     c.record.set(at);
+    BY_ID.insert(id, key);
     at_thread_exit(thread_exit);
 }
 
@@ -309,6 +313,6 @@ mod tests {
         let thread = thread.unwrap();
         let id = thread.thread().id();
         thread.join().unwrap();
-        assert!(!BY_ID.contains_key(&id));
+        assert!(!BY_ID.contains(&id));
     }
 }

@@ -269,25 +269,40 @@ impl Queue {
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct Inbox {
-    /// The newest message, null if there is none, [`armed`] or [`closed`].
+    /// The newest message, null if there is none, [`armed`], [`closed`] or [`nudged`].
     head: AtomicPtr<Node>,
 }
 
 /// The highest value of a head that is no message.
-const CLOSED: usize = 2;
+const NUDGED: usize = 3;
 
-/// The mark of a closed inbox. Both marks are below the address of every message.
-fn closed() -> *mut Node {
-    ptr::without_provenance_mut(CLOSED)
-}
-
-/// The mark of an empty inbox whose next message must wake the owner.
+/// The mark of an empty inbox whose next message must wake the owner. All marks are below the
+/// address of every message, and those of an open inbox are odd, which no message's address is.
 fn armed() -> *mut Node {
     ptr::without_provenance_mut(1)
 }
 
+/// The mark of a closed inbox.
+fn closed() -> *mut Node {
+    ptr::without_provenance_mut(2)
+}
+
+/// The mark of an empty inbox that its owner is to look at.
+const fn nudged() -> *mut Node {
+    ptr::without_provenance_mut(NUDGED)
+}
+
 fn is_message(head: *mut Node) -> bool {
-    head.addr() > closed().addr()
+    head.addr() > NUDGED
+}
+
+/// Returns the newest message of a head that a swap has replaced; null for a mark.
+fn messages(head: *mut Node) -> *mut Node {
+    if is_message(head) {
+        head
+    } else {
+        ptr::null_mut()
+    }
 }
 
 /// What the sender of an accepted message must do.
@@ -314,7 +329,8 @@ impl Inbox {
             if head == closed() {
                 return Err(message);
             }
-            let (next, outcome) = if head == armed() {
+            // A nudged owner is awake, or about to be; to test for both marks at once costs nothing.
+            let (next, outcome) = if head.addr() & 1 != 0 {
                 (ptr::null_mut(), PushOutcome::WakeOwner)
             } else {
                 (head, PushOutcome::OwnerAwake)
@@ -334,10 +350,34 @@ impl Inbox {
         }
     }
 
-    /// Returns whether there is anything to take. A concurrent push may be missed.
+    /// Makes [`has_messages`](Self::has_messages) return true until the owner has taken what there
+    /// is, even if that is nothing: what the caller wrote before is visible to the owner then. Any
+    /// thread. Returns what a sender would have to do.
+    pub(crate) fn nudge(&self) -> PushOutcome {
+        let mut head = self.head.load(Ordering::Relaxed);
+        loop {
+            if head == closed() {
+                return PushOutcome::OwnerAwake;
+            }
+            let now = if is_message(head) { head } else { nudged() };
+            // Release: pairs with the Acquire of `take`, also if the head stays what it is.
+            // Model: inbox_nudge.
+            match self
+                .head
+                .compare_exchange_weak(head, now, Ordering::Release, Ordering::Relaxed)
+            {
+                Ok(_) if head == armed() => return PushOutcome::WakeOwner,
+                Ok(_) => return PushOutcome::OwnerAwake,
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// Returns whether there is anything to take, or the owner was [nudged](Self::nudge). A
+    /// concurrent push may be missed.
     #[inline]
     pub(crate) fn has_messages(&self) -> bool {
-        is_message(self.head.load(Ordering::Relaxed))
+        self.head.load(Ordering::Relaxed).addr() >= NUDGED
     }
 
     /// Returns whether the inbox is closed.
@@ -353,9 +393,8 @@ impl Inbox {
         }
         // Acquire: pairs with the Release of `push`. Model: inbox_push_take_close.
         let head = self.head.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: the swap made the messages ours (invariant 5 of `thread`). What it returned is no
-        // mark: only the owner, the caller, sets those. Null ends the chain.
-        unsafe { Chain::reversed(head) }
+        // SAFETY: the swap made the messages ours (invariant 5 of `thread`). Null ends the chain.
+        unsafe { Chain::reversed(messages(head)) }
     }
 
     /// Takes all messages, newest first, at the same cost for any number of them. If the inbox is
@@ -365,7 +404,7 @@ impl Inbox {
             return Chain::EMPTY;
         }
         // Acquire: pairs with the Release of `push`. Model: orphans_by_parts.
-        Chain(self.head.swap(ptr::null_mut(), Ordering::Acquire))
+        Chain(messages(self.head.swap(ptr::null_mut(), Ordering::Acquire)))
     }
 
     /// Makes the next push wake the owner; owner only, before it sleeps. Returns whether the inbox
@@ -400,11 +439,8 @@ impl Inbox {
     pub(crate) fn close(&self) -> Chain {
         // Acquire: pairs with the Release of `push`. Model: inbox_push_take_close.
         let head = self.head.swap(closed(), Ordering::Acquire);
-        if !is_message(head) {
-            return Chain::EMPTY;
-        }
-        // SAFETY: the swap made the messages ours (invariant 5 of `thread`), and `head` is no mark.
-        unsafe { Chain::reversed(head) }
+        // SAFETY: the swap made the messages ours (invariant 5 of `thread`). Null ends the chain.
+        unsafe { Chain::reversed(messages(head)) }
     }
 }
 described! {
@@ -421,7 +457,7 @@ described! {
             size = size_of::<Node>(),
             next = offset_of!(Node, next),
             kind = offset_of!(Node, kind),
-            first = CLOSED + 1,
+            first = NUDGED + 1,
         }
         message_kind {
             release = MessageKind::Release,

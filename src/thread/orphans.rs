@@ -315,7 +315,7 @@ impl Orphans {
 
     fn done(&self, n: u64) {
         // Release: pairs with the Acquire in `ran`, so that a thread that has counted this sees what
-        // was done. Model: shutdown_moves_orphan.
+        // was done. Model: shutdown_orphan_to_root.
         self.ran.fetch_add(n, Ordering::Release);
         // Release: pairs with the Acquire in `all`, so that a thread that sees none left sees what
         // was done. Model: orphans_quiesce.
@@ -343,7 +343,7 @@ impl Orphans {
 
     /// Returns how many orphans have run in all: if that has not changed, none has run meanwhile.
     pub(crate) fn ran(&self) -> u64 {
-        // Acquire: pairs with the Release in `done`. Model: shutdown_moves_orphan.
+        // Acquire: pairs with the Release in `done`. Model: shutdown_orphan_to_root.
         self.ran.load(Ordering::Acquire)
     }
 

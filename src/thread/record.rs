@@ -144,6 +144,14 @@ impl Record {
         Ok(())
     }
 
+    /// Makes the thread look at its inbox in its next outermost drain, as if a release had been sent,
+    /// and wakes it if it sleeps in a loop.
+    pub(crate) fn nudge(&self) {
+        if self.releases.inbox().nudge() == PushOutcome::WakeOwner {
+            self.waker.wake();
+        }
+    }
+
     /// Returns whether `n` more releases may be sent, and then counts them as waiting. If the bound
     /// is reached, the caller must release by itself.
     pub(crate) fn admit(&self, n: u64) -> bool {

@@ -8,6 +8,7 @@ mod closing;
 mod footprint;
 mod misuse;
 mod random;
+mod requests;
 mod teardown;
 mod threads;
 

@@ -2,7 +2,7 @@
 
 use super::model::Model;
 use super::probe::spawn;
-use releasepool::BlockAllocator;
+use releasepool::{AutoreleasePool, BlockAllocator};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -30,6 +30,22 @@ pub const MODELS: &[Model] = &[
         &["trimmed", "not asked yet"],
         trim,
     ),
+    Model::new(
+        "caps_request",
+        "a thread that gets no chunk asks the owner of one twice, and sends it a block in between; the owner closes pools",
+        &["served at once", "served after the owner's next pool"],
+        request,
+    )
+    // Two threads enter the registry, and the owner has pools.
+    .bounded(2),
+    Model::new(
+        "caps_request_exit",
+        "a thread that gets no chunk asks its owner, which ends",
+        &["served at once", "served after the owner's end"],
+        request_exit,
+    )
+    // Two threads enter the registry.
+    .bounded(2),
 ];
 
 const LAYOUT: Layout = Layout::new::<[u64; 4]>();
@@ -125,6 +141,57 @@ fn trim() -> String {
         1 => "trimmed",
         2 => "not asked yet",
         n => panic!("{n} chunks"),
+    }
+    .to_owned()
+}
+
+/// An allocator of one chunk.
+fn capped() -> BlockAllocator {
+    let cap = chunk() as usize;
+    BlockAllocator::builder().hard_cap(cap).build()
+}
+
+fn request() -> String {
+    let blocks = capped();
+    let away = alloc(&blocks, LAYOUT).unwrap();
+    let other = {
+        let blocks = blocks.clone();
+        spawn(move || {
+            blocks.trim();
+            free(&blocks, away, LAYOUT);
+            alloc(&blocks, LARGER).map(|block| free(&blocks, block, LARGER))
+        })
+    };
+    loom::thread::yield_now();
+    drop(AutoreleasePool::new());
+    if other.join().unwrap().is_some() {
+        return "served at once".to_owned();
+    }
+    drop(AutoreleasePool::new());
+    assert_eq!(blocks.stats().chunk_bytes, 0, "the request is answered");
+    "served after the owner's next pool".to_owned()
+}
+
+fn request_exit() -> String {
+    let blocks = capped();
+    let owner = {
+        let blocks = blocks.clone();
+        spawn(move || {
+            let block = alloc(&blocks, LAYOUT);
+            block
+                .into_iter()
+                .for_each(|block| free(&blocks, block, LAYOUT));
+        })
+    };
+    let mut served = alloc(&blocks, LARGER);
+    let at_once = served.is_some();
+    owner.join().unwrap();
+    served = served.or_else(|| alloc(&blocks, LARGER));
+    free(&blocks, served.expect("nobody has a block"), LARGER);
+    if at_once {
+        "served at once"
+    } else {
+        "served after the owner's end"
     }
     .to_owned()
 }

@@ -5,6 +5,7 @@ use super::probe::{Probe, me, spawn, take_deaths};
 use loom::thread::ThreadId;
 use releasepool::{FrameConfig, FrameLoop, FrameProxy, Looper, Ref};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +33,15 @@ pub const MODELS: &[Model] = &[
     // Three threads, and the locks of the loop's sleep. With 2: 126,364 executions, in which one
     // frame is enough, too.
     .bounded(1),
+    Model::new(
+        "frame_posts_during_post",
+        "two threads post to a loop that makes frames on demand and is running its first closure: it wakes",
+        &["0 meanwhile", "1 meanwhile", "2 meanwhile"],
+        posts_during_post,
+    )
+    // As before.
+    .bounded(2)
+    .plain_bounded(1),
     Model::new(
         "frame_post_wakes",
         "two posts of one thread wake a loop that makes frames on demand",
@@ -178,6 +188,33 @@ fn two_posters() -> String {
     drop(frames);
     assert_eq!(take_ran_on(), [me(); 2]);
     outcome
+}
+
+fn posts_during_post() -> String {
+    static POSTED: AtomicU32 = AtomicU32::new(0);
+    static MEANWHILE: AtomicU32 = AtomicU32::new(0);
+    POSTED.store(0, Ordering::Relaxed);
+    let mut frames = eager();
+    let first = || {
+        // So that loom explores the executions in which both post meanwhile, without a preemption.
+        loom::thread::yield_now();
+        MEANWHILE.store(POSTED.load(Ordering::Relaxed), Ordering::Relaxed);
+    };
+    frames.proxy().post(first).unwrap();
+    let posters = [(), ()].map(|()| {
+        let proxy = frames.proxy();
+        loom::thread::spawn(move || {
+            proxy.post(note).unwrap();
+            POSTED.fetch_add(1, Ordering::Relaxed);
+        })
+    });
+    frames_until_both_ran(&mut frames);
+    posters
+        .into_iter()
+        .for_each(|poster| poster.join().unwrap());
+    drop(frames);
+    assert_eq!(take_ran_on(), [me(); 2]);
+    format!("{} meanwhile", MEANWHILE.load(Ordering::Relaxed))
 }
 
 /// Makes frames on demand, without waiting between them.

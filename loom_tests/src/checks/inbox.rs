@@ -3,7 +3,7 @@
 use super::model::Model;
 use super::probe::spawn;
 use loom::sync::Arc;
-use releasepool::model::parts::{Counted, Inbox};
+use releasepool::model::parts::{Atomic, Counted, Inbox};
 
 pub const MODELS: &[Model] = &[
     Model::new(
@@ -13,8 +13,16 @@ pub const MODELS: &[Model] = &[
         arm_close,
     ),
     Model::new(
+        "inbox_nudge",
+        "a thread writes and nudges the owner while another one sends: the owner sees the writing, or is to look again",
+        &["saw it", "is to look again"],
+        nudge,
+    )
+    // Unbounded: 139,620 executions.
+    .bounded(4),
+    Model::new(
         "inbox_counted",
-        "two senders; the owner runs what is there, then closes: exactly what has not run is counted",
+        "a sender of two; the owner runs what is there, then closes: exactly what has not run is counted",
         &[
             "0 of 0 were taken before the close",
             "0 of 1 were taken before the close",
@@ -30,6 +38,12 @@ pub const MODELS: &[Model] = &[
         "0 of 1 were taken before the close",
         "0 of 2 were taken before the close",
     ]),
+    Model::new(
+        "inbox_counted_twice",
+        "two senders count their messages at once: both are counted",
+        &["2 wait"],
+        counted_twice,
+    ),
     Model::new(
         "inbox_never_empty",
         "one message always waits: another thread never reads a count of zero",
@@ -83,6 +97,35 @@ fn arm_close() -> String {
     .to_owned()
 }
 
+fn nudge() -> String {
+    let shared = Arc::new((Inbox::default(), Atomic::default()));
+    let sender = {
+        let shared = shared.clone();
+        spawn(move || shared.0.push(1) == Some(true))
+    };
+    let asker = {
+        let shared = shared.clone();
+        spawn(move || {
+            shared.1.store(1);
+            shared.0.nudge()
+        })
+    };
+    let (inbox, written) = &*shared;
+    let armed = inbox.arm();
+    let taken = inbox.take().len();
+    let seen = written.load() == 1;
+    let woken = [sender, asker].map(|thread| thread.join().unwrap());
+    assert!(!armed || woken != [false, false], "nobody wakes the owner");
+    let waits = inbox.has_messages();
+    assert_eq!(taken + inbox.close().len(), 1, "the number arrives");
+    match (seen, waits) {
+        (true, _) => "saw it",
+        (false, true) => "is to look again",
+        (false, false) => panic!("the owner has looked, and has not seen what it was nudged for"),
+    }
+    .to_owned()
+}
+
 fn push_take_close() -> String {
     let inbox = Arc::new(Inbox::default());
     let sender = |number| {
@@ -127,6 +170,17 @@ fn counted() -> String {
     assert_eq!(ran, accepted);
     assert_eq!(inbox.waiting(), 0, "what was refused does not wait");
     format!("{taken} of {accepted} were taken before the close")
+}
+
+fn counted_twice() -> String {
+    let inbox = Arc::new(Counted::default());
+    let shared = inbox.clone();
+    let sender = spawn(move || shared.push(1));
+    assert!(inbox.push(2));
+    assert!(sender.join().unwrap());
+    let waiting = inbox.waiting();
+    assert_eq!(inbox.close().len(), 2);
+    format!("{waiting} wait")
 }
 
 fn never_empty() -> String {

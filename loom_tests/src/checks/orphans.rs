@@ -2,9 +2,10 @@
 //! once, and before `quiesce` returns that nothing is left.
 
 use super::model::Model;
-use super::probe::{Probe, Seen, Watched, me, spawn, take_deaths};
-use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, Slot, ThreadHandle, model};
-use std::sync::Arc;
+use super::probe::{Probe, Seen, Watched, died_on, me, spawn, take_deaths};
+use loom::thread::ThreadId;
+use releasepool::{AutoreleasePool, Budget, Hot, PoolManager, Ref, Slot, ThreadHandle, model};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 pub const MODELS: &[Model] = &[
@@ -57,6 +58,30 @@ pub const MODELS: &[Model] = &[
     )
     // Threads enter the registry, one after the other.
     .bounded(6),
+    Model::new(
+        "orphans_call_enters",
+        "an orphaned closure enters the thread that runs it into the slot of the target, while another thread comes and goes: the next closure runs elsewhere",
+        &["same slot, elsewhere", "other slot, here"],
+        orphans_call_enters,
+    ),
+    Model::new(
+        "orphans_last_hot",
+        "the destructors of two orphans drop the last references to a hot object, while two threads drain",
+        &["died on 0", "died on 1"],
+        || orphans_last_hot(drop),
+    )
+    // Threads enter the registry, one after the other. With 3: 21,903 executions in the rmw mode.
+    .bounded(2)
+    .plain_bounded(3),
+    Model::new(
+        "orphans_last_hot_budgeted",
+        "the destructors of two orphans drop the last references to a hot object, while two threads drain within budgets",
+        &["died on 0", "died on 1"],
+        || orphans_last_hot(|mut pool| _ = pool.drain_within(Budget::All)),
+    )
+    // As before.
+    .bounded(2)
+    .plain_bounded(3),
     Model::new(
         "orphans_looked_at",
         "the destructor of an orphan counts the orphans, right after it was sent",
@@ -187,6 +212,66 @@ fn orphans_two_claims() -> String {
     assert!(PoolManager::global().quiesce(Duration::ZERO));
     assert_eq!(take_deaths().len(), 2 - here - there);
     format!("{here} and {there}")
+}
+
+fn orphans_call_enters() -> String {
+    static RAN_ON: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
+    let take_ran_on =
+        || std::mem::take(&mut *RAN_ON.lock().unwrap_or_else(PoisonError::into_inner));
+    let this = || PoolManager::global().current_thread().unwrap();
+    let gone = spawn(move || {
+        let enter = move || _ = this();
+        this().post(enter).unwrap();
+        let note = || {
+            RAN_ON
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(me())
+        };
+        this().post(note).unwrap();
+        this().key()
+    });
+    let gone = gone.join().unwrap();
+    take_ran_on();
+    let other = spawn(move || _ = this());
+    let quiet = PoolManager::global().quiesce(Duration::ZERO);
+    let here = take_ran_on();
+    other.join().unwrap();
+    assert_eq!(quiet, !here.is_empty());
+    let same = model::slot(this().key()) == model::slot(gone);
+    let outcome = if same {
+        assert_eq!(here, [], "it ran on the thread that took its target's slot");
+        // A thread that is not in the registry.
+        let quiesce = || (PoolManager::global().quiesce(Duration::ZERO), me());
+        let (quiet, elsewhere) = loom::thread::spawn(quiesce).join().unwrap();
+        assert!(quiet);
+        assert_eq!(take_ran_on(), [elsewhere]);
+        "same slot, elsewhere"
+    } else {
+        assert_eq!(here, [me()]);
+        "other slot, here"
+    };
+    outcome.to_owned()
+}
+
+fn orphans_last_hot(drain: fn(AutoreleasePool)) -> String {
+    let gone = gone();
+    let hot = Hot::try_new(Ref::new(Probe::new())).ok().unwrap();
+    let [first, second] = [(); 2].map(|()| Ref::new(hot.get()));
+    drop(hot);
+    gone.release(first);
+    let other = spawn(move || {
+        gone.release(second);
+        drain(AutoreleasePool::new());
+        me()
+    });
+    // So that loom also explores the executions in which the other thread goes first.
+    loom::thread::yield_now();
+    drain(AutoreleasePool::new());
+    let other = other.join().unwrap();
+    let outcome = died_on(&[me(), other]);
+    assert_eq!(Hot::review(), 0, "it was found by a review of all");
+    outcome
 }
 
 /// Counts the orphans while it is itself destroyed as one.

@@ -1,9 +1,11 @@
-//! Slots: old objects are destroyed, and their addresses are reused.
+//! Slots, while another thread reclaims: it advances the epoch to the end and makes the releases, so
+//! that objects are destroyed and their addresses are reused.
 
 use super::model::Model;
 use super::probe::{Probe, spawn, take_deaths};
 use loom::sync::Arc;
 use releasepool::{AutoreleasePool, BlockAllocator, OptionSlot, PoolManager, Ref, Slot};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 // With 2 each takes minutes, as the collector's atomics are explored, too. One is enough to stop
@@ -26,12 +28,52 @@ pub const MODELS: &[Model] = &[
     )
     .bounded(BOUND),
     Model::new(
-        "slot_rcu_reuse",
-        "the slot's object is destroyed and its address reused, while another thread updates by rcu",
-        &["1", "11"],
-        rcu_reuse,
+        "slot_swap_reclaim",
+        "another thread reclaims during a swap",
+        RECLAIMED,
+        || against_reclaimer(Slot::new, |slot, _| slot.swap(Ref::new(Probe::new()))),
     )
     .bounded(BOUND),
+    Model::new(
+        "slot_take_reclaim",
+        "another thread reclaims while an optional slot is emptied",
+        RECLAIMED,
+        || {
+            let full = |r| OptionSlot::new(Some(r));
+            against_reclaimer(full, |slot, _| slot.take().unwrap())
+        },
+    )
+    .bounded(BOUND),
+    Model::new(
+        "slot_exchange_reclaim",
+        "another thread reclaims during a compare_exchange",
+        RECLAIMED,
+        || {
+            against_reclaimer(Slot::new, |slot, first| {
+                // SAFETY: the slot holds the object, and no other thread replaces it.
+                let first = unsafe { &*first };
+                slot.compare_exchange(first, Ref::new(Probe::new())).ok().unwrap()
+            })
+        },
+    )
+    .bounded(BOUND),
+    Model::new(
+        "slot_rcu_reuse",
+        "another thread replaces the object, reclaims, and allocates, while one updates by rcu",
+        &["kept while pinned", "reused before or after", "kept"],
+        || rcu_reuse(|slot, f| slot.rcu(f)),
+    )
+    .bounded(BOUND),
+    Model {
+        must_fail: Some("the update was computed from another object"),
+        ..Model::new(
+            "canary_rcu_unpinned",
+            "an rcu with its exchange after the pin is detected, as the address is reused before it",
+            &[],
+            || rcu_reuse(unpinned_rcu),
+        )
+        .bounded(BOUND)
+    },
 ];
 
 /// Releases what slots have retired; call it when all other threads have ended.
@@ -95,48 +137,133 @@ fn take_drain() -> String {
     if full { "full" } else { "empty" }.to_owned()
 }
 
-/// The updater adds 1 to what it finds; the main thread destroys 0, and puts 10 in its block.
-fn rcu_reuse() -> String {
-    let blocks = BlockAllocator::new();
-    let make = |n: u32| Ref::new_in((n, Probe::new()), &blocks);
-    let slot = Arc::new(Slot::new(make(0)));
-    let address = Ref::as_ptr(&slot.load_full()).addr();
-    let updater = {
-        let shared = slot.clone();
-        spawn(move || {
-            let mut made = 0;
-            let before = shared.rcu(|now| {
-                now.1.look();
-                made = now.0 + 1;
-                Ref::new((made, Probe::new()))
-            });
-            assert_eq!(
-                before.0 + 1,
-                made,
-                "the update was computed from another object"
-            );
-            made
-        })
-    };
-    // This may also replace an object of the updater.
-    slot.store(Ref::new((10, Probe::new())));
-    settle_if_possible();
-    // The block of the first object, if that was destroyed.
-    let again = make(10);
-    let reused = Ref::as_ptr(&again).addr() == address;
-    slot.store(again);
-    let made = updater.join().unwrap();
-    assert!(made == 1 || made == 11);
-    let died = take_deaths().len();
-    assert!(
-        !reused || died > 0,
-        "its block was reused while it was alive"
-    );
+/// The part of a thread's steps that another thread wants to hit. Not an operation of the model.
+#[derive(Clone, Default)]
+struct Window(std::sync::Arc<AtomicU32>);
+
+impl Window {
+    fn open(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn close(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    /// Runs `f`; returns its result, and whether the window was open all the time.
+    fn open_during<R>(&self, f: impl FnOnce() -> R) -> (R, bool) {
+        let opened = self.0.load(Ordering::Relaxed);
+        let result = f();
+        (
+            result,
+            opened != 0 && opened == self.0.load(Ordering::Relaxed),
+        )
+    }
+}
+
+/// The outcomes of [`against_reclaimer`]: whether the slot's reference was released before the
+/// writer's call had returned.
+const RECLAIMED: &[&str] = &["released meanwhile", "released later"];
+
+/// One thread takes the only object out of a slot by `write`, while the main thread reclaims.
+fn against_reclaimer<S: Send + Sync + 'static>(
+    make: fn(Ref<Probe>) -> S,
+    write: fn(&S, *const Probe) -> Ref<Probe>,
+) -> String {
+    let object = Ref::new(Probe::new());
+    let address = Ref::as_ptr(&object).expose_provenance();
+    // So that a use after the destructor finds valid memory.
+    let _memory = Ref::downgrade(&object);
+    let slot = Arc::new(make(object));
+    let (shared, writing) = (slot.clone(), Window::default());
+    let window = writing.clone();
+    let writer = spawn(move || {
+        window.open();
+        let before = write(&shared, std::ptr::with_exposed_provenance(address));
+        window.close();
+        before.look();
+    });
+    // So that loom explores the executions in which the writer goes first, without a preemption.
+    loom::thread::yield_now();
+    let retired = PoolManager::global().snapshot().orphans > 0;
+    let ((), meanwhile) = writing.open_during(settle_if_possible);
+    let released = retired && PoolManager::global().snapshot().orphans == 0;
+    writer.join().unwrap();
     drop(slot);
     settle();
-    let died = died + take_deaths().len();
-    assert!(died >= 4, "{died}");
-    made.to_string()
+    take_deaths();
+    RECLAIMED[usize::from(!(released && meanwhile))].to_owned()
+}
+
+type Numbered = (u32, Probe);
+/// What `rcu` calls.
+type Update<'f> = dyn FnMut(&Numbered) -> Ref<Numbered> + 'f;
+
+/// Updates a slot by `rcu`, while the main thread destroys the first object and puts another one in
+/// its block.
+fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> String {
+    let blocks = BlockAllocator::new();
+    let make = |n| Ref::new_in((n, Probe::new()), &blocks);
+    // All blocks of a chunk in model builds, so that the next one to be freed is the next one used.
+    let [first, _second, _third] = [0; 3].map(make);
+    let address = Ref::as_ptr(&first).addr();
+    let slot = Arc::new(Slot::new(first));
+    let (shared, reading) = (slot.clone(), Window::default());
+    let window = reading.clone();
+    let mut updates: Vec<_> = [1, 2, 3].map(|n| Ref::new((n, Probe::new()))).into();
+    let between = Ref::new((10, Probe::new()));
+    let updater = spawn(move || {
+        let mut read = None;
+        let before = rcu(&shared, &mut |now| {
+            window.open();
+            now.1.look();
+            read = Some(now.0);
+            updates.pop().unwrap()
+        });
+        window.close();
+        assert_eq!(
+            Some(before.0),
+            read,
+            "the update was computed from another object"
+        );
+    });
+    // So that loom explores the executions in which the updater goes first, without a preemption.
+    loom::thread::yield_now();
+    let (reused, meanwhile) = reading.open_during(|| {
+        slot.store(between);
+        settle_if_possible();
+        // In the block of the first object, if that was destroyed.
+        let again = make(20);
+        let reused = Ref::as_ptr(&again).addr() == address;
+        slot.store(again);
+        reused
+    });
+    updater.join().unwrap();
+    drop(slot);
+    settle();
+    take_deaths();
+    match (reused, meanwhile) {
+        (true, true) => "reused while pinned",
+        (false, true) => "kept while pinned",
+        (true, false) => "reused before or after",
+        (false, false) => "kept",
+    }
+    .to_owned()
+}
+
+/// Updates a slot like [`Slot::rcu`], but exchanges the object when the pin has ended.
+fn unpinned_rcu(slot: &Slot<Numbered>, f: &mut Update<'_>) -> Ref<Numbered> {
+    loop {
+        let pool = AutoreleasePool::new();
+        let now = slot.load(&pool);
+        let (at, new) = (&raw const *now, f(&now));
+        drop(pool);
+        // SAFETY: unsound on purpose: this is the mistake that must be detected. Only the address
+        // is used.
+        if let Ok(before) = slot.compare_exchange(unsafe { &*at }, new) {
+            return before;
+        }
+    }
 }
 
 fn settle_if_possible() {

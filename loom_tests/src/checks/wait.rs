@@ -46,6 +46,13 @@ pub const MODELS: &[Model] = &[
     // The whole of an exit, and the calling thread enters the registry.
     .bounded(3),
     Model::new(
+        "shutdown_own_release",
+        "a release arrives at the thread that shuts down: it makes it, even if it was only seen to wait",
+        &["sent later", "made"],
+        shutdown_own_release,
+    )
+    .timed(),
+    Model::new(
         "shutdown_limit",
         "shutdown gives up at its limit while another thread keeps a pool open",
         &["gave up, then done"],
@@ -171,6 +178,19 @@ fn shutdown_exit_post() -> String {
     let done = waiter.join().unwrap();
     assert!(PoolManager::global().quiesce(Duration::ZERO));
     if done { "run" } else { "still there" }.to_owned()
+}
+
+fn shutdown_own_release() -> String {
+    drop(AutoreleasePool::new());
+    let this = PoolManager::global().current_thread().unwrap();
+    let r = Ref::new(Probe::new());
+    let sender = loom::thread::spawn(move || this.release(r));
+    PoolManager::global().shutdown(LONG).unwrap();
+    let made = take_deaths().len();
+    sender.join().unwrap();
+    PoolManager::global().shutdown(LONG).unwrap();
+    assert_eq!(made + take_deaths().len(), 1);
+    ["sent later", "made"][made].to_owned()
 }
 
 fn shutdown_limit() -> String {

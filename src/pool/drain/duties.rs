@@ -6,6 +6,7 @@
 //! | mail | what other threads have sent to this one, in its inbox or claimed by a budgeted drain | its inbox |
 //! | orphans | releases that any thread may make | their inbox |
 //! | reviews | hot objects that have died unnoticed | the thread's attention |
+//! | trimming | other threads need the blocks that this one's heaps keep unused | its inbox |
 //! | shutdown | the question of `shutdown`: root pool and backlog are to be emptied | a flag of the stack |
 //! | ledger | reports of the ledger that are due at the end of a drain | a thread-local |
 //!
@@ -14,6 +15,7 @@
 //! end of an empty pool is to notice it, it has a bit of [`Attention`] that its thread sets.
 
 use super::turns::{Drain, Serves};
+use crate::block::thread_heaps;
 use crate::ledger;
 use crate::object::destroy::in_destructor;
 use crate::pool::attention::{Attention, Found};
@@ -83,6 +85,18 @@ static DUTIES: &[Duty] = &[
         },
         is_light: false,
         at_exit: true,
+    },
+    Duty {
+        // Mail is due, too: who asks nudges the inbox.
+        is_due: |_, _| false,
+        turn: |_| {
+            thread_heaps::answer_trim_requests();
+            false
+        },
+        left: |_| 0,
+        is_light: true,
+        // An exit gives the heaps up.
+        at_exit: false,
     },
     Duty {
         is_due: |_, stack| stack.stats.is_asked(),

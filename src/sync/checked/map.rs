@@ -1,27 +1,27 @@
 //! A map whose locks loom sees.
 
+use super::super::table::Table;
 use super::atomic::{AtomicUsize, Ordering};
-use dashmap::DashMap;
 use std::hash::{Hash, Hasher};
 
 /// Words among which the keys are distributed, so that threads with different keys seldom share
 /// one.
 const WORDS: u64 = 4;
 
-/// A [`DashMap`] whose operations loom sees.
+/// A [`Table`] whose operations loom sees.
 ///
-/// loom does not see `DashMap`'s own locks, so each operation on a key first does a
+/// loom does not see the table's own lock, so each operation on a key first does a
 /// read-modify-write of the key's word. loom switches threads before that, not between the two.
 #[derive(Debug)]
 pub(crate) struct Map<K: Eq + Hash, V> {
-    map: DashMap<K, V>,
+    map: Table<K, V>,
     words: [AtomicUsize; WORDS as usize],
 }
 
 impl<K: Ord + Hash + Copy, V: Clone> Map<K, V> {
     pub(crate) fn new() -> Self {
         Self {
-            map: DashMap::new(),
+            map: Table::new(),
             words: std::array::from_fn(|_| AtomicUsize::new(0)),
         }
     }
@@ -30,7 +30,7 @@ impl<K: Ord + Hash + Copy, V: Clone> Map<K, V> {
         let mut sum = Sum(0);
         key.hash(&mut sum);
         let word = &self.words[(sum.finish() % WORDS) as usize];
-        // AcqRel: stands for the lock and the unlock of a shard.
+        // AcqRel: stands for its lock and unlock.
         word.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -46,12 +46,12 @@ impl<K: Ord + Hash + Copy, V: Clone> Map<K, V> {
 
     pub(crate) fn get(&self, key: &K) -> Option<V> {
         self.lock(key);
-        self.map.get(key).map(|entry| entry.clone())
+        self.map.get(key)
     }
 
     /// Returns all entries, in any order. Those inserted or removed meanwhile may be missing.
     pub(crate) fn all(&self) -> Vec<(K, V)> {
-        let mut keys: Vec<K> = self.map.iter().map(|entry| *entry.key()).collect();
+        let mut keys: Vec<K> = self.map.all().into_iter().map(|(key, _)| key).collect();
         // loom replays executions, and the order of a hash table differs each time.
         keys.sort_unstable();
         keys.into_iter()

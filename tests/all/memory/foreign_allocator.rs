@@ -1,8 +1,9 @@
 //! A global allocator that uses the crate while it allocates or frees.
 
-use crate::support::allocator::FOREIGN;
-use crate::support::{Log, PAGE, fresh};
-use releasepool::{PoolManager, Ref, autorelease};
+use crate::support::allocator::{FOREIGN, with_foreign};
+use crate::support::worker::Worker;
+use crate::support::{Log, PAGE, child, fresh};
+use releasepool::{BlockAllocator, Hot, PoolManager, Ref, Slot, autorelease, autoreleasepool};
 use std::cell::Cell;
 
 #[test]
@@ -78,4 +79,100 @@ fn an_allocator_may_fill_or_drain_the_pool_whose_objects_it_frees() {
             assert_eq!(PoolManager::global().drain_root(), 0);
         });
     }
+}
+
+/// Pins pools with and without names, and retires what a slot had.
+fn use_slots() {
+    let slot = Slot::new(Ref::new(0));
+    let manager = PoolManager::global();
+    let named = manager.named_pool(String::from("named"));
+    // More than a thread keeps participants of the epoch for.
+    let pools: Vec<_> = (0..12).map(|_| manager.pool()).collect();
+    for pool in pools.iter().chain([&named]) {
+        assert_eq!(*slot.load(pool), 0);
+    }
+    slot.store(Ref::new(1));
+    pools.into_iter().rev().for_each(drop);
+}
+
+/// Makes and frees chunks, which are in use at the same time.
+fn use_blocks() {
+    autoreleasepool(|pool| assert_eq!(*pool.create([1u8; 600]), [1; 600]));
+    let made = [(); 16].map(|()| Ref::new_in(2, &BlockAllocator::new()));
+    assert!(made.iter().all(|object| **object == 2));
+}
+
+/// Looks at all threads, and uses a manager for the first time.
+fn use_managers() {
+    let snapshot = PoolManager::global().snapshot();
+    assert!(snapshot.live_objects() < 1_000_000);
+    drop(PoolManager::new().pool());
+    let id = std::thread::current().id();
+    _ = PoolManager::global().thread_by_id(id);
+}
+
+fn use_everything() {
+    use_slots();
+    use_blocks();
+    use_managers();
+    drop(Hot::try_new(Ref::new(1)).ok());
+}
+
+/// Does this on threads that use the crate for the first time, and of which more and more are alive;
+/// on each while the allocator does so, too.
+fn on_more_and_more_threads(f: fn()) {
+    let start = |i| {
+        let worker = Worker::new("first use");
+        worker.run(move || {
+            with_foreign(f, || (0..i % 3 + 1).for_each(|_| f()));
+        });
+        worker
+    };
+    let workers: Vec<_> = (0..40).map(start).collect();
+    workers.into_iter().for_each(Worker::join);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_allocator_may_use_slots_while_a_slot_is_used() {
+    let child = child!(|| {
+        let slot = Slot::new(Ref::new(0));
+        let mut pools = Vec::with_capacity(40);
+        with_foreign(use_slots, || {
+            for _ in 0..40 {
+                pools.push(PoolManager::global().pool());
+                assert_eq!(*slot.load(&pools[pools.len() - 1]), 0);
+            }
+        });
+        pools.into_iter().rev().for_each(drop);
+        on_more_and_more_threads(use_slots);
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_allocator_may_make_chunks_while_a_chunk_is_made() {
+    let child = child!(|| {
+        let blocks = BlockAllocator::new();
+        // More than 100 chunks: so the table of their addresses grows several times.
+        let mut made = Vec::with_capacity(12_000);
+        with_foreign(use_blocks, || {
+            made.extend((0..12_000).map(|_| Ref::new_in([2u8; 600], &blocks)));
+        });
+        assert!(made.iter().all(|object| object[599] == 2));
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_allocator_may_look_at_threads_while_one_uses_the_crate_for_the_first_time() {
+    child!(|| on_more_and_more_threads(use_managers)).assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_allocator_may_use_everything_while_everything_is_used() {
+    child!(|| on_more_and_more_threads(use_everything)).assert_success();
 }

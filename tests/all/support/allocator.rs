@@ -24,13 +24,38 @@ thread_local! {
 thread_local! {
     /// The closure that the allocator runs in this thread's next call.
     pub static FOREIGN: Cell<Option<fn()>> = const { Cell::new(None) };
+
+    /// The closure that the allocator runs in each of this thread's calls, but those by itself.
+    static EACH: Cell<Option<fn()>> = const { Cell::new(None) };
+
+    /// How many times it runs it, at most.
+    static TIMES: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Runs that closure. The allocator calls this.
-fn call_foreign() {
+/// Runs those closures. The allocator calls this, with the number of bytes.
+fn call_foreign(bytes: usize) {
     if let Some(f) = FOREIGN.take() {
         f();
     }
+    // Not for a chunk of blocks: the closure is called when the table of their addresses grows.
+    if bytes >= 65_536 {
+        return;
+    }
+    if let Some(f) = EACH.take() {
+        f();
+        TIMES.set(TIMES.get() - 1);
+        EACH.set((TIMES.get() > 0).then_some(f));
+    }
+}
+
+/// Runs `f`. Meanwhile the allocator runs `foreign` in each of this thread's next calls: not in all, as
+/// drains would free for ever what it makes meanwhile.
+pub fn with_foreign<R>(foreign: fn(), f: impl FnOnce() -> R) -> R {
+    TIMES.set(200);
+    EACH.set(Some(foreign));
+    let result = f();
+    EACH.set(None);
+    result
 }
 
 // SAFETY: forwards to `System`, or returns null.
@@ -41,7 +66,7 @@ unsafe impl GlobalAlloc for Counting {
         }
         BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
         MADE.set(MADE.get() + 1);
-        call_foreign();
+        call_foreign(layout.size());
         // SAFETY: forwards the whole contract.
         unsafe { System.alloc(layout) }
     }
@@ -50,7 +75,7 @@ unsafe impl GlobalAlloc for Counting {
         BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
         // SAFETY: forwards the whole contract.
         unsafe { System.dealloc(p, layout) };
-        call_foreign();
+        call_foreign(layout.size());
     }
 }
 

@@ -1,0 +1,116 @@
+//! Two threads that send at once: to a bound with room for one, to a thread that is running what it
+//! got before, and to one that has ended.
+
+use super::model::Model;
+use super::probe::{Probe, me, spawn, take_deaths};
+use loom::thread::{JoinHandle, yield_now};
+use releasepool::model::parts::enter_bounded;
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, ThreadHandle};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "bound_two_senders",
+        "two releases to a thread for which one may wait: the other is made by its sender, unless the first is made before",
+        &["both sent", "one sent"],
+        bound_two_senders,
+    )
+    .plain(&["one sent"]),
+    Model::new(
+        "posts_during_post",
+        "two threads post to a thread that is running its first closure, which runs the inbox, too",
+        &["0 inside", "1 inside", "2 inside"],
+        posts_during_post,
+    )
+    // Unbounded: more than 300 s.
+    .bounded(2),
+    Model::new(
+        "orphans_two_senders",
+        "two releases are sent to a thread that has ended, while a budgeted drain claims and gives back",
+        &["0 here", "1 here"],
+        orphans_two_senders,
+    )
+    // Unbounded: 30,056 executions in the plain mode alone.
+    .bounded(3),
+];
+
+/// Releases an object on a thread, from two others at once.
+fn release_two(target: &ThreadHandle) -> [JoinHandle<()>; 2] {
+    [(); 2].map(|()| {
+        let (target, r) = (target.clone(), Ref::new(Probe::new()));
+        loom::thread::spawn(move || target.release(r))
+    })
+}
+
+fn join(threads: [JoinHandle<()>; 2]) {
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+}
+
+fn this() -> ThreadHandle {
+    PoolManager::global().current_thread().unwrap()
+}
+
+fn bound_two_senders() -> String {
+    enter_bounded(1);
+    let senders = release_two(&this());
+    PoolManager::global().run_inbox();
+    join(senders);
+    let deaths = take_deaths();
+    let made = deaths.iter().filter(|thread| **thread == me()).count();
+    let refused = deaths.len() - made;
+    PoolManager::global().run_inbox();
+    let waited = take_deaths().len();
+    assert_eq!(made + refused + waited, 2);
+    assert!(waited <= 1, "two wait");
+    assert!(refused <= 1, "there was room for one");
+    ["both sent", "one sent"][refused].to_owned()
+}
+
+fn posts_during_post() -> String {
+    static RAN: AtomicU32 = AtomicU32::new(0);
+    RAN.store(0, Ordering::Relaxed);
+    let ran = || RAN.load(Ordering::Relaxed);
+    let note = || _ = RAN.fetch_add(1, Ordering::Relaxed);
+    let manager = PoolManager::global();
+    let this = this();
+    this.post(move || {
+        // So that loom explores the executions in which both post meanwhile, without a preemption.
+        yield_now();
+        let before = ran();
+        assert_eq!(manager.run_inbox() as u32, ran() - before);
+    })
+    .unwrap();
+    let posters = [(); 2].map(|()| {
+        let this = this.clone();
+        loom::thread::spawn(move || this.post(note).unwrap())
+    });
+    // Those that come later than the first closure wait for the next call.
+    assert_eq!(manager.run_inbox(), 1);
+    let inside = ran();
+    join(posters);
+    assert_eq!(manager.run_inbox() as u32, 2 - inside);
+    // A count that has lost one of two says that this does not wait.
+    this.post(note).unwrap();
+    let waiting = || manager.snapshot().thread(this.key()).unwrap().inbox;
+    assert_eq!(waiting(), 1);
+    assert_eq!(manager.run_inbox(), 1);
+    assert_eq!((waiting(), ran()), (0, 3));
+    format!("{inside} inside")
+}
+
+fn orphans_two_senders() -> String {
+    let gone = spawn(this).join().unwrap();
+    let senders = release_two(&gone);
+    yield_now();
+    let here = AutoreleasePool::new()
+        .drain_within(Budget::Count(1))
+        .released;
+    join(senders);
+    assert_eq!(take_deaths().len(), here);
+    assert!(PoolManager::global().quiesce(Duration::ZERO));
+    assert_eq!(take_deaths().len(), 2 - here);
+    format!("{here} here")
+}

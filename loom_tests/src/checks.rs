@@ -34,6 +34,7 @@ mod run;
 mod senders;
 mod shutdown;
 mod shutdown_exit;
+mod shutdown_moves;
 mod slot;
 mod slot_reuse;
 mod snapshot;
@@ -60,6 +61,7 @@ fn all() -> Vec<&'static Model> {
         manager::MODELS,
         shutdown::MODELS,
         shutdown_exit::MODELS,
+        shutdown_moves::MODELS,
         frame::MODELS,
         wait::MODELS,
         slot::MODELS,

@@ -15,9 +15,9 @@ pub enum Budget {
     All,
     /// At most this many releases.
     Count(usize),
-    /// Releases until this much time has passed on the wall clock; at least one. Exception: a
-    /// long inbox is reversed first, within the budget; a call may do only a part of that and
-    /// release nothing. The clock is read after each destructor, and otherwise after every
+    /// Releases until this much time has passed on the wall clock; at least one. Exceptions: a
+    /// long inbox is reversed first, and the references to [hot](crate::Hot) objects that were let
+    /// go are counted, within the budget; a call may do only a part of that and release nothing. The clock is read after each destructor, and otherwise after every
     /// sixteenth step, so the time is exceeded by at most what the last destructor took.
     Time(Duration),
 }
@@ -31,7 +31,8 @@ pub struct Drained {
     pub released: usize,
     /// Releases left: in the thread's backlog for this manager, in what other threads have sent to
     /// this one, and among the orphans if this drain found more of those than its budget allowed.
-    /// Inside a destructor only the backlog counts.
+    /// Besides, [hot](crate::Hot) objects to which this thread has dropped references, and of which
+    /// it has not found out that they are alive. Inside a destructor only the backlog counts.
     pub remaining: usize,
     /// How long the drain took.
     pub elapsed: Duration,

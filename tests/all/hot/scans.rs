@@ -111,8 +111,8 @@ fn an_object_that_is_in_use_does_not_hold_up_another_one() {
         drop(first);
         let second = hot(log.probe(2));
         use_by_many(&second);
-        drop(reference.clone());
         drop(second);
+        drop(reference.clone());
         let dead = (0..4 * DRAINS).any(|_| {
             drain_a_step();
             // Noted again, at once.

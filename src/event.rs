@@ -115,7 +115,9 @@ pub enum EventKind {
     /// doubling.
     PoolWatermark,
     /// Destructors keep adding entries to the pool whose drain runs them. The drain releases these,
-    /// too; their destructors have added others, and so on, for 1,000 generations.
+    /// too; their destructors have added others, and so on, for 1,000 generations. Releases of hot
+    /// objects and of what slots have retired count alike. All drains but ordinary ones then end after
+    /// 100,000 generations, with another event, and leave the rest for later.
     ///
     /// Counted together: drains of pools of one name, with the same type.
     EndlessDrain,

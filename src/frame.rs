@@ -33,7 +33,8 @@
 //! first and wake the thread afterwards; a wake-up that comes before the sleep ends it at once.
 //!
 //! Closures run at the beginning of a frame or as a looper's commands; releases are made by the
-//! drain at a frame's end or between commands, within its budget.
+//! drain at a frame's end or between commands, within its budget. Other drains in a frame or command
+//! make a few of them, as [`AutoreleasePool::drain`](crate::AutoreleasePool::drain) says.
 //!
 //! # The end of a loop
 //!

@@ -28,7 +28,9 @@ impl Event {
             }
             #[cfg(feature = "leak-detection")]
             EventKind::StillAlive => cause(self.kind, (of_type, &self.name)),
-            EventKind::EndlessDrain | EventKind::CutOff => cause(self.kind, (of_type, pool)),
+            // That a drain is fed, and that it was cut off, are two causes.
+            EventKind::EndlessDrain => cause(self.kind, (of_type, pool, self.count > 1_000)),
+            EventKind::CutOff => cause(self.kind, (of_type, pool)),
             EventKind::Panic => cause(self.kind, (&self.message, self.payload, &self.thread)),
             EventKind::OpenAtExit | EventKind::PostsDropped => cause(self.kind, thread),
             EventKind::EpochHeld => cause(self.kind, (thread, pool)),

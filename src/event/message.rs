@@ -60,7 +60,13 @@ impl Event {
                 if self.type_name.is_some() {
                     write!(f, ", the latest a {of}")?;
                 }
-                write!(f, "{again}; the drain ends when they no longer do so")
+                // The first report comes after 1,000 generations, that of a cut after the last.
+                let end = if self.count > 1_000 {
+                    "the drain leaves the rest for later"
+                } else {
+                    "the drain ends when they no longer do so"
+                };
+                write!(f, "{again}; {end}")
             }
             EventKind::CutOff => {
                 write!(

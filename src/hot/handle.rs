@@ -53,7 +53,8 @@ use std::ptr::NonNull;
 ///   reference is released when each of these threads has drained a pool since its last drop. The
 ///   drain of any pool will do, even of an empty one inside another, and so will [`pooled`],
 ///   [`callback_scope`] and the frames and commands of loops. A drain with a budget releases the
-///   reference within it, or leaves it to a later drain;
+///   reference within it, or leaves it to a later drain; one inside a frame or command releases the
+///   references to 16 objects at most;
 /// * in the exit of such a thread, for which `join` waits, and `std::thread::scope` alone does not;
 /// * in [`Hot::review`], [`PoolManager::quiesce`](crate::PoolManager::quiesce) or
 ///   [`PoolManager::shutdown`](crate::PoolManager::shutdown), of any thread.

@@ -123,7 +123,7 @@ impl PoolManager {
     ///
     /// It does not pause as long as there is something to release. It does not wait if all that is
     /// left depends on a pool of the calling thread, which has loaded from a slot and cannot be
-    /// drained meanwhile.
+    /// drained meanwhile. If destructors feed it for ever, it ends soon after the deadline.
     ///
     /// Orphaned closures run here, on the calling thread; but never on a thread that reuses the
     /// registry slot of their target, which leaves them to other threads. Inside a destructor or
@@ -165,7 +165,10 @@ impl PoolManager {
     /// not such a drain); its open pools are left to it. Messages sent to a thread count as held by
     /// it until they have run, even if that thread does not use this manager. The manager can be
     /// used as before afterwards; what is autoreleased from then on is not covered. Inside a
-    /// destructor, only the calling thread's root pool and backlog are drained.
+    /// destructor, only the calling thread's root pool and backlog are drained; [hot](crate::Hot)
+    /// objects that are dead wait for the end of that destructor. If destructors feed a pool for ever,
+    /// `shutdown` leaves the rest soon after the deadline, and a thread that was asked does so after
+    /// 100,000 generations.
     ///
     /// # Errors
     /// If something is still held at the deadline. The report says which thread holds what,

@@ -32,7 +32,8 @@ pub struct Drained {
     /// Releases left: in the thread's backlog for this manager, in what other threads have sent to
     /// this one, and among the orphans if this drain found more of those than its budget allowed.
     /// Besides, [hot](crate::Hot) objects to which this thread has dropped references, and of which
-    /// it has not found out that they are alive. Inside a destructor only the backlog counts.
+    /// it has not found out that they are alive; and what slots have retired, if the budget was spent
+    /// before the drain could try whether that is ready. Inside a destructor only the backlog counts.
     pub remaining: usize,
     /// How long the drain took.
     pub elapsed: Duration,

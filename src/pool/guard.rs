@@ -247,7 +247,9 @@ impl AutoreleasePool {
     /// destructor called, also makes the releases that other threads have sent to this thread, for
     /// example by [`ThreadHandle::release`](crate::ThreadHandle::release), and releases
     /// [hot](crate::Hot#when-the-object-dies) objects to which this thread has dropped the last
-    /// reference. The pool need not be the outermost one for that. The result counts neither.
+    /// reference. The pool need not be the outermost one for that. The result counts neither. In a
+    /// frame or a command of a loop, it makes at most 16 of each kind, and leaves the rest to the
+    /// loop's own drain; all of them once the frame or command has held them back for 100 ms.
     ///
     /// # Panics
     /// Resumes the first panic of a destructor, after all entries are released. If the thread is
@@ -275,15 +277,17 @@ impl AutoreleasePool {
     /// [`PoolManager::drain_backlog`](crate::PoolManager::drain_backlog), work off the backlog,
     /// oldest first. Ordinary drains leave it alone. A [`callback_scope`](crate::callback_scope)
     /// with no pool around it, loops, [`shutdown`](crate::PoolManager::shutdown) and the thread's
-    /// exit empty it when they are done. If it grows beyond the manager's
+    /// exit empty it when they are done. With [`Budget::All`] the drain ends, too, if destructors feed
+    /// it for 100,000 generations: an [event](crate::event::EventKind::EndlessDrain) reports that, and
+    /// the rest is left in the backlog. If the backlog grows beyond the manager's
     /// [watermark](crate::PoolManagerBuilder::backlog_watermark), an [event](crate::event) reports
     /// that.
     ///
     /// Releases that other threads have sent here, and those that any thread may make, take turns
     /// with the backlog; taking them out of the inbox is part of the budget, too. Closing this pool
     /// right afterwards releases nothing that other threads have sent. An ordinary drain or close
-    /// of another pool on this thread releases what is still in the inbox, unless a loop holds it
-    /// back for the end of its frame or command, but not what this call took out of the inbox.
+    /// of another pool on this thread releases what is still in the inbox, but not what this call
+    /// took out of the inbox.
     ///
     /// Inside a destructor, what destructors release is not part of the budget. Once the
     /// thread-locals of the thread are torn down, the budget is ignored, because no later call

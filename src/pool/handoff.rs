@@ -31,8 +31,7 @@ use std::ptr::NonNull;
 /// For single objects, use [`ThreadHandle::release`]. For objects that only one thread may destroy,
 /// use [`HomeRef`]; a pool takes references to them, too, by
 /// [`autorelease_home`](Self::autorelease_home). If no other thread is involved, use an
-/// [`AutoreleasePool`](crate::AutoreleasePool): its drains also make the releases that were sent to
-/// this thread; drains of a handoff pool do not.
+/// [`AutoreleasePool`](crate::AutoreleasePool).
 ///
 /// # Threads
 /// The pool itself stays on its thread; it is neither `Send` nor `Sync`.
@@ -177,7 +176,10 @@ impl HandoffPool {
         n
     }
 
-    /// Releases all entries on this thread, newest first, and returns their number.
+    /// Releases all entries on this thread, newest first, and returns their number. An outermost drain
+    /// also makes what releases are due on this thread, as [`AutoreleasePool::drain`] does.
+    ///
+    /// [`AutoreleasePool::drain`]: crate::AutoreleasePool::drain
     ///
     /// # Panics
     /// Resumes the first panic of a destructor, after all entries are released. If the thread is

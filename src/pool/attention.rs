@@ -20,8 +20,10 @@ impl Attention {
     pub(crate) const REVIEW: u8 = 2;
     /// It is this thread's turn to advance the epoch.
     pub(crate) const EPOCH: u8 = 4;
+    /// Mail waits that a drain in a loop's round has claimed.
+    pub(crate) const MAIL: u8 = 8;
     #[cfg(test)]
-    pub(crate) const TEST: u8 = 8;
+    pub(crate) const TEST: u8 = 16;
 
     pub(super) fn new(bits: u8) -> Self {
         Self {

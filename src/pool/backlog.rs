@@ -98,6 +98,8 @@ pub(crate) struct Backlog {
     /// Never borrowed while other code runs.
     items: UnsafeCell<Items>,
     len: Cell<usize>,
+    /// How many drains that work it off are in progress, one inside another.
+    pub(super) drains: Cell<u32>,
     /// The length at which the next event is due; see [`super::watch::backlog`].
     pub(super) next_mark: Cell<usize>,
 }
@@ -110,6 +112,7 @@ impl Backlog {
                 back: FixedVec::new(),
             }),
             len: Cell::new(0),
+            drains: Cell::new(0),
             next_mark: Cell::new(0),
         }
     }

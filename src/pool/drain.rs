@@ -54,7 +54,7 @@ pub(crate) mod turns;
 
 pub(super) use exit::exit;
 
-use super::budget::{Drained, Limit, Meter};
+use super::budget::{Budget, Drained, Limit, Meter};
 use super::chain::Barrier;
 use super::entries::Entries;
 use super::life::ChainFrame;
@@ -63,13 +63,18 @@ use super::pool_stack::{PoolStack, PoolState};
 use super::thread_pools::ThreadPools;
 use super::watch;
 use crate::object::destroy::ReleaseScope;
+use crate::thread::claimed::Next;
 use crate::thread::inbox::Chain;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
 use crate::unwind::{FirstPanic, Payload, report, resume_or_report};
 use plain::PlainDrain;
 use std::ptr;
+use std::time::Duration;
 use turns::{Drain, Own, Serves};
+
+/// How long a drain in the round of a loop serves its thread, at most.
+const SHARE: Duration = Duration::from_millis(1);
 
 /// The result of a drain.
 #[must_use]
@@ -160,19 +165,16 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
         released += rest.0;
         is_cut = rest.1;
     }
-    if is_root {
-        root_was_drained(stack);
+    // Otherwise a drain around this one has taken out an entry whose destructor still runs.
+    if is_root && !pool.life.is_draining() {
+        stack.stats.root_was_drained(pool.entries.len());
+        stack.next_mark.set(0);
     }
     Outcome {
         released,
         panic: panics.into_first(),
         is_cut,
     }
-}
-
-fn root_was_drained(stack: &PoolStack) {
-    stack.stats.root_was_drained(stack.root.entries.len());
-    stack.next_mark.set(0);
 }
 
 /// Releases the entries of a pool that is current and marked as being drained, and, in the outermost
@@ -220,17 +222,17 @@ fn serve_in_drain(
     } else {
         Serves::All
     };
-    let (own, pages, meter) = (Own::Plain(run), &thread.pages, Meter::unlimited(run.limit));
-    Drain::new(
-        Some(thread),
-        Some(stack),
-        own,
-        pages,
-        scope,
-        panics,
+    let meter = match serves {
+        Serves::Share => Meter::new(Budget::Time(SHARE)),
+        _ => Meter::unlimited(run.limit),
+    };
+    Drain {
+        stack: Some(stack),
+        own: Own::Plain(run),
         meter,
         serves,
-    )
+        ..Drain::of(Some(thread), &thread.pages, scope, panics)
+    }
     .run();
 }
 
@@ -281,6 +283,7 @@ fn run_backlog(
     panics: &mut FirstPanic,
 ) -> (bool, Drained) {
     let thread = stack.thread_pools();
+    stack.begin_work();
     let scope = ReleaseScope::enter_queueing();
     let frame = ChainFrame::new();
     let _current = Barrier::raise(stack, &frame, current);
@@ -290,15 +293,19 @@ fn run_backlog(
     } else {
         Serves::Nothing
     };
-    let (own, pages) = (Own::Backlog(stack, collected), &thread.pages);
-    let (some, on) = (Some(thread), Some(stack));
-    let mut drain = Drain::new(some, on, own, pages, &scope, panics, meter, serves);
+    let mut drain = Drain {
+        stack: Some(stack),
+        own: Own::Backlog(stack, collected),
+        meter,
+        serves,
+        ..Drain::of(Some(thread), &thread.pages, &scope, panics)
+    };
     drain.take_mail_in();
     drain.run();
     let is_cut = drain.is_cut;
     let remaining = drain.finish();
     let drained = drain.meter.report(remaining);
-    stack.stats.backlog_is(stack.backlog.len());
+    stack.end_work();
     (is_cut, drained)
 }
 
@@ -329,16 +336,11 @@ fn serve_as(
     }
     let none = PageCache::new();
     let pages = thread.map_or(&none, |thread| &thread.pages);
-    let mut drain = Drain::new(
-        thread,
-        None,
-        Own::Nothing,
-        pages,
-        &scope,
-        panics,
+    let mut drain = Drain {
         meter,
         serves,
-    );
+        ..Drain::of(thread, pages, &scope, panics)
+    };
     Served {
         generations: drain.run(),
         reviewed: drain.agenda.reviewed,
@@ -348,9 +350,17 @@ fn serve_as(
 /// Runs the last messages of a thread that exits, which it has taken out of its inbox, and keeps panics.
 fn run_last(thread: &ThreadPools, record: &Record, messages: Chain, panics: &mut FirstPanic) {
     let scope = ReleaseScope::enter();
-    let (own, pages, meter) = (Own::Nothing, &thread.pages, Meter::unlimited(Limit::SOME));
-    let some = Some(thread);
-    let mut drain = Drain::new(some, None, own, pages, &scope, panics, meter, Serves::Exit);
+    let mut drain = Drain {
+        serves: Serves::Exit,
+        ..Drain::of(Some(thread), &thread.pages, &scope, panics)
+    };
+    // What is still claimed, if destructors had fed the thread for ever.
+    let inbox = record.releases.inbox();
+    while thread.has_claimed() {
+        if let Next::Run(message) = thread.claimed.next(inbox) {
+            drain.run_whole(thread, record, message);
+        }
+    }
     for message in messages {
         drain.run_whole(thread, record, message);
     }
@@ -370,7 +380,7 @@ pub(crate) fn release_all(entries: &Entries, thread: Option<&ThreadPools>) -> us
         let scope = ReleaseScope::enter();
         let run = PlainDrain::new(entries, "handoff", pages, &scope, Limit::NONE);
         run.release_all(&mut panics);
-        if let Some(thread) = thread.filter(|_| scope.serves_thread()) {
+        if let Some(thread) = thread.filter(|t| owes(&t.first) && scope.serves_thread()) {
             serve_in_drain(&run, &thread.first, false, &scope, &mut panics);
         }
         run.released()

@@ -223,13 +223,15 @@ impl PoolStackStats {
     /// that before and after: a thread that reads the new figure of the place that was emptied, or the
     /// old one of the place that was filled, then sees the count change.
     fn move_to(&self, figure: &AtomicU64, len: usize) {
-        // Relaxed: the store of the figure publishes it. Model: shutdown_root_to_pool.
+        // Relaxed: only this thread writes it.
         let moved = self.moved.load(Ordering::Relaxed) + 1;
-        self.moved.store(moved, Ordering::Relaxed);
+        // Release: pairs with the Acquire in `moved`, so that a thread that has seen this count sees
+        // what was moved before. Model: shutdown_pool_to_backlog.
+        self.moved.store(moved, Ordering::Release);
         // Release: pairs with the Acquire in `root_entries` and `backlog`. Models: shutdown_root,
         // shutdown_backlog.
         figure.store(len as u64, Ordering::Release);
-        // Release: pairs with the Acquire in `moved`. Model: shutdown_pool_to_backlog.
+        // Release: as above. Model: shutdown_sent_to_backlog.
         self.moved.store(moved + 1, Ordering::Release);
     }
 

@@ -1,7 +1,6 @@
 //! Pins of the calling thread, and what slots give up: [`epoch`] for callers that have no
 //! `ThreadPools` at hand.
 
-use super::attention::Attention;
 use super::thread_pools::ThreadPools;
 use super::{epoch, remote_release, this_thread};
 use crate::object::header::Thin;
@@ -29,7 +28,7 @@ pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
     struct TurnAtEnd<'p>(Option<&'p ThreadPools>);
     impl Drop for TurnAtEnd<'_> {
         fn drop(&mut self) {
-            self.0.into_iter().for_each(take_turn);
+            self.0.into_iter().for_each(ThreadPools::take_turn);
         }
     }
     this_thread::with(|pools| {
@@ -51,16 +50,8 @@ pub(crate) unsafe fn retire(thin: Thin) {
         if epoch::is_advance_due(waiting) {
             epoch::advance(pools.map(|pools| &pools.participants));
         }
-        pools.into_iter().for_each(take_turn);
+        pools.into_iter().for_each(ThreadPools::take_turn);
     });
-}
-
-/// Makes it the turn of this thread, which has retired something or unpinned a pool, to advance the
-/// epoch, if anything is retired.
-pub(super) fn take_turn(pools: &ThreadPools) {
-    if ORPHANS.has_deferred() {
-        pools.attention.set(Attention::EPOCH);
-    }
 }
 
 /// Advances the epoch as far as possible, and stops when a retired reference has become ready.

@@ -9,7 +9,6 @@ use super::entries::Entries;
 use super::epoch::{Participants, PoolPin};
 use super::life::{ChainFrame, PoolKind, PoolLife};
 use super::manager_shared::{ManagerShared, PoolStackStats};
-use super::pin;
 use super::strays::Strays;
 use super::thread_pools::ThreadPools;
 use crate::block::block_allocator::BlockAllocator;
@@ -134,7 +133,7 @@ impl PoolState {
     fn unpin_now(&self) {
         self.pin.unpin(self.participants());
         // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
-        pin::take_turn(unsafe { &*self.stack.get() }.thread_pools());
+        unsafe { &*self.stack.get() }.thread_pools().take_turn();
     }
 
     #[inline(always)]
@@ -198,6 +197,21 @@ impl PoolStack {
         self.root.stack.set(self);
         self.root.life.frame.own(self.root.as_life());
         self.current.set(&self.root.life.frame);
+    }
+
+    /// Counts a drain that works off the backlog as in progress.
+    pub(super) fn begin_work(&self) {
+        self.backlog.drains.set(self.backlog.drains.get() + 1);
+    }
+
+    /// Ends such a drain, and sets the figure that other threads see. A drain around this one has taken
+    /// out a release that is being made: so the figure only rises as long as there is one.
+    pub(super) fn end_work(&self) {
+        let (len, outer) = (self.backlog.len(), self.backlog.drains.get() - 1);
+        self.backlog.drains.set(outer);
+        if outer == 0 || len as u64 > self.stats.backlog() {
+            self.stats.backlog_is(len);
+        }
     }
 
     /// Adds the thread, of this key, to the manager's list.

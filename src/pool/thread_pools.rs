@@ -70,6 +70,8 @@ pub(crate) struct ThreadPools {
     /// Remote releases that budgeted drains have taken out of the inbox and not made yet.
     pub(super) claimed: ClaimedMessages,
     pub(crate) round: Round,
+    /// With which turn the next drain with a budget begins.
+    pub(super) next_turn: Cell<usize>,
     /// How many messages of other threads are running on this thread.
     running: Cell<u64>,
     /// Closures that were posted and have been collected, oldest first; see [`posted`](super::posted).
@@ -103,6 +105,7 @@ impl ThreadPools {
             guards: Cell::new(0),
             claimed: ClaimedMessages::new(),
             round: Round::new(),
+            next_turn: Cell::new(0),
             running: Cell::new(0),
             posted: Queue::new(),
         });
@@ -234,6 +237,14 @@ impl ThreadPools {
             || ORPHANS.has_releases()
             || stack.stats.is_asked()
             || ledger::awaits_drain()
+    }
+
+    /// Makes it the turn of this thread, which has retired something or unpinned a pool, to advance the
+    /// epoch, if anything is retired.
+    pub(super) fn take_turn(&self) {
+        if ORPHANS.has_deferred() {
+            self.attention.set(Attention::EPOCH);
+        }
     }
 
     fn is_detached(&self) -> bool {

@@ -5,7 +5,7 @@ use super::probe::{Probe, spawn};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use releasepool::model::parts::{Atomic, Cell};
-use releasepool::{PoolManager, Ref, Slot};
+use releasepool::{AutoreleasePool, PoolManager, Ref, Slot};
 
 pub const MODELS: &[Model] = &[
     Model {
@@ -115,6 +115,10 @@ fn leak() -> String {
 
 fn leak_retired() -> String {
     let slot = Slot::new(Ref::new(1));
+    // Pinned for ever.
+    let pool = AutoreleasePool::new();
+    slot.load(&pool);
+    std::mem::forget(pool);
     slot.store(Ref::new(2));
     drop(slot);
     String::new()

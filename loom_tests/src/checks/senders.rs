@@ -15,8 +15,7 @@ pub const MODELS: &[Model] = &[
         "two releases to a thread for which one may wait: the other is made by its sender, unless the first is made before",
         &["both sent", "one sent"],
         bound_two_senders,
-    )
-    .plain(&["one sent"]),
+    ),
     Model::new(
         "posts_during_post",
         "two threads post to a thread that is running its first closure, which runs the inbox, too",

@@ -40,7 +40,7 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
         // SAFETY: the pool is open (fact 2 of `guard`).
         let stack = unsafe { &*state.stack.get() };
         let few = few::release(state, stack, &mut panics);
-        is_drained = few.is_over();
+        is_drained = few.is_over() && state.entries.is_empty();
         // All of this only now, as foreign code may have run: destructors, or the global allocator.
         let is_idle = few.is_idle() && state.entries.is_empty();
         if is_idle && stack.is_topmost(&state.life.frame) && state.life.is_plain_guard() {

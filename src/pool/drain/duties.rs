@@ -18,6 +18,7 @@ use super::turns::{Drain, Serves};
 use crate::block::thread_heaps;
 use crate::ledger;
 use crate::object::destroy::in_destructor;
+use crate::object::settle::settle_scope;
 use crate::pool::attention::{Attention, Found};
 use crate::pool::budget::Limit;
 use crate::pool::epoch;
@@ -45,7 +46,7 @@ struct Duty {
 }
 
 /// The duties, in the order in which a drain takes turns with them.
-static DUTIES: &[Duty] = &[
+const DUTIES: &[Duty] = &[
     Duty {
         is_due: |pools, _| pools.attention.has(Attention::EPOCH) && epoch_is_due(pools),
         turn: advance_epoch,
@@ -164,21 +165,20 @@ impl Drain<'_> {
     }
 }
 
-/// Makes a turn of each duty that the drain serves. Returns whether there was anything.
-pub(super) fn turn(drain: &mut Drain<'_>) -> bool {
-    let mut any = false;
-    for duty in DUTIES {
-        let serves = match drain.serves {
-            Serves::Nothing => false,
-            Serves::Light => duty.is_light,
-            Serves::Exit => duty.at_exit,
-            Serves::Share | Serves::Ordinary | Serves::All => true,
-        };
-        if serves && (duty.is_light || !drain.meter.is_spent()) {
-            any |= (duty.turn)(drain);
-        }
-    }
-    any
+/// The number of duties.
+pub(super) const COUNT: usize = DUTIES.len();
+
+/// Makes a turn of the duty `n`, if the drain serves it and has a budget for it. Returns whether there
+/// was anything.
+pub(super) fn turn(drain: &mut Drain<'_>, n: usize) -> bool {
+    let duty = &DUTIES[n];
+    let serves = match drain.serves {
+        Serves::Nothing => false,
+        Serves::Light => duty.is_light,
+        Serves::Exit => duty.at_exit,
+        Serves::Share | Serves::Ordinary | Serves::All => true,
+    };
+    serves && (duty.is_light || !drain.meter.is_spent()) && (duty.turn)(drain)
 }
 
 /// Returns how many releases are left, of the duties that the drain serves.
@@ -233,6 +233,7 @@ fn advance_epoch(drain: &mut Drain<'_>) -> bool {
     let participants = drain.thread.map(|pools| &pools.participants);
     let attention = drain.thread.map(|pools| &pools.attention);
     let is_mine = attention.is_some_and(|mine| mine.has(Attention::EPOCH));
+    let had_releases = ORPHANS.has_releases();
     if again || is_mine {
         epoch::advance_until_ready(participants);
     } else {
@@ -245,7 +246,7 @@ fn advance_epoch(drain: &mut Drain<'_>) -> bool {
     }
     let is_ready = ORPHANS.has_releases();
     drain.agenda.claims |= is_ready;
-    is_ready
+    is_ready && !had_releases
 }
 
 fn epoch_is_due(pools: &ThreadPools) -> bool {
@@ -267,6 +268,7 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
     };
     let inbox = record.releases.inbox();
     let mut any = false;
+    pools.attention.clear(Attention::MAIL);
     if drain.serves == Serves::Ordinary {
         if drain.agenda.mail.replace(0).is_none() {
             for message in inbox.take() {
@@ -276,11 +278,16 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         }
         return any;
     }
+    // A thread that exits closes its inbox later, and makes what is left there. What `shutdown` has
+    // asked for is what was there before.
+    let claimed_only = drain.serves == Serves::Exit || drain.agenda.answers;
     let mut left = drain.agenda.mail.unwrap_or_else(|| pools.remote_releases());
+    if !claimed_only {
+        // Even if nothing was sent, as this also takes a request to trim.
+        pools.claimed.take_in(inbox);
+    }
     let until = drain.until(usize::MAX);
-    // A thread that exits closes its inbox later, and makes what is left there.
-    let exits = drain.serves == Serves::Exit;
-    while left > 0 && !drain.is_done(until) && (!exits || pools.has_claimed()) {
+    while left > 0 && !drain.is_done(until) && (!claimed_only || pools.has_claimed()) {
         match pools.claimed.next(inbox) {
             Next::Run(message) => {
                 let (n, rest) = pools.while_running(|| drain.run_message(message, until));
@@ -294,6 +301,9 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         any = true;
     }
     drain.agenda.mail = Some(left);
+    if drain.serves == Serves::Share && pools.has_claimed() {
+        pools.attention.set(Attention::MAIL);
+    }
     any
 }
 
@@ -369,16 +379,15 @@ fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
         // Nothing may be left, so this drain has no budget from here on either.
         drain.meter.lift();
         drain.serves = Serves::All;
-        drain.agenda.mail = None;
+        drain.agenda.mail = Some(usize::MAX);
         drain.agenda.answers = true;
     } else if !drain.agenda.answers || stack.root.entries.is_empty() && stack.backlog.len() == 0 {
         return false;
     }
-    let outcome = super::empty_stack(stack, Limit::SOME);
+    // Nothing that it releases may be left to the queue of this drain, as its figures say that it is done.
+    let outcome = settle_scope(|| super::empty_stack(stack, Limit::SOME));
     drain.agenda.answers = !outcome.is_cut;
     outcome.keep(drain.panics);
-    // Objects that this drain queued, as it is not the outermost.
-    drain.scope.settle_all(drain.panics);
     stack.manager.changed.wake();
     true
 }
@@ -398,7 +407,7 @@ mod tests {
     use crate::pool::this_thread;
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::cell::Cell;
-    use crate::sync::local;
+    use crate::sync::{local, thread};
     use crate::{
         AutoreleasePool, FrameConfig, FrameLoop, HandoffPool, Hot, Looper, PoolManager, Ref,
         autoreleasepool, callback_scope,
@@ -488,7 +497,8 @@ mod tests {
 
     #[test]
     fn the_exit_of_a_thread_serves_one_more() {
-        assert_served(|served| std::thread::spawn(move || owe(served)).join().unwrap());
+        let owing = |served| thread::spawn("owing", move || owe(served)).unwrap();
+        assert_served(|served| owing(served).join().unwrap());
     }
 
     #[test]
@@ -504,7 +514,7 @@ mod tests {
             let looper = Looper::spawn("one more").unwrap();
             looper.call(move || owe(served)).unwrap();
             while served.load(Ordering::Relaxed) == 0 {
-                std::thread::yield_now();
+                thread::yield_now();
             }
         });
     }

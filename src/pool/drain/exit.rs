@@ -5,7 +5,7 @@ use super::{drain, run_last, serve_as, work_off};
 use crate::event::{Event, EventKind};
 use crate::ledger;
 use crate::object::header::header;
-use crate::pool::budget::{Budget, Limit, Meter};
+use crate::pool::budget::{Limit, Meter};
 use crate::pool::pending;
 use crate::pool::pool_stack::{PoolStack, PoolState};
 use crate::pool::thread_pools::ThreadPools;
@@ -39,6 +39,7 @@ pub(in crate::pool) unsafe fn exit(
         pools,
         record,
         drains: 0,
+        served: 0,
         events: Vec::new(),
     };
     let mut inbox_open = true;
@@ -79,6 +80,8 @@ struct PoolsExit<'x> {
     pools: &'x ThreadPools,
     record: &'x Record,
     drains: u32,
+    /// Generations of what the thread owes.
+    served: u32,
     events: Vec<Event>,
 }
 
@@ -111,16 +114,16 @@ impl PoolsExit<'_> {
         any
     }
 
-    /// Serves the thread's duties; each generation counts as a drain. Returns whether there was anything.
+    /// Serves the thread's duties, for a limited number of generations. Returns whether there was anything.
     fn serve(&mut self) -> bool {
-        if self.drains >= DRAINS {
+        if self.served >= DRAINS {
             return false;
         }
         let mut panics = FirstPanic::default();
         let meter = Meter::unlimited(Limit::SOME);
         let served = serve_as(Serves::Exit, Some(self.pools), meter, &mut panics);
         panics.into_first().into_iter().for_each(report);
-        self.drains += served.generations;
+        self.served += served.generations;
         served.generations > 0
     }
 
@@ -153,17 +156,25 @@ impl PoolsExit<'_> {
     /// Empties a backlog; after too many drains, by leaking it. What destructors autorelease goes to
     /// the root pool.
     fn empty_backlog(&mut self, stack: &PoolStack) {
-        if self.drains >= DRAINS {
+        let is_cut = self.drains >= DRAINS || {
+            self.drains += 1;
+            let meter = Meter::unlimited(Limit::SOME);
+            match catch_unwind(|| work_off(stack, meter, Serves::Nothing)) {
+                Ok(outcome) => {
+                    let is_cut = outcome.is_cut;
+                    outcome.report();
+                    is_cut
+                }
+                Err(payload) => {
+                    report(payload);
+                    false
+                }
+            }
+        };
+        if is_cut {
             let leaked = pending::leak(stack);
             let event = Event::new(EventKind::CutOff, self.record.label());
-            return self.events.push(event.pool("backlog").count(leaked));
-        }
-        self.drains += 1;
-        // No more than is there, as destructors may feed it for ever by budgeted drains.
-        let budget = Meter::coarse(Budget::Count(stack.backlog.len()));
-        match catch_unwind(|| work_off(stack, budget, Serves::Nothing)) {
-            Ok(outcome) => _ = outcome.report(),
-            Err(payload) => report(payload),
+            self.events.push(event.pool("backlog").count(leaked));
         }
     }
 

@@ -1,10 +1,10 @@
 //! The quick way of pools with few entries: setting up a drain takes longer than as many releases.
 
-use super::release::{Pace, check, release as release_one};
+use super::release::{Pace, Unmetered, check, release as release_one};
 use super::{Draining, owes, release_rest};
 use crate::ledger::{self, ReleasedBy};
 use crate::object::destroy::ReleaseScope;
-use crate::object::header::{TypeInfo, header};
+use crate::object::header::header;
 use crate::pool::budget::Limit;
 use crate::pool::chain::Barrier;
 use crate::pool::life::ChainFrame;
@@ -49,67 +49,24 @@ impl Few {
 /// Releases the entries of a pool that has [few](FEW), in one page.
 #[inline(always)]
 pub(super) fn release(pool: &PoolState, stack: &PoolStack, panics: &mut FirstPanic) -> Few {
-    let mut counts = Counts::default();
+    let mut counts = Unmetered::default();
+    let mut drained = 0;
     let without_destructor = |has_destructor: bool| !has_destructor;
     // SAFETY: nothing can nest in the destruction of an object without a destructor.
     let done = unsafe { release_some(pool, &mut counts, &ReleaseScope::NONE, without_destructor) };
     let mut progress = Progress::Begun;
     if !done {
-        progress = release_nesting(pool, stack, &mut counts, panics);
+        progress = release_nesting(pool, stack, &mut counts, &mut drained, panics);
     } else if !owes(stack) {
         progress = Progress::Idle;
     }
-    stack.stats.released.add(counts.released);
+    stack.stats.released.add(counts.taken as u64);
     if counts.destroyed != 0 {
         tally_destroyed(counts.destroyed);
     }
     Few {
-        released: counts.released as usize + counts.drained,
+        released: counts.taken + drained,
         progress,
-    }
-}
-
-/// How many entries were released, and how many objects destroyed.
-#[derive(Default)]
-struct Counts {
-    released: u64,
-    destroyed: u64,
-    /// Entries that a drain has released, and counted.
-    drained: usize,
-}
-
-impl Pace for Counts {
-    const METERED: bool = false;
-
-    #[inline(always)]
-    fn is_done(&self) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    fn at_most(&self) -> u32 {
-        1
-    }
-
-    #[inline(always)]
-    fn count(&mut self, n: usize) {
-        self.released += n as u64;
-    }
-
-    #[inline(always)]
-    fn count_destroyed(&mut self, n: u64) {
-        self.destroyed += n;
-    }
-
-    #[inline(always)]
-    fn quick(&mut self) {}
-
-    #[inline(always)]
-    fn destroy(&mut self, _: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce()) {
-        run();
-        if scope.outermost {
-            scope.settle();
-        }
     }
 }
 
@@ -122,7 +79,7 @@ impl Pace for Counts {
 #[inline(always)]
 unsafe fn release_some(
     pool: &PoolState,
-    counts: &mut Counts,
+    counts: &mut Unmetered,
     scope: &ReleaseScope,
     takes: impl Fn(bool) -> bool,
 ) -> bool {
@@ -162,10 +119,12 @@ unsafe fn release_some(
 fn release_nesting(
     pool: &PoolState,
     stack: &PoolStack,
-    counts: &mut Counts,
+    counts: &mut Unmetered,
+    drained: &mut usize,
     panics: &mut FirstPanic,
 ) -> Progress {
     let scope = ReleaseScope::enter();
+    counts.outermost = scope.outermost;
     let frame = ChainFrame::new();
     let _current = Barrier::raise(stack, &frame, pool);
     let _draining = Draining::begin(pool);
@@ -180,7 +139,7 @@ fn release_nesting(
     if panics.is_none() && pool.entries.is_empty() && !owes(stack) {
         return Progress::Idle;
     }
-    drain_rest(pool, stack, &scope, panics, &mut counts.drained);
+    drain_rest(pool, stack, &scope, panics, drained);
     Progress::Drained
 }
 

@@ -1,7 +1,7 @@
 //! Releasing the entries of a pool without a budget: newest first, until there are none.
 
 use super::generations::Generations;
-use super::release::{Pace, stretch};
+use super::release::{Unmetered, stretch};
 use crate::event::{Event, EventKind};
 use crate::object::destroy::ReleaseScope;
 use crate::object::header::TypeInfo;
@@ -98,20 +98,9 @@ impl<'d> PlainDrain<'d> {
     /// has.
     #[inline(always)]
     fn stretch(&self) -> bool {
-        let mut figures = Figures {
-            run: self,
-            outermost: self.scope.outermost,
-            taken: 0,
-            destroyed: 0,
-            last: None,
-        };
-        stretch(
-            self.entries,
-            || self.name,
-            self.pages,
-            self.scope,
-            &mut figures,
-        )
+        let mut figures = Figures(self, Unmetered::new(self.scope));
+        let (pages, scope) = (self.pages, self.scope);
+        stretch(self.entries, || self.name, pages, scope, &mut figures.1)
     }
 
     /// Counts a generation if the pool has grown since the last entry was taken out; returns whether
@@ -146,65 +135,19 @@ impl<'d> PlainDrain<'d> {
 
 /// Figures of a stretch of entries. In registers until its end, also by a panic, which adds them
 /// to the drain's.
-struct Figures<'r, 'd> {
-    run: &'r PlainDrain<'d>,
-    outermost: bool,
-    taken: usize,
-    destroyed: u64,
-    last: Option<&'static TypeInfo>,
-}
-
-impl Pace for Figures<'_, '_> {
-    const METERED: bool = false;
-
-    #[inline(always)]
-    fn is_done(&self) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    fn at_most(&self) -> u32 {
-        u32::MAX
-    }
-
-    #[inline(always)]
-    fn begin(&mut self, type_info: &'static TypeInfo) {
-        self.last = Some(type_info);
-    }
-
-    #[inline(always)]
-    fn count(&mut self, n: usize) {
-        self.taken += n;
-    }
-
-    #[inline(always)]
-    fn count_destroyed(&mut self, n: u64) {
-        self.destroyed += n;
-    }
-
-    #[inline(always)]
-    fn quick(&mut self) {}
-
-    #[inline(always)]
-    fn destroy(&mut self, _: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce()) {
-        run();
-        if self.outermost {
-            scope.settle();
-        }
-    }
-}
+struct Figures<'r, 'd>(&'r PlainDrain<'d>, Unmetered);
 
 impl Drop for Figures<'_, '_> {
     #[inline(always)]
     fn drop(&mut self) {
-        let run = self.run;
-        run.released.set(run.released.get() + self.taken);
+        let Self(run, figures) = self;
+        run.released.set(run.released.get() + figures.taken);
         // Wrong if a destructor has drained this very root pool and filled it again: then
         // generations are miscounted, but nothing else.
-        run.index.set(run.index.get().saturating_sub(self.taken));
-        run.last.set(self.last);
-        if self.destroyed != 0 {
-            tally_destroyed(self.destroyed);
+        run.index.set(run.index.get().saturating_sub(figures.taken));
+        run.last.set(figures.last);
+        if figures.destroyed != 0 {
+            tally_destroyed(figures.destroyed);
         }
     }
 }

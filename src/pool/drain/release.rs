@@ -20,7 +20,7 @@ pub(super) trait Pace {
     /// Returns how many references to one object may be released at once.
     fn at_most(&self) -> u32;
 
-    /// Notes that the next release is that of an object of this type.
+    /// Notes the type of the next object.
     fn begin(&mut self, _: &'static TypeInfo) {}
 
     /// Counts `n` references that are about to be released.
@@ -34,6 +34,68 @@ pub(super) trait Pace {
 
     /// Runs the destructor of an object of this type, by `run`, and what it has queued.
     fn destroy(&mut self, type_info: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce());
+}
+
+/// The pace of a drain without a meter: it only counts.
+#[derive(Default)]
+pub(super) struct Unmetered {
+    /// True if the drain runs what nested releases queue.
+    pub(super) outermost: bool,
+    /// Entries taken out.
+    pub(super) taken: usize,
+    /// Objects destroyed and not counted elsewhere.
+    pub(super) destroyed: u64,
+    /// The type of the last entry's object.
+    pub(super) last: Option<&'static TypeInfo>,
+}
+
+impl Unmetered {
+    pub(super) fn new(scope: &ReleaseScope) -> Self {
+        Self {
+            outermost: scope.outermost,
+            ..Self::default()
+        }
+    }
+}
+
+impl Pace for Unmetered {
+    const METERED: bool = false;
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn at_most(&self) -> u32 {
+        u32::MAX
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, type_info: &'static TypeInfo) {
+        self.last = Some(type_info);
+    }
+
+    #[inline(always)]
+    fn count(&mut self, n: usize) {
+        self.taken += n;
+    }
+
+    #[inline(always)]
+    fn count_destroyed(&mut self, n: u64) {
+        self.destroyed += n;
+    }
+
+    #[inline(always)]
+    fn quick(&mut self) {}
+
+    #[inline(always)]
+    fn destroy(&mut self, _: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce()) {
+        run();
+        if self.outermost {
+            scope.settle();
+        }
+    }
 }
 
 /// Gives up `n` references to an object: it lives on, is destroyed, or queues in a deep scope.

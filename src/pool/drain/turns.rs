@@ -18,6 +18,7 @@ use crate::pool::pool_stack::{PoolStack, PoolState};
 use crate::pool::remote_release;
 use crate::pool::thread_pools::ThreadPools;
 use crate::sync::catch_unwind;
+use crate::sync::cell::Cell;
 use crate::thread::current::{current_label, tally_destroyed};
 use crate::thread::inbox::{Message, MessageKind};
 use crate::thread::record::Record;
@@ -71,31 +72,23 @@ pub(super) struct Drain<'d> {
 }
 
 impl<'d> Drain<'d> {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a constructor with all that a drain depends on"
-    )]
-    pub(super) fn new(
+    /// Returns a drain of a thread, or of none, without releases of its own or a budget.
+    pub(super) fn of(
         thread: Option<&'d ThreadPools>,
-        stack: Option<&'d PoolStack>,
-        own: Own<'d>,
         pages: &'d PageCache,
         scope: &'d ReleaseScope,
         panics: &'d mut FirstPanic,
-        meter: Meter,
-        serves: Serves,
     ) -> Self {
-        let agenda = Agenda::new();
         Self {
             thread,
-            stack,
-            own,
+            stack: None,
+            own: Own::Nothing,
             pages,
             scope,
             panics,
-            meter,
-            serves,
-            agenda,
+            meter: Meter::unlimited(Limit::SOME),
+            serves: Serves::Nothing,
+            agenda: Agenda::new(),
             is_cut: false,
         }
     }
@@ -109,8 +102,7 @@ impl<'d> Drain<'d> {
     pub(super) fn run(&mut self) -> u32 {
         let mut generations = 0;
         loop {
-            let own = self.own_turn();
-            let duties = duties::turn(self);
+            let (own, duties) = self.round_of_turns();
             if self.serves == Serves::Share {
                 self.serves = Serves::Nothing;
             }
@@ -132,13 +124,43 @@ impl<'d> Drain<'d> {
                 }
             }
         }
+        if let Own::Plain(run) = self.own {
+            // What hooks have added, or duties when the share of a round was used up: closing the pool
+            // would leak it.
+            run.release_all(self.panics);
+        }
         generations
+    }
+
+    /// Takes a turn of its own releases and of each duty. Returns whether there was anything to do of
+    /// its own, and of the duties.
+    ///
+    /// With a budget, it begins with the turn after the one in which the thread's last budget was spent:
+    /// otherwise what comes first would take each budget whole.
+    fn round_of_turns(&mut self) -> (bool, bool) {
+        const TURNS: usize = duties::COUNT + 1;
+        let next = self.thread.filter(|_| self.meter.is_limited());
+        let next = next.map(|thread| &thread.next_turn);
+        let first = next.map_or(0, Cell::get);
+        let (mut own, mut duties) = (false, false);
+        for turn in (first..TURNS).chain(0..first) {
+            let was_spent = self.meter.is_spent();
+            match turn {
+                0 => own = self.own_turn(),
+                n => duties |= duties::turn(self, n - 1),
+            }
+            if !was_spent && self.meter.is_spent() {
+                next.into_iter()
+                    .for_each(|next| next.set((turn + 1) % TURNS));
+            }
+        }
+        (own, duties)
     }
 
     #[cold]
     fn report_endless(&self, generations: u32) {
         let pool = match self.own {
-            Own::Nothing => "none",
+            Own::Nothing => "duties",
             Own::Plain(run) => run.name(),
             Own::Backlog(..) => "backlog",
         };
@@ -349,7 +371,7 @@ struct Metered<'m> {
 impl Metered<'_> {
     /// Runs a destructor by `run`, and catches and times it.
     fn measured(&mut self, type_info: &'static TypeInfo, run: impl FnOnce()) {
-        let meter = &mut *self.meter;
+        let meter = &mut self.meter;
         if let Err(payload) = catch_unwind(|| meter.time(type_info, run)) {
             self.panics.note(payload);
         }

@@ -85,7 +85,13 @@ fn random_programs_on_threads_that_take_turns() {
         let program = prop::collection::vec((0..3u8, op), 0..60);
         let mut runner = TestRunner::new(cases(100));
         let run = |program: Vec<_>| {
-            in_turns(&program, THREADS, ALONE);
+            let r = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                in_turns(&program, THREADS, ALONE)
+            }));
+            if r.is_err() {
+                eprintln!("PROGRAM {program:?}");
+                std::process::exit(3);
+            }
             Ok(())
         };
         runner.run(&program, run).unwrap();

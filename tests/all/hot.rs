@@ -9,4 +9,5 @@ mod handles;
 mod limits;
 mod programs;
 mod scans;
+mod shutdown;
 mod teardown;

@@ -1,4 +1,6 @@
 //! Slots, which several threads load and replace, and the epoch that protects the loads.
 
 mod epoch;
+mod lists;
+mod quiet;
 mod slots;

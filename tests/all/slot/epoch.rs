@@ -2,6 +2,7 @@
 //!
 //! The process has one epoch, so most tests run in processes of their own.
 
+use super::lists::list;
 use crate::support::allocator::FOREIGN;
 use crate::support::worker::Worker;
 use crate::support::{LONG, child, events, fresh_to_the_end, global, listen, wait_until};
@@ -16,13 +17,13 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
-fn live() -> u64 {
+pub fn live() -> u64 {
     global().snapshot().live_objects()
 }
 
 /// Number of frames, one second's worth, within which retired objects that no pin delays must be
 /// released.
-const FRAMES: usize = 60;
+pub const FRAMES: usize = 60;
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
@@ -119,42 +120,6 @@ fn quiesce_continues_while_there_is_something_to_release() {
         drop(list(5_000));
         assert!(global().quiesce(LONG));
         assert_eq!(live(), 1);
-    })
-    .assert_success();
-}
-
-/// A node of a list that is linked by slots.
-struct Node {
-    _next: OptionSlot<Node>,
-}
-
-fn list(len: usize) -> OptionSlot<Node> {
-    let first = OptionSlot::new(None);
-    for _ in 0..len {
-        let rest = first.swap(None);
-        let _next = OptionSlot::new(rest);
-        first.store(Some(Ref::new(Node { _next })));
-    }
-    first
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn a_list_that_is_linked_by_slots_dies_within_a_second_of_frames() {
-    child!(|| {
-        let mut pool = AutoreleasePool::new();
-        drop(list(5_000));
-        let drains = (1..).find(|_| {
-            pool.drain();
-            live() == 0
-        });
-        assert!(drains < Some(FRAMES), "{drains:?} drains");
-        drop(list(5_000));
-        let drains = (1..).find(|_| {
-            pool.drain_within(Budget::Count(1_000));
-            live() == 0
-        });
-        assert!(drains < Some(FRAMES), "{drains:?} drains within a budget");
     })
     .assert_success();
 }

@@ -243,7 +243,11 @@ fn run_command(task: Task) {
     this_thread::with(|pools| {
         // The drains of a command leave most of what the thread owes to the looper's own drain.
         let _round = pools.map(|pools| pools.round.begin());
-        named_scope("command", |_| task.run());
+        named_scope("command", |pool| {
+            task.run();
+            // Or the looper could not be shut down.
+            pool.drain_to_an_end();
+        });
     });
 }
 

@@ -5,7 +5,7 @@
 
 mod deaths;
 mod drains;
-mod handles;
+pub mod handles;
 mod limits;
 mod programs;
 mod scans;

@@ -1,0 +1,156 @@
+//! Destructors that feed the drain that runs them for ever. All drains but the ordinary ones end, say
+//! so, and leave the rest where the next one finds it.
+
+use crate::hot::handles::hot;
+use crate::support::{LONG, child, events, fresh, fresh_to_the_end, global, listen};
+use releasepool::event::EventKind;
+use releasepool::{
+    AutoreleasePool, Budget, FrameConfig, FrameLoop, Looper, Ref, Snapshot, autorelease,
+};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Makes the object that the next destructor makes again, for ever.
+type Feed = fn();
+
+struct Endless(Feed);
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        if MADE.fetch_add(1, Ordering::Relaxed) > 2_000_000 {
+            eprintln!("never cut off");
+            std::process::exit(77);
+        }
+        if !STOPPED.load(Ordering::Relaxed) {
+            (self.0)();
+        }
+    }
+}
+
+static MADE: AtomicU32 = AtomicU32::new(0);
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+fn entries() {
+    autorelease(Ref::new(Endless(entries)));
+}
+
+fn hot_objects() {
+    drop(hot(Endless(hot_objects)));
+}
+
+/// Asserts that `f`, which is given what to feed its drains with, ends and leaves one object, that an
+/// event says so, and that the object can be released: none is lost or released twice.
+fn ends(f: fn(Feed)) {
+    listen();
+    for feed in [entries, hot_objects] {
+        STOPPED.store(false, Ordering::Relaxed);
+        f(feed);
+        assert_eq!(global().snapshot().live_objects(), 1);
+        STOPPED.store(true, Ordering::Relaxed);
+        global().shutdown(LONG).unwrap();
+        assert_eq!(global().snapshot().live_objects(), 0);
+    }
+    assert!(!events(EventKind::EndlessDrain).is_empty());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_drain_within_no_limit() {
+    child!(|| ends(|feed| {
+        let mut pool = AutoreleasePool::new();
+        feed();
+        assert_eq!(pool.drain_within(Budget::All).remaining, 1);
+    }))
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn frames_without_a_limit() {
+    child!(|| ends(|feed| {
+        let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+        assert_eq!(frames.tick(|_| feed()).drained.remaining, 1);
+        assert_eq!(frames.tick(|_| ()).drained.remaining, 1);
+    }))
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn shutdown_at_its_deadline() {
+    child!(|| ends(|feed| {
+        MADE.store(0, Ordering::Relaxed);
+        feed();
+        let report = global().shutdown(Duration::ZERO).unwrap_err();
+        let held: usize = report
+            .holders
+            .iter()
+            .map(|t| t.root_entries + t.backlog)
+            .sum();
+        assert_eq!(held + report.hot, 1, "{report}");
+        let made = MADE.load(Ordering::Relaxed);
+        assert!(made < 50_000, "{made} generations after the deadline");
+    }))
+    .assert_success();
+}
+
+/// Asserts that a thread ends whose loop, which is there at its end, feeds for ever.
+fn thread_ends(f: fn(Feed)) {
+    listen();
+    for feed in [entries, hot_objects] {
+        fresh_to_the_end(move || f(feed));
+    }
+    let snapshot: Snapshot = global().snapshot();
+    assert_eq!((snapshot.live_objects(), snapshot.hot_objects), (2, 1));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_end_of_a_frame_loop_and_of_its_thread() {
+    child!(|| thread_ends(|feed| {
+        let frames = FrameLoop::new(FrameConfig::new());
+        frames.proxy().post(feed).unwrap();
+    }))
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_end_of_a_thread_with_an_open_frame_loop() {
+    child!(|| thread_ends(|feed| {
+        let mut frames = FrameLoop::new(FrameConfig::new());
+        frames.tick(|_| feed());
+        std::mem::forget(frames);
+    }))
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_end_of_a_looper() {
+    child!(|| thread_ends(|feed| {
+        let looper = Looper::spawn("endless").unwrap();
+        looper.post(feed).unwrap();
+        looper.shutdown().unwrap();
+    }))
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn but_an_ordinary_drain_goes_on() {
+    struct Countdown(u32);
+    impl Drop for Countdown {
+        fn drop(&mut self) {
+            if self.0 > 0 {
+                autorelease(Ref::new(Countdown(self.0 - 1)));
+            }
+        }
+    }
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(Countdown(200_000));
+        assert_eq!(pool.drain(), 200_001);
+        assert!(pool.is_empty());
+    });
+}

@@ -7,6 +7,7 @@ mod loops_left;
 mod pacing;
 mod posts;
 mod reclaimers;
+mod rounds;
 mod tasks;
 mod wake_hooks;
 

@@ -4,9 +4,7 @@
 use crate::hot::handles::hot;
 use crate::support::{LONG, child, events, fresh, fresh_to_the_end, global, listen};
 use releasepool::event::EventKind;
-use releasepool::{
-    AutoreleasePool, Budget, FrameConfig, FrameLoop, Looper, Ref, Snapshot, autorelease,
-};
+use releasepool::{AutoreleasePool, Budget, FrameConfig, FrameLoop, Looper, Ref, autorelease};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -94,50 +92,56 @@ fn shutdown_at_its_deadline() {
     .assert_success();
 }
 
-/// Asserts that a thread ends whose loop, which is there at its end, feeds for ever.
-fn thread_ends(f: fn(Feed)) {
-    listen();
-    for feed in [entries, hot_objects] {
-        fresh_to_the_end(move || f(feed));
-    }
-    let snapshot: Snapshot = global().snapshot();
-    assert_eq!((snapshot.live_objects(), snapshot.hot_objects), (2, 1));
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn the_end_of_a_frame_loop_and_of_its_thread() {
-    child!(|| thread_ends(|feed| {
+/// A loop that is there when its thread ends, or is ended by it, and is fed for ever.
+const LOOPS: [(&str, fn(Feed)); 6] = [
+    ("a frame loop with a post", |feed| {
         let frames = FrameLoop::new(FrameConfig::new());
         frames.proxy().post(feed).unwrap();
-    }))
-    .assert_success();
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn the_end_of_a_thread_with_an_open_frame_loop() {
-    child!(|| thread_ends(|feed| {
+    }),
+    ("a forgotten frame loop with a post", |feed| {
+        let frames = FrameLoop::new(FrameConfig::new());
+        frames.proxy().post(feed).unwrap();
+        std::mem::forget(frames);
+    }),
+    ("a frame loop with a backlog", |feed| {
+        _ = FrameLoop::new(FrameConfig::new()).tick(|_| feed());
+    }),
+    ("a forgotten frame loop with a backlog", |feed| {
         let mut frames = FrameLoop::new(FrameConfig::new());
         frames.tick(|_| feed());
         std::mem::forget(frames);
-    }))
-    .assert_success();
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn the_end_of_a_looper() {
-    child!(|| thread_ends(|feed| {
+    }),
+    ("a looper with a command", |feed| {
+        Looper::spawn("endless").unwrap().post(feed).unwrap();
+    }),
+    ("a looper with a release", |feed| {
         let looper = Looper::spawn("endless").unwrap();
-        looper.post(feed).unwrap();
-        looper.shutdown().unwrap();
-    }))
+        looper.thread().release(Ref::new(Endless(feed)));
+    }),
+];
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_end_of_a_thread_with_a_loop() {
+    child!(|| {
+        for (n, (what, fed)) in (1..).zip(LOOPS) {
+            for (feed, hot_left) in [(entries as Feed, 0), (hot_objects, 1)] {
+                MADE.store(0, Ordering::Relaxed);
+                STOPPED.store(false, Ordering::Relaxed);
+                fresh_to_the_end(move || fed(feed));
+                STOPPED.store(true, Ordering::Relaxed);
+                assert_eq!(global().snapshot().hot_objects, hot_left, "{what}");
+                global().shutdown(LONG).unwrap();
+                // The entry is leaked.
+                assert_eq!(global().snapshot().live_objects(), n, "{what}");
+            }
+        }
+    })
     .assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
+#[cfg_attr(miri, ignore = "takes long")]
 fn but_an_ordinary_drain_goes_on() {
     struct Countdown(u32);
     impl Drop for Countdown {

@@ -168,13 +168,18 @@ pub(super) fn layout_of_slice<T>(len: usize) -> Option<ObjectLayout> {
 #[inline]
 #[cfg_attr(feature = "leak-detection", track_caller)]
 pub(super) fn allocate(layout: ObjectLayout, type_info: &'static TypeInfo, count: Count) -> Thin {
+    // SAFETY: just allocated with this layout.
+    unsafe { write_header(memory(layout), layout, type_info, count) }
+}
+
+#[inline]
+fn memory(layout: ObjectLayout) -> NonNull<u8> {
     // SAFETY: the layout is not zero-sized, as it contains a header.
     let base = unsafe { alloc(layout.layout) };
     let Some(base) = NonNull::new(base) else {
         std::alloc::handle_alloc_error(layout.layout)
     };
-    // SAFETY: just allocated with this layout.
-    unsafe { write_header(base, layout, type_info, count) }
+    base
 }
 
 /// Writes the header of a new object; returns the address of its payload.
@@ -184,6 +189,24 @@ pub(super) fn allocate(layout: ObjectLayout, type_info: &'static TypeInfo, count
 #[inline]
 #[cfg_attr(feature = "leak-detection", track_caller)]
 pub(super) unsafe fn write_header(
+    base: NonNull<u8>,
+    layout: ObjectLayout,
+    type_info: &'static TypeInfo,
+    count: Count,
+) -> Thin {
+    // SAFETY: the contract is the same.
+    let thin = unsafe { write_uncounted_header(base, layout, type_info, count) };
+    tally_created(1);
+    thin
+}
+
+/// Writes the header of an object that takes the place of another one in the figures.
+///
+/// # Safety
+/// The contract of [`write_header`].
+#[inline]
+#[cfg_attr(feature = "leak-detection", track_caller)]
+unsafe fn write_uncounted_header(
     base: NonNull<u8>,
     layout: ObjectLayout,
     type_info: &'static TypeInfo,
@@ -202,7 +225,6 @@ pub(super) unsafe fn write_header(
     // SAFETY: within the allocation, and aligned, for the reason just given.
     unsafe { place.write(header) };
     crate::sync::note_created(place.cast(), type_info.type_name);
-    tally_created(1);
     let object = ObjectDescription {
         type_info: ptr::from_ref(type_info).cast(),
         type_name: type_info.type_name,
@@ -247,6 +269,20 @@ pub(crate) fn allocate_slice<T>(len: usize, type_info: &'static TypeInfo) -> Non
     let thin = allocate(layout, type_info, Count::unique());
     // SAFETY: just allocated with the layout of a slice.
     unsafe { write_length(thin, len) }
+}
+
+/// Allocates a slice as [`allocate_slice`] does, which takes the place of another one in the figures.
+#[cfg_attr(feature = "leak-detection", track_caller)]
+pub(super) fn replace_slice<T>(len: usize) -> NonNull<[T]> {
+    let layout = layout_of_slice::<T>(len).expect("a slice fits the address space");
+    let (type_info, count) = (SliceInfo::<T>::TYPE_INFO, Count::unique());
+    // SAFETY: just allocated with the layout of a slice.
+    unsafe {
+        write_length(
+            write_uncounted_header(memory(layout), layout, type_info, count),
+            len,
+        )
+    }
 }
 
 /// Writes the length of a new slice; returns a pointer to it.

@@ -3,7 +3,7 @@
 use super::count::Count;
 use super::header::{
     ObjectType, SliceInfo, Thin, TypeInfo, allocate_sized, allocate_slice, free, header,
-    note_write, write_value,
+    note_write, replace_slice, write_value,
 };
 use super::strong::Ref;
 use super::weak::Weak;
@@ -166,18 +166,23 @@ impl<T> PartialSlice<T> {
         surplus
     }
 
-    /// Moves the values to a vector with room for `more`, and frees the slice.
-    fn into_vec(mut self, more: usize) -> Vec<T> {
-        let mut values = Vec::with_capacity(self.filled + more);
-        // SAFETY: the vector has room for these values, which move: the slice forgets them in the
-        // next statement.
+    /// Moves these values and `more` to a slice of the right length, which takes this one's place.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn followed_by(self, mut more: Vec<T>) -> Ref<[T]> {
+        let slice = replace_slice::<T>(self.filled + more.len());
+        let old = std::mem::ManuallyDrop::new(self);
+        // SAFETY: the new slice has room for all these values, which move: the old one is freed
+        // without them, and the vector forgets its own. No handle to the old one was made.
         unsafe {
-            note_write(self.slice.cast());
-            ptr::copy_nonoverlapping(self.slice.cast().as_ptr(), values.as_mut_ptr(), self.filled);
-            values.set_len(self.filled);
+            note_write(slice.cast());
+            let to = slice.cast::<T>().as_ptr();
+            ptr::copy_nonoverlapping(old.slice.cast().as_ptr(), to, old.filled);
+            ptr::copy_nonoverlapping(more.as_ptr(), to.add(old.filled), more.len());
+            more.set_len(0);
+            free(old.slice.cast());
         }
-        self.filled = 0;
-        values
+        // SAFETY: a new object with its values, and the reference that its count says.
+        unsafe { Ref::adopt(slice) }
     }
 
     fn finish(self) -> Ref<[T]> {
@@ -318,15 +323,13 @@ fn collected<T>(mut iter: impl Iterator<Item = T>, len: usize) -> Ref<[T]> {
 #[cfg_attr(feature = "leak-detection", track_caller)]
 fn miscounted<T>(
     slice: PartialSlice<T>,
-    surplus: Vec<T>,
+    mut surplus: Vec<T>,
     rest: impl Iterator<Item = T>,
 ) -> Ref<[T]> {
-    let mut values = slice.into_vec(surplus.len());
     if !surplus.is_empty() {
-        values.extend(surplus);
-        values.extend(rest);
+        surplus.extend(rest);
     }
-    values.into()
+    slice.followed_by(surplus)
 }
 
 /// Adds a value to a vector, out of the way of the loop that calls this.

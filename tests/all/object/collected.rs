@@ -1,6 +1,6 @@
 //! Slices that are collected from iterators, and cloned from slices.
 
-use crate::support::{Log, Probe, panic_of};
+use crate::support::{Log, Probe, fresh, global, me, panic_of};
 use releasepool::Ref;
 use std::cell::Cell;
 
@@ -56,6 +56,23 @@ fn a_wrong_size_hint_loses_no_value() {
             assert!(slice.iter().copied().eq(0..values.into()));
         }
     }
+}
+
+#[test]
+fn a_wrong_size_hint_counts_one_object() {
+    let totals = || {
+        let (me, all) = (me().key(), global().snapshot().threads);
+        let mine = all.into_iter().find(|thread| thread.key == me);
+        mine.map(|thread| (thread.totals.created, thread.totals.destroyed))
+    };
+    fresh(|| {
+        for (n, values) in (1..).zip([0, 1, 2, 3, 40]) {
+            let slice: Ref<[u32]> = claiming(values, 2, |id| id).collect();
+            assert_eq!(totals(), Some((n, n - 1)));
+            drop(slice);
+            assert_eq!(totals(), Some((n, n)));
+        }
+    });
 }
 
 #[test]

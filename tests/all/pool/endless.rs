@@ -92,8 +92,11 @@ fn shutdown_at_its_deadline() {
     .assert_success();
 }
 
-/// A loop that is there when its thread ends, or is ended by it, and is fed for ever.
-const LOOPS: [(&str, fn(Feed)); 6] = [
+/// Gives a loop what to be fed with. Its name, and what does so.
+type Loop = (&'static str, fn(Feed));
+
+/// Loops that are there when their thread ends, or are ended by it.
+const LOOPS: [Loop; 6] = [
     ("a frame loop with a post", |feed| {
         let frames = FrameLoop::new(FrameConfig::new());
         frames.proxy().post(feed).unwrap();

@@ -48,6 +48,9 @@ const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 /// command.
 ///
 /// # The end
+/// A command ends even if destructors feed its pool for ever: after 100,000 generations the rest is
+/// left to the looper's own drains, and to the exit of its thread.
+///
 /// [`shutdown`](Self::shutdown), or dropping the looper, closes it and waits for its thread, in
 /// [this order](crate::frame#the-end-of-a-loop).
 ///

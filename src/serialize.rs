@@ -59,7 +59,7 @@ macro_rules! serialize_fields {
 serialize_fields! {
     ThreadSnapshot { key, name, open_pools, root_entries, backlog, inbox, totals }
     Totals { pools_pushed, autoreleased, released, created, destroyed, handed_over }
-    ShutdownReport { released, holders, orphans, epoch_holders, elapsed }
+    ShutdownReport { released, holders, orphans, hot, epoch_holders, elapsed }
     EpochHolder { thread, pool }
     Drained { released, remaining, elapsed, slowest }
     FrameReport {

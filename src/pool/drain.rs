@@ -33,7 +33,7 @@
 //! An *outermost* drain, one that no destructor called, also does what its thread owes: it makes the
 //! releases that other threads have sent, reviews hot objects, advances the epoch, and so on. The list
 //! is in [`duties`], and everything that serves them walks that list: both kinds of drains, the exit
-//! of a thread ([`exit`]), `run_inbox`, `Hot::review`, `quiesce`, `shutdown` and the loops. In the
+//! of a thread ([`exit`](mod@exit)), `run_inbox`, `Hot::review`, `quiesce`, `shutdown` and the loops. In the
 //! [round](crate::pool::round) of a loop, ordinary drains only do a small share.
 //!
 //! # What ends a drain

@@ -33,7 +33,8 @@ pub const MODELS: &[Model] = &[
         exit_release_successor,
     )
     // Three threads go through the whole registry; unbounded takes very long.
-    .bounded(6),
+    .bounded(5)
+    .plain_bounded(6),
     Model::new(
         "exit_post_successor",
         "a closure to an exiting thread: given back or run by quiesce, never by a thread that reuses the slot",

@@ -271,7 +271,7 @@ fn unreleased_orphan() -> String {
     let first = hot();
     drop(hot());
     // Finds room by making the dead object an orphan.
-    let other = spawn(|| hot());
+    let other = spawn(hot);
     // So that loom also explores the executions in which the other thread goes first.
     loom::thread::yield_now();
     let dead = hot_unreleased();

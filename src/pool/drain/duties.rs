@@ -282,7 +282,7 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
     // asked for is what was there before.
     let claimed_only = drain.serves == Serves::Exit || drain.agenda.answers;
     let mut left = drain.agenda.mail.unwrap_or_else(|| pools.remote_releases());
-    if !claimed_only {
+    if drain.agenda.mail.is_none() && !claimed_only {
         // Even if nothing was sent, as this also takes a request to trim.
         pools.claimed.take_in(inbox);
     }
@@ -375,6 +375,8 @@ fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
     };
     let begins = stack.stats.is_asked() && !drain.agenda.answers;
     if begins {
+        // What other duties have added to its own pool, which may be the root pool, comes first.
+        drain.empty_plain();
         stack.stats.answer();
         // Nothing may be left, so this drain has no budget from here on either.
         drain.meter.lift();

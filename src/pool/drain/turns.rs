@@ -124,12 +124,17 @@ impl<'d> Drain<'d> {
                 }
             }
         }
+        // What hooks have added, or duties when the share of a round was used up: closing the pool would
+        // leak it.
+        self.empty_plain();
+        generations
+    }
+
+    /// Releases the entries of the pool that an ordinary drain is for.
+    pub(super) fn empty_plain(&mut self) {
         if let Own::Plain(run) = self.own {
-            // What hooks have added, or duties when the share of a round was used up: closing the pool
-            // would leak it.
             run.release_all(self.panics);
         }
-        generations
     }
 
     /// Takes a turn of its own releases and of each duty. Returns whether there was anything to do of

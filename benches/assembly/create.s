@@ -15,31 +15,45 @@
     mov rcx, qword ptr [rip + releasepool::block::thread_heaps::POINTERS::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rdx, qword ptr fs:[rcx + 8]
     test rdx, rdx
-    je .6
+    je .3
     mov rcx, qword ptr [rdx + 1096]
     cmp rcx, qword ptr [rax]
-    jne .6
+    jne .3
     mov rcx, qword ptr [rdx + 352]
     test rcx, rcx
-    je .6
+    je .3
     mov rax, qword ptr [rcx]
     mov qword ptr [rdx + 352], rax
     prefetcht0 byte ptr [rax]
     inc qword ptr [rdx + 360]
-    jmp .2
+    jmp .4
 .1:
     mov rax, qword ptr [rip + releasepool::block::thread_heaps::POINTERS::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .5
+    je .2
     mov rcx, qword ptr [rax + 352]
     test rcx, rcx
-    je .5
+    je .2
     mov rdx, qword ptr [rcx]
     mov qword ptr [rax + 352], rdx
     prefetcht0 byte ptr [rdx]
     inc qword ptr [rax + 360]
+    jmp .4
 .2:
+    xor eax, eax
+.3:
+    mov r14, rsi
+    lea rdi, [rsp + 8]
+    mov edx, 3
+    mov rsi, rax
+    xor ecx, ecx
+    call releasepool::block::handle::alloc_slowly
+    cmp qword ptr [rsp + 8], 0
+    jne .9
+    mov rcx, qword ptr [rsp + 16]
+    mov rsi, r14
+.4:
     lea rax, [rcx + 16]
     mov qword ptr [rcx], 1
     lea rdx, [rip + constant.1]
@@ -49,7 +63,7 @@
     test rcx, rcx
     je .7
     inc qword ptr [rcx + 624]
-.3:
+.5:
     movups xmm0, xmmword ptr [rsi]
     movups xmm1, xmmword ptr [rsi + 16]
     movups xmm2, xmmword ptr [rsi + 32]
@@ -62,26 +76,12 @@
     mov qword ptr [rcx], rax
     add rcx, 8
     mov qword ptr [rbx + 32], rcx
-.4:
+.6:
     add rsp, 32
     pop rbx
     pop r14
     pop r15
     ret
-.5:
-    xor eax, eax
-.6:
-    mov r14, rsi
-    lea rdi, [rsp + 8]
-    mov edx, 3
-    mov rsi, rax
-    xor ecx, ecx
-    call releasepool::block::handle::alloc_slowly
-    cmp qword ptr [rsp + 8], 0
-    jne .9
-    mov rcx, qword ptr [rsp + 16]
-    mov rsi, r14
-    jmp .2
 .7:
     mov edi, 1
     mov r14, rsi
@@ -89,14 +89,14 @@
     call releasepool::thread::current::tally_created_slow
     mov rax, r15
     mov rsi, r14
-    jmp .3
+    jmp .5
 .8:
     mov rdi, rbx
     mov rsi, rax
     mov rbx, rax
     call <releasepool::pool::pool_stack::PoolState>::push_in_new_page
     mov rax, rbx
-    jmp .4
+    jmp .6
 .9:
     mov edi, 8
     mov esi, 64

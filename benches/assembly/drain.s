@@ -1,544 +1,696 @@
 # rustc 1.95.0, x86-64; written by: ci/assembly.sh renew
 
 # <releasepool::pool::guard::AutoreleasePool>::drain
-# instructions: 55, locked: 0, calls: 3
-    sub rsp, 40
+# instructions: 65, locked: 0, calls: 4
+    push rbx
+    sub rsp, 32
     mov rsi, qword ptr [rdi]
     and dword ptr [rsi + 16], -4097
     mov rax, qword ptr [rsi + 32]
     cmp rax, qword ptr [rsi + 64]
-    jne .3
+    jne .2
     mov rax, qword ptr [rsi + 72]
-    mov rcx, qword ptr [rax + 16]
-    cmp byte ptr [rcx + 888], 0
-    jne .3
-    mov rdx, qword ptr [rcx + 800]
-    mov rdx, qword ptr [rdx]
-    cmp rdx, 2
-    ja .1
-    mov rdx, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
-    mov rdx, qword ptr [rdx + 16]
-    cmp rdx, 3
-    jb .2
+    mov rdi, qword ptr [rax + 16]
+    cmp byte ptr [rdi + 912], 0
+    jne .5
+    mov rcx, qword ptr [rdi + 808]
+    mov rcx, qword ptr [rcx]
+    cmp rcx, 2
+    ja .5
+    mov rcx, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
+    mov rcx, qword ptr [rcx + 16]
+    cmp rcx, 2
+    ja .5
+    mov rcx, qword ptr [rax + 8]
+    mov rcx, qword ptr [rcx + 64]
+    test rcx, rcx
+    jne .5
 .1:
-    cmp byte ptr [rcx + 890], 1
-    jne .3
-.2:
-    mov rax, qword ptr [rax + 8]
-    mov rax, qword ptr [rax + 56]
-    test rax, rax
-    jne .3
     mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
     mov rcx, qword ptr [rax + 32]
     cmp rcx, 2
-    ja .3
-    mov rax, qword ptr [rax + 72]
+    ja .2
+    mov rax, qword ptr [rax + 80]
     test rax, rax
-    je .4
-.3:
-    lea rdi, [rsp + 8]
-    xor edx, edx
+    je .3
+.2:
+    lea rdx, [rip + constant.1]
+    mov rdi, rsp
     call releasepool::pool::drain::drain
     mov rdi, qword ptr [rsp + 8]
     test rdi, rdi
-    jne .5
-    mov rax, qword ptr [rsp + 24]
-    add rsp, 40
+    jne .4
+    mov rax, qword ptr [rsp]
+    add rsp, 32
+    pop rbx
     ret
-.4:
+.3:
     cmp byte ptr [rsi + 120], 1
     je .6
     xor eax, eax
-    add rsp, 40
+    add rsp, 32
+    pop rbx
     ret
-.5:
+.4:
     mov rsi, qword ptr [rsp + 16]
     call releasepool::unwind::resume_or_report
-    mov rax, qword ptr [rsp + 24]
-    add rsp, 40
+    mov rax, qword ptr [rsp]
+    add rsp, 32
+    pop rbx
     ret
+.5:
+    mov rbx, rsi
+    mov rsi, rax
+    call <releasepool::pool::thread_pools::ThreadPools>::are_duties_due
+    mov rsi, rbx
+    test al, al
+    je .1
+    jmp .2
 .6:
     mov rdi, rsi
     call <releasepool::pool::pool_stack::PoolState>::unpin_now
     xor eax, eax
-    add rsp, 40
+    add rsp, 32
+    pop rbx
     ret
 
 # releasepool::pool::drain::drain
-# instructions: 243, locked: 0, calls: 12
+# instructions: 415, locked: 2, calls: 24
     push rbp
     push r15
     push r14
     push r13
     push r12
     push rbx
-    sub rsp, 72
-    mov dword ptr [rsp + 8], edx
+    sub rsp, 120
+    mov rbx, rdx
     mov r15, rsi
-    mov r12, rdi
-    mov rbx, qword ptr [rsi + 72]
-    mov r14, qword ptr [rbx + 16]
+    mov qword ptr [rsp + 24], rdi
+    mov r14, qword ptr [rsi + 72]
+    mov r12d, 672
+    add r12, qword ptr [r14 + 16]
+    mov qword ptr [rsp + 80], 0
     cmp byte ptr [rsi + 120], 1
-    je .16
+    je .34
 .1:
-    lea r13, [r15 + 32]
-    add r14, 664
-    xor ecx, ecx
+    lea rbp, [r14 + 40]
+    cmp r15, rbp
+    sete al
+    cmp dword ptr [rbx + 16], -1
+    setne cl
+    or cl, al
+    cmp cl, 1
+    je .2
+    mov rcx, qword ptr [r15 + 32]
+    mov rax, qword ptr [r15 + 40]
+    sub rcx, rax
+    cmp rcx, 32
+    jg .2
+    test rax, rax
+    je .2
+    cmp rax, qword ptr [r15 + 64]
+    jne .2
+    mov qword ptr [rsp + 16], rbx
+    mov r12, r14
+    xorps xmm0, xmm0
+    movups xmmword ptr [rsp + 41], xmm0
+    movaps xmmword ptr [rsp + 32], xmm0
+    mov r14d, 8
+    movabs r13, -4294967296
+    movabs rbx, -4294967295
+    jmp .13
 .2:
-    mov rbp, rcx
+    mov rbp, rbx
+    lea rbx, [r15 + 32]
+    xor ecx, ecx
 .3:
+    mov r13, rcx
+.4:
     mov rax, qword ptr [r15 + 32]
     mov rcx, rax
     sub rcx, qword ptr [r15 + 40]
-    jne .4
-    mov rdi, r13
-    mov rsi, r14
+    jne .5
+    mov rdi, rbx
+    mov rsi, r12
     call <releasepool::pool::entries::Entries>::uncover
     test al, al
-    jne .3
-    jmp .6
-.4:
+    jne .4
+    jmp .7
+.5:
     cmp rcx, 64
-    jle .5
+    jle .6
     mov rcx, qword ptr [rax - 72]
     prefetcht0 byte ptr [rcx - 16]
-.5:
+.6:
     mov rax, qword ptr [rax - 8]
     mov rsi, qword ptr [rax - 8]
     cmp byte ptr [rsi + 38], 1
-    jne .6
+    jne .7
     mov ecx, dword ptr [rsi + 40]
     movzx edx, byte ptr [rsi + 39]
-    mov rdi, r13
-    call releasepool::pool::alike::destroy_alike
-    lea rcx, [rax + rbp]
+    mov rdi, rbx
+    call releasepool::pool::drain::alike::destroy_alike
+    lea rcx, [rax + r13]
     test rax, rax
-    jne .2
-.6:
-    test rbp, rbp
-    je .10
+    jne .3
+.7:
+    test r13, r13
+    je .19
+    mov r12, r13
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .25
-    add qword ptr [rax + 632], rbp
-.7:
-    mov rax, qword ptr [rbx + 8]
-    add qword ptr [rax + 32], rbp
+    je .45
+    add qword ptr [rax + 632], r12
+.8:
+    mov r13, rbp
+    mov rax, qword ptr [r14 + 8]
+    add qword ptr [rax + 32], r12
+    lea rbp, [r14 + 40]
+    cmp r15, rbp
+    je .20
     mov rax, qword ptr [r15 + 32]
     cmp rax, qword ptr [r15 + 64]
-    jne .10
-    mov rax, qword ptr [r15 + 72]
-    mov rcx, qword ptr [rax + 16]
-    cmp byte ptr [rcx + 888], 0
-    jne .10
-    mov rdx, qword ptr [rcx + 800]
-    mov rdx, qword ptr [rdx]
-    cmp rdx, 2
-    ja .8
-    mov rdx, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
-    mov rdx, qword ptr [rdx + 16]
-    cmp rdx, 3
-    jb .9
-.8:
-    cmp byte ptr [rcx + 890], 1
-    jne .10
-.9:
-    mov rax, qword ptr [rax + 8]
-    mov rax, qword ptr [rax + 56]
+    jne .20
+    mov rsi, qword ptr [r15 + 72]
+    mov rdi, qword ptr [rsi + 16]
+    cmp byte ptr [rdi + 912], 0
+    jne .47
+    mov rax, qword ptr [rdi + 808]
+    mov rax, qword ptr [rax]
+    cmp rax, 2
+    ja .47
+    mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
+    mov rax, qword ptr [rax + 16]
+    cmp rax, 2
+    ja .47
+    mov rax, qword ptr [rsi + 8]
+    mov rax, qword ptr [rax + 64]
     test rax, rax
-    jne .10
+    jne .47
+.9:
     mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
     mov rcx, qword ptr [rax + 32]
-    cmp rcx, 2
-    ja .10
-    mov rax, qword ptr [rax + 72]
+    cmp rcx, 3
+    jae .20
+    mov rax, qword ptr [rax + 80]
     test rax, rax
-    sete al
-    lea rcx, [rbx + 40]
-    cmp r15, rcx
-    setne cl
-    and cl, al
-    cmp cl, 1
-    jne .10
-    mov qword ptr [r12 + 16], rbp
-    mov qword ptr [r12], 0
-    mov qword ptr [r12 + 24], 0
-    jmp .24
+    jne .20
+    xor r8d, r8d
+    mov rdi, qword ptr [rsp + 24]
+    jmp .41
 .10:
-    mov qword ptr [rsp + 48], 0
-    mov rdx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov rax, qword ptr fs:[0]
-    add rax, rdx
-    mov qword ptr [rsp + 64], rax
-    mov rax, qword ptr fs:[rdx]
+    inc qword ptr [rsp + 40]
+    mov rax, qword ptr [rax + 48]
+.11:
+    call rax
+.12:
+    dec r14
+    je .26
+.13:
+    mov rcx, qword ptr [r15 + 32]
+    cmp rcx, qword ptr [r15 + 40]
+    je .28
+    mov rdi, qword ptr [rcx - 8]
+    mov rax, qword ptr [rdi - 8]
+    cmp byte ptr [rax + 37], 0
+    jne .26
+    add rcx, -8
+    mov qword ptr [r15 + 32], rcx
+    inc qword ptr [rsp + 32]
+    mov rcx, qword ptr [rdi - 16]
+    cmp rcx, 1
+    je .10
+    mov byte ptr [rsp + 56], 0
+    mov rax, qword ptr [rdi - 16]
+    cmp rax, 1
+    jne .14
+    mov rcx, qword ptr [rdi - 8]
+    inc qword ptr [rsp + 40]
+    mov rax, qword ptr [rcx + 48]
+    cmp byte ptr [rcx + 37], 0
+    je .11
+    call rax
+    jmp .18
+.14:
+    mov rax, r13
+    lock xadd qword ptr [rdi - 16], rax
+    and rax, rbx
+    cmp rax, 1
+    jne .12
+    mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov rax, qword ptr fs:[rax]
     test rax, rax
-    mov qword ptr [rsp + 40], r12
-    mov qword ptr [rsp + 32], rbp
+    je .16
+    inc qword ptr [rax + 632]
+    mov rax, qword ptr [rdi - 16]
+    test eax, -2
+    je .17
+.15:
+    lock inc qword ptr [rdi - 16]
+    call releasepool::object::destroy::drop_value
+    jmp .18
+.16:
+    mov qword ptr [rsp + 72], rdi
+    mov edi, 1
+    call releasepool::thread::current::tally_destroyed_slow
+    mov rdi, qword ptr [rsp + 72]
+    mov rax, qword ptr [rdi - 16]
+    test eax, -2
+    jne .15
+.17:
+    mov rax, qword ptr [rdi - 8]
+    call qword ptr [rax + 48]
+.18:
+    cmp byte ptr [rsp + 56], 1
+    jne .12
+    mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    cmp qword ptr fs:[rax + 24], 0
     je .12
+    call releasepool::object::destroy::settle_now
+    jmp .12
+.19:
+    xor r12d, r12d
+    mov r13, rbp
+    lea rbp, [r14 + 40]
+.20:
+    mov rsi, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov rdx, qword ptr fs:[0]
+    add rdx, rsi
+    mov rax, qword ptr fs:[rsi]
+    test rax, rax
+    mov qword ptr [rsp + 104], rbp
+    mov qword ptr [rsp + 16], r12
+    mov qword ptr [rsp + 112], rdx
+    je .22
     mov cx, 768
-    cmp byte ptr fs:[rdx + 40], 2
-    jne .11
-    mov byte ptr fs:[rdx + 40], 0
+    cmp byte ptr fs:[rsi + 40], 2
+    jne .21
+    mov byte ptr fs:[rsi + 40], 0
     movabs rcx, 4611686018427387904
     xor rax, rcx
-    mov qword ptr fs:[rdx], rax
+    mov qword ptr fs:[rsi], rax
     mov cx, 512
-.11:
-    mov rdx, rsp
-    mov rsi, rdx
+.21:
+    mov rdx, r13
+    mov rdi, rsp
+    mov rsi, rdi
     sub rsi, rax
-    sub rax, rdx
+    sub rax, rdi
     cmovb rax, rsi
-    xor edx, edx
+    xor esi, esi
     cmp rax, 32768
-    setae dl
+    setae sil
     movzx eax, cx
-    or eax, edx
+    or eax, esi
     xor r12d, r12d
-    jmp .13
-.12:
+    jmp .23
+.22:
+    mov rdx, r13
     mov rax, rsp
-    mov qword ptr fs:[rdx], rax
-    mov byte ptr fs:[rdx + 41], 1
+    mov qword ptr fs:[rsi], rax
+    mov byte ptr fs:[rsi + 41], 1
     mov ax, 768
     mov r12b, 1
-.13:
+.23:
     movzx r13d, ax
     mov ecx, eax
     shl ecx, 8
-    movzx edx, r12b
-    or edx, ecx
-    mov byte ptr [rsp + 6], ah
-    mov word ptr [rsp + 4], dx
-    mov qword ptr [rsp + 24], r15
-    mov rax, qword ptr [rbx + 32]
-    mov qword ptr [rsp + 16], rax
-    lea rbp, [rsp + 16]
-    mov qword ptr [rbx + 32], rbp
+    movzx esi, r12b
+    or esi, ecx
+    mov byte ptr [rsp + 14], ah
+    mov word ptr [rsp + 12], si
+    mov qword ptr [rsp + 40], r15
+    mov rax, qword ptr [r14 + 32]
+    mov qword ptr [rsp + 32], rax
+    lea rbp, [rsp + 32]
+    mov qword ptr [r14 + 32], rbp
     add dword ptr [r15 + 16], 8192
     shr r13d, 8
-    lea rcx, [rsp + 4]
-    lea r8, [rsp + 48]
+    lea rcx, [rsp + 12]
+    lea r8, [rsp + 80]
     mov rdi, r15
-    mov rsi, rbx
-    mov edx, dword ptr [rsp + 8]
+    mov rsi, r14
     call releasepool::pool::drain::release_rest
-    mov qword ptr [rsp + 8], rdx
-    mov r14, rax
+    mov dword ptr [rsp + 72], edx
+    mov rbx, rax
+    mov rax, qword ptr [r14 + 8]
+    add qword ptr [rax + 32], rbx
     add dword ptr [r15 + 16], -8192
-    mov rdx, qword ptr [rsp + 16]
-    cmp qword ptr [rbx + 32], rbp
-    jne .17
-    mov qword ptr [rbx + 32], rdx
-    mov rbp, qword ptr [rsp + 32]
+    mov rdx, qword ptr [rsp + 32]
+    cmp qword ptr [r14 + 32], rbp
+    jne .35
+    mov qword ptr [r14 + 32], rdx
+    mov rbp, qword ptr [rsp + 104]
     test r12b, r12b
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    je .18
-.14:
+    je .36
+.24:
     cmp r13b, 3
-    mov r12, qword ptr [rsp + 40]
-    je .15
+    mov r12, qword ptr [rsp + 16]
+    je .25
     mov byte ptr fs:[rcx + 40], r13b
     xor byte ptr fs:[rcx + 7], 64
-.15:
+.25:
     cmp qword ptr fs:[rcx + 24], 0
-    jne .26
+    jne .46
     xor eax, eax
-    jmp .19
-.16:
+    jmp .37
+.26:
+    lea rdx, [rsp + 32]
+    lea rcx, [rsp + 80]
+    mov rdi, r15
+    mov r14, r12
+    mov rsi, r12
+    call releasepool::pool::drain::few::release_nesting
+    mov r13, qword ptr [rsp + 16]
+.27:
+    xor ebx, ebx
+    jmp .31
+.28:
+    mov r14, r12
+    mov rdi, qword ptr [r12 + 16]
+    cmp byte ptr [rdi + 912], 0
+    mov r13, qword ptr [rsp + 16]
+    jne .48
+    mov rax, qword ptr [rdi + 808]
+    mov rax, qword ptr [rax]
+    cmp rax, 2
+    ja .48
+    mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
+    mov rax, qword ptr [rax + 16]
+    cmp rax, 2
+    ja .48
+    mov rax, qword ptr [r14 + 8]
+    mov rax, qword ptr [rax + 64]
+    test rax, rax
+    jne .48
+.29:
+    mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
+    mov rcx, qword ptr [rax + 32]
+    cmp rcx, 2
+    ja .30
+    mov rax, qword ptr [rax + 80]
+    test rax, rax
+    je .27
+.30:
+    mov bl, 1
+.31:
+    mov rax, qword ptr [r14 + 8]
+    mov r12, qword ptr [rsp + 32]
+    add qword ptr [rax + 32], r12
+    mov rdi, qword ptr [rsp + 40]
+    test rdi, rdi
+    je .32
+    mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov rax, qword ptr fs:[rax]
+    test rax, rax
+    je .49
+    add qword ptr [rax + 632], rdi
+.32:
+    test bl, bl
+    jne .20
+.33:
+    mov rax, qword ptr [r15 + 32]
+    cmp rax, qword ptr [r15 + 64]
+    jne .20
+    xor r8d, r8d
+    jmp .39
+.34:
     mov rdi, r15
     call <releasepool::pool::pool_stack::PoolState>::unpin_now
     jmp .1
-.17:
-    lea rsi, [rsp + 16]
-    mov rdi, rbx
+.35:
+    lea rsi, [rsp + 32]
+    mov rdi, r14
     call <releasepool::pool::pool_stack::PoolStack>::cut
-    movzx r12d, byte ptr [rsp + 4]
-    movzx r13d, byte ptr [rsp + 6]
-    mov rbp, qword ptr [rsp + 32]
+    movzx r12d, byte ptr [rsp + 12]
+    movzx r13d, byte ptr [rsp + 14]
+    mov rbp, qword ptr [rsp + 104]
     test r12b, r12b
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    jne .14
-.18:
+    jne .24
+.36:
     cmp r13b, 3
-    mov r12, qword ptr [rsp + 40]
-    je .20
+    mov r12, qword ptr [rsp + 16]
+    je .38
     mov byte ptr fs:[rcx + 40], r13b
     movabs rax, 4611686018427387904
     xor rax, qword ptr fs:[rcx]
-.19:
+.37:
     mov qword ptr fs:[rcx], rax
-.20:
-    lea rax, [rbx + 40]
-    cmp r15, rax
-    jne .23
-    mov rax, qword ptr [rbx + 8]
+.38:
+    add r12, rbx
+    mov r8d, dword ptr [rsp + 72]
+    and r8b, 1
+.39:
+    cmp r15, rbp
+    jne .40
+    cmp dword ptr [r15 + 16], 8191
+    jbe .42
+.40:
+    mov rdi, qword ptr [rsp + 24]
+.41:
+    mov qword ptr [rdi], r12
+    movaps xmm0, xmmword ptr [rsp + 80]
+    movups xmmword ptr [rdi + 8], xmm0
+    mov byte ptr [rdi + 24], r8b
+    add rsp, 120
+    pop rbx
+    pop r12
+    pop r13
+    pop r14
+    pop r15
+    pop rbp
+    ret
+.42:
+    mov rax, qword ptr [r14 + 8]
     mov rcx, qword ptr [r15 + 56]
     test rcx, rcx
-    je .21
+    je .43
     mov edx, dword ptr [rcx + 2040]
     mov rcx, qword ptr [r15 + 32]
     sub rcx, qword ptr [r15 + 40]
     sar rcx, 3
     add rcx, rdx
-    jmp .22
-.21:
+    jmp .44
+.43:
     xor ecx, ecx
-.22:
+.44:
+    mov rdi, qword ptr [rsp + 24]
+    mov rdx, qword ptr [rax + 56]
+    lea rsi, [rdx + 1]
+    mov qword ptr [rax + 56], rsi
     mov qword ptr [rax + 40], rcx
-    mov qword ptr [rbx + 616], 0
-.23:
-    add r14, rbp
-    mov qword ptr [r12 + 16], r14
-    movaps xmm0, xmmword ptr [rsp + 48]
-    movups xmmword ptr [r12], xmm0
-    mov rax, qword ptr [rsp + 8]
-    mov qword ptr [r12 + 24], rax
-.24:
-    add rsp, 72
-    pop rbx
-    pop r12
-    pop r13
-    pop r14
-    pop r15
-    pop rbp
-    ret
-.25:
-    mov rdi, rbp
+    add rdx, 2
+    mov qword ptr [rax + 56], rdx
+    mov qword ptr [r14 + 624], 0
+    jmp .41
+.45:
+    mov rdi, r12
     call releasepool::thread::current::tally_destroyed_slow
-    jmp .7
-.26:
-    mov rdi, qword ptr [rsp + 64]
+    jmp .8
+.46:
+    mov rdi, qword ptr [rsp + 112]
     call <releasepool::object::destroy::Nesting>::finish_outermost
+    jmp .38
+.47:
+    call <releasepool::pool::thread_pools::ThreadPools>::are_duties_due
+    test al, al
+    je .9
     jmp .20
-.27:
-    mov r14, rax
+.48:
+    mov rsi, r14
+    call <releasepool::pool::thread_pools::ThreadPools>::are_duties_due
+    test al, al
+    je .29
     jmp .30
-.28:
+.49:
+    call releasepool::thread::current::tally_destroyed_slow
+    test bl, bl
+    jne .20
+    jmp .33
+.50:
+    jmp .52
+.51:
+.52:
+    mov rbx, rax
+    jmp .57
+.53:
     add dword ptr [r15 + 16], -8192
-    mov r14, rax
-    mov rdx, qword ptr [rsp + 16]
-    cmp qword ptr [rbx + 32], rbp
-    jne .31
-    mov qword ptr [rbx + 32], rdx
-.29:
+    mov rbx, rax
+    mov rdx, qword ptr [rsp + 32]
+    mov rdi, r14
+    cmp qword ptr [r14 + 32], rbp
+    jne .55
+    mov qword ptr [rdi + 32], rdx
+.54:
     movzx edi, r12b
     movzx esi, r13b
     call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
-.30:
-    mov rdi, qword ptr [rsp + 48]
-    mov rsi, qword ptr [rsp + 56]
-    call core::ptr::drop_in_place::<core::option::Option<alloc::boxed::Box<dyn core::any::Any + core::marker::Send>>>
-    mov rdi, r14
-    call _Unwind_Resume@PLT
-.31:
-    lea rsi, [rsp + 16]
-    mov rdi, rbx
+    jmp .57
+.55:
+    lea rsi, [rsp + 32]
     call <releasepool::pool::pool_stack::PoolStack>::cut
-    movzx r12d, byte ptr [rsp + 4]
-    movzx r13d, byte ptr [rsp + 6]
-    jmp .29
-.32:
+    movzx r12d, byte ptr [rsp + 12]
+    movzx r13d, byte ptr [rsp + 14]
+    jmp .54
+.56:
+    mov rbx, rax
+    xor edi, edi
+    mov esi, 3
+    call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
+.57:
+    mov rdi, qword ptr [rsp + 80]
+    mov rsi, qword ptr [rsp + 88]
+    call core::ptr::drop_in_place::<core::option::Option<alloc::boxed::Box<dyn core::any::Any + core::marker::Send>>>
+    mov rdi, rbx
+    call _Unwind_Resume@PLT
+.58:
+    call core::panicking::panic_in_cleanup
+.59:
     call core::panicking::panic_in_cleanup
 
 # releasepool::pool::drain::release_rest
-# instructions: 172, locked: 0, calls: 15
+# instructions: 124, locked: 0, calls: 6
     push rbp
     push r15
     push r14
-    push r13
-    push r12
     push rbx
-    sub rsp, 152
-    mov qword ptr [rsp + 8], r8
-    mov r15, rcx
-    mov rbx, rsi
-    mov r12, rdi
-    mov ecx, dword ptr [rdi + 16]
-    test ecx, 4096
+    sub rsp, 136
+    mov rbx, r8
+    mov r14, rcx
+    mov r15, rsi
+    mov esi, dword ptr [rdi + 16]
+    test esi, 4096
     jne .2
-    xor r14d, r14d
-    mov r13, qword ptr [rbx + 16]
-    mov rax, qword ptr [r12 + 96]
-    test rax, rax
+    xor ebp, ebp
+    mov eax, 672
+    mov rcx, qword ptr [rdi + 96]
+    test rcx, rcx
     je .3
 .1:
-    movabs rcx, 9223372036854775807
-    and rcx, qword ptr [r12 + 104]
+    movabs rsi, 9223372036854775807
+    and rsi, qword ptr [rdi + 104]
     jmp .4
 .2:
-    mov rax, qword ptr [r12 + 32]
-    cmp rax, qword ptr [r12 + 64]
-    sete r14b
-    mov r13, qword ptr [rbx + 16]
-    mov rax, qword ptr [r12 + 96]
-    test rax, rax
+    mov rax, qword ptr [rdi + 32]
+    cmp rax, qword ptr [rdi + 64]
+    sete bpl
+    mov eax, 672
+    mov rcx, qword ptr [rdi + 96]
+    test rcx, rcx
     jne .1
 .3:
-    and ecx, 3
-    shl ecx, 4
-    lea rsi, [rip + <releasepool::pool::life::PoolLife>::default_name::NAMES]
-    mov rax, qword ptr [rcx + rsi]
-    mov rcx, qword ptr [rcx + rsi + 8]
+    and esi, 3
+    shl esi, 4
+    lea r8, [rip + <releasepool::pool::life::PoolLife>::default_name::NAMES]
+    mov rcx, qword ptr [rsi + r8]
+    mov rsi, qword ptr [rsi + r8 + 8]
 .4:
-    lea rdi, [r12 + 32]
-    lea rsi, [r13 + 664]
-    mov r10, qword ptr [r12 + 32]
-    mov r8, qword ptr [r12 + 56]
+    add rax, qword ptr [r15 + 16]
+    lea r9, [rdi + 32]
+    mov r8, qword ptr [rdi + 56]
     test r8, r8
     je .5
-    mov r9d, dword ptr [r8 + 2040]
-    mov r8, r10
-    sub r8, qword ptr [r12 + 40]
+    mov r10d, dword ptr [r8 + 2040]
+    mov r8, qword ptr [rdi + 32]
+    sub r8, qword ptr [rdi + 40]
     sar r8, 3
-    add r8, r9
+    add r8, r10
     jmp .6
 .5:
     xor r8d, r8d
 .6:
-    mov qword ptr [rsp + 32], rdi
-    mov qword ptr [rsp + 40], rax
-    mov qword ptr [rsp + 48], rcx
-    mov qword ptr [rsp + 56], rsi
-    mov qword ptr [rsp + 64], r15
-    mov dword ptr [rsp + 20], edx
-    mov dword ptr [rsp + 24], edx
-    mov dword ptr [rsp + 28], 100000
+    mov qword ptr [rsp + 24], r9
+    mov qword ptr [rsp + 32], rcx
+    mov qword ptr [rsp + 40], rsi
+    mov qword ptr [rsp + 48], rax
+    mov qword ptr [rsp + 56], r14
+    movups xmm0, xmmword ptr [rdx]
+    movaps xmmword ptr [rsp], xmm0
+    mov rax, qword ptr [rdx + 16]
+    mov qword ptr [rsp + 16], rax
+    mov qword ptr [rsp + 64], 0
+    mov qword ptr [rsp + 72], r8
     xorps xmm0, xmm0
-    movups xmmword ptr [rsp + 72], xmm0
-    mov qword ptr [rsp + 88], r8
-    movups xmmword ptr [rsp + 96], xmm0
+    movaps xmmword ptr [rsp + 80], xmm0
+    mov qword ptr [rsp + 96], 0
+    mov qword ptr [rsp + 104], 8
     mov qword ptr [rsp + 112], 0
-    mov qword ptr [rsp + 120], 8
-    movups xmmword ptr [rsp + 128], xmm0
-    mov byte ptr [rsp + 144], 0
-    cmp r10, qword ptr [r12 + 64]
-    je .7
-    lea rdi, [rsp + 24]
-    call <releasepool::pool::drain::Releasing>::all
-.7:
-    cmp byte ptr [r15], 1
-    jne .11
-    mov rbp, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
-    mov rax, qword ptr [rbp + 32]
-    cmp rax, 2
-    ja .16
-    mov rax, qword ptr [rbp + 72]
-    test rax, rax
-    jne .16
-.8:
-    test r14b, r14b
-    jne .10
-    mov rax, qword ptr [r13 + 800]
+    mov word ptr [rsp + 120], 0
+    mov rdi, rsp
+    mov rsi, rbx
+    call <releasepool::pool::drain::plain::PlainDrain>::release_all
+    mov rax, qword ptr [r15 + 16]
+    cmp byte ptr [rax + 912], 0
+    jne .7
+    mov rax, qword ptr [rax + 808]
     mov rax, qword ptr [rax]
     cmp rax, 2
-    ja .9
-    mov rax, qword ptr [rbp + 16]
-    cmp rax, 3
-    jb .10
-.9:
-    cmp byte ptr [r13 + 890], 0
-    je .18
-.10:
-    mov rax, qword ptr [rbx + 8]
-    mov rax, qword ptr [rax + 56]
+    ja .7
+    mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
+    mov rcx, qword ptr [rax + 16]
+    cmp rcx, 2
+    ja .7
+    mov rcx, qword ptr [r15 + 8]
+    mov rcx, qword ptr [rcx + 64]
+    test rcx, rcx
+    jne .7
+    mov rcx, qword ptr [rax + 32]
+    cmp rcx, 2
+    ja .7
+    mov rax, qword ptr [rax + 80]
     test rax, rax
-    jne .17
-.11:
-    mov r14, qword ptr [rsp + 72]
-    mov rax, qword ptr [rbx + 8]
-    add qword ptr [rax + 32], r14
-    mov rdi, qword ptr [rsp + 80]
-    mov rbx, qword ptr [rsp + 136]
-    test rdi, rdi
-    je .12
-    mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov rax, qword ptr fs:[rax]
-    test rax, rax
-    je .15
-    add qword ptr [rax + 632], rdi
-.12:
-    mov rsi, qword ptr [rsp + 112]
+    je .8
+.7:
+    cmp byte ptr [r14], 0
+    jne .10
+.8:
+    mov rbx, qword ptr [rsp + 64]
+    mov rsi, qword ptr [rsp + 96]
+    movzx ebp, byte ptr [rsp + 121]
     test rsi, rsi
-    je .14
-.13:
-    mov rdi, qword ptr [rsp + 120]
+    je .9
+    mov rdi, qword ptr [rsp + 104]
     shl rsi, 4
     mov edx, 8
     call __rustc::__rust_dealloc
-.14:
-    mov rax, r14
-    mov rdx, rbx
-    add rsp, 152
+.9:
+    mov rax, rbx
+    mov edx, ebp
+    add rsp, 136
     pop rbx
-    pop r12
-    pop r13
     pop r14
     pop r15
     pop rbp
     ret
-.15:
-    call releasepool::thread::current::tally_destroyed_slow
-    mov rsi, qword ptr [rsp + 112]
-    test rsi, rsi
-    jne .13
-    jmp .14
-.16:
+.10:
     mov edi, 1
     call <releasepool::object::destroy::ReleaseScope>::serves_thread
     test al, al
     je .8
-    lea rdi, [r13 + 704]
-    call releasepool::pool::epoch::advance
+    movzx edx, bpl
+    mov rdi, rsp
+    mov rsi, r15
+    mov rcx, r14
+    mov r8, rbx
+    call releasepool::pool::drain::serve_in_drain
     jmp .8
-.17:
-    mov edi, 1
-    call <releasepool::object::destroy::ReleaseScope>::serves_thread
-    test al, al
-    je .11
-    mov rdi, r12
-    mov rsi, rbx
-    mov edx, dword ptr [rsp + 20]
-    mov rcx, r15
-    mov r8, qword ptr [rsp + 8]
-    call releasepool::pool::drain::drain_asked
-    cmp qword ptr [rsp + 136], 0
-    jne .11
-    lea rdi, [rsp + 24]
-    mov rsi, qword ptr [rsp + 8]
-    call <releasepool::pool::drain::Releasing>::new_entries
-    jmp .11
-.18:
-    mov edi, 1
-    call <releasepool::object::destroy::ReleaseScope>::serves_thread
-    test al, al
-    je .10
-    lea rdi, [rsp + 24]
-    mov rsi, r13
-    mov rdx, qword ptr [rsp + 8]
-    call <releasepool::pool::drain::Releasing>::deliver_remote
-    jmp .10
-.19:
-    mov rdi, rax
-    call std::panicking::catch_unwind::cleanup
-    test rax, rax
-    je .7
-    lea rdi, [rsp + 24]
-    mov rsi, rax
-    mov rcx, qword ptr [rsp + 8]
-    call <releasepool::pool::drain::Releasing>::go_on
-    jmp .7
-.20:
-    call core::panicking::panic_cannot_unwind
-.21:
+.11:
     mov rbx, rax
-    lea rdi, [rsp + 24]
-    call core::ptr::drop_in_place::<releasepool::pool::drain::Releasing>
+    mov rsi, qword ptr [rsp + 96]
+    test rsi, rsi
+    je .12
+    mov rdi, qword ptr [rsp + 104]
+    shl rsi, 4
+    mov edx, 8
+    call __rustc::__rust_dealloc
+.12:
     mov rdi, rbx
     call _Unwind_Resume@PLT
 
-# releasepool::pool::alike::destroy_alike
+# releasepool::pool::drain::alike::destroy_alike
 # instructions: 128, locked: 0, calls: 4
     push rbp
     push r15
@@ -682,8 +834,8 @@
     mov rdi, qword ptr [rsp + 16]
     call core::panicking::panic_bounds_check
 
-# <releasepool::pool::drain::Releasing>::all
-# instructions: 250, locked: 2, calls: 16
+# <releasepool::pool::drain::plain::PlainDrain>::all
+# instructions: 299, locked: 2, calls: 22
     push rbp
     push r15
     push r14
@@ -695,61 +847,73 @@
     mov rax, qword ptr fs:[0]
     add rax, rcx
     add rax, 8
-    mov qword ptr [rsp + 48], rax
-    mov qword ptr [rsp + 40], rdi
+    mov qword ptr [rsp + 40], rax
+    mov qword ptr [rsp + 32], rdi
+    jmp .2
 .1:
-    mov r12, qword ptr [rdi + 8]
-    mov rax, qword ptr [rdi + 40]
-    movzx ecx, byte ptr [rax]
-    mov byte ptr [rsp + 14], cl
-    movzx eax, byte ptr [rax + 1]
-    mov byte ptr [rsp + 15], al
-    mov qword ptr [rsp + 24], 0
-    mov qword ptr [rsp + 32], 0
-    mov qword ptr [rsp + 16], 0
+    mov qword ptr [rdi + 72], 0
 .2:
-    mov rbx, qword ptr [rsp + 40]
-    mov r13, qword ptr [rbx + 32]
+    mov rax, qword ptr [rdi + 56]
+    movzx ecx, byte ptr [rax]
+    mov byte ptr [rsp + 6], cl
+    mov qword ptr [rsp + 48], rax
+    movzx eax, byte ptr [rax + 1]
+    mov byte ptr [rsp + 7], al
+    mov r13, qword ptr [rdi + 24]
+    mov rbp, qword ptr [rdi + 48]
+    mov qword ptr [rsp + 8], 0
+    mov qword ptr [rsp + 16], 0
+    mov qword ptr [rsp + 24], 0
 .3:
-    mov r14, qword ptr [r12]
-    mov r15, qword ptr [r12 + 8]
-    mov rax, r14
-    sub rax, r15
+    mov r12, qword ptr [r13]
+    mov r14, qword ptr [r13 + 8]
+    mov rax, r12
+    sub rax, r14
     jne .4
-    mov rdi, r12
-    mov rsi, r13
+    mov rdi, r13
+    mov rsi, rbp
     call <releasepool::pool::entries::Entries>::uncover
     test al, al
     jne .3
-    jmp .27
+    jmp .28
 .4:
     cmp rax, 64
     jle .5
-    mov rax, qword ptr [r14 - 72]
+    mov rax, qword ptr [r12 - 72]
     prefetcht0 byte ptr [rax - 16]
 .5:
-    mov r13, qword ptr [r14 - 8]
-    mov rax, qword ptr [r13 - 8]
-    mov qword ptr [rsp + 16], rax
-    mov rax, qword ptr [r13 - 16]
+    mov r15, qword ptr [r12 - 8]
+    mov rax, qword ptr [r15 - 8]
+    mov qword ptr [rsp + 24], rax
+    cmp byte ptr [rsp + 7], 0
+    jne .6
+    mov rax, qword ptr [r15 - 16]
     cmp rax, 1
-    setne al
-    or al, byte ptr [rsp + 15]
-    test al, 1
-    je .13
-    mov rbp, qword ptr [rbx + 32]
+    jne .6
+    mov rsi, qword ptr [rsp + 24]
+    cmp byte ptr [rsi + 38], 1
+    jne .16
+    mov ecx, dword ptr [rsi + 40]
+    movzx edx, byte ptr [rsi + 39]
+    mov rdi, r13
+    call releasepool::pool::drain::alike::destroy_alike
+    add qword ptr [rsp + 16], rax
+    add qword ptr [rsp + 8], rax
+    test rax, rax
+    jne .3
+    jmp .17
 .6:
-    mov rdx, qword ptr [r12]
-    mov rcx, qword ptr [r12 + 8]
+    mov rdx, qword ptr [r13]
+    mov rcx, qword ptr [r13 + 8]
     mov rax, rdx
     sub rax, rcx
     jne .7
-    mov rdi, r12
+    mov rdi, r13
     mov rsi, rbp
     call <releasepool::pool::entries::Entries>::uncover
     test al, al
     jne .6
-    jmp .29
+    jmp .33
 .7:
     cmp rax, 64
     jle .8
@@ -757,14 +921,14 @@
     prefetcht0 byte ptr [rax - 16]
 .8:
     lea rbx, [rdx - 8]
-    mov rbp, qword ptr [rdx - 8]
+    mov r15, qword ptr [rdx - 8]
     mov eax, 1
     cmp rbx, rcx
     jbe .12
     add rdx, -16
     mov esi, 1
 .9:
-    cmp qword ptr [rdx], rbp
+    cmp qword ptr [rdx], r15
     jne .11
     lea eax, [rsi + 1]
     lea rbx, [rdx - 8]
@@ -782,158 +946,189 @@
     mov rbx, rdx
     mov eax, esi
 .12:
-    mov qword ptr [r12], rbx
+    mov qword ptr [r13], rbx
     mov ecx, eax
-    add qword ptr [rsp + 32], rcx
-    mov rdx, qword ptr [r13 - 16]
+    add qword ptr [rsp + 16], rcx
+    mov rdx, qword ptr [r15 - 16]
     dec eax
     shl rax, 32
     inc rax
     cmp rdx, rax
-    je .14
+    jne .13
+    mov rax, qword ptr [rsp + 48]
+    cmp byte ptr [rax + 1], 0
+    je .15
+    movabs rax, -4294967295
+    mov qword ptr [r15 - 16], rax
+    mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov rbx, qword ptr fs:[rax + 24]
+    cmp rbx, qword ptr fs:[rax + 8]
+    jne .14
+    mov rdi, qword ptr [rsp + 40]
+    call <alloc::raw_vec::RawVec<alloc::sync::Weak<releasepool::frame::loop_state::LoopState>>>::grow_one
+    jmp .14
+.13:
     shl rcx, 32
     neg rcx
-    lock xadd qword ptr [r13 - 16], rcx
+    lock xadd qword ptr [r15 - 16], rcx
     movabs rdx, -4294967295
     and rcx, rdx
     cmp rcx, rax
-    jne .2
-    mov rax, qword ptr [rsp + 40]
-    mov rax, qword ptr [rax + 40]
+    jne .3
+    mov rax, qword ptr [rsp + 48]
     cmp byte ptr [rax + 1], 0
-    je .19
-    mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov r13, qword ptr fs:[rax + 24]
-    cmp r13, qword ptr fs:[rax + 8]
-    jne .15
-    mov rdi, qword ptr [rsp + 48]
-    call <alloc::raw_vec::RawVec<alloc::sync::Weak<releasepool::pool::epoch::PinWatch>>>::grow_one
-    jmp .15
-.13:
-    mov rsi, qword ptr [rsp + 16]
-    cmp byte ptr [rsi + 38], 0
-    je .16
-    mov ecx, dword ptr [rsi + 40]
-    movzx edx, byte ptr [rsi + 39]
-    mov rdi, r12
-    call releasepool::pool::alike::destroy_alike
-    add qword ptr [rsp + 32], rax
-    add qword ptr [rsp + 24], rax
-    test rax, rax
-    jne .2
-    jmp .17
-.14:
-    cmp byte ptr [rsp + 15], 0
     je .18
-    movabs rax, -4294967295
-    mov qword ptr [rbp - 16], rax
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov r13, qword ptr fs:[rax + 24]
-    cmp r13, qword ptr fs:[rax + 8]
-    jne .15
-    mov rdi, qword ptr [rsp + 48]
-    call <alloc::raw_vec::RawVec<alloc::sync::Weak<releasepool::pool::epoch::PinWatch>>>::grow_one
-.15:
+    mov rbx, qword ptr fs:[rax + 24]
+    cmp rbx, qword ptr fs:[rax + 8]
+    jne .14
+    mov rdi, qword ptr [rsp + 40]
+    call <alloc::raw_vec::RawVec<alloc::sync::Weak<releasepool::frame::loop_state::LoopState>>>::grow_one
+.14:
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rcx + 16]
-    mov qword ptr [rax + 8*r13], rbp
-    inc r13
-    mov qword ptr fs:[rcx + 24], r13
-    jmp .24
-.16:
-    cmp byte ptr [rsi + 37], 0
-    je .21
-.17:
-    mov rbx, qword ptr [r12]
-    add rbx, -8
-    mov qword ptr [r12], rbx
-    inc qword ptr [rsp + 32]
-    inc qword ptr [rsp + 24]
-    mov rdi, r13
-    mov rax, qword ptr [rsp + 16]
-    call qword ptr [rax + 48]
-    mov rax, qword ptr [rsp + 16]
-    cmp byte ptr [rax + 37], 1
-    jne .2
-    cmp byte ptr [rsp + 14], 0
-    je .25
+    mov qword ptr [rax + 8*rbx], r15
+    inc rbx
+    mov qword ptr fs:[rcx + 24], rbx
+    jmp .3
+.15:
+    mov rcx, qword ptr [r15 - 8]
+    inc qword ptr [rsp + 8]
+    mov rax, qword ptr [rcx + 48]
+    cmp byte ptr [rcx + 37], 0
+    je .20
+    mov rdi, r15
+    call rax
+    cmp byte ptr [rsp + 6], 0
+    je .26
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
-    je .25
+    je .26
     call releasepool::object::destroy::settle_now
-    jmp .25
+    jmp .26
+.16:
+    cmp byte ptr [rsi + 37], 1
+    jne .21
+.17:
+    mov rbx, qword ptr [r13]
+    add rbx, -8
+    mov qword ptr [r13], rbx
+    inc qword ptr [rsp + 16]
+    inc qword ptr [rsp + 8]
+    mov rcx, qword ptr [rsp + 24]
+    mov rax, qword ptr [rcx + 48]
+    cmp byte ptr [rcx + 37], 0
+    je .22
+    mov rdi, r15
+    call rax
+    cmp byte ptr [rsp + 6], 0
+    je .26
+    mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    cmp qword ptr fs:[rax + 24], 0
+    je .26
+    call releasepool::object::destroy::settle_now
+    jmp .26
 .18:
-    inc qword ptr [rsp + 24]
-    mov rdi, rbp
-    mov rax, qword ptr [rsp + 16]
-    call qword ptr [rax + 48]
-    jmp .24
-.19:
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .22
-    inc qword ptr [rax + 632]
-    mov rax, qword ptr [rbp - 16]
-    test eax, -2
     je .23
-.20:
-    lock inc qword ptr [rbp - 16]
-    mov rdi, rbp
+    inc qword ptr [rax + 632]
+    mov rax, qword ptr [r15 - 16]
+    test eax, -2
+    je .24
+.19:
+    lock inc qword ptr [r15 - 16]
+    mov rdi, r15
     call releasepool::object::destroy::drop_value
-    jmp .24
+    jmp .25
+.20:
+    mov rdi, r15
+    call rax
+    jmp .3
 .21:
-    mov rdi, r12
-    call releasepool::pool::alike::destroy_in_turn
-    add qword ptr [rsp + 32], rax
-    add qword ptr [rsp + 24], rax
-    jmp .2
+    mov rdi, r13
+    call releasepool::pool::drain::alike::destroy_in_turn
+    add qword ptr [rsp + 16], rax
+    add qword ptr [rsp + 8], rax
+    jmp .3
 .22:
+    mov rdi, r15
+    call rax
+    jmp .3
+.23:
     mov edi, 1
     call releasepool::thread::current::tally_destroyed_slow
-    mov rax, qword ptr [rbp - 16]
+    mov rax, qword ptr [r15 - 16]
     test eax, -2
-    jne .20
-.23:
-    mov rax, qword ptr [rbp - 8]
-    mov rdi, rbp
-    call qword ptr [rax + 48]
+    jne .19
 .24:
-    cmp byte ptr [rsp + 14], 0
-    je .25
+    mov rax, qword ptr [r15 - 8]
+    mov rdi, r15
+    call qword ptr [rax + 48]
+.25:
+    cmp byte ptr [rsp + 6], 0
+    je .26
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
-    jne .26
-.25:
-    mov rax, qword ptr [rsp + 40]
-    mov rax, qword ptr [rax + 8]
-    cmp qword ptr [rax], rbx
-    je .2
-    jmp .27
+    jne .27
 .26:
-    call releasepool::object::destroy::settle_now
-    jmp .25
+    cmp qword ptr [r13], rbx
+    je .3
+    jmp .28
 .27:
-    mov rbx, qword ptr [rsp + 40]
-    mov rcx, qword ptr [rsp + 32]
-    add qword ptr [rbx + 48], rcx
-    mov rax, qword ptr [rbx + 64]
+    call releasepool::object::destroy::settle_now
+    jmp .26
+.28:
+    mov rdi, qword ptr [rsp + 32]
+    mov rcx, qword ptr [rsp + 16]
+    add qword ptr [rdi + 64], rcx
+    mov rax, qword ptr [rdi + 72]
     sub rax, rcx
     mov ecx, 0
     cmovae rcx, rax
+    mov qword ptr [rdi + 72], rcx
     mov rax, qword ptr [rsp + 24]
-    add qword ptr [rbx + 56], rax
-    mov qword ptr [rbx + 64], rcx
-    mov rax, qword ptr [rsp + 16]
-    mov qword ptr [rbx + 72], rax
-    cmp r14, r15
-    je .28
-    mov rdi, rbx
-    call <releasepool::pool::drain::Releasing>::grown
+    mov qword ptr [rdi + 80], rax
+    mov rcx, qword ptr [rsp + 8]
+    test rcx, rcx
+    je .29
+    mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov rax, qword ptr fs:[rax]
+    test rax, rax
+    je .31
+    add qword ptr [rax + 632], rcx
+.29:
+    cmp r12, r14
+    je .32
+.30:
+    mov rax, qword ptr [rdi + 24]
+    mov rcx, qword ptr [rax + 24]
+    test rcx, rcx
+    je .1
+    mov ecx, dword ptr [rcx + 2040]
+    mov rdx, qword ptr [rax]
+    sub rdx, qword ptr [rax + 8]
+    sar rdx, 3
+    add rdx, rcx
+    mov rsi, qword ptr [rdi + 72]
+    mov qword ptr [rdi + 72], rdx
+    cmp rdx, rsi
+    jbe .2
+    mov rbx, rdi
+    call <releasepool::pool::drain::plain::PlainDrain>::count_generation
     mov rdi, rbx
     test al, al
-    je .1
-.28:
+    je .2
+    jmp .32
+.31:
+    mov rbx, rdi
+    mov rdi, rcx
+    call releasepool::thread::current::tally_destroyed_slow
+    mov rdi, rbx
+    cmp r12, r14
+    jne .30
+.32:
     add rsp, 56
     pop rbx
     pop r12
@@ -942,29 +1137,41 @@
     pop r15
     pop rbp
     ret
-.29:
+.33:
     lea rdi, [rip + constant.1]
     lea rdx, [rip + constant.2]
     mov esi, 123
     call core::panicking::panic_fmt
     ud2
-.30:
-    jmp .32
-.31:
-.32:
-    mov rsi, qword ptr [rsp + 40]
-    mov rdi, qword ptr [rsp + 32]
-    add qword ptr [rsi + 48], rdi
-    mov rcx, qword ptr [rsi + 64]
+.34:
+    jmp .36
+.35:
+.36:
+    mov rsi, qword ptr [rsp + 32]
+    mov rdi, qword ptr [rsp + 8]
+    mov r9, qword ptr [rsp + 24]
+    mov r8, qword ptr [rsp + 16]
+    add qword ptr [rsi + 64], r8
+    mov rcx, qword ptr [rsi + 72]
     xor edx, edx
-    sub rcx, rdi
+    sub rcx, r8
     cmovae rdx, rcx
-    mov qword ptr [rsi + 64], rdx
-    mov rcx, qword ptr [rsp + 24]
-    add qword ptr [rsi + 56], rcx
-    mov rcx, qword ptr [rsp + 16]
-    mov qword ptr [rsi + 72], rcx
+    mov qword ptr [rsi + 72], rdx
+    mov qword ptr [rsi + 80], r9
+    test rdi, rdi
+    je .37
+    mov rcx, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov rcx, qword ptr fs:[rcx]
+    test rcx, rcx
+    je .38
+    add qword ptr [rcx + 632], rdi
+.37:
     mov rdi, rax
+    call _Unwind_Resume@PLT
+.38:
+    mov rbx, rax
+    call releasepool::thread::current::tally_destroyed_slow
+    mov rdi, rbx
     call _Unwind_Resume@PLT
 
 # releasepool::object::header::destroy::<releasepool::object::block_allocated::BlockInfo<releasepool_assembly::Counted>>

@@ -176,7 +176,7 @@ fn drain(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool
 }
 
-#[library_benchmark(config = counted(72_384, 0), setup = filled_pool_with_destructors)]
+#[library_benchmark(config = counted(66_438, 0), setup = filled_pool_with_destructors)]
 #[bench::one()]
 fn drain_with_destructors(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool.drain();
@@ -201,7 +201,7 @@ fn hot_clone_and_drop(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef
     state
 }
 
-#[library_benchmark(config = counted(217_010, 1), setup = hot)]
+#[library_benchmark(config = counted(182_007, 1), setup = hot)]
 #[bench::one()]
 fn drain_with_one_noted(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
     for _ in 0..TIMES {
@@ -220,7 +220,7 @@ fn empty_pool(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(309_208, 0), setup = pool)]
+#[library_benchmark(config = counted(311_233, 0), setup = pool)]
 #[bench::one()]
 fn scope_with_destructor(outer: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {

@@ -162,6 +162,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
         let _current = Barrier::raise(stack, &frame, pool);
         let _draining = Draining::begin(pool);
         let rest = release_rest(pool, stack, limit, &scope, &mut panics);
+        stack.stats.released.add(rest.0 as u64);
         released += rest.0;
         is_cut = rest.1;
     }
@@ -178,8 +179,8 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
 }
 
 /// Releases the entries of a pool that is current and marked as being drained, and, in the outermost
-/// scope, does what else a drain does for its thread. Returns how many entries it has released, and
-/// whether it was cut off.
+/// scope, does what else a drain does for its thread. Returns how many entries it has released,
+/// which the caller counts, and whether it was cut off.
 #[inline]
 fn release_rest(
     pool: &PoolState,
@@ -198,7 +199,6 @@ fn release_rest(
     if scope.outermost && may_owe && scope.serves_thread() {
         serve_in_drain(&run, stack, was_budgeted, scope, panics);
     }
-    stack.stats.released.add(run.released() as u64);
     (run.released(), run.is_cut())
 }
 

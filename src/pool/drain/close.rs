@@ -35,12 +35,12 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
     // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
     let state = unsafe { pool.as_ref() };
     let mut panics = FirstPanic::default();
-    let mut is_drained = false;
+    let mut is_over = false;
     if state.life.is_plain_guard() && state.entries.are_few(few::FEW) {
         // SAFETY: the pool is open (fact 2 of `guard`).
         let stack = unsafe { &*state.stack.get() };
         let few = few::release(state, stack, &mut panics);
-        is_drained = few.is_over() && state.entries.is_empty();
+        is_over = few.is_over();
         // All of this only now, as foreign code may have run: destructors, or the global allocator.
         let is_idle = few.is_idle() && state.entries.is_empty();
         if is_idle && stack.is_topmost(&state.life.frame) && state.life.is_plain_guard() {
@@ -49,14 +49,15 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
             return stack.thread_pools().recycle_with_page(state);
         }
     }
-    close_rest(pool, is_drained, panics);
+    close_rest(pool, is_over, panics);
 }
 
 /// Drains a pool, unless that is done, and closes it. Entries have been released before, with these
 /// panics.
 #[inline(never)]
-fn close_rest(pool: NonNull<PoolState>, is_drained: bool, mut panics: FirstPanic) {
-    if is_drained {
+fn close_rest(pool: NonNull<PoolState>, is_over: bool, mut panics: FirstPanic) {
+    // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
+    if is_over && unsafe { pool.as_ref() }.entries.is_empty() {
         close_drained(pool);
     } else {
         drain_and_close(pool).keep(&mut panics);

@@ -50,13 +50,12 @@ impl Few {
 #[inline(always)]
 pub(super) fn release(pool: &PoolState, stack: &PoolStack, panics: &mut FirstPanic) -> Few {
     let mut counts = Unmetered::default();
-    let mut drained = 0;
     let without_destructor = |has_destructor: bool| !has_destructor;
     // SAFETY: nothing can nest in the destruction of an object without a destructor.
     let done = unsafe { release_some(pool, &mut counts, &ReleaseScope::NONE, without_destructor) };
     let mut progress = Progress::Begun;
     if !done {
-        progress = release_nesting(pool, stack, &mut counts, &mut drained, panics);
+        progress = release_nesting(pool, stack, &mut counts, panics);
     } else if !owes(stack) {
         progress = Progress::Idle;
     }
@@ -65,7 +64,7 @@ pub(super) fn release(pool: &PoolState, stack: &PoolStack, panics: &mut FirstPan
         tally_destroyed(counts.destroyed);
     }
     Few {
-        released: counts.taken + drained,
+        released: counts.taken,
         progress,
     }
 }
@@ -101,9 +100,13 @@ unsafe fn release_some(
         if object.count.is_all(1) {
             counts.count_destroyed(1);
             // SAFETY: the only reference was the entry's, which has been taken out.
-            counts.destroy(type_info, scope, || unsafe { (type_info.destroy)(thin) });
+            unsafe { (type_info.destroy)(thin) };
+            if scope.outermost {
+                scope.settle();
+            }
         } else {
             ledger::released(thin, 1, ReleasedBy::Pool(entries.label()));
+            counts.outermost = scope.outermost;
             // SAFETY: the reference was the entry's, which has been taken out.
             unsafe { release_one(thin, 1, scope, counts) };
         }
@@ -120,11 +123,9 @@ fn release_nesting(
     pool: &PoolState,
     stack: &PoolStack,
     counts: &mut Unmetered,
-    drained: &mut usize,
     panics: &mut FirstPanic,
 ) -> Progress {
     let scope = ReleaseScope::enter();
-    counts.outermost = scope.outermost;
     let frame = ChainFrame::new();
     let _current = Barrier::raise(stack, &frame, pool);
     let _draining = Draining::begin(pool);
@@ -139,7 +140,7 @@ fn release_nesting(
     if panics.is_none() && pool.entries.is_empty() && !owes(stack) {
         return Progress::Idle;
     }
-    drain_rest(pool, stack, &scope, panics, drained);
+    drain_rest(pool, stack, &scope, panics, counts);
     Progress::Drained
 }
 
@@ -150,7 +151,7 @@ fn drain_rest(
     stack: &PoolStack,
     scope: &ReleaseScope,
     panics: &mut FirstPanic,
-    drained: &mut usize,
+    counts: &mut Unmetered,
 ) {
-    *drained = release_rest(pool, stack, Limit::NONE, scope, panics).0;
+    counts.taken += release_rest(pool, stack, Limit::NONE, scope, panics).0;
 }

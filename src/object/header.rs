@@ -194,10 +194,10 @@ pub(super) unsafe fn write_header(
     type_info: &'static TypeInfo,
     count: Count,
 ) -> Thin {
-    // SAFETY: the contract is the same.
-    let thin = unsafe { write_uncounted_header(base, layout, type_info, count) };
+    // First, as this makes the thread known, by whose key the ledger names it.
     tally_created(1);
-    thin
+    // SAFETY: the contract is the same.
+    unsafe { write_uncounted_header(base, layout, type_info, count) }
 }
 
 /// Writes the header of an object that takes the place of another one in the figures.

@@ -25,9 +25,12 @@
 //!
 //! * An empty pool on a thread that owes nothing is popped: [`close`].
 //! * A pool with few entries is released as it is being closed or drained, with as many precautions as
-//!   its objects need: [`few`]. One object without a destructor takes a third of a full drain.
+//!   its objects need: [`few`]. `autoreleasepool` around one object takes 219 instructions instead of
+//!   453, with a destructor 311 instead of 599.
 //! * Neighbors that are alike (one type, no destructor, no other reference) are freed by reading
-//!   nothing but their headers: [`alike`]. That is twice as fast as one by one.
+//!   nothing but their headers: [`alike`]. That takes 25 instructions for each instead of 50.
+//!
+//! (Callgrind, by `ci/instructions.sh`, with the quick way and without.)
 //!
 //! # Duties
 //! An *outermost* drain, one that no destructor called, also does what its thread owes: it makes the

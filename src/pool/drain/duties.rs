@@ -230,10 +230,10 @@ fn advance_epoch(drain: &mut Drain<'_>) -> bool {
     if !std::mem::take(&mut drain.agenda.epoch) || !ORPHANS.has_deferred() {
         return false;
     }
+    let had_releases = ORPHANS.has_releases();
     let participants = drain.thread.map(|pools| &pools.participants);
     let attention = drain.thread.map(|pools| &pools.attention);
     let is_mine = attention.is_some_and(|mine| mine.has(Attention::EPOCH));
-    let had_releases = ORPHANS.has_releases();
     if again || is_mine {
         epoch::advance_until_ready(participants);
     } else {

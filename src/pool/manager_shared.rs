@@ -228,8 +228,7 @@ impl PoolStackStats {
         // Release: pairs with the Acquire in `moved`, so that a thread that has seen this count sees
         // what was moved before. Model: shutdown_pool_to_backlog.
         self.moved.store(moved, Ordering::Release);
-        // Release: pairs with the Acquire in `root_entries` and `backlog`. Models: shutdown_root,
-        // shutdown_backlog.
+        // Release: pairs with the Acquire in `root_entries` and `backlog`. Model: shutdown_root.
         figure.store(len as u64, Ordering::Release);
         // Release: as above. Model: shutdown_sent_to_backlog.
         self.moved.store(moved + 1, Ordering::Release);

@@ -17,7 +17,8 @@ pub const MODELS: &[Model] = &[
         exit_release,
     )
     // Unbounded: 281,030 executions with loads as read-modify-writes.
-    .bounded(4),
+    .bounded(4)
+    .plain_bounded(20),
     Model::new(
         "alive_until_exit",
         "is_alive and post while the thread exits",
@@ -37,7 +38,7 @@ pub const MODELS: &[Model] = &[
     // Three threads go through the whole registry; unbounded takes very long, and so do more than three
     // with loads as read-modify-writes.
     .bounded(3)
-    .plain_bounded(5),
+    .plain_bounded(6),
     Model::new(
         "exit_post_successor",
         "a closure to an exiting thread: given back or run by quiesce, never by a thread that reuses the slot",

@@ -135,7 +135,7 @@ pub(crate) fn is_idle(pool: &PoolState) -> bool {
 /// Returns whether an outermost drain of a pool of this stack has to do more than to release entries.
 #[inline(always)]
 fn owes(stack: &PoolStack) -> bool {
-    stack.thread_pools().has_duties(stack) || ORPHANS.has_deferred()
+    ORPHANS.has_deferred() || stack.thread_pools().has_duties(stack)
 }
 
 /// Drains a pool of the calling thread, as far as the limit goes.

@@ -240,11 +240,9 @@ impl ThreadPools {
     }
 
     /// Makes it the turn of this thread, which has retired something or unpinned a pool, to advance the
-    /// epoch, if anything is retired.
+    /// epoch. The next end of a pool looks whether anything is retired.
     pub(super) fn take_turn(&self) {
-        if ORPHANS.has_deferred() {
-            self.attention.set(Attention::EPOCH);
-        }
+        self.attention.set(Attention::EPOCH);
     }
 
     fn is_detached(&self) -> bool {

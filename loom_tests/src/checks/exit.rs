@@ -15,10 +15,7 @@ pub const MODELS: &[Model] = &[
         "a release to an exiting thread: made on that thread, or as an orphan",
         &["by the leaver", "by a drain of the sender"],
         exit_release,
-    )
-    // Unbounded: 281,030 executions with loads as read-modify-writes.
-    .bounded(4)
-    .plain_bounded(20),
+    ),
     Model::new(
         "alive_until_exit",
         "is_alive and post while the thread exits",
@@ -35,10 +32,8 @@ pub const MODELS: &[Model] = &[
         ],
         exit_release_successor,
     )
-    // Three threads go through the whole registry; unbounded takes very long, and so do more than three
-    // with loads as read-modify-writes.
-    .bounded(3)
-    .plain_bounded(6),
+    // Three threads go through the whole registry; unbounded takes very long.
+    .bounded(6),
     Model::new(
         "exit_post_successor",
         "a closure to an exiting thread: given back or run by quiesce, never by a thread that reuses the slot",
@@ -60,8 +55,7 @@ pub const MODELS: &[Model] = &[
         orphans_quiesce,
     )
     // Three threads enter the registry here, too.
-    .bounded(4)
-    .plain_bounded(6),
+    .bounded(6),
     Model::new(
         "orphans_counted",
         "a release is orphaned while an orphaned closure waits: quiesce counts both",

@@ -52,7 +52,8 @@ const DUTIES: &[Duty] = &[
         turn: advance_epoch,
         left: |drain| usize::from(drain.agenda.epoch) * ORPHANS.deferred(),
         is_light: true,
-        at_exit: true,
+        // The drains of other threads advance it.
+        at_exit: false,
     },
     Duty {
         is_due: |pools, _| pools.has_mail(),
@@ -234,7 +235,7 @@ fn advance_epoch(drain: &mut Drain<'_>) -> bool {
     let participants = drain.thread.map(|pools| &pools.participants);
     let attention = drain.thread.map(|pools| &pools.attention);
     let is_mine = attention.is_some_and(|mine| mine.has(Attention::EPOCH));
-    if again || is_mine {
+    if again {
         epoch::advance_until_ready(participants);
     } else {
         epoch::advance(participants);
@@ -281,11 +282,16 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
     // A thread that exits closes its inbox later, and makes what is left there. What `shutdown` has
     // asked for is what was there before.
     let claimed_only = drain.serves == Serves::Exit || drain.agenda.answers;
-    let mut left = drain.agenda.mail.unwrap_or_else(|| pools.remote_releases());
-    if drain.agenda.mail.is_none() && !claimed_only {
-        // Even if nothing was sent, as this also takes a request to trim.
-        pools.claimed.take_in(inbox);
-    }
+    let mut left = match drain.agenda.mail {
+        Some(left) => left,
+        None if claimed_only => usize::MAX,
+        None => {
+            let left = pools.remote_releases();
+            // Even if nothing was sent, as this also takes a request to trim.
+            pools.claimed.take_in(inbox);
+            left
+        }
+    };
     let until = drain.until(usize::MAX);
     while left > 0 && !drain.is_done(until) && (!claimed_only || pools.has_claimed()) {
         match pools.claimed.next(inbox) {

@@ -96,9 +96,9 @@ impl Row {
     /// Ends this life, if that has not been done already, and returns the object, whose reference
     /// the caller takes over. The caller has found the object dead in this life.
     pub(super) fn end(&self, life: Life) -> Option<Thin> {
-        // Release: pairs with the Acquire in `let_go_life`, so that who finds the life ended sees
-        // that a release has begun. Not Acquire: the caller has read this life with that; what comes
-        // next in this row follows the lock of the list of free rows. Model: hot_ended.
+        // Release: pairs with the Acquire in `let_go_life`, so that a reader that finds the life
+        // ended sees that a release has begun. Not Acquire: the caller has read this life with that;
+        // what comes next in this row follows the lock of the list of free rows. Model: hot_ended.
         let (from, to) = (life.0, life.0 + TO_NEXT_LIFE);
         self.life
             .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed)
@@ -209,8 +209,8 @@ impl Table {
     /// Returns how many releases had begun and were not over, at some time during the call.
     pub(super) fn releases_in_progress(&self) -> u64 {
         let over = self.releases_over();
-        // Relaxed: after `over`, so all that are counted there are counted here; and who has found a
-        // life ended sees that this release has begun.
+        // Relaxed: after `over`, so all that are counted there are counted here; and a reader that
+        // has found a life ended sees that this release has begun.
         self.begun.load(Ordering::Relaxed) - over
     }
 

@@ -10,7 +10,7 @@ pub(crate) struct Attention {
     closed: Cell<u8>,
 }
 
-/// An attempt to advance the epoch comes with each of so many empty pools that are closed.
+/// A thread whose turn it is tries to advance the epoch once for this many empty pools that it closes.
 const EVERY: u8 = 32;
 
 impl Attention {

@@ -312,7 +312,7 @@ fn run_backlog(
     (is_cut, drained)
 }
 
-/// What was done by [`serve`].
+/// The result of [`serve`].
 #[derive(Default)]
 pub(crate) struct Served {
     /// After how many generations nothing was left; 0 if there was nothing.
@@ -357,7 +357,7 @@ fn run_last(thread: &ThreadPools, record: &Record, messages: Chain, panics: &mut
         serves: Serves::Exit,
         ..Drain::of(Some(thread), &thread.pages, &scope, panics)
     };
-    // What is still claimed, if destructors had fed the thread for ever.
+    // Claimed messages are left if destructors fed the thread without end.
     let inbox = record.releases.inbox();
     while thread.has_claimed() {
         if let Next::Run(message) = thread.claimed.next(inbox) {

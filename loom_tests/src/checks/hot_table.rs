@@ -117,7 +117,7 @@ fn index_again() -> String {
 
 fn noted_before() -> String {
     drop(hot());
-    // Looks at the row, and leaves it noted.
+    // The drain looks at the row, which stays noted.
     let drained = AutoreleasePool::new().drain_within(Budget::Count(0));
     assert_eq!((drained.released, drained.remaining), (0, 1));
     let again = spawn(|| {

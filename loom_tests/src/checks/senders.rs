@@ -86,7 +86,7 @@ fn posts_during_post() -> String {
         let this = this.clone();
         loom::thread::spawn(move || this.post(note).unwrap())
     });
-    // Those that come later than the first closure wait for the next call.
+    // Closures that arrive after the first one has begun wait for the next call.
     assert_eq!(manager.run_inbox(), 1);
     let inside = ran();
     join(posters);

@@ -26,7 +26,7 @@ enum Progress {
     Idle,
 }
 
-/// What was done for a pool with few entries.
+/// The result of [`release`].
 pub(super) struct Few {
     pub(super) released: usize,
     progress: Progress,

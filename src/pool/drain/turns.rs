@@ -32,9 +32,9 @@ const TURN: usize = 16;
 pub(super) enum Serves {
     /// None.
     Nothing,
-    /// Those that run little or no foreign code, and nothing of the others.
+    /// The light ones, which run little or no foreign code.
     Light,
-    /// Those, and a turn of each of the others: the rest is left to the end of a loop's round.
+    /// The light ones, and one turn of each other: the rest is left to the end of a loop's round.
     Share,
     /// All, except what budgeted drains have claimed.
     Ordinary,
@@ -96,9 +96,9 @@ impl<'d> Drain<'d> {
     /// Takes turns until nothing is left to do or the budget is spent. Returns the number of
     /// turns.
     ///
-    /// Without a budget a turn does all that is there when it begins. So each turn is a generation:
-    /// what the destructors of the previous one have left. A drain with a limit ends after so many,
-    /// and leaves the rest where it is.
+    /// Without a budget, a turn does all that is there when it begins. What destructors add meanwhile is
+    /// the next generation, for the next turn. A drain with a limit on generations ends after that many
+    /// turns, and leaves the rest where it is.
     pub(super) fn run(&mut self) -> u32 {
         let mut generations = 0;
         loop {

@@ -6,6 +6,10 @@
 
 #[doc = include_str!("../docs/PROOF.md")]
 pub mod proof {}
+#[doc = include_str!("../docs/SETUP.md")]
+pub mod setup {}
+#[doc = include_str!("../docs/FRAMES.md")]
+pub mod frames {}
 #[doc = include_str!("../docs/DESIGN.md")]
 pub mod design {}
 #[doc = include_str!("../docs/PERFORMANCE.md")]

@@ -1,10 +1,12 @@
-//! `cargo xtask`: what the scripts in `ci/` do that is more than running commands.
+//! `cargo xtask`: what a contributor runs, and what the scripts in `ci/` do that is more than running
+//! commands.
 //!
 //! * [`assembly`]: the assembly of the hot paths
 //! * [`cells`]: writes, cells and locks in `src/` that models do not see
 //! * [`docs`]: links and models that the documentation names
 //! * [`guide`]: commands that a page shows, with their output
 //! * [`imports`]: atomics and threads that `src/` names itself
+//! * [`jobs`]: what a contributor runs
 //! * [`layers`]: folders of `src/` use only those below them
 //! * [`recipe`]: the examples of `docs/CHECKING.md`
 //! * [`std_arc`]: the standard library's tests and examples of `Arc`, with `Ref`
@@ -21,6 +23,7 @@ mod command;
 mod docs;
 mod guide;
 mod imports;
+mod jobs;
 mod layers;
 mod markdown;
 mod mutants;
@@ -35,7 +38,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-usage: cargo xtask COMMAND, called by the scripts in ci/
+usage: cargo xtask COMMAND
+    quick                           before a commit: format, lint, tests, short models (five minutes)
+    full                            before a merge: all that CI runs
+    renew                           after a change of pinned files: writes them anew
+and, called by the scripts in ci/:
     assembly [renew]                the assembly of the hot paths is that of benches/assembly (ci/assembly.sh)
     cells [--list]                  what models do not see in src/ (ci/cells.sh)
     docs                            links and models that pages name (ci/docs.sh)
@@ -63,6 +70,9 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let outcome = match args[..] {
+        ["quick"] => jobs::quick(),
+        ["full"] => jobs::full(),
+        ["renew"] => jobs::renew(),
         ["assembly"] => assembly::check(),
         ["assembly", "renew"] => assembly::renew(),
         ["cells"] => cells::check(),

@@ -228,7 +228,8 @@ impl PoolStackStats {
         // Release: pairs with the Acquire in `moved`, so that a thread that has seen this count sees
         // what was moved before. Model: shutdown_pool_to_backlog.
         self.moved.store(moved, Ordering::Release);
-        // Release: pairs with the Acquire in `root_entries` and `backlog`. Model: shutdown_root.
+        // Release: pairs with the fence of `hot::review::unreleased`, which follows in `shutdown`'s look at
+        // all figures. Model: shutdown_root.
         figure.store(len as u64, Ordering::Release);
         // Release: as above. Model: shutdown_sent_to_backlog.
         self.moved.store(moved + 1, Ordering::Release);
@@ -241,11 +242,11 @@ impl PoolStackStats {
         self.moved.load(Ordering::Acquire)
     }
 
-    /// Returns the number of entries in the root pool. Its last drain happens-before the return.
+    /// Returns the number of entries in the root pool. Its last drain happens-before a fence that
+    /// follows.
     pub(crate) fn root_entries(&self) -> u64 {
-        // Acquire: pairs with the Release in `root_was_drained`, so that a caller that finds no entry
-        // sees what the destructors did. Model: shutdown_root.
-        self.root.load(Ordering::Acquire)
+        // Relaxed: see `move_to`.
+        self.root.load(Ordering::Relaxed)
     }
 
     /// Records that a budgeted drain has left `len` releases.
@@ -254,11 +255,10 @@ impl PoolStackStats {
     }
 
     /// Returns how many releases budgeted drains have left. The last of these drains happens-before
-    /// the return.
+    /// a fence that follows.
     pub(crate) fn backlog(&self) -> u64 {
-        // Acquire: pairs with the Release in `backlog_is`, as for the root pool.
-        // Model: shutdown_backlog.
-        self.backlog.load(Ordering::Acquire)
+        // Relaxed: see `move_to`.
+        self.backlog.load(Ordering::Relaxed)
     }
 
     /// Asks the thread to drain its root pool and its backlog.

@@ -420,6 +420,7 @@ mod tests {
         AutoreleasePool, FrameConfig, FrameLoop, HandoffPool, Hot, Looper, PoolManager, Ref,
         autoreleasepool, callback_scope,
     };
+    use std::sync::Mutex;
     use std::time::Duration;
 
     local! {
@@ -456,7 +457,10 @@ mod tests {
     /// Has `f`, which is given what to owe, serve the duty once.
     #[track_caller]
     fn assert_served(f: impl FnOnce(&'static AtomicU64)) {
+        // Where a leak checker finds them.
+        static ALL: Mutex<Vec<&'static AtomicU64>> = Mutex::new(Vec::new());
         let served = Box::leak(Box::new(AtomicU64::new(0)));
+        ALL.lock().unwrap().push(served);
         f(served);
         assert_eq!(served.load(Ordering::Relaxed), 1);
     }

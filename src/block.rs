@@ -71,6 +71,6 @@ pub(crate) mod stats;
 pub(crate) mod thread_heaps;
 
 crate::sync::described! {
-    /// What the [note](crate::note) says about the structures here.
+    /// The entries of the [note](crate::note) for the structures here.
     pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[chunk::NOTE, heap::note::NOTE, size_class::NOTE, thread_heaps::NOTE];
 }

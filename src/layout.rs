@@ -1,4 +1,4 @@
-//! What a reader outside of the process needs: fixed layouts, and numbers that describe them.
+//! Fixed layouts, and numbers that describe them, for readers outside of the process.
 //!
 //! `releasepool-inspect` looks into a process from outside, without its help. It finds the crate's
 //! structures by a [note](crate::note) in the program's file, which has the offset of each field

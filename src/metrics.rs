@@ -87,10 +87,10 @@ use crate::manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
 use ::metrics::Unit::{self, Bytes, Count, Seconds};
 use ::metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 
-/// What the figures of a manager are read from.
+/// The source of a manager's figures.
 struct Figures {
     snapshot: Snapshot,
-    /// Those of all threads, live or ended.
+    /// The figures of all threads, live or ended.
     totals: Totals,
     blocks: BlockStats,
 }
@@ -152,7 +152,7 @@ const fn metric(
     }
 }
 
-/// Those of the process.
+/// The figures of the process.
 const PROCESS: &[Metric] = &[
     metric(
         "releasepool_live_objects",
@@ -212,7 +212,7 @@ const PROCESS: &[Metric] = &[
     ),
 ];
 
-/// Those of a manager.
+/// The figures of a manager.
 const MANAGER: &[Metric] = &[
     metric(
         "releasepool_pools_opened_total",

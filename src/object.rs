@@ -78,6 +78,6 @@ pub(crate) mod wake;
 pub(crate) mod weak;
 
 crate::sync::described! {
-    /// What the [note](crate::note) says about the structures here.
+    /// The entries of the [note](crate::note) for the structures here.
     pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[count::NOTE, header::NOTE, type_info::NOTE, thread_bound::NOTE];
 }

@@ -86,6 +86,6 @@ pub(crate) mod token;
 mod watch;
 
 crate::sync::described! {
-    /// What the [note](crate::note) says about the structures here.
+    /// The entries of the [note](crate::note) for the structures here.
     pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[backlog::NOTE, entries::NOTE, page::NOTE, page_chain::NOTE, pool_stack::NOTE, remote_release::NOTE, thread_pools::note::NOTE];
 }

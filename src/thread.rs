@@ -64,6 +64,6 @@ pub(crate) mod registry;
 pub(crate) mod waker;
 
 crate::sync::described! {
-    /// What the [note](crate::note) says about the structures here.
+    /// The entries of the [note](crate::note) for the structures here.
     pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[inbox::NOTE, orphans::NOTE, record::NOTE, registry::NOTE];
 }

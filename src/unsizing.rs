@@ -65,7 +65,7 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
 /// let shown: Ref<dyn std::fmt::Display> = Ref::new(7); // expected `Ref<dyn Display>`
 /// ```
 ///
-/// What the compiler would not coerce does not compile:
+/// Only coercions that the compiler would make compile; this does not:
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{Ref, unsize};

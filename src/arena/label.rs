@@ -1,4 +1,4 @@
-//! What the dump of an arena says about an entry.
+//! The description of an entry in the dump of an arena.
 
 /// What an entry holds. Without any data in builds that do not keep it.
 #[derive(Clone, Copy)]

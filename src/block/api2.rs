@@ -177,7 +177,7 @@ impl BlockAllocator {
     }
 }
 
-/// What kind of memory a collection comes back with.
+/// The kind of memory that a collection passes back.
 #[derive(Clone, Copy)]
 enum CollectionMemory {
     /// A block, and its chunk; both pointers with the provenance of the chunk.

@@ -66,7 +66,7 @@ pub(super) struct Chunk {
     pub(super) owned: OwnedHeader,
 }
 
-/// What all threads read, on a cache line of its own.
+/// The fields that all threads read, on a cache line of their own.
 #[repr(C, align(64))]
 struct SharedHeader {
     heap: NonNull<OpaqueHeap>,
@@ -78,7 +78,7 @@ struct SharedHeader {
     in_use: InUseBits,
 }
 
-/// What only the heap's owner accesses.
+/// The fields that only the heap's owner accesses.
 #[repr(C, align(64))]
 pub(super) struct OwnedHeader {
     /// Blocks that were freed.
@@ -131,7 +131,7 @@ impl Deref for ChunkPtr {
 }
 
 impl ChunkPtr {
-    /// Allocates a chunk of no class yet; `None` if the system has no memory.
+    /// Allocates a chunk without a size class; `None` if the system has no memory.
     pub(super) fn new(heap: NonNull<OpaqueHeap>) -> Option<Self> {
         // SAFETY: the layout's size is not 0.
         let chunk = NonNull::new(unsafe { alloc(LAYOUT) })?.cast::<Chunk>();

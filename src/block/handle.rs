@@ -18,7 +18,7 @@ lazy! {
         Arc::new(AllocatorHandle::new(AllocatorSettings::default()));
 }
 
-/// What the clones of a `BlockAllocator` share. When it is dropped, the allocator closes: heaps
+/// The state that the clones of a `BlockAllocator` share. When it is dropped, the allocator closes: heaps
 /// that no thread owns are freed, and the others as soon as their blocks are.
 pub(crate) struct AllocatorHandle {
     pub(crate) shared: Arc<AllocatorShared>,

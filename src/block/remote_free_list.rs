@@ -39,7 +39,7 @@ pub(super) struct RemoteFreeList {
     head: AtomicPtr<Block>,
 }
 
-/// Who owns the heap after a [`push`](RemoteFreeList::push).
+/// The owner of the heap after a [`push`](RemoteFreeList::push).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum PushOutcome {

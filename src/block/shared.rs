@@ -1,4 +1,4 @@
-//! What the heaps of one allocator share: the list of them, caps, and counters.
+//! The state that the heaps of one allocator share: the list of them, caps, and counters.
 //!
 //! This file and `heap.rs` refer to each other: a heap holds its allocator, which lists its heaps.
 
@@ -35,7 +35,7 @@ impl fmt::Debug for AllocatorSettings {
     }
 }
 
-/// What the heaps and handles of one allocator share. Lives as long as one of them.
+/// The state that the heaps and handles of one allocator share. Lives as long as one of them.
 #[derive(Debug)]
 pub(crate) struct AllocatorShared {
     /// The newest heap, linked to the others by `Heap::next`. No heap is removed before the

@@ -29,7 +29,7 @@ struct HeapPointers {
     heaps: Cell<*const ThreadHeaps>,
 }
 
-/// What a thread owns: its heaps, and the remote frees that it gathers.
+/// The heaps of a thread, and the remote frees that it gathers.
 pub(super) struct ThreadHeaps {
     key: ThreadKey,
     /// Heaps of other allocators than the process's. Never borrowed while other code runs.

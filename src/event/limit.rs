@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(admit(&mut limiter, 7, 4), None);
         assert_eq!(admit(&mut limiter, 7, 3_000), Some(3_009));
         assert_eq!(admit(&mut limiter, 7, 6_990), None);
-        // What was only counted shows in the next report.
+        // The next report includes those that were only counted.
         limiter.add(7, 1);
         assert_eq!(admit(&mut limiter, 7, 1), Some(10_001));
         limiter.add(9, u64::MAX);

@@ -16,7 +16,7 @@ pub(crate) use off::{FrameSpan, of_drain, wants_drains};
 #[cfg(feature = "tracing")]
 pub(crate) use on::{FrameSpan, of_drain, wants_drains};
 
-/// What is known when a drain begins.
+/// The fields of a span when a drain begins.
 #[cfg_attr(not(feature = "tracing"), expect(dead_code))]
 pub(crate) struct DrainBegin {
     pub(crate) pool: String,
@@ -25,7 +25,7 @@ pub(crate) struct DrainBegin {
     pub(crate) entries: usize,
 }
 
-/// What is known when a drain ends.
+/// The fields of a span when a drain ends.
 #[cfg_attr(not(feature = "tracing"), expect(dead_code))]
 pub(crate) struct DrainEnd {
     pub(crate) released: usize,
@@ -33,7 +33,7 @@ pub(crate) struct DrainEnd {
     pub(crate) remaining: Option<usize>,
 }
 
-/// What is known when a frame ends.
+/// The fields of a span when a frame ends.
 #[cfg_attr(not(feature = "tracing"), expect(dead_code))]
 pub(crate) struct FrameEnd {
     /// Number of posted closures that the frame has run.

@@ -23,7 +23,7 @@ use crate::unwind::report;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a frame loop or looper shares with its proxies.
+/// The part of a frame loop or looper that its proxies share.
 pub(super) struct LoopState {
     pub(super) thread: ThreadHandle,
     pub(super) in_flight: InFlightPosts,
@@ -61,7 +61,7 @@ pub(super) struct Round {
     pub(super) panics: usize,
 }
 
-/// What any thread may call.
+/// Functions that any thread may call.
 impl LoopState {
     pub(super) fn new(thread: ThreadHandle) -> Self {
         Self {
@@ -168,7 +168,7 @@ impl LoopState {
     }
 }
 
-/// What only the loop calls, on its own thread.
+/// Functions that only the loop calls, on its own thread.
 impl LoopState {
     /// Sleeps until there is a message, a delayed post is due, a frame is requested, or the loop is
     /// closed; not at all if drains have left releases.

@@ -26,7 +26,7 @@ local! {
     };
 }
 
-/// What the pools of a thread with a book do for it.
+/// The functions that the pools of a thread with a book call.
 static REVIEWER: Reviewer = Reviewer {
     settle,
     next_dead,

@@ -1,4 +1,4 @@
-//! What `Hot` and `HotRef` implement.
+//! Traits of `Hot` and `HotRef`.
 
 use super::handle::{Hot, HotRef};
 use std::borrow::Borrow;

@@ -164,7 +164,7 @@ fn is_in_own_pool(expectation: &Expectation) -> bool {
     holders.is_some_and(|holders| holders.iter().any(own))
 }
 
-/// What the ledger knows of an object.
+/// A copy of the ledger's record of an object.
 struct Known {
     site: &'static Location<'static>,
     /// Its retains and releases are counted.

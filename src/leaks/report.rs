@@ -166,7 +166,7 @@ impl LeakGroup {
     }
 }
 
-/// What is collected of a group.
+/// The figures of a group, while they are added up.
 struct Collected {
     type_name: fn() -> &'static str,
     site: &'static Location<'static>,

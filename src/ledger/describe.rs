@@ -1,4 +1,4 @@
-//! What the ledger says of an object, for messages about misuse.
+//! Descriptions of objects for messages about misuse, from the ledger.
 
 use super::dead::Dead;
 use super::record::{self, Record};
@@ -23,7 +23,7 @@ pub(crate) fn holders(record: &Record) -> impl Iterator<Item = PoolEntries> {
     named.chain(more)
 }
 
-/// What is copied of a record, so that no lock is held while it is described.
+/// A copy of a record, so that describing it holds no lock.
 struct Copied {
     type_name: fn() -> &'static str,
     site: &'static Location<'static>,

@@ -1,10 +1,10 @@
-//! What waits for the end of an outermost drain of the calling thread.
+//! Functions to be called at the end of an outermost drain of the calling thread.
 
 use crate::sync::cell::Cell;
 use crate::sync::local;
 
 local! {
-    /// What to call at the end of the next outermost drain.
+    /// The functions to call at the end of the next outermost drain.
     static AT_END: Cell<Option<fn()>> = Cell::new(None);
 }
 

@@ -110,7 +110,7 @@ pub(crate) fn fold(lines: &[Line]) -> Vec<Line> {
         .filter(|line| line.releases != 0)
         .cloned()
         .collect();
-    // What a drain releases were entries of its pool.
+    // A drain releases entries of its pool.
     let entry = |retain: &Line, release: &Line| {
         retain
             .pool

@@ -76,7 +76,7 @@ pub(crate) const BALANCED: u32 = 1;
 /// The record has frames.
 const FRAMES: u32 = 2;
 
-/// What the ledger knows of one live object.
+/// The ledger's record of one live object.
 #[repr(C)]
 pub(crate) struct Record {
     pub(crate) address: Hidden,
@@ -115,7 +115,7 @@ impl Record {
     }
 }
 
-/// What the ledger records of a new object.
+/// The part of a record that is known when an object is created.
 pub(crate) struct NewRecord {
     pub(crate) address: usize,
     pub(crate) object: super::ObjectDescription,

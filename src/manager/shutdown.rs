@@ -229,7 +229,7 @@ impl PoolManager {
         any
     }
 
-    /// Looks which threads hold something. If it is settled that nothing is left, then nothing was
+    /// Finds the threads that hold something. If it is settled that nothing is left, then nothing was
     /// on its way from one thread to another meanwhile.
     fn look(&self) -> Look {
         let mut looks = 0;
@@ -275,7 +275,7 @@ impl PoolManager {
     }
 }
 
-/// What a look at all threads has found.
+/// The result of a look at all threads.
 struct Look {
     /// The threads that hold something; if it is not settled, all that have sent or received
     /// messages.

@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, needs_drop, transmute_copy};
 use std::ptr::{self, NonNull};
 
-/// What is before the header of a boxed value.
+/// The memory before the header of a boxed value.
 #[repr(C)]
 struct Prefix {
     /// The metadata of pointers to the value; null if they have none.

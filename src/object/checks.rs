@@ -42,7 +42,7 @@ pub(crate) unsafe fn is_intact(thin: Thin) -> bool {
     if CHECKED {
         return true;
     }
-    // SAFETY: readable, by the contract. As a plain address: it may be none of a type info.
+    // SAFETY: readable, by the contract. Only compared, as it may not point to a type info.
     let type_info: *const TypeInfo = unsafe {
         let header = thin.cast::<Header>().sub(1).as_ptr();
         (&raw const (*header).type_info)

@@ -1,4 +1,4 @@
-//! What `std::sync::Arc` does with files, sockets and handles.
+//! The implementations for files, sockets and handles that `std::sync::Arc` has.
 
 use super::strong::Ref;
 use std::fs::File;

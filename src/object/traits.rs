@@ -1,4 +1,4 @@
-//! What `std::sync::Arc` implements, too.
+//! The traits that `std::sync::Arc` implements, too.
 
 use super::strong::Ref;
 use std::any::Any;

@@ -10,7 +10,7 @@ pub(crate) type Thin = NonNull<u8>;
 /// The first word of every type info, by which a reader outside of the process knows one.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"RPtypeV1");
 
-/// What the payload of an object is, and where its memory is from.
+/// The kind of an object's payload, and the source of its memory.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum ObjectKind {
@@ -29,7 +29,7 @@ pub(super) enum ObjectKind {
     Boxed,
 }
 
-/// What readers outside of the process want to know of a type.
+/// The part of a type info that readers outside of the process use.
 #[derive(Clone, Copy)]
 pub(super) struct TypeShape {
     pub(super) kind: ObjectKind,

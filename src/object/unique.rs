@@ -177,7 +177,7 @@ impl<T: ?Sized + Renew> Ref<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn make_mut(this: &mut Self) -> &mut T {
         if count(this).is_unique() {
-            // The value can be changed where it is.
+            // The reference is unique, so the value is changed in place.
         } else if count(this).take_value() {
             Self::move_out(this);
         } else {

@@ -30,7 +30,7 @@ const WINDOW: usize = if SMALL { 32 } else { 4_096 };
 /// The greatest number of pages that the cache frees at a time.
 const FREED: usize = if SMALL { 2 } else { 64 };
 
-/// What all pages have in [`Page::tag`].
+/// The value of [`Page::tag`] in all pages.
 const TAG: u32 = u32::from_le_bytes(*b"RPpg");
 
 /// Room for [`ENTRIES`] entries.

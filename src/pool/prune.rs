@@ -41,7 +41,7 @@ fn prune(pools: &ThreadPools) {
                 this.retire(key);
             }
             this.root.entries.clear(&pools.pages);
-            // What destructors have fed for ever.
+            // Destructors have fed it without end.
             this.backlog.leak(&pools.pages);
             outcome
         };

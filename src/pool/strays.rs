@@ -15,7 +15,7 @@ use std::ptr;
 /// the count of that one starts again from zero.
 const COUNTS: usize = 8;
 
-/// What is counted.
+/// The figures.
 #[derive(Clone, Copy)]
 struct Stray {
     type_info: &'static TypeInfo,
@@ -53,7 +53,7 @@ impl Strays {
     }
 
     /// Counts one more object of this type that was autoreleased at this site. If a report is due,
-    /// returns the number of strays that it stands for: those since the last one.
+    /// returns the number of strays since the last report.
     pub(crate) fn count(
         &self,
         type_info: &'static TypeInfo,

@@ -22,7 +22,7 @@ pub(crate) fn by_id(id: ThreadId) -> Option<Arc<Record>> {
     REGISTRY.get(key)
 }
 
-/// What a module above wants done at a thread's exit.
+/// A function that a module above has called at a thread's exit.
 type ExitHook = fn(&Arc<Record>);
 
 /// A thread's state in its thread-local. It has no destructor, so it is accessible at any time.

@@ -17,7 +17,7 @@ use crate::sync::cell::Cell;
 use crate::sync::{Witness, const_fn, described};
 use std::ptr::{self, NonNull};
 
-/// What a message asks for; decides where and when it may run.
+/// The kind of a message; it decides where and when the message may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum MessageKind {

@@ -1,4 +1,4 @@
-//! What other threads may know of a thread.
+//! The record of a thread, which other threads may read.
 
 use super::counted::CountedInbox;
 use super::inbox::{Chain, Message, PushOutcome};
@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 /// when the thread exits.
 pub(crate) struct Record {
     key: ThreadKey,
-    /// What only readers outside of the process use.
+    /// Fields that only readers outside of the process use.
     pub(crate) outside: ForOutside,
     /// std's id; `None` if std does not know the thread any more: see [`current_id`].
     id: Option<ThreadId>,

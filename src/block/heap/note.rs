@@ -1,4 +1,4 @@
-//! What the [note](crate::note) says about heaps.
+//! The entries of the [note](crate::note) for heaps.
 
 use super::{AllChunks, Bin, Heap, PendingBlocks};
 use crate::layout::{Entry, entries};

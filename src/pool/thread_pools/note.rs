@@ -1,4 +1,4 @@
-//! What the [note](crate::note) says about a thread's pools.
+//! The entries of the [note](crate::note) for a thread's pools.
 
 use super::{POOL_CHUNK, ThreadPools};
 use crate::layout::{Entry, entries};

@@ -6,7 +6,7 @@ use std::panic::Location;
 
 pub(crate) use std::sync::atomic::Ordering;
 
-/// As std's. Weakened to `Relaxed`, it is no fence at all.
+/// A fence, like std's. Weakened to `Relaxed`, it is none at all.
 #[track_caller]
 pub(crate) fn fence(order: Ordering) {
     let _halt = Halt;
@@ -33,7 +33,7 @@ pub(super) fn as_rmw(order: Ordering) -> Ordering {
 /// place, what it is and its ordering, and returns the ordering to use.
 macro_rules! operations {
     ($vis:vis $t:ty, $ordering:path) => {
-        /// As std's.
+        /// Stores the value, like std's `store`.
         #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
         $vis fn store(&self, value: $t, order: Ordering) {
@@ -49,7 +49,7 @@ macro_rules! operations {
 
         rmw!($vis $t, $ordering, swap);
 
-        /// As std's.
+        /// Compares and exchanges, like std's `compare_exchange`.
         #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
         $vis fn compare_exchange(
@@ -92,7 +92,7 @@ macro_rules! compare_exchange_weak {
 /// Defines read-modify-writes of one operand.
 macro_rules! rmw {
     ($vis:vis $t:ty, $ordering:path, $($name:ident)*) => {$(
-        /// As std's.
+        /// Like std's function of this name.
         #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
         $vis fn $name(&self, value: $t, order: Ordering) -> $t {
@@ -107,13 +107,13 @@ macro_rules! rmw {
 /// argument that changes nothing.
 macro_rules! new_and_load {
     ($vis:vis $name:ident $t:ty, $ordering:path, $load:ident($nothing:expr)) => {
-        /// As std's.
+        /// Creates the atomic, like std's `new`.
         #[track_caller]
         $vis fn new(value: $t) -> Self {
             Self(loom::sync::atomic::$name::new(value))
         }
 
-        /// As std's.
+        /// Loads the value, like std's `load`.
         #[track_caller]
         $vis fn load(&self, order: Ordering) -> $t {
             let _halt = Halt;
@@ -130,13 +130,13 @@ macro_rules! new_and_load {
 /// Defines the constructor and `load` of an atomic pointer.
 macro_rules! new_and_load_pointer {
     ($vis:vis $t:ty, $ordering:path) => {
-        /// As std's.
+        /// Creates the atomic, like std's `new`.
         #[track_caller]
         $vis fn new(value: $t) -> Self {
             Self(loom::sync::atomic::AtomicPtr::new(value))
         }
 
-        /// As std's.
+        /// Loads the value, like std's `load`.
         #[track_caller]
         $vis fn load(&self, order: Ordering) -> $t {
             let _halt = Halt;

@@ -26,7 +26,7 @@ pub struct Site {
     pub line: u32,
     /// Column, from 1.
     pub column: u32,
-    /// What the operation does with it: `load`, `store`, `rmw`, `failure`, `fence`.
+    /// The part of the operation: `load`, `store`, `rmw`, `failure`, `fence`.
     pub part: &'static str,
 }
 

@@ -22,7 +22,7 @@ fn unchanged(at: &Location<'_>, what: &str, order: Ordering) -> Ordering {
 /// Methods that load by the atomic's own `load`, which marks a place of its own.
 macro_rules! by_load {
     ($t:ty) => {
-        /// As std's.
+        /// Compares and exchanges, like std's `compare_exchange_weak`.
         #[track_caller]
         pub fn compare_exchange_weak(
             &self,
@@ -37,7 +37,7 @@ macro_rules! by_load {
             self.compare_exchange(current, new, success, failure)
         }
 
-        /// As std's.
+        /// Updates the value by a function, like std's `fetch_update`.
         #[track_caller]
         pub fn fetch_update(
             &self,

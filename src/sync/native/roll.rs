@@ -14,7 +14,7 @@ pub(crate) struct Roll {
     lock: parking_lot::Mutex<()>,
 }
 
-/// What links a structure to its neighbours in a [`Roll`]; changed under its lock only.
+/// Links of a structure to its neighbors in a [`Roll`]; changed only under its lock.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Link {
@@ -109,7 +109,7 @@ mod tests {
         let links = [const { Link::new() }; 4];
         let at = |i: usize| ptr::from_ref(&links[i]);
         let roll = Roll::new();
-        // SAFETY: they stay, and each is added once, and removed once.
+        // SAFETY: the links outlive the roll; each is in it when it is removed, and not when it is added.
         unsafe {
             links.iter().for_each(|link| roll.add(link));
             assert_eq!(addresses(&roll), [at(3), at(2), at(1), at(0)]);

@@ -202,8 +202,9 @@ impl PoolStackStats {
     pub(crate) fn open(&self) -> u64 {
         // In this order: a thread that opens one pool and then closes another must not seem to have
         // none.
-        // Acquire: pairs with the Release in `count_closed`, so that a caller that finds no open
-        // pool sees what was done in them. Model: shutdown_waits.
+        // Acquire: pairs with the Release in `count_closed`, so that `opened`, which is read next, is not
+        // older than that, and a caller that finds no open pool sees what was done in them.
+        // Model: snapshot_pools.
         let closed = self.closed.load(Ordering::Acquire);
         self.opened().saturating_sub(closed)
     }

@@ -38,6 +38,9 @@ impl HeapOwner {
     /// drains a pool.
     pub(super) fn nudge(&self) {
         let owner = self.get();
+        if owner == word(ThreadKey::NOBODY) {
+            return;
+        }
         // A thread that ends or adopts the heap meanwhile is nudged by the next request.
         if let Some(record) = REGISTRY.get(key(owner)) {
             record.nudge();

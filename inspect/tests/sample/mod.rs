@@ -147,7 +147,6 @@ pub fn play(ready: impl FnOnce()) -> ! {
     gone.unwrap().join().unwrap();
     let (gone, kept) = receiver.recv().unwrap();
     drop(kept);
-    gone.release(Ref::new(InOrphan(1)));
 
     // Its page has been used before, by more entries.
     let mut handoff = HandoffPool::new();
@@ -160,6 +159,8 @@ pub fn play(ready: impl FnOnce()) -> ! {
     }
     drop(handed);
     let handoff = Box::new(handoff);
+    // No drain follows, which would release it.
+    gone.release(Ref::new(InOrphan(1)));
 
     let shared = Ref::new(OnTwoThreads(1));
     let barrier: &Barrier = Box::leak(Box::new(Barrier::new(2)));

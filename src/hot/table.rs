@@ -87,8 +87,8 @@ impl Row {
 
     /// Returns the row's life, if its owner has let it go.
     pub(super) fn let_go_life(&self) -> Option<Life> {
-        // Acquire: pairs with the Release in `let_go`, and with that in `end`. Model:
-        // hot_scan_across_lives.
+        // Acquire: pairs with the Release in `let_go`, and with that in `end`.
+        // Model: hot_scan_across_lives.
         let life = self.life.load(Ordering::Acquire);
         (life & STATE == LET_GO).then_some(Life(life))
     }

@@ -194,10 +194,18 @@ pub(super) unsafe fn write_header(
     type_info: &'static TypeInfo,
     count: Count,
 ) -> Thin {
-    // First, as this makes the thread known, by whose key the ledger names it.
-    tally_created(1);
+    // This makes the thread known, by whose key the ledger names it. Without the ledger it comes last,
+    // which takes `pool.create` an instruction less.
+    const FIRST: bool = cfg!(feature = "leak-detection");
+    if FIRST {
+        tally_created(1);
+    }
     // SAFETY: the contract is the same.
-    unsafe { write_uncounted_header(base, layout, type_info, count) }
+    let thin = unsafe { write_uncounted_header(base, layout, type_info, count) };
+    if !FIRST {
+        tally_created(1);
+    }
+    thin
 }
 
 /// Writes the header of an object that takes the place of another one in the figures.

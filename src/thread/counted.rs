@@ -92,7 +92,7 @@ impl CountedInbox {
 
     fn all_done(&self) -> u64 {
         // Acquire: pairs with the Release in `done`, so that the caller sees what was done, and
-        // what was sent in the course of it. Model: shutdown_inbox.
+        // what was sent in the course of it. Model: inbox_never_empty.
         self.done.load(Ordering::Acquire)
     }
 }

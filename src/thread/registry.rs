@@ -287,7 +287,7 @@ impl Registry {
     pub(crate) fn get(&self, key: ThreadKey) -> Option<Arc<Record>> {
         let slot = self.slot(key.index() as usize)?;
         // Acquire: pairs with the Release of the publication in `claim`, and with that in `leave`.
-        // Model: shutdown_exit.
+        // Model: shutdown_exit_post.
         let state = slot.state.fetch_add(READER, Ordering::Acquire);
         let found = if state & PHASE == LIVE && generation(state) == key.generation() {
             // SAFETY: the slot was LIVE when this reader announced itself, so the record is
@@ -307,7 +307,7 @@ impl Registry {
         let len = self.len.load(Ordering::Relaxed);
         let live = (0..len).filter_map(|index| {
             // If the slot is LIVE, `get` checks it again.
-            // Acquire: pairs with the Release in `leave`. Model: shutdown_exit.
+            // Acquire: pairs with the Release in `leave`. Model: shutdown_exit_post.
             let state = self.slot(index)?.state.load(Ordering::Acquire);
             if state & PHASE != LIVE {
                 return None;

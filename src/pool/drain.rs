@@ -71,6 +71,7 @@ use crate::thread::inbox::Chain;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
 use crate::unwind::{FirstPanic, Payload, report, resume_or_report};
+use few::Progress;
 use plain::PlainDrain;
 use std::ptr;
 use std::time::Duration;
@@ -107,8 +108,7 @@ impl Outcome {
     /// Returns the outcome of this drain and of the one that `next` makes.
     fn and(self, next: impl FnOnce() -> Self) -> Self {
         let mut panics = FirstPanic::default();
-        let is_cut = self.is_cut;
-        let released = self.keep(&mut panics);
+        let (is_cut, released) = (self.is_cut, self.keep(&mut panics));
         let next = next();
         Self {
             is_cut: is_cut || next.is_cut,
@@ -148,9 +148,9 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
     pool.unpin();
     let (mut released, mut is_cut) = (0, false);
     let is_over = if !limit.is_some() && !is_root && pool.entries.are_few(few::FEW) {
-        let few = few::release(pool, stack, &mut panics);
-        released = few.released;
-        few.is_over() && pool.entries.is_empty()
+        let progress;
+        (released, progress) = few::release(pool, stack, &mut panics);
+        progress != Progress::Begun && pool.entries.is_empty()
     } else {
         let plain = alike::release_plain(&pool.entries, || pool.name(), pages);
         if plain != 0 {
@@ -184,7 +184,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
 /// Releases the entries of a pool that is current and marked as being drained, and, in the outermost
 /// scope, does what else a drain does for its thread. Returns how many entries it has released,
 /// which the caller counts, and whether it was cut off.
-#[inline]
+#[inline(never)]
 fn release_rest(
     pool: &PoolState,
     stack: &PoolStack,
@@ -202,7 +202,7 @@ fn release_rest(
     if scope.outermost && may_owe && scope.serves_thread() {
         serve_in_drain(&run, stack, was_budgeted, scope, panics);
     }
-    (run.released(), run.is_cut())
+    (run.released.get(), run.is_cut.get())
 }
 
 /// Does in an ordinary drain what it owes its thread.
@@ -386,7 +386,7 @@ pub(crate) fn release_all(entries: &Entries, thread: Option<&ThreadPools>) -> us
         if let Some(thread) = thread.filter(|t| owes(&t.first) && scope.serves_thread()) {
             serve_in_drain(&run, &thread.first, false, &scope, &mut panics);
         }
-        run.released()
+        run.released.get()
     };
     entries.clear(pages);
     panics.into_first().into_iter().for_each(resume_or_report);

@@ -3,7 +3,7 @@
 //! From the quickest to the slowest: a pool without entries is popped; one with few entries is
 //! released here, with no more precautions than its objects need; any other is drained.
 
-use super::few;
+use super::few::{self, Progress};
 use super::{Outcome, drain, span};
 use crate::event::span::wants_drains;
 use crate::pool::budget::Limit;
@@ -39,10 +39,10 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
     if state.life.is_plain_guard() && state.entries.are_few(few::FEW) {
         // SAFETY: the pool is open (fact 2 of `guard`).
         let stack = unsafe { &*state.stack.get() };
-        let few = few::release(state, stack, &mut panics);
-        is_over = few.is_over();
+        let (_, progress) = few::release(state, stack, &mut panics);
+        is_over = progress != Progress::Begun;
         // All of this only now, as foreign code may have run: destructors, or the global allocator.
-        let is_idle = few.is_idle() && state.entries.is_empty();
+        let is_idle = progress == Progress::Idle && state.entries.is_empty();
         if is_idle && stack.is_topmost(&state.life.frame) && state.life.is_plain_guard() {
             stack.pop_frame(&state.life.frame);
             stack.stats.count_closed();

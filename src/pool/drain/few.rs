@@ -17,7 +17,7 @@ pub(super) const FEW: isize = 4;
 
 /// How far a pool with few entries has been drained.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Progress {
+pub(super) enum Progress {
     /// A drain has to do the rest.
     Begun,
     /// A drain has done the rest.
@@ -26,29 +26,13 @@ enum Progress {
     Idle,
 }
 
-/// The result of [`release`].
-pub(super) struct Few {
-    pub(super) released: usize,
-    progress: Progress,
-}
-
-impl Few {
-    /// Returns whether the pool has been drained.
-    #[inline(always)]
-    pub(super) fn is_over(&self) -> bool {
-        self.progress != Progress::Begun
-    }
-
-    /// Returns whether the thread owes nothing else, either.
-    #[inline(always)]
-    pub(super) fn is_idle(&self) -> bool {
-        self.progress == Progress::Idle
-    }
-}
-
-/// Releases the entries of a pool that has [few](FEW), in one page.
+/// Releases the entries of a pool that has [few](FEW), in one page. Returns how many it has released.
 #[inline(always)]
-pub(super) fn release(pool: &PoolState, stack: &PoolStack, panics: &mut FirstPanic) -> Few {
+pub(super) fn release(
+    pool: &PoolState,
+    stack: &PoolStack,
+    panics: &mut FirstPanic,
+) -> (usize, Progress) {
     let mut counts = Unmetered::default();
     let without_destructor = |has_destructor: bool| !has_destructor;
     // SAFETY: nothing can nest in the destruction of an object without a destructor.
@@ -63,10 +47,7 @@ pub(super) fn release(pool: &PoolState, stack: &PoolStack, panics: &mut FirstPan
     if counts.destroyed != 0 {
         tally_destroyed(counts.destroyed);
     }
-    Few {
-        released: counts.taken,
-        progress,
-    }
+    (counts.taken, progress)
 }
 
 /// Releases the newest entries of the topmost page, but not more than twice [`FEW`], as destructors
@@ -140,18 +121,6 @@ fn release_nesting(
     if panics.is_none() && pool.entries.is_empty() && !owes(stack) {
         return Progress::Idle;
     }
-    drain_rest(pool, stack, &scope, panics, counts);
+    counts.taken += release_rest(pool, stack, Limit::NONE, &scope, panics).0;
     Progress::Drained
-}
-
-#[cold]
-#[inline(never)]
-fn drain_rest(
-    pool: &PoolState,
-    stack: &PoolStack,
-    scope: &ReleaseScope,
-    panics: &mut FirstPanic,
-    counts: &mut Unmetered,
-) {
-    counts.taken += release_rest(pool, stack, Limit::NONE, scope, panics).0;
 }

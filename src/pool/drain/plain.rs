@@ -17,18 +17,20 @@ use crate::unwind::FirstPanic;
 pub(super) struct PlainDrain<'d> {
     entries: &'d Entries,
     /// The pool's name, for events.
-    name: &'d str,
+    pub(super) name: &'d str,
     pages: &'d PageCache,
     scope: &'d ReleaseScope,
     pub(super) limit: Limit,
-    released: Cell<usize>,
+    /// Entries released.
+    pub(super) released: Cell<usize>,
     /// The length of the pool after the last entry was taken out, and the type of that entry's
     /// object.
     index: Cell<usize>,
     last: Cell<Option<&'static TypeInfo>>,
     generations: RefCell<Generations>,
     warned: Cell<bool>,
-    is_cut: Cell<bool>,
+    /// True once destructors have fed the drain beyond its limit, so that it was cut off.
+    pub(super) is_cut: Cell<bool>,
 }
 
 impl<'d> PlainDrain<'d> {
@@ -54,25 +56,10 @@ impl<'d> PlainDrain<'d> {
         }
     }
 
-    /// Returns the pool's name.
-    pub(super) fn name(&self) -> &'d str {
-        self.name
-    }
-
-    /// Returns how many entries have been released.
-    pub(super) fn released(&self) -> usize {
-        self.released.get()
-    }
-
-    /// Returns whether destructors have fed the drain beyond its limit, so that it was cut off.
-    pub(super) fn is_cut(&self) -> bool {
-        self.is_cut.get()
-    }
-
     /// Releases entries until there are none, and keeps panics. Returns whether there were any.
     /// Does nothing once the drain was cut off.
     pub(super) fn release_all(&self, panics: &mut FirstPanic) -> bool {
-        if self.entries.is_empty() || self.is_cut() {
+        if self.entries.is_empty() || self.is_cut.get() {
             return false;
         }
         let more = || {

@@ -166,7 +166,7 @@ impl<'d> Drain<'d> {
     fn report_endless(&self, generations: u32) {
         let pool = match self.own {
             Own::Nothing => "duties",
-            Own::Plain(run) => run.name(),
+            Own::Plain(run) => run.name,
             Own::Backlog(..) => "backlog",
         };
         let event = Event::new(EventKind::EndlessDrain, current_label());

@@ -5,7 +5,7 @@ use super::library::LIBRARY;
 use super::review;
 use super::scan::GoOn;
 use super::table::{RowIndex, TABLE};
-use crate::pool::attention::{Attention, Found, Reviewer};
+use crate::pool::attention::{Attention, Dying, Reviewer};
 use crate::pool::this_thread;
 use crate::sync::cell::Cell;
 use crate::sync::local;
@@ -152,8 +152,8 @@ fn settle() -> bool {
     book_if_any().is_some_and(review::settle)
 }
 
-fn next_dead(go_on: GoOn<'_>) -> Found {
-    book_if_any().map_or(Found::Nothing, |book| review::next_dead(book, go_on))
+fn next_dead(go_on: GoOn<'_>) -> Option<Dying> {
+    book_if_any().and_then(|book| review::next_dead(book, go_on))
 }
 
 fn noted() -> usize {

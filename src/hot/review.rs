@@ -3,7 +3,7 @@
 use super::book::{Book, Scan};
 use super::scan::{GoOn, scan};
 use super::table::{Life, ROWS, RowIndex, TABLE};
-use crate::pool::attention::{Dying, Found};
+use crate::pool::attention::Dying;
 use crate::pool::remote_release::orphaned_release;
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::cell::Cell;
@@ -64,35 +64,25 @@ pub(super) fn settle(book: &Book) -> bool {
 
 /// Returns the next dead object among those that the calling thread has noted. If `go_on` stops the
 /// scan that it takes to find out, the next call goes on with that.
-pub(super) fn next_dead(book: &Book, go_on: GoOn<'_>) -> Found {
+pub(super) fn next_dead(book: &Book, go_on: GoOn<'_>) -> Option<Dying> {
     settle(book);
     loop {
-        let scan = book.take_scan().or_else(|| {
+        let mut scan = book.take_scan().or_else(|| {
             std::iter::from_fn(|| book.take_first()).find_map(|row| {
                 // Again: this thread may have dropped handles to a row that was noted in an earlier
                 // life, and had been looked at by then. Model: hot_noted_before.
                 order_deaths();
                 Scan::begin(row)
             })
-        });
-        let Some(mut scan) = scan else {
-            return Found::Nothing;
-        };
+        })?;
         if !scan.run(go_on) {
             book.keep_scan(scan);
-            return Found::Unfinished;
+            return None;
         }
         let dead = scan.dead().and_then(|life| take(scan.row, life));
-        if let Some(object) = dead {
-            return Found::Dead(object);
-        }
         // Each scan is a step, however short.
-        if !go_on() {
-            return if book.has_notes() {
-                Found::Unfinished
-            } else {
-                Found::Nothing
-            };
+        if dead.is_some() || !go_on() {
+            return dead;
         }
     }
 }

@@ -83,21 +83,13 @@ impl Drop for Dying {
     }
 }
 
-/// What a search for objects that have died has found.
-#[must_use]
-pub(crate) enum Found {
-    Dead(Dying),
-    Nothing,
-    /// The search was stopped; the next one goes on with it.
-    Unfinished,
-}
-
 /// Functions of the folder above, for the calling thread. None of them runs foreign code.
 pub(crate) struct Reviewer {
     /// Returns whether objects may have died. Quick.
     pub(crate) settle: fn() -> bool,
-    /// Returns the next object that has died. Asks after each of its steps whether to go on.
-    pub(crate) next_dead: fn(go_on: &mut dyn FnMut() -> bool) -> Found,
+    /// Returns the next object that has died. Asks after each of its steps whether to go on; if not,
+    /// the next call goes on with the search.
+    pub(crate) next_dead: fn(go_on: &mut dyn FnMut() -> bool) -> Option<Dying>,
     /// Returns how many objects there may be that have died.
     pub(crate) noted: fn() -> usize,
     /// Ends the thread's use of the folder above: its pools go.
@@ -114,35 +106,32 @@ impl Reviews {
     }
 
     /// Returns whether objects may have died unnoticed; if not, the review is over.
-    pub(super) fn settle(&self, attention: &Attention) -> bool {
-        let any = self.0.get().is_some_and(|r| (r.settle)());
+    pub(super) fn are_due(&self, attention: &Attention) -> bool {
+        let any = attention.has(Attention::REVIEW) && self.0.get().is_some_and(|r| (r.settle)());
         if !any {
             attention.clear(Attention::REVIEW);
         }
         any
     }
 
-    /// Returns the next object that has died unnoticed; the review is over if there is none. Asks
-    /// after each step whether to go on.
+    /// Returns the next object that has died unnoticed; if there is none, and nothing is left to
+    /// search, the review is over. Asks after each step whether to go on.
     pub(super) fn next_dead(
         &self,
         attention: &Attention,
         go_on: &mut dyn FnMut() -> bool,
-    ) -> Found {
-        let reviewer = self.0.get();
-        let found = reviewer.map_or(Found::Nothing, |r| (r.next_dead)(go_on));
-        if matches!(found, Found::Nothing) {
-            attention.clear(Attention::REVIEW);
+    ) -> Option<Dying> {
+        let found = self.0.get().and_then(|r| (r.next_dead)(go_on));
+        if found.is_none() {
+            self.are_due(attention);
         }
         found
     }
 
     /// Returns how many objects there may be that have died unnoticed.
     pub(super) fn noted(&self, attention: &Attention) -> usize {
-        if !attention.has(Attention::REVIEW) || !self.settle(attention) {
-            return 0;
-        }
-        self.0.get().map_or(0, |r| (r.noted)())
+        let reviewer = self.0.get().filter(|_| self.are_due(attention));
+        reviewer.map_or(0, |r| (r.noted)())
     }
 
     /// Ends all reviews, when the thread stops finding its pools.

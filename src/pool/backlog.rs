@@ -173,17 +173,6 @@ impl Backlog {
             }
         });
     }
-
-    /// Returns whether there is an entry for this object. Linear.
-    pub(super) fn contains(&self, thin: Thin) -> bool {
-        let names = |item: &StoredItem| match item {
-            StoredItem::Entries(entries) => entries.contains(thin),
-            StoredItem::Dead(_) => false,
-        };
-        // SAFETY: as in `put_last`.
-        self.items
-            .with(|items| unsafe { &*items }.iter().any(names))
-    }
 }
 
 described! {

@@ -217,12 +217,12 @@ impl Meter {
     pub(super) fn quick(&mut self) {
         self.unread += 1;
         if self.unread == UNREAD {
-            // Otherwise the time is read at the end only.
-            if !self.timed && !self.is_limited() {
+            if self.timed || self.is_limited() {
+                self.read();
+            } else {
+                // The time is read at the end only.
                 self.unread = 0;
-                return;
             }
-            self.read();
         }
     }
 

@@ -7,19 +7,14 @@ use super::remote_release;
 use crate::object::header::Thin;
 use crate::thread::inbox::{Message, MessageKind};
 
-/// Returns whether an entry for this object is among what was left. Linear.
+/// Returns whether an entry for this object, which is alive, is among what was left. Linear.
 pub(crate) fn contains(stack: &PoolStack, thin: Thin) -> bool {
-    let names = |message: &Message| match message.kind() {
-        MessageKind::ReleaseMany => PageChain::entries(message).contains(thin),
-        MessageKind::Release => remote_release::object_of(message) == thin,
-        MessageKind::DestroyAtHome
-        | MessageKind::DestroyAnywhere
-        | MessageKind::Closure
-        | MessageKind::LoopClosure
-        | MessageKind::FrameClosure
-        | MessageKind::OrphanBatch => false,
-    };
-    stack.backlog.contains(thin) || !stack.thread_pools().claimed.none(names)
+    let mut found = false;
+    look_through(stack, &mut |left| {
+        found = left == thin;
+        !found
+    });
+    found
 }
 
 /// Calls `f` with the objects that were left, while it returns `true`. `f` must not run foreign

@@ -18,32 +18,27 @@ struct ReleaseMessage {
     thin: Thin,
 }
 
-impl ReleaseMessage {
-    /// Takes the reference out of a message, and frees the message.
-    ///
-    /// # Safety
-    /// `node` is the head of an owned `ReleaseMessage`.
-    unsafe fn take(node: NonNull<Node>) -> Thin {
-        // SAFETY: owned by the contract; `ReleaseMessage` is repr(C), head first, and the pointer is
-        // that of the whole allocation.
-        unsafe { unbox(node.cast::<Self>()) }.thin
-    }
-
-    /// Releases the reference.
-    ///
-    /// # Safety
-    /// As [`take`](Self::take).
-    unsafe fn run(node: NonNull<Node>) {
-        // SAFETY: forwards the contract; the message owned the reference.
-        unsafe { release(Self::take(node)) };
-    }
+/// Makes a message by which `target`, or any thread if it is nobody, releases a reference.
+///
+/// # Safety
+/// The caller gives up a strong reference to `thin`, which may be sent to that thread.
+unsafe fn message(target: ThreadKey, thin: Thin) -> Message {
+    let run = |node: NonNull<Node>| {
+        // SAFETY: the message is owned, repr(C), head first, and the pointer is that of the whole
+        // allocation; it owned the reference.
+        unsafe { release(unbox(node.cast::<ReleaseMessage>()).thin) };
+    };
+    let node = Node::new(MessageKind::Release, target, run);
+    // SAFETY: just made; `run` frees it; the object may be sent by the contract.
+    unsafe { Message::from_raw(boxed(ReleaseMessage { node, thin }).cast()) }
 }
 
-/// Takes the reference out of a message of the kind [`MessageKind::Release`].
+/// Takes the reference out of a message of the kind [`MessageKind::Release`], and frees the message.
 pub(super) fn take(message: Message) -> Thin {
     debug_assert_eq!(message.kind(), MessageKind::Release);
-    // SAFETY: only `ReleaseMessage`s are of that kind.
-    unsafe { ReleaseMessage::take(message.into_raw()) }
+    // SAFETY: only `ReleaseMessage`s are of that kind, which are repr(C), head first; the pointer is
+    // that of the whole allocation, which is owned.
+    unsafe { unbox(message.into_raw().cast::<ReleaseMessage>()) }.thin
 }
 
 /// Returns the object of a message of the kind [`MessageKind::Release`].
@@ -58,9 +53,8 @@ pub(super) fn object_of(message: &Message) -> Thin {
 /// # Safety
 /// The caller gives up a strong reference to `thin`, which may be sent to any thread.
 pub(crate) unsafe fn orphaned_release(thin: Thin) -> Message {
-    let node = Node::new(MessageKind::Release, ThreadKey::NOBODY, ReleaseMessage::run);
-    // SAFETY: just made; `run` frees it; the object may be sent by the contract.
-    unsafe { Message::from_raw(boxed(ReleaseMessage { node, thin }).cast()) }
+    // SAFETY: forwards the contract.
+    unsafe { message(ThreadKey::NOBODY, thin) }
 }
 
 // Here and not with the type: `Ref` and `release` are above `thread`.
@@ -78,11 +72,8 @@ impl ThreadHandle {
         if !self.0.admit(1) {
             return drop(r);
         }
-        let node = Node::new(MessageKind::Release, self.key(), ReleaseMessage::run);
-        let thin = Ref::into_payload(r).cast();
-        let message = boxed(ReleaseMessage { node, thin });
-        // SAFETY: just made; `run` frees it; the object is Send and Sync.
-        let message = unsafe { Message::from_raw(message.cast()) };
+        // SAFETY: `r` is given up; the object is Send and Sync.
+        let message = unsafe { message(self.key(), Ref::into_payload(r).cast()) };
         tally_handed_over(1);
         if let Err(back) = self.0.send_admitted(message) {
             ORPHANS.adopt(back);

@@ -19,13 +19,14 @@ use crate::block::thread_heaps;
 use crate::ledger;
 use crate::object::destroy::in_destructor;
 use crate::object::settle::settle_scope;
-use crate::pool::attention::{Attention, Found};
+use crate::pool::attention::Attention;
 use crate::pool::budget::Limit;
 use crate::pool::epoch;
 use crate::pool::pool_stack::PoolStack;
 use crate::pool::thread_pools::ThreadPools;
 use crate::thread::claimed::Next;
 use crate::thread::orphans::{ORPHANS, OrphanClaim};
+use crate::thread::record::Record;
 
 /// How many steps a drain in the round of a loop makes to find objects that have died unnoticed.
 const STEPS: usize = 64;
@@ -45,15 +46,25 @@ struct Duty {
     at_exit: bool,
 }
 
+impl Duty {
+    /// A light duty that is served when any other is due, and that leaves no releases.
+    const LIGHT: Self = Self {
+        is_due: |_, _| false,
+        turn: |_| false,
+        left: |_| 0,
+        is_light: true,
+        at_exit: false,
+    };
+}
+
 /// The duties, in the order in which a drain takes turns with them.
 const DUTIES: &[Duty] = &[
+    // At an exit, the drains of other threads advance the epoch.
     Duty {
         is_due: |pools, _| pools.attention.has(Attention::EPOCH) && epoch_is_due(pools),
         turn: advance_epoch,
         left: |drain| usize::from(drain.agenda.epoch) * ORPHANS.deferred(),
-        is_light: true,
-        // The drains of other threads advance it.
-        at_exit: false,
+        ..Duty::LIGHT
     },
     Duty {
         is_due: |pools, _| pools.has_mail(),
@@ -65,55 +76,38 @@ const DUTIES: &[Duty] = &[
     Duty {
         is_due: |_, _| ORPHANS.has_releases(),
         turn: release_orphans,
-        left: |drain| {
-            if drain.agenda.orphans.is_some() {
-                ORPHANS.ready()
-            } else {
-                0
-            }
-        },
+        left: |drain| drain.agenda.orphans.as_ref().map_or(0, |_| ORPHANS.ready()),
         is_light: false,
         at_exit: false,
     },
     Duty {
-        is_due: |pools, _| {
-            pools.attention.has(Attention::REVIEW) && pools.reviews.settle(&pools.attention)
-        },
+        is_due: |pools, _| pools.reviews.are_due(&pools.attention),
         turn: review,
         left: |drain| {
-            drain
-                .thread
-                .map_or(0, |pools| pools.reviews.noted(&pools.attention))
+            let noted = |pools: &ThreadPools| pools.reviews.noted(&pools.attention);
+            drain.thread.map_or(0, noted)
         },
         is_light: false,
         at_exit: true,
     },
+    // Mail is due, too: the thread that asks for blocks nudges the inbox. An exit gives the heaps up.
     Duty {
-        // Mail is due, too: who asks nudges the inbox.
-        is_due: |_, _| false,
         turn: |_| {
             thread_heaps::answer_trim_requests();
             false
         },
-        left: |_| 0,
-        is_light: true,
-        // An exit gives the heaps up.
-        at_exit: false,
+        ..Duty::LIGHT
     },
     Duty {
         is_due: |_, stack| stack.stats.is_asked(),
         turn: answer_shutdown,
-        left: |_| 0,
-        is_light: true,
-        at_exit: false,
+        ..Duty::LIGHT
     },
+    // At an exit, when the thread's pools are gone: `ledger::drained_last`.
     Duty {
         is_due: |_, _| ledger::awaits_drain(),
         turn: report_to_ledger,
-        left: |_| 0,
-        is_light: true,
-        // When its pools are gone: `ledger::drained_last`.
-        at_exit: false,
+        ..Duty::LIGHT
     },
     #[cfg(test)]
     tests::DUTY,
@@ -151,18 +145,23 @@ impl Agenda {
     }
 }
 
-impl Drain<'_> {
+impl<'d> Drain<'d> {
     /// Takes the thread's mail in, which costs the same for any number of messages: what arrives from
     /// here on is left for later, as it may arrive for ever.
     pub(super) fn take_mail_in(&mut self) {
         if self.serves == Serves::Nothing {
             return;
         }
-        if let Some((pools, record)) = self.thread.and_then(|pools| Some((pools, pools.record()?)))
-        {
+        if let Some((pools, record)) = self.attached() {
             self.agenda.mail = Some(pools.remote_releases());
             pools.claimed.take_in(record.releases.inbox());
         }
+    }
+
+    /// Returns the thread's pools and its record; `None` if it has none.
+    fn attached(&self) -> Option<(&'d ThreadPools, &'d Record)> {
+        let pools = self.thread?;
+        Some((pools, pools.record()?))
     }
 }
 
@@ -233,17 +232,15 @@ fn advance_epoch(drain: &mut Drain<'_>) -> bool {
     }
     let had_releases = ORPHANS.has_releases();
     let participants = drain.thread.map(|pools| &pools.participants);
-    let attention = drain.thread.map(|pools| &pools.attention);
-    let is_mine = attention.is_some_and(|mine| mine.has(Attention::EPOCH));
+    let mine = drain.thread.map(|pools| &pools.attention);
+    let mine = mine.filter(|attention| attention.has(Attention::EPOCH));
     if again {
         epoch::advance_until_ready(participants);
     } else {
         epoch::advance(participants);
     }
-    if is_mine && (!ORPHANS.has_deferred() || epoch::is_held()) {
-        attention
-            .into_iter()
-            .for_each(|mine| mine.clear(Attention::EPOCH));
+    if let Some(attention) = mine.filter(|_| !ORPHANS.has_deferred() || epoch::is_held()) {
+        attention.clear(Attention::EPOCH);
     }
     let is_ready = ORPHANS.has_releases();
     drain.agenda.claims |= is_ready;
@@ -261,10 +258,7 @@ fn epoch_is_due(pools: &ThreadPools) -> bool {
 /// Makes releases that other threads have sent to this one. An ordinary drain leaves alone what a
 /// budgeted one has claimed, as the rest of the backlog.
 fn release_mail(drain: &mut Drain<'_>) -> bool {
-    let Some((pools, record)) = drain
-        .thread
-        .and_then(|pools| Some((pools, pools.record()?)))
-    else {
+    let Some((pools, record)) = drain.attached() else {
         return false;
     };
     let inbox = record.releases.inbox();
@@ -354,23 +348,17 @@ fn review(drain: &mut Drain<'_>) -> bool {
         let meter = &mut drain.meter;
         let go_on = &mut || {
             meter.step();
-            !meter.is_spent() && count_down(&mut steps)
+            steps = steps.saturating_sub(1);
+            !meter.is_spent() && steps > 0
         };
-        match pools.reviews.next_dead(&pools.attention, go_on) {
-            Found::Dead(dying) => {
-                drain.agenda.reviewed += 1;
-                drain.release_handle(dying.thin());
-            }
-            Found::Unfinished | Found::Nothing => break,
-        }
+        let Some(dying) = pools.reviews.next_dead(&pools.attention, go_on) else {
+            break;
+        };
+        drain.agenda.reviewed += 1;
+        drain.release_handle(dying.thin());
         any = true;
     }
     any
-}
-
-fn count_down(steps: &mut usize) -> bool {
-    *steps = steps.saturating_sub(1);
-    *steps > 0
 }
 
 /// Does what `shutdown` has asked this thread for: its root pool and its backlog are empty afterwards,

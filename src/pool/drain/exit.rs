@@ -1,7 +1,7 @@
 //! What the exit of a thread does with its pools.
 
 use super::turns::Serves;
-use super::{drain, run_last, serve_as, work_off};
+use super::{Outcome, drain, run_last, serve_as, work_off};
 use crate::event::{Event, EventKind};
 use crate::ledger;
 use crate::object::header::header;
@@ -104,7 +104,7 @@ impl PoolsExit<'_> {
             }
             if stack.backlog.len() > 0 {
                 any = true;
-                self.empty_backlog(stack);
+                self.empty_backlog(stack).into_iter().for_each(report);
             }
             if !stack.root.entries.is_empty() {
                 any = true;
@@ -134,48 +134,40 @@ impl PoolsExit<'_> {
         self.drains < DRAINS && self.pools.run_posts_of_loops()
     }
 
-    /// Empties a pool; after too many drains, by leaking its entries. Returns the first panic.
-    fn empty(&mut self, pool: &PoolState) -> Option<Payload> {
+    /// Makes a drain, or none after too many. Returns whether what is left has to be leaked, and the
+    /// first panic.
+    fn drain(&mut self, drain: impl FnOnce() -> Outcome) -> (bool, Option<Payload>) {
         if self.drains >= DRAINS {
-            self.leak(pool);
-            return None;
+            return (true, None);
         }
         self.drains += 1;
-        match catch_unwind(|| drain(pool, Limit::SOME)) {
-            Ok(outcome) => {
-                if outcome.is_cut {
-                    self.leak(pool);
-                }
-                outcome.panic
-            }
+        match catch_unwind(drain) {
+            Ok(outcome) => (outcome.is_cut, outcome.panic),
             // Drains do not unwind; but a panic here would abort the process.
-            Err(payload) => Some(payload),
+            Err(payload) => (false, Some(payload)),
         }
     }
 
+    /// Empties a pool; after too many drains, by leaking its entries. Returns the first panic.
+    fn empty(&mut self, pool: &PoolState) -> Option<Payload> {
+        let (is_cut, panic) = self.drain(|| drain(pool, Limit::SOME));
+        if is_cut {
+            self.leak(pool);
+        }
+        panic
+    }
+
     /// Empties a backlog; after too many drains, by leaking it. What destructors autorelease goes to
-    /// the root pool.
-    fn empty_backlog(&mut self, stack: &PoolStack) {
-        let is_cut = self.drains >= DRAINS || {
-            self.drains += 1;
-            let meter = Meter::unlimited(Limit::SOME);
-            match catch_unwind(|| work_off(stack, meter, Serves::Nothing)) {
-                Ok(outcome) => {
-                    let is_cut = outcome.is_cut;
-                    outcome.report();
-                    is_cut
-                }
-                Err(payload) => {
-                    report(payload);
-                    false
-                }
-            }
-        };
+    /// the root pool. Returns the first panic.
+    fn empty_backlog(&mut self, stack: &PoolStack) -> Option<Payload> {
+        let meter = Meter::unlimited(Limit::SOME);
+        let (is_cut, panic) = self.drain(|| work_off(stack, meter, Serves::Nothing));
         if is_cut {
             let leaked = pending::leak(stack);
             let event = Event::new(EventKind::CutOff, self.record.label());
             self.events.push(event.pool("backlog").count(leaked));
         }
+        panic
     }
 
     /// Leaks what is left in a pool, normally nothing, and reports it.
@@ -196,12 +188,8 @@ impl PoolsExit<'_> {
     fn close_inbox(&self) {
         self.pools.close_posted();
         let mut panics = FirstPanic::default();
-        run_last(
-            self.pools,
-            self.record,
-            self.record.releases.inbox().close(),
-            &mut panics,
-        );
+        let messages = self.record.releases.inbox().close();
+        run_last(self.pools, self.record, messages, &mut panics);
         panics.into_first().into_iter().for_each(report);
     }
 }

@@ -5,7 +5,7 @@ use super::page_chain::PageChain;
 use super::pool_stack::PoolStack;
 use super::remote_release;
 use crate::object::header::Thin;
-use crate::thread::inbox::{Message, MessageKind};
+use crate::thread::inbox::MessageKind;
 
 /// Returns whether an entry for this object, which is alive, is among what was left. Linear.
 pub(crate) fn contains(stack: &PoolStack, thin: Thin) -> bool {

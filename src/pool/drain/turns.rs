@@ -325,8 +325,11 @@ impl<'d> Drain<'d> {
     fn destroy_queued(&mut self, thin: Thin) {
         let scope = self.scope;
         let mut pace = self.metered(usize::MAX);
-        pace.destroy_queued(thin);
-        pace.settle(scope);
+        // SAFETY: not destroyed yet.
+        let type_info = unsafe { header(thin) }.type_info;
+        pace.count(1);
+        // SAFETY: it has no strong reference, and the queue owned it.
+        pace.destroy(type_info, scope, || unsafe { destroy_dead(thin) });
     }
 
     fn metered(&mut self, until: usize) -> Metered<'_> {
@@ -378,28 +381,6 @@ impl Metered<'_> {
             self.panics.note(payload);
         }
     }
-
-    /// Destroys an object that was queued.
-    fn destroy_queued(&mut self, thin: Thin) {
-        self.meter.count(1);
-        // SAFETY: not destroyed yet.
-        let type_info = unsafe { header(thin) }.type_info;
-        // SAFETY: it has no strong reference, and the queue owned it.
-        self.measured(type_info, || unsafe { destroy_dead(thin) });
-    }
-
-    /// Destroys what a destructor has queued, which goes before anything older.
-    fn settle(&mut self, scope: &ReleaseScope) {
-        if !scope.queues_all() {
-            return scope.settle_all(self.panics);
-        }
-        while !self.meter.is_spent() {
-            let Some(thin) = scope.next_dead() else {
-                return;
-            };
-            self.destroy_queued(thin);
-        }
-    }
 }
 
 impl Pace for Metered<'_> {
@@ -425,8 +406,21 @@ impl Pace for Metered<'_> {
         self.meter.quick();
     }
 
+    /// Also destroys what the destructor has queued, which goes before anything older.
     fn destroy(&mut self, type_info: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce()) {
         self.measured(type_info, run);
-        self.settle(scope);
+        if !scope.queues_all() {
+            return scope.settle_all(self.panics);
+        }
+        while !self.meter.is_spent() {
+            let Some(thin) = scope.next_dead() else {
+                return;
+            };
+            self.meter.count(1);
+            // SAFETY: not destroyed yet.
+            let type_info = unsafe { header(thin) }.type_info;
+            // SAFETY: it has no strong reference, and the queue owned it.
+            self.measured(type_info, || unsafe { destroy_dead(thin) });
+        }
     }
 }

@@ -1,39 +1,23 @@
 # rustc 1.95.0, x86-64; written by: ci/assembly.sh renew
 
 # <releasepool::pool::guard::AutoreleasePool>::drain
-# instructions: 65, locked: 0, calls: 4
+# instructions: 64, locked: 0, calls: 4
     push rbx
     sub rsp, 32
     mov rsi, qword ptr [rdi]
     and dword ptr [rsi + 16], -4097
     mov rax, qword ptr [rsi + 32]
     cmp rax, qword ptr [rsi + 64]
-    jne .2
+    jne .1
     mov rax, qword ptr [rsi + 72]
-    mov rdi, qword ptr [rax + 16]
-    cmp byte ptr [rdi + 912], 0
-    jne .5
-    mov rcx, qword ptr [rdi + 808]
-    mov rcx, qword ptr [rcx]
-    cmp rcx, 2
-    ja .5
     mov rcx, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
-    mov rcx, qword ptr [rcx + 16]
-    cmp rcx, 2
-    ja .5
-    mov rcx, qword ptr [rax + 8]
-    mov rcx, qword ptr [rcx + 64]
-    test rcx, rcx
-    jne .5
+    mov rdx, qword ptr [rcx + 32]
+    cmp rdx, 2
+    ja .1
+    mov rdx, qword ptr [rcx + 80]
+    test rdx, rdx
+    je .2
 .1:
-    mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
-    mov rcx, qword ptr [rax + 32]
-    cmp rcx, 2
-    ja .2
-    mov rax, qword ptr [rax + 80]
-    test rax, rax
-    je .3
-.2:
     lea rdx, [rip + constant.1]
     mov rdi, rsp
     call releasepool::pool::drain::drain
@@ -44,6 +28,21 @@
     add rsp, 32
     pop rbx
     ret
+.2:
+    mov rdi, qword ptr [rax + 16]
+    cmp byte ptr [rdi + 912], 0
+    jne .5
+    mov rdx, qword ptr [rdi + 808]
+    mov rdx, qword ptr [rdx]
+    cmp rdx, 2
+    ja .5
+    mov rcx, qword ptr [rcx + 16]
+    cmp rcx, 2
+    ja .5
+    mov rcx, qword ptr [rax + 8]
+    mov rcx, qword ptr [rcx + 64]
+    test rcx, rcx
+    jne .5
 .3:
     cmp byte ptr [rsi + 120], 1
     je .6
@@ -64,8 +63,8 @@
     call <releasepool::pool::thread_pools::ThreadPools>::are_duties_due
     mov rsi, rbx
     test al, al
-    je .1
-    jmp .2
+    jne .1
+    jmp .3
 .6:
     mov rdi, rsi
     call <releasepool::pool::pool_stack::PoolState>::unpin_now
@@ -75,23 +74,23 @@
     ret
 
 # releasepool::pool::drain::drain
-# instructions: 415, locked: 2, calls: 24
+# instructions: 406, locked: 2, calls: 24
     push rbp
     push r15
     push r14
     push r13
     push r12
     push rbx
-    sub rsp, 120
+    sub rsp, 104
     mov rbx, rdx
     mov r15, rsi
-    mov qword ptr [rsp + 24], rdi
+    mov qword ptr [rsp + 96], rdi
     mov r14, qword ptr [rsi + 72]
     mov r12d, 672
     add r12, qword ptr [r14 + 16]
-    mov qword ptr [rsp + 80], 0
+    mov qword ptr [rsp + 64], 0
     cmp byte ptr [rsi + 120], 1
-    je .34
+    je .36
 .1:
     lea rbp, [r14 + 40]
     cmp r15, rbp
@@ -100,6 +99,7 @@
     setne cl
     or cl, al
     cmp cl, 1
+    mov qword ptr [rsp + 56], rbx
     je .2
     mov rcx, qword ptr [r15 + 32]
     mov rax, qword ptr [r15 + 40]
@@ -110,17 +110,15 @@
     je .2
     cmp rax, qword ptr [r15 + 64]
     jne .2
-    mov qword ptr [rsp + 16], rbx
     mov r12, r14
     xorps xmm0, xmm0
-    movups xmmword ptr [rsp + 41], xmm0
-    movaps xmmword ptr [rsp + 32], xmm0
+    movups xmmword ptr [rsp + 25], xmm0
+    movaps xmmword ptr [rsp + 16], xmm0
     mov r14d, 8
     movabs r13, -4294967296
     movabs rbx, -4294967295
     jmp .13
 .2:
-    mov rbp, rbx
     lea rbx, [r15 + 32]
     xor ecx, ecx
 .3:
@@ -156,51 +154,46 @@
 .7:
     test r13, r13
     je .19
-    mov r12, r13
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
     je .45
-    add qword ptr [rax + 632], r12
-.8:
-    mov r13, rbp
+    add qword ptr [rax + 632], r13
     mov rax, qword ptr [r14 + 8]
-    add qword ptr [rax + 32], r12
-    lea rbp, [r14 + 40]
+    add qword ptr [rax + 32], r13
     cmp r15, rbp
     je .20
+.8:
     mov rax, qword ptr [r15 + 32]
     cmp rax, qword ptr [r15 + 64]
     jne .20
     mov rsi, qword ptr [r15 + 72]
+    mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
+    mov rcx, qword ptr [rax + 32]
+    cmp rcx, 2
+    ja .20
+    mov rcx, qword ptr [rax + 80]
+    test rcx, rcx
+    jne .20
     mov rdi, qword ptr [rsi + 16]
     cmp byte ptr [rdi + 912], 0
-    jne .47
-    mov rax, qword ptr [rdi + 808]
-    mov rax, qword ptr [rax]
-    cmp rax, 2
-    ja .47
-    mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
+    jne .48
+    mov rcx, qword ptr [rdi + 808]
+    mov rcx, qword ptr [rcx]
+    cmp rcx, 2
+    ja .48
     mov rax, qword ptr [rax + 16]
     cmp rax, 2
-    ja .47
+    ja .48
     mov rax, qword ptr [rsi + 8]
     mov rax, qword ptr [rax + 64]
     test rax, rax
-    jne .47
+    jne .48
 .9:
-    mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
-    mov rcx, qword ptr [rax + 32]
-    cmp rcx, 3
-    jae .20
-    mov rax, qword ptr [rax + 80]
-    test rax, rax
-    jne .20
-    xor r8d, r8d
-    mov rdi, qword ptr [rsp + 24]
-    jmp .41
+    xor edi, edi
+    jmp .44
 .10:
-    inc qword ptr [rsp + 40]
+    inc qword ptr [rsp + 24]
     mov rax, qword ptr [rax + 48]
 .11:
     call rax
@@ -217,16 +210,16 @@
     jne .26
     add rcx, -8
     mov qword ptr [r15 + 32], rcx
-    inc qword ptr [rsp + 32]
+    inc qword ptr [rsp + 16]
     mov rcx, qword ptr [rdi - 16]
     cmp rcx, 1
     je .10
-    mov byte ptr [rsp + 56], 0
+    mov byte ptr [rsp + 40], 0
     mov rax, qword ptr [rdi - 16]
     cmp rax, 1
     jne .14
     mov rcx, qword ptr [rdi - 8]
-    inc qword ptr [rsp + 40]
+    inc qword ptr [rsp + 24]
     mov rax, qword ptr [rcx + 48]
     cmp byte ptr [rcx + 37], 0
     je .11
@@ -251,10 +244,10 @@
     call releasepool::object::destroy::drop_value
     jmp .18
 .16:
-    mov qword ptr [rsp + 72], rdi
+    mov qword ptr [rsp + 48], rdi
     mov edi, 1
     call releasepool::thread::current::tally_destroyed_slow
-    mov rdi, qword ptr [rsp + 72]
+    mov rdi, qword ptr [rsp + 48]
     mov rax, qword ptr [rdi - 16]
     test eax, -2
     jne .15
@@ -262,7 +255,7 @@
     mov rax, qword ptr [rdi - 8]
     call qword ptr [rax + 48]
 .18:
-    cmp byte ptr [rsp + 56], 1
+    cmp byte ptr [rsp + 40], 1
     jne .12
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
@@ -270,84 +263,80 @@
     call releasepool::object::destroy::settle_now
     jmp .12
 .19:
-    xor r12d, r12d
-    mov r13, rbp
-    lea rbp, [r14 + 40]
+    xor r13d, r13d
 .20:
-    mov rsi, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov rdx, qword ptr fs:[0]
-    add rdx, rsi
-    mov rax, qword ptr fs:[rsi]
+    mov rdx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov rax, qword ptr fs:[0]
+    add rax, rdx
+    mov qword ptr [rsp + 88], rax
+    mov rax, qword ptr fs:[rdx]
     test rax, rax
-    mov qword ptr [rsp + 104], rbp
-    mov qword ptr [rsp + 16], r12
-    mov qword ptr [rsp + 112], rdx
+    mov qword ptr [rsp + 80], rbp
+    mov qword ptr [rsp + 48], r13
     je .22
     mov cx, 768
-    cmp byte ptr fs:[rsi + 40], 2
+    cmp byte ptr fs:[rdx + 40], 2
     jne .21
-    mov byte ptr fs:[rsi + 40], 0
+    mov byte ptr fs:[rdx + 40], 0
     movabs rcx, 4611686018427387904
     xor rax, rcx
-    mov qword ptr fs:[rsi], rax
+    mov qword ptr fs:[rdx], rax
     mov cx, 512
 .21:
-    mov rdx, r13
-    mov rdi, rsp
-    mov rsi, rdi
+    mov rdx, rsp
+    mov rsi, rdx
     sub rsi, rax
-    sub rax, rdi
+    sub rax, rdx
     cmovb rax, rsi
-    xor esi, esi
+    xor edx, edx
     cmp rax, 32768
-    setae sil
+    setae dl
     movzx eax, cx
-    or eax, esi
+    or eax, edx
     xor r12d, r12d
     jmp .23
 .22:
-    mov rdx, r13
     mov rax, rsp
-    mov qword ptr fs:[rsi], rax
-    mov byte ptr fs:[rsi + 41], 1
+    mov qword ptr fs:[rdx], rax
+    mov byte ptr fs:[rdx + 41], 1
     mov ax, 768
     mov r12b, 1
 .23:
     movzx r13d, ax
     mov ecx, eax
     shl ecx, 8
-    movzx esi, r12b
-    or esi, ecx
+    movzx edx, r12b
+    or edx, ecx
     mov byte ptr [rsp + 14], ah
-    mov word ptr [rsp + 12], si
-    mov qword ptr [rsp + 40], r15
+    mov word ptr [rsp + 12], dx
+    mov qword ptr [rsp + 24], r15
     mov rax, qword ptr [r14 + 32]
-    mov qword ptr [rsp + 32], rax
-    lea rbp, [rsp + 32]
+    mov qword ptr [rsp + 16], rax
+    lea rbp, [rsp + 16]
     mov qword ptr [r14 + 32], rbp
     add dword ptr [r15 + 16], 8192
     shr r13d, 8
     lea rcx, [rsp + 12]
-    lea r8, [rsp + 80]
+    lea r8, [rsp + 64]
     mov rdi, r15
     mov rsi, r14
+    mov rdx, qword ptr [rsp + 56]
     call releasepool::pool::drain::release_rest
-    mov dword ptr [rsp + 72], edx
+    mov dword ptr [rsp + 56], edx
     mov rbx, rax
     mov rax, qword ptr [r14 + 8]
     add qword ptr [rax + 32], rbx
     add dword ptr [r15 + 16], -8192
-    mov rdx, qword ptr [rsp + 32]
+    mov rdx, qword ptr [rsp + 16]
     cmp qword ptr [r14 + 32], rbp
-    jne .35
+    jne .37
     mov qword ptr [r14 + 32], rdx
-    mov rbp, qword ptr [rsp + 104]
+    mov rbp, qword ptr [rsp + 80]
     test r12b, r12b
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    je .36
+    je .38
 .24:
     cmp r13b, 3
-    mov r12, qword ptr [rsp + 16]
     je .25
     mov byte ptr fs:[rcx + 40], r13b
     xor byte ptr fs:[rcx + 7], 64
@@ -355,57 +344,40 @@
     cmp qword ptr fs:[rcx + 24], 0
     jne .46
     xor eax, eax
-    jmp .37
+    jmp .39
 .26:
-    lea rdx, [rsp + 32]
-    lea rcx, [rsp + 80]
+    lea rdx, [rsp + 16]
+    lea rcx, [rsp + 64]
     mov rdi, r15
     mov r14, r12
     mov rsi, r12
     call releasepool::pool::drain::few::release_nesting
-    mov r13, qword ptr [rsp + 16]
 .27:
     xor ebx, ebx
     jmp .31
 .28:
-    mov r14, r12
-    mov rdi, qword ptr [r12 + 16]
-    cmp byte ptr [rdi + 912], 0
-    mov r13, qword ptr [rsp + 16]
-    jne .48
-    mov rax, qword ptr [rdi + 808]
-    mov rax, qword ptr [rax]
-    cmp rax, 2
-    ja .48
-    mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
-    mov rax, qword ptr [rax + 16]
-    cmp rax, 2
-    ja .48
-    mov rax, qword ptr [r14 + 8]
-    mov rax, qword ptr [rax + 64]
-    test rax, rax
-    jne .48
-.29:
     mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
     mov rcx, qword ptr [rax + 32]
     cmp rcx, 2
-    ja .30
-    mov rax, qword ptr [rax + 80]
-    test rax, rax
-    je .27
-.30:
+    ja .29
+    mov rcx, qword ptr [rax + 80]
+    test rcx, rcx
+    je .34
+.29:
     mov bl, 1
+.30:
+    mov r14, r12
 .31:
     mov rax, qword ptr [r14 + 8]
-    mov r12, qword ptr [rsp + 32]
-    add qword ptr [rax + 32], r12
-    mov rdi, qword ptr [rsp + 40]
+    mov r13, qword ptr [rsp + 16]
+    add qword ptr [rax + 32], r13
+    mov rdi, qword ptr [rsp + 24]
     test rdi, rdi
     je .32
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .49
+    je .47
     add qword ptr [rax + 632], rdi
 .32:
     test bl, bl
@@ -414,70 +386,76 @@
     mov rax, qword ptr [r15 + 32]
     cmp rax, qword ptr [r15 + 64]
     jne .20
-    xor r8d, r8d
-    jmp .39
+    xor edi, edi
+    jmp .41
 .34:
+    mov r14, r12
+    mov rdi, qword ptr [r12 + 16]
+    cmp byte ptr [rdi + 912], 0
+    jne .35
+    mov rcx, qword ptr [rdi + 808]
+    mov rcx, qword ptr [rcx]
+    cmp rcx, 2
+    ja .35
+    mov rax, qword ptr [rax + 16]
+    cmp rax, 2
+    ja .35
+    mov rax, qword ptr [r14 + 8]
+    mov rax, qword ptr [rax + 64]
+    test rax, rax
+    je .27
+.35:
+    mov rsi, r14
+    call <releasepool::pool::thread_pools::ThreadPools>::are_duties_due
+    test al, al
+    jne .29
+    xor ebx, ebx
+    jmp .30
+.36:
     mov rdi, r15
     call <releasepool::pool::pool_stack::PoolState>::unpin_now
     jmp .1
-.35:
-    lea rsi, [rsp + 32]
+.37:
+    lea rsi, [rsp + 16]
     mov rdi, r14
     call <releasepool::pool::pool_stack::PoolStack>::cut
     movzx r12d, byte ptr [rsp + 12]
     movzx r13d, byte ptr [rsp + 14]
-    mov rbp, qword ptr [rsp + 104]
+    mov rbp, qword ptr [rsp + 80]
     test r12b, r12b
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     jne .24
-.36:
+.38:
     cmp r13b, 3
-    mov r12, qword ptr [rsp + 16]
-    je .38
+    je .40
     mov byte ptr fs:[rcx + 40], r13b
     movabs rax, 4611686018427387904
     xor rax, qword ptr fs:[rcx]
-.37:
-    mov qword ptr fs:[rcx], rax
-.38:
-    add r12, rbx
-    mov r8d, dword ptr [rsp + 72]
-    and r8b, 1
 .39:
-    cmp r15, rbp
-    jne .40
-    cmp dword ptr [r15 + 16], 8191
-    jbe .42
+    mov qword ptr fs:[rcx], rax
 .40:
-    mov rdi, qword ptr [rsp + 24]
+    mov r13, qword ptr [rsp + 48]
+    add r13, rbx
+    mov edi, dword ptr [rsp + 56]
+    and dil, 1
 .41:
-    mov qword ptr [rdi], r12
-    movaps xmm0, xmmword ptr [rsp + 80]
-    movups xmmword ptr [rdi + 8], xmm0
-    mov byte ptr [rdi + 24], r8b
-    add rsp, 120
-    pop rbx
-    pop r12
-    pop r13
-    pop r14
-    pop r15
-    pop rbp
-    ret
-.42:
+    cmp r15, rbp
+    jne .44
+    cmp dword ptr [r15 + 16], 8191
+    ja .44
     mov rax, qword ptr [r14 + 8]
     mov rcx, qword ptr [r15 + 56]
     test rcx, rcx
-    je .43
+    je .42
     mov edx, dword ptr [rcx + 2040]
     mov rcx, qword ptr [r15 + 32]
     sub rcx, qword ptr [r15 + 40]
     sar rcx, 3
     add rcx, rdx
-    jmp .44
-.43:
+    jmp .43
+.42:
     xor ecx, ecx
-.44:
-    mov rdi, qword ptr [rsp + 24]
+.43:
     mov rdx, qword ptr [rax + 56]
     lea rsi, [rdx + 1]
     mov qword ptr [rax + 56], rsi
@@ -485,70 +463,81 @@
     add rdx, 2
     mov qword ptr [rax + 56], rdx
     mov qword ptr [r14 + 624], 0
-    jmp .41
+.44:
+    mov rax, qword ptr [rsp + 96]
+    mov qword ptr [rax], r13
+    movaps xmm0, xmmword ptr [rsp + 64]
+    movups xmmword ptr [rax + 8], xmm0
+    mov byte ptr [rax + 24], dil
+    add rsp, 104
+    pop rbx
+    pop r12
+    pop r13
+    pop r14
+    pop r15
+    pop rbp
+    ret
 .45:
-    mov rdi, r12
+    mov rdi, r13
     call releasepool::thread::current::tally_destroyed_slow
-    jmp .8
-.46:
-    mov rdi, qword ptr [rsp + 112]
-    call <releasepool::object::destroy::Nesting>::finish_outermost
-    jmp .38
-.47:
-    call <releasepool::pool::thread_pools::ThreadPools>::are_duties_due
-    test al, al
-    je .9
+    mov rax, qword ptr [r14 + 8]
+    add qword ptr [rax + 32], r13
+    cmp r15, rbp
+    jne .8
     jmp .20
-.48:
-    mov rsi, r14
-    call <releasepool::pool::thread_pools::ThreadPools>::are_duties_due
-    test al, al
-    je .29
-    jmp .30
-.49:
+.46:
+    mov rdi, qword ptr [rsp + 88]
+    call <releasepool::object::destroy::Nesting>::finish_outermost
+    jmp .40
+.47:
     call releasepool::thread::current::tally_destroyed_slow
     test bl, bl
     jne .20
     jmp .33
+.48:
+    call <releasepool::pool::thread_pools::ThreadPools>::are_duties_due
+    test al, al
+    jne .20
+    jmp .9
+.49:
+    jmp .51
 .50:
-    jmp .52
 .51:
-.52:
     mov rbx, rax
-    jmp .57
-.53:
+    jmp .56
+.52:
     add dword ptr [r15 + 16], -8192
     mov rbx, rax
-    mov rdx, qword ptr [rsp + 32]
+    mov rdx, qword ptr [rsp + 16]
     mov rdi, r14
     cmp qword ptr [r14 + 32], rbp
-    jne .55
+    jne .54
     mov qword ptr [rdi + 32], rdx
-.54:
+.53:
     movzx edi, r12b
     movzx esi, r13b
     call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
-    jmp .57
-.55:
-    lea rsi, [rsp + 32]
+    jmp .56
+.54:
+    lea rsi, [rsp + 16]
     call <releasepool::pool::pool_stack::PoolStack>::cut
     movzx r12d, byte ptr [rsp + 12]
     movzx r13d, byte ptr [rsp + 14]
-    jmp .54
-.56:
+    jmp .53
+.55:
     mov rbx, rax
     xor edi, edi
     mov esi, 3
     call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
-.57:
-    mov rdi, qword ptr [rsp + 80]
-    mov rsi, qword ptr [rsp + 88]
+.56:
+    mov rdi, qword ptr [rsp + 64]
+    mov rsi, qword ptr [rsp + 72]
     call core::ptr::drop_in_place::<core::option::Option<alloc::boxed::Box<dyn core::any::Any + core::marker::Send>>>
     mov rdi, rbx
     call _Unwind_Resume@PLT
-.58:
+.57:
     call core::panicking::panic_in_cleanup
-.59:
+.58:
     call core::panicking::panic_in_cleanup
 
 # releasepool::pool::drain::release_rest

@@ -24,7 +24,7 @@ fn owe(n: usize, hot_log: &Log, sent: &Log) {
 }
 
 /// Asserts that the drain of any pool makes a share of what the thread owes in a round, and that the
-/// round's end makes the rest.
+/// rounds' ends make the rest.
 fn assert_share(in_round: impl Fn(Box<dyn FnOnce() + Send>)) {
     let drains: [(fn(), usize); 5] = [
         (|| drop(AutoreleasePool::new()), 1),
@@ -51,7 +51,13 @@ fn assert_share(in_round: impl Fn(Box<dyn FnOnce() + Send>)) {
                 released.iter().all(|made| *made <= most),
                 "{n}: {released:?}"
             );
-            assert_eq!(logs.map(|log| log.count()), [EACH; 2], "{n}");
+            // At the end of this round, or of later ones if that was short of time.
+            let is_over = || logs.iter().all(|log| log.count() == EACH);
+            let rounds = (0..1_000).take_while(|_| !is_over());
+            assert!(
+                rounds.map(|_| in_round(Box::new(|| ()))).count() < 1_000,
+                "{n}"
+            );
             released == [most; 2]
         });
         assert!(makes_share, "{n}");

@@ -3,6 +3,7 @@
 use crate::support::worker::Worker;
 use crate::support::{Log, Probe, child};
 use releasepool::{AutoreleasePool, Ref, Slot, autoreleasepool};
+use std::sync::Arc;
 
 /// Has the calling thread close empty pools, and asserts that the values die by that.
 #[track_caller]
@@ -30,7 +31,7 @@ fn a_thread_that_has_stored_once_releases_the_value_that_it_replaced() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_thread_that_held_what_another_one_has_replaced_releases_it() {
-    type Case = fn(&'static Slot<Probe>, &dyn Fn()) -> Option<AutoreleasePool>;
+    type Case = fn(&Slot<Probe>, &dyn Fn()) -> Option<AutoreleasePool>;
     let cases: [(&str, Case); 4] = [
         ("a pool that is drained", |slot, store| {
             let mut pool = AutoreleasePool::new();
@@ -69,11 +70,11 @@ fn a_thread_that_held_what_another_one_has_replaced_releases_it() {
         for (what, hold) in cases {
             eprintln!("{what}");
             let log = Log::new();
-            let slot: &'static _ = Box::leak(Box::new(Slot::new(Ref::new(log.probe(0)))));
+            let slot = Arc::new(Slot::new(Ref::new(log.probe(0))));
             let worker = Worker::new("stores");
-            let inner = log.clone();
-            let _open = hold(slot, &|| {
-                let log = inner.clone();
+            let (inner, shared) = (log.clone(), slot.clone());
+            let _open = hold(&slot, &|| {
+                let (log, slot) = (inner.clone(), shared.clone());
                 worker.run(move || slot.store(Ref::new(log.probe(1))));
                 assert_eq!(inner.count(), 0);
             });

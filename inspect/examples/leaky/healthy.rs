@@ -291,11 +291,14 @@ fn future() -> Pin<Box<dyn Future<Output = u64>>> {
 
 /// Starts a thread that is parked for ever, with objects on its stack and a pool in use.
 fn parked() {
-    let body = || {
+    let (tell, told) = std::sync::mpsc::channel();
+    let body = move || {
         let single = Ref::new(OnParkedStack(1));
         let several: Vec<_> = (0..5).map(|n| Ref::new(OnParkedStack(n))).collect();
         let pool = AutoreleasePool::new();
         pool.create(InPool(1));
+        black_box((&single, &several, &pool));
+        tell.send(()).expect("the main thread waits");
         loop {
             thread::park();
             black_box((&single, &several, &pool));
@@ -303,4 +306,5 @@ fn parked() {
     };
     let thread = thread::Builder::new().name("parked".to_owned()).spawn(body);
     thread.expect("a thread can be started");
+    told.recv().expect("the thread goes on");
 }

@@ -33,15 +33,14 @@ pub(crate) mod snapshot;
 
 use crate::object::destroy::in_destructor;
 use crate::object::strong::Ref;
-use crate::pool::budget::{Budget, Drained, Limit, Meter};
-use crate::pool::drain::{self, span};
-use crate::pool::guard::AutoreleasePool;
-use crate::pool::implicit::autorelease_to;
-use crate::pool::manager_shared::{ManagerShared, RootPolicy};
-use crate::pool::pending;
-use crate::pool::prune::find_or_add;
-use crate::pool::this_thread;
-use crate::pool::token::{self, PoolToken, PopError};
+use crate::pool::api::guard::AutoreleasePool;
+use crate::pool::api::implicit::autorelease_to;
+use crate::pool::api::token;
+use crate::pool::api::token::{PoolToken, PopError};
+use crate::pool::drain::prune::find_or_add;
+use crate::pool::drain::{engine, pending, span, this_thread};
+use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
+use crate::pool::stack::manager_shared::{ManagerShared, RootPolicy};
 use crate::sync::lazy;
 use crate::sync::thread::ThreadId;
 use crate::thread::current;
@@ -260,7 +259,7 @@ impl PoolManager {
         this_thread::with(|pools| {
             let Some(pools) = pools else { return 0 };
             let root = &find_or_add(pools, self.shared()).root;
-            span::around(root, || drain::drain(root, Limit::NONE)).resume()
+            span::around(root, || engine::drain(root, Limit::NONE)).resume()
         })
     }
 
@@ -296,7 +295,7 @@ impl PoolManager {
             if stack.root.entries.len() < shared.watermarks.root() || !stack.at_root() {
                 return 0;
             }
-            span::around(&stack.root, || drain::drain(&stack.root, Limit::NONE)).resume()
+            span::around(&stack.root, || engine::drain(&stack.root, Limit::NONE)).resume()
         })
     }
 
@@ -319,7 +318,7 @@ impl PoolManager {
             // Before the releases: what a sender released before it posted is then destroyed before
             // the closure runs.
             pools.collect_posted();
-            drain::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
+            engine::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
             let mut ran = 0;
             for _ in 0..pools.posted() {
                 let run = |call: Message| panics.guard(|| call.run());

@@ -4,6 +4,7 @@
 mod builder;
 #[cfg(all(loom, feature = "loom"))]
 mod engine;
+mod execution;
 #[cfg(all(loom, feature = "loom"))]
 mod live;
 mod mode;
@@ -12,6 +13,7 @@ mod replay;
 mod thread;
 
 pub use builder::{Builder, Failure, Report, check};
+pub use execution::{begin, end, free_kept, quiesce, set_mode};
 pub use mode::Mode;
 pub use thread::{JoinHandle, point, spawn, thread_exit};
 
@@ -28,67 +30,7 @@ pub use crate::sync::settings::{Site, record_sites, sites, weaken};
 #[doc(hidden)]
 pub use crate::sync::time::now;
 
-use crate::PoolManager;
-use crate::object::header;
-use crate::object::thread_bound::HOMELESS;
-use crate::thread::current::tally_destroyed;
 use crate::thread::key::ThreadKey;
-use std::time::Duration;
-
-/// Sets how all threads of the process perform loads from now on.
-///
-/// For code that calls loom itself, with [`begin`] and [`end`]; [`Builder`] does it for you.
-pub fn set_mode(mode: Mode) {
-    crate::sync::settings::set_rmw_mode(mode == Mode::Rmw);
-}
-
-/// Begins an execution of a model; call it first.
-///
-/// For code that calls loom itself; [`Builder`] does it for you.
-pub fn begin() {
-    live::begin();
-}
-
-/// Ends an execution of a model; call it last, on the main thread, when all other threads have been
-/// joined.
-///
-/// Ends the main thread's use of the crate, as [`thread_exit`] does. For code that calls loom
-/// itself; [`Builder`] does it for you.
-///
-/// # Panics
-/// If a counted object is alive, or a posted closure has not run. The message names the types, how
-/// many objects of each there are, and what may hold them.
-pub fn end() {
-    thread_exit();
-    live::assert_none();
-}
-
-/// Releases the objects that slots have retired; call it after the joins, when no pool is open.
-///
-/// When a store replaces a slot's object, the release of the old one is deferred until no thread
-/// can be reading it, so the old object is alive until then.
-///
-/// # Panics
-/// If something holds the releases back, such as an open pool that has loaded from a slot.
-pub fn quiesce() {
-    // Each call advances the epoch by one or two steps.
-    let released = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
-    assert!(released, "a thread still reads from a slot: drop its pools");
-}
-
-/// Frees the values of [`HomeRef`](crate::HomeRef)s that outlived their home; returns how many.
-///
-/// Such values are kept for ever: [`end`] reports them as live objects, and loom as a leak. Call
-/// this at the end of a model that makes them on purpose. No destructor runs.
-pub fn free_kept() -> usize {
-    let free = |object| {
-        tally_destroyed(1);
-        // SAFETY: `KEPT` only holds objects without references, strong or weak, and
-        // `take` has removed this one from it.
-        unsafe { header::free(object) };
-    };
-    HOMELESS.take().map(free).count()
-}
 
 /// Returns the index of the thread's slot in the registry; a later thread may reuse the slot.
 #[doc(hidden)]

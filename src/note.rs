@@ -14,7 +14,7 @@ use crate::layout::{Entry, Value, entries, text};
 #[cfg(feature = "leak-detection")]
 use crate::ledger::record::LEDGER;
 use crate::object::thread_bound::HOMELESS;
-use crate::pool::thread_pools::DETACHED;
+use crate::pool::stack::thread_pools::DETACHED;
 use crate::sync::{Link, Roll};
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::DEPARTED;

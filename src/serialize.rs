@@ -5,7 +5,7 @@ use crate::block::stats::BlockStats;
 use crate::frame::FrameReport;
 use crate::manager::shutdown::{EpochHolder, ShutdownReport};
 use crate::manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
-use crate::pool::budget::Drained;
+use crate::pool::stack::budget::Drained;
 use crate::thread::key::ThreadKey;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 

@@ -35,8 +35,8 @@ mod raw;
 pub use option::OptionSlot;
 
 use crate::object::strong::Ref;
-use crate::pool::guard::AutoreleasePool;
-use crate::pool::pool_ref::PoolRef;
+use crate::pool::api::guard::AutoreleasePool;
+use crate::pool::api::pool_ref::PoolRef;
 use raw::RawSlot;
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! `FrameConfig`: settings of a frame loop.
 
-use crate::pool::budget::Budget;
+use crate::pool::stack::budget::Budget;
 use std::time::Duration;
 
 /// When a loop makes frames, and how many updates each has.

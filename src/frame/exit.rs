@@ -1,9 +1,9 @@
 //! Closes the frame loops of a thread at its end, and runs what they accepted.
 
 use super::loop_state::{LoopState, Task, run_in_pool};
-use crate::pool::budget::Budget;
-use crate::pool::this_thread;
-use crate::pool::thread_pools::ThreadPools;
+use crate::pool::drain::this_thread;
+use crate::pool::stack::budget::Budget;
+use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::cell::RefCell;
 use crate::sync::local;
 use crate::thread::current::set_first_exit_hook;

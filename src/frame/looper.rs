@@ -5,19 +5,17 @@ use super::loop_state::{LoopState, Task, run_in_pool};
 use super::proxy::LooperProxy;
 use super::timers::{Delayed, PostId};
 use crate::block::thread_heaps;
-use crate::pool::budget::Budget;
-use crate::pool::scope::named_scope;
-use crate::pool::this_thread;
+use crate::pool::api::scope::named_scope;
+use crate::pool::drain::this_thread;
+use crate::pool::stack::budget::Budget;
 use crate::sync::thread::{self, JoinHandle};
-use crate::thread::current::thread_exit;
-use crate::thread::current::{current, current_key, enter_bounded};
+use crate::thread::current::{current, current_key, enter_bounded, thread_exit};
 use crate::thread::handle::{Closed, ThreadHandle};
 use crate::unwind::report;
-use std::fmt;
-use std::io;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
 /// The default bound of a [reclaimer](Looper::reclaimer): releases that may wait for it.
 const DEFAULT_BOUND: usize = 100_000;

@@ -1,6 +1,6 @@
 //! `FrameReport`: what a frame has done.
 
-use crate::pool::budget::Drained;
+use crate::pool::stack::budget::Drained;
 use std::time::Duration;
 
 /// What a frame has done and how long it took: returned by

@@ -2,11 +2,10 @@
 
 use crate::object::destroy::in_destructor;
 use crate::object::settle::settle_scope;
-use crate::pool::budget::{Limit, Meter};
-use crate::pool::drain;
-use crate::pool::guard::AutoreleasePool;
-use crate::pool::scope::named_scope;
-use crate::pool::this_thread;
+use crate::pool::api::guard::AutoreleasePool;
+use crate::pool::api::scope::named_scope;
+use crate::pool::drain::{engine, this_thread};
+use crate::pool::stack::budget::{Limit, Meter};
 use crate::unwind::{FirstPanic, resume_or_report};
 use pin_project_lite::pin_project;
 use std::fmt;
@@ -125,11 +124,11 @@ impl Drop for DrainRoot {
         this_thread::with(|pools| {
             let Some(pools) = pools else { return };
             let mut panics = FirstPanic::default();
-            drain::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
+            engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
             // What budgeted drains have claimed, which feeds the root pool, too.
             if pools.has_claimed() {
-                drain::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
-                drain::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
+                engine::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
+                engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
             }
             panics.into_first().into_iter().for_each(resume_or_report);
         });

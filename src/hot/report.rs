@@ -1,8 +1,8 @@
 //! Figures and events.
 
 use super::table::{ROWS, TABLE};
+use crate::epoch::report_waiting_orphans;
 use crate::event::{Event, EventKind};
-use crate::pool::epoch::report_waiting_orphans;
 use crate::sync::elapsed;
 use crate::thread::current::current_label;
 use std::time::Duration;

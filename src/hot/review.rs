@@ -3,8 +3,8 @@
 use super::book::{Book, Scan};
 use super::scan::{GoOn, scan};
 use super::table::{Life, ROWS, RowIndex, TABLE};
-use crate::pool::attention::Dying;
-use crate::pool::remote_release::orphaned_release;
+use crate::pool::remote::remote_release::orphaned_release;
+use crate::pool::stack::attention::Dying;
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::cell::Cell;
 use crate::sync::local;

@@ -11,7 +11,7 @@ use crate::ledger::{index, record};
 use crate::object::destroy::release_weak;
 use crate::object::header::{Thin, header};
 use crate::object::weak::Weak;
-use crate::pool::this_thread;
+use crate::pool::drain::this_thread;
 use crate::thread::current::{current_label, current_or_closed};
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};

@@ -6,9 +6,10 @@
 use super::address::{AddressMap, Hidden};
 use super::frames::{self, Frame};
 use super::guard::Inside;
+use super::label::PoolLabel;
 use super::pairing::{LINES, Line, Place, enter};
 use super::threads::named_own_number;
-use super::{PoolLabel, ReleasedBy};
+use super::told::ReleasedBy;
 use crate::sync::Setting;
 use dashmap::DashMap;
 use std::collections::HashMap;

@@ -3,7 +3,8 @@
 use super::guard::Inside;
 use super::record::{self, BALANCED, NewRecord, Record};
 use super::threads::{named_own_number, note_keyless_thread};
-use super::{CHECKS, ObjectDescription, balance, dead, frames, index, misuse};
+use super::told::{CHECKS, ObjectDescription};
+use super::{balance, dead, frames, index, misuse};
 use crate::sync::cell::Cell;
 use crate::sync::{CHECKED, Setting, local};
 use std::panic::Location;

@@ -1,6 +1,6 @@
 //! The ledger without the feature `leak-detection`: nothing.
 
-use super::{ObjectDescription, RawCall, ReleasedBy};
+use super::told::{ObjectDescription, RawCall, ReleasedBy};
 use crate::sync::const_fn;
 use std::panic::Location;
 use std::ptr::NonNull;

@@ -8,7 +8,8 @@
 //! exact; where they are is the likeliest place.
 
 use super::frames::Frame;
-use super::{PoolLabel, ReleasedBy};
+use super::label::PoolLabel;
+use super::told::ReleasedBy;
 use std::panic::Location;
 
 /// Number of different lines that are kept for an object; further ones are counted together.

@@ -118,7 +118,7 @@ impl Record {
 /// The part of a record that is known when an object is created.
 pub(crate) struct NewRecord {
     pub(crate) address: usize,
-    pub(crate) object: super::ObjectDescription,
+    pub(crate) object: super::told::ObjectDescription,
     pub(crate) site: &'static Location<'static>,
     pub(crate) flags: u32,
     pub(crate) thread: u64,
@@ -316,7 +316,7 @@ mod tests {
         let address = 0x1234_5670;
         let record = write(NewRecord {
             address,
-            object: super::super::ObjectDescription {
+            object: super::super::told::ObjectDescription {
                 type_info: ptr::null(),
                 type_name: std::any::type_name::<u8>,
                 bytes: 17,

@@ -2,7 +2,7 @@
 
 use super::PoolManager;
 use crate::block::block_allocator::BlockAllocator;
-use crate::pool::manager_shared::{ManagerSettings, ManagerShared, RootPolicy};
+use crate::pool::stack::manager_shared::{ManagerSettings, ManagerShared, RootPolicy};
 use std::sync::Arc;
 
 /// Settings of a [`PoolManager`]; from [`PoolManager::builder`].

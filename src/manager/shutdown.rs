@@ -2,12 +2,14 @@
 
 use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
+use crate::epoch;
 use crate::hot::{handle, review};
 use crate::object::destroy::in_destructor;
-use crate::pool::budget::{Limit, Meter};
-use crate::pool::prune::find_or_add;
-use crate::pool::thread_pools::ThreadPools;
-use crate::pool::{drain, epoch, pin, this_thread};
+use crate::pool::api::pin;
+use crate::pool::drain::prune::find_or_add;
+use crate::pool::drain::{engine, this_thread};
+use crate::pool::stack::budget::{Limit, Meter};
+use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::{Ticket, elapsed};
 use crate::thread::current::current_key;
 use crate::thread::orphans::ORPHANS;
@@ -209,7 +211,7 @@ impl PoolManager {
         let ran = self.run_deferred(deadline, panics);
         let own = this_thread::with(|pools| {
             let stack = find_or_add(pools?, self.shared());
-            Some(drain::empty_root_first(stack, Limit::until(deadline)).keep(panics))
+            Some(engine::empty_root_first(stack, Limit::until(deadline)).keep(panics))
         });
         *released += own.unwrap_or(0);
         ran || own.is_some_and(|n| n > 0)

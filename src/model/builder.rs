@@ -1,6 +1,6 @@
 //! How a model is checked, and the result of the check.
 
-use super::Mode;
+use super::mode::Mode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt;

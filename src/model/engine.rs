@@ -1,8 +1,9 @@
 //! Checks a model with the settings of its [`Builder`].
 
 use super::builder::{Builder, Details, Failure, Report};
+use super::execution::{begin, end, set_mode};
+use super::mode::Mode;
 use super::replay::{self, ModelRun};
-use super::{Mode, begin, end, set_mode};
 use crate::sync::explore::{Body, Failed, Plan};
 use crate::sync::{settings, time};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! Files that hold a failing interleaving: lines of `key=value`, an empty line, and the path as
 //! loom writes it.
 
-use super::Mode;
+use super::mode::Mode;
 use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};

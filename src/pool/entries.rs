@@ -1,10 +1,13 @@
 //! `Entries`: the pending releases of a pool.
 
-use super::page::{Page, PageCache};
+pub(crate) mod page;
+pub(in crate::pool) mod page_chain;
+
 use crate::ledger::{self, PoolLabel, ReleasedBy};
 use crate::object::header::{Header, Thin};
 use crate::sync::cell::Cell;
 use crate::sync::{const_fn, described, prefetch};
+use page::{Page, PageCache};
 use std::ptr;
 
 /// How many entries ahead of its release an object's header is prefetched. Objects that are not in

@@ -2,8 +2,8 @@
 
 use super::raw::RawSlot;
 use crate::object::strong::Ref;
-use crate::pool::guard::AutoreleasePool;
-use crate::pool::pool_ref::PoolRef;
+use crate::pool::api::guard::AutoreleasePool;
+use crate::pool::api::pool_ref::PoolRef;
 use std::fmt;
 
 /// A [`Slot`](super::Slot) that may be empty; everything else is documented there.

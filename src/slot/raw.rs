@@ -4,9 +4,9 @@
 
 use crate::object::header::{checked, header, note_read};
 use crate::object::strong::Ref;
-use crate::pool::guard::AutoreleasePool;
-use crate::pool::pin::{pinned_while, retire, with_guard};
-use crate::pool::pool_ref::PoolRef;
+use crate::pool::api::guard::AutoreleasePool;
+use crate::pool::api::pin::{pinned_while, retire, with_guard};
+use crate::pool::api::pool_ref::PoolRef;
 use crate::sync::FreeWitness;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use std::marker::PhantomData;

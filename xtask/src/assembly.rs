@@ -34,7 +34,7 @@ const PATHS: &[(&str, &[&str])] = &[
     (
         "drain",
         &[
-            "<releasepool::pool::guard::AutoreleasePool>::drain",
+            "<releasepool::pool::api::guard::AutoreleasePool>::drain",
             "releasepool::pool::drain::drain",
             "releasepool::pool::drain::release_rest",
             "releasepool::pool::drain::alike::destroy_alike",

@@ -1,6 +1,7 @@
-//! Folders of `src/` use only folders below them, and their files form no large circles.
+//! Folders of `src/` use only folders below them, and no files form large circles.
 //!
-//! The layers are the rows of the table under "Layers" in docs/DESIGN.md, from the bottom.
+//! The layers are the rows of the table under "Layers" in docs/DESIGN.md, from the bottom. A row may be
+//! a folder in a folder: `pool::api`.
 
 use crate::rust;
 use crate::{Outcome, read};
@@ -10,7 +11,23 @@ use std::collections::{BTreeMap, BTreeSet};
 const TABLE: &str = "docs/DESIGN.md";
 const HEADING: &str = "## Layers";
 
-/// Files of one folder that use each other, at most.
+/// The library.
+const LIBRARY: &str = "src";
+
+/// Other folders, each the root of a crate, in which only circles are looked for.
+const OTHERS: &[&str] = &[
+    "benches/src",
+    "benches/contention",
+    "benches/core",
+    "benches/memory",
+    "examples/share",
+    "examples/soak",
+    "inspect/src",
+    "loom_tests/src",
+    "xtask/src",
+];
+
+/// Files that use each other, at most.
 const CIRCLE: usize = 2;
 
 pub fn check() -> Outcome {
@@ -18,16 +35,29 @@ pub fn check() -> Outcome {
     if layers.is_empty() {
         return Err(format!("{TABLE} has no table under {HEADING:?}"));
     }
-    let mut files = BTreeMap::new();
-    for path in rust::files("src", "rs")? {
-        if !is_apart(&path) {
-            let file = rust::parse(&path, &read(&path)?)?;
-            files.insert(path.clone(), module(&path, rust::tokens(file)));
-        }
+    let files = modules(LIBRARY)?;
+    let mut complaints = complaints(&layers, &files);
+    complaints.extend(circles_in(LIBRARY, &files));
+    for root in OTHERS {
+        complaints.extend(circles_in(root, &modules(root)?));
     }
-    let complaints = complaints(&layers, &files);
     complaints.iter().for_each(|c| eprintln!("{c}"));
     Ok(complaints.is_empty())
+}
+
+/// The files of a crate, and what they use.
+fn modules(root: &str) -> Result<BTreeMap<String, Vec<Used>>, String> {
+    let mut files = BTreeMap::new();
+    for path in rust::files(root, "rs")? {
+        if !is_apart(&path) {
+            let file = rust::parse(&path, &read(&path)?)?;
+            files.insert(path.clone(), module(root, &path, rust::tokens(file)));
+        }
+    }
+    if files.is_empty() {
+        return Err(format!("{root} has no files"));
+    }
+    Ok(files)
 }
 
 /// Tests, the root, and what `sync` is inside.
@@ -47,34 +77,62 @@ fn layers(text: &str) -> Vec<String> {
     section.filter_map(name).collect()
 }
 
-/// A path as it is written: `crate::pool::guard`, `super::page`, up to two names.
+/// The names of a path from the root of its crate, with the line where it is written.
 type Used = (usize, Vec<String>);
 
-/// The paths into the crate that a file uses, with their lines.
-fn module(path: &str, tokens: TokenStream) -> Vec<Used> {
+/// The paths into the crate that a file uses.
+fn module(root: &str, path: &str, tokens: TokenStream) -> Vec<Used> {
     let mut used = Vec::new();
-    let mut here: Vec<String> = path
-        .trim_start_matches("src/")
+    let mut here: Vec<String> = path[root.len() + 1..]
         .trim_end_matches(".rs")
         .split('/')
         .map(str::to_owned)
         .collect();
+    if ["lib", "main", "mod"].contains(&here[here.len() - 1].as_str()) {
+        here.pop();
+    }
     find(tokens, &mut here, &mut used);
     used
 }
 
+/// The modules that are declared here: paths may begin with them.
+fn declared(tokens: &[TokenTree]) -> BTreeSet<String> {
+    let names = tokens.windows(3).filter_map(|three| {
+        let is_file = rust::is_word(three.first(), "mod") && rust::is_sign(three.last(), ';');
+        is_file.then(|| three[1].to_string())
+    });
+    names.collect()
+}
+
 fn find(tokens: TokenStream, here: &mut Vec<String>, used: &mut Vec<Used>) {
     let tokens: Vec<_> = tokens.into_iter().collect();
+    let children = declared(&tokens);
+    find_in(&tokens, &children, here, used);
+}
+
+fn find_in(
+    tokens: &[TokenTree],
+    children: &BTreeSet<String>,
+    here: &mut Vec<String>,
+    used: &mut Vec<Used>,
+) {
     for (i, token) in tokens.iter().enumerate() {
         let is_path =
             || rust::is_sign(tokens.get(i + 1), ':') && rust::is_sign(tokens.get(i + 2), ':');
+        let follows = |i: usize, word| i > 0 && rust::is_word(tokens.get(i - 1), word);
         let is_first = i < 2 || !rust::is_sign(tokens.get(i - 1), ':');
         match token {
-            TokenTree::Ident(word) if is_first && is_path() => {
+            // Not the scope of a visibility, `pub(in crate::pool)`.
+            TokenTree::Ident(word) if is_first && is_path() && !follows(i, "in") => {
                 let base = match word.to_string().as_str() {
                     "crate" => Vec::new(),
-                    "super" => here[..here.len() - 1].to_vec(),
+                    "super" => here[..here.len().saturating_sub(1)].to_vec(),
                     "self" => here.clone(),
+                    child if children.contains(child) => {
+                        let mut base = here.clone();
+                        base.push(child.to_owned());
+                        base
+                    }
                     _ => continue,
                 };
                 follow(&tokens[i + 3..], base, rust::line(token), used);
@@ -83,12 +141,13 @@ fn find(tokens: TokenStream, here: &mut Vec<String>, used: &mut Vec<Used>) {
                 // Within a module that stands in the file, `super` is the file.
                 let named = i >= 2 && rust::is_word(tokens.get(i - 2), "mod");
                 let inside = named && group.delimiter() == Delimiter::Brace;
+                let inner: Vec<_> = group.stream().into_iter().collect();
                 if inside {
                     here.push(tokens[i - 1].to_string());
-                }
-                find(group.stream(), here, used);
-                if inside {
+                    find_in(&inner, &declared(&inner), here, used);
                     here.pop();
+                } else {
+                    find_in(&inner, children, here, used);
                 }
             }
             _ => {}
@@ -108,7 +167,7 @@ fn follow(tokens: &[TokenTree], mut base: Vec<String>, line: usize, used: &mut V
         Some(TokenTree::Ident(word)) => {
             base.push(word.to_string());
             let goes_on = rust::is_sign(tokens.get(1), ':') && rust::is_sign(tokens.get(2), ':');
-            if goes_on && base.len() < 2 {
+            if goes_on {
                 follow(&tokens[3..], base, line, used);
             } else {
                 used.push((line, base));
@@ -130,48 +189,57 @@ fn follow(tokens: &[TokenTree], mut base: Vec<String>, line: usize, used: &mut V
 
 fn complaints(layers: &[String], files: &BTreeMap<String, Vec<Used>>) -> Vec<String> {
     let mut complaints = Vec::new();
-    let level = |name: &str| layers.iter().position(|layer| layer == name);
-    let mut arrows: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (path, used) in files {
-        let folder = folder(path);
-        let Some(own) = level(folder) else {
-            complaints.push(format!("{path}: {folder} is no layer in {TABLE}"));
+        let names = path[LIBRARY.len() + 1..].trim_end_matches(".rs");
+        let names: Vec<String> = names.split('/').map(str::to_owned).collect();
+        let Some(own) = layer(layers, &names) else {
+            complaints.push(format!("{path}: {} is no layer in {TABLE}", names[0]));
             continue;
         };
         for (line, to) in used {
-            let Some(first) = to.first() else { continue };
-            match level(first) {
-                Some(other) if other > own => complaints.push(format!(
-                    "{path}:{line}: {folder} is below {first} and must not use it"
-                )),
-                Some(_) if first == folder => {
-                    let target = file(to, files);
-                    arrows
-                        .entry(path)
-                        .or_default()
-                        .extend(target.filter(|t| t != path));
-                }
-                _ => {}
+            if let Some(other) = layer(layers, to).filter(|other| *other > own) {
+                complaints.push(format!(
+                    "{path}:{line}: {} is below {} and must not use it",
+                    layers[own], layers[other]
+                ));
             }
-        }
-    }
-    for circle in circles(&arrows) {
-        if circle.len() > CIRCLE {
-            complaints.push(format!("these files form a circle: {}", circle.join(", ")));
         }
     }
     complaints
 }
 
-fn folder(path: &str) -> &str {
-    let path = path.trim_start_matches("src/").trim_end_matches(".rs");
-    path.split('/').next().unwrap_or(path)
+/// The row of a module. The file that declares the folders of some rows belongs to the last of them.
+fn layer(layers: &[String], names: &[String]) -> Option<usize> {
+    let within = |layer: &String| {
+        let rooms = layer.split("::");
+        rooms.zip(names).all(|(room, name)| room == name)
+    };
+    layers.iter().rposition(within)
 }
 
-/// The file of a module; none for the root file of the folder, which names all the others.
-fn file(to: &[String], files: &BTreeMap<String, Vec<Used>>) -> Option<String> {
-    let path = format!("src/{}/{}.rs", to.first()?, to.get(1)?);
-    files.contains_key(&path).then_some(path)
+/// Circles of files of a crate.
+fn circles_in(root: &str, files: &BTreeMap<String, Vec<Used>>) -> Vec<String> {
+    let mut arrows: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for (path, used) in files {
+        let targets = used.iter().filter_map(|(_, to)| file(root, to, files));
+        arrows
+            .entry(path)
+            .or_default()
+            .extend(targets.filter(|target| target != path));
+    }
+    let large = circles(&arrows).into_iter().filter(|c| c.len() > CIRCLE);
+    large
+        .map(|circle| format!("these files form a circle: {}", circle.join(", ")))
+        .collect()
+}
+
+/// The file of a module, or of an item in it.
+fn file(root: &str, to: &[String], files: &BTreeMap<String, Vec<Used>>) -> Option<String> {
+    let path = |n: usize| format!("{root}/{}.rs", to[..n].join("/"));
+    (1..=to.len())
+        .rev()
+        .map(path)
+        .find(|path| files.contains_key(path))
 }
 
 /// Sets of files each of which leads to all the others of its set.
@@ -206,7 +274,7 @@ mod tests {
     use super::*;
 
     fn used(path: &str, text: &str) -> Vec<String> {
-        let found = module(path, text.parse().unwrap());
+        let found = module(LIBRARY, path, text.parse().unwrap());
         found.into_iter().map(|(_, to)| to.join("::")).collect()
     }
 
@@ -223,18 +291,18 @@ mod tests {
                 "src/pool/guard.rs",
                 "use crate::thread::{key::Key, record};"
             ),
-            ["thread::key", "thread::record"]
+            ["thread::key::Key", "thread::record"]
         );
         assert_eq!(
             used(
                 "src/pool/guard.rs",
                 "use super::{page, entries::{self, Entries}};"
             ),
-            ["pool::page", "pool::entries"]
+            ["pool::page", "pool::entries", "pool::entries::Entries"]
         );
         assert_eq!(
             used("src/pool/guard.rs", "fn f() { super::drain::drain() }"),
-            ["pool::drain"]
+            ["pool::drain::drain"]
         );
         assert_eq!(
             used("src/pool/guard.rs", "fn f() { crate::frame::run() }"),
@@ -248,26 +316,56 @@ mod tests {
             used("src/pool/guard.rs", "use std::sync::Arc; b::crate_();"),
             [""; 0]
         );
+        assert_eq!(
+            used(
+                "src/pool.rs",
+                "mod api; use api::guard::Guard; fn f() { api::g() }"
+            ),
+            ["pool::api::guard::Guard", "pool::api::g"]
+        );
+    }
+
+    fn parsed(files: &[(&str, &str)]) -> BTreeMap<String, Vec<Used>> {
+        let parsed = files.iter().map(|(path, text)| {
+            let used = module(LIBRARY, path, text.parse().unwrap());
+            ((*path).to_owned(), used)
+        });
+        parsed.collect()
     }
 
     fn complaints_of(files: &[(&str, &str)]) -> Vec<String> {
-        let layers = ["sync", "thread", "pool"].map(str::to_owned);
-        let parsed = files
-            .iter()
-            .map(|(path, text)| ((*path).to_owned(), module(path, text.parse().unwrap())));
-        complaints(&layers, &parsed.collect())
+        let layers = ["sync", "thread", "pool::stack", "pool::api"].map(str::to_owned);
+        complaints(&layers, &parsed(files))
     }
 
     #[test]
     fn arrows_go_down() {
         assert!(
-            complaints_of(&[("src/pool/a.rs", "use crate::thread::x; use crate::sync::y;")])
-                .is_empty()
+            complaints_of(&[(
+                "src/pool/api/a.rs",
+                "use crate::thread::x; use crate::sync::y;"
+            )])
+            .is_empty()
         );
-        let up = complaints_of(&[("src/thread/a.rs", "\nuse crate::pool::x;")]);
+        let up = complaints_of(&[("src/thread/a.rs", "\nuse crate::pool::api::x;")]);
         assert_eq!(
             up,
-            ["src/thread/a.rs:2: thread is below pool and must not use it"]
+            ["src/thread/a.rs:2: thread is below pool::api and must not use it"]
+        );
+        let room = complaints_of(&[
+            (
+                "src/pool.rs",
+                "mod api; mod stack; use api::X; use stack::Y;",
+            ),
+            ("src/pool/api/a.rs", "use crate::pool::stack::Y;"),
+            (
+                "src/pool/stack/a.rs",
+                "use super::b; use crate::pool::api::X;",
+            ),
+        ]);
+        assert_eq!(
+            room,
+            ["src/pool/stack/a.rs:1: pool::stack is below pool::api and must not use it"]
         );
         let unknown = complaints_of(&[("src/other/a.rs", "")]);
         assert_eq!(
@@ -282,16 +380,26 @@ mod tests {
             ("src/pool/a.rs", "use super::b::X;"),
             ("src/pool/b.rs", "use crate::pool::a::Y;"),
         ];
-        assert!(complaints_of(&two).is_empty());
+        assert!(circles_in(LIBRARY, &parsed(&two)).is_empty());
         let three = [
             ("src/pool/a.rs", "use super::b::X;"),
             ("src/pool/b.rs", "use super::c::Y;"),
             ("src/pool/c.rs", "use super::a::Z;"),
         ];
-        let found = complaints_of(&three);
+        let found = circles_in(LIBRARY, &parsed(&three));
         assert_eq!(
             found,
             ["these files form a circle: src/pool/a.rs, src/pool/b.rs, src/pool/c.rs"]
+        );
+        // Through the file that declares them.
+        let inside = [
+            ("src/pool.rs", "mod a; mod b; fn f() { a::g() }"),
+            ("src/pool/a.rs", "use super::b::X;"),
+            ("src/pool/b.rs", "use super::Z;"),
+        ];
+        assert_eq!(
+            circles_in(LIBRARY, &parsed(&inside)),
+            ["these files form a circle: src/pool.rs, src/pool/a.rs, src/pool/b.rs"]
         );
     }
 }

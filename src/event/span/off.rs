@@ -1,6 +1,6 @@
 //! Spans without the feature `tracing`: there are none.
 
-use super::{DrainBegin, DrainEnd, FrameEnd};
+use super::fields::{DrainBegin, DrainEnd, FrameEnd};
 
 /// Returns whether a subscriber may want spans of drains.
 #[inline(always)]

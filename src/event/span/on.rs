@@ -1,7 +1,7 @@
 //! Spans with the feature `tracing`.
 
 use super::super::swallow;
-use super::{DrainBegin, DrainEnd, FrameEnd};
+use super::fields::{DrainBegin, DrainEnd, FrameEnd};
 use tracing::field::Empty;
 use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 use tracing::span::EnteredSpan;

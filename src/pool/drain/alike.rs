@@ -5,7 +5,7 @@ use super::release::check;
 use crate::object::block_allocated::PlainDestroyer;
 use crate::object::header::{PlainBlock, Thin, TypeInfo, header};
 use crate::pool::entries::Entries;
-use crate::pool::page::PageCache;
+use crate::pool::entries::page::PageCache;
 use crate::thread::current::tally_destroyed;
 use std::mem::MaybeUninit;
 use std::ptr;

@@ -3,13 +3,15 @@
 //! From the quickest to the slowest: a pool without entries is popped; one with few entries is
 //! released here, with no more precautions than its objects need; any other is drained.
 
+use super::engine::drain;
 use super::few::{self, Progress};
-use super::{Outcome, drain, span};
+use super::outcome::Outcome;
+use super::span;
 use crate::event::span::wants_drains;
-use crate::pool::budget::Limit;
-use crate::pool::life::Then;
-use crate::pool::pool_stack::{PoolStack, PoolState};
-use crate::pool::thread_pools::ThreadPools;
+use crate::pool::stack::budget::Limit;
+use crate::pool::stack::life::Then;
+use crate::pool::stack::pool_stack::{PoolStack, PoolState};
+use crate::pool::stack::thread_pools::ThreadPools;
 use crate::unwind::{FirstPanic, resume_or_report};
 use std::ptr::NonNull;
 

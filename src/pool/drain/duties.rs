@@ -16,17 +16,16 @@
 
 use super::turns::{Drain, Serves};
 use crate::block::thread_heaps;
-use crate::ledger;
 use crate::object::destroy::in_destructor;
 use crate::object::settle::settle_scope;
-use crate::pool::attention::Attention;
-use crate::pool::budget::Limit;
-use crate::pool::epoch;
-use crate::pool::pool_stack::PoolStack;
-use crate::pool::thread_pools::ThreadPools;
+use crate::pool::stack::attention::Attention;
+use crate::pool::stack::budget::Limit;
+use crate::pool::stack::pool_stack::{PoolStack, PoolState};
+use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::claimed::Next;
 use crate::thread::orphans::{ORPHANS, OrphanClaim};
 use crate::thread::record::Record;
+use crate::{epoch, ledger};
 
 /// How many steps a drain in the round of a loop makes to find objects that have died unnoticed.
 const STEPS: usize = 64;
@@ -223,6 +222,20 @@ impl ThreadPools {
     }
 }
 
+/// Returns whether a drain of this pool has nothing to do but to unpin it.
+#[inline]
+pub(crate) fn is_idle(pool: &PoolState) -> bool {
+    // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+    let stack = unsafe { &*pool.stack.get() };
+    pool.entries.is_empty() && !owes(stack)
+}
+
+/// Returns whether an outermost drain of a pool of this stack has to do more than to release entries.
+#[inline(always)]
+pub(super) fn owes(stack: &PoolStack) -> bool {
+    ORPHANS.has_deferred() || stack.thread_pools().has_duties(stack)
+}
+
 /// Tries to advance the epoch. A thread that has retired something, or has unpinned a pool, tries until
 /// a reference is ready or some pool holds the epoch; that pool's thread goes on when it unpins it.
 fn advance_epoch(drain: &mut Drain<'_>) -> bool {
@@ -381,7 +394,7 @@ fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
         return false;
     }
     // Nothing that it releases may be left to the queue of this drain, as its figures say that it is done.
-    let outcome = settle_scope(|| super::empty_stack(stack, Limit::SOME));
+    let outcome = settle_scope(|| (drain.empty_stack)(stack, Limit::SOME));
     drain.agenda.answers = !outcome.is_cut;
     outcome.keep(drain.panics);
     stack.manager.changed.wake();
@@ -399,8 +412,8 @@ fn report_to_ledger(drain: &mut Drain<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pool::budget::Budget;
-    use crate::pool::this_thread;
+    use crate::pool::drain::this_thread;
+    use crate::pool::stack::budget::Budget;
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::cell::Cell;
     use crate::sync::{local, thread};

@@ -1,14 +1,15 @@
 //! What the exit of a thread does with its pools.
 
+use super::engine::{drain, run_last, serve_as, work_off};
+use super::outcome::Outcome;
+use super::pending;
 use super::turns::Serves;
-use super::{Outcome, drain, run_last, serve_as, work_off};
 use crate::event::{Event, EventKind};
 use crate::ledger;
 use crate::object::header::header;
-use crate::pool::budget::{Limit, Meter};
-use crate::pool::pending;
-use crate::pool::pool_stack::{PoolStack, PoolState};
-use crate::pool::thread_pools::ThreadPools;
+use crate::pool::stack::budget::{Limit, Meter};
+use crate::pool::stack::pool_stack::{PoolStack, PoolState};
+use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::catch_unwind;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;

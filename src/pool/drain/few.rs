@@ -1,14 +1,15 @@
 //! The quick way of pools with few entries: setting up a drain takes longer than as many releases.
 
+use super::duties::owes;
+use super::engine::release_rest;
 use super::release::{Pace, Unmetered, check, release as release_one};
-use super::{Draining, owes, release_rest};
 use crate::ledger::{self, ReleasedBy};
 use crate::object::destroy::ReleaseScope;
 use crate::object::header::header;
-use crate::pool::budget::Limit;
-use crate::pool::chain::Barrier;
-use crate::pool::life::ChainFrame;
-use crate::pool::pool_stack::{PoolStack, PoolState};
+use crate::pool::stack::budget::Limit;
+use crate::pool::stack::chain::Barrier;
+use crate::pool::stack::life::{ChainFrame, Draining};
+use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::thread::current::tally_destroyed;
 use crate::unwind::FirstPanic;
 
@@ -109,7 +110,7 @@ fn release_nesting(
     let scope = ReleaseScope::enter();
     let frame = ChainFrame::new();
     let _current = Barrier::raise(stack, &frame, pool);
-    let _draining = Draining::begin(pool);
+    let _draining = Draining::begin(&pool.life);
     if !scope.deep {
         // SAFETY: the stack is not deep; nested releases look after themselves.
         panics.guard(|| _ = unsafe { release_some(pool, counts, &scope, |_| true) });

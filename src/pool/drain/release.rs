@@ -7,7 +7,7 @@ use crate::object::count::Released;
 use crate::object::destroy::{ReleaseScope, destroy_dead};
 use crate::object::header::{Thin, TypeInfo, checked, header};
 use crate::pool::entries::Entries;
-use crate::pool::page::PageCache;
+use crate::pool::entries::page::PageCache;
 
 /// What a drain does around each of its releases. Without a meter that is nothing but counting.
 pub(super) trait Pace {

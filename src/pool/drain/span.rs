@@ -4,11 +4,12 @@
 //! drain, and ends after everything is: for the drain by which a pool is closed, after the close,
 //! as entries that the subscriber added before would be leaked.
 
-use super::{Outcome, is_idle};
+use super::duties::is_idle;
+use super::outcome::Outcome;
 use crate::event::span::{self, DrainBegin, DrainEnd};
 use crate::object::destroy::in_destructor;
-use crate::pool::budget::Drained;
-use crate::pool::pool_stack::PoolState;
+use crate::pool::stack::budget::Drained;
+use crate::pool::stack::pool_stack::PoolState;
 use crate::thread::current::is_exiting;
 use crate::unwind::Payload;
 use std::ptr::NonNull;

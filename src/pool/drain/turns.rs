@@ -2,6 +2,7 @@
 //! owes its thread, within a meter.
 
 use super::duties::{self, Agenda};
+use super::outcome::Outcome;
 use super::plain::PlainDrain;
 use super::release::{Pace, release, stretch};
 use crate::event::{Event, EventKind};
@@ -9,14 +10,14 @@ use crate::ledger::{self, ReleasedBy};
 use crate::object::destroy::{ReleaseScope, destroy_dead};
 use crate::object::header::{Thin, TypeInfo, header};
 use crate::object::thread_bound;
-use crate::pool::backlog::Item;
-use crate::pool::budget::{ENDLESS, Limit, Meter};
 use crate::pool::entries::Entries;
-use crate::pool::page::PageCache;
-use crate::pool::page_chain::PageChain;
-use crate::pool::pool_stack::{PoolStack, PoolState};
-use crate::pool::remote_release;
-use crate::pool::thread_pools::ThreadPools;
+use crate::pool::entries::page::PageCache;
+use crate::pool::entries::page_chain::PageChain;
+use crate::pool::remote::remote_release;
+use crate::pool::stack::backlog::Item;
+use crate::pool::stack::budget::{ENDLESS, Limit, Meter};
+use crate::pool::stack::pool_stack::{PoolStack, PoolState};
+use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::catch_unwind;
 use crate::sync::cell::Cell;
 use crate::thread::current::{current_label, tally_destroyed};
@@ -67,6 +68,8 @@ pub(super) struct Drain<'d> {
     pub(super) meter: Meter,
     pub(super) serves: Serves,
     pub(super) agenda: Agenda,
+    /// [`empty_stack`](super::engine::empty_stack), which is above this file, for `shutdown`.
+    pub(super) empty_stack: fn(&PoolStack, Limit) -> Outcome,
     /// True once destructors have fed it beyond its limit.
     pub(super) is_cut: bool,
 }
@@ -78,8 +81,10 @@ impl<'d> Drain<'d> {
         pages: &'d PageCache,
         scope: &'d ReleaseScope,
         panics: &'d mut FirstPanic,
+        empty_stack: fn(&PoolStack, Limit) -> Outcome,
     ) -> Self {
         Self {
+            empty_stack,
             thread,
             stack: None,
             own: Own::Nothing,

@@ -1,0 +1,527 @@
+//! The epoch that protects what slots lend.
+//!
+//! A pool that has loaded from a slot is *pinned* until it is drained. When a slot's content is
+//! replaced, the slot's own reference to the old object is *retired*: it is released only when all
+//! pools that were pinned then have been drained since. The whole process has one collector,
+//! because a reader under one manager must delay the releases of a writer under another.
+//! (Fraser's epoch-based reclamation, implemented by crossbeam-epoch.)
+//!
+//! 1. Each pinned pool is a participant of its own. Guards of one participant nest, so one
+//!    participant for several pools with overlapping pins would stay pinned for ever.
+//! 2. Retired references wait in one list. The thread that advances the epoch seals the list into a
+//!    batch and defers that: so a store makes only one allocation, and a pin of any length keeps at
+//!    most two of the collector's garbage bags.
+//! 3. The collector runs deferred functions whenever some thread pins, at any point of that
+//!    thread's code. So a deferred function only pushes its batch to the orphans; a later drain
+//!    releases them.
+
+use crate::event::{Event, EventKind};
+use crate::sync::cell::Cell;
+use crate::sync::{Hint, Table, const_fn, elapsed, lazy};
+use crate::thread::current::current_label;
+use crate::thread::key::{ThreadKey, own_key};
+use crate::thread::lazy_timer::LazyTimer;
+use crate::thread::orphans::ORPHANS;
+use crate::thread::registry::REGISTRY;
+use crossbeam_epoch::{Collector, Guard, LocalHandle};
+use std::borrow::Cow;
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+/// Time for which a pool may be pinned, or releases may wait for a drain, before an event reports
+/// it.
+const LONG: Duration = Duration::from_secs(1);
+
+/// Number of references that are retired between two attempts to advance the epoch, if many wait.
+const EVERY: u64 = 32;
+
+/// Number of epoch advances after which earlier retired references are ready, if no pin delays
+/// them.
+pub(crate) const STEPS: u32 = 3;
+
+/// Milliseconds without an attempt after which fewer retired references suffice for one.
+const RARE_MS: u64 = 100;
+
+/// Number of unused participants that a thread keeps.
+const SPARE: usize = 8;
+
+/// State of the epoch that all threads share. Times are in milliseconds.
+pub(crate) struct EpochShared {
+    collector: Collector,
+    /// When to check next which pools hold the epoch.
+    next_look: Hint,
+    /// When the last attempt to advance was made.
+    advanced: Hint,
+}
+
+lazy! {
+    static SHARED: EpochShared = EpochShared {
+        collector: Collector::new(),
+        next_look: Hint::new(),
+        advanced: Hint::new(),
+    };
+}
+
+/// The watches of all participants, by their addresses. Not a table that models see: nothing yields
+/// while it is locked.
+static WATCHES: Table<usize, Weak<PinWatch>> = Table::new();
+
+/// The part of a participant that other threads read, for reports.
+#[derive(Debug)]
+struct PinWatch {
+    pinned: LazyTimer,
+    /// The participant's thread.
+    thread: Option<ThreadKey>,
+    /// Name and key of that thread, for messages.
+    label: String,
+    /// Name of the pinned pool. std's lock even in loom builds: nothing yields while it is held.
+    pool: Mutex<Cow<'static, str>>,
+}
+
+impl PinWatch {
+    fn of_this_thread() -> Arc<Self> {
+        Arc::new(Self {
+            pinned: LazyTimer::new(),
+            thread: own_key(),
+            label: current_label(),
+            pool: Mutex::new(UNNAMED),
+        })
+    }
+
+    /// Makes reports go through this watch, until it is dropped.
+    fn enlist(self: &Arc<Self>) {
+        WATCHES.insert(self.address(), Arc::downgrade(self));
+    }
+
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
+    fn lock_pool(&self) -> MutexGuard<'_, Cow<'static, str>> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_pool(&self, name: Cow<'static, str>) {
+        let before = std::mem::replace(&mut *self.lock_pool(), name);
+        // Unlocked: the global allocator is foreign code.
+        drop(before);
+    }
+
+    fn pool(&self) -> Cow<'static, str> {
+        let mut text = String::new();
+        loop {
+            let len = match &*self.lock_pool() {
+                Cow::Borrowed(name) => return Cow::Borrowed(name),
+                Cow::Owned(name) if name.len() <= text.capacity() => {
+                    text.push_str(name);
+                    return Cow::Owned(text);
+                }
+                Cow::Owned(name) => name.len(),
+            };
+            // Unlocked, as above.
+            text = String::with_capacity(len);
+        }
+    }
+
+    fn emit(&self, age: Duration) {
+        let event = Event::new(EventKind::EpochHeld, self.thread_label());
+        event.pool(self.pool()).age(age).emit();
+    }
+
+    /// Returns the thread's label, which says so if the thread has ended.
+    fn thread_label(&self) -> String {
+        let ended = self.thread.is_none_or(|key| REGISTRY.get(key).is_none());
+        match (ended, self.label.strip_suffix(')')) {
+            (false, _) => self.label.clone(),
+            (true, Some(label)) => format!("{label}, ended)"),
+            (true, None) => format!("{}, ended", self.label),
+        }
+    }
+}
+
+impl Drop for PinWatch {
+    fn drop(&mut self) {
+        WATCHES.remove(&self.address());
+    }
+}
+
+const UNNAMED: Cow<'static, str> = Cow::Borrowed("unnamed");
+
+/// A participant of the epoch: for one pool while it is pinned, or for one call.
+pub(crate) struct Participant {
+    /// Declared before `handle`, because it must be dropped first.
+    guard: Option<Guard>,
+    handle: LocalHandle,
+    watch: Arc<PinWatch>,
+    /// True if the watch has a name other than [`UNNAMED`].
+    named: bool,
+    /// The next in the thread's list of unused participants.
+    next: Option<Box<Participant>>,
+}
+
+impl Participant {
+    #[cold]
+    fn new() -> Box<Self> {
+        let watch = PinWatch::of_this_thread();
+        watch.enlist();
+        Box::new(Self {
+            guard: None,
+            handle: SHARED.collector.register(),
+            watch,
+            named: false,
+            next: None,
+        })
+    }
+
+    /// Sets the name that reports use.
+    fn set_name(&mut self, name: Option<&Cow<'static, str>>) {
+        if self.named || name.is_some() {
+            self.watch.set_pool(name.cloned().unwrap_or(UNNAMED));
+            self.named = name.is_some();
+        }
+    }
+
+    #[inline]
+    fn pin(&mut self) {
+        self.guard = Some(self.handle.pin());
+        self.watch.pinned.start();
+    }
+
+    #[inline]
+    fn unpin(&mut self) {
+        self.watch.pinned.stop();
+        self.guard = None;
+    }
+}
+
+/// A thread's participants. Owner only.
+pub(crate) struct Participants {
+    /// List of participants that are not in use. Taken and set, never borrowed.
+    spare: Cell<Option<Box<Participant>>>,
+    /// Length of that list.
+    spares: Cell<usize>,
+    /// Number of participants that [`Participants::pin`] has pinned.
+    pinned: Cell<usize>,
+}
+
+impl Participants {
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                spare: Cell::new(None),
+                spares: Cell::new(0),
+                pinned: Cell::new(0),
+            }
+        }
+    }
+
+    /// Returns whether any is pinned by a pool.
+    pub(crate) fn any_pinned(&self) -> bool {
+        self.pinned.get() > 0
+    }
+
+    fn take(&self) -> Box<Participant> {
+        let Some(mut participant) = self.spare.take() else {
+            return Participant::new();
+        };
+        self.spare.set(participant.next.take());
+        self.spares.set(self.spares.get() - 1);
+        participant
+    }
+
+    /// Takes a participant back that is not pinned.
+    fn put(&self, mut participant: Box<Participant>) {
+        if self.spares.get() < SPARE {
+            participant.next = self.spare.take();
+            self.spare.set(Some(participant));
+            self.spares.set(self.spares.get() + 1);
+        }
+    }
+
+    /// Returns a participant for a pool with this name, not pinned.
+    fn take_for(&self, name: Option<&Cow<'static, str>>) -> Box<Participant> {
+        let mut participant = self.take();
+        participant.set_name(name);
+        participant
+    }
+
+    /// Pins a participant from [`take_for`](Self::take_for).
+    #[inline]
+    fn pin(&self, participant: &mut Participant) {
+        participant.pin();
+        self.pinned.set(self.pinned.get() + 1);
+    }
+
+    /// Unpins a participant that [`pin`](Self::pin) has pinned.
+    #[inline]
+    fn unpin(&self, participant: &mut Participant) {
+        participant.unpin();
+        self.pinned.set(self.pinned.get() - 1);
+    }
+}
+
+/// The pin of one pool. Owner only.
+pub(crate) struct PoolPin {
+    /// The pool's participant, from its first pin until it is closed: so the next pin need not look
+    /// for one. Taken and set, never borrowed.
+    participant: Cell<Option<Box<Participant>>>,
+    /// True if `participant` is there and pinned: quicker to look at.
+    pinned: Cell<bool>,
+}
+
+impl PoolPin {
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                participant: Cell::new(None),
+                pinned: Cell::new(false),
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.pinned.get()
+    }
+
+    /// Takes one of the thread's participants for the pool, which has this name and none yet.
+    pub(crate) fn open(&self, all: &Participants, name: Option<&Cow<'static, str>>) {
+        let participant = all.take_for(name);
+        // The global allocator is foreign code, and may have pinned this very pool meanwhile.
+        if self.pinned.get() {
+            all.put(participant);
+        } else {
+            self.put(participant);
+        }
+    }
+
+    /// Pins the pool, which is not pinned. Returns false if it has no participant.
+    #[inline(always)]
+    pub(crate) fn pin(&self, all: &Participants) -> bool {
+        let Some(mut participant) = self.participant.take() else {
+            return false;
+        };
+        all.pin(&mut participant);
+        // As in `open`: the other participant protects what has been loaded meanwhile.
+        if self.pinned.replace(true) {
+            all.unpin(&mut participant);
+            all.put(participant);
+        } else {
+            self.put(participant);
+        }
+        true
+    }
+
+    /// Unpins the pool, which is pinned.
+    #[inline(always)]
+    pub(crate) fn unpin(&self, all: &Participants) {
+        self.pinned.set(false);
+        if let Some(mut participant) = self.participant.take() {
+            all.unpin(&mut participant);
+            self.put(participant);
+        }
+    }
+
+    /// Gives the participant back, if there is one. It is not pinned.
+    pub(crate) fn close(&self, all: &Participants) {
+        if let Some(participant) = self.participant.take() {
+            all.put(participant);
+        }
+    }
+
+    #[inline(always)]
+    fn put(&self, participant: Box<Participant>) {
+        let before = self.participant.replace(Some(participant));
+        debug_assert!(before.is_none());
+        // There is nothing to drop, which the compiler does not know.
+        std::mem::forget(before);
+    }
+}
+
+/// Returns the pools that hold the epoch, each as its thread's label and its name.
+pub(crate) fn holders() -> Vec<(String, String)> {
+    let pinned = |watch: &Arc<PinWatch>| watch.pinned.is_running();
+    let watches = watches().filter(pinned);
+    watches
+        .map(|watch| (watch.thread_label(), watch.pool().into_owned()))
+        .collect()
+}
+
+fn watches() -> impl Iterator<Item = Arc<PinWatch>> {
+    let all = WATCHES.all().into_iter();
+    all.filter_map(|(_, watch)| watch.upgrade())
+}
+
+/// Returns whether any pool holds the epoch.
+pub(crate) fn is_held() -> bool {
+    watches().any(|watch| watch.pinned.is_running())
+}
+
+/// Returns whether another thread than the one of this key holds the epoch.
+pub(crate) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
+    let mut watches = watches();
+    watches.any(|watch| watch.pinned.is_running() && watch.thread != me)
+}
+
+/// A pinned participant for one call, unpinned when this is dropped, also by a panic.
+struct CallPin<'l> {
+    local: Option<&'l Participants>,
+    participant: Option<Box<Participant>>,
+    /// True if reports may name it, so that its watch and the thread's count know of the pin.
+    watched: bool,
+}
+
+impl Drop for CallPin<'_> {
+    fn drop(&mut self) {
+        let Some(mut participant) = self.participant.take() else {
+            return;
+        };
+        match self.local {
+            Some(local) => {
+                if self.watched {
+                    local.unpin(&mut participant);
+                } else {
+                    participant.guard = None;
+                }
+                local.put(participant);
+            }
+            None => participant.unpin(),
+        }
+    }
+}
+
+/// Runs `f` while the calling thread is pinned: what slots hold now stays alive until `f` is done.
+/// For a few instructions of the crate's own. `local` is the calling thread's list of participants;
+/// a thread that has exited has none.
+pub(crate) fn with_guard<R>(local: Option<&Participants>, f: impl FnOnce(&Guard) -> R) -> R {
+    let mut participant = local.map_or_else(Participant::new, Participants::take);
+    participant.guard = Some(participant.handle.pin());
+    let pin = CallPin {
+        local,
+        participant: Some(participant),
+        watched: false,
+    };
+    let guard = pin.participant.as_ref().and_then(|p| p.guard.as_ref());
+    f(guard.expect("it has just been pinned"))
+}
+
+/// Runs `f`, which is foreign code, while the calling thread is pinned: what slots hold now stays
+/// alive until `f` is done. If that takes long, an event reports it under `name`. `local` is the
+/// calling thread's list of participants.
+pub(crate) fn pinned_while<R>(
+    local: Option<&Participants>,
+    name: &'static str,
+    f: impl FnOnce() -> R,
+) -> R {
+    let name = Cow::Borrowed(name);
+    let mut participant = local.map_or_else(Participant::new, Participants::take);
+    participant.set_name(Some(&name));
+    match local {
+        Some(local) => local.pin(&mut participant),
+        None => participant.pin(),
+    }
+    let _pin = CallPin {
+        local,
+        participant: Some(participant),
+        watched: true,
+    };
+    f()
+}
+
+/// Returns whether so many waiting releases are worth an attempt to advance the epoch.
+pub(crate) fn is_advance_due(waiting: u64) -> bool {
+    // A thread that stores now and then is to find the pool that holds the epoch, too.
+    let rarely = || elapsed().as_millis() as u64 >= SHARED.advanced.get() + RARE_MS;
+    waiting % EVERY == 0 || waiting.is_power_of_two() && rarely()
+}
+
+/// Tries to advance the epoch, and defers the release of all that has been retired.
+#[cold]
+#[inline(never)]
+pub(crate) fn advance(local: Option<&Participants>) {
+    with_guard(local, |guard| {
+        if let Some(sealed) = ORPHANS.seal() {
+            // SAFETY: the closure may run once, later, on any thread: it owns the batch, the
+            // objects in it may be sent to other threads by `retire`'s contract, and `ORPHANS` is
+            // static.
+            unsafe { guard.defer_unchecked(move || ORPHANS.adopt_sealed(sealed)) };
+        }
+        // Makes the batch available to other threads, so that it does not wait for this one.
+        guard.flush();
+    });
+    let now = elapsed();
+    let at = now.as_millis() as u64;
+    SHARED.advanced.set(at);
+    if at >= SHARED.next_look.get() {
+        SHARED.next_look.set((now + LONG / 4).as_millis() as u64);
+        look(now);
+    }
+}
+
+/// Advances the epoch until a release has become ready or it can advance no further. Returns
+/// whether a release is ready.
+pub(crate) fn advance_until_ready(local: Option<&Participants>) -> bool {
+    for _ in 0..STEPS {
+        if ORPHANS.has_releases() || !ORPHANS.has_deferred() {
+            break;
+        }
+        advance(local);
+    }
+    ORPHANS.has_releases()
+}
+
+/// Emits events for pools that have held the epoch for long and for orphans that have waited for
+/// long.
+fn look(now: Duration) {
+    for watch in watches() {
+        if let Some(age) = watch.pinned.overdue(LONG, now) {
+            watch.emit(age);
+        }
+    }
+    report_waiting_orphans(now);
+}
+
+/// Emits an event if orphans have waited for a drain for long.
+pub(crate) fn report_waiting_orphans(now: Duration) {
+    if let Some(age) = ORPHANS.waiting_longer_than(LONG, now) {
+        let event = Event::new(EventKind::OrphansWaiting, current_label());
+        event.count(ORPHANS.ready()).age(age).emit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_keeps_a_limited_number_of_unused_participants() {
+        let participants = Participants::new();
+        let pinned: Vec<_> = (0..3 * SPARE)
+            .map(|_| {
+                let mut participant = participants.take_for(None);
+                participants.pin(&mut participant);
+                participant
+            })
+            .collect();
+        assert_eq!(participants.pinned.get(), 3 * SPARE);
+        for mut participant in pinned {
+            participants.unpin(&mut participant);
+            participants.put(participant);
+        }
+        assert_eq!(
+            (participants.pinned.get(), participants.spares.get()),
+            (0, SPARE)
+        );
+    }
+
+    #[test]
+    fn dropped_watches_leave_the_table() {
+        let watch = PinWatch::of_this_thread();
+        watch.enlist();
+        let address = watch.address();
+        assert!(WATCHES.contains(&address));
+        drop(watch);
+        assert!(!WATCHES.contains(&address));
+    }
+}

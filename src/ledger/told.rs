@@ -1,0 +1,63 @@
+//! What callers tell the ledger.
+
+#[cfg(feature = "leak-detection")]
+use super::label::PoolLabel;
+#[cfg(not(feature = "leak-detection"))]
+use super::off::PoolLabel;
+
+/// True if misuse of raw pointers is detected.
+pub(crate) const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
+
+/// Describes the type of a new object.
+#[derive(Clone, Copy)]
+#[cfg_attr(
+    not(feature = "leak-detection"),
+    allow(dead_code, reason = "nothing records it")
+)]
+pub(crate) struct ObjectDescription {
+    /// The address of the type info, for readers outside the process.
+    pub(crate) type_info: *const (),
+    pub(crate) type_name: fn() -> &'static str,
+    /// The size of the allocation, header included.
+    pub(crate) bytes: usize,
+}
+
+/// A call that turns a pointer into a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RawCall {
+    FromRaw,
+    Increment,
+    Decrement,
+    WeakFromRaw,
+}
+
+impl RawCall {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::FromRaw => "Ref::from_raw",
+            Self::Increment => "Ref::increment_strong_count",
+            Self::Decrement => "Ref::decrement_strong_count",
+            Self::WeakFromRaw => "Weak::from_raw",
+        }
+    }
+
+    /// Says what the call does to a dead object.
+    #[cfg(feature = "leak-detection")]
+    pub(super) fn misuse(self) -> &'static str {
+        match self {
+            Self::FromRaw => "used after its death",
+            Self::Increment => "retained after its last release",
+            Self::Decrement => "released more often than it was retained",
+            Self::WeakFromRaw => "used after its memory was freed",
+        }
+    }
+}
+
+/// How a strong reference was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum ReleasedBy {
+    /// By the drop of a handle, a message or a slot.
+    Handle,
+    /// By the drain of a pool of this name.
+    Pool(PoolLabel),
+}

@@ -1,0 +1,16 @@
+//! What users call. `Ref::autorelease`, `HomeRef::new` and `ThreadHandle::release` are here, as they
+//! need pools, and the folders of their types are below `pool`.
+//!
+//! * [`guard`], [`scope`], [`token`]: pools that are opened and closed by a guard, a closure or a token
+//! * [`handoff`]: pools for another thread to release
+//! * [`pool_ref`], [`implicit`], [`home_ref`]: references that pools lend or take
+//! * [`pin`]: what slots need of the calling thread's pools
+
+pub(crate) mod guard;
+pub(crate) mod handoff;
+mod home_ref;
+pub(crate) mod implicit;
+pub(crate) mod pin;
+pub(crate) mod pool_ref;
+pub(crate) mod scope;
+pub(crate) mod token;

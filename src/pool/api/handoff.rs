@@ -1,0 +1,256 @@
+//! `HandoffPool`: a pool that is drained on another thread.
+
+use super::pool_ref::PoolRef;
+use crate::ledger::{self, PoolLabel};
+use crate::object::block_allocated::ObjectMemory;
+use crate::object::strong::Ref;
+use crate::object::thread_bound::HomeRef;
+use crate::pool::drain::{engine, this_thread};
+use crate::pool::entries::Entries;
+use crate::pool::entries::page::PageCache;
+use crate::pool::entries::page_chain::PageChain;
+use crate::sync::const_fn;
+use crate::thread::current::tally_handed_over;
+use crate::thread::handle::ThreadHandle;
+use crate::thread::inbox::Node;
+use crate::thread::orphans::ORPHANS;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::ptr::NonNull;
+use std::{fmt, mem};
+
+/// A pool of references for another thread to release; one message hands over all of them.
+///
+/// For objects that another thread should destroy: a loader must not spend its time on destructors,
+/// or a render thread wants the scene that it no longer shows destroyed by a
+/// [reclaimer](crate::Looper::reclaimer). The pool accepts only objects that any thread may
+/// destroy. It is never the current pool: only its own methods add entries.
+///
+/// # When not to use it
+/// For single objects, use [`ThreadHandle::release`]. For objects that only one thread may destroy,
+/// use [`HomeRef`]; a pool takes references to them, too, by
+/// [`autorelease_home`](Self::autorelease_home). If no other thread is involved, use an
+/// [`AutoreleasePool`](crate::AutoreleasePool).
+///
+/// # Threads
+/// The pool itself stays on its thread; it is neither `Send` nor `Sync`.
+///
+/// # Cost
+/// An entry: one store. [`drain_on`](Self::drain_on): one allocation and two read-modify-writes,
+/// whatever the number of entries: their pages are handed over as they are.
+///
+/// ```
+/// use releasepool::{HandoffPool, Looper, Ref};
+///
+/// let reclaimer = Looper::reclaimer("reclaimer")?;
+/// let scene: Vec<_> = (0..1_000).map(|n| Ref::new(format!("node {n}"))).collect();
+/// let first = Ref::downgrade(&scene[0]);
+///
+/// let mut old = HandoffPool::new();
+/// for node in scene {
+///     old.autorelease(node);
+/// }
+/// assert_eq!(old.drain_on(reclaimer.thread()), 1_000);
+/// reclaimer.shutdown().unwrap(); // all nodes are destroyed by now
+/// assert!(first.upgrade().is_none());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// The other thread may be any that opens and closes pools now and then. It gets its
+/// [`ThreadHandle`] from [`PoolManager::current_thread`](crate::PoolManager::current_thread).
+#[derive(Default)]
+pub struct HandoffPool {
+    entries: Entries,
+}
+
+impl HandoffPool {
+    const_fn! {
+        /// Makes an empty pool. Allocates nothing.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                entries: Entries::new(),
+            }
+        }
+    }
+
+    /// Moves the reference into this pool and lends the object back until the pool is drained.
+    ///
+    /// Aborts when memory for a page is exhausted.
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn autorelease<T: ?Sized + Send + Sync>(&self, r: Ref<T>) -> PoolRef<'_, T> {
+        let payload = Ref::into_payload(r);
+        let label = || PoolLabel::HANDOFF;
+        ledger::autoreleased(payload.cast(), Location::caller(), label);
+        self.entries.set_label(PoolLabel::HANDOFF);
+        self.entries.push_or_grow(payload.cast(), grow);
+        // SAFETY: the pool holds the reference until it is drained, which takes `&mut self` and so
+        // ends the borrow that the returned reference carries.
+        unsafe { PoolRef::lend(payload) }
+    }
+
+    /// Creates an object that the pool owns. Its memory is a block of the process's own
+    /// [allocator](crate::BlockAllocator::process), and returns to this thread from whichever
+    /// thread destroys the object.
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
+        self.autorelease(Ref::new_from(value, ObjectMemory::Process))
+    }
+
+    /// Moves a reference to a value with a home into this pool, and lends the reference back until
+    /// the pool is drained.
+    ///
+    /// The thread that releases the pool's entries only gives the reference up. If it was the last
+    /// one, the value goes on to its home, which [destroys](HomeRef#where-it-is-destroyed) it: so a
+    /// graph whose nodes refer to values of several threads can go to a reclaimer as it is.
+    ///
+    /// Takes a block of 24 bytes besides the entry, as an entry is an object that any thread may
+    /// destroy: it is [`create`](Self::create)d with the reference as its value.
+    ///
+    /// ```
+    /// use releasepool::{AutoreleasePool, HandoffPool, HomeRef, Looper};
+    /// use std::rc::Rc;
+    ///
+    /// let reclaimer = Looper::reclaimer("reclaimer")?;
+    /// let texture = Rc::new("grass"); // not Send
+    /// let mut old = HandoffPool::new();
+    /// old.autorelease_home(HomeRef::new(texture.clone()));
+    /// old.drain_on(reclaimer.thread());
+    /// reclaimer.shutdown().unwrap(); // the reference is given up by now
+    /// drop(AutoreleasePool::new());  // a drain here, at home, destroys the value
+    /// assert_eq!(Rc::strong_count(&texture), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn autorelease_home<T: ?Sized>(&self, r: HomeRef<T>) -> PoolRef<'_, HomeRef<T>> {
+        self.create(r)
+    }
+
+    /// Creates a text that the pool owns: a copy of `text`, in a block like other [created
+    /// objects](Self::create).
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn create_str(&self, text: &str) -> PoolRef<'_, str> {
+        self.autorelease(Ref::str_from(text, ObjectMemory::Process))
+    }
+
+    /// Creates a slice that the pool owns: clones of the values, in a block like other [created
+    /// objects](Self::create).
+    ///
+    /// # Panics
+    /// If cloning panics. The pool is unchanged then.
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn create_slice<T: Clone + Send + Sync>(&self, values: &[T]) -> PoolRef<'_, [T]> {
+        self.autorelease(Ref::slice_from(values, ObjectMemory::Process))
+    }
+
+    /// Has the thread `to` release all entries, newest first, in its next outermost drain, and
+    /// returns their number. This pool is empty afterwards and can be used again.
+    ///
+    /// If the thread has ended, the next outermost drain of any thread releases them. If the thread
+    /// is a [bounded reclaimer](crate::Looper::reclaimer_bounded) with a full queue, they are
+    /// released here, at once.
+    ///
+    /// Lock-free, unless the thread sleeps in a loop and must be woken. If the entries arrive while
+    /// that thread drains [within a budget](crate::AutoreleasePool::drain_within), it releases them
+    /// within the budgets of that and later drains.
+    pub fn drain_on(&mut self, to: &ThreadHandle) -> usize {
+        let n = self.len();
+        if n == 0 {
+            return 0;
+        }
+        if !to.0.admit(n as u64) {
+            return self.drain();
+        }
+        tally_handed_over(n as u64);
+        let entries = mem::take(&mut self.entries);
+        // SAFETY: all objects are Send and Sync; `run` takes the entries out.
+        let message = unsafe { PageChain::message(entries, n as u64, to.key(), run) };
+        if let Err(back) = to.0.send_admitted(message) {
+            ORPHANS.adopt(back);
+        }
+        n
+    }
+
+    /// Releases all entries on this thread, newest first, and returns their number. An outermost drain
+    /// also makes what releases are due on this thread, as [`AutoreleasePool::drain`] does.
+    ///
+    /// [`AutoreleasePool::drain`]: crate::AutoreleasePool::drain
+    ///
+    /// # Panics
+    /// Resumes the first panic of a destructor, after all entries are released. If the thread is
+    /// already unwinding, the panic is reported as an event instead.
+    pub fn drain(&mut self) -> usize {
+        release_here(mem::take(&mut self.entries))
+    }
+
+    /// Returns the number of entries.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns whether the pool has no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns whether the pool has an entry for this object. Linear in the number of entries.
+    pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
+        self.entries.contains(Ref::thin(r))
+    }
+}
+
+/// Drains the pool on this thread.
+///
+/// # Panics
+/// As [`HandoffPool::drain`] does.
+impl Drop for HandoffPool {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.entries.is_untouched() {
+            release_here(mem::take(&mut self.entries));
+        }
+    }
+}
+
+/// Calls `f` with the calling thread's page cache, or with an empty one once the thread has exited.
+fn with_pages<R>(f: impl FnOnce(&PageCache) -> R) -> R {
+    this_thread::with(|pools| match pools {
+        Some(pools) => f(&pools.pages),
+        None => f(&PageCache::new()),
+    })
+}
+
+#[cold]
+#[inline(never)]
+fn grow(entries: &Entries) {
+    with_pages(|pages| entries.grow(pages));
+}
+
+#[inline(never)]
+fn release_here(entries: Entries) -> usize {
+    this_thread::with(|thread| engine::release_all(&entries, thread))
+}
+
+/// Releases the entries in a message.
+///
+/// # Safety
+/// `node` is the head of an owned `PageChain`.
+unsafe fn run(node: NonNull<Node>) {
+    // SAFETY: by the caller's promise.
+    release_here(unsafe { PageChain::take(node) });
+}
+
+// A panic leaves no pool in a broken state: drains catch the panics of destructors.
+impl UnwindSafe for HandoffPool {}
+impl RefUnwindSafe for HandoffPool {}
+
+impl fmt::Debug for HandoffPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HandoffPool")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,49 @@
+//! The constructors of `HomeRef`, which need a thread that has pools.
+
+use crate::object::thread_bound::HomeRef;
+use crate::pool::drain::this_thread;
+use crate::thread::current::current_or_closed;
+use crate::thread::inbox::MessageKind;
+use crate::thread::record::Record;
+use std::sync::Arc;
+
+// Here and not with the type: the thread's pools are above `object`.
+impl<T> HomeRef<T> {
+    /// Makes a new object with one reference, whose home is the calling thread. If its home has
+    /// ended when the last reference is dropped, it is kept for ever, and reported.
+    ///
+    /// Aborts when memory is exhausted (`handle_alloc_error`).
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn new(value: T) -> Self {
+        // SAFETY: `home` is the calling thread, with pools if it takes messages.
+        unsafe { Self::make(value, home(), MessageKind::DestroyAtHome) }
+    }
+
+    /// Makes a new object like [`new`](Self::new), of a value that may be destroyed anywhere: if its
+    /// home has ended when the last reference is dropped, it is destroyed there and then.
+    ///
+    /// ```
+    /// use releasepool::HomeRef;
+    /// let made = std::thread::spawn(|| HomeRef::new_or_anywhere(vec![1, 2, 3]));
+    /// let made = made.join().unwrap();
+    /// assert!(made.get().is_none());
+    /// drop(made); // here
+    /// ```
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn new_or_anywhere(value: T) -> Self
+    where
+        T: Send,
+    {
+        // SAFETY: `home` is the calling thread, with pools if it takes messages; `T` is Send.
+        unsafe { Self::make(value, home(), MessageKind::DestroyAnywhere) }
+    }
+}
+
+/// Returns the calling thread's record. It takes messages only if the thread has pools, whose exit
+/// runs them here.
+fn home() -> Arc<Record> {
+    // Makes the pools, if the thread has not exited. If it is exiting, its inbox either is closed,
+    // or will be by the exit of its pools.
+    this_thread::with(|_| ());
+    current_or_closed()
+}

@@ -1,0 +1,106 @@
+//! Implicit autorelease: into the current pool, or into the root pool if none is open.
+
+use crate::event::{Event, EventKind};
+use crate::ledger;
+use crate::object::destroy::release;
+use crate::object::header::{Thin, header};
+use crate::object::strong::Ref;
+use crate::pool::drain::{this_thread, watch};
+use crate::pool::stack::life::PoolKind;
+use crate::pool::stack::pool_stack::{PoolStack, PoolState};
+use crate::pool::stack::thread_pools::ThreadPools;
+use crate::thread::current::current_label;
+use std::panic::Location;
+
+/// Moves the reference into this thread's current pool, which releases it when it is drained:
+/// *autorelease*. If no pool is open, the reference goes to the thread's root pool, which
+/// [`PoolManager::drain_root`](crate::PoolManager::drain_root) and the thread's exit drain; an
+/// [event](crate::event::EventKind::NoPool) reports this with the place of the call, once for each
+/// type and place and then at growing intervals.
+///
+/// Lends nothing back, because nothing tells the caller when the current pool is drained. Use
+/// [`AutoreleasePool::autorelease`](crate::AutoreleasePool::autorelease) if you need the object
+/// until then.
+///
+/// This function uses the pools of the [global](crate::PoolManager::global) manager; for others
+/// there is [`PoolManager::autorelease`](crate::PoolManager::autorelease).
+///
+/// Touches only memory of this thread. While the thread's thread-locals are torn down it may have
+/// no pools any more; then the reference is released at once.
+///
+/// ```
+/// use releasepool::{Ref, autorelease, autoreleasepool};
+/// let r = Ref::new(1);
+/// let w = Ref::downgrade(&r);
+/// autoreleasepool(|_| {
+///     autorelease(r);
+///     assert!(w.upgrade().is_some());
+/// });
+/// assert!(w.upgrade().is_none());
+/// ```
+#[inline]
+#[track_caller]
+pub fn autorelease<T: ?Sized>(r: Ref<T>) {
+    let site = Location::caller();
+    autorelease_to(Ref::into_payload(r).cast(), site, |pools| &pools.first);
+}
+
+impl<T: ?Sized> Ref<T> {
+    /// Moves the reference into this thread's current pool, as the function [`autorelease`] does.
+    #[inline]
+    #[track_caller]
+    pub fn autorelease(this: Self) {
+        autorelease(this);
+    }
+}
+
+/// Takes over one strong reference and moves it into the current pool of the stack that `stack`
+/// selects. `site` is the place of the user's call.
+#[inline]
+pub(crate) fn autorelease_to(
+    thin: Thin,
+    site: &'static Location<'static>,
+    stack: impl FnOnce(&ThreadPools) -> &PoolStack,
+) {
+    this_thread::with(|pools| {
+        let Some(pools) = pools else {
+            // SAFETY: the caller has given up this reference.
+            return unsafe { release(thin) };
+        };
+        let stack = stack(pools);
+        // First, as the ledger calls the global allocator, which may open and close pools.
+        let label = || stack.current_pool().entries.label();
+        ledger::autoreleased(thin, site, label);
+        let pool = stack.current_pool();
+        if pool.life.is(PoolKind::Root) {
+            push_root(stack, pool, thin, site);
+        } else {
+            pool.push(thin);
+        }
+    });
+}
+
+#[cold]
+#[inline(never)]
+fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin, site: &'static Location<'static>) {
+    // SAFETY: alive by the reference that the caller has given up.
+    let type_info = unsafe { header(thin) }.type_info;
+    root.entries.push(thin, &stack.thread_pools().pages);
+    stack.stats.root_has_grown(root.entries.len());
+    // What a drain of the root pool autoreleases into it is released by the same drain.
+    if root.life.is_draining() {
+        return;
+    }
+    if let Some(times) = stack.strays.count(type_info, site, stack.manager.id) {
+        let event = Event::new(EventKind::NoPool, current_label());
+        event
+            .pool("root")
+            .manager(stack.manager.id, stack.manager.name.as_deref())
+            .of_type(type_info.type_name())
+            .at(site)
+            .created_at(ledger::site_of(thin))
+            .times(times as usize)
+            .emit();
+    }
+    watch::root(stack);
+}

@@ -1,0 +1,67 @@
+//! Pins of the calling thread, and what slots give up: [`epoch`] for callers that have no
+//! `ThreadPools` at hand.
+
+use crate::epoch;
+use crate::object::header::Thin;
+use crate::pool::drain::this_thread;
+use crate::pool::remote::remote_release;
+use crate::pool::stack::thread_pools::ThreadPools;
+use crate::thread::key::own_key;
+use crate::thread::orphans::ORPHANS;
+use crossbeam_epoch::Guard;
+
+/// Returns whether pools of the calling thread are pinned and none of another thread: then this
+/// thread itself holds the epoch.
+pub(crate) fn is_held_here_alone() -> bool {
+    let me = own_key();
+    let is_held =
+        this_thread::with(|pools| pools.is_some_and(|pools| pools.participants.any_pinned()));
+    is_held && !epoch::is_held_elsewhere(me)
+}
+
+/// Keeps alive what slots hold now, for a few instructions of this crate's own.
+pub(crate) fn with_guard<R>(f: impl FnOnce(&Guard) -> R) -> R {
+    this_thread::with(|pools| epoch::with_guard(pools.map(|pools| &pools.participants), f))
+}
+
+/// Keeps alive what slots hold now while `f` runs, which is foreign code: an event reports if that
+/// takes long.
+pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
+    struct TurnAtEnd<'p>(Option<&'p ThreadPools>);
+    impl Drop for TurnAtEnd<'_> {
+        fn drop(&mut self) {
+            self.0.into_iter().for_each(ThreadPools::take_turn);
+        }
+    }
+    this_thread::with(|pools| {
+        // After the pin's end, also by a panic.
+        let _turn = TurnAtEnd(pools);
+        epoch::pinned_while(pools.map(|pools| &pools.participants), name, f)
+    })
+}
+
+/// Gives up a strong reference once every participant that is pinned now has been unpinned.
+///
+/// # Safety
+/// The caller gives up the reference, to an object that may be sent to other threads.
+pub(crate) unsafe fn retire(thin: Thin) {
+    // SAFETY: forwards the contract.
+    let release = unsafe { remote_release::orphaned_release(thin) };
+    let waiting = ORPHANS.retire(release);
+    this_thread::with(|pools| {
+        if epoch::is_advance_due(waiting) {
+            epoch::advance(pools.map(|pools| &pools.participants));
+        }
+        pools.into_iter().for_each(ThreadPools::take_turn);
+    });
+}
+
+/// Advances the epoch as far as possible, and stops when a retired reference has become ready.
+/// Returns whether one has.
+pub(crate) fn advance_until_ready() -> bool {
+    // A thread that has nothing to advance is not entered.
+    if ORPHANS.has_releases() || !ORPHANS.has_deferred() {
+        return ORPHANS.has_releases();
+    }
+    this_thread::with(|pools| epoch::advance_until_ready(pools.map(|pools| &pools.participants)))
+}

@@ -1,0 +1,134 @@
+//! `autoreleasepool`: a pool that is open while a closure runs.
+
+use super::guard::AutoreleasePool;
+use crate::pool::drain::close::{can_just_pop, close, free_state};
+use crate::pool::stack::life::Then;
+use crate::pool::stack::pool_stack::PoolState;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+
+/// Runs `f` with a new pool, which is drained when `f` returns: `@autoreleasepool`.
+///
+/// Afterwards the pool that was current before is current again, whatever `f` did with the guard.
+///
+/// Inside a destructor, objects that the pool releases may be destroyed only after this function
+/// has returned, as [`settle`](crate::settle) explains. Jobs of a work-stealing runtime such as
+/// rayon, which may run inside a destructor that waits, should use a
+/// [`callback_scope`](crate::callback_scope) or a [`settle_scope`](crate::settle_scope) instead of
+/// this function, or around it.
+///
+/// # Panics
+/// If `f` panics, and as [`AutoreleasePool::drain`] does.
+///
+/// ```
+/// use releasepool::{PoolRef, autoreleasepool};
+/// let kept = autoreleasepool(|pool| {
+///     let sum = pool.create(1 + 1);
+///     PoolRef::retain(sum)
+/// });
+/// assert_eq!(*kept, 2);
+/// ```
+pub fn autoreleasepool<R>(f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
+    scoped(None, f)
+}
+
+/// Runs `f` with a new pool of this name, as [`autoreleasepool`] does.
+pub(crate) fn named_scope<R>(name: &'static str, f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
+    scoped(Some(name), f)
+}
+
+#[inline]
+fn scoped<R>(name: Option<&'static str>, f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
+    let mut pool = ManuallyDrop::new(AutoreleasePool::new());
+    let own = pool.state;
+    pool.state().life.enter_scope();
+    if let Some(name) = name {
+        pool.state().set_name(Some(name.into()));
+    }
+    let pool = &raw mut *pool;
+    let _scope = PoolScope { own, pool };
+    // SAFETY: a local variable of this function; `_scope` does not access it before `f` is done.
+    f(unsafe { &mut *pool })
+}
+
+/// The scope of [`autoreleasepool`]. When it is dropped, the pool that was current before the scope
+/// is current again.
+struct PoolScope {
+    /// The pool that the scope has opened. Its state stays until the scope ends, even if its guard
+    /// is dropped before.
+    own: NonNull<PoolState>,
+    /// The guard, which `f` may have replaced. By a pointer, so that the compiler knows that
+    /// nothing changes `own`, and keeps that in a register.
+    pool: *mut AutoreleasePool,
+}
+
+impl Drop for PoolScope {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: it points to the local variable of `scoped`, which outlives this scope and is
+        // never dropped itself.
+        let pool = unsafe { (*self.pool).state };
+        // SAFETY: the scope has not ended (fact 1 of `guard`).
+        let state = unsafe { self.own.as_ref() };
+        // SAFETY: the scope's own pool keeps its stack (fact 2 of `guard`).
+        let stack = unsafe { &*state.stack.get() };
+        if pool == self.own && can_just_pop(state, stack, state.life.is_plain_scope()) {
+            // Its guard ends with it.
+            let _ = state.life.leave_scope();
+            stack.pop(state);
+        } else {
+            end_scope(pool, self.own);
+        }
+    }
+}
+
+/// Ends a scope: drops the guard that it has at its end, of the pool `pool`. `own` is the pool that
+/// the scope has opened.
+#[inline(never)]
+fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
+    if pool == own {
+        // SAFETY: the scope has not ended (fact 1 of `guard`).
+        let _ = unsafe { own.as_ref() }.life.leave_scope();
+        close(own);
+    } else {
+        end_replaced(pool, own);
+    }
+}
+
+/// Ends a scope whose guard was replaced by that of another pool.
+// Out of line, so that the usual end need not save its registers.
+#[cold]
+#[inline(never)]
+fn end_replaced(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
+    // Dropped last, also if dropping the guard panics.
+    let _replaced = ReplacedPool(own);
+    drop(AutoreleasePool { state: pool });
+}
+
+/// The own pool of a scope in which another guard has replaced its own; ends the scope when it is
+/// dropped.
+struct ReplacedPool(NonNull<PoolState>);
+
+impl Drop for ReplacedPool {
+    fn drop(&mut self) {
+        let then;
+        {
+            // SAFETY: the scope ends only here (fact 1 of `guard`).
+            let state = unsafe { self.0.as_ref() };
+            // SAFETY: the scope's own pool keeps its stack (fact 2 of `guard`).
+            let stack = unsafe { &*state.stack.get() };
+            then = state.life.leave_scope();
+            let frame = &state.life.frame;
+            stack.close_frame(frame);
+            match then {
+                Then::Recycle => frame.own(state.as_life()),
+                // The guard is elsewhere and closes the pool later.
+                Then::Keep => _ = frame.leave_chain(),
+            }
+        }
+        if then == Then::Recycle {
+            // SAFETY: nothing refers to it (rule 1 of `life`); the references above have ended.
+            unsafe { free_state(self.0) };
+        }
+    }
+}

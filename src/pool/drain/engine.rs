@@ -1,0 +1,277 @@
+//! The drains of this room, and what they do around the release of entries.
+
+use super::duties::{is_idle, owes};
+use super::few::{self, Progress};
+use super::outcome::{Outcome, Served};
+use super::plain::PlainDrain;
+use super::turns::{Drain, Own, Serves};
+use super::{alike, watch};
+use crate::object::destroy::ReleaseScope;
+use crate::pool::entries::Entries;
+use crate::pool::entries::page::PageCache;
+use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
+use crate::pool::stack::chain::Barrier;
+use crate::pool::stack::life::{ChainFrame, Draining};
+use crate::pool::stack::pool_stack::{PoolStack, PoolState};
+use crate::pool::stack::thread_pools::ThreadPools;
+use crate::thread::claimed::Next;
+use crate::thread::inbox::Chain;
+use crate::thread::orphans::ORPHANS;
+use crate::thread::record::Record;
+use crate::unwind::{FirstPanic, Payload, resume_or_report};
+use std::ptr;
+use std::time::Duration;
+
+/// How long a drain in the round of a loop serves its thread, at most.
+const SHARE: Duration = Duration::from_millis(1);
+
+/// Drains a pool of the calling thread, as far as the limit goes.
+pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
+    // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+    let stack = unsafe { &*pool.stack.get() };
+    let pages = &stack.thread_pools().pages;
+    let is_root = ptr::eq(pool, &stack.root);
+    let mut panics = FirstPanic::default();
+    pool.unpin();
+    let (mut released, mut is_cut) = (0, false);
+    let is_over = if !limit.is_some() && !is_root && pool.entries.are_few(few::FEW) {
+        let progress;
+        (released, progress) = few::release(pool, stack, &mut panics);
+        progress != Progress::Begun && pool.entries.is_empty()
+    } else {
+        let plain = alike::release_plain(&pool.entries, || pool.name(), pages);
+        if plain != 0 {
+            stack.stats.released.add(plain as u64);
+            released = plain;
+        }
+        plain != 0 && !is_root && is_idle(pool)
+    };
+    if !is_over {
+        let scope = ReleaseScope::enter();
+        let frame = ChainFrame::new();
+        let _current = Barrier::raise(stack, &frame, pool);
+        let _draining = Draining::begin(&pool.life);
+        let rest = release_rest(pool, stack, limit, &scope, &mut panics);
+        stack.stats.released.add(rest.0 as u64);
+        released += rest.0;
+        is_cut = rest.1;
+    }
+    // Otherwise a drain around this one has taken out an entry whose destructor still runs.
+    if is_root && !pool.life.is_draining() {
+        stack.stats.root_was_drained(pool.entries.len());
+        stack.next_mark.set(0);
+    }
+    Outcome {
+        released,
+        panic: panics.into_first(),
+        is_cut,
+    }
+}
+
+/// Releases the entries of a pool that is current and marked as being drained, and, in the outermost
+/// scope, does what else a drain does for its thread. Returns how many entries it has released,
+/// which the caller counts, and whether it was cut off.
+#[inline(never)]
+pub(super) fn release_rest(
+    pool: &PoolState,
+    stack: &PoolStack,
+    limit: Limit,
+    scope: &ReleaseScope,
+    panics: &mut FirstPanic,
+) -> (usize, bool) {
+    let pages = &stack.thread_pools().pages;
+    // Closing a pool whose last drain was budgeted must not deliver remote releases.
+    let was_budgeted = pool.last_drain_was_budgeted();
+    let run = PlainDrain::new(&pool.entries, pool.name(), pages, scope, limit);
+    run.release_all(panics);
+    // Serving the thread implies being outermost, which is quicker to look at.
+    let may_owe = stack.thread_pools().may_have_duties(stack) || ORPHANS.has_deferred();
+    if scope.outermost && may_owe && scope.serves_thread() {
+        serve_in_drain(&run, stack, was_budgeted, scope, panics);
+    }
+    (run.released.get(), run.is_cut.get())
+}
+
+/// Does in an ordinary drain what it owes its thread.
+#[cold]
+#[inline(never)]
+fn serve_in_drain(
+    run: &PlainDrain<'_>,
+    stack: &PoolStack,
+    was_budgeted: bool,
+    scope: &ReleaseScope,
+    panics: &mut FirstPanic,
+) {
+    let thread = stack.thread_pools();
+    let serves = if was_budgeted {
+        Serves::Light
+    } else if !thread.round.is_on() {
+        Serves::Ordinary
+    } else if thread.round.holds_back() {
+        Serves::Share
+    } else {
+        Serves::All
+    };
+    let meter = match serves {
+        Serves::Share => Meter::new(Budget::Time(SHARE)),
+        _ => Meter::unlimited(run.limit),
+    };
+    Drain {
+        stack: Some(stack),
+        own: Own::Plain(run),
+        meter,
+        serves,
+        ..Drain::of(Some(thread), &thread.pages, scope, panics, empty_stack)
+    }
+    .run();
+}
+
+/// Moves the entries of a pool to the backlog, and releases from that within the budget, and in turns
+/// what else the thread owes. What destructors autorelease goes to the pool, which is current
+/// meanwhile, and so to the backlog. Returns the first panic, too.
+pub(crate) fn drain_within(pool: &PoolState, meter: Meter) -> (Drained, Option<Payload>) {
+    // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+    let stack = unsafe { &*pool.stack.get() };
+    pool.unpin();
+    pool.life.set_budgeted(true);
+    let mut panics = FirstPanic::default();
+    let (_, drained) = run_backlog(stack, pool, &[pool], meter, Serves::All, &mut panics);
+    watch::backlog(stack, pool);
+    (drained, panics.into_first())
+}
+
+/// Releases from a backlog within the budget. What destructors autorelease goes to the root pool.
+pub(super) fn work_off(stack: &PoolStack, meter: Meter, serves: Serves) -> Outcome {
+    let mut panics = FirstPanic::default();
+    let before = stack.stats.released.get();
+    let (is_cut, _) = run_backlog(stack, &stack.root, &[], meter, serves, &mut panics);
+    Outcome {
+        released: (stack.stats.released.get() - before) as usize,
+        panic: panics.into_first(),
+        is_cut,
+    }
+}
+
+/// Empties a backlog, and then the root pool, into which that feeds, as far as the limit goes.
+pub(crate) fn empty_stack(stack: &PoolStack, limit: Limit) -> Outcome {
+    let backlog = work_off(stack, Meter::unlimited(limit), Serves::Nothing);
+    backlog.and(|| drain(&stack.root, limit))
+}
+
+/// Empties the root pool, which may leave a backlog, and then the backlog, as far as the limit goes.
+pub(crate) fn empty_root_first(stack: &PoolStack, limit: Limit) -> Outcome {
+    let backlog = || work_off(stack, Meter::unlimited(limit), Serves::Nothing);
+    drain(&stack.root, limit).and(backlog)
+}
+
+fn run_backlog(
+    stack: &PoolStack,
+    current: &PoolState,
+    collected: &[&PoolState],
+    meter: Meter,
+    serves: Serves,
+    panics: &mut FirstPanic,
+) -> (bool, Drained) {
+    let thread = stack.thread_pools();
+    stack.begin_work();
+    let scope = ReleaseScope::enter_queueing();
+    let frame = ChainFrame::new();
+    let _current = Barrier::raise(stack, &frame, current);
+    let _draining = Draining::begin(&current.life);
+    let serves = if scope.serves_thread() {
+        serves
+    } else {
+        Serves::Nothing
+    };
+    let mut drain = Drain {
+        stack: Some(stack),
+        own: Own::Backlog(stack, collected),
+        meter,
+        serves,
+        ..Drain::of(Some(thread), &thread.pages, &scope, panics, empty_stack)
+    };
+    drain.take_mail_in();
+    drain.run();
+    let is_cut = drain.is_cut;
+    let remaining = drain.finish();
+    let drained = drain.meter.report(remaining);
+    stack.end_work();
+    (is_cut, drained)
+}
+
+/// Serves the calling thread's duties, if no destructor is in progress on it, and keeps panics. What
+/// destructors autorelease goes to the current pool.
+pub(crate) fn serve(thread: Option<&ThreadPools>, meter: Meter, panics: &mut FirstPanic) -> Served {
+    serve_as(Serves::All, thread, meter, panics)
+}
+
+pub(super) fn serve_as(
+    serves: Serves,
+    thread: Option<&ThreadPools>,
+    meter: Meter,
+    panics: &mut FirstPanic,
+) -> Served {
+    let scope = ReleaseScope::enter();
+    if !scope.serves_thread() {
+        return Served::default();
+    }
+    let none = PageCache::new();
+    let pages = thread.map_or(&none, |thread| &thread.pages);
+    let mut drain = Drain {
+        meter,
+        serves,
+        ..Drain::of(thread, pages, &scope, panics, empty_stack)
+    };
+    Served {
+        generations: drain.run(),
+        reviewed: drain.agenda.reviewed,
+    }
+}
+
+/// Runs the last messages of a thread that exits, which it has taken out of its inbox, and keeps panics.
+pub(super) fn run_last(
+    thread: &ThreadPools,
+    record: &Record,
+    messages: Chain,
+    panics: &mut FirstPanic,
+) {
+    let scope = ReleaseScope::enter();
+    let mut drain = Drain {
+        serves: Serves::Exit,
+        ..Drain::of(Some(thread), &thread.pages, &scope, panics, empty_stack)
+    };
+    // Claimed messages are left if destructors fed the thread without end.
+    let inbox = record.releases.inbox();
+    while thread.has_claimed() {
+        if let Next::Run(message) = thread.claimed.next(inbox) {
+            drain.run_whole(thread, record, message);
+        }
+    }
+    for message in messages {
+        drain.run_whole(thread, record, message);
+    }
+}
+
+/// Releases the entries of a handoff pool, newest first, and gives the pages back. The current pool
+/// stays current, so destructors add nothing to these entries. As any outermost drain, it also does
+/// what the calling thread owes; `thread` is `None` once it has exited.
+///
+/// # Panics
+/// With the first panic of a destructor, at the end.
+pub(crate) fn release_all(entries: &Entries, thread: Option<&ThreadPools>) -> usize {
+    let none = PageCache::new();
+    let pages = thread.map_or(&none, |thread| &thread.pages);
+    let mut panics = FirstPanic::default();
+    let released = {
+        let scope = ReleaseScope::enter();
+        let run = PlainDrain::new(entries, "handoff", pages, &scope, Limit::NONE);
+        run.release_all(&mut panics);
+        if let Some(thread) = thread.filter(|t| owes(&t.first) && scope.serves_thread()) {
+            serve_in_drain(&run, &thread.first, false, &scope, &mut panics);
+        }
+        run.released.get()
+    };
+    entries.clear(pages);
+    panics.into_first().into_iter().for_each(resume_or_report);
+    released
+}

@@ -1,0 +1,55 @@
+//! Everything that budgeted drains have left for later: a stack's backlog, and the messages that
+//! the thread has taken out of its inbox and not run.
+
+use crate::object::header::Thin;
+use crate::pool::entries::page_chain::PageChain;
+use crate::pool::remote::remote_release;
+use crate::pool::stack::pool_stack::PoolStack;
+use crate::thread::inbox::MessageKind;
+
+/// Returns whether an entry for this object, which is alive, is among what was left. Linear.
+pub(crate) fn contains(stack: &PoolStack, thin: Thin) -> bool {
+    let mut found = false;
+    look_through(stack, &mut |left| {
+        found = left == thin;
+        !found
+    });
+    found
+}
+
+/// Calls `f` with the objects that were left, while it returns `true`. `f` must not run foreign
+/// code.
+pub(super) fn look_through(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
+    let mut goes_on = true;
+    let mut look = |thin| {
+        goes_on = goes_on && f(thin);
+        goes_on
+    };
+    stack.backlog.look_through(&mut look);
+    let claimed = &stack.thread_pools().claimed;
+    claimed.none(|message| match message.kind() {
+        MessageKind::ReleaseMany => {
+            // SAFETY: `look` takes nothing out.
+            !unsafe { PageChain::entries(message).newest_first() }.all(&mut look)
+        }
+        MessageKind::Release => !look(remote_release::object_of(message)),
+        MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere => !look(message.as_raw().cast()),
+        MessageKind::Closure
+        | MessageKind::LoopClosure
+        | MessageKind::FrameClosure
+        | MessageKind::OrphanBatch => false,
+    });
+}
+
+/// Leaks what was left; returns how many releases that is.
+pub(super) fn leak(stack: &PoolStack) -> usize {
+    let pools = stack.thread_pools();
+    let mut leaked = stack.backlog.leak(&pools.pages);
+    // Messages still in the inbox are run when it is closed.
+    if let Some(record) = pools.record() {
+        let claimed = pools.claimed.leak();
+        record.releases.done(claimed);
+        leaked += claimed as usize;
+    }
+    leaked
+}

@@ -1,0 +1,54 @@
+//! Finding the stack of a manager, and freeing the stacks of managers that are gone.
+
+use super::engine;
+use crate::pool::stack::budget::Limit;
+use crate::pool::stack::manager_shared::ManagerShared;
+use crate::pool::stack::pool_stack::PoolStack;
+use crate::pool::stack::thread_pools::ThreadPools;
+use crate::sync::unbox;
+use std::sync::Arc;
+
+/// Returns the stack of a manager, made if need be.
+pub(crate) fn find_or_add<'p>(
+    pools: &'p ThreadPools,
+    manager: &Arc<ManagerShared>,
+) -> &'p PoolStack {
+    match pools.find(manager) {
+        Some(stack) => stack,
+        None => add(pools, manager),
+    }
+}
+
+#[cold]
+fn add<'p>(pools: &'p ThreadPools, manager: &Arc<ManagerShared>) -> &'p PoolStack {
+    let stack = pools.add(manager);
+    // Only now, as this runs foreign code, which may come back here. It does not free `stack`: the
+    // caller has a handle to its manager.
+    prune(pools);
+    stack
+}
+
+/// Drains and frees the stacks of managers that have no handle left.
+fn prune(pools: &ThreadPools) {
+    // Draining runs foreign code, which may come back here: so one at a time, and nothing is
+    // borrowed meanwhile.
+    while let Some(stack) = pools.take_abandoned() {
+        let outcome = {
+            // SAFETY: off the list, so nothing else frees it.
+            let this = unsafe { stack.as_ref() };
+            let outcome = engine::empty_stack(this, Limit::SOME);
+            if let Some(key) = pools.key() {
+                this.retire(key);
+            }
+            this.root.entries.clear(&pools.pages);
+            // Destructors have fed it without end.
+            this.backlog.leak(&pools.pages);
+            outcome
+        };
+        // SAFETY: made by `ThreadPools::add`, and off the list; the manager has no handle to find
+        // it by, and nothing is open in it or in progress.
+        drop(unsafe { unbox(stack) });
+        // A panic of an old manager's objects is none of the caller's, which uses a new manager.
+        outcome.report();
+    }
+}

@@ -1,0 +1,98 @@
+//! The way to the calling thread's `ThreadPools`.
+
+use super::outcome::Served;
+use super::{engine, exit};
+use crate::ledger;
+use crate::pool::stack::budget::Meter;
+use crate::pool::stack::manager_shared::ManagerShared;
+use crate::pool::stack::thread_pools::ThreadPools;
+use crate::sync::cell::Cell;
+use crate::sync::{local, unbox};
+use crate::thread::current;
+use crate::thread::key::own_key;
+use crate::thread::record::Record;
+use crate::unwind::FirstPanic;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+struct ThisThread {
+    /// Null before the first use, and after the thread's exit.
+    pools: Cell<*const ThreadPools>,
+    exited: Cell<bool>,
+}
+
+local! {
+    static THIS: ThisThread = ThisThread {
+        pools: Cell::new(ptr::null()),
+        exited: Cell::new(false),
+    };
+}
+
+/// Passes `f` the calling thread's pools, made if need be; `None` once the thread has exited.
+///
+/// `f` must not run a thread's exit; nothing but the destructor of a thread-local does.
+#[inline]
+pub(crate) fn with<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
+    let mut pools = THIS.with(|this| this.pools.get());
+    if pools.is_null() {
+        pools = enter();
+    }
+    // SAFETY: null, or freed by the thread's exit alone, which `f` does not run (invariant 3 of
+    // `pool`).
+    f(unsafe { pools.as_ref() })
+}
+
+/// Serves the calling thread's duties, as [`engine::serve`] does.
+///
+/// A thread without a key has nothing but orphans to release. It is not registered here: it might get
+/// the registry slot of an ended thread, and could then not run the closures of that thread.
+pub(crate) fn serve(meter: Meter, panics: &mut FirstPanic) -> Served {
+    match own_key() {
+        None => engine::serve(None, meter, panics),
+        Some(_) => with(|pools| engine::serve(pools, meter, panics)),
+    }
+}
+
+/// Makes the thread's pools; returns null once the thread has exited.
+#[cold]
+#[inline(never)]
+fn enter() -> *const ThreadPools {
+    if THIS.with(|this| this.exited.get()) {
+        return ptr::null();
+    }
+    let Some(record) = current::current() else {
+        set_exited();
+        return ptr::null();
+    };
+    current::set_exit_hook(at_exit);
+    let pools = ThreadPools::make(ManagerShared::global(), Some(record));
+    // The global allocator is foreign code, and may have made them meanwhile.
+    let others = THIS.with(|this| this.pools.get());
+    if !others.is_null() {
+        // SAFETY: just made, and nothing leads to them.
+        drop(unsafe { unbox(pools) });
+        return others;
+    }
+    THIS.with(|this| this.pools.set(pools.as_ptr()));
+    // SAFETY: just made, and freed by the thread's exit only.
+    unsafe { pools.as_ref() }.enlist();
+    ledger::note_thread();
+    pools.as_ptr()
+}
+
+/// From here on the thread has no pools of its own.
+fn set_exited() {
+    THIS.with(|this| {
+        this.pools.set(ptr::null());
+        this.exited.set(true);
+    });
+}
+
+/// The hook that a thread with pools runs at its exit.
+fn at_exit(record: &Arc<Record>) {
+    let pools = THIS.with(|this| this.pools.get()).cast_mut();
+    if let Some(pools) = NonNull::new(pools) {
+        // SAFETY: made by `enter`; after `set_exited` nothing but open guards finds it.
+        unsafe { exit::exit(pools, record, set_exited) };
+    }
+}

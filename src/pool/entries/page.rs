@@ -1,0 +1,322 @@
+//! Pages: the memory of pending releases.
+//!
+//! A page belongs to one pool at a time; empty ones wait in the thread's cache. Pages leave their
+//! thread only with the entries of a handoff pool.
+
+use crate::object::header::Thin;
+use crate::sync::cell::Cell;
+use crate::sync::{SMALL, Witness, abort, boxed, const_fn, described, unbox};
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+
+/// The words of a page: 2 KiB with pointers of 64 bits, 1 KiB with those of 32.
+const WORDS: usize = 256;
+
+/// The words before the entries: a pointer, and two fields of 32 bits.
+const HEADER_WORDS: usize = 1 + 2 * size_of::<u32>() / size_of::<usize>();
+
+/// The number of entries in a page.
+pub(crate) const ENTRIES: usize = if SMALL { 4 } else { WORDS - HEADER_WORDS };
+
+/// The least number of spare pages that a thread may keep: 128 KiB.
+const FEW: usize = if SMALL { 2 } else { 64 };
+
+/// The greatest number of spare pages that a thread may keep: 8 MiB, for a million entries.
+const MANY: usize = if SMALL { 8 } else { 4_096 };
+
+/// After this many pages have been put back, the cache frees some of those that were not needed.
+const WINDOW: usize = if SMALL { 32 } else { 4_096 };
+
+/// The greatest number of pages that the cache frees at a time.
+const FREED: usize = if SMALL { 2 } else { 64 };
+
+/// The value of [`Page::tag`] in all pages.
+const TAG: u32 = u32::from_le_bytes(*b"RPpg");
+
+/// Room for [`ENTRIES`] entries.
+pub(crate) struct Page {
+    /// The page below, which is full; null in the first page. In a cache, the next spare page.
+    pub(crate) prev: Cell<*mut Page>,
+    /// The number of entries in the pages below.
+    below: Cell<u32>,
+    /// [`TAG`], by which a reader outside of the process knows pages that nothing leads to: those
+    /// of handoff pools.
+    tag: u32,
+    /// Stands for the entries in models. No size otherwise.
+    witness: Witness,
+    entries: [MaybeUninit<Thin>; ENTRIES],
+}
+
+// The model checker's cells are larger than native ones.
+const _: () = assert!(SMALL || size_of::<Page>() == WORDS * size_of::<usize>());
+
+impl Page {
+    /// Returns the number of entries in the pages below.
+    #[inline]
+    pub(crate) fn below(&self) -> usize {
+        self.below.get() as usize
+    }
+
+    /// Takes down the number of entries in the pages below.
+    ///
+    /// # Aborts
+    /// If there are 2^32 or more, which take 32 GiB.
+    pub(crate) fn set_below(&self, entries: usize) {
+        let Ok(entries) = u32::try_from(entries) else {
+            abort("a pool has more than 2^32 entries")
+        };
+        self.below.set(entries);
+    }
+
+    /// Returns the beginning of the entries.
+    ///
+    /// # Safety
+    /// `page` points to a page.
+    #[inline]
+    pub(crate) unsafe fn start(page: *mut Page) -> *mut Thin {
+        // SAFETY: `page` points to a page, by the contract.
+        unsafe { (&raw mut (*page).entries).cast() }
+    }
+
+    /// Returns the end of the room for entries.
+    ///
+    /// # Safety
+    /// `page` points to a page.
+    #[inline]
+    pub(crate) unsafe fn end(page: *mut Page) -> *mut Thin {
+        // SAFETY: `page` points to a page, by the contract.
+        unsafe { Self::start(page).add(ENTRIES) }
+    }
+
+    /// Tells the model checker that this thread changes the page.
+    ///
+    /// # Safety
+    /// `page` points to a page.
+    #[inline]
+    pub(crate) unsafe fn touch(page: *mut Page) {
+        // SAFETY: `page` points to a page, by the contract.
+        unsafe { (*page).witness.write() };
+    }
+
+    /// Tells the model checker that this thread reads entries of the page.
+    ///
+    /// # Safety
+    /// `page` points to a page.
+    #[inline]
+    pub(crate) unsafe fn look(page: *mut Page) {
+        // SAFETY: `page` points to a page, by the contract.
+        unsafe { (*page).witness.read() };
+    }
+}
+
+/// A thread's spare pages: as many as it has lately needed at once. Owner only.
+///
+/// A pool that is filled and drained in each frame must not call malloc for its pages each time:
+/// with glibc a request of that size consolidates all small chunks that were freed before.
+pub(crate) struct PageCache {
+    first: Cell<*mut Page>,
+    len: Cell<usize>,
+    /// The greatest number of pages that may be kept now.
+    most: Cell<usize>,
+    /// The least number of pages that were there since `put` began to count.
+    least: Cell<usize>,
+    /// How many pages have been put back since pages were last freed.
+    put: Cell<usize>,
+}
+
+impl PageCache {
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self {
+                first: Cell::new(ptr::null_mut()),
+                len: Cell::new(0),
+                most: Cell::new(FEW),
+                least: Cell::new(0),
+                put: Cell::new(0),
+            }
+        }
+    }
+
+    /// Returns a page that belongs to the caller, to be put on top of others. May call the global
+    /// allocator.
+    pub(crate) fn get(&self) -> *mut Page {
+        self.get_spare().unwrap_or_else(|| {
+            if self.most.get() < MANY {
+                self.most.set(self.most.get() + 1);
+            }
+            new_page()
+        })
+    }
+
+    /// Returns a page like [`get`](Self::get), but only if there is a spare one; runs no foreign
+    /// code.
+    #[inline]
+    pub(crate) fn get_spare(&self) -> Option<*mut Page> {
+        let page = self.pop()?;
+        if self.len.get() < self.least.get() {
+            self.least.set(self.len.get());
+        }
+        Some(page)
+    }
+
+    fn pop(&self) -> Option<*mut Page> {
+        let page = NonNull::new(self.first.get())?.as_ptr();
+        // SAFETY: pages in the cache are ours (invariant 6 of `pool`).
+        self.first.set(unsafe { (*page).prev.get() });
+        self.len.set(self.len.get() - 1);
+        Some(page)
+    }
+
+    /// Takes a page that is not used any more. May call the global allocator.
+    ///
+    /// # Safety
+    /// `page` is a page that the caller gives up.
+    pub(crate) unsafe fn put(&self, page: *mut Page) {
+        self.count_put();
+        if self.len.get() >= self.most.get() {
+            // SAFETY: forwards the contract.
+            return unsafe { free(page) };
+        }
+        // SAFETY: the page is ours from here on.
+        unsafe { (*page).prev.set(self.first.get()) };
+        self.first.set(page);
+        self.len.set(self.len.get() + 1);
+    }
+
+    /// Counts a page that was used and is kept elsewhere, as if it had been taken and put back. May
+    /// call the global allocator.
+    #[inline]
+    pub(crate) fn count_put(&self) {
+        self.put.set(self.put.get() + 1);
+        if self.put.get() == WINDOW {
+            self.free_unneeded();
+        }
+    }
+
+    /// Frees half of the pages that were not needed, except for [`FEW`].
+    #[cold]
+    #[inline(never)]
+    fn free_unneeded(&self) {
+        let unneeded = self.least.get().saturating_sub(FEW);
+        for _ in 0..unneeded.div_ceil(2).min(FREED) {
+            self.most.set(self.most.get() - 1);
+            if let Some(page) = self.pop() {
+                // SAFETY: it was in the cache, so ours (invariant 6 of `pool`).
+                unsafe { free(page) };
+            }
+        }
+        self.put.set(0);
+        self.least.set(self.len.get());
+    }
+}
+
+/// Frees a page.
+///
+/// # Safety
+/// `page` is a page that the caller gives up.
+unsafe fn free(page: *mut Page) {
+    // SAFETY: given up, by the contract; all pages are made by `new_page`.
+    unsafe {
+        debug_assert_eq!((*page).tag, TAG);
+        Page::touch(page);
+        let _page = unbox(NonNull::new_unchecked(page));
+    }
+}
+
+impl Drop for PageCache {
+    fn drop(&mut self) {
+        while let Some(page) = self.pop() {
+            // SAFETY: pages in the cache are ours (invariant 6 of `pool`).
+            unsafe { free(page) };
+        }
+    }
+}
+
+#[cold]
+fn new_page() -> *mut Page {
+    boxed(Page {
+        prev: Cell::new(ptr::null_mut()),
+        below: Cell::new(0),
+        tag: TAG,
+        witness: Witness::new(),
+        entries: [const { MaybeUninit::uninit() }; ENTRIES],
+    })
+    .as_ptr()
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        page {
+            size = size_of::<Page>(),
+            prev = offset_of!(Page, prev),
+            below = offset_of!(Page, below),
+            tag = offset_of!(Page, tag),
+            tag_value = TAG,
+            entries = offset_of!(Page, entries),
+            capacity = ENTRIES,
+        }
+    };
+
+    impl PageCache {
+        pub(in crate::pool) const FIRST: usize = offset_of!(Self, first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes `n` pages, and puts them back; returns how many the cache then has.
+    fn use_pages(cache: &PageCache, n: usize) -> usize {
+        let mut top = ptr::null_mut();
+        for _ in 0..n {
+            let page = cache.get();
+            // SAFETY: from `get`, so ours.
+            unsafe { (*page).prev.set(top) };
+            top = page;
+        }
+        while !top.is_null() {
+            // SAFETY: our pages, from `get`, each put back once.
+            unsafe {
+                let prev = (*top).prev.get();
+                cache.put(top);
+                top = prev;
+            }
+        }
+        cache.len.get()
+    }
+
+    #[test]
+    fn pages_that_were_needed_are_kept() {
+        let cache = PageCache::new();
+        assert_eq!(use_pages(&cache, 3 * FEW), 3 * FEW);
+        for _ in 0..100 {
+            assert_eq!(use_pages(&cache, 3 * FEW), 3 * FEW);
+        }
+        assert_eq!(cache.most.get(), FEW + 3 * FEW, "each was missing once");
+    }
+
+    #[test]
+    fn pages_that_are_not_needed_any_more_are_freed() {
+        let cache = PageCache::new();
+        let many = use_pages(&cache, MANY);
+        assert_eq!(many, MANY);
+        let mut before = many;
+        for _ in 0..2 * many * WINDOW {
+            let now = use_pages(&cache, 1);
+            assert!(before - now <= FREED, "a few at a time");
+            before = now;
+        }
+        assert!(before <= FEW + 1, "{before}");
+        assert_eq!(use_pages(&cache, 2 * FEW), 2 * FEW);
+    }
+
+    #[test]
+    fn the_number_of_spare_pages_is_limited() {
+        let cache = PageCache::new();
+        assert_eq!(use_pages(&cache, MANY + FEW), MANY);
+    }
+}

@@ -1,0 +1,71 @@
+//! Closures that other threads have posted to this one: collected from its inbox, and run in order.
+
+use crate::pool::stack::thread_pools::ThreadPools;
+use crate::sync::catch_unwind;
+use crate::thread::inbox::{Message, MessageKind, Queue};
+use crate::unwind::report;
+
+impl ThreadPools {
+    /// Collects the closures that have been posted so far.
+    pub(crate) fn collect_posted(&self) {
+        if let Some(record) = self.record() {
+            self.posted.append(record.calls.inbox().take());
+        }
+    }
+
+    /// Puts these closures, which count as sent, before those that have been posted so far.
+    pub(crate) fn put_first(&self, closures: impl Iterator<Item = Message>) {
+        self.collect_posted();
+        let posted = Queue::new();
+        posted.append(std::iter::from_fn(|| self.posted.pop()));
+        self.posted.append(closures);
+        self.posted.append(std::iter::from_fn(|| posted.pop()));
+    }
+
+    /// Collects the last of the posted closures; later posts are refused.
+    pub(in crate::pool) fn close_posted(&self) {
+        if let Some(record) = self.record() {
+            self.posted.append(record.calls.inbox().close());
+        }
+    }
+
+    /// Passes the oldest closure that was collected to `run`; returns what that returns, or `None`
+    /// if there was no closure. `run` must not unwind.
+    pub(crate) fn run_posted<R>(&self, run: impl FnOnce(Message) -> R) -> Option<R> {
+        let call = self.posted.pop()?;
+        let record = self.record()?;
+        Some(self.running(&record.calls, 1, || run(call)))
+    }
+
+    /// Runs the closures that loops have accepted, oldest first, and leaves the others. Panics are
+    /// reported. Returns whether there were any.
+    pub(crate) fn run_posts_of_loops(&self) -> bool {
+        let Some(record) = self.record() else {
+            return false;
+        };
+        self.collect_posted();
+        let mut any = false;
+        let others = Queue::new();
+        while let Some(call) = self.posted.pop() {
+            if matches!(
+                call.kind(),
+                MessageKind::LoopClosure | MessageKind::FrameClosure
+            ) {
+                any = true;
+                let run = || catch_unwind(|| call.run()).err();
+                self.running(&record.calls, 1, run)
+                    .into_iter()
+                    .for_each(report);
+            } else {
+                others.append(std::iter::once(call));
+            }
+        }
+        self.posted.append(std::iter::from_fn(|| others.pop()));
+        any
+    }
+
+    /// Returns how many closures have been collected and not begun.
+    pub(crate) fn posted(&self) -> usize {
+        self.posted.len()
+    }
+}

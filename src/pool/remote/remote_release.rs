@@ -1,0 +1,93 @@
+//! Releases that other threads send to a thread.
+
+use crate::object::destroy::release;
+use crate::object::header::Thin;
+use crate::object::strong::Ref;
+use crate::sync::{boxed, described, unbox};
+use crate::thread::current::tally_handed_over;
+use crate::thread::handle::ThreadHandle;
+use crate::thread::inbox::{Message, MessageKind, Node};
+use crate::thread::key::ThreadKey;
+use crate::thread::orphans::ORPHANS;
+use std::ptr::NonNull;
+
+/// A message of the kind [`MessageKind::Release`]: one strong reference.
+#[repr(C)]
+struct ReleaseMessage {
+    node: Node,
+    thin: Thin,
+}
+
+/// Makes a message by which `target`, or any thread if it is nobody, releases a reference.
+///
+/// # Safety
+/// The caller gives up a strong reference to `thin`, which may be sent to that thread.
+unsafe fn message(target: ThreadKey, thin: Thin) -> Message {
+    let run = |node: NonNull<Node>| {
+        // SAFETY: the message is owned, repr(C), head first, and the pointer is that of the whole
+        // allocation; it owned the reference.
+        unsafe { release(unbox(node.cast::<ReleaseMessage>()).thin) };
+    };
+    let node = Node::new(MessageKind::Release, target, run);
+    // SAFETY: just made; `run` frees it; the object may be sent by the contract.
+    unsafe { Message::from_raw(boxed(ReleaseMessage { node, thin }).cast()) }
+}
+
+/// Takes the reference out of a message of the kind [`MessageKind::Release`], and frees the message.
+pub(in crate::pool) fn take(message: Message) -> Thin {
+    debug_assert_eq!(message.kind(), MessageKind::Release);
+    // SAFETY: only `ReleaseMessage`s are of that kind, which are repr(C), head first; the pointer is
+    // that of the whole allocation, which is owned.
+    unsafe { unbox(message.into_raw().cast::<ReleaseMessage>()) }.thin
+}
+
+/// Returns the object of a message of the kind [`MessageKind::Release`].
+pub(in crate::pool) fn object_of(message: &Message) -> Thin {
+    debug_assert_eq!(message.kind(), MessageKind::Release);
+    // SAFETY: only `ReleaseMessage`s are of that kind; the message is owned, so alive.
+    unsafe { message.as_raw().cast::<ReleaseMessage>().as_ref() }.thin
+}
+
+/// Makes a release without a target, for the orphans: any thread may run it.
+///
+/// # Safety
+/// The caller gives up a strong reference to `thin`, which may be sent to any thread.
+pub(crate) unsafe fn orphaned_release(thin: Thin) -> Message {
+    // SAFETY: forwards the contract.
+    unsafe { message(ThreadKey::NOBODY, thin) }
+}
+
+// Here and not with the type: `Ref` and `release` are above `thread`.
+impl ThreadHandle {
+    /// Releases `r` on that thread, in its next outermost drain: if it is the last reference, the
+    /// value is destroyed there.
+    ///
+    /// If the thread has ended, the next outermost drain of any thread releases it. One allocation
+    /// and two read-modify-writes; lock-free, unless the thread sleeps in a loop and this message
+    /// has to wake it.
+    ///
+    /// If the thread is a [bounded reclaimer](crate::Looper::reclaimer_bounded) that has fallen too
+    /// far behind, the calling thread releases `r` itself, at once.
+    pub fn release<T: ?Sized + Send + Sync>(&self, r: Ref<T>) {
+        if !self.0.admit(1) {
+            return drop(r);
+        }
+        // SAFETY: `r` is given up; the object is Send and Sync.
+        let message = unsafe { message(self.key(), Ref::into_payload(r).cast()) };
+        tally_handed_over(1);
+        if let Err(back) = self.0.send_admitted(message) {
+            ORPHANS.adopt(back);
+        }
+    }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        message {
+            object = offset_of!(ReleaseMessage, thin),
+        }
+    };
+}

@@ -1,0 +1,245 @@
+//! `Backlog`: the releases that budgeted drains have left for later.
+
+use crate::layout::fixed::FixedVec;
+use crate::object::header::Thin;
+use crate::pool::entries::Entries;
+use crate::pool::entries::page::PageCache;
+use crate::sync::cell::{Cell, UnsafeCell};
+use crate::sync::described;
+use std::mem;
+
+/// The number of items that a backlog keeps room for when it is empty.
+const ITEMS: usize = 64;
+
+/// Releases that are left for later.
+pub(in crate::pool) enum Item {
+    /// The entries of a pool.
+    Entries(Entries),
+    /// Objects without a strong reference whose destructors have not run.
+    Dead(Vec<Thin>),
+}
+
+impl Item {
+    pub(in crate::pool) fn len(&self) -> usize {
+        match self {
+            Self::Entries(entries) => entries.len(),
+            Self::Dead(objects) => objects.len(),
+        }
+    }
+}
+
+/// An [`Item`] as it waits, with a fixed layout.
+#[repr(u64)]
+enum StoredItem {
+    Entries(Entries) = 0,
+    Dead(FixedVec<Thin>) = 1,
+}
+
+impl From<Item> for StoredItem {
+    fn from(item: Item) -> Self {
+        match item {
+            Item::Entries(entries) => Self::Entries(entries),
+            Item::Dead(objects) => Self::Dead(objects.into()),
+        }
+    }
+}
+
+impl From<StoredItem> for Item {
+    fn from(stored: StoredItem) -> Self {
+        match stored {
+            StoredItem::Entries(entries) => Self::Entries(entries),
+            StoredItem::Dead(objects) => Self::Dead(objects.into_inner()),
+        }
+    }
+}
+
+/// The items of a [`Backlog`].
+#[repr(C)]
+struct Items {
+    /// The next items, the first one last.
+    front: FixedVec<StoredItem>,
+    /// The items after these, in their order.
+    back: FixedVec<StoredItem>,
+}
+
+impl Items {
+    #[inline]
+    fn pop(&mut self) -> Option<StoredItem> {
+        if self.front.is_empty() && self.back.len() <= 1 {
+            return self.back.change(Vec::pop);
+        }
+        self.pop_of_several()
+    }
+
+    #[inline(never)]
+    fn pop_of_several(&mut self) -> Option<StoredItem> {
+        if self.front.is_empty() {
+            mem::swap(&mut self.front, &mut self.back);
+            self.front.change(|items| items.reverse());
+        }
+        self.front.change(|items| {
+            let item = items.pop();
+            // A burst must not keep its memory for ever.
+            if items.capacity() > ITEMS && items.len() < items.capacity() / 4 {
+                items.shrink_to(items.capacity() / 2);
+            }
+            item
+        })
+    }
+
+    /// Returns the items in their order.
+    fn iter(&self) -> impl Iterator<Item = &StoredItem> {
+        self.front.iter().rev().chain(self.back.iter())
+    }
+}
+
+/// A queue, first in, first out, for one manager on one thread. Owner only.
+pub(crate) struct Backlog {
+    /// Never borrowed while other code runs.
+    items: UnsafeCell<Items>,
+    len: Cell<usize>,
+    /// How many drains that work it off are in progress, one inside another.
+    pub(super) drains: Cell<u32>,
+    /// The length at which the next event is due; see `watch::backlog` in `pool::drain`.
+    pub(in crate::pool) next_mark: Cell<usize>,
+}
+
+impl Backlog {
+    pub(in crate::pool) fn new() -> Self {
+        Self {
+            items: UnsafeCell::new(Items {
+                front: FixedVec::new(),
+                back: FixedVec::new(),
+            }),
+            len: Cell::new(0),
+            drains: Cell::new(0),
+            next_mark: Cell::new(0),
+        }
+    }
+
+    /// Returns the number of releases.
+    pub(crate) fn len(&self) -> usize {
+        self.len.get()
+    }
+
+    pub(in crate::pool) fn put_last(&self, item: Item) {
+        self.len.set(self.len.get() + item.len());
+        // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
+        self.items
+            .with_mut(|items| unsafe { (*items).back.change(|items| items.push(item.into())) });
+    }
+
+    pub(in crate::pool) fn put_first(&self, item: Item) {
+        self.len.set(self.len.get() + item.len());
+        // SAFETY: as in `put_last`.
+        self.items
+            .with_mut(|items| unsafe { (*items).front.change(|items| items.push(item.into())) });
+    }
+
+    pub(in crate::pool) fn take_first(&self) -> Option<Item> {
+        self.items.with_mut(|items| {
+            // SAFETY: as in `put_last`.
+            let item = Item::from(unsafe { (*items).pop() }?);
+            self.len.set(self.len.get() - item.len());
+            Some(item)
+        })
+    }
+
+    /// Leaks what is left; returns how many releases that is.
+    pub(in crate::pool) fn leak(&self, pages: &PageCache) -> usize {
+        let leaked = self.len();
+        while let Some(item) = self.take_first() {
+            if let Item::Entries(entries) = item {
+                entries.clear(pages);
+            }
+        }
+        leaked
+    }
+
+    /// Calls `f` with the objects that wait, in the order in which they will be released, while it
+    /// returns `true`. `f` must not run foreign code.
+    pub(in crate::pool) fn look_through(&self, mut f: impl FnMut(Thin) -> bool) {
+        self.items.with(|items| {
+            // SAFETY: as in `put_last`; `f` runs no foreign code.
+            for item in unsafe { &*items }.iter() {
+                let goes_on = match item {
+                    // SAFETY: `f` takes nothing out.
+                    StoredItem::Entries(entries) => unsafe { entries.newest_first().all(&mut f) },
+                    StoredItem::Dead(objects) => objects.iter().rev().all(|&thin| f(thin)),
+                };
+                if !goes_on {
+                    break;
+                }
+            }
+        });
+    }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    impl Backlog {
+        /// Where its two lists of items are, one right after the other.
+        pub(super) const LISTS: usize = offset_of!(Self, items) + offset_of!(Items, front);
+    }
+
+    // An enum with a `repr` is a union of such structures (RFC 2195).
+    #[repr(C)]
+    struct ItemWith<T> {
+        kind: u64,
+        content: T,
+    }
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        item {
+            size = size_of::<StoredItem>(),
+            kind = offset_of!(ItemWith<Entries>, kind),
+            entries = offset_of!(ItemWith<Entries>, content),
+            dead = offset_of!(ItemWith<FixedVec<Thin>>, content) + FixedVec::<Thin>::ITEMS,
+        }
+        item_kind {
+            entries = 0,
+            dead = 1,
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_of_items_leaves_no_memory_behind() {
+        const BURST: usize = if cfg!(miri) { 4 * ITEMS } else { 100 * ITEMS };
+        let backlog = Backlog::new();
+        let capacity = || {
+            // SAFETY: nothing else runs meanwhile.
+            let items = backlog.items.with(|items| unsafe { &*items });
+            items.front.capacity() + items.back.capacity()
+        };
+        for _ in 0..BURST {
+            backlog.put_last(Item::Dead(Vec::new()));
+        }
+        assert!(capacity() >= BURST);
+        while backlog.take_first().is_some() {}
+        assert!(capacity() <= 2 * ITEMS, "{}", capacity());
+    }
+
+    #[test]
+    fn items_come_out_in_order_and_those_put_back_first() {
+        let backlog = Backlog::new();
+        let item = |n: usize| Item::Dead(vec![Thin::dangling(); n]);
+        let take = || backlog.take_first().map(|item| item.len());
+        (1..=3).for_each(|n| backlog.put_last(item(n)));
+        assert_eq!((backlog.len(), take()), (6, Some(1)));
+        backlog.put_first(item(7));
+        backlog.put_last(item(4));
+        assert_eq!(backlog.len(), 2 + 3 + 7 + 4);
+        assert_eq!(
+            [take(), take(), take(), take(), take()],
+            [7, 2, 3, 4, 0].map(|n| (n > 0).then_some(n))
+        );
+        assert_eq!(backlog.len(), 0);
+    }
+}

@@ -1,0 +1,324 @@
+//! How much a drain may do, and how it is measured.
+
+use crate::object::header::TypeInfo;
+use crate::sync::elapsed;
+use std::fmt;
+use std::time::Duration;
+
+/// How much a drain may do before it leaves the rest for later.
+///
+/// See [`AutoreleasePool::drain_within`](crate::AutoreleasePool::drain_within).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Budget {
+    /// Everything.
+    All,
+    /// At most this many releases.
+    Count(usize),
+    /// Releases until this much time has passed on the wall clock; at least one. Exceptions: a
+    /// long inbox is reversed first, and the references to [hot](crate::Hot) objects that were let
+    /// go are counted, within the budget; a call may do only a part of that and release nothing. The clock is read after each destructor, and otherwise after every
+    /// sixteenth step, so the time is exceeded by at most what the last destructor took.
+    Time(Duration),
+}
+
+/// The result of a drain within a [`Budget`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Drained {
+    /// References released, plus objects destroyed because a released object held their last
+    /// reference.
+    pub released: usize,
+    /// Releases left: in the thread's backlog for this manager, in what other threads have sent to
+    /// this one, and among the orphans if this drain found more of those than its budget allowed.
+    /// Besides, [hot](crate::Hot) objects to which this thread has dropped references, and of which
+    /// it has not found out that they are alive; and what slots have retired, if the budget was spent
+    /// before the drain could try whether that is ready. Inside a destructor only the backlog counts.
+    pub remaining: usize,
+    /// How long the drain took.
+    pub elapsed: Duration,
+    /// The type whose destructor took longest, not counting the destructors of what it released,
+    /// and how long it took.
+    pub slowest: Option<(&'static str, Duration)>,
+}
+
+impl fmt::Display for Drained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (released, remaining) = (self.released, self.remaining);
+        write!(
+            f,
+            "{released} released in {:?}, {remaining} left",
+            self.elapsed
+        )?;
+        if let Some((name, time)) = self.slowest {
+            write!(f, "; slowest {name}, {time:?}")?;
+        }
+        Ok(())
+    }
+}
+
+/// How many generations of destructors may feed the drain that runs them before an event reports it.
+pub(in crate::pool) const ENDLESS: u32 = 1_000;
+
+/// What ends a drain without a budget if destructors feed it for ever.
+#[derive(Clone, Copy)]
+pub(crate) struct Limit {
+    generations: u32,
+    /// The time of the clock after which [`ENDLESS`] generations are enough.
+    deadline: Option<Duration>,
+}
+
+impl Limit {
+    /// Nothing: for the drains that a program calls without a budget.
+    pub(crate) const NONE: Self = Self {
+        generations: u32::MAX,
+        deadline: None,
+    };
+
+    /// 100,000 generations.
+    pub(crate) const SOME: Self = Self {
+        generations: 100_000,
+        deadline: None,
+    };
+
+    /// 100,000 generations, or fewer once the clock is past `deadline`.
+    pub(crate) fn until(deadline: Duration) -> Self {
+        Self {
+            deadline: Some(deadline),
+            ..Self::SOME
+        }
+    }
+
+    /// Returns whether destructors have fed the drain for too many generations.
+    pub(in crate::pool) fn is_passed(self, generations: u32) -> bool {
+        let is_late = || self.deadline.is_some_and(|time| elapsed() >= time);
+        generations > self.generations || generations > ENDLESS && is_late()
+    }
+
+    /// Returns whether anything ends the drain.
+    pub(in crate::pool) fn is_some(self) -> bool {
+        self.generations != Self::NONE.generations
+    }
+}
+
+/// How many releases that run no destructor come between two readings of the clock.
+const UNREAD: u32 = 16;
+
+/// Counts what a drain does against its budget.
+pub(crate) struct Meter {
+    budget: Budget,
+    /// True if each destructor is timed.
+    timed: bool,
+    start: Duration,
+    /// The time when the clock was last read, and how many releases ago that was.
+    now: Duration,
+    unread: u32,
+    released: usize,
+    /// True once anything has been done, even if only to get at releases.
+    begun: bool,
+    slowest: Option<(&'static TypeInfo, Duration)>,
+    /// What ends a drain without a budget.
+    limit: Limit,
+}
+
+impl Meter {
+    pub(crate) fn new(budget: Budget) -> Self {
+        let start = elapsed();
+        Self {
+            budget,
+            timed: true,
+            start,
+            now: start,
+            ..Self::unlimited(Limit::SOME)
+        }
+    }
+
+    /// Returns a meter that does not time destructors: quicker, and the time may be exceeded by what
+    /// the last sixteen took.
+    pub(crate) fn coarse(budget: Budget) -> Self {
+        Self {
+            timed: false,
+            ..Self::new(budget)
+        }
+    }
+
+    /// Returns a meter without a budget, which never reads the clock.
+    pub(crate) fn unlimited(limit: Limit) -> Self {
+        Self {
+            budget: Budget::All,
+            timed: false,
+            start: Duration::ZERO,
+            now: Duration::ZERO,
+            unread: 0,
+            released: 0,
+            begun: false,
+            slowest: None,
+            limit,
+        }
+    }
+
+    /// Returns what ends the drain if it has no budget.
+    pub(in crate::pool) fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// Takes the budget away.
+    pub(in crate::pool) fn lift(&mut self) {
+        self.budget = Budget::All;
+    }
+
+    /// Returns whether there is a budget.
+    pub(in crate::pool) fn is_limited(&self) -> bool {
+        self.budget != Budget::All
+    }
+
+    /// Returns whether the budget is used up.
+    #[inline]
+    pub(in crate::pool) fn is_spent(&self) -> bool {
+        match self.budget {
+            Budget::All => false,
+            Budget::Count(most) => self.released >= most,
+            Budget::Time(most) => self.begun && self.now - self.start >= most,
+        }
+    }
+
+    /// Returns how many references of one object may be released at once.
+    #[inline]
+    pub(in crate::pool) fn at_most(&self) -> u32 {
+        match self.budget {
+            Budget::Count(most) => {
+                u32::try_from(most.saturating_sub(self.released)).unwrap_or(u32::MAX)
+            }
+            _ => u32::MAX,
+        }
+    }
+
+    /// Returns how many references have been released.
+    pub(in crate::pool) fn released(&self) -> usize {
+        self.released
+    }
+
+    /// Counts `n` references as released.
+    #[inline]
+    pub(in crate::pool) fn count(&mut self, n: usize) {
+        self.released += n;
+        self.begun = true;
+    }
+
+    /// Counts a step that only gets at releases.
+    #[inline]
+    pub(in crate::pool) fn step(&mut self) {
+        self.begun = true;
+        self.quick();
+    }
+
+    /// Counts a release that runs no destructor.
+    #[inline]
+    pub(in crate::pool) fn quick(&mut self) {
+        self.unread += 1;
+        if self.unread == UNREAD {
+            if self.timed || self.is_limited() {
+                self.read();
+            } else {
+                // The time is read at the end only.
+                self.unread = 0;
+            }
+        }
+    }
+
+    fn read(&mut self) {
+        self.now = elapsed();
+        self.unread = 0;
+    }
+
+    /// Runs a destructor of an object of this type, and times it.
+    #[inline]
+    pub(in crate::pool) fn time(&mut self, type_info: &'static TypeInfo, run: impl FnOnce()) {
+        if !self.timed {
+            self.quick();
+            return run();
+        }
+        if self.unread > 0 {
+            self.read();
+        }
+        let before = self.now;
+        // So that, if this destructor panics, the clock is read before the next one is timed.
+        self.unread = 1;
+        run();
+        self.read();
+        let took = self.now - before;
+        if self.slowest.is_none_or(|(_, longest)| took > longest) {
+            self.slowest = Some((type_info, took));
+        }
+    }
+
+    /// Returns the result of the drain, which leaves `remaining` releases.
+    pub(in crate::pool) fn report(mut self, remaining: usize) -> Drained {
+        self.read();
+        Drained {
+            released: self.released,
+            remaining,
+            elapsed: self.now - self.start,
+            slowest: self
+                .slowest
+                .map(|(type_info, took)| (type_info.type_name(), took)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::header::SizedInfo;
+    use crate::sync::Parker;
+
+    #[test]
+    fn a_coarse_meter_does_not_name_the_slowest_destructor() {
+        let type_info = SizedInfo::<String>::TYPE_INFO;
+        for (mut meter, says) in [
+            (Meter::new(Budget::All), true),
+            (Meter::coarse(Budget::All), false),
+        ] {
+            meter.time(type_info, || ());
+            assert_eq!(meter.report(0).slowest.is_some(), says);
+        }
+    }
+
+    #[test]
+    fn the_time_counts_from_the_beginning_of_the_drain() {
+        let s = Duration::from_secs;
+        for (now, spent) in [(100, false), (149, false), (150, true)] {
+            let meter = Meter {
+                start: s(100),
+                now: s(now),
+                begun: true,
+                ..Meter::new(Budget::Time(s(50)))
+            };
+            assert_eq!(meter.is_spent(), spent);
+        }
+    }
+
+    #[test]
+    fn a_destructor_is_not_charged_for_what_came_before_it() {
+        let quick = SizedInfo::<String>::TYPE_INFO;
+        let slow = SizedInfo::<Vec<u8>>::TYPE_INFO;
+        let mut meter = Meter::new(Budget::All);
+        let spend = |ms| Parker::new().park(Some(Duration::from_millis(ms)));
+        meter.quick();
+        spend(100);
+        meter.time(quick, || ());
+        meter.time(slow, || spend(50));
+        let (name, _) = meter.report(0).slowest.unwrap();
+        assert_eq!(name, slow.type_name());
+    }
+
+    #[test]
+    fn the_time_of_a_drain_begins_with_it() {
+        // The clock started before the drain.
+        elapsed();
+        Parker::new().park(Some(Duration::from_millis(50)));
+        let before = elapsed();
+        let drained = Meter::new(Budget::All).report(0);
+        assert!(drained.elapsed <= elapsed() - before, "{drained}");
+    }
+}

@@ -1,0 +1,47 @@
+//! `PoolDump`: a pool's entries, for display.
+
+use super::pool_stack::PoolState;
+use crate::object::header::header;
+use crate::thread::current::current_label;
+use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+/// The entries of a pool, for display; made by [`AutoreleasePool::dump`](crate::AutoreleasePool::dump).
+///
+/// Displays a line with the pool's name, its thread and the number of entries, then a line for each
+/// entry with its address, type, and strong count at the time of writing. The entries are listed
+/// newest first, which is the order in which they will be released.
+pub struct PoolDump<'p>(pub(in crate::pool) &'p PoolState);
+
+// The auto traits of its `AutoreleasePool`.
+impl UnwindSafe for PoolDump<'_> {}
+impl RefUnwindSafe for PoolDump<'_> {}
+
+impl fmt::Display for PoolDump<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pool = self.0;
+        let len = pool.entries.len();
+        let entries = if len == 1 { "entry" } else { "entries" };
+        write!(
+            f,
+            "pool \"{}\", thread {}: {len} {entries}",
+            pool.name(),
+            current_label()
+        )?;
+        // SAFETY: the pool is borrowed, so the formatter, which is foreign code, can only add
+        // entries, not drain it.
+        for thin in unsafe { pool.entries.newest_first() } {
+            // SAFETY: the entry's reference keeps the object alive while the pool is borrowed.
+            let object = unsafe { header(thin) };
+            let (name, count) = (object.type_info.type_name(), object.count.strong());
+            write!(f, "\n  {thin:p} {name} count {count}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for PoolDump<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

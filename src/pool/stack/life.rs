@@ -1,0 +1,490 @@
+//! `PoolLife`, the state of one pool: what it is, who may still use it, and its place in the chain.
+//!
+//! Only these transitions change the state. Each of the first seven columns is a state, and says to
+//! which one the transition leads from there; `*`: nothing refers to the pool any more, and the
+//! caller recycles it; `-`: a mistake, which a debug assertion finds. The next two columns say what
+//! becomes of extras and of the number of drains in progress; `-`: there are none then.
+//!
+//! ```text
+//!                free  guard  scope bare   token   root used-up extras drains caller
+//! open_guard     guard -      -     -      -       -    -       -      -      thread_pools
+//! open_token     token -      -     -      -       -    -       -      -      thread_pools
+//! enter_scope    -     scope  -     -      -       -    -       -      -      scope
+//! begin_drain    -     guard  scope -      token   root -       keep   +1     drain
+//! end_drain      -     guard  scope -      token   root -       keep   -1     drain
+//! set_budgeted   -     guard  scope -      -       -    -       keep   -      guard, drains
+//! gain_extra     -     guard  scope -      token   -    -       gain   keep   pin, push, chain
+//! lose_extras    -     guard  -     bare   token   -    -       lose   -      close, tokens
+//! drop_guard     -     guard* bare  -      -       -    -       keep   -      close
+//! leave_scope    -     -      guard guard* -       -    -       keep   -      scope
+//! end_generation -     -      -     -      token*  -    -       -      -      tokens
+//! end_last       -     -      -     -      used-up -    -       -      -      tokens
+//! close          -     free   -     -      free    -    -       -      -      thread_pools
+//! ```
+//!
+//! `bare`: the guard of a scope's pool was dropped before the scope has ended. `end_last`:
+//! `end_generation`, when there is no other generation.
+//!
+//! # Rules
+//! `SAFETY` comments cite them ("rule 2 of `life`").
+//!
+//! 1. A pool is *open* unless it is free or used up; a root pool always is. It is closed when
+//!    neither a guard nor a scope nor a token refers to it any more, which `*` says, or a fast path
+//!    that has found the pool plain.
+//! 2. A pool's frame names the pool itself, but none in the state `bare`. A drain's frame names
+//!    the pool that is drained, which remains open meanwhile. So a frame that does not name its own
+//!    pool is a barrier; one that does is a barrier while the pool is that of a scope.
+//! 3. *Extras* are what closing has to clear besides entries: a name, a pin, a page to give back, a
+//!    known barrier, the note that the last drain was budgeted. A pool without extras and drains is
+//!    *plain*: to close it without entries, its frame is removed, and that is all.
+//! 4. A drain borrows the pool's guard, and tokens cannot be popped meanwhile. So drains nest only
+//!    for root pools, except that one that answers `shutdown` drains its own pool again.
+//! 5. A barrier that a pool knows is in the chain as long as the pool's frame is, but may stop being
+//!    a barrier. All frames between the two know the same one.
+
+use crate::sync::cell::Cell;
+use crate::sync::{const_fn, described};
+use std::ptr;
+
+/// Who closes a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum PoolKind {
+    /// Nobody: it is closed and may be opened again.
+    Free,
+    /// The `AutoreleasePool` that owns it.
+    Guard,
+    /// `PoolManager::pop`, by its `PoolToken`.
+    Token,
+    /// Nobody: it is the root pool of its stack.
+    Root,
+}
+
+// The states of the table: a kind, and bits above it.
+const FREE: u32 = PoolKind::Free as u32;
+const GUARD: u32 = PoolKind::Guard as u32;
+const SCOPE: u32 = GUARD | IN_SCOPE;
+const BARE: u32 = SCOPE | GUARD_DROPPED;
+const TOKEN: u32 = PoolKind::Token as u32;
+const ROOT: u32 = PoolKind::Root as u32;
+const USED_UP: u32 = FREE | 1 << 10;
+const IN_SCOPE: u32 = 1 << 8;
+const GUARD_DROPPED: u32 = 1 << 9;
+
+// What a pool may have besides: extras, and drains in progress.
+const EXTRAS: u32 = HAS_EXTRAS | BUDGETED;
+const HAS_EXTRAS: u32 = 1 << 11;
+/// The last drain was within a budget: closing the pool releases only its own entries.
+const BUDGETED: u32 = 1 << 12;
+/// One drain in progress. The bits from here on are their number. If ever 2¹⁹ drains of a root pool
+/// nest, reports miss some, and nothing else is wrong.
+const DRAIN: u32 = 1 << 13;
+const DRAINS: u32 = !(DRAIN - 1);
+
+/// What a transition leaves to its caller.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::pool) enum Then {
+    /// To recycle the pool, as nothing refers to it any more.
+    Recycle,
+    /// To leave the pool where it is: its scope or its guard is left, or no generation is.
+    Keep,
+}
+
+/// The life of one pool. Owner only.
+// In this order, so that the frame has the pool's address.
+#[repr(C)]
+pub(crate) struct PoolLife {
+    pub(in crate::pool) frame: ChainFrame,
+    /// One of the states of the table, extras, and the number of drains in progress: one word, so
+    /// that one comparison tells that closing the pool is quick.
+    state: Cell<u32>,
+    /// Incremented whenever a token pool is closed.
+    generation: Cell<u32>,
+    /// The next barrier below the pool, if a walk of the chain has found it; see rule 5. Null in
+    /// pools that are barriers.
+    next_barrier: Cell<*const ChainFrame>,
+}
+
+impl PoolLife {
+    const_fn! {
+        pub(in crate::pool) fn new(kind: PoolKind) -> Self {
+            Self {
+                frame: ChainFrame::new(),
+                state: Cell::new(kind as u32),
+                generation: Cell::new(0),
+                next_barrier: Cell::new(ptr::null()),
+            }
+        }
+    }
+
+    /// Returns the state, which must be one of these. It may have the bits `besides`, too.
+    #[inline(always)]
+    #[track_caller]
+    fn expect(&self, states: &[u32], besides: u32) -> u32 {
+        let state = self.state.get();
+        debug_assert!(
+            states.contains(&(state & !besides)),
+            "no such transition of a pool from state {state:#x}"
+        );
+        state
+    }
+
+    /// Opens a free pool for a guard or a token.
+    #[inline]
+    pub(super) fn open(&self, kind: PoolKind) {
+        self.expect(&[FREE], 0);
+        debug_assert!(matches!(kind, PoolKind::Guard | PoolKind::Token));
+        self.state.set(kind as u32);
+    }
+
+    /// Makes the pool, which has just been opened, that of a scope: a barrier.
+    // Not part of opening. Without the old state: reading what has just been written would stall.
+    #[inline]
+    pub(in crate::pool) fn enter_scope(&self) {
+        self.expect(&[GUARD], 0);
+        self.state.set(SCOPE);
+    }
+
+    /// Counts a drain that begins.
+    #[inline]
+    pub(in crate::pool) fn begin_drain(&self) {
+        let state = self.expect(&[GUARD, SCOPE, TOKEN, ROOT], EXTRAS | DRAINS);
+        debug_assert!(self.is(PoolKind::Root) || state < 2 * DRAIN, "rule 4");
+        self.state.set(state.wrapping_add(DRAIN));
+    }
+
+    /// Counts a drain that ends.
+    #[inline]
+    pub(in crate::pool) fn end_drain(&self) {
+        let state = self.expect(&[GUARD, SCOPE, TOKEN, ROOT], EXTRAS | DRAINS);
+        debug_assert!(state >= DRAIN, "no drain is in progress");
+        self.state.set(state.wrapping_sub(DRAIN));
+    }
+
+    /// Records whether the drain that is about to begin is within a budget.
+    #[inline]
+    pub(in crate::pool) fn set_budgeted(&self, budgeted: bool) {
+        let state = self.expect(&[GUARD, SCOPE], EXTRAS) & !BUDGETED;
+        self.state.set(state | if budgeted { BUDGETED } else { 0 });
+    }
+
+    /// Records that there is more to clear than entries when the pool is closed, even if it is empty
+    /// then.
+    #[inline]
+    pub(in crate::pool) fn gain_extra(&self) {
+        let state = self.expect(&[GUARD, SCOPE, TOKEN], EXTRAS | DRAINS);
+        self.state.set(state | HAS_EXTRAS);
+    }
+
+    /// Records that the extras have been cleared, and clears those that are here.
+    pub(super) fn lose_extras(&self) {
+        let state = self.expect(&[GUARD, BARE, TOKEN], EXTRAS);
+        self.next_barrier.set(ptr::null());
+        self.state.set(state & !EXTRAS);
+    }
+
+    /// Ends the use of the pool by its guard. In a scope the frame stays, as a barrier without a
+    /// pool.
+    pub(in crate::pool) fn drop_guard(&self) -> Then {
+        let state = self.expect(&[GUARD, SCOPE], EXTRAS);
+        if state & IN_SCOPE == 0 {
+            return Then::Recycle;
+        }
+        self.state.set(state | GUARD_DROPPED);
+        self.frame.pool.set(ptr::null());
+        Then::Keep
+    }
+
+    /// Ends the scope. A frame of a pool that is to be recycled then needs
+    /// [its pool](ChainFrame::own) again.
+    #[inline]
+    pub(in crate::pool) fn leave_scope(&self) -> Then {
+        let state = self.expect(&[SCOPE, BARE], EXTRAS);
+        self.state.set(state & !(IN_SCOPE | GUARD_DROPPED));
+        if state & GUARD_DROPPED == 0 {
+            Then::Keep
+        } else {
+            Then::Recycle
+        }
+    }
+
+    /// Makes the token stale by which the pool was popped.
+    pub(super) fn end_generation(&self) -> Then {
+        self.expect(&[TOKEN], 0);
+        if let Some(next) = self.generation.get().checked_add(1) {
+            self.generation.set(next);
+            Then::Recycle
+        } else {
+            self.state.set(USED_UP);
+            Then::Keep
+        }
+    }
+
+    /// Closes the pool, which is plain and has left the chain.
+    #[inline]
+    pub(super) fn close(&self) {
+        self.expect(&[GUARD, TOKEN], 0);
+        self.state.set(FREE);
+    }
+
+    #[inline]
+    pub(crate) fn is(&self, kind: PoolKind) -> bool {
+        self.state.get() as u8 == kind as u8
+    }
+
+    /// Returns the name of pools that were given none.
+    pub(super) fn default_name(&self) -> &'static str {
+        static NAMES: [&str; 4] = ["unnamed", "unnamed", "token", "root"];
+        NAMES[self.state.get() as usize % 4]
+    }
+
+    /// Returns whether the pool belongs to a guard and no scope, and has nothing to clean up but its
+    /// entries.
+    #[inline]
+    pub(in crate::pool) fn is_plain_guard(&self) -> bool {
+        self.state.get() == GUARD
+    }
+
+    /// Returns whether the pool belongs to a scope and its guard, and has nothing to clean up but
+    /// its entries.
+    #[inline]
+    pub(in crate::pool) fn is_plain_scope(&self) -> bool {
+        self.state.get() == SCOPE
+    }
+
+    pub(super) fn has_extras(&self) -> bool {
+        self.state.get() & EXTRAS != 0
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.state.get() >= DRAIN
+    }
+
+    /// Returns whether the last drain was within a budget.
+    #[inline]
+    pub(super) fn is_budgeted(&self) -> bool {
+        self.state.get() & BUDGETED != 0
+    }
+
+    /// Returns how often the pool was closed by a token.
+    pub(in crate::pool) fn generation(&self) -> u32 {
+        self.generation.get()
+    }
+
+    #[cfg(test)]
+    pub(in crate::pool) fn use_up_generations(&self) {
+        self.generation.set(u32::MAX);
+    }
+}
+
+described! {
+    impl PoolLife {
+        /// The place of the kind: the lowest byte of the state.
+        pub(super) const KIND: usize =
+            std::mem::offset_of!(Self, state) + if cfg!(target_endian = "big") { 3 } else { 0 };
+    }
+}
+
+/// A link of the chain that says which pool is current; see [`chain`](super::chain).
+///
+/// A pool's frame is part of its `PoolLife`; a drain's frame is on the machine's stack.
+pub(crate) struct ChainFrame {
+    /// The frame below. Null in the root pool's frame, and in the frame of an open pool that has
+    /// left the chain.
+    pub(super) prev: Cell<*const ChainFrame>,
+    /// The pool that is current while this is the topmost frame with a pool: its `PoolState`, which
+    /// begins with its life.
+    pub(super) pool: Cell<*const PoolLife>,
+}
+
+impl ChainFrame {
+    const_fn! {
+        pub(in crate::pool) fn new() -> Self {
+            Self {
+                prev: Cell::new(ptr::null()),
+                pool: Cell::new(ptr::null()),
+            }
+        }
+    }
+
+    /// Makes the frame that of a pool, of which it is a part.
+    pub(in crate::pool) fn own(&self, pool: *const PoolLife) {
+        debug_assert!(ptr::addr_eq(self, pool));
+        self.pool.set(pool);
+    }
+
+    /// Returns the life of the pool that the frame is part of; `None` for the frames of drains and
+    /// of scopes whose guard has been dropped. The frame must be in the chain.
+    fn own_life(&self) -> Option<&PoolLife> {
+        let pool = self.pool.get();
+        // SAFETY: not null, so an open pool (rule 2 of `life`).
+        ptr::addr_eq(pool, self).then(|| unsafe { &*pool })
+    }
+
+    pub(super) fn is_barrier(&self) -> bool {
+        let is_scope = |life: &PoolLife| life.state.get() & IN_SCOPE != 0;
+        self.own_life().is_none_or(is_scope)
+    }
+
+    /// Returns whether the frame is in the chain. Not for the root pool's frame.
+    pub(super) fn is_in_chain(&self) -> bool {
+        !self.prev.get().is_null()
+    }
+
+    /// Records that the frame has left the chain; returns the frame that was below it.
+    pub(in crate::pool) fn leave_chain(&self) -> *const Self {
+        self.prev.replace(ptr::null())
+    }
+
+    /// Returns the next barrier below the frame, if an earlier walk has stored it; else null. The
+    /// frame must be in the chain.
+    pub(super) fn next_barrier(&self) -> *const Self {
+        self.own_life()
+            .map_or(ptr::null(), |life| life.next_barrier.get())
+    }
+
+    /// Stores the next barrier below a frame that is in the chain and is not a barrier itself.
+    pub(super) fn remember_barrier(&self, barrier: *const Self) {
+        debug_assert!(!self.is_barrier());
+        if let Some(life) = self.own_life() {
+            life.next_barrier.set(barrier);
+            life.gain_extra();
+        }
+    }
+}
+
+/// Counts a drain of a pool as in progress, until dropped.
+pub(in crate::pool) struct Draining<'d>(&'d PoolLife);
+
+impl<'d> Draining<'d> {
+    #[inline]
+    pub(in crate::pool) fn begin(life: &'d PoolLife) -> Self {
+        life.begin_drain();
+        Self(life)
+    }
+}
+
+impl Drop for Draining<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.end_drain();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::catch_unwind;
+
+    const STATES: [(&str, u32); 7] = [
+        ("free", FREE),
+        ("guard", GUARD),
+        ("scope", SCOPE),
+        ("bare", BARE),
+        ("token", TOKEN),
+        ("root", ROOT),
+        ("used-up", USED_UP),
+    ];
+
+    fn in_state(state: u32) -> PoolLife {
+        let life = PoolLife::new(PoolKind::Free);
+        life.state.set(state);
+        life
+    }
+
+    /// Makes a transition from a state. Returns the state that it leads to and whether the caller
+    /// has to recycle the pool; `None` if the transition is a mistake.
+    fn leads_to(transition: &str, state: u32) -> Option<(u32, bool)> {
+        let life = in_state(state);
+        let mut then = None;
+        let made = catch_unwind(|| match transition {
+            "open_guard" => life.open(PoolKind::Guard),
+            "open_token" => life.open(PoolKind::Token),
+            "enter_scope" => life.enter_scope(),
+            "begin_drain" => life.begin_drain(),
+            "end_drain" => life.end_drain(),
+            "set_budgeted" => life.set_budgeted(false),
+            "gain_extra" => life.gain_extra(),
+            "lose_extras" => life.lose_extras(),
+            "drop_guard" => then = Some(life.drop_guard()),
+            "leave_scope" => then = Some(life.leave_scope()),
+            "end_generation" => then = Some(life.end_generation()),
+            "end_last" => {
+                life.use_up_generations();
+                then = Some(life.end_generation());
+            }
+            "close" => life.close(),
+            _ => unreachable!("the table has no other transition"),
+        });
+        made.ok()?;
+        Some((life.state.get(), then == Some(Then::Recycle)))
+    }
+
+    #[test]
+    fn transitions_lead_where_the_table_says_and_all_others_are_mistakes() {
+        let table = include_str!("life.rs").split("```").nth(1).unwrap();
+        let mut rows = table.lines().map(|row| row.split_whitespace().skip(1));
+        let heads: Vec<_> = rows.nth(1).unwrap().take(7).collect();
+        assert_eq!(heads, STATES.map(|(name, _)| name));
+        let rows: Vec<Vec<_>> = rows.map(|row| row.take(10).collect()).collect();
+        let rows = rows.iter().filter(|row| !row.is_empty());
+        assert_eq!(rows.clone().count(), 13);
+        for row in rows {
+            let (transition, extras, drains) = (row[0], row[8], row[9]);
+            let with = [0, HAS_EXTRAS, DRAIN, HAS_EXTRAS | DRAIN];
+            let cells = STATES.iter().zip(&row[1..8]);
+            for ((&(name, from), to), with) in cells.flat_map(|cell| with.map(|with| (cell, with)))
+            {
+                let extras = match (extras, with & EXTRAS) {
+                    ("keep", had) => Some(had),
+                    ("gain", _) => Some(HAS_EXTRAS),
+                    ("lose", _) | (_, 0) => Some(0),
+                    _ => None,
+                };
+                let drains = match (drains, with & DRAINS) {
+                    ("keep", n) => Some(n),
+                    ("+1", n) => Some(n + DRAIN),
+                    ("-1", n) => n.checked_sub(DRAIN),
+                    (_, n) => (n == 0).then_some(0),
+                };
+                let to_name = to.trim_end_matches('*');
+                let to_state = STATES.iter().find(|state| state.0 == to_name);
+                let expected = to_state
+                    .zip(extras.zip(drains))
+                    .map(|(to_state, left)| (to_state.1 | left.0 | left.1, to.ends_with('*')));
+                if expected.is_some() || cfg!(debug_assertions) {
+                    let place = format!("{transition} from {name}, {with:#x}");
+                    assert_eq!(leads_to(transition, from | with), expected, "{place}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_pool_is_plain_only_without_extras_and_drains() {
+        let life = in_state(GUARD);
+        let is_plain = || (life.is_plain_guard(), life.has_extras());
+        assert_eq!(is_plain(), (true, false));
+        life.set_budgeted(true);
+        assert_eq!(is_plain(), (false, true));
+        life.set_budgeted(false);
+        assert_eq!(is_plain(), (true, false));
+        life.gain_extra();
+        assert_eq!(is_plain(), (false, true));
+        life.set_budgeted(true);
+        life.lose_extras();
+        assert_eq!(is_plain(), (true, false));
+        life.begin_drain();
+        assert_eq!((is_plain(), life.is_draining()), ((false, false), true));
+        life.begin_drain();
+        // Only those of root pools nest deeper.
+        let third = |state| leads_to("begin_drain", state + 2 * DRAIN);
+        assert_eq!(third(GUARD).is_some(), !cfg!(debug_assertions));
+        assert_eq!(third(ROOT), Some((ROOT + 3 * DRAIN, false)));
+        life.end_drain();
+        assert!(life.is_draining());
+        life.end_drain();
+        assert_eq!(is_plain(), (true, false));
+    }
+}

@@ -1,0 +1,314 @@
+//! `PoolState`, one pool, and `PoolStack`, the pools of one manager on one thread.
+//!
+//! A pool points to its stack, a stack owns its root pool and points to the thread's pools, and
+//! those own the stacks: all of it stays at its address and belongs to one thread. How the pools
+//! of a stack follow each other is in [`chain`](super::chain).
+
+use super::backlog::Backlog;
+use super::life::{ChainFrame, PoolKind, PoolLife};
+use super::manager_shared::{ManagerShared, PoolStackStats};
+use super::strays::Strays;
+use super::thread_pools::ThreadPools;
+use crate::block::block_allocator::BlockAllocator;
+use crate::epoch::{Participants, PoolPin};
+use crate::layout::fixed::Name;
+use crate::ledger::PoolLabel;
+use crate::object::block_allocated::ObjectMemory;
+use crate::pool::entries::Entries;
+use crate::sync::cell::{Cell, UnsafeCell};
+use crate::sync::{const_fn, described};
+use crate::thread::key::ThreadKey;
+use std::borrow::Cow;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+/// One pool. It stays at its address as long as its `ThreadPools` exists: guards hold the
+/// address, tokens the index and generation.
+// In this order, so that the chain's frame has the pool's address, and the fields that opening and
+// closing an empty pool need are together.
+#[repr(C)]
+pub(crate) struct PoolState {
+    pub(crate) life: PoolLife,
+    pub(crate) entries: Entries,
+    /// The stack that the pool belongs to while it is open.
+    pub(crate) stack: Cell<*const PoolStack>,
+    /// The next free pool.
+    pub(crate) next_free: Cell<*const PoolState>,
+    pub(crate) index: u32,
+    /// Set and taken, never borrowed, while the pool is open.
+    name: UnsafeCell<Name>,
+    /// Holds the epoch from the pool's first load from a slot to its next drain.
+    pin: PoolPin,
+}
+
+impl PoolState {
+    const_fn! {
+        pub(crate) fn new(index: u32, kind: PoolKind) -> Self {
+            Self {
+                life: PoolLife::new(kind),
+                entries: Entries::new(),
+                stack: Cell::new(ptr::null()),
+                index,
+                next_free: Cell::new(ptr::null()),
+                name: UnsafeCell::new(Name::NONE),
+                pin: PoolPin::new(),
+            }
+        }
+    }
+
+    /// Returns the pool's address for a chain frame.
+    #[inline]
+    pub(in crate::pool) fn as_life(&self) -> *const PoolLife {
+        ptr::from_ref(self).cast()
+    }
+
+    #[inline]
+    pub(crate) fn set_name(&self, name: Option<Cow<'static, str>>) {
+        if name.is_some() {
+            self.life.gain_extra();
+        }
+        let label = name.as_deref().map_or(PoolLabel::UNNAMED, PoolLabel::of);
+        self.entries.set_label(label);
+        // SAFETY: owner only (invariant 1 of `pool`), and nothing borrows it: `name` is called only
+        // on open pools, this function only while a pool is being opened or closed.
+        self.name
+            .with_mut(|place| unsafe { *place = Name::new(name) });
+    }
+
+    /// Returns whether the last drain was within a budget and nothing has been added since.
+    #[inline]
+    pub(crate) fn last_drain_was_budgeted(&self) -> bool {
+        self.life.is_budgeted() && self.entries.is_empty()
+    }
+
+    /// Clears what closing has to clear besides entries.
+    #[inline]
+    pub(crate) fn clear_extras(&self) {
+        if self.life.has_extras() {
+            self.unpin();
+            self.pin.close(self.participants());
+            self.set_name(None);
+            self.life.lose_extras();
+        }
+    }
+
+    /// Keeps everything alive that slots hold from now on, until the pool is drained.
+    #[inline]
+    pub(crate) fn pin(&self) {
+        if !self.pin.is_pinned() {
+            self.pin_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pin_now(&self) {
+        if !self.pin.pin(self.participants()) {
+            self.pin_first();
+        }
+    }
+
+    /// Pins a pool that has not loaded from a slot since it was opened.
+    #[cold]
+    #[inline(never)]
+    fn pin_first(&self) {
+        // SAFETY: as in `name`.
+        let name = self.name.with(|name| unsafe { &*name }).to_cow();
+        self.pin.open(self.participants(), name.as_ref());
+        // So that closing the pool closes its pin, too.
+        self.life.gain_extra();
+        self.pin();
+    }
+
+    /// Stops keeping alive what slots held.
+    #[inline]
+    pub(crate) fn unpin(&self) {
+        if self.pin.is_pinned() {
+            self.unpin_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unpin_now(&self) {
+        self.pin.unpin(self.participants());
+        // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+        unsafe { &*self.stack.get() }.thread_pools().take_turn();
+    }
+
+    #[inline(always)]
+    fn participants(&self) -> &Participants {
+        // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+        &unsafe { &*self.stack.get() }.thread_pools().participants
+    }
+
+    /// Returns the name that the pool was given, or one for its kind.
+    pub(crate) fn name(&self) -> &str {
+        // SAFETY: owner only (invariant 1 of `pool`), and the name changes only while the pool is
+        // being opened or closed.
+        match self.name.with(|name| unsafe { &*name }).get() {
+            Some(name) => name,
+            None => self.life.default_name(),
+        }
+    }
+}
+
+/// The pools of one manager on one thread. Owner only; stays at its address.
+pub(crate) struct PoolStack {
+    thread_pools: Cell<*const ThreadPools>,
+    pub(crate) manager: Arc<ManagerShared>,
+    pub(crate) stats: Arc<PoolStackStats>,
+    /// The manager's allocator, if it has one of its own.
+    allocator: Option<BlockAllocator>,
+    /// The topmost frame of the [chain](super::chain).
+    pub(super) current: Cell<*const ChainFrame>,
+    pub(crate) root: PoolState,
+    /// Open token pools, oldest first. Never borrowed while other code runs.
+    tokens: UnsafeCell<Vec<*const PoolState>>,
+    /// Releases that budgeted drains have left.
+    pub(crate) backlog: Backlog,
+    /// Counts what went to the root pool because no pool was open.
+    pub(crate) strays: Strays,
+    /// The number of root entries below which no further event is due; 0 if there has been none
+    /// since the root pool was last drained.
+    pub(crate) next_mark: Cell<usize>,
+}
+
+impl PoolStack {
+    pub(crate) fn new(manager: Arc<ManagerShared>) -> Self {
+        Self {
+            thread_pools: Cell::new(ptr::null()),
+            next_mark: Cell::new(0),
+            backlog: Backlog::new(),
+            allocator: manager.memory.clone(),
+            manager,
+            stats: Arc::new(PoolStackStats::new()),
+            current: Cell::new(ptr::null()),
+            root: PoolState::new(u32::MAX, PoolKind::Root),
+            tokens: UnsafeCell::new(Vec::new()),
+            strays: Strays::new(),
+        }
+    }
+
+    /// Sets the self-referential pointers; call once the address is final.
+    pub(crate) fn settle_in(&self, thread_pools: NonNull<ThreadPools>) {
+        self.thread_pools.set(thread_pools.as_ptr());
+        self.root.entries.set_label(PoolLabel::ROOT);
+        self.root.stack.set(self);
+        self.root.life.frame.own(self.root.as_life());
+        self.current.set(&self.root.life.frame);
+    }
+
+    /// Counts a drain that works off the backlog as in progress.
+    pub(in crate::pool) fn begin_work(&self) {
+        self.backlog.drains.set(self.backlog.drains.get() + 1);
+    }
+
+    /// Ends such a drain, and sets the figure that other threads see. A drain around this one has taken
+    /// out a release that is being made: so the figure only rises as long as there is one.
+    pub(in crate::pool) fn end_work(&self) {
+        let (len, outer) = (self.backlog.len(), self.backlog.drains.get() - 1);
+        self.backlog.drains.set(outer);
+        if outer == 0 || len as u64 > self.stats.backlog() {
+            self.stats.backlog_is(len);
+        }
+    }
+
+    /// Adds the thread, of this key, to the manager's list.
+    pub(super) fn enlist(&self, key: ThreadKey) {
+        self.manager.threads.insert(key, self.stats.clone());
+    }
+
+    /// Adds the statistics to the manager's, and takes the thread off the manager's list.
+    pub(crate) fn retire(&self, key: ThreadKey) {
+        self.strays.share_all(self.manager.id);
+        self.manager.forget(key, &self.stats);
+    }
+
+    /// Returns the thread's pools, as the pointer that they may be freed by.
+    pub(crate) fn thread_pools_ptr(&self) -> NonNull<ThreadPools> {
+        // SAFETY: `settle_in` has set it.
+        unsafe { NonNull::new_unchecked(self.thread_pools.get().cast_mut()) }
+    }
+
+    #[inline]
+    pub(crate) fn thread_pools(&self) -> &ThreadPools {
+        // SAFETY: they outlive their stacks (invariant 3 of `pool`).
+        unsafe { &*self.thread_pools.get() }
+    }
+
+    /// Returns where objects that a pool makes have their memory.
+    #[inline]
+    pub(crate) fn memory(&self) -> ObjectMemory<'_> {
+        match &self.allocator {
+            None => ObjectMemory::Process,
+            Some(blocks) => ObjectMemory::Own(blocks),
+        }
+    }
+
+    pub(crate) fn push_token(&self, pool: &PoolState) {
+        // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
+        self.tokens
+            .with_mut(|tokens| unsafe { (*tokens).push(pool) });
+    }
+
+    pub(crate) fn last_token(&self) -> Option<&PoolState> {
+        // SAFETY: as in `push_token`; token pools in the list are open.
+        self.tokens
+            .with(|tokens| unsafe { (*tokens).last().map(|pool| &**pool) })
+    }
+
+    pub(crate) fn pop_token(&self) {
+        // SAFETY: as in `push_token`.
+        self.tokens.with_mut(|tokens| unsafe { (*tokens).pop() });
+    }
+
+    /// Returns whether this token pool, or one above it, is being drained.
+    pub(crate) fn token_is_draining(&self, pool: &PoolState) -> bool {
+        // SAFETY: as in `last_token`.
+        let tokens = self.tokens.with(|tokens| unsafe { &*tokens });
+        let from_the_top = tokens.iter().rev();
+        for &token in from_the_top {
+            // SAFETY: as in `last_token`.
+            if unsafe { &*token }.life.is_draining() {
+                return true;
+            }
+            if ptr::eq(token, pool) {
+                break;
+            }
+        }
+        false
+    }
+
+    /// Returns whether no pool but the root is open, current or not, and no drain is in progress:
+    /// a drain's frame would be on top.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.stats.opened() == self.stats.closed() && self.is_topmost(&self.root.life.frame)
+    }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        pool {
+            size = size_of::<PoolState>(),
+            entries = offset_of!(PoolState, entries),
+            stack = offset_of!(PoolState, stack),
+            kind = offset_of!(PoolState, life) + PoolLife::KIND,
+            name = offset_of!(PoolState, name),
+        }
+        pool_kind {
+            free = PoolKind::Free,
+            guard = PoolKind::Guard,
+            token = PoolKind::Token,
+            root = PoolKind::Root,
+        }
+        stack {
+            size = size_of::<PoolStack>(),
+            root = offset_of!(PoolStack, root),
+            backlog = offset_of!(PoolStack, backlog) + Backlog::LISTS,
+        }
+    };
+}

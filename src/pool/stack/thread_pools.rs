@@ -1,0 +1,475 @@
+//! `ThreadPools`: all pools of one thread.
+//!
+//! Found by a thread-local pointer (see [`this_thread`](crate::pool::drain::this_thread)), made by the first use
+//! and freed when the thread exits. If guard pools are still open then (forgotten ones, or some
+//! kept in other thread-locals), it is *detached*, and freed when the last of them is closed. A pool
+//! that is opened after the exit gets a detached `ThreadPools` of its own.
+
+crate::sync::described! {
+    pub(crate) mod note;
+}
+
+use super::attention::{Attention, Reviews};
+use super::budget::Budget;
+use super::life::PoolKind;
+use super::manager_shared::ManagerShared;
+use super::pool_stack::{PoolStack, PoolState};
+use super::round::Round;
+use crate::epoch::Participants;
+use crate::layout::fixed::{FixedArc, FixedVec};
+use crate::ledger::{self, PoolLabel};
+use crate::pool::entries::page::PageCache;
+use crate::sync::cell::{Cell, UnsafeCell};
+use crate::sync::{Link, Roll, SMALL, boxed, reserve, unbox};
+use crate::thread::claimed::ClaimedMessages;
+use crate::thread::counted::CountedInbox;
+use crate::thread::inbox::{Inbox, Queue};
+use crate::thread::key::ThreadKey;
+use crate::thread::orphans::ORPHANS;
+use crate::thread::record::Record;
+use std::mem::{self, MaybeUninit};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+/// How many pools are allocated at a time.
+const POOL_CHUNK: usize = if SMALL { 2 } else { 32 };
+
+/// How many pools may keep a page while they are closed: those that are used if pools are nested
+/// less deeply.
+pub(in crate::pool) const WITH_PAGES: u32 = if SMALL { 2 } else { 16 };
+
+type PoolChunk = [PoolState; POOL_CHUNK];
+
+/// The pools of threads that have exited while guards were open: for readers outside of the
+/// process, as only the guards lead to them.
+pub(crate) static DETACHED: Roll = Roll::new();
+
+/// All pools of one thread, and what they share. Owner only; stays at its address.
+pub(crate) struct ThreadPools {
+    /// The global manager's stack; when detached, the stack of the manager that opened the pool.
+    pub(crate) first: PoolStack,
+    /// The stacks of other managers. Never borrowed while other code runs.
+    others: UnsafeCell<FixedVec<NonNull<PoolStack>>>,
+    pub(crate) pages: PageCache,
+    pub(crate) participants: Participants,
+    free: Cell<*const PoolState>,
+    chunks: UnsafeCell<FixedVec<NonNull<PoolChunk>>>,
+    /// None in a `ThreadPools` that was made detached.
+    record: FixedArc<Record>,
+    /// In [`DETACHED`] while detached.
+    link: Link,
+    /// The record's inbox for releases, kept alive by `record`; without a record the orphans', which
+    /// closing a pool looks at anyway.
+    inbox: *const Inbox,
+    pub(crate) attention: Attention,
+    pub(crate) reviews: Reviews,
+    /// True while the thread exits, which walks the list of stacks.
+    pub(in crate::pool) exiting: Cell<bool>,
+    /// How many guard pools are open, once detached.
+    guards: Cell<usize>,
+    /// Remote releases that budgeted drains have taken out of the inbox and not made yet.
+    pub(in crate::pool) claimed: ClaimedMessages,
+    pub(crate) round: Round,
+    /// With which turn the next drain with a budget begins.
+    pub(in crate::pool) next_turn: Cell<usize>,
+    /// How many messages of other threads are running on this thread.
+    running: Cell<u64>,
+    /// Closures that were posted and have been collected, oldest first; see [`posted`](crate::pool::remote::posted).
+    pub(in crate::pool) posted: Queue,
+}
+
+impl ThreadPools {
+    /// Allocates a `ThreadPools`; detached if there is no record. It is in no list yet.
+    pub(in crate::pool) fn make(
+        manager: Arc<ManagerShared>,
+        record: Option<Arc<Record>>,
+    ) -> NonNull<Self> {
+        let inbox = record.as_ref().map_or_else(
+            || ptr::from_ref(ORPHANS.releases()),
+            |record| ptr::from_ref(record.releases.inbox()),
+        );
+        let pools = boxed(Self {
+            first: PoolStack::new(manager),
+            others: UnsafeCell::new(FixedVec::new()),
+            pages: PageCache::new(),
+            participants: Participants::new(),
+            free: Cell::new(ptr::null()),
+            chunks: UnsafeCell::new(FixedVec::new()),
+            inbox,
+            attention: Attention::new(if record.is_none() {
+                Attention::DETACHED
+            } else {
+                0
+            }),
+            reviews: Reviews::default(),
+            exiting: Cell::new(false),
+            link: Link::new(),
+            record: record.into(),
+            guards: Cell::new(0),
+            claimed: ClaimedMessages::new(),
+            round: Round::new(),
+            next_turn: Cell::new(0),
+            running: Cell::new(0),
+            posted: Queue::new(),
+        });
+        // SAFETY: just made.
+        let this = unsafe { pools.as_ref() };
+        this.first.settle_in(pools);
+        pools
+    }
+
+    /// Lets other threads, and readers outside of the process, find the thread's pools.
+    pub(in crate::pool) fn enlist(&self) {
+        if let Some(record) = self.record() {
+            let at = ptr::from_ref(self).addr() as u64;
+            record.outside.pools.set(at);
+            self.first.enlist(record.key());
+        }
+    }
+
+    /// Opens a pool of `manager` in a detached `ThreadPools` of its own.
+    #[cold]
+    pub(crate) fn open_detached(manager: Arc<ManagerShared>) -> NonNull<PoolState> {
+        let pools = Self::make(manager, None);
+        // SAFETY: just made.
+        let this = unsafe { pools.as_ref() };
+        this.guards.set(1);
+        // SAFETY: just made, and removed by `guard_closed`.
+        unsafe { DETACHED.add(&this.link) };
+        this.open(&this.first, PoolKind::Guard)
+    }
+
+    pub(crate) fn key(&self) -> Option<ThreadKey> {
+        self.record().map(Record::key)
+    }
+
+    pub(crate) fn record(&self) -> Option<&Record> {
+        self.record.as_deref()
+    }
+
+    /// Opens a pool, which is current from now on.
+    #[inline]
+    pub(crate) fn open(&self, stack: &PoolStack, kind: PoolKind) -> NonNull<PoolState> {
+        let mut free = self.free.get();
+        if free.is_null() {
+            free = self.grow();
+        }
+        // SAFETY: a pool of this `ThreadPools` (invariant 3 of `pool`).
+        let pool = unsafe { &*free };
+        self.free.set(pool.next_free.get());
+        pool.life.open(kind);
+        pool.entries.set_label(match kind {
+            PoolKind::Token => PoolLabel::TOKEN,
+            _ => PoolLabel::UNNAMED,
+        });
+        pool.stack.set(stack);
+        stack.push_frame(&pool.life.frame);
+        stack.stats.count_opened();
+        NonNull::from(pool)
+    }
+
+    /// Makes more pools, when none is free; returns the first of them.
+    #[cold]
+    #[inline(never)]
+    fn grow(&self) -> *const PoolState {
+        let change = |f: &mut dyn FnMut(&mut Vec<_>)| {
+            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
+            let change = |chunks: *mut FixedVec<_>| unsafe { (*chunks).change(f) };
+            self.chunks.with_mut(change);
+        };
+        let memory = boxed(MaybeUninit::<PoolChunk>::uninit());
+        reserve(change);
+        let mut first = 0;
+        change(&mut |chunks| first = chunks.len() * POOL_CHUNK);
+        let pools: PoolChunk = std::array::from_fn(|i| {
+            let index = u32::try_from(first + i).expect("fewer pools than that fit the memory");
+            PoolState::new(index, PoolKind::Free)
+        });
+        // SAFETY: just made, and large enough.
+        let chunk = unsafe {
+            memory.cast::<PoolChunk>().write(pools);
+            memory.cast::<PoolChunk>()
+        };
+        change(&mut |chunks| chunks.push(chunk));
+        // SAFETY: just made; pools are only ever borrowed as shared.
+        let pools: &PoolChunk = unsafe { chunk.as_ref() };
+        // There is none free, unless the global allocator has opened pools meanwhile.
+        let mut next = self.free.get();
+        for pool in pools.iter().rev() {
+            pool.life.frame.own(pool.as_life());
+            pool.next_free.set(next);
+            next = pool;
+        }
+        next
+    }
+
+    /// Takes back a closed pool, whose frame and extras are cleared. It has no entries, and no page
+    /// unless its index is less than [`WITH_PAGES`].
+    #[inline]
+    pub(crate) fn recycle(&self, pool: &PoolState) {
+        debug_assert!(pool.entries.is_empty());
+        debug_assert!(pool.entries.is_untouched() || pool.index < WITH_PAGES);
+        pool.life.close();
+        pool.next_free.set(self.free.get());
+        self.free.set(pool);
+    }
+
+    /// Takes back a closed pool like [`recycle`](Self::recycle), but leaves it the page that it has,
+    /// which is empty, for the next pool that is opened in its place.
+    #[inline]
+    pub(in crate::pool) fn recycle_with_page(&self, pool: &PoolState) {
+        // Before, as this can call the global allocator, which may open pools.
+        self.pages.count_put();
+        self.recycle(pool);
+    }
+
+    /// Returns how many guard pools are open, of all managers.
+    pub(in crate::pool) fn open_guards(&self) -> usize {
+        let pools = (0..).map_while(|index| self.pool(index));
+        pools.filter(|pool| pool.life.is(PoolKind::Guard)).count()
+    }
+
+    /// Returns whether the end of a pool of `stack` may have to do more than to remove its frame: free a
+    /// detached `ThreadPools`, or serve a [duty](crate::pool::drain::duties).
+    #[inline(always)]
+    pub(in crate::pool) fn may_have_duties(&self, stack: &PoolStack) -> bool {
+        // SAFETY: kept alive by `record`, or a static.
+        let inbox = unsafe { &*self.inbox };
+        self.attention.has_any()
+            || inbox.has_messages()
+            || ORPHANS.has_releases()
+            || stack.stats.is_asked()
+            || ledger::awaits_drain()
+    }
+
+    /// Makes it the turn of this thread, which has retired something or unpinned a pool, to advance the
+    /// epoch. The next end of a pool looks whether anything is retired.
+    pub(in crate::pool) fn take_turn(&self) {
+        self.attention.set(Attention::EPOCH);
+    }
+
+    fn is_detached(&self) -> bool {
+        self.attention.has(Attention::DETACHED)
+    }
+
+    /// Returns the pool of this index, open or not, if there is one.
+    pub(crate) fn pool(&self, index: u32) -> Option<&PoolState> {
+        let index = index as usize;
+        let nth = |chunks: *const FixedVec<NonNull<PoolChunk>>| {
+            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
+            unsafe { &*chunks }.get(index / POOL_CHUNK).copied()
+        };
+        let chunk = self.chunks.with(nth)?;
+        // SAFETY: a pool of this `ThreadPools` (invariant 3 of `pool`).
+        Some(&unsafe { chunk.as_ref() }[index % POOL_CHUNK])
+    }
+
+    /// Returns the pools of a stack, except the root. Closed ones, which are empty, may be among
+    /// them.
+    pub(crate) fn pools<'l>(&'l self, stack: &'l PoolStack) -> impl Iterator<Item = &'l PoolState> {
+        let pools = (0..).map_while(|index| self.pool(index));
+        pools.filter(move |pool| ptr::eq(pool.stack.get(), stack))
+    }
+
+    /// Returns the stack of a manager, if this thread has used it.
+    pub(crate) fn find(&self, manager: &Arc<ManagerShared>) -> Option<&PoolStack> {
+        if Arc::ptr_eq(&self.first.manager, manager) {
+            return Some(&self.first);
+        }
+        // SAFETY: stacks in the list exist (invariant 3 of `pool`).
+        let stack = |at: &NonNull<PoolStack>| unsafe { &*at.as_ptr() };
+        self.others.with_mut(|others| {
+            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
+            let others = unsafe { &mut *others };
+            let at = others
+                .iter()
+                .position(|other| Arc::ptr_eq(&stack(other).manager, manager))?;
+            // A thread uses few managers at a time: those move to the front.
+            others.change(|others| others.swap(0, at));
+            Some(stack(&others[0]))
+        })
+    }
+
+    /// Makes the stack of a manager that this thread has not used.
+    pub(in crate::pool) fn add(&self, manager: &Arc<ManagerShared>) -> &PoolStack {
+        let at = boxed(PoolStack::new(manager.clone()));
+        let change = |f: &mut dyn FnMut(&mut Vec<_>)| {
+            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
+            let change = |others: *mut FixedVec<_>| unsafe { (*others).change(f) };
+            self.others.with_mut(change);
+        };
+        reserve(change);
+        // The global allocator is foreign code, and may have made one meanwhile.
+        if let Some(stack) = self.find(manager) {
+            // SAFETY: just made, and nothing leads to it.
+            drop(unsafe { unbox(at) });
+            return stack;
+        }
+        // SAFETY: it exists as long as the manager has a handle, which the caller has (invariant 3
+        // of `pool`).
+        let stack = unsafe { &*at.as_ptr() };
+        stack.settle_in(self.first.thread_pools_ptr());
+        change(&mut |others| others.push(at));
+        if let Some(key) = self.key() {
+            stack.enlist(key);
+        }
+        stack
+    }
+
+    /// Takes a stack out of the list in which nothing is open or in progress, and whose manager
+    /// has no handle left. The caller frees it. `None` while the thread exits.
+    pub(in crate::pool) fn take_abandoned(&self) -> Option<NonNull<PoolStack>> {
+        if self.exiting.get() {
+            return None;
+        }
+        let is_abandoned = |stack: &NonNull<PoolStack>| {
+            // SAFETY: stacks in the list exist (invariant 3 of `pool`).
+            let stack = unsafe { stack.as_ref() };
+            stack.manager.is_abandoned() && stack.is_idle()
+        };
+        self.others.with_mut(|others| {
+            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
+            let others = unsafe { &mut *others };
+            let at = others.iter().position(is_abandoned)?;
+            Some(others.change(|others| others.swap_remove(at)))
+        })
+    }
+
+    /// Returns the stack of this number, of all stacks.
+    fn nth_stack(&self, n: usize) -> Option<&PoolStack> {
+        if n == 0 {
+            return Some(&self.first);
+        }
+        let nth = |others: *const FixedVec<NonNull<PoolStack>>| {
+            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
+            unsafe { &*others }.get(n - 1).copied()
+        };
+        let stack = self.others.with(nth)?;
+        // SAFETY: stacks in the list exist (invariant 3 of `pool`).
+        Some(unsafe { &*stack.as_ptr() })
+    }
+
+    /// Returns the stacks, the first one first. Others may be added meanwhile.
+    pub(in crate::pool) fn stacks(&self) -> impl Iterator<Item = &PoolStack> {
+        (0..).map_while(|n| self.nth_stack(n))
+    }
+
+    /// Calls `run`, which runs or forwards a message of this `weight` that was sent to `inbox`, one
+    /// of this thread's. `run` must not unwind.
+    pub(in crate::pool) fn running<R>(
+        &self,
+        inbox: &CountedInbox,
+        weight: u64,
+        run: impl FnOnce() -> R,
+    ) -> R {
+        let result = self.while_running(run);
+        inbox.done(weight);
+        result
+    }
+
+    /// Calls `run`, which runs a message, or one release of a message that has many. `run` must not
+    /// unwind.
+    pub(in crate::pool) fn while_running<R>(&self, run: impl FnOnce() -> R) -> R {
+        self.running.set(self.running.get() + 1);
+        let result = run();
+        self.running.set(self.running.get() - 1);
+        result
+    }
+
+    /// Returns how many messages of other threads are running on this thread.
+    pub(crate) fn running_messages(&self) -> u64 {
+        self.running.get()
+    }
+
+    /// Returns whether budgeted drains have taken out remote releases that they have not made.
+    pub(crate) fn has_claimed(&self) -> bool {
+        !self.claimed.is_empty()
+    }
+
+    /// Returns how many releases sent by other threads this thread has not made.
+    pub(crate) fn remote_releases(&self) -> usize {
+        self.record()
+            .map_or(0, |record| record.releases.waiting() as usize)
+    }
+
+    /// Returns the budget that a drain may have: none but `All` when detached, as there is no
+    /// later.
+    pub(in crate::pool) fn allowed(&self, budget: Budget) -> Budget {
+        if self.is_detached() {
+            Budget::All
+        } else {
+            budget
+        }
+    }
+
+    /// Detaches a thread's pools at its exit, when `guards` pools are still open; frees them if
+    /// there are none.
+    ///
+    /// # Safety
+    /// Nothing but open guards uses `pools` from here on, and the caller has no reference into it.
+    pub(in crate::pool) unsafe fn detach(pools: NonNull<Self>, guards: usize) {
+        // SAFETY: not freed yet.
+        let this = unsafe { pools.as_ref() };
+        this.attention.set(Attention::DETACHED);
+        if let Some(record) = this.record() {
+            record.outside.pools.set(0);
+        }
+        if guards == 0 {
+            // SAFETY: nothing uses it any more (by the contract).
+            drop(unsafe { unbox(pools) });
+        } else {
+            this.guards.set(guards);
+            // SAFETY: not added yet, and removed by `guard_closed`.
+            unsafe { DETACHED.add(&this.link) };
+        }
+    }
+
+    /// Counts a guard pool that has been closed. The last one of a detached `ThreadPools` frees it.
+    ///
+    /// # Safety
+    /// The caller does not use `pools` any more, and has no reference into it.
+    pub(in crate::pool) unsafe fn guard_closed(pools: NonNull<Self>) {
+        // SAFETY: not freed yet: the guard was open (invariant 3 of `pool`).
+        if unsafe { pools.as_ref() }.is_detached() {
+            // SAFETY: forwards the contract.
+            unsafe { Self::detached_guard_closed(pools) };
+        }
+    }
+
+    /// Counts a guard pool of a detached `ThreadPools` that has been closed.
+    ///
+    /// # Safety
+    /// As [`guard_closed`](Self::guard_closed).
+    #[cold]
+    #[inline(never)]
+    unsafe fn detached_guard_closed(pools: NonNull<Self>) {
+        // SAFETY: as in `guard_closed`.
+        let this = unsafe { pools.as_ref() };
+        let guards = this.guards.get() - 1;
+        if guards == 0 {
+            // SAFETY: added when it was detached.
+            unsafe { DETACHED.remove(&this.link) };
+            // SAFETY: that was the last guard, and the thread does not find it any more.
+            drop(unsafe { unbox(pools) });
+        } else {
+            this.guards.set(guards);
+        }
+    }
+}
+
+impl Drop for ThreadPools {
+    fn drop(&mut self) {
+        for stack in self.others.get_mut().change(mem::take) {
+            // SAFETY: made by `add`, and nothing uses it any more.
+            drop(unsafe { unbox(stack) });
+        }
+        for chunk in self.chunks.get_mut().change(mem::take) {
+            // SAFETY: made by `grow`, and nothing else uses it any more.
+            for pool in unsafe { chunk.as_ref() } {
+                pool.entries.clear(&self.pages);
+            }
+            // SAFETY: made by `grow`, and nothing uses it any more.
+            drop(unsafe { unbox(chunk) });
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The workers: each one that ends is replaced at once.
 
 use crate::bomb;
+use crate::jobs;
 use crate::ledger::{LEDGER, fail};
 use crate::stage::Stage;
 use crate::worker::Worker;
@@ -44,7 +45,7 @@ impl Crew {
     fn hire(&mut self) -> bool {
         let stage = self.stage.clone();
         let number = stage.number();
-        let body = move || Worker::new(&stage, number).live();
+        let body = move || jobs::live(Worker::new(&stage, number));
         let name = format!("worker {number}");
         match thread::Builder::new().name(name).spawn(body) {
             Ok(worker) => {

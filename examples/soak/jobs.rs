@@ -12,13 +12,14 @@ mod mail;
 mod objects;
 mod pools;
 mod sharing;
-pub mod teardown;
+mod teardown;
 mod tokens;
 mod trouble;
 
 use crate::payload::{Busy, Item};
 use crate::worker::Worker;
 use releasepool::{PoolManager, Ref, autorelease};
+use std::time::Instant;
 
 type Job = fn(&mut Worker);
 
@@ -54,14 +55,40 @@ const JOBS: &[Job] = &[
     tokens::popped_by_its_own_drain,
 ];
 
+/// Lets a worker live: it does random jobs until its end has come.
+pub fn live(mut worker: Worker) {
+    // Some workers do not use the library before their thread-locals are destroyed.
+    let abstains = worker.once_in(50);
+    // The newest thread-local is destroyed first. One that exists before the thread's first use
+    // of the library is destroyed after the library has left the thread.
+    if worker.once_in(2) {
+        teardown::pack(&mut worker);
+    }
+    if !abstains {
+        if let Some(me) = PoolManager::global().current_thread() {
+            worker.stage.put_handle(me);
+        }
+        let end = Instant::now() + worker.lifetime();
+        while Instant::now() < end && !worker.stage.is_stopped() {
+            any(&mut worker);
+        }
+    }
+    if worker.once_in(2) {
+        teardown::pack(&mut worker);
+    }
+    if !abstains {
+        leave(&mut worker);
+    }
+}
+
 /// Does a random job.
-pub fn any(worker: &mut Worker) {
+fn any(worker: &mut Worker) {
     let job = JOBS[worker.rng.usize(..JOBS.len())];
     job(worker);
 }
 
 /// A worker's last job: leaves something for its thread's end.
-pub fn leave(worker: &mut Worker) {
+fn leave(worker: &mut Worker) {
     let manager = PoolManager::global();
     match worker.rng.u64(0..10) {
         0..3 => {

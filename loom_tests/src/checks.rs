@@ -22,6 +22,7 @@ mod inbox;
 #[cfg(feature = "weaken")]
 mod justified;
 mod later;
+mod list;
 mod manager;
 mod memory;
 mod model;
@@ -42,42 +43,8 @@ mod wait;
 #[cfg(feature = "weaken")]
 mod weaken;
 
-use model::{How, Model};
+use model::How;
 use std::process::ExitCode;
-
-fn all() -> Vec<&'static Model> {
-    [
-        canary::MODELS,
-        count::MODELS,
-        cyclic::MODELS,
-        drain::MODELS,
-        inbox::MODELS,
-        senders::MODELS,
-        registry::MODELS,
-        exit::MODELS,
-        home::MODELS,
-        hot::MODELS,
-        hot_table::MODELS,
-        manager::MODELS,
-        shutdown::MODELS,
-        shutdown_exit::MODELS,
-        shutdown_moves::MODELS,
-        frame::MODELS,
-        wait::MODELS,
-        slot::MODELS,
-        slot_reuse::MODELS,
-        snapshot::MODELS,
-        handoff::MODELS,
-        later::MODELS,
-        orphans::MODELS,
-        memory::MODELS,
-        heaps::MODELS,
-        caps::MODELS,
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
 
 pub fn main() -> ExitCode {
     // `cargo loom --list` and `cargo loom -- --list` mean the same.
@@ -85,11 +52,13 @@ pub fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
         ["--child", name, mode, ref how @ ..] => match How::from_args(how) {
-            Some(how) => model::child(name, mode, &how),
+            Some(how) => {
+                list::find(name).map_or(ExitCode::from(2), |m| model::child(m, mode, &how))
+            }
             None => usage(),
         },
         ["--list"] => {
-            for model in all() {
+            for model in list::all() {
                 println!("{:<28} {}", model.name, model.about);
             }
             ExitCode::SUCCESS
@@ -100,7 +69,7 @@ pub fn main() -> ExitCode {
         ["--weaken"] => weaken::weaken_all(""),
         #[cfg(feature = "weaken")]
         ["--weaken", filter] => weaken::weaken_all(filter),
-        ["--replay", file] => model::replay(file),
+        ["--replay", file] => model::replay(file, list::find),
         ["--seed", _] => sample("", &args),
         [filter, "--seed", _] => sample(filter, &args[1..]),
         [] => run::run_all("", &How::Explore),

@@ -164,17 +164,9 @@ impl Model {
     }
 }
 
-fn find(name: &str) -> Option<&'static Model> {
-    let found = super::all().into_iter().find(|m| m.name == name);
-    if found.is_none() {
-        eprintln!("there is no model {name}");
-    }
-    found
-}
-
 /// Checks one model in this process, and prints the results for the parent process.
-pub fn child(name: &str, mode: &str, how: &How) -> ExitCode {
-    let (Some(model), Some(mode)) = (find(name), Mode::from_name(mode)) else {
+pub fn child(model: &Model, mode: &str, how: &How) -> ExitCode {
+    let Some(mode) = Mode::from_name(mode) else {
         return ExitCode::from(2);
     };
     let mut builder = model.builder().mode(mode);
@@ -215,7 +207,7 @@ pub fn child(name: &str, mode: &str, how: &How) -> ExitCode {
 }
 
 /// Runs the one interleaving in `file`, with a log.
-pub fn replay(file: &str) -> ExitCode {
+pub fn replay(file: &str, find: impl FnOnce(&str) -> Option<&'static Model>) -> ExitCode {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let Some(name) = text.lines().find_map(|line| line.strip_prefix("name=")) else {
         eprintln!("{file} does not hold the interleaving of a model");

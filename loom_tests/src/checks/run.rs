@@ -84,7 +84,7 @@ pub fn in_parallel<J: Send, R: Send>(
 
 pub fn run_all(filter: &str, how: &How) -> ExitCode {
     let start = Instant::now();
-    let models = super::all().into_iter().filter(|m| {
+    let models = super::list::all().into_iter().filter(|m| {
         // A sample may miss the mistake that a canary plants.
         let may_pass = m.must_fail.is_some() && *how != How::Explore;
         m.name.contains(filter) && !may_pass

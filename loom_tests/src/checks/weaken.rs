@@ -203,7 +203,9 @@ fn row(at: &Written, part: &str, from: &str, to: &str, verdict: &str) {
 /// Every model in both modes as it is, the quickest first, so that most mutants die
 /// early; `None` if one fails.
 fn baselines() -> Option<Vec<Baseline>> {
-    let models = super::all().into_iter().filter(|m| m.must_fail.is_none());
+    let models = super::list::all()
+        .into_iter()
+        .filter(|m| m.must_fail.is_none());
     let jobs: Vec<Job> = models.flat_map(|m| MODES.map(|mode| (m, mode))).collect();
     let (mut done, count) = (0, jobs.len());
     let mut baselines = Vec::new();

@@ -95,7 +95,7 @@ const MOMENT: Duration = Duration::from_secs(3);
 impl Baseline {
     pub fn of(program: &Program, built: &Built, is_quick: bool) -> Result<Self, String> {
         let limit = if is_quick { MOMENT } else { LONG };
-        let models = crate::checks::all()
+        let models = crate::checks::list::all()
             .into_iter()
             .filter(|m| m.must_fail.is_none());
         let mut jobs: Vec<_> = models

@@ -94,7 +94,7 @@
     mov rdi, rbx
     mov rsi, rax
     mov rbx, rax
-    call <releasepool::pool::pool_stack::PoolState>::push_in_new_page
+    call <releasepool::pool::stack::pool_stack::PoolState>::push_in_new_page
     mov rax, rbx
     jmp .6
 .9:
@@ -194,7 +194,7 @@
     mov rdi, rbx
     mov rsi, rax
     mov rbx, rax
-    call <releasepool::pool::pool_stack::PoolState>::push_in_new_page
+    call <releasepool::pool::stack::pool_stack::PoolState>::push_in_new_page
     mov rax, rbx
     jmp .7
 .10:

@@ -1,6 +1,6 @@
 # rustc 1.95.0, x86-64; written by: ci/assembly.sh renew
 
-# <releasepool::pool::guard::AutoreleasePool>::drain
+# <releasepool::pool::api::guard::AutoreleasePool>::drain
 # instructions: 64, locked: 0, calls: 4
     push rbx
     sub rsp, 32
@@ -20,7 +20,7 @@
 .1:
     lea rdx, [rip + constant.1]
     mov rdi, rsp
-    call releasepool::pool::drain::drain
+    call releasepool::pool::drain::engine::drain
     mov rdi, qword ptr [rsp + 8]
     test rdi, rdi
     jne .4
@@ -60,20 +60,20 @@
 .5:
     mov rbx, rsi
     mov rsi, rax
-    call <releasepool::pool::thread_pools::ThreadPools>::are_duties_due
+    call <releasepool::pool::stack::thread_pools::ThreadPools>::are_duties_due
     mov rsi, rbx
     test al, al
     jne .1
     jmp .3
 .6:
     mov rdi, rsi
-    call <releasepool::pool::pool_stack::PoolState>::unpin_now
+    call <releasepool::pool::stack::pool_stack::PoolState>::unpin_now
     xor eax, eax
     add rsp, 32
     pop rbx
     ret
 
-# releasepool::pool::drain::drain
+# releasepool::pool::drain::engine::drain
 # instructions: 406, locked: 2, calls: 24
     push rbp
     push r15
@@ -321,7 +321,7 @@
     mov rdi, r15
     mov rsi, r14
     mov rdx, qword ptr [rsp + 56]
-    call releasepool::pool::drain::release_rest
+    call releasepool::pool::drain::engine::release_rest
     mov dword ptr [rsp + 56], edx
     mov rbx, rax
     mov rax, qword ptr [r14 + 8]
@@ -406,19 +406,19 @@
     je .27
 .35:
     mov rsi, r14
-    call <releasepool::pool::thread_pools::ThreadPools>::are_duties_due
+    call <releasepool::pool::stack::thread_pools::ThreadPools>::are_duties_due
     test al, al
     jne .29
     xor ebx, ebx
     jmp .30
 .36:
     mov rdi, r15
-    call <releasepool::pool::pool_stack::PoolState>::unpin_now
+    call <releasepool::pool::stack::pool_stack::PoolState>::unpin_now
     jmp .1
 .37:
     lea rsi, [rsp + 16]
     mov rdi, r14
-    call <releasepool::pool::pool_stack::PoolStack>::cut
+    call <releasepool::pool::stack::pool_stack::PoolStack>::cut
     movzx r12d, byte ptr [rsp + 12]
     movzx r13d, byte ptr [rsp + 14]
     mov rbp, qword ptr [rsp + 80]
@@ -495,7 +495,7 @@
     jne .20
     jmp .33
 .48:
-    call <releasepool::pool::thread_pools::ThreadPools>::are_duties_due
+    call <releasepool::pool::stack::thread_pools::ThreadPools>::are_duties_due
     test al, al
     jne .20
     jmp .9
@@ -520,7 +520,7 @@
     jmp .56
 .54:
     lea rsi, [rsp + 16]
-    call <releasepool::pool::pool_stack::PoolStack>::cut
+    call <releasepool::pool::stack::pool_stack::PoolStack>::cut
     movzx r12d, byte ptr [rsp + 12]
     movzx r13d, byte ptr [rsp + 14]
     jmp .53
@@ -540,7 +540,7 @@
 .58:
     call core::panicking::panic_in_cleanup
 
-# releasepool::pool::drain::release_rest
+# releasepool::pool::drain::engine::release_rest
 # instructions: 124, locked: 0, calls: 6
     push rbp
     push r15
@@ -573,7 +573,7 @@
 .3:
     and esi, 3
     shl esi, 4
-    lea r8, [rip + <releasepool::pool::life::PoolLife>::default_name::NAMES]
+    lea r8, [rip + <releasepool::pool::stack::life::PoolLife>::default_name::NAMES]
     mov rcx, qword ptr [rsi + r8]
     mov rsi, qword ptr [rsi + r8 + 8]
 .4:
@@ -664,7 +664,7 @@
     mov rsi, r15
     mov rcx, r14
     mov r8, rbx
-    call releasepool::pool::drain::serve_in_drain
+    call releasepool::pool::drain::engine::serve_in_drain
     jmp .8
 .11:
     mov rbx, rax

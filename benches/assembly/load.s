@@ -11,7 +11,7 @@
     push rbx
     mov rbx, rdi
     mov rdi, rax
-    call <releasepool::pool::pool_stack::PoolState>::pin_now
+    call <releasepool::pool::stack::pool_stack::PoolState>::pin_now
     mov rdi, rbx
     pop rbx
     mov rax, qword ptr [rdi]

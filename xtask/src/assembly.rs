@@ -35,8 +35,8 @@ const PATHS: &[(&str, &[&str])] = &[
         "drain",
         &[
             "<releasepool::pool::api::guard::AutoreleasePool>::drain",
-            "releasepool::pool::drain::drain",
-            "releasepool::pool::drain::release_rest",
+            "releasepool::pool::drain::engine::drain",
+            "releasepool::pool::drain::engine::release_rest",
             "releasepool::pool::drain::alike::destroy_alike",
             "<releasepool::pool::drain::plain::PlainDrain>::all",
             // Called for each object with a destructor.

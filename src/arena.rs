@@ -29,18 +29,18 @@
 //!
 //! From the bottom up:
 //!
-//! * [`label`]: what a dump says about an entry; [`overflow`]: values that did not fit, on the heap
+//! * [`entry_label`]: what a dump says about an entry; [`overflow`]: values that did not fit, on the heap
 //! * [`stack_allocator`]: `StackAllocator`, which reserves and frees memory
-//! * [`dump`]: `StackDump`; [`reservation`]: memory that is freed unless a value is made in it
+//! * [`stack_dump`]: `StackDump`; [`reservation`]: memory that is freed unless a value is made in it
 //! * [`stack_box`]: `StackBox`, which owns a value; [`values`]: makes values
 //! * `api2`: `Allocator` of the crate `allocator-api2`
 
 #[cfg(feature = "allocator-api2")]
 mod api2;
-pub(crate) mod dump;
-mod label;
+mod entry_label;
 mod overflow;
 mod reservation;
 pub(crate) mod stack_allocator;
 pub(crate) mod stack_box;
+pub(crate) mod stack_dump;
 mod values;

@@ -34,31 +34,31 @@
 //! From the bottom up:
 //!
 //! * [`size_class`]: the sizes of blocks; [`error`], [`stats`]: what callers get to see
-//! * [`poison`], [`chunk_registry`]: bytes of free blocks, and addresses of chunks, for [`checks`]
+//! * [`poison`], [`chunk_registry`]: bytes of free blocks, and addresses of chunks, for [`block_checks`]
 //! * [`chunk`], [`chunk_list`]: chunks, and the links of free blocks
-//! * [`checks`]: finds misuse of blocks
+//! * [`block_checks`]: finds misuse of blocks
 //! * [`remote_free_list`]: how blocks that other threads freed get back to their heap
 //! * [`heap`], with its [`bin`]s, [`heap_counters`] and [`heap_owner`]; [`shared`]: what the heaps of an
 //!   allocator share
 //! * [`bulk_free`]: frees many blocks to one heap; [`remote_free_batch`]: frees blocks to others'
 //!   heaps
-//! * [`thread_heaps`]: the heaps of a thread; [`handle`]: handles to an allocator
+//! * [`thread_heaps`]: the heaps of a thread; [`allocator_handle`]: handles to an allocator
 //! * [`block_allocator`]: `BlockAllocator`; `api2`: its `Allocator` of the crate `allocator-api2`,
 //!   for which `exposed` recovers provenance
 
+pub(crate) mod allocator_handle;
 #[cfg(feature = "allocator-api2")]
 mod api2;
 mod bin;
 pub(crate) mod block_allocator;
+mod block_checks;
 pub(crate) mod bulk_free;
-mod checks;
 mod chunk;
 mod chunk_list;
 mod chunk_registry;
 pub(crate) mod error;
 #[cfg(feature = "allocator-api2")]
 pub(crate) mod exposed;
-pub(crate) mod handle;
 pub(crate) mod heap;
 mod heap_counters;
 mod heap_owner;

@@ -80,11 +80,11 @@
 #![doc = include_str!("../docs/trace.svg")]
 
 mod cause;
-pub(crate) mod label;
 mod limit;
 mod message;
 pub(crate) mod numbers;
 pub(crate) mod span;
+pub(crate) mod thread_label;
 
 pub(crate) use cause::count_no_pool;
 

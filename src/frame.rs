@@ -79,23 +79,23 @@
 mod call;
 mod clock;
 mod config;
-mod exit;
 mod frame_closure;
 mod frame_loop;
+mod frame_report;
 mod in_flight;
 mod loop_state;
 mod looper;
+mod loops_exit;
 mod one_frame;
 mod proxy;
-mod report;
 mod tasks;
 mod timers;
 
 pub use config::FrameConfig;
 pub use frame_loop::FrameLoop;
+pub use frame_report::FrameReport;
 pub use looper::Looper;
 pub use one_frame::Frame;
 pub use proxy::{FrameProxy, LooperProxy};
-pub use report::FrameReport;
 pub use tasks::{Pooled, callback_scope, pooled};
 pub use timers::PostId;

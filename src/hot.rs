@@ -74,17 +74,17 @@
 //! # Files
 //! * [`table`]: rows, lives and the list of free rows
 //! * [`book`]: accounts and notes of one thread; [`library`]: their lists
-//! * [`current`]: the calling thread: births, deaths, notes
+//! * [`own_book`]: the calling thread: births, deaths, notes
 //! * [`scan`]: adding up; [`review`]: which rows are scanned when, and what is done with dead objects
-//! * [`handle`]: `Hot` and `HotRef`; [`traits`]: what they implement; [`full`]: the error
-//! * [`report`]: events and figures
+//! * [`hot_handle`]: `Hot` and `HotRef`; [`traits`]: what they implement; [`full`]: the error
+//! * [`hot_figures`]: events and figures
 
 mod book;
-pub(crate) mod current;
 pub(crate) mod full;
-pub(crate) mod handle;
+pub(crate) mod hot_figures;
+pub(crate) mod hot_handle;
 mod library;
-pub(crate) mod report;
+pub(crate) mod own_book;
 pub(crate) mod review;
 mod scan;
 mod table;

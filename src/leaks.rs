@@ -62,17 +62,17 @@
 
 mod balance;
 mod expect;
+mod leak_report;
+mod leak_scope;
 mod place;
-mod report;
-mod scope;
 #[cfg(feature = "serde")]
 mod serialize;
 
 pub use balance::{UnreleasedRetain, count_references};
 pub use expect::expect_gone;
+pub use leak_report::{LeakGroup, LeakReport};
+pub use leak_scope::{Scope, ScopeEntry, ScopeHandle};
 pub use place::PoolHolder;
-pub use report::{LeakGroup, LeakReport};
-pub use scope::{Scope, ScopeEntry, ScopeHandle};
 
 use crate::ledger::life;
 
@@ -81,7 +81,7 @@ use crate::ledger::life;
 /// Linear in the number of live objects: some 0.1 s for a million.
 #[must_use]
 pub fn report() -> LeakReport {
-    report::collect(|_| true)
+    leak_report::collect(|_| true)
 }
 
 /// Asserts that no object is alive in this process. For the end of `main`, after

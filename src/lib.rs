@@ -58,9 +58,9 @@ mod thread;
 mod unsizing;
 mod unwind;
 
-pub use arena::dump::StackDump;
 pub use arena::stack_allocator::StackAllocator;
 pub use arena::stack_box::StackBox;
+pub use arena::stack_dump::StackDump;
 pub use block::block_allocator::{BlockAllocator, BlockAllocatorBuilder};
 pub use block::error::AllocError;
 pub use block::stats::BlockStats;
@@ -70,7 +70,7 @@ pub use frame::{
     callback_scope, pooled,
 };
 pub use hot::full::HotTableFull;
-pub use hot::handle::{Hot, HotRef};
+pub use hot::hot_handle::{Hot, HotRef};
 pub use manager::PoolManager;
 pub use manager::builder::PoolManagerBuilder;
 pub use manager::shutdown::{EpochHolder, ShutdownReport};
@@ -88,11 +88,11 @@ pub use pool::api::pool_ref::PoolRef;
 pub use pool::api::scope::autoreleasepool;
 pub use pool::api::token::{PoolToken, PopError};
 pub use pool::stack::budget::{Budget, Drained};
-pub use pool::stack::dump::PoolDump;
 pub use pool::stack::manager_shared::RootPolicy;
+pub use pool::stack::pool_dump::PoolDump;
 pub use slot::{OptionSlot, Slot};
-pub use thread::handle::{Closed, ThreadHandle};
 pub use thread::key::ThreadKey;
+pub use thread::thread_handle::{Closed, ThreadHandle};
 
 /// For the crate's own macros.
 #[doc(hidden)]

@@ -38,16 +38,16 @@ use crate::pool::api::implicit::autorelease_to;
 use crate::pool::api::token;
 use crate::pool::api::token::{PoolToken, PopError};
 use crate::pool::drain::prune::find_or_add;
-use crate::pool::drain::{engine, pending, span, this_thread};
+use crate::pool::drain::{drain_span, engine, pending, this_thread};
 use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
 use crate::pool::stack::manager_shared::{ManagerShared, RootPolicy};
 use crate::sync::lazy;
 use crate::sync::thread::ThreadId;
 use crate::thread::current;
-use crate::thread::handle::ThreadHandle;
 use crate::thread::inbox::Message;
 use crate::thread::key::ThreadKey;
 use crate::thread::registry::REGISTRY;
+use crate::thread::thread_handle::ThreadHandle;
 use crate::unwind::{FirstPanic, resume_or_report};
 use builder::PoolManagerBuilder;
 use std::borrow::Cow;
@@ -259,7 +259,7 @@ impl PoolManager {
         this_thread::with(|pools| {
             let Some(pools) = pools else { return 0 };
             let root = &find_or_add(pools, self.shared()).root;
-            span::around(root, || engine::drain(root, Limit::NONE)).resume()
+            drain_span::around(root, || engine::drain(root, Limit::NONE)).resume()
         })
     }
 
@@ -295,7 +295,7 @@ impl PoolManager {
             if stack.root.entries.len() < shared.watermarks.root() || !stack.at_root() {
                 return 0;
             }
-            span::around(&stack.root, || engine::drain(&stack.root, Limit::NONE)).resume()
+            drain_span::around(&stack.root, || engine::drain(&stack.root, Limit::NONE)).resume()
         })
     }
 

@@ -3,7 +3,7 @@
 
 mod builder;
 #[cfg(all(loom, feature = "loom"))]
-mod engine;
+mod checker;
 mod execution;
 #[cfg(all(loom, feature = "loom"))]
 mod live;
@@ -43,16 +43,15 @@ pub fn slot(key: ThreadKey) -> u32 {
 #[cfg(all(loom, feature = "loom"))]
 #[doc(hidden)]
 pub mod parts {
-    use crate::hot::{self, handle::Hot};
+    use crate::hot;
+    use crate::hot::hot_handle::Hot;
     use crate::sync::atomic::{AtomicU64, Ordering};
-    use crate::sync::cell;
-    use crate::sync::{FreeWitness, Witness, boxed, unbox};
+    use crate::sync::{FreeWitness, Witness, boxed, cell, unbox};
     use crate::thread::counted::CountedInbox;
-    use crate::thread::current;
     use crate::thread::inbox::{self, Chain, Message, MessageKind, Node, PushOutcome};
     use crate::thread::key::ThreadKey;
     use crate::thread::record::Record;
-    use crate::thread::registry;
+    use crate::thread::{current, registry};
     use std::ptr::NonNull;
     use std::sync::Arc;
 
@@ -63,7 +62,7 @@ pub mod parts {
 
     /// Returns the address of the calling thread's accounts of hot objects, if it has any.
     pub fn hot_book() -> Option<usize> {
-        hot::current::book_address()
+        hot::own_book::book_address()
     }
 
     /// Returns how many hot objects are dead and not released.

@@ -44,12 +44,12 @@
 //! * [`header`]: layout and allocation; [`type_info`]: what objects of one type have in common
 //! * [`destroy`]: the destruction of objects, in constant stack space; [`settle`]: for code that
 //!   must be sure of it
-//! * [`checks`]: misuse of raw calls, and overwritten headers
+//! * [`raw_checks`]: misuse of raw calls, and overwritten headers
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
 //! * [`block_allocated`], [`block_slice`]: objects whose memory is a block
 //! * [`boxed`]: values that were moved out of a box, which may be of any type
 //! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread; [`home_weak`]: `HomeWeak`
-//! * [`make`], [`text`], [`uninit`]: the ways to make a `Ref`; [`unique`]: exclusive access to the
+//! * [`make`], [`text_objects`], [`uninit`]: the ways to make a `Ref`; [`unique`]: exclusive access to the
 //!   value, and moving it out
 //! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too; `serialize`: those
 //!   of serde
@@ -57,18 +57,18 @@
 pub(crate) mod block_allocated;
 mod block_slice;
 mod boxed;
-pub(crate) mod checks;
 pub(crate) mod count;
 pub(crate) mod destroy;
 pub(crate) mod header;
 pub(crate) mod home_weak;
 mod io;
 mod make;
+pub(crate) mod raw_checks;
 #[cfg(feature = "serde")]
 mod serialize;
 pub(crate) mod settle;
 pub(crate) mod strong;
-mod text;
+mod text_objects;
 pub(crate) mod thread_bound;
 mod traits;
 pub(crate) mod type_info;

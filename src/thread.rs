@@ -49,18 +49,18 @@
 //!   is taken out to run within a budget; [`waker`]: how a message wakes the thread
 //! * [`orphans`]: messages whose thread has ended, and references that slots gave up
 //! * [`lazy_timer`]: how long something has been going on, for reports
-//! * [`handle`]: the public type
+//! * [`thread_handle`]: the public type
 
 pub(crate) mod claimed;
 pub(crate) mod counted;
 pub(crate) mod current;
-pub(crate) mod handle;
 pub(crate) mod inbox;
 pub(crate) mod key;
 pub(crate) mod lazy_timer;
 pub(crate) mod orphans;
 pub(crate) mod record;
 pub(crate) mod registry;
+pub(crate) mod thread_handle;
 pub(crate) mod waker;
 
 crate::sync::described! {

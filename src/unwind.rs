@@ -4,7 +4,7 @@
 //! later panic is reported as an [event](crate::event::EventKind::Panic). If the thread is already
 //! unwinding, the first one is reported too, because resuming it would abort the process.
 
-use crate::event::{Event, EventKind, label};
+use crate::event::{Event, EventKind, thread_label};
 use crate::sync::catch_unwind;
 use crate::sync::thread::panicking;
 use std::any::Any;
@@ -46,7 +46,7 @@ impl FirstPanic {
 /// Reports a panic that cannot be resumed.
 #[cold]
 pub(crate) fn report(payload: Payload) {
-    let event = Event::new(EventKind::Panic, label::current());
+    let event = Event::new(EventKind::Panic, thread_label::current());
     event.panic(&*payload).emit();
     // The payload's destructor may panic as well; nothing can report that panic.
     if let Err(another) = catch_unwind(|| drop(payload)) {

@@ -573,7 +573,7 @@
 .3:
     and esi, 3
     shl esi, 4
-    lea r8, [rip + <releasepool::pool::stack::life::PoolLife>::default_name::NAMES]
+    lea r8, [rip + <releasepool::pool::stack::pool_life::PoolLife>::default_name::NAMES]
     mov rcx, qword ptr [rsi + r8]
     mov rsi, qword ptr [rsi + r8 + 8]
 .4:

@@ -1,6 +1,6 @@
 //! Collections in an arena: `Allocator` of the crate `allocator-api2`.
 
-use super::label::Label;
+use super::entry_label::Label;
 use super::stack_allocator::StackAllocator;
 use crate::block::exposed;
 use allocator_api2::alloc::{AllocError, Allocator};

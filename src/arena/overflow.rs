@@ -1,7 +1,7 @@
 //! Values that did not fit into an arena: on the heap, and in a list, so that those that are
 //! forgotten are freed with the arena's own memory.
 
-use super::label::{EntryInfo, EntryPlace, Label};
+use super::entry_label::{EntryInfo, EntryPlace, Label};
 use crate::block::error::AllocError;
 use crate::sync::cell::Cell;
 use crate::sync::{alloc, const_fn, dealloc};

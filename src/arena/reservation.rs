@@ -1,6 +1,6 @@
 //! Memory that is reserved in an arena for a value.
 
-use super::label::Label;
+use super::entry_label::Label;
 use super::stack_allocator::StackAllocator;
 use crate::block::error::AllocError;
 use std::alloc::Layout;

@@ -3,7 +3,7 @@
 //! This file reserves and frees memory; `values.rs` makes values in it. The invariants are those
 //! of [`arena`](super).
 
-use super::label::{EntryInfo, EntryPlace, Label};
+use super::entry_label::{EntryInfo, EntryPlace, Label};
 use super::overflow::Overflow;
 use crate::block::error::AllocError;
 use crate::sync::cell::Cell;

@@ -1,6 +1,6 @@
 //! `StackBox`: a value in an arena.
 
-use super::label::Label;
+use super::entry_label::Label;
 use super::reservation::Reservation;
 use super::stack_allocator::StackAllocator;
 use crate::unsizing::{Coercible, coerced, sealed};

@@ -1,6 +1,6 @@
 //! Making values in an arena.
 
-use super::label::Label;
+use super::entry_label::Label;
 use super::reservation::PartialSlice;
 use super::stack_allocator::StackAllocator;
 use super::stack_box::StackBox;

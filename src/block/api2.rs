@@ -5,12 +5,10 @@
 //! layout that no block is for; except [`SPARE`] memory, which is recognized by its address.
 
 use super::block_allocator::BlockAllocator;
-use super::checks;
 use super::chunk::{CHUNK_BYTES, ChunkPtr};
-use super::exposed;
 use super::heap::Heap;
 use super::size_class::{LARGEST, SIZES, class_of};
-use super::thread_heaps;
+use super::{block_checks, exposed, thread_heaps};
 use crate::sync::{alloc, dealloc};
 use allocator_api2::alloc::{AllocError, Allocator};
 use std::alloc::Layout;
@@ -209,7 +207,7 @@ impl CollectionMemory {
         // that may have such a layout. So it is a block: its chunk exists (invariant 2 of
         // `block`), and `recover` has restored its provenance (invariant 6 of `block`).
         unsafe {
-            checks::came_back(ptr, class, Heap::owner_label);
+            block_checks::came_back(ptr, class, Heap::owner_label);
             let chunk = ChunkPtr::of(ptr).original();
             Self::Block(chunk.block_at(ptr), chunk)
         }

@@ -1,11 +1,11 @@
 //! `BlockAllocator` and its builder: the public side.
 
+use super::allocator_handle::{AllocatorHandle, PROCESS};
 use super::error::AllocError;
-use super::handle::{self, AllocatorHandle, PROCESS};
 use super::shared::{AllocatorSettings, AllocatorShared};
 use super::size_class::{SIZES, class_of};
 use super::stats::BlockStats;
-use super::thread_heaps;
+use super::{allocator_handle, thread_heaps};
 use crate::sync::{alloc, dealloc};
 use std::alloc::Layout;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -168,7 +168,7 @@ impl BlockAllocator {
         let shared = self.shared();
         let fragmentation = SIZES[class] - layout.size();
         let heap = thread_heaps::last_heap(shared);
-        handle::alloc(heap, Some(shared), class, fragmentation)
+        allocator_handle::alloc(heap, Some(shared), class, fragmentation)
     }
 
     /// Allocates for a layout that no block is for: nothing, or memory of the global allocator.
@@ -210,7 +210,7 @@ impl BlockAllocator {
     /// that other threads have sent: this may take a while.
     pub fn trim(&self) -> usize {
         thread_heaps::send_batches();
-        handle::trim(self.shared())
+        allocator_handle::trim(self.shared())
     }
 
     /// Returns statistics. Not for models of your own code: counters are not part of what is

@@ -1,6 +1,6 @@
 //! Freeing many blocks of one class in a row.
 
-use super::checks;
+use super::block_checks;
 use super::chunk::{BulkPut, ChunkPtr};
 use super::heap::Heap;
 use std::ptr::{self, NonNull};
@@ -61,7 +61,7 @@ impl<'h> BulkFree<'h> {
         // SAFETY: a block of this class, which the caller gives up; it is of the chunk of
         // `self.put`, as `is_ours` has just set that.
         unsafe {
-            checks::freed(block, self.class, Heap::owner_label);
+            block_checks::freed(block, self.class, Heap::owner_label);
             self.heap.witness.write();
             if let Some(put) = &mut self.put {
                 put.put(block.cast());

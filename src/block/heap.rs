@@ -14,7 +14,7 @@ crate::sync::described! {
 }
 
 use super::bin::Bin;
-use super::checks;
+use super::block_checks;
 use super::chunk::{Block, BulkPut, CHUNK_BYTES, ChunkPtr, ChunkState, next};
 use super::chunk_list::{AllChunks, ChunkList};
 use super::error::AllocError;
@@ -186,7 +186,7 @@ impl Heap {
                 .add(fragmentation as u64);
         }
         // SAFETY: out of the bin, so it is the caller's; it is of the bin's class.
-        unsafe { checks::handed_out(block.cast(), class, Self::owner_label) };
+        unsafe { block_checks::handed_out(block.cast(), class, Self::owner_label) };
         block.cast()
     }
 

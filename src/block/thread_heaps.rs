@@ -5,7 +5,7 @@
 //! that works, but is slower: blocks are sent to their heaps one by one, and each is allocated
 //! from a heap that is claimed for it alone.
 
-use super::checks;
+use super::block_checks;
 use super::chunk::ChunkPtr;
 use super::heap::Heap;
 use super::remote_free_batch::{RemoteFreeBatches, send_one};
@@ -228,7 +228,7 @@ pub(super) fn set_last_heap(heap: NonNull<Heap>) {
 pub(crate) unsafe fn free(block: NonNull<u8>, class: usize, fragmentation: usize) {
     // SAFETY: a block that the caller gives up. This thread owns the heap that it has a pointer to.
     unsafe {
-        checks::freed(block, class, Heap::owner_label);
+        block_checks::freed(block, class, Heap::owner_label);
         let chunk = ChunkPtr::of(block);
         let heap = Heap::of(chunk);
         if ptr::eq(

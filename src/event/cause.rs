@@ -3,7 +3,7 @@
 //!
 //! The documentation of each [`EventKind`] says which of its events have one cause.
 
-use super::{Event, EventKind, label, limit};
+use super::{Event, EventKind, limit, thread_label};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::Location;
 
@@ -12,7 +12,7 @@ impl Event {
     pub(super) fn cause(&self) -> Option<u64> {
         let of_type = self.type_name.unwrap_or_default();
         let pool = self.pool.as_deref().unwrap_or_default();
-        let thread = label::name(&self.thread);
+        let thread = thread_label::name(&self.thread);
         Some(match self.kind {
             EventKind::RootWatermark | EventKind::BacklogWatermark | EventKind::PostsWatermark => {
                 return None;

@@ -3,8 +3,8 @@
 use crate::sync::thread::Result;
 use crate::sync::{Lock, Parker, catch_unwind};
 use crate::thread::current::current_key;
-use crate::thread::handle::Closed;
 use crate::thread::key::ThreadKey;
+use crate::thread::thread_handle::Closed;
 use std::time::Duration;
 
 /// How long a caller sleeps before it checks that its loop still exists. A finished call wakes its

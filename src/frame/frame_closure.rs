@@ -6,8 +6,8 @@
 
 use super::one_frame::{Frame, in_own_frame};
 use crate::sync::{boxed, unbox};
-use crate::thread::handle::{Closed, Posted, ThreadHandle};
 use crate::thread::inbox::{Message, MessageKind, Node};
+use crate::thread::thread_handle::{Closed, Posted, ThreadHandle};
 use std::ptr::NonNull;
 
 /// The beginning of a message of the kind [`MessageKind::FrameClosure`].

@@ -2,11 +2,11 @@
 
 use super::clock::Clock;
 use super::config::{FrameConfig, Pacing};
-use super::exit;
+use super::frame_report::FrameReport;
 use super::loop_state::{LoopState, Task, run_in_pool};
+use super::loops_exit;
 use super::one_frame::{Frame, ResetAtEnd};
 use super::proxy::FrameProxy;
-use super::report::FrameReport;
 use crate::arena::stack_allocator::StackAllocator;
 use crate::block::thread_heaps;
 use crate::event::span::{FrameEnd, FrameSpan};
@@ -19,7 +19,7 @@ use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::cell::OnceCell;
 use crate::sync::elapsed;
 use crate::thread::current;
-use crate::thread::handle::ThreadHandle;
+use crate::thread::thread_handle::ThreadHandle;
 use crate::thread::waker::{OuterHook, WakeHook, drop_hook};
 use std::fmt;
 use std::marker::PhantomData;
@@ -115,7 +115,7 @@ impl FrameLoop {
             panic!("a FrameLoop cannot be created while its thread ends");
         };
         let state = Arc::new(LoopState::new(ThreadHandle(record)));
-        exit::register(&state);
+        loops_exit::register(&state);
         Self {
             state,
             config,

@@ -10,7 +10,7 @@ use crate::pool::drain::this_thread;
 use crate::pool::stack::budget::Budget;
 use crate::sync::thread::{self, JoinHandle};
 use crate::thread::current::{current, current_key, enter_bounded, thread_exit};
-use crate::thread::handle::{Closed, ThreadHandle};
+use crate::thread::thread_handle::{Closed, ThreadHandle};
 use crate::unwind::report;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;

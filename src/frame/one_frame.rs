@@ -2,7 +2,7 @@
 
 use super::clock::Times;
 use super::config::FrameConfig;
-use super::report::FrameReport;
+use super::frame_report::FrameReport;
 use crate::arena::stack_allocator::StackAllocator;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;

@@ -3,7 +3,7 @@
 use super::loop_state::LoopState;
 use super::one_frame::Frame;
 use super::timers::{Delayed, PostId};
-use crate::thread::handle::{Closed, ThreadHandle};
+use crate::thread::thread_handle::{Closed, ThreadHandle};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;

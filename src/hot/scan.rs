@@ -3,7 +3,7 @@
 use super::book::Scan;
 use super::library::LIBRARY;
 use super::table::{Life, RowIndex, TABLE};
-use crate::object::checks;
+use crate::object::raw_checks;
 use crate::sync::SMALL;
 use crate::thread::current::current_label;
 
@@ -84,7 +84,7 @@ pub(super) fn scan(row: RowIndex) -> Option<Life> {
 fn overdrawn(row: RowIndex, life: Life) {
     // Otherwise another thread has found out.
     if TABLE.row(row).end(life).is_some() {
-        checks::abort(&format!(
+        raw_checks::abort(&format!(
             "{}: more HotRefs were dropped than made (thread {})",
             TABLE.type_name(row),
             current_label(),

@@ -1,6 +1,6 @@
 //! Traits of `Hot` and `HotRef`.
 
-use super::handle::{Hot, HotRef};
+use super::hot_handle::{Hot, HotRef};
 use std::borrow::Borrow;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};

@@ -1,7 +1,7 @@
 //! Threads as records name them: by a number, whose name is known after the thread has ended, too.
 
 use super::guard::Inside;
-use crate::event::label;
+use crate::event::thread_label;
 use crate::sync::cell::Cell;
 use crate::sync::thread::current_name;
 use crate::sync::{Numbers, local};
@@ -109,11 +109,11 @@ pub(crate) fn thread_label(number: u64) -> String {
         known.map(|named| named.1.clone())
     });
     if number & KEYLESS != 0 || number == 0 {
-        return label::of(name.as_deref(), "without a key");
+        return thread_label::of(name.as_deref(), "without a key");
     }
     let key = ThreadKey::new(number as u32, (number >> 32) as u32);
     match REGISTRY.get(key) {
         Some(record) => record.label(),
-        None => label::of(name.as_deref(), format!("{key}, ended")),
+        None => thread_label::of(name.as_deref(), format!("{key}, ended")),
     }
 }

@@ -3,7 +3,7 @@
 use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
 use crate::epoch;
-use crate::hot::{handle, review};
+use crate::hot::{hot_handle, review};
 use crate::object::destroy::in_destructor;
 use crate::pool::api::pin;
 use crate::pool::drain::prune::find_or_add;
@@ -227,7 +227,7 @@ impl PoolManager {
             this_thread::serve(Meter::unlimited(Limit::until(deadline)), panics).generations > 0;
         any |= ORPHANS.run_calls(|call| panics.guard(|| call.run())) > 0;
         // Last, as all of these may drop the last handles to hot objects.
-        any |= handle::release_all(panics) > 0;
+        any |= hot_handle::release_all(panics) > 0;
         any
     }
 

@@ -1,8 +1,8 @@
 //! Snapshots: figures of a manager and of all threads, for people.
 
 use super::PoolManager;
-use crate::event::label;
-use crate::hot::report;
+use crate::event::thread_label;
+use crate::hot::hot_figures;
 use crate::object::thread_bound;
 use crate::pool::drain::this_thread;
 use crate::pool::stack::manager_shared::PoolStackStats;
@@ -160,8 +160,8 @@ impl PoolManager {
             departed,
             orphans,
             kept: thread_bound::homeless_count(),
-            hot_objects: report::hot(),
-            hot_let_go: report::let_go(),
+            hot_objects: hot_figures::hot(),
+            hot_let_go: hot_figures::let_go(),
         }
     }
 
@@ -254,6 +254,6 @@ impl fmt::Display for Totals {
 impl ThreadSnapshot {
     /// Returns the thread's name and key, as in events.
     pub(super) fn label(&self) -> String {
-        label::of(self.name.as_deref(), self.key)
+        thread_label::of(self.name.as_deref(), self.key)
     }
 }

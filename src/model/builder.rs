@@ -228,7 +228,7 @@ impl Builder {
         R: Into<String>,
     {
         let at = Location::caller();
-        super::engine::run(self, at, Arc::new(move || f().into()))
+        super::checker::run(self, at, Arc::new(move || f().into()))
     }
 }
 

@@ -10,12 +10,12 @@ use super::header::{
 };
 use super::strong::Ref;
 use super::type_info::{ObjectKind, TypeShape};
+use crate::block::allocator_handle::PROCESS;
 use crate::block::block_allocator::BlockAllocator;
 use crate::block::bulk_free::BulkFree;
 use crate::block::error::AllocError;
-use crate::block::handle::{self, PROCESS};
 use crate::block::size_class::{SIZES, class_of};
-use crate::block::thread_heaps;
+use crate::block::{allocator_handle, thread_heaps};
 use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
@@ -142,10 +142,12 @@ impl ObjectMemory<'_> {
     #[inline(always)]
     pub(super) fn alloc(self, size_class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
         match self {
-            Self::Process => handle::alloc(thread_heaps::process_heap(), None, size_class, waste),
+            Self::Process => {
+                allocator_handle::alloc(thread_heaps::process_heap(), None, size_class, waste)
+            }
             Self::Own(blocks) => {
                 let allocator = blocks.shared();
-                handle::alloc(
+                allocator_handle::alloc(
                     thread_heaps::last_heap(allocator),
                     Some(allocator),
                     size_class,

@@ -11,7 +11,7 @@ use super::header::{
 };
 use super::make::PartialSlice;
 use super::strong::Ref;
-use super::text::STR;
+use super::text_objects::STR;
 use super::type_info::{ObjectKind, TypeShape};
 use crate::block::block_allocator::BlockAllocator;
 use crate::block::error::AllocError;

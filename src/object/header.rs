@@ -4,8 +4,8 @@
 //! length in the allocation (see the picture in [`object`](crate::object)). So the thin address of
 //! the payload identifies any object: pools, inboxes and C code store nothing else.
 
-use super::checks;
 use super::count::{Count, Misuse};
+use super::raw_checks;
 use super::type_info::{MAGIC, ObjectKind, TypeShape};
 pub(crate) use super::type_info::{PlainBlock, Thin, TypeInfo};
 use crate::ledger::{self, ObjectDescription};
@@ -92,7 +92,7 @@ pub(crate) unsafe fn note_read(thin: Thin) {
 #[inline(never)]
 pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
     // SAFETY: the contract of this function is that of `header`.
-    let name = unsafe { checks::type_name(thin) };
+    let name = unsafe { raw_checks::type_name(thin) };
     let what = match misuse {
         Misuse::RetainedDead => "retained after its last release",
         Misuse::ReleasedDead => "released more often than it was retained",
@@ -101,7 +101,7 @@ pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
     };
     let (thread, rest) = (current_label(), ledger::describe_live(thin));
     let here = ledger::here(",");
-    checks::abort(&format!(
+    raw_checks::abort(&format!(
         "{name} at {thin:p} {what}{here} (thread {thread}{rest})"
     ))
 }
@@ -239,7 +239,7 @@ unsafe fn write_uncounted_header(
         bytes: layout.layout.size(),
     };
     ledger::created(thin, object);
-    checks::note_type_info(type_info);
+    raw_checks::note_type_info(type_info);
     thin
 }
 
@@ -320,7 +320,7 @@ pub(super) unsafe fn set_type_info(thin: Thin, type_info: &'static TypeInfo) {
     header.payload.write();
     header.type_info = type_info;
     ledger::retyped(thin, ptr::from_ref(type_info).cast(), type_info.type_name);
-    checks::note_type_info(type_info);
+    raw_checks::note_type_info(type_info);
 }
 
 /// Frees the memory of an object without a value.

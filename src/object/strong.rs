@@ -1,9 +1,8 @@
 //! `Ref`: a counted reference that keeps its object alive.
 
-use super::checks;
-use super::destroy;
 use super::header::{Thin, checked, header, note_read};
 use super::weak::Weak;
+use super::{destroy, raw_checks};
 use crate::ledger::{self, RawCall};
 use crate::unsizing::{Coercible, coerced, sealed};
 use std::marker::PhantomData;
@@ -155,7 +154,7 @@ impl<T: ?Sized> Ref<T> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn from_raw(p: *const T) -> Self {
-        checks::raw_call(p.cast(), RawCall::FromRaw);
+        raw_checks::raw_call(p.cast(), RawCall::FromRaw);
         // SAFETY: `into_raw` never returns null; the rest is the contract.
         unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) }
     }
@@ -167,7 +166,7 @@ impl<T: ?Sized> Ref<T> {
     /// the call. This call takes no reference over.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn increment_strong_count(p: *const T) {
-        checks::raw_call(p.cast(), RawCall::Increment);
+        raw_checks::raw_call(p.cast(), RawCall::Increment);
         // SAFETY: alive during the call; the handle made here is forgotten, so no reference is
         // taken.
         let this = unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) };
@@ -184,7 +183,7 @@ impl<T: ?Sized> Ref<T> {
     /// The contract of [`Ref::from_raw`].
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn decrement_strong_count(p: *const T) {
-        checks::raw_call(p.cast(), RawCall::Decrement);
+        raw_checks::raw_call(p.cast(), RawCall::Decrement);
         // SAFETY: the contract of this function is that of `from_raw`.
         drop(unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) });
     }

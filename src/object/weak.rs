@@ -1,9 +1,8 @@
 //! `Weak`: a counted reference that does not keep its object alive.
 
-use super::checks;
-use super::destroy;
 use super::header::{Thin, checked, header};
 use super::strong::Ref;
+use super::{destroy, raw_checks};
 use crate::ledger::{self, RawCall};
 use crate::unsizing::{Coercible, coerced, sealed};
 use std::fmt;
@@ -147,7 +146,7 @@ impl<T: ?Sized> Weak<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn from_raw(p: *const T) -> Self {
         if p.addr() != DANGLING {
-            checks::raw_call(p.cast(), RawCall::WeakFromRaw);
+            raw_checks::raw_call(p.cast(), RawCall::WeakFromRaw);
         }
         // SAFETY: `into_raw` never returns null; the rest is the contract.
         unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) }

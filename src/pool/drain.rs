@@ -36,7 +36,7 @@
 //! An *outermost* drain, one that no destructor called, also does what its thread owes: it makes the
 //! releases that other threads have sent, reviews hot objects, advances the epoch, and so on. The list
 //! is in [`duties`], and everything that serves them walks that list: both kinds of drains, the exit
-//! of a thread ([`exit`]), `run_inbox`, `Hot::review`, `quiesce`, `shutdown` and the loops. In the
+//! of a thread ([`pools_exit`]), `run_inbox`, `Hot::review`, `quiesce`, `shutdown` and the loops. In the
 //! [round](super::stack::round) of a loop, ordinary drains only do a small share.
 //!
 //! # What ends a drain
@@ -46,18 +46,18 @@
 
 mod alike;
 pub(crate) mod close;
+pub(crate) mod drain_span;
 pub(crate) mod duties;
 pub(crate) mod engine;
-pub(in crate::pool) mod exit;
 mod few;
 mod generations;
 pub(crate) mod outcome;
 pub(crate) mod pending;
 mod plain;
+pub(in crate::pool) mod pools_exit;
 pub(crate) mod prune;
 pub(in crate::pool) mod push;
 mod release;
-pub(crate) mod span;
 pub(crate) mod this_thread;
 pub(crate) mod turns;
 pub(in crate::pool) mod watch;

@@ -1,13 +1,13 @@
 //! The pools of a thread, and which one is current.
 //!
-//! * [`life`]: the state of a pool, with all its transitions in a table
+//! * [`pool_life`]: the state of a pool, with all its transitions in a table
 //! * [`backlog`], [`budget`], [`strays`], [`manager_shared`]: parts of a stack of pools
 //! * [`attention`]: what a thread asks of the ends of its own pools; [`round`]: when drains hold back
 //!   what they owe
 //! * [`pool_stack`], [`thread_pools`]: pools, in slots of memory that belong to the thread. A stack and
 //!   its `ThreadPools` point to each other
 //! * [`chain`]: which pool is current, and which ones a closing pool takes with it
-//! * [`dump`]: copies of stacks, for people
+//! * [`pool_dump`]: copies of stacks, for people
 
 pub(crate) mod attention;
 pub(crate) mod backlog;
@@ -15,9 +15,9 @@ pub(crate) mod budget;
 pub(in crate::pool) mod chain;
 #[cfg(test)]
 mod chain_tests;
-pub(crate) mod dump;
-pub(crate) mod life;
 pub(crate) mod manager_shared;
+pub(crate) mod pool_dump;
+pub(crate) mod pool_life;
 pub(crate) mod pool_stack;
 pub(crate) mod round;
 mod strays;

@@ -4,7 +4,7 @@ use super::counted::CountedInbox;
 use super::inbox::{Chain, Message, PushOutcome};
 use super::key::ThreadKey;
 use super::waker::ThreadWaker;
-use crate::event::label;
+use crate::event::thread_label;
 use crate::layout::fixed::Name;
 use crate::sync::thread::{ThreadId, current_id, current_name, kernel_id};
 use crate::sync::{Counter, Hint, described};
@@ -203,7 +203,7 @@ impl Record {
 
     /// Returns name and key, for reports.
     pub(crate) fn label(&self) -> String {
-        label::of(self.name(), self.key)
+        thread_label::of(self.name(), self.key)
     }
 }
 

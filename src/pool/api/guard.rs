@@ -3,7 +3,7 @@
 //! Facts that `SAFETY:` comments here, in `close` and in `scope` cite:
 //!
 //! 1. A pool's state stays at its address until its guard's drop or, for the pool of a scope, the
-//!    scope's end, whichever is later (rule 1 of [`life`](crate::pool::stack::life)): only
+//!    scope's end, whichever is later (rule 1 of [`pool_life`](crate::pool::stack::pool_life)): only
 //!    [`close`](crate::pool::drain::close) and the fast paths here and in `scope` recycle it.
 //! 2. While a pool is open, its `stack` points to the `PoolStack` that opened it, which lives as
 //!    long as any pool of it is open.
@@ -12,11 +12,11 @@ use super::pool_ref::PoolRef;
 use crate::ledger;
 use crate::object::strong::Ref;
 use crate::pool::drain::close::{can_just_pop, close};
-use crate::pool::drain::{duties, engine, span, this_thread};
+use crate::pool::drain::{drain_span, duties, engine, this_thread};
 use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
-use crate::pool::stack::dump::PoolDump;
-use crate::pool::stack::life::PoolKind;
 use crate::pool::stack::manager_shared::ManagerShared;
+use crate::pool::stack::pool_dump::PoolDump;
+use crate::pool::stack::pool_life::PoolKind;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::unwind::resume_or_report;
@@ -260,7 +260,7 @@ impl AutoreleasePool {
             state.unpin();
             return 0;
         }
-        span::around(state, || engine::drain(state, Limit::NONE)).resume()
+        drain_span::around(state, || engine::drain(state, Limit::NONE)).resume()
     }
 
     /// Releases as many entries as the budget allows. The rest moves to the thread's *backlog* for
@@ -326,7 +326,7 @@ impl AutoreleasePool {
         if state.entries.is_empty() {
             return;
         }
-        let outcome = span::around(state, || engine::drain(state, Limit::SOME));
+        let outcome = drain_span::around(state, || engine::drain(state, Limit::SOME));
         if outcome.is_cut {
             self.drain_coarsely(Budget::Count(0));
         }
@@ -336,7 +336,7 @@ impl AutoreleasePool {
     fn drain_by(&mut self, meter: Meter) -> Drained {
         let state = self.state();
         let drain = || engine::drain_within(state, meter);
-        let (drained, panic) = span::around_budgeted(state, drain);
+        let (drained, panic) = drain_span::around_budgeted(state, drain);
         if let Some(payload) = panic {
             resume_or_report(payload);
         }

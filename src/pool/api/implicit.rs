@@ -6,7 +6,7 @@ use crate::object::destroy::release;
 use crate::object::header::{Thin, header};
 use crate::object::strong::Ref;
 use crate::pool::drain::{this_thread, watch};
-use crate::pool::stack::life::PoolKind;
+use crate::pool::stack::pool_life::PoolKind;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::current::current_label;

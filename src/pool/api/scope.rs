@@ -2,7 +2,7 @@
 
 use super::guard::AutoreleasePool;
 use crate::pool::drain::close::{can_just_pop, close, free_state};
-use crate::pool::stack::life::Then;
+use crate::pool::stack::pool_life::Then;
 use crate::pool::stack::pool_stack::PoolState;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -127,7 +127,7 @@ impl Drop for ReplacedPool {
             }
         }
         if then == Then::Recycle {
-            // SAFETY: nothing refers to it (rule 1 of `life`); the references above have ended.
+            // SAFETY: nothing refers to it (rule 1 of `pool_life`); the references above have ended.
             unsafe { free_state(self.0) };
         }
     }

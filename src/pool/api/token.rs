@@ -3,10 +3,10 @@
 use crate::event::span::wants_drains;
 use crate::event::{Event, EventKind};
 use crate::pool::drain::prune::find_or_add;
-use crate::pool::drain::{engine, span, this_thread};
+use crate::pool::drain::{drain_span, engine, this_thread};
 use crate::pool::stack::budget::{ENDLESS, Limit};
-use crate::pool::stack::life::PoolKind;
 use crate::pool::stack::manager_shared::ManagerShared;
+use crate::pool::stack::pool_life::PoolKind;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::current::current_label;
@@ -94,7 +94,7 @@ fn pop_in_span(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, 
         let pools = pools.filter(|pools| token.thread.is_some() && pools.key() == token.thread)?;
         let (_, pool) = find(manager, token, pools).ok()?;
         // Found again by `pop_now`, as the subscriber is foreign code, which may pop the pool.
-        Some(span::around_pop(pool, || pop_now(manager, token)))
+        Some(drain_span::around_pop(pool, || pop_now(manager, token)))
     });
     in_span.unwrap_or_else(|| pop_now(manager, token))
 }

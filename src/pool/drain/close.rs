@@ -3,13 +3,13 @@
 //! From the quickest to the slowest: a pool without entries is popped; one with few entries is
 //! released here, with no more precautions than its objects need; any other is drained.
 
+use super::drain_span;
 use super::engine::drain;
 use super::few::{self, Progress};
 use super::outcome::Outcome;
-use super::span;
 use crate::event::span::wants_drains;
 use crate::pool::stack::budget::Limit;
-use crate::pool::stack::life::Then;
+use crate::pool::stack::pool_life::Then;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::unwind::{FirstPanic, resume_or_report};
@@ -71,7 +71,7 @@ fn close_rest(pool: NonNull<PoolState>, is_over: bool, mut panics: FirstPanic) {
 #[inline(never)]
 fn close_in_span(pool: NonNull<PoolState>) {
     // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
-    unsafe { span::around_close(pool, || drain_and_close(pool)) }.resume();
+    unsafe { drain_span::around_close(pool, || drain_and_close(pool)) }.resume();
 }
 
 fn drain_and_close(pool: NonNull<PoolState>) -> Outcome {
@@ -99,7 +99,7 @@ fn close_drained(pool: NonNull<PoolState>) {
         stack.stats.count_closed();
     }
     if then == Then::Recycle {
-        // SAFETY: nothing refers to it (rule 1 of `life`); the references above have ended.
+        // SAFETY: nothing refers to it (rule 1 of `pool_life`); the references above have ended.
         unsafe { free_state(pool) };
     }
 }

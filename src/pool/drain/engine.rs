@@ -11,7 +11,7 @@ use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
 use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
 use crate::pool::stack::chain::Barrier;
-use crate::pool::stack::life::{ChainFrame, Draining};
+use crate::pool::stack::pool_life::{ChainFrame, Draining};
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::claimed::Next;

@@ -8,7 +8,7 @@ use crate::object::destroy::ReleaseScope;
 use crate::object::header::header;
 use crate::pool::stack::budget::Limit;
 use crate::pool::stack::chain::Barrier;
-use crate::pool::stack::life::{ChainFrame, Draining};
+use crate::pool::stack::pool_life::{ChainFrame, Draining};
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::thread::current::tally_destroyed;
 use crate::unwind::FirstPanic;

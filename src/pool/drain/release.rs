@@ -2,10 +2,10 @@
 
 use super::alike::{destroy_alike, destroy_in_turn};
 use crate::ledger::CHECKS;
-use crate::object::checks::header_in;
 use crate::object::count::Released;
 use crate::object::destroy::{ReleaseScope, destroy_dead};
 use crate::object::header::{Thin, TypeInfo, checked, header};
+use crate::object::raw_checks::header_in;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
 

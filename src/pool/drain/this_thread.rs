@@ -1,7 +1,7 @@
 //! The way to the calling thread's `ThreadPools`.
 
 use super::outcome::Served;
-use super::{engine, exit};
+use super::{engine, pools_exit};
 use crate::ledger;
 use crate::pool::stack::budget::Meter;
 use crate::pool::stack::manager_shared::ManagerShared;
@@ -93,6 +93,6 @@ fn at_exit(record: &Arc<Record>) {
     let pools = THIS.with(|this| this.pools.get()).cast_mut();
     if let Some(pools) = NonNull::new(pools) {
         // SAFETY: made by `enter`; after `set_exited` nothing but open guards finds it.
-        unsafe { exit::exit(pools, record, set_exited) };
+        unsafe { pools_exit::exit(pools, record, set_exited) };
     }
 }

@@ -5,10 +5,10 @@ use crate::object::header::Thin;
 use crate::object::strong::Ref;
 use crate::sync::{boxed, described, unbox};
 use crate::thread::current::tally_handed_over;
-use crate::thread::handle::ThreadHandle;
 use crate::thread::inbox::{Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
+use crate::thread::thread_handle::ThreadHandle;
 use std::ptr::NonNull;
 
 /// A message of the kind [`MessageKind::Release`]: one strong reference.

@@ -17,7 +17,7 @@
 //! walk past frames that stay, because a barrier is below them, stores that barrier in each of
 //! them; later walks skip them.
 
-use super::life::{ChainFrame, Then};
+use super::pool_life::{ChainFrame, Then};
 use super::pool_stack::{PoolStack, PoolState};
 use std::ptr;
 

@@ -5,8 +5,8 @@
 //! of a stack follow each other is in [`chain`](super::chain).
 
 use super::backlog::Backlog;
-use super::life::{ChainFrame, PoolKind, PoolLife};
 use super::manager_shared::{ManagerShared, PoolStackStats};
+use super::pool_life::{ChainFrame, PoolKind, PoolLife};
 use super::strays::Strays;
 use super::thread_pools::ThreadPools;
 use crate::block::block_allocator::BlockAllocator;

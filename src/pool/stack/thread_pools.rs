@@ -11,8 +11,8 @@ crate::sync::described! {
 
 use super::attention::{Attention, Reviews};
 use super::budget::Budget;
-use super::life::PoolKind;
 use super::manager_shared::ManagerShared;
+use super::pool_life::PoolKind;
 use super::pool_stack::{PoolStack, PoolState};
 use super::round::Round;
 use crate::epoch::Participants;

@@ -3,7 +3,8 @@
 use super::builder::{Builder, Details, Failure, Report};
 use super::execution::{begin, end, set_mode};
 use super::mode::Mode;
-use super::replay::{self, ModelRun};
+use super::replay;
+use super::replay::ModelRun;
 use crate::sync::explore::{Body, Failed, Plan};
 use crate::sync::{settings, time};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,18 +1,17 @@
 //! `LeakReport`: the live objects, by type and site.
 
-use super::balance::{self, UnreleasedRetain};
+use super::balance;
+use super::balance::UnreleasedRetain;
 use super::place::{PoolHolder, labelled};
 use crate::event::numbers::{CountAndNoun, Grouped};
 use crate::ledger::balance::short_name;
 use crate::ledger::describe::{PoolEntries, holders};
-use crate::ledger::frames;
-use crate::ledger::index;
 use crate::ledger::record::{BALANCED, Record};
 use crate::ledger::threads::thread_label;
+use crate::ledger::{frames, index};
 use std::collections::HashMap;
-use std::fmt;
 use std::panic::Location;
-use std::ptr;
+use std::{fmt, ptr};
 
 /// Threads, pools and functions that [`LeakReport`] writes for a group, at most.
 const WRITTEN: usize = 4;

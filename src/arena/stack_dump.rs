@@ -1,6 +1,6 @@
 //! `StackDump`: what is in an arena, by name.
 
-use super::label::EntryPlace;
+use super::entry_label::EntryPlace;
 use super::stack_allocator::StackAllocator;
 use std::fmt;
 

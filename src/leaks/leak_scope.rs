@@ -1,6 +1,7 @@
 //! Scopes: the objects that some threads create during some time.
 
-use super::report::{self, LeakReport};
+use super::leak_report;
+use super::leak_report::LeakReport;
 use crate::ledger::life::own_serial;
 use crate::ledger::record::Record;
 use crate::ledger::threads::number;
@@ -74,7 +75,7 @@ impl Scope {
                 spans = Vec::with_capacity(n);
             }
         }
-        report::collect(|record| spans.iter().any(|span| span.includes(record)))
+        leak_report::collect(|record| spans.iter().any(|span| span.includes(record)))
     }
 
     /// Asserts that no object of the scope is alive.

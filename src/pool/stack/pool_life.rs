@@ -26,7 +26,7 @@
 //! `end_generation`, when there is no other generation.
 //!
 //! # Rules
-//! `SAFETY` comments cite them ("rule 2 of `life`").
+//! `SAFETY` comments cite them ("rule 2 of `pool_life`").
 //!
 //! 1. A pool is *open* unless it is free or used up; a root pool always is. It is closed when
 //!    neither a guard nor a scope nor a token refers to it any more, which `*` says, or a fast path
@@ -318,7 +318,7 @@ impl ChainFrame {
     /// of scopes whose guard has been dropped. The frame must be in the chain.
     fn own_life(&self) -> Option<&PoolLife> {
         let pool = self.pool.get();
-        // SAFETY: not null, so an open pool (rule 2 of `life`).
+        // SAFETY: not null, so an open pool (rule 2 of `pool_life`).
         ptr::addr_eq(pool, self).then(|| unsafe { &*pool })
     }
 
@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn transitions_lead_where_the_table_says_and_all_others_are_mistakes() {
-        let table = include_str!("life.rs").split("```").nth(1).unwrap();
+        let table = include_str!("pool_life.rs").split("```").nth(1).unwrap();
         let mut rows = table.lines().map(|row| row.split_whitespace().skip(1));
         let heads: Vec<_> = rows.nth(1).unwrap().take(7).collect();
         assert_eq!(heads, STATES.map(|(name, _)| name));

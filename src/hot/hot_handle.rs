@@ -2,7 +2,7 @@
 
 use super::full::HotTableFull;
 use super::table::{RowIndex, TABLE};
-use super::{current, report, review};
+use super::{hot_figures, own_book, review};
 use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::{header, note_read};
 use crate::object::strong::Ref;
@@ -186,7 +186,7 @@ impl<T: ?Sized + Send + Sync> Hot<T> {
     /// than a `HotRef`, a program seldom can go on with it. It need not: what is hot should be few
     /// objects, and then `unwrap` is right.
     pub fn try_new(object: Ref<T>) -> Result<Self, HotTableFull<T>> {
-        report::overdue();
+        hot_figures::overdue();
         // SAFETY: `object` keeps the object alive.
         let type_info = unsafe { header(Ref::thin(&object)) }.type_info;
         let mut row = TABLE.claim(type_info);
@@ -195,7 +195,7 @@ impl<T: ?Sized + Send + Sync> Hot<T> {
             row = TABLE.claim(type_info);
         }
         let Some(row) = row else {
-            report::table_full(type_info.type_name());
+            hot_figures::table_full(type_info.type_name());
             return Err(HotTableFull(object));
         };
         let ptr = Ref::into_payload(object);
@@ -212,7 +212,7 @@ impl<T: ?Sized> Hot<T> {
     /// Returns a reference to the object, which may outlive this owner.
     #[inline]
     pub fn get(&self) -> HotRef<T> {
-        current::birth(self.row);
+        own_book::birth(self.row);
         HotRef {
             ptr: self.ptr,
             row: self.row,
@@ -276,7 +276,7 @@ impl Hot<()> {
 
 /// Releases the hot objects that are dead, and keeps panics. Returns their number.
 pub(crate) fn release_all(panics: &mut FirstPanic) -> usize {
-    report::overdue();
+    hot_figures::overdue();
     let scope = ReleaseScope::enter();
     if scope.deep {
         // They would queue, and count as released.
@@ -367,7 +367,7 @@ common!(HotRef);
 /// [the type](Hot#when-the-object-dies). Runs no foreign code.
 impl<T: ?Sized> Drop for Hot<T> {
     fn drop(&mut self) {
-        current::let_go(self.row);
+        own_book::let_go(self.row);
     }
 }
 
@@ -375,7 +375,7 @@ impl<T: ?Sized> Drop for Hot<T> {
 impl<T: ?Sized> Clone for HotRef<T> {
     #[inline]
     fn clone(&self) -> Self {
-        current::birth(self.row);
+        own_book::birth(self.row);
         Self {
             ptr: self.ptr,
             row: self.row,
@@ -389,6 +389,6 @@ impl<T: ?Sized> Clone for HotRef<T> {
 impl<T: ?Sized> Drop for HotRef<T> {
     #[inline]
     fn drop(&mut self) {
-        current::death(self.row);
+        own_book::death(self.row);
     }
 }

@@ -2,6 +2,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# The running script, from here.
+script=ci/${0##*ci/}
+
 step() {
     printf '\n== %s ==\n' "$*"
     "$@"
@@ -9,13 +12,13 @@ step() {
 
 # Ends the script with an error.
 fail() {
-    echo "ci/$(basename "$0"): $*" >&2
+    echo "$script: $*" >&2
     exit 1
 }
 
 # Says that a part of the script is left out, and why. `.ci/run` repeats it.
 skipped() {
-    printf '\nSKIPPED ci/%s: %s\n' "$(basename "$0")" "$*" | tee -a "${SKIPPED:-/dev/null}"
+    printf '\nSKIPPED %s: %s\n' "$script" "$*" | tee -a "${SKIPPED:-/dev/null}"
 }
 
 # Ends the script with success, as something that it needs is missing.

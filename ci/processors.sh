@@ -56,7 +56,7 @@ if [ "${1-}" != short ]; then
     fi
 fi
 
-# Tree Borrows, as crossbeam-epoch does what Stacked Borrows does not allow; ci/miri.sh has both.
+# Tree Borrows, as crossbeam-epoch does what Stacked Borrows does not allow; ci/sanitize/miri.sh has both.
 if can_have nightly miri rust-src; then
     tests_of big-endian
     MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows" \

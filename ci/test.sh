@@ -1,10 +1,37 @@
 #!/usr/bin/env bash
-# The README's test command, without features and with all of them.
+# The tests: of the library, of its features, of the small packages; the short examples, which assert
+# that no object is left that should not be; std's own tests of `Arc` and `Weak`, with `Ref` in their
+# place (docs/FROM_ARC.md); and that all of it builds with the oldest supported compiler.
+#
+#   ci/test.sh          what CI runs
+#   ci/test.sh msrv     runs the library's tests with the oldest supported compiler, too
 . "$(dirname "$0")/lib.sh"
 
 step cargo test
-# What a program that makes mistakes is told.
 step cargo test -p releasepool-mistakes
-# What the feature `metrics` publishes.
 step cargo test -p releasepool-metrics
 step cargo test --features allocator-api2,checks,leak-detection,metrics,serde,tracing
+
+for example in frames home parser; do
+    step cargo run --example "$example"
+done
+for bin in tokio rayon; do
+    step cargo run --release -p releasepool-tasks --bin "$bin"
+done
+# Jobs that rayon runs inside destructors.
+step cargo test --release -p releasepool-tasks
+
+if can_have nightly rust-src; then
+    xtask std-arc
+else
+    skipped "std's tests of Arc: $missing"
+fi
+
+msrv=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+if ! can_have msrv; then
+    skipped "Rust $msrv: $missing"
+elif [ "${1-}" = msrv ]; then
+    step cargo "+$msrv" test --target-dir target/msrv
+else
+    step cargo "+$msrv" check --tests --examples --target-dir target/msrv
+fi

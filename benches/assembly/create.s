@@ -1,4 +1,4 @@
-# rustc 1.95.0, x86-64; written by: ci/assembly.sh renew
+# rustc 1.95.0, x86-64; written by: ci/bench/assembly.sh renew
 
 # releasepool_assembly::create
 # instructions: 90, locked: 0, calls: 4

@@ -1,4 +1,4 @@
-# rustc 1.95.0, x86-64; written by: ci/assembly.sh renew
+# rustc 1.95.0, x86-64; written by: ci/bench/assembly.sh renew
 
 # <releasepool::pool::api::guard::AutoreleasePool>::drain
 # instructions: 64, locked: 0, calls: 4

@@ -1,6 +1,6 @@
 //! The hot paths that are inlined in programs, each as a function of its own.
 //!
-//! `ci/assembly.sh` compares their assembly, and that of the functions of the library that they
+//! `ci/bench/assembly.sh` compares their assembly, and that of the functions of the library that they
 //! call, with the files beside this one. `xtask/src/assembly.rs` has the list.
 
 use releasepool::{AutoreleasePool, PoolRef, Ref, Slot};

@@ -8,7 +8,7 @@
 //!
 //! Through the recovered pointer the allocators only read their own pointer to the memory, and use
 //! that one from there on: all pointers in their lists have strict provenance. This is the crate's
-//! only integer-to-pointer cast, and `ci/miri.sh` allows it in this file alone.
+//! only integer-to-pointer cast, and `ci/sanitize/miri.sh` allows it in this file alone.
 
 use std::ptr::{self, NonNull};
 

@@ -30,7 +30,7 @@
 //! * Neighbors that are alike (one type, no destructor, no other reference) are freed by reading
 //!   nothing but their headers: [`alike`]. That takes 25 instructions for each instead of 50.
 //!
-//! (Callgrind, by `ci/instructions.sh`, with the quick way and without.)
+//! (Callgrind, by `ci/bench/instructions.sh`, with the quick way and without.)
 //!
 //! # Duties
 //! An *outermost* drain, one that no destructor called, also does what its thread owes: it makes the

@@ -11,7 +11,7 @@
 //!   without an atomic in it.
 //! * loom switches threads only at its own operations, so a plain write on the wrong side of the
 //!   exchange that publishes it is never seen half done. All cells are loom's (see [`cell`]), and a
-//!   [`Witness`] stands for what is written through raw pointers. `ci/cells.sh` finds what is
+//!   [`Witness`] stands for what is written through raw pointers. `cargo xtask cells` finds what is
 //!   neither.
 //! * `compare_exchange_weak` never fails by itself. The mode `rmw` makes the
 //!   first one of each execution fail.

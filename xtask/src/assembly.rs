@@ -64,7 +64,7 @@ pub fn check() -> Outcome {
     }
     if !is_good {
         eprintln!(
-            "\nthe assembly of a hot path has changed: if that is intended, ci/assembly.sh renew"
+            "\nthe assembly of a hot path has changed: if that is intended, ci/bench/assembly.sh renew"
         );
     }
     Ok(is_good)
@@ -96,7 +96,7 @@ fn paths() -> Result<Vec<(&'static str, String)>, String> {
     }
     let mut paths = Vec::new();
     for &(name, wanted) in PATHS {
-        let mut text = format!("# rustc {version}, x86-64; written by: ci/assembly.sh renew\n");
+        let mut text = format!("# rustc {version}, x86-64; written by: ci/bench/assembly.sh renew\n");
         for &function in wanted {
             let listing = functions
                 .get(function)

@@ -1,5 +1,15 @@
 //! What models do not see, in `src/`: cells, atomics and locks that are not those of `src/sync`,
-//! and writes through raw pointers. Which and why: `ci/cells.sh`.
+//! and writes through raw pointers.
+//!
+//! loom switches threads only at its own operations, so it finds a plain write on the wrong side of the
+//! exchange that publishes it only if that is an access to one of loom's cells. Outside of `src/sync`,
+//! `src/model` and tests this finds
+//!
+//! * `cell`: std's cells; `src/sync` has those that models check
+//! * `plain`: std's atomics and locks, and what is built on them
+//! * `raw`: writes through raw pointers, in functions that touch no cell of `src/sync` and no witness
+//!
+//! and fails, but for what ci/cells.txt lists with its reason. Cells need no exception.
 //!
 //! There are no types here, so all is found by how it is written.
 

@@ -44,11 +44,11 @@ pub fn full() -> Outcome {
 /// Writes anew what is compared with pinned files, and says which limits are edited by hand.
 pub fn renew() -> Outcome {
     for (script, args) in [
-        ("ci/assembly.sh", "renew"),
+        ("ci/bench/assembly.sh", "renew"),
         ("ci/order.sh", "changed"),
         ("ci/mutants.sh", "changed"),
-        ("ci/instructions.sh", ""),
-        ("ci/cells.sh", "--list"),
+        ("ci/bench/instructions.sh", ""),
+        
     ] {
         if !run(script, args)? {
             eprintln!(

@@ -43,17 +43,17 @@ usage: cargo xtask COMMAND
     full                            before a merge: all that CI runs
     renew                           after a change of pinned files: writes them anew
 and, called by the scripts in ci/:
-    assembly [renew]                the assembly of the hot paths is that of benches/assembly (ci/assembly.sh)
-    cells [--list]                  what models do not see in src/ (ci/cells.sh)
+    assembly [renew]                the assembly of the hot paths is that of benches/assembly (ci/bench/assembly.sh)
+    cells [--list]                  what models do not see in src/ (ci/lint.sh)
     docs                            links and models that pages name (ci/docs.sh)
     guide PAGE                      the commands that a page shows print what it shows (ci/inspect.sh)
     imports                         atomics and threads that src/ names itself (ci/lint.sh)
     layers                          folders of src/ that use what is above them (ci/lint.sh)
     recipe PACKAGE PART...          the examples of docs/CHECKING.md, whose command has these parts (ci/downstream.sh)
-    std-arc                         std's tests and examples of Arc, with Ref (ci/std-arc.sh)
+    std-arc                         std's tests and examples of Arc, with Ref (ci/test.sh)
     tests [LIST...]                 the tests of these lists of ci/tests.txt; without one, checks all lists (ci/lint.sh)
     mutants all | FILE... | changed [N] | commit [N]    logic mutants (ci/mutants.sh)
-    planted [NAME...]               bugs that the checkers must report (ci/planted.sh)
+    planted [NAME...]               bugs that the checkers must report (ci/sanitize/planted.sh)
     trace FILE                      checks what `share --trace` has written (ci/share.sh)
     trace FILE -o SVG [--from MS --for MS]    draws it, or a part of it (docs/trace.svg)";
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 /// Below `target/`, and so below the root: cargo finds the settings there.
 const COPY: &str = "target/planted";
 const LOG: &str = "target/planted.log";
-const PATCHES: &str = "ci/planted";
+const PATCHES: &str = "ci/sanitize/planted";
 /// Where the scripts of the patches build, below `target/`.
 const BUILDS: &[&str] = &["asan", "loom", "loom-asan", "miri", "tsan", "valgrind"];
 
@@ -257,14 +257,14 @@ fn tail(log: &str, count: usize) {
 mod tests {
     use super::*;
 
-    const PATCH: &str = "bug: a link is written late\nrun: ci/cells.sh --x\nreports: a raw write, and\n\n\
+    const PATCH: &str = "bug: a link is written late\nrun: cargo xtask cells --x\nreports: a raw write, and\n\n\
                          --- a/src/a.rs\n+++ b/src/a.rs\n@@ -1 +1 @@\n-a\n+bug: no\n";
 
     #[test]
     fn the_head_of_a_patch_is_read() {
         let plant = Plant::parse("x", PATCH).unwrap();
         assert_eq!(plant.bug, "a link is written late");
-        assert_eq!(plant.run, ["ci/cells.sh", "--x"]);
+        assert_eq!(plant.run, ["cargo", "xtask", "cells", "--x"]);
         assert_eq!(plant.reports, "a raw write, and");
         for missing in ["bug: ", "run: ", "reports: "] {
             assert!(Plant::parse("x", &PATCH.replace(missing, "")).is_err());
@@ -280,8 +280,8 @@ mod tests {
         let is_failure = |exit, log| matches!(plant.verdict(exit, log), Verdict::Failed(_));
         assert!(is_failure(Some(0), said));
         assert!(is_failure(Some(101), "error: could not compile"));
-        let skipped = "x\nSKIPPED ci/asan.sh: no nightly";
-        let verdict = Verdict::Skipped("SKIPPED ci/asan.sh: no nightly".to_owned());
+        let skipped = "x\nSKIPPED ci/sanitize/asan.sh: no nightly";
+        let verdict = Verdict::Skipped("SKIPPED ci/sanitize/asan.sh: no nightly".to_owned());
         assert_eq!(plant.verdict(Some(0), skipped), verdict);
     }
 }

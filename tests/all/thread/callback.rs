@@ -2,7 +2,7 @@
 //! while the render thread clears its pool in every frame.
 //!
 //! With one global stack of pools this crashes within milliseconds. `RELEASEPOOL_ROUNDS` sets the
-//! number of rounds; `ci/tsan.sh` runs a million.
+//! number of rounds; `ci/sanitize/tsan.sh` runs a million.
 
 use releasepool::{
     AutoreleasePool, FrameConfig, FrameLoop, PoolManager, PoolRef, Ref, autorelease, callback_scope,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The example `soak` for ten minutes, or the given number, and its error messages for bad options.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 step cargo build --release --example soak
 soak=target/release/examples/soak

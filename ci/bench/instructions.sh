@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Counts the instructions of the hot paths, and fails if there are more than benches/instructions
 # allows. Needs valgrind, and installs gungraun's runner in target/.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip "the limits are those of x86-64"
 needs valgrind clippy

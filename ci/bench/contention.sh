@@ -2,7 +2,7 @@
 # A quick run of the benchmark `contention`: checks that all implementations do equal work, and that
 # a run writes its figures, and a page with a chart of each scenario. Arguments are passed to `cargo
 # bench --bench contention`.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 if [ $# -gt 0 ]; then
     step cargo bench --bench contention -- "$@"

@@ -3,20 +3,20 @@
 # aliasing models; and data races and weak memory in small versions of the models
 # (tests/all/races), with many seeds.
 #
-#   ci/miri.sh             everything, 64 seeds
-#   ci/miri.sh short       what CI runs: fewer tests, under Stacked Borrows; the models with 2 seeds
-#   ci/miri.sh seeds N [NAME]...   tests with NAME in their names (default: races), with N seeds
+#   ci/sanitize/miri.sh             everything, 64 seeds
+#   ci/sanitize/miri.sh short       what CI runs: fewer tests, under Stacked Borrows; the models with 2 seeds
+#   ci/sanitize/miri.sh seeds N [NAME]...   tests with NAME in their names (default: races), with N seeds
 #
 # Not under Miri, each with its reason beside it (`cfg_attr(miri, ignore)`): tests
 # that start processes, which Miri cannot, and one that takes too long. Numbers of
 # rounds are smaller (`cfg!(miri)`). Other lists of tests are in ci/tests.txt.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 needs_nightly miri rust-src
 unset RUSTFLAGS
 
 # * Isolation is off, as tests read the clock and the environment.
-# * Leaks are ignored: tests forget guards on purpose, which leaks by design. ci/asan.sh detects
+# * Leaks are ignored: tests forget guards on purpose, which leaks by design. ci/sanitize/asan.sh detects
 #   leaks.
 # * Strict provenance is checked below, by Miri's warnings about casts: -Zmiri-strict-provenance
 #   would stop at the casts in parking_lot (which dashmap also uses) and in crossbeam-epoch, which
@@ -91,7 +91,7 @@ case ${1-} in
         miri "-Zmiri-many-seeds=0..$seeds" --test all -- "$@"
         ;;
     *)
-        echo "usage: ci/miri.sh [short | seeds N [NAME]...]" >&2
+        echo "usage: ci/sanitize/miri.sh [short | seeds N [NAME]...]" >&2
         exit 2
         ;;
 esac

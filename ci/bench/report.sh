@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the report page of the benchmark `contention` with made-up figures: its markup, and pictures
 # of it by Chromium, in light and dark mode, on wide and narrow screens.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 browser=
 for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable chrome; do

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Compares the assembly of the hot paths with the files in benches/assembly, and fails if it differs.
 #
-#   ci/assembly.sh         prints the differences
-#   ci/assembly.sh renew   writes the files anew, with this compiler
-. "$(dirname "$0")/lib.sh"
+#   ci/bench/assembly.sh         prints the differences
+#   ci/bench/assembly.sh renew   writes the files anew, with this compiler
+. "$(dirname "$0")/../lib.sh"
 
 host=$(rustc -vV | sed -n 's/^host: //p')
 [ "$host" = x86_64-unknown-linux-gnu ] || skip "the files are those of x86-64 with Linux"

@@ -2,10 +2,10 @@
 # The model checks under AddressSanitizer: loom only detects a use after free if it is told of the
 # free.
 #
-#   ci/loom-asan.sh           all models; takes a long time
-#   ci/loom-asan.sh short     what CI runs: models that take at most a few seconds
-#   ci/loom-asan.sh NAME      models with NAME in their names
-. "$(dirname "$0")/lib.sh"
+#   ci/sanitize/loom-asan.sh           all models; takes a long time
+#   ci/sanitize/loom-asan.sh short     what CI runs: models that take at most a few seconds
+#   ci/sanitize/loom-asan.sh NAME      models with NAME in their names
+. "$(dirname "$0")/../lib.sh"
 
 needs_nightly
 # It would override the flags below.

@@ -3,10 +3,10 @@
 # we depend on are built with it, too, so it misses no synchronisation and nothing
 # need be suppressed. Which tests it leaves out, and why: ci/tests.txt.
 #
-#   ci/tsan.sh             everything
-#   ci/tsan.sh short       what CI runs: tests with several threads, and `share` for a shorter time
-#   ci/tsan.sh only NAME   only those tests
-. "$(dirname "$0")/lib.sh"
+#   ci/sanitize/tsan.sh             everything
+#   ci/sanitize/tsan.sh short       what CI runs: tests with several threads, and `share` for a shorter time
+#   ci/sanitize/tsan.sh only NAME   only those tests
+. "$(dirname "$0")/../lib.sh"
 
 needs_nightly rust-src
 # Line numbers are enough for reports.
@@ -32,7 +32,7 @@ case ${1-} in
         ;;
     only) step cargo +nightly test "${build[@]}" -p releasepool --test all -- "$2" ;;
     *)
-        echo "usage: ci/tsan.sh [short | only NAME]" >&2
+        echo "usage: ci/sanitize/tsan.sh [short | only NAME]" >&2
         exit 2
         ;;
 esac

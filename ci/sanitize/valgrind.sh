@@ -2,9 +2,9 @@
 # Valgrind's memcheck on the release build of the example `share`: reads of uninitialized memory
 # (which the sanitizers do not detect), use after free, leaks.
 #
-#   ci/valgrind.sh          3,000 rounds
-#   ci/valgrind.sh short    what CI runs: 100 rounds
-. "$(dirname "$0")/lib.sh"
+#   ci/sanitize/valgrind.sh          3,000 rounds
+#   ci/sanitize/valgrind.sh short    what CI runs: 100 rounds
+. "$(dirname "$0")/../lib.sh"
 
 needs valgrind
 
@@ -12,7 +12,7 @@ case ${1-} in
     "") rounds=3000 ;;
     short) rounds=100 ;;
     *)
-        echo "usage: ci/valgrind.sh [short]" >&2
+        echo "usage: ci/sanitize/valgrind.sh [short]" >&2
         exit 2
         ;;
 esac

@@ -3,17 +3,17 @@
 # stack frame that is gone, and leaks; in the tests and in the main job. Which tests it leaves out,
 # and why: ci/tests.txt.
 #
-#   ci/asan.sh             everything
-#   ci/asan.sh short       what CI runs: without the slowest tests, and `share` for a shorter time
-#   ci/asan.sh only NAME   only those tests
-. "$(dirname "$0")/lib.sh"
+#   ci/sanitize/asan.sh             everything
+#   ci/sanitize/asan.sh short       what CI runs: without the slowest tests, and `share` for a shorter time
+#   ci/sanitize/asan.sh only NAME   only those tests
+. "$(dirname "$0")/../lib.sh"
 
 needs_nightly
 # The cfg makes a `BlockAllocator` poison its free blocks.
 export RUSTFLAGS="-Zsanitizer=address --cfg releasepool_asan" CARGO_PROFILE_DEV_DEBUG=line-tables-only
 export ASAN_OPTIONS="detect_leaks=1 detect_stack_use_after_return=1"
 # Leaks on purpose, each with its reason.
-export LSAN_OPTIONS="suppressions=$PWD/ci/lsan.supp print_suppressions=0"
+export LSAN_OPTIONS="suppressions=$PWD/ci/sanitize/lsan.supp print_suppressions=0"
 build=(--target "$host" --target-dir target/asan)
 share=(-q --frame-hz 0 --workers 4)
 
@@ -33,7 +33,7 @@ case ${1-} in
         exit
         ;;
     *)
-        echo "usage: ci/asan.sh [short | only NAME]" >&2
+        echo "usage: ci/sanitize/asan.sh [short | only NAME]" >&2
         exit 2
         ;;
 esac

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# What takes hours, or rarely finds anything: all that `.ci/run` leaves out or shortens. Runs each
+# script to its end even if another one fails; says at the end which did.
+#
+#   ci/nightly.sh            everything
+#   ci/nightly.sh NAME...    those of the scripts below
+cd "$(dirname "$0")/.."
+
+scripts=(
+    "ci/test.sh msrv"
+    ci/sanitize/planted.sh
+    ci/sanitize/tsan.sh
+    ci/sanitize/asan.sh
+    ci/sanitize/loom-asan.sh
+    ci/sanitize/valgrind.sh
+    ci/sanitize/miri.sh
+    ci/processors.sh
+    ci/long/soak.sh
+    ci/long/threads.sh
+    ci/long/memory.sh
+    ci/fuzz.sh
+    "ci/order.sh changed"
+    "ci/mutants.sh changed"
+)
+
+failed=()
+for script in "${scripts[@]}"; do
+    if [ $# -gt 0 ] && ! grep -qF -f <(printf '%s\n' "$@") <<<"$script"; then continue; fi
+    printf '\n######## %s ########\n' "$script"
+    $script || failed+=("$script")
+done
+printf '\nfailed: %s\n' "${failed[*]:-none}"
+[ ${#failed[@]} = 0 ]

@@ -7,7 +7,6 @@ use crate::layout::{LayoutError, VERSION};
 use crate::library::Library;
 use crate::source::Source;
 use crate::store::{self, StoreError};
-use std::fs;
 use std::time::SystemTime;
 
 /// Why there is no graph.
@@ -61,19 +60,21 @@ fn process(pid: u32) -> Process {
 }
 
 /// Returns when a process was started, where there is a `/proc`.
+#[cfg(target_os = "linux")]
 fn started(pid: u32) -> Option<Started> {
-    /// The place of the start among the fields after the name.
-    const START: usize = 19;
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The name is in parentheses, and may have parentheses itself.
-    let end = stat.iter().rposition(|byte| *byte == b')')?;
-    let fields = std::str::from_utf8(&stat[end + 1..]).ok()?;
-    let ticks = fields.split_ascii_whitespace().nth(START)?.parse().ok()?;
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let stat = procfs::process::Process::new(pid as i32)
+        .ok()?
+        .stat()
+        .ok()?;
     Some(Started {
-        boot: boot.trim().to_owned(),
-        ticks,
+        boot: procfs::sys::kernel::random::boot_id().ok()?,
+        ticks: stat.starttime,
     })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn started(_: u32) -> Option<Started> {
+    None
 }
 
 /// Names the process or file whose library cannot be read.

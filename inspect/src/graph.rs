@@ -1,10 +1,12 @@
 //! Objects, plain allocations, the references between them, and what holds them from outside.
 
+use serde::{Deserialize, Serialize};
+
 /// The index of a node in [`Graph::nodes`].
 pub type NodeId = u32;
 
 /// What was found in a program.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Graph {
     /// The process that this was found in, if it is known.
     pub process: Option<Process>,
@@ -37,7 +39,7 @@ pub struct Graph {
 }
 
 /// A process at a time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// Its id.
     pub pid: u32,
@@ -48,7 +50,7 @@ pub struct Process {
 }
 
 /// When a process was started: no other process with its id has the same.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Started {
     /// The id of the boot.
     pub boot: String,
@@ -67,7 +69,7 @@ impl Process {
 }
 
 /// An object or a plain allocation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Node {
     /// The address of the payload of an object, or of the first usable byte of an allocation.
     pub address: u64,
@@ -78,7 +80,7 @@ pub struct Node {
 }
 
 /// What a [`Node`] is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeKind {
     /// A counted object.
     Object(Object),
@@ -87,7 +89,7 @@ pub enum NodeKind {
 }
 
 /// A counted object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
     /// An index into [`Graph::types`].
     pub type_id: u32,
@@ -102,7 +104,7 @@ pub struct Object {
 }
 
 /// How an object was created: known of programs that have the ledger of `leak-detection`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Creation {
     /// Where: `file:line:column`.
     pub site: String,
@@ -111,7 +113,7 @@ pub struct Creation {
 }
 
 /// Where an object's memory comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Storage {
     /// The global allocator.
     Global,
@@ -120,7 +122,7 @@ pub enum Storage {
 }
 
 /// A word in a node that refers to another node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edge {
     /// The node that has the word.
     pub from: NodeId,
@@ -133,7 +135,7 @@ pub struct Edge {
 }
 
 /// What a word that refers to a node may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EdgeKind {
     /// The exact address of an object's payload: a `Ref` or `Weak`, most likely.
     Exact,
@@ -144,7 +146,7 @@ pub enum EdgeKind {
 }
 
 /// Something outside of all nodes that refers to a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
     /// What it is.
     pub kind: RootKind,
@@ -160,7 +162,7 @@ pub struct Root {
 }
 
 /// What a [`Root`] is, from the most certain to the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum RootKind {
     /// An entry of an open pool.
     Pool,
@@ -187,7 +189,7 @@ pub enum RootKind {
 }
 
 /// A thread that has used the library.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ThreadState {
     /// The number of its key.
     pub key: u64,
@@ -210,7 +212,7 @@ pub struct ThreadState {
 }
 
 /// What is known of a frame loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frames {
     /// How many frames there were.
     pub count: u64,
@@ -219,7 +221,7 @@ pub struct Frames {
 }
 
 /// An open pool.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PoolState {
     /// Its name; empty if it has none.
     pub name: String,
@@ -228,7 +230,7 @@ pub struct PoolState {
 }
 
 /// What the library counts by itself.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Objects created, on all threads.
     pub created: u64,
@@ -239,6 +241,69 @@ pub struct Totals {
 }
 
 impl Graph {
+    /// Returns what is wrong with a graph that was read from a file: indices without an item, or items
+    /// without their order.
+    pub(crate) fn defect(&self) -> Option<&'static str> {
+        let nodes = self.nodes.len();
+        let is_object = |node: &Node| node.kind != NodeKind::Plain;
+        let of_type = |node: &Node| match &node.kind {
+            NodeKind::Object(object) => object.type_id as usize,
+            NodeKind::Plain => 0,
+        };
+        let sorted = |nodes: &[Node]| nodes.is_sorted_by_key(|node| node.address);
+        let (limit, types) = (1 << 31, self.types.len());
+        if nodes > limit || self.edges.len() > limit || self.roots.len() > limit {
+            return Some("it has too many nodes");
+        }
+        let Some((objects, plain)) = self.nodes.split_at_checked(self.objects) else {
+            return Some("it lacks objects");
+        };
+        let pairs = [
+            (self.first_words.len(), plain.len()),
+            (self.created.len(), objects.len()),
+        ];
+        let ends = self.edges.iter().flat_map(|edge| [edge.from, edge.to]);
+        let mut ends = ends.chain(self.roots.iter().map(|root| root.to));
+        let creations = self.creations.len();
+        let checks = [
+            (
+                objects.iter().all(is_object) && !plain.iter().any(is_object),
+                "its nodes are mixed",
+            ),
+            (
+                sorted(objects) && sorted(plain),
+                "its addresses are not sorted",
+            ),
+            (
+                objects.iter().all(|node| of_type(node) < types),
+                "an object has no type",
+            ),
+            (
+                pairs.iter().all(|pair| pair.0 == 0 || pair.0 == pair.1),
+                "a list is incomplete",
+            ),
+            (
+                self.created.iter().all(|at| *at as usize <= creations),
+                "an object has no creation",
+            ),
+            (
+                self.edges.is_sorted_by_key(|edge| edge.from),
+                "its edges are not sorted",
+            ),
+            (
+                ends.all(|node| (node as usize) < nodes),
+                "a reference has no node",
+            ),
+            (
+                self.roots
+                    .iter()
+                    .all(|root| (root.label as usize) < self.labels.len()),
+                "a root has no label",
+            ),
+        ];
+        checks.iter().find(|check| !check.0).map(|check| check.1)
+    }
+
     /// Returns the name of a type.
     pub fn type_name(&self, type_id: u32) -> &str {
         self.types

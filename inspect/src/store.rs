@@ -1,21 +1,21 @@
 //! Graphs in files: snapshots in a format of their own, and heap snapshots for Chrome's DevTools.
 //!
-//! A snapshot file has a name and a version, a CRC-32 of all that follows, the size of the content,
-//! and the content: `Packed` as postcard writes it, as one block of LZ4.
+//! A snapshot file has a name and a version, and then the graph as postcard writes it, in a frame of
+//! LZ4 with checksums.
 
 pub mod devtools;
-mod packed;
 
 use crate::graph::Graph;
-use packed::Packed;
-use std::fs::File;
-use std::io::{self, Read, Write};
+use lz4_flex::frame::{FrameDecoder, FrameEncoder, FrameInfo};
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// What a snapshot file begins with. The last two bytes are the version.
-const MAGIC: [u8; 8] = *b"rpsnap\x00\x02";
+const MAGIC: [u8; 8] = *b"rpsnap\x00\x03";
 /// How many bytes of `MAGIC` are the same in all versions.
 const NAME: usize = 6;
+
 /// Why a snapshot could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -57,32 +57,28 @@ pub enum StoreError {
     },
 }
 
-/// Returns the version in a header.
-fn version(header: [u8; 8]) -> u16 {
-    u16::from_be_bytes([header[NAME], header[NAME + 1]])
-}
-
 /// Writes a graph to a file.
 ///
 /// # Errors
 ///
 /// [`StoreError::Io`] if the file cannot be written.
 pub fn save(graph: &Graph, path: &Path) -> Result<(), StoreError> {
-    let io = |error| StoreError::Io {
-        path: path.to_owned(),
-        error,
-    };
-    let bytes = encode(graph).map_err(io)?;
-    let mut file = File::create(path).map_err(io)?;
-    file.write_all(&bytes).map_err(io)
+    let written = encode(graph).and_then(|bytes| fs::write(path, bytes));
+    written.map_err(|error| io_error(path, error))
+}
+
+fn io_error(path: &Path, error: io::Error) -> StoreError {
+    let path = path.to_owned();
+    StoreError::Io { path, error }
 }
 
 fn encode(graph: &Graph) -> io::Result<Vec<u8>> {
-    let content = postcard::to_allocvec(&Packed::new(graph)).map_err(io::Error::other)?;
-    let mut body = (content.len() as u64).to_le_bytes().to_vec();
-    body.extend(lz4_flex::block::compress(&content));
-    let sum = crc32fast::hash(&body).to_le_bytes();
-    Ok([&MAGIC[..], &sum, &body].concat())
+    let format = FrameInfo::new()
+        .block_checksums(true)
+        .content_checksum(true);
+    let frame = FrameEncoder::with_frame_info(format, MAGIC.to_vec());
+    let frame = postcard::to_io(graph, frame).map_err(io::Error::other)?;
+    Ok(frame.finish()?)
 }
 
 /// Reads a graph from a file.
@@ -91,10 +87,7 @@ fn encode(graph: &Graph) -> io::Result<Vec<u8>> {
 ///
 /// See [`StoreError`]. Files that are cut off or damaged are errors, never panics.
 pub fn load(path: &Path) -> Result<Graph, StoreError> {
-    let io = |error| StoreError::Io {
-        path: path.to_owned(),
-        error,
-    };
+    let io = |error| io_error(path, error);
     let mut file = File::open(path).map_err(io)?;
     let mut bytes = Vec::new();
     // The name first: what is no snapshot may be a device without an end.
@@ -107,44 +100,35 @@ pub fn load(path: &Path) -> Result<Graph, StoreError> {
 }
 
 fn decode(bytes: &[u8], path: &Path) -> Result<Graph, StoreError> {
-    let damaged = |reason: &str| StoreError::Damaged {
-        path: path.to_owned(),
-        reason: reason.to_owned(),
-    };
-    let Some((header, rest)) = bytes
-        .split_first_chunk::<8>()
-        .filter(|(header, _)| header[..NAME] == MAGIC[..NAME])
-    else {
-        return Err(StoreError::NotASnapshot {
-            path: path.to_owned(),
-        });
+    let path = path.to_owned();
+    let (header, frame) = match bytes.split_first_chunk::<8>() {
+        Some(parts) if parts.0[..NAME] == MAGIC[..NAME] => parts,
+        _ => return Err(StoreError::NotASnapshot { path }),
     };
     if *header != MAGIC {
+        let version = |header: &[u8; 8]| u16::from_be_bytes([header[NAME], header[NAME + 1]]);
         return Err(StoreError::OtherVersion {
-            path: path.to_owned(),
-            found: version(*header),
-            known: version(MAGIC),
+            path,
+            found: version(header),
+            known: version(&MAGIC),
         });
     }
-    let (sum, body) = rest
-        .split_first_chunk()
-        .ok_or_else(|| damaged("it is too short"))?;
-    if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
-        return Err(damaged("its checksum is wrong"));
-    }
-    let (len, content) = body
-        .split_first_chunk()
-        .ok_or_else(|| damaged("it is too short"))?;
-    let len = usize::try_from(u64::from_le_bytes(*len)).map_err(|_| damaged("it is too large"))?;
-    // LZ4 makes at most 255 bytes of one.
-    if len / 255 > content.len() {
-        return Err(damaged("its size makes no sense"));
-    }
-    let content = lz4_flex::block::decompress(content, len);
-    let content = content.map_err(|error| damaged(&error.to_string()))?;
-    let packed: Packed =
-        postcard::from_bytes(&content).map_err(|error| damaged(&error.to_string()))?;
-    packed.unpack().map_err(damaged)
+    let mut content = Vec::new();
+    let read = FrameDecoder::new(frame).read_to_end(&mut content);
+    let graph = read.map_err(|error| error.to_string()).and_then(|_| {
+        // The decoder takes a frame without its end, which is a zero before the checksum.
+        if !frame
+            .split_last_chunk::<4>()
+            .is_some_and(|(rest, _)| rest.ends_with(&[0; 4]))
+        {
+            return Err("its end is missing".to_owned());
+        }
+        let graph: Graph = postcard::from_bytes(&content).map_err(|error| error.to_string())?;
+        graph
+            .defect()
+            .map_or(Ok(graph), |defect| Err(defect.to_owned()))
+    });
+    graph.map_err(|reason| StoreError::Damaged { path, reason })
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ fn check(image: &CoreImage, pid: u32) {
 
 /// Writes a core of a process that plays the role with the library's own writer.
 fn write(target: &Target) -> (ProcessImage, Vec<u8>) {
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProcessImage::take_all(target.pid()).unwrap();
     let mut core = Cursor::new(Vec::new());
     write_core(&image, &mut core).unwrap();
     (image, core.into_inner())

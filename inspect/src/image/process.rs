@@ -15,6 +15,11 @@ mod copy;
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
+mod filter;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 mod open;
 #[cfg(all(
     target_os = "linux",
@@ -58,34 +63,49 @@ pub struct Stopped {
     pub duration: Duration,
     /// How many threads were stopped.
     pub threads: usize,
-    /// How many bytes were copied.
+    /// How many bytes were read.
     pub bytes: u64,
+    /// How many of them were kept.
+    pub kept: u64,
 }
 
 impl ProcessImage {
-    /// Stops a process, copies its memory, and lets it go.
+    /// Stops a process, copies what of its memory may refer to other memory, and lets it go.
     ///
     /// All threads stop; the process goes on even if this fails, panics or is killed. System calls
     /// in which its threads wait may return `EINTR`: `epoll_wait` does.
     ///
-    /// The copy takes as much memory as the process itself. The work is done by a thread of its
-    /// own.
+    /// Memory that only has data is not kept: [`Image::present`] leaves it out, and it is read from
+    /// the process when it is asked for. The work is done by a thread of its own.
     ///
     /// # Errors
     ///
     /// See [`Error`]. On systems other than Linux on x86-64 and AArch64, [`Error::NotSupported`].
     pub fn take(pid: u32) -> Result<ProcessImage, Error> {
+        Self::open(pid, false)
+    }
+
+    /// Like [`take`](Self::take), and keeps all memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`take`](Self::take).
+    pub fn take_all(pid: u32) -> Result<ProcessImage, Error> {
+        Self::open(pid, true)
+    }
+
+    fn open(pid: u32, all: bool) -> Result<ProcessImage, Error> {
         #[cfg(all(
             target_os = "linux",
             any(target_arch = "x86_64", target_arch = "aarch64")
         ))]
-        return open::take(pid);
+        return open::take(pid, all);
         #[cfg(not(all(
             target_os = "linux",
             any(target_arch = "x86_64", target_arch = "aarch64")
         )))]
         {
-            let _ = pid;
+            let _ = (pid, all);
             Err(Error::NotSupported)
         }
     }

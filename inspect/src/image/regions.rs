@@ -26,6 +26,15 @@ pub(crate) enum Backing {
         allow(dead_code, reason = "only processes have it, and tests")
     )]
     Later,
+    /// Like [`Later`](Self::Later), but only data, which refer to nothing.
+    #[cfg_attr(
+        not(all(
+            target_os = "linux",
+            any(target_arch = "x86_64", target_arch = "aarch64")
+        )),
+        allow(dead_code, reason = "only processes have it, and tests")
+    )]
+    Data,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +101,7 @@ impl Regions {
     pub(crate) fn present(&self) -> Vec<Range<u64>> {
         let mut present: Vec<Range<u64>> = Vec::new();
         for region in &self.regions {
-            if matches!(region.backing, Backing::Zero) {
+            if matches!(region.backing, Backing::Zero | Backing::Data) {
                 continue;
             }
             match present.last_mut() {
@@ -130,7 +139,7 @@ impl Memory for Regions {
                     part.copy_from_slice(&self.source(source)[from..from + there]);
                 }
                 Backing::Zero => part.fill(0),
-                Backing::Later => {
+                Backing::Later | Backing::Data => {
                     let read = self.later.as_ref().map_or(0, |later| later(at, part));
                     if read < there {
                         return done + read;

@@ -1,5 +1,7 @@
-//! Copies memory during the stop, into buffers whose pages are there already.
+//! Reads memory during the stop, in parts, and keeps the pages that may refer to others, in buffers
+//! whose pages are there already.
 
+use super::filter::Filter;
 use super::sys::{self, Tid};
 use crate::image::elf::PAGE;
 use memmap2::{Advice, MmapMut};
@@ -8,92 +10,133 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// How many ranges a call of the kernel takes: `IOV_MAX`.
-const BATCH: usize = 1024;
+/// Bytes that are read at once: so few that the processor's cache has them until they are looked at.
+const PART: usize = 1 << 18;
 
-/// Memory that was copied.
+/// The least that is allocated if the process has grown since the preparation.
+const MORE: usize = 1 << 24;
+
+/// A range of memory that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) range: Range<u64>,
-    /// An index into [`Copies::buffers`].
-    pub(super) buffer: usize,
-    /// Where the bytes are in the buffer.
-    pub(super) offset: usize,
+    /// An index into [`Copies::buffers`], and where the bytes are there; `None` if they were not kept.
+    pub(super) place: Option<(usize, usize)>,
 }
 
-/// All memory that was copied.
+/// All memory that was read.
 pub(super) struct Copies {
     pub(super) buffers: Vec<MmapMut>,
     pub(super) runs: Vec<Run>,
+    /// How many bytes were read, and how many of them were kept.
+    pub(super) read: u64,
+    pub(super) kept: u64,
     /// How much of the last buffer is in use.
     used: usize,
+    part: Vec<u8>,
+    /// How many runs there were before the range that is read: runs do not extend over two ranges,
+    /// which may be of two mappings.
+    before: usize,
+    /// Only counts.
+    dry: bool,
 }
 
 impl Copies {
+    /// Returns copies that count what is read and kept, and keep nothing.
+    pub(super) fn dry() -> Copies {
+        Copies {
+            buffers: Vec::new(),
+            runs: Vec::new(),
+            read: 0,
+            kept: 0,
+            used: 0,
+            before: 0,
+            part: vec![0; PART],
+            dry: true,
+        }
+    }
+
     /// Allocates memory for `bytes` and touches each page of it.
     pub(super) fn prepare(bytes: u64) -> io::Result<Copies> {
-        let mut buffer = allocate(bytes)?;
-        let populated = cfg!(target_os = "linux") && buffer.advise(Advice::PopulateWrite).is_ok();
-        if !populated {
+        let mut buffer = allocate(usize::try_from(bytes).map_err(io::Error::other)?)?;
+        if buffer.advise(Advice::PopulateWrite).is_err() {
             for page in buffer.chunks_mut(PAGE as usize) {
                 page[0] = std::hint::black_box(0);
             }
         }
         Ok(Copies {
             buffers: vec![buffer],
-            runs: Vec::new(),
-            used: 0,
+            dry: false,
+            ..Copies::dry()
         })
     }
 
-    /// Gives each of the ranges a place. Ranges are added by address.
-    pub(super) fn plan(&mut self, ranges: &[Range<u64>]) -> io::Result<()> {
-        for range in ranges {
-            let mut range = range.clone();
-            while range.start < range.end {
-                let free = self
-                    .buffers
-                    .last()
-                    .map_or(0, |buffer| buffer.len() - self.used);
-                if free == 0 {
-                    // The process has grown since the preparation: the stop is a little longer.
-                    let bytes = (range.end - range.start).max(1 << 24);
-                    self.buffers.push(allocate(bytes)?);
-                    self.used = 0;
-                    continue;
-                }
-                let end = range.end.min(range.start + free as u64);
-                self.runs.push(Run {
-                    range: range.start..end,
-                    buffer: self.buffers.len() - 1,
-                    offset: self.used,
-                });
-                self.used += (end - range.start) as usize;
-                range.start = end;
+    /// Reads a range. Pages that cannot be read are left out, and those that `filter` does not want
+    /// are not kept. Ranges are read by address.
+    pub(super) fn read(
+        &mut self,
+        source: &Source<'_>,
+        range: Range<u64>,
+        mut filter: Option<&mut Filter>,
+    ) -> io::Result<()> {
+        self.before = self.runs.len();
+        let mut part = std::mem::take(&mut self.part);
+        let mut at = range.start;
+        while at < range.end {
+            let len = (range.end - at).min(PART as u64) as usize;
+            let read = source.read(at, &mut part[..len])? & !(PAGE as usize - 1);
+            if read == 0 {
+                at += PAGE;
+                continue;
             }
+            let wanted = match &mut filter {
+                Some(filter) => filter.wanted(at, &part[..read]),
+                None => vec![true; read / PAGE as usize],
+            };
+            let mut from = 0;
+            for group in wanted.chunk_by(|one, next| one == next) {
+                let len = group.len() * PAGE as usize;
+                self.add(at + from as u64, &part[from..from + len], group[0])?;
+                from += len;
+            }
+            at += read as u64;
         }
+        self.part = part;
         Ok(())
     }
 
-    /// Copies what was planned. Pages that cannot be read are left out; returns how many bytes were
-    /// copied.
-    pub(super) fn copy(&mut self, source: &Source<'_>) -> io::Result<u64> {
-        let mut copied = 0;
-        let mut done = Vec::with_capacity(self.runs.len());
-        let mut runs = std::mem::take(&mut self.runs).into_iter().peekable();
-        while let Some(first) = runs.next() {
-            // As many as lie in one buffer one after the other, which they do but at its end.
-            let mut batch = vec![first];
-            while let Some(next) =
-                runs.next_if(|next| next.buffer == batch[0].buffer && batch.len() < BATCH)
-            {
-                batch.push(next);
+    /// Adds memory that was read.
+    fn add(&mut self, mut start: u64, mut bytes: &[u8], keep: bool) -> io::Result<()> {
+        self.read += bytes.len() as u64;
+        self.kept += if keep { bytes.len() as u64 } else { 0 };
+        while !self.dry && !bytes.is_empty() {
+            let mut len = bytes.len();
+            let mut place = None;
+            if keep {
+                let free = self.buffers.last().map_or(0, |last| last.len() - self.used);
+                if free == 0 {
+                    // The process has grown since the preparation: the stop is a little longer.
+                    self.buffers.push(allocate(MORE)?);
+                    self.used = 0;
+                    continue;
+                }
+                len = len.min(free);
+                let buffer = self.buffers.len() - 1;
+                self.buffers[buffer][self.used..self.used + len].copy_from_slice(&bytes[..len]);
+                place = Some((buffer, self.used));
+                self.used += len;
             }
-            let buffer = &mut self.buffers[batch[0].buffer];
-            copied += copy_batch(source, &batch, buffer, &mut done)?;
+            let end = start + len as u64;
+            match self.runs[self.before..].last_mut() {
+                Some(last) if last.is_followed_by(start, place) => last.range.end = end,
+                _ => self.runs.push(Run {
+                    range: start..end,
+                    place,
+                }),
+            }
+            (start, bytes) = (end, &bytes[len..]);
         }
-        self.runs = done;
-        Ok(copied)
+        Ok(())
     }
 
     /// Gives back what was prepared but not needed.
@@ -115,9 +158,17 @@ impl Copies {
     }
 }
 
-fn allocate(bytes: u64) -> io::Result<MmapMut> {
-    let bytes = usize::try_from(bytes.max(PAGE)).map_err(io::Error::other)?;
-    let buffer = MmapMut::map_anon(bytes)?;
+impl Run {
+    /// Returns whether memory at `start`, in this place, continues the run.
+    fn is_followed_by(&self, start: u64, place: Option<(usize, usize)>) -> bool {
+        let len = (self.range.end - self.range.start) as usize;
+        let next = self.place.map(|(buffer, offset)| (buffer, offset + len));
+        self.range.end == start && next == place
+    }
+}
+
+fn allocate(bytes: usize) -> io::Result<MmapMut> {
+    let buffer = MmapMut::map_anon(bytes.next_multiple_of(PAGE as usize).max(PAGE as usize))?;
     // Large pages make copies faster; without them it works as well.
     let _ = buffer.advise(Advice::HugePage);
     Ok(buffer)
@@ -128,105 +179,33 @@ pub(super) struct Source<'a> {
     pub(super) tid: Tid,
     /// `/proc/PID/mem`, for systems that do not let processes read others' memory directly.
     pub(super) mem: &'a File,
-    /// How many bytes are read at once, at most. The kernel has a limit of its own, which is lower.
-    pub(super) at_once: usize,
 }
 
 impl Source<'_> {
-    /// Reads ranges one after the other; returns how many bytes came before one that cannot be read.
-    fn read(&self, ranges: &[libc::iovec], buffer: &mut [u8]) -> io::Result<usize> {
-        let len = buffer.len().min(self.at_once);
-        let buffer = &mut buffer[..len];
-        match sys::read_memory(self.tid, ranges, buffer) {
+    /// Fills `buffer`; returns how many bytes came before a page that cannot be read.
+    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        match sys::read_memory(self.tid, address, buffer) {
             Err(error) => match error.raw_os_error() {
                 Some(libc::EFAULT) => Ok(0),
                 // A kernel or a container that does not permit it.
-                Some(libc::ENOSYS | libc::EPERM) => Ok(self.read_file(ranges, buffer)),
+                Some(libc::ENOSYS | libc::EPERM) => Ok(read_file(self.mem, address, buffer)),
                 _ => Err(error),
             },
             read => read,
         }
     }
-
-    fn read_file(&self, ranges: &[libc::iovec], buffer: &mut [u8]) -> usize {
-        let mut done = 0;
-        for range in ranges {
-            let end = buffer.len().min(done + range.iov_len);
-            let part = &mut buffer[done..end];
-            let mut read = 0;
-            while read < part.len() {
-                match self.mem.read_at(
-                    &mut part[read..],
-                    range.iov_base.addr() as u64 + read as u64,
-                ) {
-                    Ok(0) | Err(_) => return done + read,
-                    Ok(more) => read += more,
-                }
-            }
-            done += read;
-        }
-        done
-    }
 }
 
-/// Copies runs that lie one after the other in `buffer`; adds what was copied to `done`.
-fn copy_batch(
-    source: &Source<'_>,
-    batch: &[Run],
-    buffer: &mut [u8],
-    done: &mut Vec<Run>,
-) -> io::Result<u64> {
-    let mut copied = 0;
-    let mut left = batch.to_vec();
-    left.reverse();
-    while let Some(first) = left.last() {
-        let from = first.offset;
-        let ranges: Vec<_> = left
-            .iter()
-            .rev()
-            .map(|run| sys::remote(run.range.start, (run.range.end - run.range.start) as usize))
-            .collect();
-        let len: usize = ranges.iter().map(|range| range.iov_len).sum();
-        let mut read = source.read(&ranges, &mut buffer[from..from + len])?;
-        // All runs that were read whole, then the part of one.
-        let mut advanced = false;
-        while let Some(run) = left.pop() {
-            let len = (run.range.end - run.range.start) as usize;
-            if len <= read {
-                read -= len;
-                copied += len as u64;
-                advanced = true;
-                done.push(run);
-                continue;
-            }
-            let read = read & !(PAGE as usize - 1);
-            let middle = run.range.start + read as u64;
-            // The kernel copies at most 2 GiB at a time: a page cannot be read only if reading stops
-            // at it twice.
-            let skipped = if advanced || read > 0 {
-                middle
-            } else {
-                (middle + PAGE).min(run.range.end)
-            };
-            if read > 0 {
-                copied += read as u64;
-                done.push(Run {
-                    range: run.range.start..middle,
-                    ..run
-                });
-            }
-            if skipped < run.range.end {
-                let offset = run.offset + (skipped - run.range.start) as usize;
-                left.push(Run {
-                    range: skipped..run.range.end,
-                    offset,
-                    ..run
-                });
-            }
-            break;
+/// Reads memory by an open `/proc/PID/mem`, as far as it is there.
+pub(super) fn read_file(mem: &File, address: u64, buffer: &mut [u8]) -> usize {
+    let mut read = 0;
+    while read < buffer.len() {
+        match mem.read_at(&mut buffer[read..], address + read as u64) {
+            Ok(0) | Err(_) => break,
+            Ok(more) => read += more,
         }
     }
-    Ok(copied)
+    read
 }
 
 #[cfg(test)]
@@ -262,7 +241,8 @@ mod tests {
         let mut pages = Vec::new();
         for run in &copies.runs {
             let len = (run.range.end - run.range.start) as usize;
-            let bytes = &copies.buffers[run.buffer][run.offset..run.offset + len];
+            let (buffer, offset) = run.place.expect("all is kept");
+            let bytes = &copies.buffers[buffer][offset..offset + len];
             let first = (run.range.start - start) as usize / SIZE;
             for (page, bytes) in (first..).zip(bytes.chunks(SIZE)) {
                 assert!(
@@ -273,6 +253,20 @@ mod tests {
             }
         }
         pages
+    }
+
+    fn read(prepared: u64, start: u64, parts: &[Range<u64>]) -> Copies {
+        let mem = own_memory();
+        let source = Source {
+            tid: std::process::id(),
+            mem: &mem,
+        };
+        let mut copies = Copies::prepare(prepared).unwrap();
+        for part in parts {
+            let range = start + part.start * PAGE..start + part.end * PAGE;
+            copies.read(&source, range, None).unwrap();
+        }
+        copies
     }
 
     #[test]
@@ -286,63 +280,17 @@ mod tests {
             &[0, 1, 2, 3, 4, 5, 6, 7],
         ] {
             let (_memory, start) = sample(holes);
-            let mem = own_memory();
-            let source = Source {
-                tid: std::process::id(),
-                mem: &mem,
-                at_once: usize::MAX,
-            };
-            let page = |number: usize| start + (number * SIZE) as u64;
-            let mut copies = Copies::prepare(8 * PAGE).unwrap();
-            copies
-                .plan(&[page(0)..page(3), page(3)..page(5), page(5)..page(8)])
-                .unwrap();
-            let bytes = copies.copy(&source).unwrap();
+            let copies = read(8 * PAGE, start, &[0..3, 3..5, 5..8]);
             let expected: Vec<_> = (0..8).filter(|page| !holes.contains(page)).collect();
             assert_eq!(pages(&copies, start), expected);
-            assert_eq!(bytes, expected.len() as u64 * PAGE);
-        }
-    }
-
-    #[test]
-    fn no_page_is_lost_where_the_kernel_stops_for_its_limit() {
-        let mem = own_memory();
-        for holes in [&[][..], &[3], &[2, 6]] {
-            let (_memory, start) = sample(holes);
-            for at_once in [SIZE / 2, SIZE, 2 * SIZE, 3 * SIZE, 5 * SIZE + 1] {
-                let source = Source {
-                    tid: std::process::id(),
-                    mem: &mem,
-                    at_once,
-                };
-                let mut copies = Copies::prepare(8 * PAGE).unwrap();
-                copies
-                    .plan(&[start..start + PAGE, start + PAGE..start + 8 * PAGE])
-                    .unwrap();
-                copies.copy(&source).unwrap();
-                let mut expected: Vec<_> = (0..8).filter(|page| !holes.contains(page)).collect();
-                if at_once < SIZE {
-                    expected.clear();
-                }
-                assert_eq!(pages(&copies, start), expected, "{at_once} at once");
-            }
+            assert_eq!(copies.read, expected.len() as u64 * PAGE);
         }
     }
 
     #[test]
     fn a_process_may_have_grown_since_the_preparation() {
         let (_memory, start) = sample(&[]);
-        let mem = own_memory();
-        let source = Source {
-            tid: std::process::id(),
-            mem: &mem,
-            at_once: usize::MAX,
-        };
-        let mut copies = Copies::prepare(3 * PAGE).unwrap();
-        copies
-            .plan(&[start..start + 5 * PAGE, start + 5 * PAGE..start + 8 * PAGE])
-            .unwrap();
-        copies.copy(&source).unwrap();
+        let mut copies = read(3 * PAGE, start, &[0..5, 5..8]);
         copies.trim();
         assert_eq!(copies.buffers.len(), 2);
         assert_eq!(pages(&copies, start), (0..8).collect::<Vec<_>>());
@@ -351,22 +299,10 @@ mod tests {
     #[test]
     fn memory_is_read_by_its_file_if_the_call_is_not_permitted() {
         let (memory, start) = sample(&[]);
-        let mem = own_memory();
-        let source = Source {
-            tid: std::process::id(),
-            mem: &mem,
-            at_once: usize::MAX,
-        };
+        let mut buffer = vec![0; 3 * SIZE];
+        let read = read_file(&own_memory(), start + PAGE, &mut buffer);
+        assert_eq!((read, &buffer[..]), (3 * SIZE, &memory[SIZE..4 * SIZE]));
         // Nothing is ever mapped at the lowest addresses.
-        let ranges = [
-            sys::remote(start, SIZE),
-            sys::remote(start + 2 * PAGE, 3 * SIZE),
-            sys::remote(8, SIZE),
-            sys::remote(start, SIZE),
-        ];
-        let mut buffer = vec![0; 6 * SIZE];
-        assert_eq!(source.read_file(&ranges, &mut buffer), 4 * SIZE);
-        assert_eq!(buffer[..SIZE], memory[..SIZE]);
-        assert_eq!(buffer[SIZE..4 * SIZE], memory[2 * SIZE..5 * SIZE]);
+        assert_eq!(read_file(&own_memory(), 8, &mut buffer), 0);
     }
 }

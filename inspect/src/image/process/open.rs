@@ -1,8 +1,10 @@
 //! The steps of taking an image: prepare, stop, copy, let go, and then all that needs no stop.
 
-use super::copy::{Copies, Source};
-use super::pages::{self, Pages};
+use super::copy::{Copies, Source, read_file};
+use super::filter::Filter;
+use super::pages::Pages;
 use super::stop::StoppedProcess;
+use super::sys::Tid;
 use super::{ProcessImage, Stopped, proc};
 use crate::error::{Error, Subject};
 use crate::image::regions::{Backing, Bytes, Later, Regions};
@@ -38,9 +40,12 @@ enum MappedFile {
     Unknown,
 }
 
+/// A mapping and its inode, or 0.
+type Mapped = (Mapping, u64);
+
 /// What is read during the stop.
 struct Moment {
-    mappings: Vec<(Mapping, u64)>,
+    mappings: Vec<Mapped>,
     threads: Vec<Thread>,
     stopped: Stopped,
 }
@@ -55,7 +60,7 @@ struct Prepared {
 }
 
 /// See [`ProcessImage::take`].
-pub(super) fn take(pid: u32) -> Result<ProcessImage, Error> {
+pub(super) fn take(pid: u32, all: bool) -> Result<ProcessImage, Error> {
     let process = proc::open(pid)?;
     let open = |name: &str| {
         process
@@ -80,27 +85,27 @@ pub(super) fn take(pid: u32) -> Result<ProcessImage, Error> {
     for (mapping, inode) in &before {
         prepared.open_file(mapping, *inode);
     }
-    let mut bytes = 0;
-    for (mapping, inode) in &before {
-        bytes += pages::bytes(&prepared.to_copy(mapping, *inode)?);
-    }
+    // How much is to be kept is known only from the memory itself.
+    let mut dry = Copies::dry();
+    let tid = prepared.process.pid as Tid;
+    prepared.read(&before, tid, all, &mut dry)?;
     // It may grow until it stops.
-    let mut copies = Copies::prepare(bytes + bytes / 32 + (1 << 20))
-        .map_err(|error| Error::io(format!("allocate {bytes} bytes"), error))?;
+    let mut copies = Copies::prepare(dry.kept + dry.kept / 32 + (1 << 20))
+        .map_err(|error| Error::io(format!("allocate {} bytes", dry.kept), error))?;
 
     let Moment {
         mappings,
         mut threads,
         stopped,
-    } = prepared.moment(&mut copies)?;
+    } = prepared.moment(all, &mut copies)?;
 
     for (mapping, inode) in &mappings {
         prepared.open_file(mapping, *inode);
     }
-    let later: Later = Box::new(move |address, buffer| read_later(&later, address, buffer));
+    let later: Later = Box::new(move |address, buffer| read_file(&later, address, buffer));
     let regions = regions(copies, &mappings, &prepared.files, later);
     for thread in &mut threads {
-        thread.name = proc::thread_name(pid, thread.tid);
+        thread.name = proc::stat(thread.tid).map(|stat| stat.comm);
     }
     let inodes: HashMap<u64, u64> = mappings
         .iter()
@@ -186,16 +191,50 @@ impl Prepared {
         Ok(ranges)
     }
 
+    /// Reads the memory of a process with these mappings, by one of its threads. Of anonymous memory,
+    /// only what may refer to other memory is kept, unless `all` is.
+    fn read(
+        &self,
+        mappings: &[Mapped],
+        tid: Tid,
+        all: bool,
+        copies: &mut Copies,
+    ) -> Result<(), Error> {
+        let pid = self.pid;
+        let source = Source {
+            tid,
+            mem: &self.mem,
+        };
+        let mut filter = Filter::new(mappings.iter().map(|(mapping, _)| mapping));
+        // Static variables that are zero at first follow those of the file.
+        let mut end_of_file = 0;
+        for (mapping, inode) in mappings {
+            let anonymous = *inode == 0 && mapping.start != end_of_file;
+            if *inode != 0 {
+                end_of_file = mapping.end;
+            }
+            for range in self.to_copy(mapping, *inode)? {
+                let filter = Some(&mut filter).filter(|_| anonymous && !all);
+                let read = copies.read(&source, range, filter);
+                read.map_err(|error| match error.raw_os_error() {
+                    Some(libc::ESRCH) => Error::Died { pid },
+                    _ => Error::io(format!("copy the memory of process {pid}"), error),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Stops the process, copies it and lets it go. One of its threads may wait in the kernel because
     /// the machine is busy: it is tried again then, after the process has gone on for a while.
-    fn moment(&self, copies: &mut Copies) -> Result<Moment, Error> {
-        let mut found = self.attempt(copies);
+    fn moment(&self, all: bool, copies: &mut Copies) -> Result<Moment, Error> {
+        let mut found = self.attempt(all, copies);
         for _ in 1..ATTEMPTS {
             if !matches!(found, Err(Error::WaitsInKernel { .. })) {
                 break;
             }
             std::thread::sleep(BETWEEN_ATTEMPTS);
-            match self.attempt(copies) {
+            match self.attempt(all, copies) {
                 // The kernel has not let it go yet.
                 Err(Error::Traced { tracer, .. }) if tracer == std::process::id() => {}
                 next => found = next,
@@ -206,11 +245,11 @@ impl Prepared {
 
     /// Stops the process by a thread of its own: when that ends, for whatever reason, the kernel lets
     /// the process go.
-    fn attempt(&self, copies: &mut Copies) -> Result<Moment, Error> {
+    fn attempt(&self, all: bool, copies: &mut Copies) -> Result<Moment, Error> {
         std::thread::scope(|scope| {
             let stop = std::thread::Builder::new()
                 .name("stop".to_owned())
-                .spawn_scoped(scope, || self.stop(copies))
+                .spawn_scoped(scope, || self.stop(all, copies))
                 .map_err(|error| Error::io("start a thread", error))?;
             stop.join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -218,35 +257,22 @@ impl Prepared {
     }
 
     /// Stops the process, copies it and lets it go.
-    fn stop(&self, copies: &mut Copies) -> Result<Moment, Error> {
+    fn stop(&self, all: bool, copies: &mut Copies) -> Result<Moment, Error> {
         let pid = self.pid;
         let process = StoppedProcess::stop(pid)?;
         let mappings = proc::mappings(pid, &self.process)?;
-        let failed = |error: std::io::Error| match error.raw_os_error() {
-            Some(libc::ESRCH) => Error::Died { pid },
-            _ => Error::io(format!("copy the memory of process {pid}"), error),
-        };
-        for (mapping, inode) in &mappings {
-            copies
-                .plan(&self.to_copy(mapping, *inode)?)
-                .map_err(failed)?;
-        }
-        let source = Source {
-            tid: process.representative(),
-            mem: &self.mem,
-            at_once: usize::MAX,
-        };
-        let bytes = copies.copy(&source).map_err(failed)?;
+        self.read(&mappings, process.representative(), all, copies)?;
         let threads = process.threads();
         let (duration, count) = process.resume();
-        if threads.is_empty() || bytes == 0 {
+        if threads.is_empty() || copies.read == 0 {
             return Err(Error::Died { pid });
         }
         copies.trim();
         let stopped = Stopped {
             duration,
             threads: count,
-            bytes,
+            bytes: copies.read,
+            kept: copies.kept,
         };
         Ok(Moment {
             mappings,
@@ -305,7 +331,7 @@ fn policy(mapping: &Mapping, inode: u64, files: &Files) -> Policy {
 }
 
 /// Puts together what was copied, what files have, and what can be read later.
-fn regions(copies: Copies, mappings: &[(Mapping, u64)], files: &Files, later: Later) -> Regions {
+fn regions(copies: Copies, mappings: &[Mapped], files: &Files, later: Later) -> Regions {
     let mut regions = Regions::new(Some(later));
     let Copies { buffers, runs, .. } = copies;
     let buffers: Vec<u32> = buffers
@@ -340,14 +366,11 @@ fn regions(copies: Copies, mappings: &[(Mapping, u64)], files: &Files, later: La
         while let Some(run) = runs.next_if(|run| run.range.start < mapping.end) {
             regions.push(at..run.range.start, between(at));
             at = run.range.end;
-            let source = buffers[run.buffer];
-            regions.push(
-                run.range,
-                Backing::Bytes {
-                    source,
-                    offset: run.offset,
-                },
-            );
+            let backing = run.place.map(|(buffer, offset)| Backing::Bytes {
+                source: buffers[buffer],
+                offset,
+            });
+            regions.push(run.range, backing.unwrap_or(Backing::Data));
         }
         regions.push(at..mapping.end, between(at));
     }
@@ -358,16 +381,4 @@ fn regions(copies: Copies, mappings: &[(Mapping, u64)], files: &Files, later: La
 fn is_elf(file: &File) -> bool {
     let mut start = [0; 4];
     file.read_exact_at(&mut start, 0).is_ok() && elf::is_elf(&start)
-}
-
-/// Reads memory of a process that goes on, as far as it is still there.
-fn read_later(mem: &File, address: u64, buffer: &mut [u8]) -> usize {
-    let mut read = 0;
-    while read < buffer.len() {
-        match mem.read_at(&mut buffer[read..], address + read as u64) {
-            Ok(0) | Err(_) => break,
-            Ok(more) => read += more,
-        }
-    }
-    read
 }

@@ -107,11 +107,6 @@ fn add(found: &mut Vec<Range<u64>>, range: Range<u64>) {
     }
 }
 
-/// Returns how many bytes the ranges have.
-pub(super) fn bytes(ranges: &[Range<u64>]) -> u64 {
-    ranges.iter().map(|range| range.end - range.start).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,7 +141,6 @@ mod tests {
             let found = find(slow, &range, false);
             assert_eq!(found, [at(0, 1), at(3, 5), at(15, 16)], "slow: {slow}");
         }
-        assert_eq!(bytes(&[0..10, 20..21]), 11);
     }
 
     #[test]

@@ -4,47 +4,29 @@ use super::sys::Tid;
 use crate::error::Error;
 use crate::image::Mapping;
 use procfs::ProcError;
-use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
+use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process, Stat};
 use std::fs;
 use std::io;
 use std::path::Path;
 
 /// Returns the threads of a process.
 pub(super) fn tasks(pid: u32) -> Result<Vec<Tid>, Error> {
-    let path = format!("/proc/{pid}/task");
-    let entries = match fs::read_dir(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Error::Died { pid }),
-        entries => entries.map_err(|error| Error::io(format!("read {path}"), error))?,
-    };
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    Ok(names.collect())
+    let tasks = Process::new(pid as i32).and_then(|process| process.tasks());
+    let tasks = tasks.map_err(|error| failure(pid, "task", error))?;
+    Ok(tasks
+        .filter_map(|task| Some(task.ok()?.tid as Tid))
+        .collect())
 }
 
-/// Returns a thread's name.
-pub(super) fn thread_name(pid: u32, tid: Tid) -> Option<String> {
-    let name = fs::read(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
-    Some(String::from_utf8_lossy(name.trim_ascii_end()).into_owned())
-}
-
-/// Returns the state of a thread: `R`, `S`, `D`, `T`, `t`, `Z`, `X`.
-pub(super) fn state(pid: u32, tid: Tid) -> Option<u8> {
-    let stat = fs::read(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
-    // The name is in parentheses, and may have parentheses itself.
-    let end = stat.iter().rposition(|&byte| byte == b')')?;
-    stat.get(end + 2).copied()
-}
-
-/// Returns how many threads a process has.
-pub(super) fn thread_count(pid: u32) -> Option<usize> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name is in parentheses, the state comes next, and the number is 17 fields further.
-    let (_, fields) = stat.rsplit_once(") ")?;
-    fields.split(' ').nth(17)?.parse().ok()
+/// Returns what the kernel says of a thread. A thread is opened by its own id: `/proc` lists only
+/// processes, but has all.
+pub(super) fn stat(tid: Tid) -> Option<Stat> {
+    Process::new(tid as i32).ok()?.stat().ok()
 }
 
 /// Returns whether a thread has ended.
-pub(super) fn has_ended(pid: u32, tid: Tid) -> bool {
-    matches!(state(pid, tid), None | Some(b'Z' | b'X' | b'x'))
+pub(super) fn has_ended(tid: Tid) -> bool {
+    stat(tid).is_none_or(|stat| matches!(stat.state, 'Z' | 'X' | 'x'))
 }
 
 /// Opens `/proc/PID` of a process that can be inspected, by one of its threads: the first one may
@@ -65,10 +47,10 @@ pub(super) fn open(pid: u32) -> Result<Process, Error> {
     if status.vmsize.is_some() {
         return Ok(process);
     }
-    if !has_ended(pid, pid) {
+    if !has_ended(pid) {
         return Err(Error::KernelThread { pid });
     }
-    let alive = tasks(pid)?.into_iter().find(|&tid| !has_ended(pid, tid));
+    let alive = tasks(pid)?.into_iter().find(|&tid| !has_ended(tid));
     let alive = alive.ok_or(Error::Zombie { pid })?;
     Process::new(alive as i32).map_err(|_| Error::Died { pid })
 }
@@ -154,8 +136,7 @@ pub(super) fn refusal(pid: u32, error: io::Error) -> Error {
             tracer: tracer as u32,
         };
     }
-    // SAFETY: the call has no preconditions.
-    let user = unsafe { libc::geteuid() };
+    let user = rustix::process::geteuid().as_raw();
     let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
     Error::NotPermitted {
         pid,

@@ -68,7 +68,7 @@ impl StoppedProcess {
                     }
                     // It has ended meanwhile.
                     Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
-                    Err(_) if proc::has_ended(pid, tid) => {}
+                    Err(_) if proc::has_ended(tid) => {}
                     Err(error) => refused = Some(error),
                 }
             }
@@ -104,11 +104,12 @@ impl StoppedProcess {
         let stopped: HashSet<Tid> = self.threads.iter().map(|thread| thread.tid).collect();
         // Those that have ended and are traced, and the first one, count until they are waited for.
         // They are looked at before they are counted: none of them goes away.
+        let is = |tid, state| proc::stat(tid).is_some_and(|stat| stat.state == state);
         let tasks = proc::tasks(pid)?.into_iter();
         let others = tasks.filter(|tid| !stopped.contains(tid));
-        let ended = others.filter(|tid| proc::state(pid, *tid) == Some(b'Z'));
+        let ended = others.filter(|tid| is(*tid, 'Z'));
         let quiet = stopped.len() + ended.count();
-        Ok(proc::thread_count(pid).is_some_and(|count| count > quiet))
+        Ok(proc::stat(pid).is_some_and(|stat| stat.num_threads as usize > quiet))
     }
 
     /// Returns a thread to read memory by. The first thread may be a zombie.
@@ -172,10 +173,10 @@ fn wait(pid: u32, tid: Tid, deadline: Instant) -> Result<Option<Traced>, Error> 
             std::thread::yield_now();
             continue;
         }
-        match proc::state(pid, tid) {
+        match proc::stat(tid).map(|stat| stat.state) {
             // The end of the first thread is not told before that of all others was waited for.
-            None | Some(b'Z' | b'X' | b'x') => return Ok(None),
-            Some(b'D') if began.elapsed() > PATIENCE_IN_KERNEL => {
+            None | Some('Z' | 'X' | 'x') => return Ok(None),
+            Some('D') if began.elapsed() > PATIENCE_IN_KERNEL => {
                 return Err(Error::WaitsInKernel { pid, tid });
             }
             Some(_) if Instant::now() > deadline => {
@@ -209,12 +210,16 @@ mod tests {
     use super::*;
     use std::process::{Child, Command};
 
+    fn state(tid: Tid) -> char {
+        proc::stat(tid).expect("it runs").state
+    }
+
     fn sleeper() -> Child {
         Command::new("sleep").arg("1000").spawn().unwrap()
     }
 
     fn end(mut child: Child) {
-        while matches!(proc::state(child.id(), child.id()), Some(b't' | b'T')) {
+        while matches!(state(child.id()), 't' | 'T') {
             std::thread::yield_now();
         }
         child.kill().unwrap();
@@ -225,7 +230,7 @@ mod tests {
     fn a_stopped_process_has_registers_until_it_goes_on() {
         let child = sleeper();
         let process = StoppedProcess::stop(child.id()).unwrap();
-        assert_eq!(proc::state(child.id(), child.id()), Some(b't'));
+        assert_eq!(state(child.id()), 't');
         assert_eq!(process.representative(), child.id());
         assert_eq!(process.threads().len(), 1);
         let (_, threads) = process.resume();
@@ -239,7 +244,7 @@ mod tests {
         let pid = child.id();
         let result = std::panic::catch_unwind(|| {
             let _process = StoppedProcess::stop(pid).unwrap();
-            assert_eq!(proc::state(pid, pid), Some(b't'));
+            assert_eq!(state(pid), 't');
             panic!("of the test");
         });
         assert!(result.is_err());
@@ -252,7 +257,7 @@ mod tests {
         let pid = child.id();
         let thread = std::thread::spawn(move || {
             std::mem::forget(StoppedProcess::stop(pid).unwrap());
-            assert_eq!(proc::state(pid, pid), Some(b't'));
+            assert_eq!(state(pid), 't');
         });
         thread.join().unwrap();
         end(child);

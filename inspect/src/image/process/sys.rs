@@ -1,14 +1,12 @@
 //! The system calls, each with its arguments in Rust's types.
 
-use libc::{c_int, c_long, c_void, pid_t};
+use libc::pid_t;
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::io;
-use std::ptr::null_mut;
 
 /// The kernel's id of a thread.
 pub(super) type Tid = u32;
-
-/// The event of a stop that `PTRACE_INTERRUPT`, or a stop of the whole group, has caused.
-const PTRACE_EVENT_STOP: c_int = 128;
 
 /// Sets of registers, by the types of the notes that core files have them in.
 #[derive(Clone, Copy, Debug)]
@@ -32,152 +30,91 @@ pub(super) enum Waited {
     /// It still runs.
     Running,
     /// It has stopped, with a signal to deliver when it goes on, or 0.
-    Stopped(c_int),
+    Stopped(i32),
     /// It has ended.
     Gone,
 }
 
-fn check(result: c_long) -> io::Result<()> {
-    if result == -1 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
+/// A request of ptrace to a thread.
+///
+/// # Safety
+///
+/// If the request makes the kernel write through `data`, that place is as the request needs it.
+unsafe fn ptrace(request: libc::c_uint, tid: Tid, about: usize, data: usize) -> io::Result<()> {
+    // SAFETY: `data` is as the caller says, and no request here uses `about` as a pointer.
+    match unsafe { libc::ptrace(request as _, tid as pid_t, about, data) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
     }
 }
 
 /// Makes the calling thread the tracer of a thread, which goes on.
 pub(super) fn seize(tid: Tid) -> io::Result<()> {
-    // SAFETY: the request takes no pointer into memory of ours.
-    let result = unsafe {
-        libc::ptrace(
-            libc::PTRACE_SEIZE,
-            tid as pid_t,
-            null_mut::<c_void>(),
-            null_mut::<c_void>(),
-        )
-    };
-    check(result)
+    // SAFETY: the request takes no pointer.
+    unsafe { ptrace(libc::PTRACE_SEIZE, tid, 0, 0) }
 }
 
 /// Tells a seized thread to stop.
 pub(super) fn interrupt(tid: Tid) -> io::Result<()> {
-    // SAFETY: the request takes no pointer into memory of ours.
-    let result = unsafe {
-        libc::ptrace(
-            libc::PTRACE_INTERRUPT,
-            tid as pid_t,
-            null_mut::<c_void>(),
-            null_mut::<c_void>(),
-        )
-    };
-    check(result)
+    // SAFETY: the request takes no pointer.
+    unsafe { ptrace(libc::PTRACE_INTERRUPT, tid, 0, 0) }
 }
 
-/// Lets a stopped thread go on, with `signal` delivered unless it is 0.
-pub(super) fn detach(tid: Tid, signal: c_int) -> io::Result<()> {
+/// Lets a stopped thread go on, with `signal` delivered unless it is 0. It may be a real-time signal,
+/// which nix does not know.
+pub(super) fn detach(tid: Tid, signal: i32) -> io::Result<()> {
     // SAFETY: the request takes no pointer; `signal` is passed in the place of one.
-    let result = unsafe {
-        libc::ptrace(
-            libc::PTRACE_DETACH,
-            tid as pid_t,
-            null_mut::<c_void>(),
-            std::ptr::without_provenance_mut::<c_void>(signal as usize),
-        )
-    };
-    check(result)
+    unsafe { ptrace(libc::PTRACE_DETACH, tid, 0, signal as usize) }
 }
 
 /// Reads registers of a stopped thread; returns how many bytes there are.
 pub(super) fn registers(tid: Tid, set: RegisterSet, buffer: &mut [u8]) -> io::Result<usize> {
     let mut part = libc::iovec {
-        iov_base: buffer.as_mut_ptr().cast::<c_void>(),
+        iov_base: buffer.as_mut_ptr().cast(),
         iov_len: buffer.len(),
     };
+    let data = (&raw mut part).expose_provenance();
     // SAFETY: the kernel writes at most `iov_len` bytes to `iov_base`, which are `buffer`'s, and the
     // length to `part`.
-    let result = unsafe {
-        libc::ptrace(
-            libc::PTRACE_GETREGSET,
-            tid as pid_t,
-            std::ptr::without_provenance_mut::<c_void>(set as usize),
-            (&raw mut part).cast::<c_void>(),
-        )
-    };
-    check(result)?;
+    unsafe { ptrace(libc::PTRACE_GETREGSET, tid, set as usize, data)? };
     Ok(part.iov_len)
 }
 
 /// Returns what a seized thread does, without waiting. Nothing is taken from whoever else waits for
 /// the thread: its parent still learns of its end.
 pub(super) fn poll(tid: Tid) -> io::Result<Waited> {
-    let options = libc::WSTOPPED | libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
-    // SAFETY: a `siginfo_t` of zeros is valid, and the kernel writes only there.
-    let (result, info) = unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        (
-            libc::waitid(libc::P_PID, tid as libc::id_t, &raw mut info, options),
-            info,
-        )
+    let thread = Pid::from_raw(tid as pid_t).ok_or(io::ErrorKind::InvalidInput)?;
+    let options = WaitIdOptions::STOPPED
+        | WaitIdOptions::EXITED
+        | WaitIdOptions::NOHANG
+        | WaitIdOptions::NOWAIT
+        | WaitIdOptions::from_bits_retain(libc::__WALL as u32);
+    let status = match waitid(WaitId::Pid(thread), options) {
+        Err(Errno::CHILD) => return Ok(Waited::Gone),
+        Err(Errno::INTR) | Ok(None) => return Ok(Waited::Running),
+        status => status?,
     };
-    if result == -1 {
-        let error = io::Error::last_os_error();
-        return match error.raw_os_error() {
-            Some(libc::ECHILD) => Ok(Waited::Gone),
-            Some(libc::EINTR) => Ok(Waited::Running),
-            _ => Err(error),
-        };
-    }
-    // SAFETY: waitid sets these members, or leaves them zero if nothing has happened.
-    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
-    if pid == 0 {
-        return Ok(Waited::Running);
-    }
-    Ok(match info.si_code {
+    let stop = status.and_then(|status| status.stopping_signal().or(status.trapping_signal()));
+    Ok(match stop {
         // A stop before a signal is delivered has no event; the signal must not get lost.
-        libc::CLD_TRAPPED | libc::CLD_STOPPED if status >> 8 == 0 => Waited::Stopped(status & 0x7f),
-        libc::CLD_TRAPPED | libc::CLD_STOPPED => {
-            debug_assert_eq!(
-                status >> 8,
-                PTRACE_EVENT_STOP,
-                "no other events were asked for"
-            );
-            Waited::Stopped(0)
-        }
-        _ => Waited::Gone,
+        Some(signal) if signal >> 8 == 0 => Waited::Stopped(signal & 0x7f),
+        Some(_) => Waited::Stopped(0),
+        None => Waited::Gone,
     })
 }
 
-/// A range of another process's memory: its address and its length.
-pub(super) fn remote(address: u64, len: usize) -> libc::iovec {
-    libc::iovec {
-        iov_base: std::ptr::without_provenance_mut(address as usize),
-        iov_len: len,
-    }
-}
-
-/// Copies ranges of another process's memory, made by [`remote`], to `buffer`, one after the other;
-/// returns how many bytes were copied before the first page that cannot be read.
-pub(super) fn read_memory(
-    tid: Tid,
-    remote: &[libc::iovec],
-    buffer: &mut [u8],
-) -> io::Result<usize> {
-    let local = libc::iovec {
-        iov_base: buffer.as_mut_ptr().cast::<c_void>(),
-        iov_len: buffer.len(),
+/// Reads another process's memory into `buffer`; returns how many bytes were read before the first
+/// page that cannot be read.
+pub(super) fn read_memory(tid: Tid, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let range = |base, iov_len| libc::iovec {
+        iov_base: std::ptr::with_exposed_provenance_mut(base),
+        iov_len,
     };
-    // SAFETY: the kernel writes at most `iov_len` bytes to the only local range, which is `buffer`;
-    // the remote ranges are of another process, and are checked by the kernel.
-    let read = unsafe {
-        libc::process_vm_readv(
-            tid as pid_t,
-            &raw const local,
-            1,
-            remote.as_ptr(),
-            remote.len() as libc::c_ulong,
-            0,
-        )
-    };
+    let local = range(buffer.as_mut_ptr().expose_provenance(), buffer.len());
+    let remote = range(address as usize, buffer.len());
+    // SAFETY: the kernel writes at most `iov_len` bytes to the local range, which is `buffer`; the
+    // remote one is of another process, and is checked by the kernel.
+    let read = unsafe { libc::process_vm_readv(tid as pid_t, &local, 1, &remote, 1, 0) };
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 /// Bytes that are read at once: so few that the processor's cache has them until they are looked at.
-const PART: usize = 1 << 18;
+const PART: usize = 1 << 19;
 
 /// The least that is allocated if the process has grown since the preparation.
 const MORE: usize = 1 << 24;
@@ -77,11 +77,11 @@ impl Copies {
         &mut self,
         source: &Source<'_>,
         range: Range<u64>,
-        mut filter: Option<&mut Filter>,
+        filter: Option<&Filter>,
     ) -> io::Result<()> {
         self.before = self.runs.len();
         let mut part = std::mem::take(&mut self.part);
-        let mut at = range.start;
+        let (mut at, mut heap_end) = (range.start, 0);
         while at < range.end {
             let len = (range.end - at).min(PART as u64) as usize;
             let read = source.read(at, &mut part[..len])? & !(PAGE as usize - 1);
@@ -89,8 +89,8 @@ impl Copies {
                 at += PAGE;
                 continue;
             }
-            let wanted = match &mut filter {
-                Some(filter) => filter.wanted(at, &part[..read]),
+            let wanted = match filter {
+                Some(filter) => filter.wanted(at, &part[..read], &mut heap_end),
                 None => vec![true; read / PAGE as usize],
             };
             let mut from = 0;

@@ -6,30 +6,27 @@
 
 use crate::image::Mapping;
 use crate::image::elf::PAGE;
+use std::ops::Range;
 
 /// The most bytes between two mappings that one span has: compilers may compare with few spans at
 /// little cost.
 const GAP: u64 = 1 << 36;
 
 /// What a heap of glibc's malloc other than the first begins at a multiple of.
-const ARENA: u64 = 64 << 20;
+pub(super) const ARENA: u64 = 64 << 20;
 
 /// What may be an address, and where chunks of malloc are.
 pub(super) struct Filter {
     /// First addresses, and how many bytes follow.
     spans: Vec<(u64, u64)>,
-    /// Where heaps begin that `brk` has made, and where they end.
-    heaps: Vec<(u64, u64)>,
-    /// The end of the heap that is being read.
-    heap_end: u64,
-    /// The page before was kept for its own sake.
-    after: bool,
+    /// Where the heap is that `brk` has made.
+    heap: Range<u64>,
 }
 
 impl Filter {
     /// Returns the filter for a process with these mappings.
     pub(super) fn new<'a>(mappings: impl Iterator<Item = &'a Mapping>) -> Filter {
-        let (mut spans, mut heaps) = (Vec::<(u64, u64)>::new(), Vec::new());
+        let (mut spans, mut heap) = (Vec::<(u64, u64)>::new(), 0..0);
         for mapping in mappings.filter(|mapping| mapping.read && mapping.name != "[vsyscall]") {
             match spans.last_mut() {
                 Some((start, len)) if mapping.start - *start - *len < GAP => {
@@ -38,39 +35,30 @@ impl Filter {
                 _ => spans.push((mapping.start, mapping.end - mapping.start)),
             }
             if mapping.name == "[heap]" {
-                heaps.push((mapping.start, mapping.end));
+                heap = mapping.start..mapping.end;
             }
         }
-        Filter {
-            spans,
-            heaps,
-            heap_end: 0,
-            after: false,
-        }
+        Filter { spans, heap }
     }
 
-    /// Returns for each page of some memory whether it is kept. Memory is looked at by address.
-    pub(super) fn wanted(&mut self, address: u64, bytes: &[u8]) -> Vec<bool> {
+    /// Returns for each page of some memory whether it is kept. `heap_end` is where malloc's heap ends
+    /// that was found last; memory is looked at by address.
+    pub(super) fn wanted(&self, address: u64, bytes: &[u8], heap_end: &mut u64) -> Vec<bool> {
         let pages = bytes.chunks_exact(PAGE as usize);
-        let own = pages.zip((address..).step_by(PAGE as usize));
-        let own: Vec<bool> = own.map(|(page, at)| self.refers(at, page)).collect();
+        let pages = pages.zip((address..).step_by(PAGE as usize));
+        let own: Vec<bool> = pages
+            .map(|(page, at)| self.refers(at, page, heap_end))
+            .collect();
         let last = own.len() - 1;
-        let wanted = (0..=last).map(|at| {
-            let before = if at == 0 { self.after } else { own[at - 1] };
-            // What comes after the last page of a part is not known yet.
-            before || own[at] || own.get(at + 1).copied().unwrap_or(true)
-        });
-        let wanted = wanted.collect();
-        self.after = own[last];
-        wanted
+        // What is before the first page, and after the last, is not known here.
+        let wanted =
+            (0..=last).map(|at| at == 0 || at == last || own[at - 1] || own[at] || own[at + 1]);
+        wanted.collect()
     }
 
     /// Returns whether a page has something that may be an address, or a chunk's head.
-    fn refers(&mut self, address: u64, page: &[u8]) -> bool {
+    fn refers(&self, address: u64, page: &[u8], heap_end: &mut u64) -> bool {
         let words = || page.chunks_exact(8).map(word);
-        if let Some(heap) = self.heaps.iter().find(|heap| heap.0 == address) {
-            self.heap_end = heap.1;
-        }
         let Some(((first, _), last)) = self.spans.first().zip(self.spans.last()) else {
             return true;
         };
@@ -84,30 +72,35 @@ impl Filter {
         };
         if near && words().any(is_address) {
             if address % ARENA == 0 {
-                self.heap_end = heap_end(address, words()).unwrap_or(self.heap_end);
+                *heap_end = end_of_heap(address, words()).unwrap_or(*heap_end);
             }
             return true;
         }
-        let in_heap = address < self.heap_end;
+        let limit = if self.heap.contains(&address) {
+            self.heap.end - self.heap.start
+        } else if address < *heap_end {
+            ARENA
+        } else {
+            0
+        };
         let mut pairs = page.chunks_exact(16);
         pairs.any(|pair| {
             let (before, head) = (word(&pair[..8]), word(&pair[8..]));
             // The size with flags; the lowest four bits are free. A mapping of its own has flag 2, and
             // what is before the chunk in the first word.
-            let in_heap =
-                in_heap && head & 8 == 0 && head >= 32 && head < self.heap_end - address + ARENA;
+            let in_heap = head & 8 == 0 && head >= 32 && head < limit;
             in_heap
                 || (head & 7 == 2
                     && head >> 40 == 0
                     && head > PAGE
-                    && (head - 2 + before) % PAGE == 0)
+                    && (head - 2).wrapping_add(before) % PAGE == 0)
         })
     }
 }
 
 /// Returns the end of the heap that begins at an address with these words, as glibc has them: the
 /// arena, the heap before, the size, and how much of it can be used.
-fn heap_end(address: u64, words: impl Iterator<Item = u64>) -> Option<u64> {
+fn end_of_heap(address: u64, words: impl Iterator<Item = u64>) -> Option<u64> {
     let words: Vec<u64> = words.take(4).collect();
     let (size, usable) = (words[2], words[3]);
     let sensible = size > 0 && size % PAGE == 0 && size <= usable && usable <= ARENA;

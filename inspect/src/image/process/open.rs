@@ -1,7 +1,7 @@
 //! The steps of taking an image: prepare, stop, copy, let go, and then all that needs no stop.
 
 use super::copy::{Copies, Source, read_file};
-use super::filter::Filter;
+use super::filter::{ARENA, Filter};
 use super::pages::Pages;
 use super::stop::StoppedProcess;
 use super::sys::Tid;
@@ -21,6 +21,9 @@ use std::time::Duration;
 
 /// Private mappings of files that cannot be opened are copied whole up to this size.
 const WHOLE: u64 = 64 << 20;
+
+/// The most threads that read memory.
+const THREADS: usize = 4;
 
 /// How often it is tried to stop a process one of whose threads waits in the kernel.
 const ATTEMPTS: usize = 3;
@@ -86,12 +89,14 @@ pub(super) fn take(pid: u32, all: bool) -> Result<ProcessImage, Error> {
         prepared.open_file(mapping, *inode);
     }
     // How much is to be kept is known only from the memory itself.
-    let mut dry = Copies::dry();
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(THREADS));
+    let mut dry: Vec<Copies> = (0..threads).map(|_| Copies::dry()).collect();
     let tid = prepared.process.pid as Tid;
     prepared.read(&before, tid, all, &mut dry)?;
     // It may grow until it stops.
-    let mut copies = Copies::prepare(dry.kept + dry.kept / 32 + (1 << 20))
-        .map_err(|error| Error::io(format!("allocate {} bytes", dry.kept), error))?;
+    let prepare = |dry: &Copies| Copies::prepare(dry.kept + dry.kept / 32 + (1 << 20));
+    let copies: Result<Vec<Copies>, _> = dry.iter().map(prepare).collect();
+    let mut copies = copies.map_err(|error| Error::io("allocate memory".to_owned(), error))?;
 
     let Moment {
         mappings,
@@ -191,43 +196,74 @@ impl Prepared {
         Ok(ranges)
     }
 
-    /// Reads the memory of a process with these mappings, by one of its threads. Of anonymous memory,
-    /// only what may refer to other memory is kept, unless `all` is.
+    /// Reads the memory of a process with these mappings, by one of its threads, into copies of which
+    /// each has a thread of its own. Of anonymous memory, only what may refer to other memory is
+    /// kept, unless `all` is.
     fn read(
         &self,
         mappings: &[Mapped],
         tid: Tid,
         all: bool,
-        copies: &mut Copies,
+        copies: &mut [Copies],
     ) -> Result<(), Error> {
-        let pid = self.pid;
-        let source = Source {
-            tid,
-            mem: &self.mem,
-        };
-        let mut filter = Filter::new(mappings.iter().map(|(mapping, _)| mapping));
+        let filter = Filter::new(mappings.iter().map(|(mapping, _)| mapping));
         // Static variables that are zero at first follow those of the file.
         let mut end_of_file = 0;
+        let mut ranges = Vec::new();
         for (mapping, inode) in mappings {
             let anonymous = *inode == 0 && mapping.start != end_of_file;
             if *inode != 0 {
                 end_of_file = mapping.end;
             }
-            for range in self.to_copy(mapping, *inode)? {
-                let filter = Some(&mut filter).filter(|_| anonymous && !all);
-                let read = copies.read(&source, range, filter);
-                read.map_err(|error| match error.raw_os_error() {
-                    Some(libc::ESRCH) => Error::Died { pid },
-                    _ => Error::io(format!("copy the memory of process {pid}"), error),
-                })?;
+            for mut range in self.to_copy(mapping, *inode)? {
+                // Where a heap of malloc may begin, a range does.
+                while range.start < range.end {
+                    let end = range.end.min((range.start + 1).next_multiple_of(ARENA));
+                    ranges.push((range.start..end, anonymous && !all));
+                    range.start = end;
+                }
             }
         }
-        Ok(())
+        let bytes: u64 = ranges
+            .iter()
+            .map(|(range, _)| range.end - range.start)
+            .sum();
+        let share = bytes / copies.len() as u64 + 1;
+        let mut before = 0;
+        let parts = ranges.chunk_by(|(range, _), _| {
+            let first = before / share;
+            before += range.end - range.start;
+            first == before / share
+        });
+        let source = Source {
+            tid,
+            mem: &self.mem,
+        };
+        let read = |(part, copies): (&[(Range<u64>, bool)], &mut Copies)| {
+            part.iter().try_for_each(|(range, filtered)| {
+                copies.read(&source, range.clone(), Some(&filter).filter(|_| *filtered))
+            })
+        };
+        let pid = self.pid;
+        let failed = |error: std::io::Error| match error.raw_os_error() {
+            Some(libc::ESRCH) => Error::Died { pid },
+            _ => Error::io(format!("copy the memory of process {pid}"), error),
+        };
+        std::thread::scope(|scope| {
+            let parts = parts.zip(copies);
+            let threads: Vec<_> = parts.map(|part| scope.spawn(|| read(part))).collect();
+            let mut results = threads.into_iter().map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            results.try_for_each(|result| result.map_err(failed))
+        })
     }
 
     /// Stops the process, copies it and lets it go. One of its threads may wait in the kernel because
     /// the machine is busy: it is tried again then, after the process has gone on for a while.
-    fn moment(&self, all: bool, copies: &mut Copies) -> Result<Moment, Error> {
+    fn moment(&self, all: bool, copies: &mut [Copies]) -> Result<Moment, Error> {
         let mut found = self.attempt(all, copies);
         for _ in 1..ATTEMPTS {
             if !matches!(found, Err(Error::WaitsInKernel { .. })) {
@@ -245,7 +281,7 @@ impl Prepared {
 
     /// Stops the process by a thread of its own: when that ends, for whatever reason, the kernel lets
     /// the process go.
-    fn attempt(&self, all: bool, copies: &mut Copies) -> Result<Moment, Error> {
+    fn attempt(&self, all: bool, copies: &mut [Copies]) -> Result<Moment, Error> {
         std::thread::scope(|scope| {
             let stop = std::thread::Builder::new()
                 .name("stop".to_owned())
@@ -257,22 +293,23 @@ impl Prepared {
     }
 
     /// Stops the process, copies it and lets it go.
-    fn stop(&self, all: bool, copies: &mut Copies) -> Result<Moment, Error> {
+    fn stop(&self, all: bool, copies: &mut [Copies]) -> Result<Moment, Error> {
         let pid = self.pid;
         let process = StoppedProcess::stop(pid)?;
         let mappings = proc::mappings(pid, &self.process)?;
         self.read(&mappings, process.representative(), all, copies)?;
+        let bytes: u64 = copies.iter().map(|copies| copies.read).sum();
         let threads = process.threads();
         let (duration, count) = process.resume();
-        if threads.is_empty() || copies.read == 0 {
+        if threads.is_empty() || bytes == 0 {
             return Err(Error::Died { pid });
         }
-        copies.trim();
+        copies.iter_mut().for_each(Copies::trim);
         let stopped = Stopped {
             duration,
             threads: count,
-            bytes: copies.read,
-            kept: copies.kept,
+            bytes,
+            kept: copies.iter().map(|copies| copies.kept).sum(),
         };
         Ok(Moment {
             mappings,
@@ -331,14 +368,20 @@ fn policy(mapping: &Mapping, inode: u64, files: &Files) -> Policy {
 }
 
 /// Puts together what was copied, what files have, and what can be read later.
-fn regions(copies: Copies, mappings: &[Mapped], files: &Files, later: Later) -> Regions {
+fn regions(copies: Vec<Copies>, mappings: &[Mapped], files: &Files, later: Later) -> Regions {
     let mut regions = Regions::new(Some(later));
-    let Copies { buffers, runs, .. } = copies;
-    let buffers: Vec<u32> = buffers
-        .into_iter()
-        .map(|buffer| regions.add_source(Arc::new(buffer) as Bytes))
-        .collect();
     let mut mapped: HashMap<*const Mmap, u32> = HashMap::new();
+    let mut runs = Vec::new();
+    for copies in copies {
+        let buffers = copies.buffers.into_iter();
+        let buffers: Vec<u32> = buffers
+            .map(|buffer| regions.add_source(Arc::new(buffer) as Bytes))
+            .collect();
+        runs.extend(copies.runs.into_iter().map(|run| {
+            let place = run.place.map(|(buffer, offset)| (buffers[buffer], offset));
+            (run.range, place)
+        }));
+    }
     let mut runs = runs.into_iter().peekable();
     for (mapping, inode) in mappings {
         let file = match policy(mapping, *inode, files) {
@@ -363,14 +406,11 @@ fn regions(copies: Copies, mappings: &[Mapped], files: &Files, later: Later) -> 
             }
         };
         let mut at = mapping.start;
-        while let Some(run) = runs.next_if(|run| run.range.start < mapping.end) {
-            regions.push(at..run.range.start, between(at));
-            at = run.range.end;
-            let backing = run.place.map(|(buffer, offset)| Backing::Bytes {
-                source: buffers[buffer],
-                offset,
-            });
-            regions.push(run.range, backing.unwrap_or(Backing::Data));
+        while let Some((range, place)) = runs.next_if(|(range, _)| range.start < mapping.end) {
+            regions.push(at..range.start, between(at));
+            at = range.end;
+            let backing = place.map(|(source, offset)| Backing::Bytes { source, offset });
+            regions.push(range, backing.unwrap_or(Backing::Data));
         }
         regions.push(at..mapping.end, between(at));
     }

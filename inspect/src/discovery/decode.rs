@@ -1,84 +1,150 @@
 //! What a function that returns a `&'static str` returns, without running it.
 //!
-//! `type_name` is no `const fn`, so a type info holds a function. It is a handful of instructions:
-//! an address, a length, and at opt-level 0 a frame or a call around them. A small interpreter
-//! follows the instructions that compilers emit for it, and gives up at any other.
-
-mod aarch64;
-mod x86_64;
+//! `type_name` is no `const fn`, so a type info holds a function. It is a handful of instructions,
+//! of which one makes the address and one the length; at opt-level 0 there is a frame or a call
+//! around them. So the last address and the last number before it returns are what it returns.
 
 use crate::image::Memory;
+use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind, Register};
 
 /// Instructions that are followed at most.
 const STEPS: usize = 64;
 
-/// Where the interpreted function's stack is: no address of a program.
-const STACK: u64 = 0xffff_8000_0000_0000;
-
 /// The longest string that is believed.
 const LONGEST: u64 = 1 << 16;
+
+/// What instructions have set so far.
+#[derive(Default)]
+struct Returned {
+    start: Option<u64>,
+    len: Option<u64>,
+    /// The register in which the page of the address is, on AArch64.
+    page: u32,
+}
+
+/// Where the next instruction is, if the function has not returned.
+type Next = Option<u64>;
 
 /// Returns the string that the function at `address` returns; `None` if it does anything else than
 /// to return one.
 pub(super) fn returned_str(memory: &dyn Memory, address: u64) -> Option<String> {
-    let (start, len) = if cfg!(target_arch = "aarch64") {
-        aarch64::returned(memory, address)?
+    let step = if cfg!(target_arch = "aarch64") {
+        aarch64
     } else {
-        x86_64::returned(memory, address)?
+        x86_64
     };
-    if len > LONGEST {
-        return None;
-    }
-    let mut bytes = vec![0; len as usize];
-    if memory.read(start, &mut bytes) != bytes.len() {
-        return None;
-    }
-    String::from_utf8(bytes).ok()
+    let (start, len) = returned(memory, address, step)?;
+    let mut bytes = vec![0; usize::try_from(len).ok().filter(|_| len <= LONGEST)?];
+    (memory.read(start, &mut bytes) == bytes.len()).then(|| String::from_utf8(bytes).ok())?
 }
 
-/// The stack of an interpreted function: words by address.
-#[derive(Default)]
-struct Stack(Vec<(u64, Option<u64>)>);
-
-impl Stack {
-    /// Stores a word, of which `None` says that it is not known.
-    fn store(&mut self, address: u64, word: Option<u64>) {
-        match self.0.iter_mut().find(|(at, _)| *at == address) {
-            Some((_, old)) => *old = word,
-            None => self.0.push((address, word)),
+fn returned(
+    memory: &dyn Memory,
+    mut address: u64,
+    step: impl Fn(&dyn Memory, u64, &mut Returned) -> Option<Next>,
+) -> Option<(u64, u64)> {
+    let mut returned = Returned::default();
+    for _ in 0..STEPS {
+        match step(memory, address, &mut returned)? {
+            Some(next) => address = next,
+            None => return returned.start.zip(returned.len),
         }
     }
-
-    /// Loads a word.
-    fn load(&self, address: u64) -> Option<u64> {
-        self.0.iter().find(|(at, _)| *at == address)?.1
-    }
+    None
 }
 
-/// Bytes of code for the tests of the interpreters.
-#[cfg(test)]
-struct Code(Vec<u8>);
-
-/// Where [`Code`] is.
-#[cfg(test)]
-const CODE: u64 = 0x1000;
-
-#[cfg(test)]
-impl Memory for Code {
-    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
-        let Some(from) = address.checked_sub(CODE) else {
-            return 0;
-        };
-        let rest = self.0.get(from as usize..).unwrap_or(&[]);
-        let n = rest.len().min(buffer.len());
-        buffer[..n].copy_from_slice(&rest[..n]);
-        n
+fn x86_64(memory: &dyn Memory, address: u64, returned: &mut Returned) -> Option<Next> {
+    let mut code = [0; 15];
+    let read = memory.read(address, &mut code);
+    let i = Decoder::with_ip(64, &code[..read], address, DecoderOptions::NONE).decode();
+    let last = i.op_count().saturating_sub(1);
+    let is_number = matches!(
+        i.op_kind(last),
+        OpKind::Immediate32
+            | OpKind::Immediate64
+            | OpKind::Immediate8to64
+            | OpKind::Immediate32to64
+    );
+    let register = i.op0_register();
+    match i.mnemonic() {
+        Mnemonic::Ret => return Some(None),
+        Mnemonic::Jmp | Mnemonic::Call => return Some(Some(i.near_branch_target())),
+        Mnemonic::Lea if i.is_ip_rel_memory_operand() => {
+            returned.start = Some(i.ip_rel_memory_address());
+        }
+        // An address, in a program that cannot be moved.
+        Mnemonic::Mov if is_number && matches!(register, Register::RAX | Register::EAX) => {
+            returned.start = Some(i.immediate(last));
+        }
+        Mnemonic::Mov | Mnemonic::Push if is_number => returned.len = Some(i.immediate(last)),
+        Mnemonic::Xor if register == Register::EDX => returned.len = Some(0),
+        Mnemonic::INVALID | Mnemonic::Ud2 => return None,
+        _ => {}
     }
+    Some(Some(i.next_ip()))
+}
+
+/// Instructions have four bytes, so they need no library.
+fn aarch64(memory: &dyn Memory, address: u64, returned: &mut Returned) -> Option<Next> {
+    let mut bytes = [0; 4];
+    if memory.read(address, &mut bytes) != 4 {
+        return None;
+    }
+    let i = u32::from_le_bytes(bytes);
+    let bits = |low: u32, len: u32| i >> low & ((1 << len) - 1);
+    let signed = |low, len| i64::from((bits(low, len) << (32 - len)) as i32 >> (32 - len)) as u64;
+    let number = u64::from(bits(5, 16)) << (16 * bits(21, 2));
+    if i & 0xffff_fc1f == 0xd65f_0000 || i == 0xd65f_0bff {
+        // `ret` and `retaa`.
+        return Some(None);
+    } else if i & 0x7c00_0000 == 0x1400_0000 {
+        // `b` and `bl`.
+        return Some(Some(address.wrapping_add(signed(0, 26) << 2)));
+    } else if i & 0x1f00_0000 == 0x1000_0000 {
+        // `adrp` and `adr`.
+        let distance = signed(5, 19) << 2 | u64::from(bits(29, 2));
+        returned.page = bits(0, 5);
+        returned.start = Some(match i >> 31 {
+            1 => (address & !0xfff).wrapping_add(distance << 12),
+            _ => address.wrapping_add(distance),
+        });
+    } else if i & 0xffc0_0000 == 0x9100_0000 && bits(5, 5) == returned.page {
+        // `add` of the rest of the address.
+        returned.start = returned.start.map(|page| page + u64::from(bits(10, 12)));
+    } else if i & 0x7f80_0000 == 0x5280_0000 {
+        // `movz`.
+        returned.len = Some(number);
+    } else if i & 0x7f80_0000 == 0x7280_0000 {
+        // `movk`.
+        returned.len = returned.len.map(|len| len | number);
+    } else if i & 0x7fff_ffff == 0x2a1f_03e1 {
+        // `mov x1, xzr`.
+        returned.len = Some(0);
+    } else if i & 0xffe0_0000 == 0xd420_0000 {
+        // `brk`.
+        return None;
+    }
+    Some(Some(address + 4))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Where the code of the tests is.
+    const CODE: u64 = 0x1000;
+
+    struct Code<'a>(&'a [u8]);
+
+    impl Memory for Code<'_> {
+        fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+            let from = address.checked_sub(CODE).map(|from| from as usize);
+            let rest = from.and_then(|from| self.0.get(from..)).unwrap_or(&[]);
+            let n = rest.len().min(buffer.len());
+            buffer[..n].copy_from_slice(&rest[..n]);
+            n
+        }
+    }
 
     #[test]
     fn a_real_function_of_this_build_is_understood() {
@@ -93,14 +159,74 @@ mod tests {
                 buffer.len()
             }
         }
+        let vector = std::any::type_name::<Vec<u8>> as fn() -> &'static str;
         for (f, name) in [
-            (
-                std::any::type_name::<Vec<u8>> as fn() -> &'static str,
-                "alloc::vec::Vec<u8>",
-            ),
+            (vector, "alloc::vec::Vec<u8>"),
             (std::any::type_name::<str>, "str"),
         ] {
             assert_eq!(returned_str(&Own, f as usize as u64).as_deref(), Some(name));
         }
+    }
+
+    #[test]
+    fn functions_for_x86_64() {
+        const LEA: [u8; 7] = [0x48, 0x8d, 0x05, 0x10, 0, 0, 0];
+        let run = |before: &[u8], after: &[u8]| {
+            returned(&Code(&[before, &LEA, after].concat()), CODE, x86_64)
+        };
+        let found = |before: u64, len| Some((CODE + before + 0x17, len));
+        // mov edx, 3; push 3, pop rdx; xor edx, edx
+        let mov = [0xba, 3, 0, 0, 0, 0xc3];
+        assert_eq!(run(&[], &mov), found(0, 3));
+        assert_eq!(run(&[], &[0x6a, 3, 0x5a, 0xc3]), found(0, 3));
+        assert_eq!(run(&[], &[0x31, 0xd2, 0xc3]), found(0, 0));
+        // endbr64; push rbp; mov rbp, rsp; sub rsp, 16, and back at the end
+        let frame = [
+            0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10,
+        ];
+        let end = [0xba, 3, 0, 0, 0, 0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3];
+        assert_eq!(run(&frame, &end), found(12, 3));
+        // push rax; call +2; pop rcx; ret
+        assert_eq!(
+            run(&[0x50, 0xe8, 2, 0, 0, 0, 0x59, 0xc3], &mov),
+            found(8, 3)
+        );
+        // jmp +0
+        assert_eq!(run(&[0xe9, 0, 0, 0, 0], &mov), found(5, 3));
+        // mov eax, 0x1234; mov edx, 3; ret, which do not reach the `lea`
+        let absolute = [0xb8, 0x34, 0x12, 0, 0, 0xba, 3, 0, 0, 0, 0xc3];
+        assert_eq!(run(&absolute, &[]), Some((0x1234, 3)));
+        assert_eq!(run(&[0x0f, 0x0b], &mov), None, "a trap");
+        assert_eq!(run(&[0xc3], &[]), None, "nothing is set");
+        assert_eq!(run(&[0xeb, 0xfe], &[]), None, "an endless loop");
+        assert_eq!(run(&[], &[]), None, "the code ends");
+    }
+
+    #[test]
+    fn functions_for_aarch64() {
+        /// `adrp x0, 0x3000; add x0, x0, #0x123`
+        const ADDRESS: [u32; 2] = [0xd000_0000, 0x9104_8c00];
+        const RET: u32 = 0xd65f_03c0;
+        let run = |before: &[u32], after: &[u32]| {
+            let code = [before, &ADDRESS, after].concat();
+            let bytes: Vec<u8> = code.iter().flat_map(|i| i.to_le_bytes()).collect();
+            returned(&Code(&bytes), CODE, aarch64)
+        };
+        // mov w1, #11; mov w1, #0x1234 and movk w1, #1, lsl #16; bti c and mov x1, xzr
+        let mov = [0x5280_0161, RET];
+        assert_eq!(run(&[], &mov), Some((0x3123, 11)));
+        assert_eq!(
+            run(&[], &[0x5282_4681, 0x72a0_0021, RET]),
+            Some((0x3123, 0x1_1234))
+        );
+        assert_eq!(run(&[0xd503_245f], &[0xaa1f_03e1, RET]), Some((0x3123, 0)));
+        // stp x29, x30, [sp, #-16]!; mov x29, sp; bl +12; ldp x29, x30, [sp], #16; ret
+        let call = [0xa9bf_7bfd, 0x9100_03fd, 0x9400_0003, 0xa8c1_7bfd, RET];
+        assert_eq!(run(&call, &mov), Some((0x3123, 11)));
+        assert_eq!(run(&[0x1400_0001], &mov), Some((0x3123, 11)), "b +4");
+        assert_eq!(run(&[0xd420_0000], &mov), None, "a trap");
+        assert_eq!(run(&[RET], &[]), None, "nothing is set");
+        assert_eq!(run(&[0x1400_0000], &[]), None, "an endless loop");
+        assert_eq!(run(&[], &[]), None, "the code ends");
     }
 }

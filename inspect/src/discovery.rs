@@ -22,7 +22,6 @@ mod malloc;
 mod names;
 mod objects;
 mod pages;
-mod parallel;
 mod ranks;
 mod regions;
 mod roots;

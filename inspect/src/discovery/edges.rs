@@ -1,11 +1,11 @@
 //! The words in items that refer to items.
 
 use super::objects::{Item, Recognizer};
-use super::parallel::in_parallel;
 use super::regions::{Region, Regions};
 use super::targets::{Target, Targets};
 use super::types::Kind;
 use crate::graph::{Edge, EdgeKind};
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// How many parts the work is cut into, so that threads get equally much.
@@ -112,7 +112,9 @@ impl Scanner<'_> {
             }
         }
         parts.push(from..indices.len());
-        let found = in_parallel(parts, |part| vec![self.scan_part(&indices[part], &range)]);
+        let parts = parts.into_par_iter();
+        let found = parts.map(|part| self.scan_part(&indices[part], &range));
+        let found: Vec<Part> = found.collect();
         let mut all = Edges::default();
         let edges = found.iter().flat_map(|part| &part.edges);
         all.edges.reserve_exact(edges.map(Vec::len).sum());

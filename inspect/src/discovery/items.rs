@@ -3,11 +3,11 @@
 use super::areas::{Area, Areas, without};
 use super::malloc;
 use super::objects::{Item, Recognizer};
-use super::parallel::in_parallel;
 use super::regions::{Regions, WORD};
 use crate::graph::RootKind;
 use crate::image::Image;
 use crate::library::Library;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Allocations that a thread looks at in a row.
@@ -38,8 +38,9 @@ impl Items {
         let mut taken = [&heap.managed[..], &heap.state, &own, &statics(library)].concat();
         taken.sort_unstable_by_key(|range| range.start);
         let areas = Areas::find(image, regions, &taken);
-        let parts = heap.allocations.chunks(PART).collect();
-        let mut items = in_parallel(parts, |part: &[_]| recognizer.in_allocations(regions, part));
+        let parts = heap.allocations.par_chunks(PART);
+        let items = parts.flat_map_iter(|part| recognizer.in_allocations(regions, part));
+        let mut items: Vec<Item> = items.collect();
         // The library's own memory is no item, but for blocks in it that are in use.
         items.retain(|item| !overlaps(&own, &(item.start..item.end())));
         for block in library.blocks.iter().filter(|block| block.in_use) {

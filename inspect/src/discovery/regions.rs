@@ -10,7 +10,7 @@ const PAGE: u64 = 4096;
 /// The size of a word, in bytes.
 pub(super) const WORD: u64 = 8;
 
-/// Bytes that are read at once.
+/// The most bytes that are read at once.
 const PIECE: u64 = 1 << 20;
 
 /// The memory of a mapping, or of adjacent ones of one kind: where no piece is, it is zero.
@@ -180,9 +180,15 @@ fn read_range<'a>(image: &'a dyn Image, range: Range<u64>, pieces: &mut Vec<Piec
         pieces.push(Piece { start, bytes });
         return;
     }
+    if len > PIECE {
+        // Most of it may be at hand, in several places.
+        let middle = range.start + (len / 2).next_multiple_of(PAGE);
+        read_range(image, range.start..middle, pieces);
+        return read_range(image, middle..range.end, pieces);
+    }
     let mut start = range.start;
     while start < range.end {
-        let len = PIECE.min(range.end - start);
+        let len = range.end - start;
         let mut bytes = vec![0; len as usize];
         let read = image.read(start, &mut bytes);
         if read == 0 {

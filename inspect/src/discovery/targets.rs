@@ -49,10 +49,10 @@ impl<'a> Targets<'a> {
         let highest = lasts.into_iter().flatten().max().unwrap_or(0);
         Self {
             items,
-            payloads: Ranks::new(objects().map(|item| (item.address(), item.address() + 8))),
+            payloads: Ranks::new(objects().map(Item::address)),
             objects: indices.map(|(index, _)| index).collect(),
-            extents: Ranks::new(items.iter().map(|item| (item.start, item.end()))),
-            watched: Ranks::new(watched.iter().map(|at| (*at, at + 8))),
+            extents: Ranks::new(items.iter().map(|item| item.start)),
+            watched: Ranks::new(watched.iter().copied()),
             lowest,
             span: highest - lowest,
         }

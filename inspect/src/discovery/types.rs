@@ -70,9 +70,8 @@ impl Types {
         for address in addresses {
             infos.extend(read_info(image, address, layout, kinds, &mut names));
         }
-        let ranges = infos.iter().map(|info| (info.address, info.address + 8));
         Self {
-            by_address: Ranks::new(ranges),
+            by_address: Ranks::new(infos.iter().map(|info| info.address)),
             infos,
             names: names.all,
         }

@@ -3,6 +3,7 @@
 #![doc = include_str!("readme_links.md")]
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_op_in_unsafe_fn, missing_docs)]
+#![debugger_visualizer(gdb_script_file = "../debuggers/releasepool.py")]
 
 #[doc = include_str!("../docs/PROOF.md")]
 pub mod proof {}

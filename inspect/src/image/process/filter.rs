@@ -110,3 +110,60 @@ fn end_of_heap(address: u64, words: impl Iterator<Item = u64>) -> Option<u64> {
 fn word(bytes: &[u8]) -> u64 {
     u64::from_ne_bytes(bytes.try_into().expect("eight bytes"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: u64 = 0x7f00_0000_0000;
+
+    /// Returns which of eight pages are kept, with these words at these places in them.
+    fn kept(at: u64, words: &[(u64, u64)]) -> Vec<usize> {
+        let mapping = |start, name: &str| Mapping {
+            start,
+            end: start + 8 * PAGE,
+            read: true,
+            write: true,
+            execute: false,
+            shared: false,
+            offset: 0,
+            name: name.to_owned(),
+        };
+        let mappings = [mapping(0x5555_0000_0000, "[heap]"), mapping(START, "")];
+        // No address, and no size of a chunk.
+        let mut bytes = vec![0x5a; 8 * PAGE as usize];
+        for (place, word) in words {
+            bytes[*place as usize..][..8].copy_from_slice(&word.to_ne_bytes());
+        }
+        let kept = Filter::new(mappings.iter()).wanted(at, &bytes, &mut 0);
+        (0..8).filter(|page| kept[*page]).collect()
+    }
+
+    #[test]
+    fn pages_with_addresses_and_heads_are_kept_with_their_neighbours() {
+        assert_eq!(kept(START, &[]), [0, 7]);
+        for word in [START, START + 8 * PAGE - 1, 0x5555_0000_0003] {
+            assert_eq!(kept(START, &[(4 * PAGE + 40, word)]), [0, 3, 4, 5, 7]);
+        }
+        for word in [0x5554_ffff_ffff, START + 8 * PAGE, 33, PAGE | 6] {
+            assert_eq!(kept(START, &[(4 * PAGE + 40, word)]), [0, 7], "{word:#x}");
+        }
+        // A chunk with a mapping of its own.
+        let mapped = [(4 * PAGE, 0), (4 * PAGE + 8, 5 * PAGE | 2)];
+        assert_eq!(kept(START, &mapped), [0, 3, 4, 5, 7]);
+    }
+
+    #[test]
+    fn heads_of_chunks_in_heaps_are_kept() {
+        let head = (4 * PAGE + 40, 49);
+        assert_eq!(kept(0x5555_0000_0000, &[head]), [0, 3, 4, 5, 7]);
+        // The heap of an arena, which has five pages.
+        let heap = [(0, START + 32), (8, 0), (16, 5 * PAGE), (24, 5 * PAGE)];
+        assert_eq!(
+            kept(START, &[&heap[..], &[head]].concat()),
+            [0, 1, 3, 4, 5, 7]
+        );
+        let after = (5 * PAGE + 40, 49);
+        assert_eq!(kept(START, &[&heap[..], &[after]].concat()), [0, 1, 7]);
+    }
+}

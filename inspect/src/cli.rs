@@ -95,6 +95,9 @@ pub enum Command {
         /// Save a heap snapshot; DevTools wants names that end with .heapsnapshot
         #[arg(long, value_name = "FILE", group = "files")]
         heapsnapshot: Option<PathBuf>,
+        /// Save a core file with all memory, which --core and debuggers read; the rest is as in it
+        #[arg(long, value_name = "FILE", group = "files", conflicts_with_all = ["core", "snapshot"])]
+        save_core: Option<PathBuf>,
     },
 }
 

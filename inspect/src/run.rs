@@ -4,12 +4,16 @@ use crate::analysis::Analysis;
 use crate::analysis::leaks::{self, Limits, Suspects};
 use crate::capture::{CaptureError, capture};
 use crate::cli::{About, Arguments, Command, Output};
+use crate::error::Error;
 use crate::graph::Graph;
+use crate::image::process::ProcessImage;
+use crate::image::write_core;
 use crate::live;
 use crate::report::wire::{self, Report};
 use crate::report::{build, find, text};
 use crate::source::Source;
 use crate::store::{self, StoreError};
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -109,8 +113,16 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
             output,
             file,
             heapsnapshot,
+            save_core,
         } => {
-            let graph = capture(&from.source())?;
+            let graph = match (from.source(), save_core) {
+                (Source::Pid(pid), Some(core)) => {
+                    write_core(pid, core)?;
+                    let (core, program) = (core.clone(), None);
+                    capture(&Source::Core { core, program })?
+                }
+                (source, _) => capture(&source)?,
+            };
             if let Some(file) = file {
                 store::save(&graph, file)?;
             }
@@ -124,6 +136,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
             let report = wire::Snapshot {
                 file: name(file),
                 heapsnapshot: name(heapsnapshot),
+                core: name(save_core),
                 objects,
                 bytes,
                 allocations: (graph.nodes.len() - graph.objects) as u64,
@@ -132,6 +145,14 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Stops a process and saves all its memory as a core file.
+fn write_core(pid: u32, path: &Path) -> Result<(), CaptureError> {
+    let image = ProcessImage::take_all(pid)?;
+    let written = File::create(path).and_then(|mut file| write_core::write_core(&image, &mut file));
+    let failed = |error| Error::io(format!("write {}", path.display()), error);
+    Ok(written.map_err(failed)?)
 }
 
 /// How long to wait between two looks at a process, at first.

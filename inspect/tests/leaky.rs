@@ -11,10 +11,8 @@ mod program;
 mod verdicts;
 
 use program::{Leaky, inspect};
-use releasepool_inspect::image::process::ProcessImage;
-use releasepool_inspect::image::write_core::write_core;
 use serde_json::Value;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use verdicts::check;
 
@@ -44,11 +42,14 @@ fn planted_leaks_are_named_from_a_core_and_from_a_snapshot() {
     let leaky = Leaky::start();
     let directory = directory("leaky-core");
     let core = directory.join("core");
-    let pid = leaky.pid().parse().expect("a number");
-    let image = ProcessImage::take(pid).expect("the process can be read");
-    let mut file = File::create(&core).expect("a file can be made");
-    write_core(&image, &mut file).expect("the core can be written");
-    drop(file);
+    inspect(&[
+        "snapshot",
+        "--save-core",
+        text(&core),
+        "--pid",
+        &leaky.pid(),
+    ])
+    .success();
     let report = inspect(&[&ALL[..], &["--core", text(&core)]].concat()).json();
     check(&report, "by core");
     let snapshot = directory.join("snapshot");

@@ -394,6 +394,8 @@ pub struct Snapshot {
     pub file: Option<String>,
     /// The heap snapshot, if one was written.
     pub heapsnapshot: Option<String>,
+    /// The core file, if one was written.
+    pub core: Option<String>,
     /// Objects that were found.
     pub objects: u64,
     /// Their bytes.

@@ -32,14 +32,26 @@ pub(super) const BINS: u64 = 127;
 /// The number of lists in a thread's cache.
 pub(super) const CACHE_BINS: u64 = 64;
 
+/// What changed, by the first minor version of it: where the lists of small chunks are, the size of a
+/// number of chunks in a thread's cache, and whether links are hidden.
+const VERSIONS: [(u32, u64, u64, bool); 4] = [
+    (26, 8, 1, false),
+    // A word that says whether there are fast chunks.
+    (27, 16, 1, false),
+    (30, 16, 2, false),
+    (32, 16, 2, true),
+];
+
+/// The last minor version of 2 that is known: 2.42 has other caches.
+const LAST: u32 = 41;
+
 impl MallocLayout {
     /// Returns the layout of version 2.`minor`, if it is known.
     fn of_version(minor: u32) -> Option<Self> {
-        if !(26..=41).contains(&minor) {
-            return None;
-        }
-        // A mutex, flags, and since 2.27 a word that says whether there are fast chunks.
-        let fast_bins = if minor < 27 { 8 } else { 16 };
+        let known = VERSIONS
+            .iter()
+            .rfind(|known| known.0 <= minor && minor <= LAST)?;
+        let (_, fast_bins, count_bytes, hidden_links) = *known;
         let top = fast_bins + 8 * FAST_BINS;
         // The last remainder is between them.
         let bins = top + 16;
@@ -53,8 +65,8 @@ impl MallocLayout {
             // The next free arena, and the number of threads, are between them.
             system_bytes: next + 24,
             size: next + 40,
-            count_bytes: if minor < 30 { 1 } else { 2 },
-            hidden_links: minor >= 32,
+            count_bytes,
+            hidden_links,
         })
     }
 
@@ -92,7 +104,11 @@ pub(super) fn of(image: &dyn Image) -> Result<MallocLayout, String> {
             None => "the program does not use glibc".to_owned(),
         });
     };
-    let unknown = || format!("malloc of glibc 2.{minor} is not known to this program");
+    let unknown = || {
+        format!(
+            "malloc of glibc 2.{minor} is not known to this program, which knows 2.26 to 2.{LAST}"
+        )
+    };
     MallocLayout::of_version(minor).ok_or_else(unknown)
 }
 

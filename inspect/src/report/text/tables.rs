@@ -320,7 +320,7 @@ pub(super) fn snapshot(out: &mut String, snapshot: &Snapshot) {
     let objects = count(snapshot.objects, "object");
     let allocations = count(snapshot.allocations, "allocation");
     let _ = writeln!(out, "{objects}, {}; {allocations}", bytes(snapshot.bytes));
-    if let Some(file) = &snapshot.file {
+    for file in snapshot.file.iter().chain(&snapshot.core) {
         let _ = writeln!(out, "saved to {file}");
     }
     if let Some(file) = &snapshot.heapsnapshot {

@@ -149,7 +149,7 @@ mod tests {
             assert_eq!(kept(START, &[(4 * PAGE + 40, word)]), [0, 7], "{word:#x}");
         }
         // A chunk with a mapping of its own.
-        let mapped = [(4 * PAGE, 0), (4 * PAGE + 8, 5 * PAGE | 2)];
+        let mapped = [(4 * PAGE, 0), (4 * PAGE + 8, 5 * PAGE + 2)];
         assert_eq!(kept(START, &mapped), [0, 3, 4, 5, 7]);
     }
 

@@ -122,7 +122,8 @@ fn counts_more_than(graph: &Graph, node: NodeId, words: usize) -> Option<bool> {
 fn level_of(analysis: &Analysis<'_>, root: &Root, outside: bool) -> Option<Level> {
     let graph = analysis.graph;
     let level = Level::of(root.kind);
-    if root.counted > 0 || level <= Level::ThreadLocal {
+    // What the library has without a reference is destroyed, or about to be: nothing else has it.
+    if root.counted > 0 || level <= Level::ThreadLocal || root.kind.is_list() {
         return Some(level);
     }
     let uncertain = matches!(level, Level::Anonymous | Level::Stack);
@@ -160,8 +161,13 @@ pub fn reach(analysis: &Analysis<'_>) -> Reach {
     let mut queue = Vec::new();
     for level in Level::ALL {
         if level == Level::Stack {
-            // The thread that destroys an object has it on its stack, or will find it in a queue.
-            let is_dying = |node: &NodeId| analysis.object(*node).is_some_and(Object::is_dying);
+            // The thread that destroys an object has it on its stack, unless the library has it.
+            let is_dying = |node: &NodeId| {
+                let roots = analysis.links.roots(*node).iter();
+                let mut roots = roots.map(|root| graph.roots[*root as usize].kind);
+                analysis.object(*node).is_some_and(Object::is_dying)
+                    && !roots.any(RootKind::is_list)
+            };
             queue.extend((0..graph.objects as NodeId).filter(is_dying));
             queue.retain(|node| reach.levels[*node as usize] == Level::Nothing);
             for node in &queue {

@@ -8,7 +8,8 @@
 
 use super::links::Links;
 use super::object;
-use crate::graph::{EdgeKind, Graph, NodeId, Object};
+use crate::graph::{EdgeKind, Graph, NodeId, Object, Root, RootKind};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -74,10 +75,12 @@ pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
         .map(|node| object(graph, node).map_or(Counts::default(), Counts::new))
         .collect();
     let mut groups = Groups::new(graph, links, &counts);
+    let reachable = OnceCell::new();
+    let reachable = || &**reachable.get_or_init(|| reachable_from_roots(graph, links));
     let mut open: Vec<NodeId> = (0..counts.len() as NodeId).collect();
     for _ in 0..ROUNDS {
         let before = open.len();
-        open.retain(|node| !groups.solve(graph, links, *node, counts[*node as usize]));
+        open.retain(|node| !groups.solve(graph, links, *node, counts[*node as usize], &reachable));
         groups.decide();
         if open.is_empty() || open.len() == before {
             break;
@@ -95,6 +98,21 @@ pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
         });
     }
     strengths
+}
+
+/// Returns for each node whether words lead to it from roots other than what is forgotten or kept,
+/// whatever those words are.
+fn reachable_from_roots(graph: &Graph, links: &Links) -> Vec<bool> {
+    let mut reachable = vec![false; graph.nodes.len()];
+    let lost = |root: &&Root| matches!(root.kind, RootKind::ForgottenPool | RootKind::Kept);
+    let roots = graph.roots.iter().filter(|root| !lost(root));
+    let mut queue: Vec<NodeId> = roots.map(|root| root.to).collect();
+    while let Some(node) = queue.pop() {
+        if !std::mem::replace(&mut reachable[node as usize], true) {
+            queue.extend(links.out(node).map(|edge| graph.edges[edge].to));
+        }
+    }
+    reachable
 }
 
 /// What matters here of an object, in little memory.
@@ -217,7 +235,18 @@ impl Groups {
 
     /// Votes for the groups of the words that refer to the object, if they are certain. Returns
     /// whether nothing more can be found out by this object.
-    fn solve(&mut self, graph: &Graph, links: &Links, node: NodeId, to: Counts) -> bool {
+    ///
+    /// Copies of a moved reference may be left behind: in a buffer, a table, or a future that was
+    /// moved into another. So if there are more words than references, and nothing else explains
+    /// these, the words are strong where roots lead to them: one of them may well be the reference.
+    fn solve<'r>(
+        &mut self,
+        graph: &Graph,
+        links: &Links,
+        node: NodeId,
+        to: Counts,
+        reachable: impl Fn() -> &'r [bool],
+    ) -> bool {
         let mut left = Left::new(graph, links, node, to);
         let mut open = [(0_u32, 0_i64); MAX_GROUPS];
         let mut n = 0;
@@ -247,8 +276,33 @@ impl Groups {
         let Some(found) = left.only_assignment(&open[..n]) else {
             return false;
         };
-        for (at, (group, _)) in open[..n].iter().enumerate() {
-            self.votes[*group as usize].add(found[at]);
+        let of_found = |strength| {
+            let open = open[..n]
+                .iter()
+                .zip(&found)
+                .filter(move |(_, found)| **found == strength);
+            open.map(|((_, words), _)| words).sum::<i64>()
+        };
+        let roots = links.roots(node).iter();
+        let outside = roots.filter(|root| graph.roots[**root as usize].counted == 0);
+        let missing = left.strong > of_found(Strength::Strong) + outside.count() as i64;
+        let is_reachable = |group: u32| {
+            let incoming = links
+                .incoming(node)
+                .iter()
+                .zip(&self.of_incoming[links.incoming_range(node)]);
+            incoming
+                .filter(|(_, of)| **of == group)
+                .any(|(edge, _)| reachable()[graph.edges[*edge as usize].from as usize])
+        };
+        for ((group, _), strength) in open[..n].iter().zip(found) {
+            let is_copied = missing && strength == Strength::Uncounted && is_reachable(*group);
+            let strength = if is_copied {
+                Strength::Strong
+            } else {
+                strength
+            };
+            self.votes[*group as usize].add(strength);
         }
         true
     }

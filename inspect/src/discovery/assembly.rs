@@ -131,20 +131,17 @@ impl Assembly<'_> {
         }
     }
 
-    /// Returns the objects, by index, that are none: memory that once had an object, was handed out
-    /// again, and has not been written to there. References lead to its beginning, and none to the
-    /// payload. Where bounds are guessed, they may be any words; nothing leads to them. They are at
-    /// most as many as the library's counts leave room for.
+    /// Returns the objects, by index, that are none: memory that once had an object, and is in a
+    /// list of the allocator, or was handed out again and has not been written to there. References
+    /// lead to its beginning, and none to the payload. Where bounds are guessed, they may be any
+    /// words; nothing leads to them. They are at most as many as the library's counts leave room for.
     fn stale(&self) -> Vec<u32> {
         let items = self.targets.items();
         let excess = self.alive().saturating_sub(self.counted) as usize;
         if excess == 0 {
             return Vec::new();
         }
-        let begins = |word, to: u32| {
-            let item = &items[to as usize];
-            item.start == word && self.items.is_exact(item)
-        };
+        let begins = |word, to: u32| items[to as usize].start == word;
         let edges = self.edges.inside.iter().filter(|edge| {
             let from = &items[edge.from as usize];
             let word = self.scanner.word_in(from, edge.offset);
@@ -167,6 +164,10 @@ impl Assembly<'_> {
         candidates.retain(|(_, index)| !is_held[*index as usize]);
         candidates.sort_unstable();
         candidates.truncate(excess);
+        for (_, index) in &candidates {
+            // It is among those that are no objects already.
+            is_held[*index as usize] = true;
+        }
         // In memory of unknown allocators, words that look like a header may be anything. If there
         // are more such objects than are too many, it is not known which are none.
         let guessed = self.targets.objects().iter().filter(|index| {

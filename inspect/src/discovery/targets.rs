@@ -80,17 +80,18 @@ impl<'a> Targets<'a> {
         if word.wrapping_sub(self.lowest) > self.span {
             return None;
         }
-        if let Some(object) = self.payloads.starting_at(word) {
+        // Pointers to aligned memory may have marks in their low bits.
+        let aligned = word & !7;
+        if let Some(object) = self.payloads.starting_at(aligned) {
             return Some(Target::Payload(self.objects[object as usize]));
         }
-        self.find_in_memory(word)
+        self.find_in_memory(aligned)
             .or_else(|| self.watched.starting_at(word).map(Target::Watched))
     }
 
     #[inline(always)]
     fn find_in_memory(&self, word: u64) -> Option<Target> {
-        // Pointers to aligned memory may have marks in their low bits.
-        let index = self.extents.before(word & !7)?;
+        let index = self.extents.before(word)?;
         let item = &self.items[index as usize];
         if word >= item.end() {
             None
@@ -124,7 +125,8 @@ mod tests {
         assert_eq!(found(0x1010), Some(Target::Payload(0)), "of size 0");
         assert_eq!(found(0x1008), Some(Target::Inside(0)));
         assert_eq!(found(0x1020), Some(Target::Payload(1)));
-        assert_eq!(found(0x1021), Some(Target::Inside(1)));
+        assert_eq!(found(0x1027), Some(Target::Payload(1)), "with marks");
+        assert_eq!(found(0x1028), Some(Target::Inside(1)));
         assert_eq!(found(0x1030), Some(Target::Plain(2)));
         assert_eq!(found(0x106f), Some(Target::Plain(2)));
         assert_eq!(found(0x1070), None);

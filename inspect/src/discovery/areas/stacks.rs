@@ -95,9 +95,15 @@ fn thread_locals(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> Ran
         // The blocks come after the thread pointer, and the C library's data before it.
         at.saturating_sub(THREAD_BYTES)..at + 16 + bytes
     } else {
-        at.saturating_sub(bytes)..at + THREAD_BYTES
+        at.saturating_sub(bytes)..end_of_block(at)
     };
     range.start.max(region.start()) & !7..range.end.min(region.end())
+}
+
+/// Returns where the control block at an address ends, at most: that of a thread that is not the first
+/// is at the end of the stack's mapping, and the next one may be an allocator's.
+fn end_of_block(at: u64) -> u64 {
+    (at + THREAD_BYTES / 2).next_multiple_of(4096)
 }
 
 /// A stack that no thread is on, with the control block of a thread.
@@ -130,9 +136,7 @@ pub(super) fn idle(regions: &Regions<'_>, areas: &[Area], threads: &[Thread]) ->
                     .iter()
                     .all(|thread| thread.thread_pointer != address);
             if is_thread && address >= start {
-                let end = (address + THREAD_BYTES / 2)
-                    .next_multiple_of(4096)
-                    .min(area.range.end);
+                let end = end_of_block(address).min(area.range.end);
                 idle.push(IdleStack {
                     range: start..end,
                     block: address,

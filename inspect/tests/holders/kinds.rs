@@ -1,0 +1,373 @@
+//! Objects held in many ways, each way with a type of its own.
+
+use releasepool::{AutoreleasePool, HomeRef, Ref, Slot, Weak};
+use std::any::Any;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
+use std::future::Future;
+use std::hint::black_box;
+use std::ops::Bound;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::{Arc, Condvar, LazyLock, Mutex, OnceLock, RwLock, mpsc};
+use std::task::{Context, Poll, Waker};
+use std::{iter, mem, ptr, thread};
+
+/// What is held in the way with this number.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Held<const WAY: usize>(pub u64);
+
+/// How many objects of each type there are, at most.
+const MANY: u64 = 400;
+
+fn one<const WAY: usize>() -> Ref<Held<WAY>> {
+    Ref::new(Held(0))
+}
+
+fn many<const WAY: usize>() -> impl Iterator<Item = Ref<Held<WAY>>> {
+    (0..MANY).map(|n| Ref::new(Held(n)))
+}
+
+/// A list that each node of is a box.
+struct Node<const WAY: usize>(Ref<Held<WAY>>, #[allow(dead_code)] Option<Box<Node<WAY>>>);
+
+/// A tree whose nodes have raw pointers to their parents.
+struct Tree {
+    children: RefCell<Vec<Ref<Tree>>>,
+    parent: Cell<*const Tree>,
+}
+
+// SAFETY: the trees of this program stay on the thread that makes them.
+unsafe impl Send for Tree {}
+// SAFETY: as above.
+unsafe impl Sync for Tree {}
+
+fn tree(depth: u32, parent: *const Tree) -> Ref<Tree> {
+    let made = Ref::new(Tree {
+        children: RefCell::default(),
+        parent: Cell::new(parent),
+    });
+    if depth > 0 {
+        let children = (0..3).map(|_| tree(depth - 1, &raw const *made));
+        made.children.borrow_mut().extend(children);
+    }
+    black_box(made.parent.get());
+    made
+}
+
+enum Shape<const WAY: usize> {
+    Point(u32, Ref<Held<WAY>>),
+    Pair(Ref<Held<WAY>>, Ref<Held<WAY>>),
+}
+
+/// A pointer whose lowest bits have marks.
+struct Marked<const WAY: usize>(*const Held<WAY>);
+
+/// Never ready, and awaited by all futures here.
+async fn never() {
+    std::future::pending::<()>().await;
+}
+
+/// Has its argument twice: as it was given, and as it is used.
+async fn waits<const WAY: usize>(held: Ref<Held<WAY>>) -> u64 {
+    never().await;
+    held.0
+}
+
+async fn nested<const WAY: usize>(held: Ref<Held<WAY>>) -> u64 {
+    waits(held.clone()).await + waits(held).await
+}
+
+fn polled(future: impl Future<Output = u64> + 'static) -> Pin<Box<dyn Future<Output = u64>>> {
+    let mut future: Pin<Box<dyn Future<Output = u64>>> = Box::pin(future);
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(matches!(future.as_mut().poll(&mut context), Poll::Pending));
+    future
+}
+
+static IN_STATIC: OnceLock<Ref<Held<40>>> = OnceLock::new();
+static IN_LIST: Mutex<Vec<Ref<Held<41>>>> = Mutex::new(Vec::new());
+static IN_MAP: LazyLock<RwLock<HashMap<u64, Ref<Held<42>>>>> = LazyLock::new(RwLock::default);
+static IN_SLOT: OnceLock<Slot<Held<43>>> = OnceLock::new();
+
+thread_local! {
+    static IN_LOCAL: RefCell<Vec<Ref<Held<44>>>> = const { RefCell::new(Vec::new()) };
+    static IN_CELL: OnceCell<Ref<Held<45>>> = const { OnceCell::new() };
+}
+
+/// What the program keeps until its end.
+type All = Vec<Box<dyn Any>>;
+
+/// Makes an object in each of the ways.
+#[inline(never)]
+pub fn make() -> All {
+    let mut all = All::new();
+    collections(&mut all);
+    moved(&mut all);
+    pointers(&mut all);
+    channels(&mut all);
+    statics();
+    threads(&mut all);
+    all
+}
+
+#[inline(never)]
+fn collections(all: &mut All) {
+    let mut keep = |held: Box<dyn Any>| all.push(held);
+    keep(Box::new(many::<1>().collect::<Vec<_>>()));
+    keep(Box::new(many::<2>().collect::<VecDeque<_>>()));
+    keep(Box::new(many::<3>().enumerate().collect::<HashMap<_, _>>()));
+    keep(Box::new(many::<4>().collect::<HashSet<_>>()));
+    keep(Box::new(
+        many::<5>().enumerate().collect::<BTreeMap<_, _>>(),
+    ));
+    keep(Box::new(many::<6>().collect::<BTreeSet<_>>()));
+    keep(Box::new(many::<7>().collect::<BinaryHeap<_>>()));
+    keep(Box::new(many::<8>().collect::<LinkedList<_>>()));
+    keep(Box::new(many::<9>().collect::<Box<[_]>>()));
+    keep(Box::new(many::<10>().collect::<Rc<[_]>>()));
+    keep(Box::new([(); 16].map(|()| one::<11>())));
+    keep(Box::new(
+        many::<12>().map(|held| vec![held]).collect::<Vec<_>>(),
+    ));
+    keep(Box::new(
+        many::<13>()
+            .map(|held| (held.0, 7u8, held))
+            .collect::<Vec<_>>(),
+    ));
+    keep(Box::new(
+        many::<14>()
+            .map(Some)
+            .chain(iter::once(None))
+            .collect::<Vec<_>>(),
+    ));
+    keep(Box::new(many::<15>().map(Box::new).collect::<Vec<_>>()));
+    let list = many::<16>().fold(None, |next, held| Some(Box::new(Node(held, next))));
+    keep(Box::new(black_box(list.map(|list| (list.0.0, list)))));
+    let shapes = many::<17>().map(|held| match held.0 % 2 {
+        0 => Shape::Point(1, held),
+        _ => Shape::Pair(held.clone(), held),
+    });
+    let shapes = shapes.collect::<Vec<_>>();
+    let counted = shapes.iter().map(|shape| match shape {
+        Shape::Point(n, held) => u64::from(*n) + held.0,
+        Shape::Pair(one, two) => one.0 + two.0,
+    });
+    black_box(counted.sum::<u64>());
+    keep(Box::new(shapes));
+    keep(Box::new(tree(4, ptr::null())));
+}
+
+/// What was moved, so that copies of the references may be left behind.
+#[inline(never)]
+fn moved(all: &mut All) {
+    let mut keep = |held: Box<dyn Any>| all.push(held);
+    let (mut from, mut to) = (many::<18>().collect::<Vec<_>>(), Vec::new());
+    to.append(&mut from);
+    keep(Box::new((from, to)));
+    let mut from = many::<19>().collect::<VecDeque<_>>();
+    let mut to = VecDeque::with_capacity(from.capacity());
+    while let Some(held) = from.pop_front() {
+        to.push_back(held);
+    }
+    keep(Box::new((from, to)));
+    // Tables, trees and buffers that grow and shrink.
+    let mut table = HashMap::new();
+    for (at, held) in many::<20>().enumerate() {
+        table.insert(at, held);
+    }
+    table.retain(|at, _| at % 3 > 0);
+    table.shrink_to_fit();
+    keep(Box::new(table));
+    let mut tree = many::<21>().enumerate().collect::<BTreeMap<_, _>>();
+    let mut second = tree.split_off(&100);
+    tree.append(&mut second);
+    tree.retain(|at, _| at % 2 > 0);
+    let range = (Bound::Included(10), Bound::Included(30));
+    let found = tree.range_mut(range).map(|(_, held)| held.clone());
+    keep(Box::new((found.collect::<Vec<_>>(), tree)));
+    let mut drained = many::<22>().collect::<Vec<_>>();
+    drained.drain(..100);
+    drained.insert(0, one());
+    drained.swap_remove(7);
+    drained.rotate_left(50);
+    drained.retain(|held| held.0 % 5 > 0);
+    keep(Box::new((mem::take(&mut drained), drained)));
+    let mut sorted = many::<23>().collect::<Vec<_>>();
+    sorted.sort_by_key(|held| held.0.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let half = sorted.split_off(200);
+    keep(Box::new((sorted, half)));
+    let mut heap = many::<24>().collect::<BinaryHeap<_>>();
+    let popped = iter::from_fn(|| heap.pop()).take(100).collect::<Vec<_>>();
+    keep(Box::new((heap, popped)));
+    let mut queue = VecDeque::new();
+    for held in many::<25>() {
+        queue.push_back(held);
+        if queue.len() > 100 {
+            queue.pop_front();
+        }
+    }
+    keep(Box::new(queue));
+    let slices = many::<26>().collect::<Vec<_>>();
+    keep(Box::new((slices[..100].to_vec(), slices)));
+    let boxes = many::<27>().collect::<Vec<_>>().into_iter().rev();
+    keep(Box::new(
+        boxes
+            .map(|held| Box::new((held.0, held)))
+            .collect::<Vec<_>>(),
+    ));
+}
+
+#[inline(never)]
+fn pointers(all: &mut All) {
+    let mut keep = |held: Box<dyn Any>| all.push(held);
+    keep(Box::new(one::<28>()));
+    keep(Box::new(Rc::new(RefCell::new(Some(one::<29>())))));
+    keep(Box::new(Arc::new(Mutex::new(
+        many::<30>().collect::<Vec<_>>(),
+    ))));
+    let captured = one::<31>();
+    keep(Box::new(
+        Box::new(move || captured.0) as Box<dyn Fn() -> u64>
+    ));
+    keep(Box::new(Cell::new(Some(one::<32>()))));
+    let strong = one::<33>();
+    keep(Box::new((Ref::downgrade(&strong), strong)));
+    keep(Box::new(Ref::new(many::<34>().collect::<Vec<_>>())));
+    keep(Box::new(many::<35>().collect::<Ref<[_]>>()));
+    keep(Box::new(HomeRef::new(one::<36>())));
+    let marked = many::<37>().map(|held| Marked(Ref::into_raw(held).map_addr(|at| at | 5)));
+    keep(Box::new(marked.collect::<Vec<_>>()));
+    keep(Box::new(Ref::new_cyclic(|this: &Weak<Cyclic>| {
+        Cyclic(this.clone(), one())
+    })));
+    let pool = AutoreleasePool::named("held");
+    pool.autorelease(one::<39>());
+    keep(Box::new(pool));
+    let futures = many::<46>().map(|held| polled(waits(held)));
+    keep(Box::new(futures.collect::<Vec<_>>()));
+    keep(Box::new(
+        many::<47>()
+            .map(|held| polled(nested(held)))
+            .collect::<Vec<_>>(),
+    ));
+    black_box(
+        all.iter()
+            .filter_map(|held| held.downcast_ref::<Vec<Marked<37>>>())
+            .map(|marked| marked.iter().map(|at| at.0.addr()).sum::<usize>())
+            .sum::<usize>(),
+    );
+}
+
+struct Cyclic(Weak<Cyclic>, Ref<Held<38>>);
+
+impl Drop for Cyclic {
+    fn drop(&mut self) {
+        black_box((&self.0, &self.1));
+    }
+}
+
+#[inline(never)]
+fn channels(all: &mut All) {
+    let mut keep = |held: Box<dyn Any>| all.push(held);
+    macro_rules! send {
+        ($way:literal, $channel:expr) => {{
+            let (sender, receiver) = $channel;
+            for held in many::<$way>() {
+                assert!(sender.try_send(held).is_ok());
+            }
+            // Some are received, and kept.
+            let received = (0..50).map(|_| receiver.try_recv().unwrap());
+            keep(Box::new(received.collect::<Vec<_>>()));
+            keep(Box::new((sender, receiver)));
+        }};
+    }
+    send!(48, mpsc::sync_channel(MANY as usize));
+    send!(49, flume::unbounded());
+    send!(50, flume::bounded(MANY as usize));
+    send!(51, crossbeam_channel::unbounded());
+    send!(52, crossbeam_channel::bounded(MANY as usize));
+    {
+        let (sender, mut receiver) = tokio::sync::mpsc::channel(MANY as usize);
+        for held in many::<53>() {
+            assert!(sender.try_send(held).is_ok());
+        }
+        let received = receiver.try_recv().unwrap();
+        keep(Box::new((sender, receiver, received)));
+    }
+    keep(Box::new(tokio::sync::watch::channel(one::<54>())));
+    let (sender, receiver) = tokio::sync::broadcast::channel(8);
+    for held in many::<55>().take(20) {
+        assert!(sender.send(held).is_ok());
+    }
+    keep(Box::new((sender, receiver)));
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    assert!(sender.send(one::<56>()).is_ok());
+    keep(Box::new(receiver));
+}
+
+#[inline(never)]
+fn statics() {
+    assert!(IN_STATIC.set(one()).is_ok());
+    IN_LIST.lock().unwrap().extend(many());
+    IN_MAP.write().unwrap().extend((0..).zip(many()));
+    assert!(IN_SLOT.set(Slot::new(one())).is_ok());
+    IN_LOCAL.with_borrow_mut(|held| held.extend(many()));
+    IN_CELL.with(|held| assert!(held.set(one()).is_ok()));
+}
+
+/// Waits for ever.
+fn wait() -> ! {
+    let (lock, never) = (Mutex::new(()), Condvar::new());
+    let mut guard = lock.lock().unwrap();
+    loop {
+        guard = never.wait(guard).unwrap();
+    }
+}
+
+#[inline(never)]
+fn threads(all: &mut All) {
+    let captured = one::<57>();
+    thread::spawn(move || {
+        let own = [one::<58>(), one()];
+        black_box((&captured, &own));
+        wait();
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = { runtime }.worker_threads(2).enable_time().build().unwrap();
+    for held in many::<59>() {
+        runtime.spawn(waits(held));
+    }
+    let shared = Arc::new(one::<60>());
+    let task = runtime.spawn(async move {
+        let mut set = tokio::task::JoinSet::new();
+        for held in many::<61>() {
+            set.spawn(nested(held));
+        }
+        never().await;
+        shared.0 + set.len() as u64
+    });
+    let blocking = one::<62>();
+    runtime.spawn_blocking(move || {
+        black_box(&blocking);
+        wait();
+    });
+    all.push(Box::new((runtime, task)));
+    let jobs = rayon::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .unwrap();
+    let results = jobs.install(|| {
+        use rayon::prelude::*;
+        let made = (0..MANY).into_par_iter().map(|n| Ref::new(Held::<63>(n)));
+        made.filter(|held| held.0 % 3 > 0).collect::<Vec<_>>()
+    });
+    for held in many::<64>().take(20) {
+        // Two run, the others wait.
+        jobs.spawn(move || {
+            black_box(&held);
+            wait();
+        });
+    }
+    all.push(Box::new((jobs, results)));
+}

@@ -6,11 +6,12 @@ mod state;
 use crate::capture::{self, CaptureError, capture};
 use crate::report::build;
 use crate::report::wire::Top;
+use crate::run::RunError;
 use crate::source::Source;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use state::{Sort, State};
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,37 +26,35 @@ type Sample = (Instant, Result<Top, CaptureError>);
 ///
 /// # Errors
 ///
-/// If the terminal cannot be used.
-pub fn top(source: &Source, interval: f64) -> io::Result<()> {
+/// If the target cannot be looked at, before anything is shown; if the terminal cannot be used.
+pub fn top(source: &Source, interval: f64) -> Result<(), RunError> {
+    let mut state = State::new(capture::name(source));
+    state.add(Instant::now(), build::top(&capture(source)?, None));
     let (send, samples) = channel();
     let (stop, stopped) = channel::<()>();
-    let name = capture::name(source);
     let sampled = source.clone();
     let interval = Duration::from_secs_f64(interval);
     let sampler = thread::Builder::new().name("sampler".to_owned());
     sampler.spawn(move || sample(&sampled, interval, &send, &stopped))?;
     // Also makes panics restore the terminal before they are printed.
     let mut terminal = ratatui::try_init()?;
-    let shown = show(&mut terminal, State::new(name), &samples);
+    let shown = show(&mut terminal, state, &samples);
     let restored = ratatui::try_restore();
     drop(stop);
-    shown.and(restored)
+    Ok(shown.and(restored)?)
 }
 
 /// Looks at the target until nobody wants to know, or it cannot be looked at any more.
 fn sample(source: &Source, interval: Duration, send: &Sender<Sample>, stopped: &Receiver<()>) {
-    loop {
+    let mut rest = interval;
+    while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(rest) {
         let began = Instant::now();
         let found = capture(source).map(|graph| build::top(&graph, None));
         let ended = found.is_err();
         if send.send((began, found)).is_err() || ended {
             return;
         }
-        let rest = interval.saturating_sub(began.elapsed());
-        let wait = stopped.recv_timeout(rest);
-        if matches!(wait, Err(std::sync::mpsc::RecvTimeoutError::Disconnected)) {
-            return;
-        }
+        rest = interval.saturating_sub(began.elapsed());
     }
 }
 

@@ -6,51 +6,51 @@ use crate::report::wire::Top;
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
-use ratatui::text::{Line, Text};
-use ratatui::widgets::{Cell, Paragraph, Row, Table};
+use ratatui::text::Text;
+use ratatui::widgets::{Cell, Row, Table};
+use std::iter;
 
 const KEYS: &str = "q quit  tab types/threads  b bytes  o objects  r rate  n name";
 
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, state: &State) {
+    let width = frame.area().width;
+    let head = lines(&summary(state), width);
+    let (foot, style) = match &state.ended {
+        Some(why) => (format!("{why} (q quits)"), Modifier::BOLD),
+        None => (KEYS.to_owned(), Modifier::DIM),
+    };
+    let foot = lines(&foot, width).style(style);
     let parts = [
-        Constraint::Length(3),
-        Constraint::Min(1),
-        Constraint::Length(1),
+        Constraint::Length(head.height() as u16),
+        Constraint::Fill(1),
+        Constraint::Length(foot.height() as u16),
     ];
-    let [head, body, foot] = Layout::vertical(parts).areas(frame.area());
-    frame.render_widget(Paragraph::new(summary(state)), head);
+    let [above, body, below] = Layout::vertical(parts).areas(frame.area());
+    frame.render_widget(head, above);
     if let Some(top) = &state.top {
         match state.view {
             View::Types => types(frame, body, state),
             View::Threads => threads(frame, body, state, top),
         }
     }
-    let foot_line = match &state.ended {
-        Some(why) => Line::styled(format!("{why} (q quits)"), Modifier::BOLD),
-        None => Line::styled(KEYS, Modifier::DIM),
-    };
-    frame.render_widget(Paragraph::new(foot_line), foot);
+    frame.render_widget(foot, below);
 }
 
-fn summary(state: &State) -> Text<'_> {
-    let title = Line::styled(
-        format!("releasepool-inspect: {}", state.target),
-        Modifier::BOLD,
-    );
+/// Breaks text into lines of this width.
+fn lines(text: &str, width: u16) -> Text<'static> {
+    let lines = textwrap::wrap(text, usize::from(width.max(1)));
+    Text::from_iter(lines.into_iter().map(|line| line.into_owned()))
+}
+
+fn summary(state: &State) -> String {
+    let title = format!("releasepool-inspect: {}", state.target);
     let Some(top) = &state.top else {
-        return Text::from(vec![title, Line::from("looking ...")]);
+        return format!("{title}\nlooking ...");
     };
     let rate = state
         .rate
         .map_or_else(String::new, |rate| format!(" ({rate:+.0} per second)"));
-    let counts = format!(
-        "{} objects{rate}, {}; created {}, destroyed {}",
-        number(top.objects),
-        bytes(top.bytes),
-        number(top.created),
-        number(top.destroyed),
-    );
     let kept = match top.kept {
         0 => String::new(),
         n => format!(
@@ -58,63 +58,106 @@ fn summary(state: &State) -> Text<'_> {
             number(n)
         ),
     };
-    Text::from(vec![title, Line::from(counts), Line::from(kept)])
+    format!(
+        "{title}\n{} objects{rate}, {}; created {}, destroyed {}\n{kept}",
+        number(top.objects),
+        bytes(top.bytes),
+        number(top.created),
+        number(top.destroyed),
+    )
 }
 
-fn right(text: String) -> Cell<'static> {
-    Cell::from(Text::from(text).alignment(Alignment::Right))
+/// A column of numbers, after the first column, which has names.
+struct Column {
+    title: &'static str,
+    width: u16,
+    /// How wide the table must be to show the column.
+    from: u16,
 }
 
-/// Returns the titles of columns; the one that the rows are sorted by is marked.
-fn header<const N: usize>(titles: [(&'static str, bool); N]) -> Row<'static> {
-    let titles = titles.into_iter().enumerate();
-    let cells = titles.map(|(at, (title, sorted))| {
+const fn column(title: &'static str, width: u16, from: u16) -> Column {
+    Column { title, width, from }
+}
+
+/// Draws a table with as many columns as there is room for; `sorted` is the title of the one that
+/// the rows are sorted by.
+fn table(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    name: &str,
+    columns: &[Column],
+    sorted: &str,
+    rows: impl Iterator<Item = (String, Vec<String>)>,
+) {
+    let is_shown = |column: &&Column| area.width >= column.from;
+    let shown = || columns.iter().filter(is_shown);
+    let taken: u16 = shown().map(|column| column.width + 1).sum();
+    let right = |text: String| Cell::from(Text::from(text).alignment(Alignment::Right));
+    let title = |text: Cell<'static>, title: &str| {
         let style = Style::new().add_modifier(Modifier::REVERSED);
-        let style = if sorted {
-            style.add_modifier(Modifier::BOLD)
-        } else {
-            style
-        };
-        let text = Text::from(title);
-        let text = if at == 0 {
-            text
-        } else {
-            text.alignment(Alignment::Right)
-        };
-        Cell::from(text).style(style)
+        text.style(match title == sorted {
+            true => style.add_modifier(Modifier::BOLD),
+            false => style,
+        })
+    };
+    let header = shown().map(|column| title(right(column.title.to_owned()), column.title));
+    let header = iter::once(title(Cell::from(name.to_owned()), name)).chain(header);
+    let rows = rows.map(|(name, values)| {
+        let values = values.into_iter().zip(columns);
+        let values = values
+            .filter(|(_, column)| is_shown(column))
+            .map(|(value, _)| right(value));
+        let name = end_of(&name, area.width.saturating_sub(taken).into());
+        Row::new(iter::once(Cell::from(name)).chain(values))
     });
-    Row::new(cells)
+    let widths = shown().map(|column| Constraint::Length(column.width));
+    let widths = iter::once(Constraint::Fill(1)).chain(widths);
+    frame.render_widget(Table::new(rows, widths).header(Row::new(header)), area);
+}
+
+/// Returns a name, or its end if it has more than `most` characters: types differ there.
+fn end_of(name: &str, most: usize) -> String {
+    let len = name.chars().count();
+    if len <= most {
+        return name.to_owned();
+    }
+    let end = name.chars().skip(len - most.saturating_sub(1));
+    iter::once('…').chain(end).collect()
 }
 
 fn types(frame: &mut Frame<'_>, area: Rect, state: &State) {
+    const COLUMNS: [Column; 3] = [
+        column("objects", 11, 0),
+        column("bytes", 10, 40),
+        column("per second", 10, 56),
+    ];
     let rows = state.types().into_iter().skip(state.scroll).map(|found| {
-        Row::new([
-            Cell::from(found.name.clone()),
-            right(number(found.objects)),
-            right(bytes(found.bytes)),
-            right(
-                found
-                    .rate
-                    .map_or_else(String::new, |rate| format!("{rate:+.0}")),
-            ),
-        ])
+        let rate = found
+            .rate
+            .map_or_else(String::new, |rate| format!("{rate:+.0}"));
+        (
+            found.name.clone(),
+            vec![number(found.objects), bytes(found.bytes), rate],
+        )
     });
-    let widths = [
-        Constraint::Fill(1),
-        Constraint::Length(12),
-        Constraint::Length(12),
-        Constraint::Length(12),
-    ];
-    let titles = [
-        ("type", state.sort == Sort::Name),
-        ("objects", state.sort == Sort::Objects),
-        ("bytes", state.sort == Sort::Bytes),
-        ("per second", state.sort == Sort::Rate),
-    ];
-    frame.render_widget(Table::new(rows, widths).header(header(titles)), area);
+    let sorted = match state.sort {
+        Sort::Name => "type",
+        Sort::Objects => "objects",
+        Sort::Bytes => "bytes",
+        Sort::Rate => "per second",
+    };
+    table(frame, area, "type", &COLUMNS, sorted, rows);
 }
 
 fn threads(frame: &mut Frame<'_>, area: Rect, state: &State, top: &Top) {
+    const COLUMNS: [Column; 6] = [
+        column("pools", 5, 0),
+        column("entries", 9, 0),
+        column("largest pool", 18, 80),
+        column("inbox", 7, 0),
+        column("backlog", 8, 50),
+        column("frames", 16, 60),
+    ];
     let rows = top.threads.iter().skip(state.scroll).map(|thread| {
         let entries: u64 = thread.pools.iter().map(|pool| pool.entries).sum();
         let largest = thread.pools.iter().max_by_key(|pool| pool.entries);
@@ -122,74 +165,72 @@ fn threads(frame: &mut Frame<'_>, area: Rect, state: &State, top: &Top) {
             "" => number(pool.entries),
             name => format!("{name} {}", number(pool.entries)),
         });
-        Row::new([
-            Cell::from(thread_name(thread)),
-            right(number(thread.pools.len() as u64)),
-            right(number(entries)),
-            right(largest.unwrap_or_default()),
-            right(number(thread.inbox)),
-            right(number(thread.backlog)),
-            right(frames(thread)),
-        ])
+        let values = vec![
+            number(thread.pools.len() as u64),
+            number(entries),
+            largest.unwrap_or_default(),
+            number(thread.inbox),
+            number(thread.backlog),
+            frames(thread),
+        ];
+        (thread_name(thread), values)
     });
-    let widths = [
-        Constraint::Fill(1),
-        Constraint::Length(5),
-        Constraint::Length(9),
-        Constraint::Length(18),
-        Constraint::Length(7),
-        Constraint::Length(8),
-        Constraint::Length(16),
-    ];
-    let titles = [
-        "thread",
-        "pools",
-        "entries",
-        "largest pool",
-        "inbox",
-        "backlog",
-        "frames",
-    ];
-    let titles = titles.map(|title| (title, false));
-    frame.render_widget(Table::new(rows, widths).header(header(titles)), area);
+    table(frame, area, "thread", &COLUMNS, "", rows);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::draw;
+    use super::{draw, end_of};
     use crate::live::state::{State, tests::sample};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use std::time::{Duration, Instant};
 
-    fn screen(state: &State) -> String {
-        let mut terminal = Terminal::new(TestBackend::new(80, 10)).expect("memory");
+    fn screen(state: &State, width: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, 12)).expect("memory");
         terminal.draw(|frame| draw(frame, state)).expect("memory");
         terminal.backend().to_string()
     }
 
+    fn has(screen: &str, texts: &[&str]) {
+        for text in texts {
+            assert!(screen.contains(text), "{text} is missing:\n{screen}");
+        }
+    }
+
     #[test]
-    fn types_and_threads_fit_in_80_columns() {
-        let mut state = State::new("process 4711".to_owned());
-        assert!(screen(&state).contains("looking"));
-        let start = Instant::now();
-        state.add(start, sample(10));
-        state.add(start + Duration::from_secs(1), sample(1_010));
-        let types = screen(&state);
-        for text in [
-            "process 4711",
-            "1,012 objects (+1000 per second)",
-            "game::Player",
-            "+1000",
+    fn types_and_threads_fit_in_80_60_and_40_columns() {
+        for (width, of_types, of_threads) in [
+            (
+                80,
+                &["game::Player", "+1000", "96 B", "per second"][..],
+                &["frame 12", "16.6 ms"][..],
+            ),
+            (
+                60,
+                &["game::Player", "+1000", "96 B"],
+                &["backlog", "61 (16.6 ms)"],
+            ),
+            (40, &["game::Player", "96 B"], &["entries", "inbox"]),
         ] {
-            assert!(types.contains(text), "{text} is missing:\n{types}");
+            let mut state = State::new("process 4711".to_owned());
+            has(&screen(&state, width), &["looking", "q quit", "n name"]);
+            let start = Instant::now();
+            state.add(start, sample(10));
+            state.add(start + Duration::from_secs(1), sample(1_010));
+            let types = screen(&state, width);
+            has(
+                &types,
+                &["process 4711", "1,012 objects", "destroyed 900", "1,010"],
+            );
+            has(&types, of_types);
+            state.switch();
+            let threads = screen(&state, width);
+            has(&threads, &["main", " 12 "]);
+            has(&threads, of_threads);
+            state.end("process 4711 ended while it was read; there is nothing to show");
+            has(&screen(&state, width), &["nothing to show", "(q quits)"]);
         }
-        state.switch();
-        let threads = screen(&state);
-        for text in ["main", "frame 12", "61 (16.6 ms)"] {
-            assert!(threads.contains(text), "{text} is missing:\n{threads}");
-        }
-        state.end("process 4711 has ended");
-        assert!(screen(&state).contains("has ended (q quits)"));
+        assert_eq!(end_of("game::gl::Texture", 9), "…:Texture");
     }
 }

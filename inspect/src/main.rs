@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     return_freed_memory();
+    report_truncated_files();
     // Wrong arguments end with code 2, too.
     let arguments = Arguments::parse();
     run(&arguments).unwrap_or_else(|error| {
@@ -24,5 +25,25 @@ fn return_freed_memory() {
         const LARGE: i32 = 128 << 10;
         // SAFETY: the call takes numbers, and no other thread is running yet.
         unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE) };
+    }
+}
+
+/// Has the program end with a message if a file that it has mapped becomes shorter, as a core file
+/// that is written again: the kernel then sends a signal to whoever reads what is gone.
+fn report_truncated_files() {
+    #[cfg(target_os = "linux")]
+    {
+        extern "C" fn report(_: libc::c_int) {
+            const TEXT: &[u8] =
+                b"releasepool-inspect: a file was truncated while it was read: try again\n";
+            // SAFETY: a handler may call both; the text is as long as is said.
+            unsafe {
+                libc::write(libc::STDERR_FILENO, TEXT.as_ptr().cast(), TEXT.len());
+                libc::_exit(2)
+            }
+        }
+        let handler: extern "C" fn(libc::c_int) = report;
+        // SAFETY: the handler does only what handlers may, and ends the process.
+        unsafe { libc::signal(libc::SIGBUS, handler as *const () as libc::sighandler_t) };
     }
 }

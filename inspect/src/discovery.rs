@@ -107,6 +107,8 @@ fn compared(graph: &Graph, is_guessed: bool) -> Option<String> {
     }
     let why = if is_guessed && found > counted {
         "; in memory of an unknown allocator, destroyed objects can look alive"
+    } else if found < counted {
+        "; the compiler may have removed the memory of objects that are never used"
     } else {
         ""
     };

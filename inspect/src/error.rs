@@ -93,6 +93,25 @@ pub enum Error {
         /// The process id.
         pid: u32,
     },
+    /// The process became another program.
+    #[error(
+        "process {pid} became another program (exec) while it was inspected, so nothing is known of \
+         either: try again"
+    )]
+    Replaced {
+        /// The process id.
+        pid: u32,
+    },
+    /// The library counts objects, and none was found.
+    #[error(
+        "0 objects were found, and the library counts {counted}: the compiler may have removed the \
+         memory of objects that the program never uses; look at what the program prints or returns, \
+         or pass such objects to std::hint::black_box"
+    )]
+    NothingFound {
+        /// How many objects the library counts.
+        counted: u64,
+    },
     /// The program is not of 64 bits.
     #[error("{subject} is not a 64-bit little-endian program, and only such can be inspected")]
     NotSupportedProgram {

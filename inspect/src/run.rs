@@ -166,9 +166,11 @@ fn look(source: &Source, looks: u32) -> Result<(Graph, Option<Suspects>), RunErr
     } else {
         1
     };
+    let program = program_id(source);
     let mut suspects: Option<Suspects> = None;
     for look in 1.. {
         let graph = capture(source)?;
+        check(source, &graph, &program)?;
         if look == looks {
             return Ok((graph, suspects));
         }
@@ -181,6 +183,30 @@ fn look(source: &Source, looks: u32) -> Result<(Graph, Option<Suspects>), RunErr
         thread::sleep(BETWEEN_LOOKS * look);
     }
     unreachable!("there are not that many looks")
+}
+
+/// Returns what tells the program of a process from others, if the source is one.
+fn program_id(source: &Source) -> Option<[u8; 16]> {
+    match source {
+        Source::Pid(pid) => ProcessImage::program_id(*pid),
+        _ => None,
+    }
+}
+
+/// Makes sure that what was found says something of a program: it is still the one that was asked
+/// for, and not all of its objects are missing.
+fn check(source: &Source, graph: &Graph, program: &Option<[u8; 16]>) -> Result<(), CaptureError> {
+    match source {
+        Source::Pid(pid) if program_id(source).is_some_and(|now| Some(now) != *program) => {
+            return Err(Error::Replaced { pid: *pid }.into());
+        }
+        _ => {}
+    }
+    let counted = graph.totals.created.saturating_sub(graph.totals.destroyed);
+    if graph.objects == 0 && counted > 0 {
+        return Err(Error::NothingFound { counted }.into());
+    }
+    Ok(())
 }
 
 /// Answers a question about an address or a type.

@@ -5,11 +5,17 @@
 ))]
 
 mod common;
+#[path = "leaky/program.rs"]
+#[allow(dead_code, reason = "only the inspector is needed")]
+mod program;
 
 use common::Target;
+use program::inspect;
 use releasepool_inspect::error::Error;
+use releasepool_inspect::graph::Graph;
 use releasepool_inspect::image::process::ProcessImage;
 use releasepool_inspect::image::{Image, Memory};
+use releasepool_inspect::store;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -137,6 +143,14 @@ fn role() {
             while !waits() {
                 std::thread::yield_now();
             }
+        }
+        "execs" => {
+            std::mem::forget(std::hint::black_box(releasepool::Ref::new([1u64; 4])));
+            std::thread::spawn(|| {
+                std::thread::sleep(Duration::from_millis(150));
+                let mut again = Command::new(std::env::current_exe().unwrap());
+                panic!("{}", again.args(std::env::args().skip(1)).exec());
+            });
         }
         "inspects" => {
             let pid = argument.parse().unwrap();
@@ -380,6 +394,36 @@ fn a_process_goes_on_if_the_inspector_is_killed_while_it_is_stopped() {
         }
     }
     panic!("the process was never seen stopped");
+}
+
+#[test]
+fn what_becomes_another_program_between_two_looks_is_no_success() {
+    let target = Target::start("execs");
+    let pid = target.pid().to_string();
+    let output = inspect(&["leaks", "--looks", "4", "--pid", &pid]);
+    assert_eq!(output.code, 2, "{}", output.text);
+    assert!(
+        output.error.starts_with("releasepool-inspect: process"),
+        "{}",
+        output.error
+    );
+}
+
+#[test]
+fn what_the_library_counts_must_be_found() {
+    let directory = common::Directory::new("nothing");
+    let file = directory.0.join("snapshot");
+    for (created, code) in [(0, 0), (200, 2)] {
+        let mut graph = Graph::default();
+        graph.totals.created = created;
+        store::save(&graph, &file).unwrap();
+        let output = inspect(&["leaks", "--snapshot", file.to_str().unwrap()]);
+        assert_eq!(output.code, code, "{}", output.error);
+        assert_eq!(
+            output.error.contains("the compiler may have removed"),
+            code == 2
+        );
+    }
 }
 
 #[test]

@@ -110,6 +110,24 @@ impl ProcessImage {
         }
     }
 
+    /// Returns what tells the program of a process from those that it was before, or will be, by
+    /// `exec`; `None` if that cannot be read.
+    pub fn program_id(pid: u32) -> Option<[u8; 16]> {
+        #[cfg(all(
+            target_os = "linux",
+            any(target_arch = "x86_64", target_arch = "aarch64")
+        ))]
+        return proc::program_id(&proc::open(pid).ok()?);
+        #[cfg(not(all(
+            target_os = "linux",
+            any(target_arch = "x86_64", target_arch = "aarch64")
+        )))]
+        {
+            let _ = pid;
+            None
+        }
+    }
+
     /// Returns what the stop cost the process.
     pub fn stopped(&self) -> Stopped {
         self.stopped

@@ -59,6 +59,7 @@ struct Prepared {
     process: Process,
     pages: Pages,
     mem: File,
+    program_id: Option<[u8; 16]>,
     files: Files,
 }
 
@@ -74,12 +75,14 @@ pub(super) fn take(pid: u32, all: bool) -> Result<ProcessImage, Error> {
     if open("exe")?.read_at(&mut start, 0).is_ok() {
         elf::check_program(&start, Subject::Process(pid))?;
     }
+    let program_id = proc::program_id(&process);
     let program = proc::program(&process);
     let (mem, later) = (open("mem")?, open("mem")?);
     let mut prepared = Prepared {
         pid,
         pages: Pages::new(open("pagemap")?),
         mem,
+        program_id,
         files: Files::new(),
         process,
     };
@@ -296,6 +299,9 @@ impl Prepared {
     fn stop(&self, all: bool, copies: &mut [Copies]) -> Result<Moment, Error> {
         let pid = self.pid;
         let process = StoppedProcess::stop(pid)?;
+        if proc::program_id(&self.process) != self.program_id {
+            return Err(Error::Replaced { pid });
+        }
         let mappings = proc::mappings(pid, &self.process)?;
         self.read(&mappings, process.representative(), all, copies)?;
         let bytes: u64 = copies.iter().map(|copies| copies.read).sum();
@@ -421,4 +427,40 @@ fn regions(copies: Vec<Copies>, mappings: &[Mapped], files: &Files, later: Later
 fn is_elf(file: &File) -> bool {
     let mut start = [0; 4];
     file.read_exact_at(&mut start, 0).is_ok() && elf::is_elf(&start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_process_that_becomes_another_program_before_it_stops_is_named() {
+        let mut child = Command::new("sh");
+        child
+            .args(["-c", "read go; exec sleep 1000"])
+            .stdin(Stdio::piped());
+        let mut child = child.spawn().unwrap();
+        let pid = child.id();
+        let process = proc::open(pid).unwrap();
+        let open = |name: &str| process.open_relative(name).unwrap();
+        let prepared = Prepared {
+            pid,
+            pages: Pages::new(open("pagemap")),
+            mem: open("mem"),
+            program_id: proc::program_id(&process),
+            files: Files::new(),
+            process,
+        };
+        let take = || prepared.moment(false, &mut [Copies::prepare(1 << 20).unwrap()]);
+        assert!(take().is_ok_and(|moment| moment.stopped.bytes > 0));
+        drop(child.stdin.take());
+        let name = || fs::read_to_string(format!("/proc/{pid}/comm"));
+        while name().unwrap() != "sleep\n" {
+            std::thread::yield_now();
+        }
+        assert!(matches!(take(), Err(Error::Replaced { .. })));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }

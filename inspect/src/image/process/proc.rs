@@ -7,6 +7,7 @@ use procfs::ProcError;
 use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process, Stat};
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Returns the threads of a process.
@@ -163,6 +164,18 @@ fn advice(owner: u32, user: u32, scope: &str) -> String {
               a container with --cap-add=SYS_PTRACE"
             .to_owned(),
     }
+}
+
+/// Returns what tells the program of a process from those that it was, and will be, by `exec`: 16
+/// random bytes that the kernel gives each. `None` if they cannot be read.
+pub(super) fn program_id(process: &Process) -> Option<[u8; 16]> {
+    const AT_RANDOM: u64 = 25;
+    let at = *process.auxv().ok()?.get(&AT_RANDOM)?;
+    let mut id = [0; 16];
+    // Opened anew: what was opened before an `exec` has the memory from before.
+    let mem = process.open_relative("mem").ok()?;
+    mem.read_exact_at(&mut id, at).ok()?;
+    Some(id)
 }
 
 /// Returns the path of the program, as its mappings name it.

@@ -9,8 +9,9 @@
 //! * [`balance`]: how many references of an object no word explains;
 //! * [`reach`]: what holds each node, from the most certain kind of root to the least;
 //! * [`components`], [`dominators`]: strongly connected components, retained sizes;
-//! * [`leaks`]: verdicts, grouped by the types along their paths;
-//! * [`paths`]: why an object is alive; [`origins`]: where no root leads to it;
+//! * [`verdict`], [`group`]: what can be wrong, and leaks that are alike;
+//! * [`path`]: why an object is alive; [`paths`] finds them, and [`origins`] where no root leads;
+//! * [`leaks`]: finds what leaks, and groups it by the types along its paths;
 //! * [`owners`]: what holds plain allocations;
 //! * [`census`]: objects and bytes by type; [`diff`]: what has grown between two graphs.
 
@@ -21,19 +22,22 @@ pub mod containers;
 mod cycles;
 pub mod diff;
 pub mod dominators;
+pub mod group;
 pub mod leaks;
 pub mod links;
 pub mod origins;
 pub mod owners;
+pub mod path;
 pub mod paths;
 #[cfg(test)]
 mod random_tests;
 pub mod reach;
 pub mod retained;
-mod signature;
+pub mod signature;
 pub mod strength;
 #[cfg(test)]
 pub(crate) mod synthetic;
+pub mod verdict;
 
 use crate::graph::{Graph, NodeId, NodeKind, Object};
 use links::Links;

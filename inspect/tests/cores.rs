@@ -19,13 +19,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+#[used]
 static MARKER: AtomicU64 = AtomicU64::new(0);
+#[used]
 static CHANGED: AtomicU64 = AtomicU64::new(0x5eed);
+#[used]
 static TEXT: &str = "a text that no other has";
+#[used]
 static TEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
+#[used]
 static PLACE: AtomicUsize = AtomicUsize::new(0);
 
 #[test]
+#[inline(never)]
 fn role() {
     if common::role().is_none() {
         return;

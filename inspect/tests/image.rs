@@ -14,14 +14,19 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// In `.bss`: set by the process itself.
+#[used]
 static MARKER: AtomicU64 = AtomicU64::new(0);
 /// In `.data`: in the file, then changed.
+#[used]
 static CHANGED: AtomicU64 = AtomicU64::new(0x5eed);
 /// In `.data`, on pages of which the process may never have used any.
+#[used]
 static UNTOUCHED: [AtomicU64; 8192] = [const { AtomicU64::new(0x0dd) }; 8192];
 /// In `.rodata` or `.data.rel.ro`.
+#[used]
 static TEXT: &str = "a text that no other has";
 /// Where the process has put something.
+#[used]
 static PLACE: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -29,6 +34,7 @@ thread_local! {
 }
 
 #[test]
+#[inline(never)]
 fn role() {
     match common::role().as_deref() {
         Some("simple") => {

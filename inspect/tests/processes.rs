@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
+#[used]
 static PLACE: AtomicUsize = AtomicUsize::new(0);
 
 /// How many threads start others all the time.
@@ -55,6 +56,7 @@ fn always(step: impl Fn() + Send + 'static) {
 }
 
 #[test]
+#[inline(never)]
 fn role() {
     let Some(role) = common::role() else { return };
     let (role, argument) = role.split_once(' ').unwrap_or((&role, ""));

@@ -1,8 +1,10 @@
 //! Allocations and objects that hold very many objects of one type.
 
 use super::Analysis;
-use super::leaks::{Group, Verdict};
+use super::group::Group;
+use super::paths::path_to;
 use super::signature::Hop;
+use super::verdict::Verdict;
 use crate::graph::{Graph, NodeId};
 
 /// An allocation or object with many references to objects of one type.
@@ -53,7 +55,7 @@ pub(super) fn large(analysis: &Analysis<'_>, at_least: u64) -> Vec<Group> {
     let held = containers(graph, at_least.max(1)).into_iter();
     let held = held.filter(|container| analysis.reach.is_held(container.node));
     let groups = held.map(|container| {
-        let mut path = super::paths::path_to(analysis, container.node);
+        let mut path = path_to(analysis, container.node);
         let label = path.as_mut().map(|path| std::mem::take(&mut path.label));
         let mut hops = path.map_or_else(Vec::new, |path| path.hops);
         let edges = analysis.links.out(container.node);

@@ -1,7 +1,10 @@
-//! Shortest paths inside a part of the graph.
+//! Cycles: what is wrong with them, and shortest ones through a node.
 
 use super::Analysis;
+use super::balance::Balance;
+use super::reach::Level;
 use super::signature::Hop;
+use super::verdict::Verdict;
 use crate::graph::NodeId;
 
 /// Searches that share their memory.
@@ -95,4 +98,36 @@ impl Search {
         });
         Some(path)
     }
+}
+
+/// Returns whether words that no count confirms refer to nodes that nothing holds.
+pub(super) fn is_suspect(analysis: &Analysis<'_>, members: &[NodeId]) -> bool {
+    let mut levels = members.iter().map(|node| analysis.reach.level(*node));
+    levels.any(|level| level == Level::Suspect)
+}
+
+/// Returns what is wrong with nodes that hold each other and that nothing else holds, and how many
+/// references have no holder; `None` if words on stacks may well hold them.
+pub(super) fn judge(analysis: &Analysis<'_>, members: &[NodeId]) -> Option<(Verdict, u64)> {
+    let suspect = is_suspect(analysis, members);
+    let (mut covered, mut missing, mut words, mut objects) = (true, 0, suspect, 0);
+    for member in members {
+        words |= !analysis.links.roots(*member).is_empty();
+        if let Some(object) = analysis.object(*member) {
+            let balance = Balance::new(analysis, *member, object);
+            covered &= balance.is_covered();
+            missing += balance.without_word() as u64;
+            objects += 1;
+        }
+    }
+    let verdict = match (objects, covered) {
+        (0, _) if suspect => return None,
+        (0, _) => Verdict::AllocationCycle,
+        (_, true) if words => Verdict::CountedCycle,
+        (_, true) => Verdict::ProvenCycle,
+        // Something outside may well be a reference.
+        (_, false) if suspect => return None,
+        (_, false) => Verdict::CycleWithoutHolder,
+    };
+    Some((verdict, missing))
 }

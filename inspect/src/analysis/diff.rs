@@ -3,7 +3,8 @@
 use super::Analysis;
 use super::census::by_type;
 use super::containers::containers;
-use super::leaks::{Group, Limits, leaks};
+use super::group::Group;
+use super::leaks::{Limits, leaks};
 use super::paths::path_to;
 use crate::graph::{Graph, NodeId, RootKind};
 use std::cmp::Ordering;

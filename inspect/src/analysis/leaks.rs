@@ -1,4 +1,4 @@
-//! Verdicts: what leaks, and why, grouped by the types along the path.
+//! What leaks, and why, grouped by the types along the path.
 
 mod find;
 #[cfg(test)]
@@ -6,14 +6,12 @@ mod tests;
 mod waiting;
 
 use super::Analysis;
+use super::group::Group;
 use super::retained::{Retained, retained};
 use super::signature::{Hop, signature};
-use crate::graph::{NodeId, RootKind};
+use super::verdict::Verdict;
+use crate::graph::NodeId;
 use std::collections::{HashMap, HashSet};
-
-pub(super) use find::cycle;
-
-pub use super::signature::Hop as PathHop;
 
 /// From which size on something is reported that may be intended.
 #[derive(Clone, Copy, Debug)]
@@ -33,122 +31,6 @@ impl Default for Limits {
     }
 }
 
-/// What is wrong with the objects of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Verdict {
-    /// They hold each other, their references are all inside the cycle, and no word outside refers
-    /// to them.
-    ProvenCycle,
-    /// They hold each other and their references are all inside the cycle; words on stacks refer to
-    /// them, but are not counted.
-    CountedCycle,
-    /// They hold each other, and have more references than words were found.
-    CycleWithoutHolder,
-    /// Plain allocations hold each other, such as a cycle of `Rc`s, and hold objects.
-    AllocationCycle,
-    /// Nothing refers to them: a reference was forgotten, or foreign code has it.
-    NoHolder,
-    /// They are held, but have more references than words were found.
-    MoreReferences,
-    /// A plain allocation holds them, to which nothing refers.
-    Allocation,
-    /// Only a pool holds them whose guard or handle was forgotten.
-    ForgottenPool,
-    /// The thread that must destroy them has ended.
-    Kept,
-    /// Only an open pool holds them, which has many entries.
-    Pool,
-    /// They wait for a thread that does not drain its pools.
-    Inbox,
-    /// They wait for further budgeted drains.
-    Backlog,
-    /// They wait for any thread to drain its pools.
-    Orphan,
-    /// A single container holds very many of them.
-    Container,
-}
-
-impl Verdict {
-    /// Returns whether it may be intended: a large pool may be about to be drained.
-    pub fn is_hint(self) -> bool {
-        matches!(
-            self,
-            Self::Pool | Self::Inbox | Self::Backlog | Self::Orphan | Self::Container
-        )
-    }
-
-    /// Returns a name for machines.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::ProvenCycle => "cycle",
-            Self::CountedCycle => "counted_cycle",
-            Self::CycleWithoutHolder => "cycle_without_holder",
-            Self::AllocationCycle => "allocation_cycle",
-            Self::NoHolder => "no_holder",
-            Self::MoreReferences => "more_references",
-            Self::Allocation => "allocation",
-            Self::ForgottenPool => "forgotten_pool",
-            Self::Kept => "kept",
-            Self::Pool => "pool",
-            Self::Inbox => "inbox",
-            Self::Backlog => "backlog",
-            Self::Orphan => "orphan",
-            Self::Container => "container",
-        }
-    }
-
-    /// Returns a sentence for people.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::ProvenCycle => {
-                "a cycle: the objects hold each other, and nothing else refers to them"
-            }
-            Self::CountedCycle => {
-                "a cycle: every counted reference is inside it; words on stacks refer to it, \
-                 but they are not counted"
-            }
-            Self::CycleWithoutHolder => {
-                "a cycle that also has references without a holder: forgotten, or foreign code's"
-            }
-            Self::AllocationCycle => {
-                "a cycle of plain allocations, such as Rcs, that holds objects"
-            }
-            Self::NoHolder => {
-                "references without a holder: forgotten (mem::forget, into_raw), or foreign code's"
-            }
-            Self::MoreReferences => {
-                "more references than holders: at least one was forgotten, or is foreign code's"
-            }
-            Self::Allocation => "held by an allocation to which nothing refers",
-            Self::ForgottenPool => {
-                "held only by a pool that was forgotten, so that nothing drains it"
-            }
-            Self::Kept => "kept for ever: the home thread has ended",
-            Self::Pool => "held only by an open pool, which has many entries: is it ever drained?",
-            Self::Inbox => "sent to a thread, where many messages wait: does it drain its pools?",
-            Self::Backlog => {
-                "left by budgeted drains, in a large backlog: are the budgets too small?"
-            }
-            Self::Orphan => {
-                "waiting for any thread's next drain, with many others: does any drain?"
-            }
-            Self::Container => "a container that holds very many objects of one type",
-        }
-    }
-
-    fn of(kind: RootKind) -> Option<Self> {
-        match kind {
-            RootKind::Pool => Some(Self::Pool),
-            RootKind::ForgottenPool => Some(Self::ForgottenPool),
-            RootKind::Inbox => Some(Self::Inbox),
-            RootKind::Backlog => Some(Self::Backlog),
-            RootKind::Orphan => Some(Self::Orphan),
-            RootKind::Kept => Some(Self::Kept),
-            _ => None,
-        }
-    }
-}
-
 /// One leak, before they are grouped.
 struct Finding {
     verdict: Verdict,
@@ -162,31 +44,6 @@ struct Finding {
     bytes: u64,
     /// References without a holder.
     missing: u64,
-}
-
-/// Leaks of one kind, with the same types along their paths.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// What is wrong.
-    pub verdict: Verdict,
-    /// The pool, inbox or the like that holds them; empty if there is none.
-    pub label: String,
-    /// The path or cycle of the first leak.
-    pub path: Vec<Hop>,
-    /// How many leaks there are.
-    pub leaks: u64,
-    /// Objects that are part of the leaks themselves.
-    pub objects: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Objects that would be destroyed if the leaks were fixed.
-    pub retained_objects: u64,
-    /// Bytes that would be freed.
-    pub retained_bytes: u64,
-    /// References without a holder.
-    pub missing: u64,
-    /// The nodes that stand for the first leaks.
-    pub samples: Vec<NodeId>,
 }
 
 /// How many addresses a group has.

@@ -3,11 +3,11 @@
 use super::Analysis;
 use super::balance::Balance;
 use super::components::{Components, unheld};
-use super::cycles::Search;
-use super::leaks::{Verdict, cycle};
-use super::paths::{Confidence, Origin, Path};
+use super::cycles::{Search, judge};
+use super::path::{Confidence, Origin, Path};
 use super::reach::Level;
 use super::signature::{Hop, canonical};
+use super::verdict::Verdict;
 use crate::graph::{NodeId, Object};
 use std::collections::HashMap;
 
@@ -101,7 +101,7 @@ fn from_cycle(
     found: Vec<Hop>,
     hops: Vec<Hop>,
 ) -> Path {
-    let verdict = cycle(analysis, members).map(|(verdict, _)| verdict);
+    let verdict = judge(analysis, members).map(|(verdict, _)| verdict);
     let (label, confidence) = match verdict {
         Some(Verdict::ProvenCycle) => (
             "a cycle, which nothing else refers to: make one of these references a Weak",

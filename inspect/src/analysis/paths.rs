@@ -1,67 +1,12 @@
 //! Why a node is alive: shortest paths from roots, or from what leaks.
 
 use super::Analysis;
-use super::balance::Balance;
 use super::origins::{Origins, destructor, from_node};
+use super::path::{Origin, Path, confidence};
 use super::reach::{Level, Step};
 use super::signature::{Hop, signature};
-use crate::graph::{NodeId, Object, Root, RootKind};
+use crate::graph::{NodeId, Object};
 use std::collections::{HashMap, HashSet};
-
-/// A path from a root to a node.
-#[derive(Clone, Debug)]
-pub struct Path {
-    /// What the path begins at, for people.
-    pub label: String,
-    /// What the path begins at.
-    pub origin: Origin,
-    /// How sure it is that this holds the first node.
-    pub confidence: Confidence,
-    /// The nodes, the one that is asked for last.
-    pub hops: Vec<Hop>,
-}
-
-/// What a path begins at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A root.
-    Root(RootKind),
-    /// A cycle that no root holds, which goes on from its last node to its first. The path begins at
-    /// a node of the same component.
-    Cycle(Vec<Hop>),
-    /// A node that leaks: it has references, but nothing refers to it.
-    Leak,
-    /// A node that nothing holds, and that is no leak: its destructor runs, for example.
-    Nothing,
-}
-
-/// How sure it is that a root or a cycle holds a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Confidence {
-    /// The root is a variable, or counted; or nothing else refers to a leak.
-    Certain,
-    /// The word may be stale, but there is a reference that nothing else explains; or such words
-    /// refer to a cycle that explains all references.
-    Likely,
-    /// All references have words elsewhere, or it is not known what holds the node.
-    Doubtful,
-}
-
-/// Returns how sure it is that a root holds its node.
-fn confidence(analysis: &Analysis<'_>, root: &Root) -> Confidence {
-    if root.counted > 0 || !(RootKind::Anonymous..=RootKind::Stack).contains(&root.kind) {
-        return Confidence::Certain;
-    }
-    let likely = match analysis.object(root.to) {
-        Some(object) => Balance::new(analysis, root.to, object).outside_at_most() > 0,
-        None => analysis.reach.level(root.to) <= Level::Stack,
-    };
-    if likely {
-        Confidence::Likely
-    } else {
-        Confidence::Doubtful
-    }
-}
 
 /// Returns a shortest path to the node from the best root that holds it; `None` if nothing does.
 pub fn path_to(analysis: &Analysis<'_>, node: NodeId) -> Option<Path> {
@@ -273,8 +218,9 @@ impl Ways<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Confidence, Origin, paths_to, ways};
+    use super::{Origin, paths_to, ways};
     use crate::analysis::Analysis;
+    use crate::analysis::path::Confidence;
     use crate::analysis::synthetic::Builder;
     use crate::graph::{Graph, RootKind};
 

@@ -10,7 +10,9 @@ use ratatui::text::Text;
 use ratatui::widgets::{Cell, Row, Table};
 use std::iter;
 
-const KEYS: &str = "q quit  tab types/threads  b bytes  o objects  r rate  n name";
+/// What keys do; spaces within an explanation do not break.
+const KEYS: &str = "q\u{a0}quit  tab\u{a0}types/threads  b\u{a0}bytes  o\u{a0}objects  \
+                    r\u{a0}rate  n\u{a0}name";
 
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, state: &State) {
@@ -214,7 +216,10 @@ mod tests {
             (40, &["game::Player", "96 B"], &["entries", "inbox"]),
         ] {
             let mut state = State::new("process 4711".to_owned());
-            has(&screen(&state, width), &["looking", "q quit", "n name"]);
+            has(
+                &screen(&state, width),
+                &["looking", "q\u{a0}quit", "n\u{a0}name"],
+            );
             let start = Instant::now();
             state.add(start, sample(10));
             state.add(start + Duration::from_secs(1), sample(1_010));
@@ -229,7 +234,10 @@ mod tests {
             has(&threads, &["main", " 12 "]);
             has(&threads, of_threads);
             state.end("process 4711 ended while it was read; there is nothing to show");
-            has(&screen(&state, width), &["nothing to show", "(q quits)"]);
+            has(
+                &screen(&state, width),
+                &["ended while it was read;", "(q quits)"],
+            );
         }
         assert_eq!(end_of("game::gl::Texture", 9), "…:Texture");
     }

@@ -8,8 +8,11 @@ use crate::analysis::Analysis;
 use crate::analysis::balance::Balance;
 use crate::analysis::census::{TypeCount, by_type};
 use crate::analysis::diff;
-use crate::analysis::leaks::{Group, Limits, PathHop, Suspects, leaks};
-use crate::analysis::paths::{self, Confidence, Origin, Path};
+use crate::analysis::group::Group;
+use crate::analysis::leaks::{Limits, Suspects, leaks};
+use crate::analysis::path::{Confidence, Origin, Path};
+use crate::analysis::paths;
+use crate::analysis::signature::Hop;
 use crate::graph::{Graph, NodeId, RootKind, ThreadState};
 
 pub use words::{held, holders};
@@ -114,7 +117,7 @@ fn creator(graph: &Graph, key: u64) -> String {
     }
 }
 
-fn hops(analysis: &Analysis<'_>, path: &[PathHop]) -> Vec<wire::Hop> {
+fn hops(analysis: &Analysis<'_>, path: &[Hop]) -> Vec<wire::Hop> {
     let hops = path.iter().map(|hop| wire::Hop {
         node: node(analysis, hop.node),
         offset: hop.offset,

@@ -3,10 +3,10 @@
 use super::super::Analysis;
 use super::super::balance::Balance;
 use super::super::components::{Components, unheld};
-use super::super::cycles::Search;
-use super::super::reach::Level;
+use super::super::cycles::{self, Search, is_suspect};
 use super::super::signature::{Hop, canonical};
-use super::{Finding, Verdict};
+use super::super::verdict::Verdict;
+use super::Finding;
 use crate::graph::NodeId;
 
 /// Finds what leaks although nothing of the library waits for it.
@@ -25,41 +25,6 @@ pub fn find(analysis: &Analysis<'_>) -> Vec<Finding> {
     }
     finder.more_references();
     finder.found
-}
-
-/// Returns whether words that no count confirms refer to nodes that nothing holds.
-fn is_suspect(analysis: &Analysis<'_>, members: &[NodeId]) -> bool {
-    let mut levels = members.iter().map(|node| analysis.reach.level(*node));
-    levels.any(|level| level == Level::Suspect)
-}
-
-/// Returns what is wrong with nodes that hold each other and that nothing else holds, and how many
-/// references have no holder; `None` if words on stacks may well hold them.
-pub(in crate::analysis) fn cycle(
-    analysis: &Analysis<'_>,
-    members: &[NodeId],
-) -> Option<(Verdict, u64)> {
-    let suspect = is_suspect(analysis, members);
-    let (mut covered, mut missing, mut words, mut objects) = (true, 0, suspect, 0);
-    for member in members {
-        words |= !analysis.links.roots(*member).is_empty();
-        if let Some(object) = analysis.object(*member) {
-            let balance = Balance::new(analysis, *member, object);
-            covered &= balance.is_covered();
-            missing += balance.without_word() as u64;
-            objects += 1;
-        }
-    }
-    let verdict = match (objects, covered) {
-        (0, _) if suspect => return None,
-        (0, _) => Verdict::AllocationCycle,
-        (_, true) if words => Verdict::CountedCycle,
-        (_, true) => Verdict::ProvenCycle,
-        // Something outside may well be a reference.
-        (_, false) if suspect => return None,
-        (_, false) => Verdict::CycleWithoutHolder,
-    };
-    Some((verdict, missing))
 }
 
 struct Finder<'a, 'g> {
@@ -82,7 +47,7 @@ impl Finder<'_, '_> {
 
     fn judge_cycle(&mut self, component: usize, members: &[NodeId]) {
         let analysis = self.analysis;
-        let Some((verdict, missing)) = cycle(analysis, members) else {
+        let Some((verdict, missing)) = cycles::judge(analysis, members) else {
             return;
         };
         // An object, if there is one, of the first type by name: the cycle through it is the same in

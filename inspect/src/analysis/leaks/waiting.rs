@@ -4,7 +4,8 @@
 use super::super::Analysis;
 use super::super::reach::Level;
 use super::super::signature::Hop;
-use super::{Finding, Limits, Verdict};
+use super::super::verdict::Verdict;
+use super::{Finding, Limits};
 use crate::graph::RootKind;
 use std::collections::HashMap;
 

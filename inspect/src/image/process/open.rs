@@ -299,7 +299,7 @@ impl Prepared {
     fn stop(&self, all: bool, copies: &mut [Copies]) -> Result<Moment, Error> {
         let pid = self.pid;
         let process = StoppedProcess::stop(pid)?;
-        if proc::program_id(&self.process) != self.program_id {
+        if proc::program_id(&self.process).is_some_and(|now| Some(now) != self.program_id) {
             return Err(Error::Replaced { pid });
         }
         let mappings = proc::mappings(pid, &self.process)?;
@@ -432,15 +432,19 @@ fn is_elf(file: &File) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
     use std::process::{Command, Stdio};
 
     #[test]
     fn a_process_that_becomes_another_program_before_it_stops_is_named() {
         let mut child = Command::new("sh");
         child
-            .args(["-c", "read go; exec sleep 1000"])
-            .stdin(Stdio::piped());
+            .args(["-c", "echo; read go; exec sleep 1000"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = child.spawn().unwrap();
+        let mut out = child.stdout.take().unwrap();
+        out.read_exact(&mut [0]).unwrap();
         let pid = child.id();
         let process = proc::open(pid).unwrap();
         let open = |name: &str| process.open_relative(name).unwrap();
@@ -453,7 +457,8 @@ mod tests {
             process,
         };
         let take = || prepared.moment(false, &mut [Copies::prepare(1 << 20).unwrap()]);
-        assert!(take().is_ok_and(|moment| moment.stopped.bytes > 0));
+        let before = take();
+        assert!(before.is_ok(), "{:?}", before.err());
         drop(child.stdin.take());
         let name = || fs::read_to_string(format!("/proc/{pid}/comm"));
         while name().unwrap() != "sleep\n" {

@@ -26,7 +26,7 @@
 //! * `record`: records, the chunks that they are in, and the descriptor for other processes
 //! * `guard`: the calling thread is inside the ledger
 //! * `label`: the names of pools
-//! * `frames`: call frames, and the names of functions
+//! * `frames`: call frames, and the names of functions; `caller`: the calling function of the user
 //! * `address`, `index`: the way from an address to its record; `holders`: pool entries
 //! * `threads`: threads by number, and their names
 //! * `balance`: retains and releases of chosen types; `pairing`: which release undoes which retain
@@ -38,6 +38,8 @@
 mod address;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod balance;
+#[cfg(feature = "leak-detection")]
+mod caller;
 #[cfg(feature = "leak-detection")]
 mod dead;
 #[cfg(feature = "leak-detection")]

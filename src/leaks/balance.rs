@@ -13,8 +13,9 @@ const LINES: usize = 16;
 /// objects that are created from here on; of no type, if there are no names. Reports then show the
 /// retains that have no release: [`LeakGroup::unreleased`](super::LeakGroup::unreleased).
 ///
-/// A name is the whole name of a type, as [`std::any::type_name`] returns it; or the same without
-/// generic arguments; or the last part of that: `Texture` for `game::gl::Texture<u8>`.
+/// A name is the whole name of a type, as [`std::any::type_name`] returns it, or its end: `Texture`,
+/// `gl::Texture` or `Texture<u8>` for `game::gl::Texture<u8>`. Reports name those of which no object
+/// was created.
 ///
 /// The number of retains that are left is exact; their place is the likeliest one, as a reference
 /// does not remember where it was retained. So the ledger pairs retains and releases by these
@@ -31,8 +32,8 @@ const LINES: usize = 16;
 ///
 /// Functions are known only if the executable has symbols.
 ///
-/// Slow: each retain and release of such an object takes some microseconds, and some milliseconds
-/// where a place is new.
+/// Slow: each retain and release of such an object takes some tenths of a microsecond, and some
+/// milliseconds where a place is new.
 ///
 /// ```
 /// use releasepool::{Ref, leaks};
@@ -52,7 +53,7 @@ where
     I: IntoIterator,
     I::Item: Into<String>,
 {
-    balance::choose(types.into_iter().map(Into::into).collect());
+    balance::choose(types.into_iter().map(Into::into));
 }
 
 /// Retains at one place that have no release, of the objects of a

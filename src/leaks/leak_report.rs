@@ -4,7 +4,7 @@ use super::balance;
 use super::balance::UnreleasedRetain;
 use super::place::{PoolHolder, labelled};
 use crate::event::numbers::{CountAndNoun, Grouped};
-use crate::ledger::balance::short_name;
+use crate::ledger::balance::{not_met, short_name};
 use crate::ledger::describe::{PoolEntries, holders};
 use crate::ledger::record::{BALANCED, Record};
 use crate::ledger::threads::thread_label;
@@ -35,6 +35,8 @@ pub struct LeakReport {
     bytes: usize,
     unrecorded: u64,
     groups: Vec<LeakGroup>,
+    /// Names that were chosen to count references, and that no object had.
+    not_met: Vec<String>,
 }
 
 impl LeakReport {
@@ -296,6 +298,7 @@ pub(super) fn collect(includes: impl Fn(&Record) -> bool) -> LeakReport {
         bytes: groups.iter().map(LeakGroup::bytes).sum(),
         unrecorded: index::unrecorded(),
         groups,
+        not_met: not_met(),
     }
 }
 
@@ -317,6 +320,13 @@ impl fmt::Display for LeakReport {
         write!(f, "{objects} {are} alive, {bytes}:")?;
         for group in &self.groups {
             write!(f, "\n  {group}")?;
+        }
+        for name in &self.not_met {
+            write!(
+                f,
+                "\n  count_references({name:?}): no object of a type with that name was created since; \
+                 a name is that of a type, or its end, such as \"Texture\""
+            )?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! release undoes which retain.
 
 use super::address::{AddressMap, Hidden};
-use super::frames::{self, Frame};
+use super::caller::calling_function;
 use super::guard::Inside;
 use super::label::PoolLabel;
 use super::pairing::{LINES, Line, Place, enter};
@@ -12,39 +12,55 @@ use super::threads::named_own_number;
 use super::told::ReleasedBy;
 use crate::sync::Setting;
 use dashmap::DashMap;
-use std::collections::HashMap;
 use std::mem;
 use std::panic::Location;
 use std::ptr::NonNull;
-use std::sync::{LazyLock, Mutex, PoisonError, RwLock};
-
-/// Number of call sites whose functions are known, for the whole process.
-const KNOWN_CALLS: usize = 65_536;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// 1 if a type has been chosen.
 static ON: Setting = Setting::new(0);
 
 // std's lock even in loom builds: nothing yields while it is held.
-static CHOSEN: RwLock<Vec<String>> = RwLock::new(Vec::new());
+static CHOSEN: RwLock<Vec<Chosen>> = RwLock::new(Vec::new());
+
+/// A name by which types are chosen.
+struct Chosen {
+    name: String,
+    /// An object of such a type was created since.
+    is_met: AtomicBool,
+}
 
 /// The retains and releases of one object.
 static LINES_OF: LazyLock<AddressMap<Vec<Line>>> = LazyLock::new(DashMap::default);
 
-/// Functions of the user, by the addresses of the frames that lead to them.
-type Calls = HashMap<Box<[usize]>, Option<&'static Frame>>;
-
-static CALLS: LazyLock<Mutex<Calls>> = LazyLock::new(Mutex::default);
-
 /// Chooses the types whose retains and releases are recorded, for objects that are created from now
 /// on.
-pub(crate) fn choose(mut names: Vec<String>) {
+pub(crate) fn choose(names: impl Iterator<Item = String>) {
+    let chosen = |name| Chosen {
+        name,
+        is_met: AtomicBool::new(false),
+    };
+    let mut names: Vec<Chosen> = names.map(chosen).collect();
     {
         let mut chosen = CHOSEN.write().unwrap_or_else(PoisonError::into_inner);
         ON.set(u64::from(!names.is_empty()));
-        mem::swap::<Vec<String>>(&mut chosen, &mut names);
+        mem::swap::<Vec<Chosen>>(&mut chosen, &mut names);
     }
     // The former names, without the lock: the global allocator may create objects meanwhile.
     drop(names);
+}
+
+/// Returns the names of which no object was created since they were chosen.
+pub(crate) fn not_met() -> Vec<String> {
+    let Some(_inside) = Inside::enter() else {
+        return Vec::new();
+    };
+    let chosen = CHOSEN.read().unwrap_or_else(PoisonError::into_inner);
+    let not_met = chosen
+        .iter()
+        .filter(|chosen| !chosen.is_met.load(Ordering::Relaxed));
+    not_met.map(|chosen| chosen.name.clone()).collect()
 }
 
 /// Returns whether objects of this type are recorded.
@@ -66,11 +82,21 @@ pub(crate) fn short_name(full: &str) -> &str {
 
 #[cold]
 fn is_named(full: &str) -> bool {
-    let (path, last) = (path(full), short_name(full));
     let chosen = CHOSEN.read().unwrap_or_else(PoisonError::into_inner);
-    chosen
-        .iter()
-        .any(|name| name == full || name == path || name == last)
+    let mut is_named = false;
+    for chosen in chosen.iter().filter(|chosen| is_end(&chosen.name, full)) {
+        chosen.is_met.store(true, Ordering::Relaxed);
+        is_named = true;
+    }
+    is_named
+}
+
+/// Returns whether a name is the end of a type's, with or without its generic arguments.
+fn is_end(name: &str, full: &str) -> bool {
+    [full, path(full)].into_iter().any(|full| {
+        let before = full.strip_suffix(name);
+        before.is_some_and(|before| before.is_empty() || before.ends_with("::"))
+    })
 }
 
 /// Begins to record an object that is created at `site`. The caller is inside the ledger.
@@ -168,29 +194,6 @@ fn line(place: Place, retains: u64, releases: u64) -> Line {
     }
 }
 
-/// Returns the innermost function of the user up the call stack.
-fn calling_function() -> Option<&'static Frame> {
-    let frames = frames::capture();
-    if let Some(known) = with_calls(|calls| calls.get(&frames).copied()) {
-        return known;
-    }
-    // Without the lock: reading symbols takes one of `backtrace`, and a thread that has it may get
-    // here by way of the global allocator.
-    let frame = frames::of_user(&frames, 1).pop();
-    let frame = frame.map(|frame| &*Box::leak(Box::new(frame)));
-    with_calls(|calls| {
-        if calls.len() >= KNOWN_CALLS {
-            return frame;
-        }
-        // Another thread may have been quicker.
-        *calls.entry(frames).or_insert(frame)
-    })
-}
-
-fn with_calls<R>(f: impl FnOnce(&mut Calls) -> R) -> R {
-    f(&mut CALLS.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
 /// Returns the lines of an object.
 pub(crate) fn lines_of(address: usize) -> Vec<Line> {
     let Some(_inside) = Inside::enter() else {
@@ -208,23 +211,29 @@ mod tests {
 
     #[test]
     fn types_are_chosen_by_any_end_of_their_path() {
-        choose(vec![
-            "Texture".into(),
-            "game::Sound".into(),
-            "Pair<u8>".into(),
-        ]);
+        let names = ["Texture", "game::Sound", "Pair<u8>", "Unknown"];
+        choose(names.map(str::to_owned).into_iter());
         for name in [
             "game::Texture",
             "Texture",
             "a::Texture<u8>",
             "game::Sound",
+            "a::game::Sound",
             "Pair<u8>",
+            "a::Pair<u8>",
         ] {
             assert!(is_named(name), "{name}");
         }
-        for name in ["game::Textures", "other::Sound", "Pair<u16>"] {
+        for name in [
+            "game::Textures",
+            "other::Sound",
+            "endgame::Sound",
+            "Pair<u16>",
+            "",
+        ] {
             assert!(!is_named(name), "{name}");
         }
-        choose(Vec::new());
+        assert_eq!(not_met(), ["Unknown"]);
+        choose(std::iter::empty());
     }
 }

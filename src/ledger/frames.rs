@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::panic::Location;
 
 /// Frames that are recorded, at most.
-const DEPTH: usize = 48;
+pub(super) const DEPTH: usize = 48;
 
 /// Returns whether the site lies in the standard library, which calls this crate for the user,
 /// as `collect()` does.

@@ -1,0 +1,162 @@
+//! The innermost function of the user up the call stack. To unwind takes microseconds, so what it
+//! has shown once is kept: functions have frames of constant size, so the way from one return address
+//! to the next is the same whenever the same functions have called each other.
+
+use super::frames::{self, Frame};
+use crate::sync::cell::Cell;
+use crate::sync::{local, stack_address};
+use dashmap::DashMap;
+use std::ptr;
+use std::sync::LazyLock;
+
+/// Number of steps that are kept, for the whole process.
+const KNOWN_STEPS: usize = 1 << 18;
+
+/// What follows on a way up the stack.
+#[derive(Clone, Copy)]
+enum Step {
+    /// The stack pointer of the next caller is so many bytes further, and the return address that
+    /// leads to it so many bytes before that.
+    Next { size: usize, back: usize },
+    /// The frame's size is not always the same.
+    Varies,
+    /// The function was found, or there is none.
+    Found(Option<&'static Frame>),
+}
+
+/// The functions of the user that return addresses lead to. Reading symbols takes milliseconds.
+static FUNCTIONS: LazyLock<DashMap<usize, Option<&'static Frame>>> =
+    LazyLock::new(DashMap::default);
+
+/// The steps by the return addresses before them, mixed into one number; the first one's is 0.
+static STEPS: LazyLock<DashMap<u64, Step>> = LazyLock::new(DashMap::default);
+
+local! {
+    /// A part of the calling thread's stack, all of which has been unwound.
+    static UNWOUND: Cell<(usize, usize)> = Cell::new((0, 0));
+}
+
+fn mixed(key: u64, address: usize) -> u64 {
+    (key ^ address as u64)
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        .rotate_left(29)
+}
+
+/// Returns the innermost function of the user up the call stack.
+#[inline(never)]
+pub(super) fn calling_function() -> Option<&'static Frame> {
+    if cfg!(miri) {
+        return None;
+    }
+    let here = stack_address();
+    known(here).unwrap_or_else(|| unwind(here))
+}
+
+/// Follows known steps. Returns `None` if one of them is not known.
+fn known(here: usize) -> Option<Option<&'static Frame>> {
+    let (low, high) = UNWOUND.with(Cell::get);
+    if !(low..high).contains(&here) {
+        return None;
+    }
+    let (mut key, mut at) = (0, here);
+    loop {
+        match *STEPS.get(&key)? {
+            Step::Found(function) => return Some(function),
+            Step::Varies => return None,
+            Step::Next { size, back } => {
+                at += size;
+                if at > high {
+                    return None;
+                }
+                // SAFETY: between the stack pointer of this function and that of one that it was
+                // called by: on the thread's own stack. Any bits are a number.
+                let address =
+                    unsafe { ptr::with_exposed_provenance::<usize>(at - back).read_volatile() };
+                key = mixed(key, address);
+            }
+        }
+    }
+}
+
+/// Unwinds the stack, and keeps the steps up to the function that is found.
+#[cold]
+fn unwind(here: usize) -> Option<&'static Frame> {
+    let mut callers = Vec::with_capacity(frames::DEPTH);
+    backtrace::trace(|frame| {
+        let at = frame.sp().addr();
+        if at > here {
+            callers.push((at, frame.ip().addr()));
+        }
+        callers.len() < frames::DEPTH
+    });
+    if let Some((top, _)) = callers.last() {
+        let (low, high) = UNWOUND.with(Cell::get);
+        let joins = here <= high && low <= *top;
+        let range = if joins {
+            (low.min(here), high.max(*top))
+        } else {
+            (here, *top)
+        };
+        UNWOUND.with(|unwound| unwound.set(range));
+    }
+    let (mut key, mut below, mut found) = (Some(0), here, None);
+    for (at, address) in callers {
+        // SAFETY: as in `known`.
+        let word = |at| unsafe { ptr::with_exposed_provenance::<usize>(at).read_volatile() };
+        let size = at - below;
+        let mut places = (size_of::<usize>()..=size).step_by(size_of::<usize>());
+        if let Some(known) = key {
+            let back = places.find(|back| word(at - back) == address);
+            // Without a place on the stack, what is further up is found by unwinding only.
+            keep(
+                known,
+                back.map_or(Step::Varies, |back| Step::Next { size, back }),
+            );
+            key = back.map(|_| mixed(known, address));
+        }
+        below = at;
+        found = function_at(address);
+        if found.is_some() {
+            break;
+        }
+    }
+    if let Some(key) = key {
+        keep(key, Step::Found(found));
+    }
+    found
+}
+
+/// Returns the function of the user that a return address leads to.
+fn function_at(address: usize) -> Option<&'static Frame> {
+    if let Some(known) = FUNCTIONS.get(&address) {
+        return *known;
+    }
+    // Without a lock: reading symbols takes one of `backtrace`, and a thread that has it may get here
+    // by way of the global allocator.
+    let found = frames::of_user(&[address], 1).pop();
+    // Another thread may have been quicker.
+    *FUNCTIONS
+        .entry(address)
+        .or_insert_with(|| found.map(|frame| &*Box::leak(Box::new(frame))))
+}
+
+fn keep(key: u64, step: Step) {
+    if STEPS.len() >= KNOWN_STEPS {
+        return;
+    }
+    let known = STEPS.insert(key, step);
+    let differs = match (known, step) {
+        (
+            Some(Step::Next { size, back }),
+            Step::Next {
+                size: now,
+                back: now_back,
+            },
+        ) => (size, back) != (now, now_back),
+        (Some(Step::Varies), _) => true,
+        _ => false,
+    };
+    if differs {
+        STEPS.insert(key, Step::Varies);
+    }
+}

@@ -38,11 +38,10 @@ fn chosen() -> &'static dyn GlobalAlloc {
     if letter == 0 {
         // SAFETY: the name ends with a zero, and nothing changes the environment.
         let role = unsafe { libc::getenv(c"RELEASEPOOL_INSPECT_ROLE".as_ptr()) };
-        // SAFETY: not null, so it has at least the zero at its end.
-        letter = if role.is_null() {
-            b'g'
-        } else {
-            unsafe { *role.cast() }
+        letter = match role.is_null() {
+            true => b'g',
+            // SAFETY: not null, so it has at least the zero at its end.
+            false => unsafe { *role.cast() },
         };
         LETTER.store(letter, Ordering::Relaxed);
     }

@@ -80,7 +80,7 @@ pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
     let mut open: Vec<NodeId> = (0..counts.len() as NodeId).collect();
     for _ in 0..ROUNDS {
         let before = open.len();
-        open.retain(|node| !groups.solve(graph, links, *node, counts[*node as usize], &reachable));
+        open.retain(|node| !groups.solve(graph, links, *node, counts[*node as usize], reachable));
         groups.decide();
         if open.is_empty() || open.len() == before {
             break;

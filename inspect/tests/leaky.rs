@@ -63,23 +63,30 @@ fn planted_leaks_are_named_from_a_core_and_from_a_snapshot() {
 fn core_that_is_truncated_while_it_is_read_is_an_error() {
     let leaky = Leaky::start();
     let directory = directory("leaky-truncated");
-    let core = directory.join("core");
-    let pid = leaky.pid().parse().expect("a number");
-    let image = ProcessImage::take(pid).expect("the process can be read");
-    let mut truncated = 0;
-    for delay in 0..40 {
-        let mut file = File::create(&core).expect("a file can be made");
-        write_core(&image, &mut file).expect("the core can be written");
+    let [whole, core] = ["whole", "core"].map(|name| directory.join(name));
+    let save = [
+        "snapshot",
+        "--save-core",
+        text(&whole),
+        "--pid",
+        &leaky.pid(),
+    ];
+    inspect(&save).success();
+    // Until a delay is found after which it is being read.
+    let is_truncated = (0..1_000).any(|n| {
+        fs::copy(&whole, &core).expect("the file can be copied");
+        let file = fs::File::options().write(true).open(&core);
+        let file = file.expect("the file can be opened");
         let shortens = std::thread::spawn(move || {
-            std::thread::sleep(std::time::Duration::from_millis(2 * delay));
+            std::thread::sleep(std::time::Duration::from_millis(n * 2 % 80));
             file.set_len(4096).expect("the file can be truncated");
         });
         // Ends by itself, and not by a signal.
         let output = inspect(&["leaks", "--core", text(&core)]);
         shortens.join().expect("it does not panic");
-        truncated += u32::from(output.error.contains("was truncated while it was read"));
-    }
-    assert!(truncated > 0, "it was never reading");
+        output.error.contains("was truncated while it was read")
+    });
+    assert!(is_truncated, "it was never reading");
     fs::remove_dir_all(&directory).expect("the files can be removed");
 }
 

@@ -147,12 +147,14 @@ fn role() {
             }
         }
         "execs" => {
-            std::mem::forget(std::hint::black_box(releasepool::Ref::new([1u64; 4])));
             std::thread::spawn(|| {
                 std::thread::sleep(Duration::from_millis(150));
                 let mut again = Command::new(std::env::current_exe().unwrap());
                 panic!("{}", again.args(std::env::args().skip(1)).exec());
             });
+            // So that it looks again. On a thread, so that no address is left on a stack.
+            let leak = || std::mem::forget(std::hint::black_box(releasepool::Ref::new([1u64; 4])));
+            std::thread::spawn(leak).join().unwrap();
         }
         "inspects" => {
             let pid = argument.parse().unwrap();

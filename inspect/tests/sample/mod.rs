@@ -187,6 +187,8 @@ pub fn play(ready: impl FnOnce()) -> ! {
     barrier.wait();
     // On a thread, so that no addresses are left on this stack. Nobody uses that one again.
     thread::spawn(leak).join().unwrap();
+    // After all drains, each of which may release it.
+    gone.release(Ref::new(InOrphan(1)));
     // The worker parks.
     thread::sleep(std::time::Duration::from_millis(50));
     let all = (

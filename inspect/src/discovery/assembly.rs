@@ -34,6 +34,8 @@ impl Assembly<'_> {
         let pools = guarded.iter().zip(is_guarded);
         let forgotten: Vec<u64> = pools.filter(|pool| !pool.1).map(|pool| *pool.0).collect();
         counted::add_roots(memory, library, self.targets, &forgotten, &mut self.roots);
+        let (regions, structures) = (self.scanner.regions, &self.items.structures);
+        counted::add_unknown(regions, structures, self.targets, &mut self.roots);
     }
 
     /// Returns the graph's nodes, types, edges and roots.

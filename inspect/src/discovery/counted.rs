@@ -1,10 +1,14 @@
-//! What the library's own structures refer to: references that are counted for certain.
+//! What the library's own structures refer to: references that are counted for certain, and memory
+//! of its own that nothing describes.
 
+use super::regions::Regions;
 use super::roots::Roots;
 use super::targets::{Target, Targets};
 use crate::graph::{Root, RootKind};
 use crate::image::Memory;
 use crate::library::{self, Library, PoolKind};
+use std::collections::HashSet;
+use std::ops::Range;
 
 /// The addresses of pools that guards have: in no memory but the library's own unless there is a
 /// guard. In order, without duplicates.
@@ -58,6 +62,38 @@ pub(super) fn add_roots(
             to,
             address: entry.address,
             counted: entry.counted,
+        });
+    }
+}
+
+/// Adds a root for each allocation that only structures of the library lead to, such as the memory of
+/// their lists: the program did not forget it. What waits in the library has roots already.
+pub(super) fn add_unknown(
+    regions: &Regions<'_>,
+    structures: &[Range<u64>],
+    targets: &Targets<'_>,
+    roots: &mut Roots,
+) {
+    let waiting: HashSet<u32> = roots
+        .roots
+        .iter()
+        .filter(|root| root.kind.is_list())
+        .map(|root| root.to)
+        .collect();
+    let label = roots.labels.add("a structure of the library".to_owned());
+    for range in structures {
+        let Some(region) = regions.find(range.start) else {
+            continue;
+        };
+        region.for_words(range.clone(), |address, word| match targets.find(word) {
+            Some(Target::Plain(to)) if !waiting.contains(&to) => roots.roots.push(Root {
+                kind: RootKind::Anonymous,
+                label,
+                to,
+                address,
+                counted: 0,
+            }),
+            _ => {}
         });
     }
 }

@@ -3,6 +3,7 @@
 use super::areas::{Area, Areas, without};
 use super::malloc;
 use super::objects::{Item, Recognizer};
+use super::pages::is_page;
 use super::regions::{Regions, WORD};
 use crate::graph::RootKind;
 use crate::image::Image;
@@ -21,6 +22,9 @@ pub(super) struct Items {
     guessed: Vec<Range<u64>>,
     /// Other memory.
     pub(super) areas: Areas,
+    /// Structures of the library, without its pages of entries: whole allocations, if the allocator
+    /// is known.
+    pub(super) structures: Vec<Range<u64>>,
     /// What makes the result less certain, for people.
     pub(super) caveats: Vec<String>,
 }
@@ -42,7 +46,15 @@ impl Items {
         let items = parts.flat_map_iter(|part| recognizer.in_allocations(regions, part));
         let mut items: Vec<Item> = items.collect();
         // The library's own memory is no item, but for blocks in it that are in use.
-        items.retain(|item| !overlaps(&own, &(item.start..item.end())));
+        let mut structures = own.clone();
+        structures.retain(|range| !overlaps(&heap.managed, range));
+        items.retain(|item| {
+            let range = item.start..item.end();
+            let is_own = overlaps(&own, &range);
+            structures.extend(is_own.then_some(range));
+            !is_own
+        });
+        structures.retain(|range| !is_page(regions, range, &library.layout.page));
         for block in library.blocks.iter().filter(|block| block.in_use) {
             let region = regions.find(block.address);
             let of = |region| recognizer.in_block(region, block.address, block.size.into());
@@ -52,6 +64,7 @@ impl Items {
             items,
             guessed: Vec::new(),
             areas: Areas { areas: Vec::new() },
+            structures,
             caveats: heap.caveats,
         };
         let of_region = |a: &Area, b: &Area| {

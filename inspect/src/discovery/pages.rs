@@ -5,10 +5,10 @@
 //! before; the handle says how much. What is left of its words are counted references.
 
 use super::assembly::Assembly;
-use super::objects::Item;
 use super::regions::{Regions, WORD};
 use crate::graph::{Edge, EdgeKind, Root, RootKind};
 use crate::layout::{Layout, PageLayout};
+use std::ops::Range;
 
 /// How many bytes longer than a page the memory of one is, at most.
 const ROUNDING: u64 = 64;
@@ -28,7 +28,9 @@ pub(super) fn resolve(assembly: &mut Assembly<'_>, layout: &Layout) {
     let items = assembly.targets.items();
     let regions = assembly.scanner.regions;
     let indices = (0..).zip(items);
-    let pages = indices.filter(|(_, item)| is_page(regions, item, &layout.page));
+    let pages = indices.filter(|(_, item)| {
+        !item.is_object() && is_page(regions, &(item.start..item.end()), &layout.page)
+    });
     let mut pages: Vec<Page> = pages
         .map(|(index, item)| {
             let first = item.start + layout.page.entries;
@@ -64,11 +66,10 @@ pub(super) fn resolve(assembly: &mut Assembly<'_>, layout: &Layout) {
     }
 }
 
-/// Returns whether an item is a page.
-fn is_page(regions: &Regions<'_>, item: &Item, layout: &PageLayout) -> bool {
-    let tag = item.start + layout.tag;
-    !item.is_object()
-        && (layout.size..layout.size + ROUNDING).contains(&item.len)
+/// Returns whether some memory is a page.
+pub(super) fn is_page(regions: &Regions<'_>, memory: &Range<u64>, layout: &PageLayout) -> bool {
+    let tag = memory.start + layout.tag;
+    (layout.size..layout.size + ROUNDING).contains(&(memory.end - memory.start))
         && regions
             .word(tag & !(WORD - 1))
             .is_some_and(|word| (word >> (tag % WORD * 8)) as u32 == layout.tag_value as u32)

@@ -97,3 +97,45 @@ pub(super) fn add_unknown(
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discovery::objects::Item;
+    use crate::discovery::synthetic::Synthetic;
+
+    #[test]
+    fn only_allocations_that_nothing_waits_in_are_held_by_structures() {
+        const START: u64 = 0x7f00_0000_0000;
+        let [list, message, object] = [0x100, 0x200, 0x300].map(|offset| START + offset);
+        let mut image = Synthetic::default();
+        let words = [list, message, object, list + 8, 1].into_iter();
+        let words: Vec<_> = (START..).step_by(8).zip(words).collect();
+        image.map(START, 4096, &words);
+        let items = [
+            Item::plain(list, 64),
+            Item::plain(message, 64),
+            Item {
+                info: 0,
+                ..Item::plain(object, 64)
+            },
+        ];
+        let mut roots = Roots::default();
+        roots.roots.push(Root {
+            kind: RootKind::Inbox,
+            label: 0,
+            to: 1,
+            address: 0,
+            counted: 0,
+        });
+        let structures = START..START + 64;
+        let (regions, targets) = (Regions::read(&image), Targets::new(&items, &[]));
+        add_unknown(&regions, &[structures], &targets, &mut roots);
+        let found = roots.roots.iter().map(|root| (root.to, root.kind));
+        let list = (0, RootKind::Anonymous);
+        assert_eq!(
+            found.collect::<Vec<_>>(),
+            [(1, RootKind::Inbox), list, list]
+        );
+    }
+}

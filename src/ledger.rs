@@ -26,7 +26,8 @@
 //! * `record`: records, the chunks that they are in, and the descriptor for other processes
 //! * `guard`: the calling thread is inside the ledger
 //! * `label`: the names of pools
-//! * `frames`: call frames, and the names of functions; `caller`: the calling function of the user
+//! * `frames`: call frames, and the names of functions; `caller`: the calling function of the user;
+//!   `stack`: words on the thread's stack
 //! * `address`, `index`: the way from an address to its record; `holders`: pool entries
 //! * `threads`: threads by number, and their names
 //! * `balance`: retains and releases of chosen types; `pairing`: which release undoes which retain
@@ -66,6 +67,8 @@ mod off;
 pub(crate) mod pairing;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod record;
+#[cfg(feature = "leak-detection")]
+mod stack;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod threads;
 mod told;

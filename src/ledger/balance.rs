@@ -15,7 +15,6 @@ use dashmap::DashMap;
 use std::mem;
 use std::panic::Location;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// 1 if a type has been chosen.
@@ -27,8 +26,8 @@ static CHOSEN: RwLock<Vec<Chosen>> = RwLock::new(Vec::new());
 /// A name by which types are chosen.
 struct Chosen {
     name: String,
-    /// An object of such a type was created since.
-    is_met: AtomicBool,
+    /// 1 if an object of such a type was created since.
+    is_met: Setting,
 }
 
 /// The retains and releases of one object.
@@ -39,7 +38,7 @@ static LINES_OF: LazyLock<AddressMap<Vec<Line>>> = LazyLock::new(DashMap::defaul
 pub(crate) fn choose(names: impl Iterator<Item = String>) {
     let chosen = |name| Chosen {
         name,
-        is_met: AtomicBool::new(false),
+        is_met: Setting::new(0),
     };
     let mut names: Vec<Chosen> = names.map(chosen).collect();
     {
@@ -57,9 +56,7 @@ pub(crate) fn not_met() -> Vec<String> {
         return Vec::new();
     };
     let chosen = CHOSEN.read().unwrap_or_else(PoisonError::into_inner);
-    let not_met = chosen
-        .iter()
-        .filter(|chosen| !chosen.is_met.load(Ordering::Relaxed));
+    let not_met = chosen.iter().filter(|chosen| chosen.is_met.get() == 0);
     not_met.map(|chosen| chosen.name.clone()).collect()
 }
 
@@ -85,7 +82,7 @@ fn is_named(full: &str) -> bool {
     let chosen = CHOSEN.read().unwrap_or_else(PoisonError::into_inner);
     let mut is_named = false;
     for chosen in chosen.iter().filter(|chosen| is_end(&chosen.name, full)) {
-        chosen.is_met.store(true, Ordering::Relaxed);
+        chosen.is_met.set(1);
         is_named = true;
     }
     is_named

@@ -1,19 +1,21 @@
 //! The innermost function of the user up the call stack. To unwind takes microseconds, so what it
-//! has shown once is kept: functions have frames of constant size, so the way from one return address
-//! to the next is the same whenever the same functions have called each other.
+//! has shown once is kept: most functions have frames of constant size, so the way from one return
+//! address to the next is the same whenever the same functions have called each other.
+//!
+//! Kept ways are followed on the stack that the system has made for the thread, up to its end. On
+//! others, such as those of coroutines and signal handlers, each call unwinds.
 
 use super::frames::{self, Frame};
-use crate::sync::cell::Cell;
-use crate::sync::{local, stack_address};
+use super::stack::Stack;
+use crate::sync::stack_address;
 use dashmap::DashMap;
-use std::ptr;
 use std::sync::LazyLock;
 
 /// Number of steps that are kept, for the whole process.
 const KNOWN_STEPS: usize = 1 << 18;
 
 /// What follows on a way up the stack.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// The stack pointer of the next caller is so many bytes further, and the return address that
     /// leads to it so many bytes before that.
@@ -31,11 +33,6 @@ static FUNCTIONS: LazyLock<DashMap<usize, Option<&'static Frame>>> =
 /// The steps by the return addresses before them, mixed into one number; the first one's is 0.
 static STEPS: LazyLock<DashMap<u64, Step>> = LazyLock::new(DashMap::default);
 
-local! {
-    /// A part of the calling thread's stack, all of which has been unwound.
-    static UNWOUND: Cell<(usize, usize)> = Cell::new((0, 0));
-}
-
 fn mixed(key: u64, address: usize) -> u64 {
     (key ^ address as u64)
         .wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -49,15 +46,15 @@ pub(super) fn calling_function() -> Option<&'static Frame> {
         return None;
     }
     let here = stack_address();
-    known(here).unwrap_or_else(|| unwind(here))
+    let Some(stack) = Stack::of_thread().filter(|stack| stack.contains(here)) else {
+        let addresses = frames::capture();
+        return addresses.iter().find_map(|address| function_at(*address));
+    };
+    known(here, &stack).unwrap_or_else(|| unwind(here, &stack))
 }
 
 /// Follows known steps. Returns `None` if one of them is not known.
-fn known(here: usize) -> Option<Option<&'static Frame>> {
-    let (low, high) = UNWOUND.with(Cell::get);
-    if !(low..high).contains(&here) {
-        return None;
-    }
+fn known(here: usize, stack: &Stack) -> Option<Option<&'static Frame>> {
     let (mut key, mut at) = (0, here);
     loop {
         match *STEPS.get(&key)? {
@@ -65,14 +62,7 @@ fn known(here: usize) -> Option<Option<&'static Frame>> {
             Step::Varies => return None,
             Step::Next { size, back } => {
                 at += size;
-                if at > high {
-                    return None;
-                }
-                // SAFETY: between the stack pointer of this function and that of one that it was
-                // called by: on the thread's own stack. Any bits are a number.
-                let address =
-                    unsafe { ptr::with_exposed_provenance::<usize>(at - back).read_volatile() };
-                key = mixed(key, address);
+                key = mixed(key, stack.word(at - back)?);
             }
         }
     }
@@ -80,7 +70,7 @@ fn known(here: usize) -> Option<Option<&'static Frame>> {
 
 /// Unwinds the stack, and keeps the steps up to the function that is found.
 #[cold]
-fn unwind(here: usize) -> Option<&'static Frame> {
+fn unwind(here: usize, stack: &Stack) -> Option<&'static Frame> {
     let mut callers = Vec::with_capacity(frames::DEPTH);
     backtrace::trace(|frame| {
         let at = frame.sp().addr();
@@ -89,24 +79,12 @@ fn unwind(here: usize) -> Option<&'static Frame> {
         }
         callers.len() < frames::DEPTH
     });
-    if let Some((top, _)) = callers.last() {
-        let (low, high) = UNWOUND.with(Cell::get);
-        let joins = here <= high && low <= *top;
-        let range = if joins {
-            (low.min(here), high.max(*top))
-        } else {
-            (here, *top)
-        };
-        UNWOUND.with(|unwound| unwound.set(range));
-    }
     let (mut key, mut below, mut found) = (Some(0), here, None);
     for (at, address) in callers {
-        // SAFETY: as in `known`.
-        let word = |at| unsafe { ptr::with_exposed_provenance::<usize>(at).read_volatile() };
-        let size = at - below;
-        let mut places = (size_of::<usize>()..=size).step_by(size_of::<usize>());
         if let Some(known) = key {
-            let back = places.find(|back| word(at - back) == address);
+            let size = at.saturating_sub(below);
+            let mut back = Stack::places_of_return(size);
+            let back = back.find(|back| stack.word(at - back) == Some(address));
             // Without a place on the stack, what is further up is found by unwinding only.
             keep(
                 known,
@@ -140,23 +118,12 @@ fn function_at(address: usize) -> Option<&'static Frame> {
         .or_insert_with(|| found.map(|frame| &*Box::leak(Box::new(frame))))
 }
 
+/// Keeps a step. Ways of equal return addresses that differ in a frame's size are not followed.
 fn keep(key: u64, step: Step) {
-    if STEPS.len() >= KNOWN_STEPS {
-        return;
-    }
-    let known = STEPS.insert(key, step);
-    let differs = match (known, step) {
-        (
-            Some(Step::Next { size, back }),
-            Step::Next {
-                size: now,
-                back: now_back,
-            },
-        ) => (size, back) != (now, now_back),
-        (Some(Step::Varies), _) => true,
-        _ => false,
-    };
-    if differs {
-        STEPS.insert(key, Step::Varies);
+    if STEPS.len() < KNOWN_STEPS {
+        let kept = STEPS.insert(key, step);
+        if kept.is_some_and(|kept| kept != step) {
+            STEPS.insert(key, Step::Varies);
+        }
     }
 }

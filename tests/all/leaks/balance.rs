@@ -223,3 +223,124 @@ fn other_types_are_not_counted() {
     });
     child.assert_success();
 }
+
+/// Retains by functions whose frames begin at multiples of 64, so their sizes differ with the caller's.
+#[inline(never)]
+fn keep_aligned(texture: &Ref<Texture>, deep: usize) -> Ref<Texture> {
+    #[repr(align(64))]
+    struct Aligned([u8; 64]);
+    let aligned = std::hint::black_box(Aligned([deep as u8; 64]));
+    let kept = if deep == 0 {
+        keep(texture)
+    } else {
+        keep_unaligned(texture, deep - 1)
+    };
+    assert!(std::hint::black_box(&aligned).0[63] == deep as u8);
+    kept
+}
+
+#[inline(never)]
+fn keep_unaligned(texture: &Ref<Texture>, deep: usize) -> Ref<Texture> {
+    let array = std::hint::black_box([deep; 3]);
+    let kept = keep_aligned(texture, deep);
+    assert!(std::hint::black_box(&array)[2] == deep);
+    kept
+}
+
+/// Each of many ways to the same retain: `keep` has made all of them.
+fn keep_in_many_ways(texture: &Ref<Texture>) -> u64 {
+    let mut n = 0;
+    for _ in 0..3 {
+        for deep in 0..8 {
+            std::mem::forget(keep_aligned(texture, deep));
+            std::mem::forget(keep_unaligned(texture, deep));
+            n += 2;
+        }
+    }
+    n
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn places_are_the_callers_however_large_frames_are() {
+    let child = child!(|| {
+        leaks::count_references(["Texture"]);
+        let scope = leaks::scope();
+        let texture = Ref::new(Texture);
+        let n = keep_in_many_ways(&texture);
+        drop(texture);
+        let left = unreleased(&scope);
+        assert!(left.len() == 1 && left[0].1 == n, "{left:?}");
+        assert!(left[0].0.contains("keep"), "{left:?}");
+    });
+    child.assert_success();
+}
+
+#[cfg(target_os = "linux")]
+mod other_stacks {
+    use super::*;
+    use std::ptr;
+    use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+    static KEPT: AtomicPtr<Ref<Texture>> = AtomicPtr::new(ptr::null_mut());
+    static RETAINS: AtomicU64 = AtomicU64::new(0);
+
+    extern "C" fn on_signal(_: libc::c_int) {
+        // SAFETY: the test has put it there, and waits for the signal that it has raised.
+        let texture = unsafe { &*KEPT.load(Ordering::Relaxed) };
+        RETAINS.fetch_add(keep_in_many_ways(texture), Ordering::Relaxed);
+    }
+
+    /// Raises a signal whose handler runs on memory that is unmapped right after.
+    fn raise_on_other_stack() {
+        const BYTES: usize = 1 << 18;
+        // SAFETY: the memory is the handler's stack until the signal was handled, which `raise` waits
+        // for, and is unmapped once.
+        unsafe {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let memory = libc::mmap(ptr::null_mut(), BYTES, access, flags, -1, 0);
+            assert_ne!(memory, libc::MAP_FAILED);
+            let mut stack = libc::stack_t {
+                ss_sp: memory,
+                ss_flags: 0,
+                ss_size: BYTES,
+            };
+            assert_eq!(libc::sigaltstack(&stack, ptr::null_mut()), 0);
+            assert_eq!(libc::raise(libc::SIGUSR1), 0);
+            stack.ss_flags = libc::SS_DISABLE;
+            assert_eq!(libc::sigaltstack(&stack, ptr::null_mut()), 0);
+            assert_eq!(libc::munmap(memory, BYTES), 0);
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "starts a process")]
+    fn places_are_known_on_stacks_that_the_thread_has_made() {
+        let child = child!(|| {
+            leaks::count_references(["Texture"]);
+            let scope = leaks::scope();
+            let mut texture = Ref::new(Texture);
+            KEPT.store(&raw mut texture, Ordering::Relaxed);
+            // SAFETY: zeros are an action without flags; the handler may use all that the thread may,
+            // as the thread raises the signal itself.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = on_signal as extern "C" fn(_) as usize;
+                action.sa_flags = libc::SA_ONSTACK;
+                assert_eq!(libc::sigaction(libc::SIGUSR1, &action, ptr::null_mut()), 0);
+            }
+            for _ in 0..5 {
+                raise_on_other_stack();
+                let n = keep_in_many_ways(&texture);
+                RETAINS.fetch_add(n, Ordering::Relaxed);
+            }
+            drop(texture);
+            let left = unreleased(&scope);
+            assert!(left.len() == 1, "{left:?}");
+            assert_eq!(left[0].1, RETAINS.load(Ordering::Relaxed));
+            assert!(left[0].0.contains("keep"), "{left:?}");
+        });
+        child.assert_success();
+    }
+}

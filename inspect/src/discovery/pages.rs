@@ -68,11 +68,12 @@ pub(super) fn resolve(assembly: &mut Assembly<'_>, layout: &Layout) {
 
 /// Returns whether some memory is a page.
 pub(super) fn is_page(regions: &Regions<'_>, memory: &Range<u64>, layout: &PageLayout) -> bool {
-    let tag = memory.start + layout.tag;
-    (layout.size..layout.size + ROUNDING).contains(&(memory.end - memory.start))
-        && regions
-            .word(tag & !(WORD - 1))
-            .is_some_and(|word| (word >> (tag % WORD * 8)) as u32 == layout.tag_value as u32)
+    let bytes = memory.end - memory.start;
+    (layout.size..layout.size + ROUNDING).contains(&bytes) && {
+        let tag = memory.start + layout.tag;
+        let word = regions.word(tag & !(WORD - 1));
+        word.is_some_and(|word| (word >> (tag % WORD * 8)) as u32 == layout.tag_value as u32)
+    }
 }
 
 fn place(pages: &[Page], index: u32) -> Option<usize> {

@@ -8,7 +8,7 @@
 
 use super::links::Links;
 use super::object;
-use crate::graph::{EdgeKind, Graph, NodeId, Object, Root, RootKind};
+use crate::graph::{EdgeKind, Graph, NodeId, Object};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -100,13 +100,10 @@ pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
     strengths
 }
 
-/// Returns for each node whether words lead to it from roots other than what is forgotten or kept,
-/// whatever those words are.
+/// Returns for each node whether words lead to it from roots, whatever those words are.
 fn reachable_from_roots(graph: &Graph, links: &Links) -> Vec<bool> {
     let mut reachable = vec![false; graph.nodes.len()];
-    let lost = |root: &&Root| matches!(root.kind, RootKind::ForgottenPool | RootKind::Kept);
-    let roots = graph.roots.iter().filter(|root| !lost(root));
-    let mut queue: Vec<NodeId> = roots.map(|root| root.to).collect();
+    let mut queue: Vec<NodeId> = graph.roots.iter().map(|root| root.to).collect();
     while let Some(node) = queue.pop() {
         if !std::mem::replace(&mut reachable[node as usize], true) {
             queue.extend(links.out(node).map(|edge| graph.edges[edge].to));

@@ -198,6 +198,22 @@ fn vector_that_nothing_holds_is_the_holder_that_is_reported() {
 }
 
 #[test]
+fn copies_of_a_moved_reference_hold_where_roots_lead_to_them() {
+    let moved = |held: bool| {
+        let mut b = Builder::new();
+        let game = b.object("Game", 1, 0);
+        let future = b.plain(32);
+        b.edge(future, 0, game).edge(future, 16, game);
+        if held {
+            b.root(RootKind::Static, "static FUTURE", future);
+        }
+        verdicts(&b.build())
+    };
+    assert_eq!(moved(true), []);
+    assert_eq!(moved(false), [(Verdict::NoHolder, 1)]);
+}
+
+#[test]
 fn what_stacks_statics_and_thread_locals_hold_is_healthy() {
     let mut b = Builder::new();
     for kind in [

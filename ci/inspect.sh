@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The inspector: its tests; planted leaks by pid and from a core, in a debug and a release build; heap
-# snapshots by a package that reads those of Chrome; and no report on the other examples.
+# snapshots by a package that reads those of Chrome, and in a browser's DevTools; and no report on the
+# other examples.
 . "$(dirname "$0")/lib.sh"
 
 can_have kill gcore || skipped "some tests: $missing"
@@ -126,7 +127,9 @@ refuses "required" leaks
 PATH=$PWD/target/release:$PATH step xtask guide docs/DEBUGGING.md
 
 mkdir -p target/inspect
-cp ci/inspect/heapsnapshot.js target/inspect/
+cp ci/inspect/heapsnapshot.js ci/inspect/viewer.js target/inspect/
 export PUPPETEER_SKIP_DOWNLOAD=1
 can_have npm heap-analysis || skip "no heap snapshot was parsed: $missing"
 step node target/inspect/heapsnapshot.js "$work/leaky.heapsnapshot" "$work/top.json"
+can_have chromium || skip "no heap snapshot was opened in DevTools: $missing"
+step node target/inspect/viewer.js "$(type -P chromium)" "$work/leaky.heapsnapshot" "$work/top.json"

@@ -7,12 +7,13 @@ use super::group::Group;
 use super::leaks::{Limits, leaks};
 use super::paths::path_to;
 use crate::graph::{Graph, NodeId, RootKind};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How the objects of a type have changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeChange {
     /// The name of the type.
     pub name: String,
@@ -99,7 +100,7 @@ fn way(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
 
 /// Returns a text that is alike for groups of one kind in both graphs.
 pub fn group_key(analysis: &Analysis<'_>, group: &Group) -> String {
-    let mut key = format!("{} {}", group.verdict.id(), group.label);
+    let mut key = format!("{:?} {}", group.verdict, group.label);
     for hop in &group.path {
         match (analysis.type_name(hop.node), hop.offset) {
             (Some(name), Some(offset)) => key += &format!(" > {name}+{offset}"),

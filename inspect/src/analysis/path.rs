@@ -5,6 +5,7 @@ use super::balance::Balance;
 use super::reach::Level;
 use super::signature::Hop;
 use crate::graph::{Root, RootKind};
+use serde::{Deserialize, Serialize};
 
 /// A path from a root to a node.
 #[derive(Clone, Debug)]
@@ -34,7 +35,8 @@ pub enum Origin {
 }
 
 /// How sure it is that a root or a cycle holds a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// The root is a variable, or counted; or nothing else refers to a leak.
     Certain,

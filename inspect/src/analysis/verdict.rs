@@ -1,12 +1,15 @@
 //! What can be wrong with objects.
 
 use crate::graph::RootKind;
+use serde::{Deserialize, Serialize};
 
 /// What is wrong with the objects of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// They hold each other, their references are all inside the cycle, and no word outside refers
     /// to them.
+    #[serde(rename = "cycle")]
     ProvenCycle,
     /// They hold each other and their references are all inside the cycle; words on stacks refer to
     /// them, but are not counted.
@@ -44,26 +47,6 @@ impl Verdict {
             self,
             Self::Pool | Self::Inbox | Self::Backlog | Self::Orphan | Self::Container
         )
-    }
-
-    /// Returns a name for machines.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::ProvenCycle => "cycle",
-            Self::CountedCycle => "counted_cycle",
-            Self::CycleWithoutHolder => "cycle_without_holder",
-            Self::AllocationCycle => "allocation_cycle",
-            Self::NoHolder => "no_holder",
-            Self::MoreReferences => "more_references",
-            Self::Allocation => "allocation",
-            Self::ForgottenPool => "forgotten_pool",
-            Self::Kept => "kept",
-            Self::Pool => "pool",
-            Self::Inbox => "inbox",
-            Self::Backlog => "backlog",
-            Self::Orphan => "orphan",
-            Self::Container => "container",
-        }
     }
 
     /// Returns a sentence for people.

@@ -6,11 +6,11 @@ use super::find::Subject;
 use super::wire::{self, Document, Report, VERSION};
 use crate::analysis::Analysis;
 use crate::analysis::balance::Balance;
-use crate::analysis::census::{TypeCount, by_type};
+use crate::analysis::census::by_type;
 use crate::analysis::diff;
 use crate::analysis::group::Group;
 use crate::analysis::leaks::{Limits, Suspects, leaks};
-use crate::analysis::path::{Confidence, Origin, Path};
+use crate::analysis::path::{Origin, Path};
 use crate::analysis::paths;
 use crate::analysis::signature::Hop;
 use crate::graph::{Graph, NodeId, RootKind, ThreadState};
@@ -55,32 +55,18 @@ pub fn top(graph: &Graph, limit: Option<usize>) -> wire::Top {
         created: graph.totals.created,
         destroyed: graph.totals.destroyed,
         kept: graph.totals.kept,
-        types: counts.into_iter().map(type_).collect(),
+        types: counts,
         all_types,
         threads: graph.threads.iter().map(thread).collect(),
     }
 }
 
-fn type_(count: TypeCount) -> wire::Type {
-    wire::Type {
-        name: count.name,
-        objects: count.objects,
-        bytes: count.bytes,
-        dead: count.dead,
-        rate: None,
-    }
-}
-
 fn thread(thread: &ThreadState) -> wire::Thread {
-    let pools = thread.pools.iter().map(|pool| wire::Pool {
-        name: pool.name.clone(),
-        entries: pool.entries,
-    });
     wire::Thread {
         key: thread.key,
         name: thread.name.clone(),
         tid: thread.tid,
-        pools: pools.collect(),
+        pools: thread.pools.clone(),
         inbox: thread.inbox,
         backlog: thread.backlog,
         created: thread.created,
@@ -129,7 +115,7 @@ fn group(analysis: &Analysis<'_>, group: &Group) -> wire::Group {
     let samples = group.samples.iter();
     let address = |node: &NodeId| hex(analysis.graph.nodes[*node as usize].address);
     wire::Group {
-        verdict: group.verdict.id().to_owned(),
+        verdict: group.verdict,
         description: group.verdict.text().to_owned(),
         holder: Some(group.label.clone()).filter(|label| !label.is_empty()),
         leaks: group.leaks,
@@ -195,12 +181,7 @@ fn path(analysis: &Analysis<'_>, path: &Path) -> wire::Path {
     wire::Path {
         root: origin_name(&path.origin).map(str::to_owned),
         label: path.label.clone(),
-        confidence: match path.confidence {
-            Confidence::Certain => "certain",
-            Confidence::Likely => "likely",
-            Confidence::Doubtful => "doubtful",
-        }
-        .to_owned(),
+        confidence: path.confidence,
         cycle: match &path.origin {
             Origin::Cycle(cycle) => hops(analysis, cycle),
             _ => Vec::new(),
@@ -270,12 +251,7 @@ pub fn diff_report(
     limit: Option<usize>,
 ) -> wire::Diff {
     let found = diff::diff(before, after, limits);
-    let types = found.types.into_iter().map(|change| wire::TypeChange {
-        name: change.name,
-        objects: change.objects,
-        bytes: change.bytes,
-    });
-    let mut types: Vec<_> = types.collect();
+    let mut types = found.types;
     let all_types = shorten(&mut types, limit);
     let grown = found.grown.into_iter().map(|grown| wire::Grown {
         type_name: grown.type_name,

@@ -6,6 +6,7 @@ mod tables;
 pub(crate) use tables::{frames, thread_name};
 
 use super::wire::{Document, Hop, Node, Path, Report, Why};
+use crate::analysis::path::Confidence;
 use std::fmt::Write;
 
 /// The width that all text fits into, except for names that are longer.
@@ -108,14 +109,11 @@ fn path(out: &mut String, indent: &str, path: &Path) {
         hops(out, indent, &path.cycle);
         let _ = writeln!(out, "{indent}and back to the first");
     }
-    let label = match (path.root.as_deref(), path.confidence.as_str()) {
-        (Some("cycle" | "leak") | None, _) => path.label.clone(),
-        (_, "doubtful") => format!(
-            "{} (a stale word: other words explain all counts)",
-            path.label
-        ),
-        _ => path.label.clone(),
-    };
+    let mut label = path.label.clone();
+    let is_root = !matches!(path.root.as_deref(), Some("cycle" | "leak") | None);
+    if is_root && path.confidence == Confidence::Doubtful {
+        label += " (a stale word: other words explain all counts)";
+    }
     wrap(out, indent, &label);
     // A node of the cycle is in it already.
     if path.cycle.is_empty() || path.hops.len() > 1 {

@@ -1,6 +1,11 @@
 //! The wire format of `--json`, which the README documents. Its version changes if a field is
 //! removed or changes its meaning; new fields may come.
 
+pub use crate::analysis::census::TypeCount as Type;
+pub use crate::analysis::diff::TypeChange;
+use crate::analysis::path::Confidence;
+use crate::analysis::verdict::Verdict;
+pub use crate::graph::PoolState as Pool;
 use serde::{Deserialize, Serialize};
 
 /// The version of the format.
@@ -59,22 +64,6 @@ pub struct Top {
     pub threads: Vec<Thread>,
 }
 
-/// The objects of a type.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Type {
-    /// The name.
-    pub name: String,
-    /// How many are alive.
-    pub objects: u64,
-    /// Their bytes, with headers, without what they hold.
-    pub bytes: u64,
-    /// Destroyed values whose memory weak references keep.
-    pub dead: u64,
-    /// Objects more than in the sample before, per second; only in the live view.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<f64>,
-}
-
 /// A thread that has used the library.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Thread {
@@ -98,15 +87,6 @@ pub struct Thread {
     pub frames: Option<u64>,
     /// How long the last frame took, in nanoseconds.
     pub last_frame_nanos: Option<u64>,
-}
-
-/// An open pool.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Pool {
-    /// Its name; empty if it has none.
-    pub name: String,
-    /// How many entries it has.
-    pub entries: u64,
 }
 
 /// A node.
@@ -158,7 +138,7 @@ pub struct Group {
     /// What is wrong: `cycle`, `counted_cycle`, `cycle_without_holder`, `allocation_cycle`,
     /// `no_holder`, `more_references`, `allocation`, `forgotten_pool`, `kept`, `pool`, `inbox`,
     /// `backlog`, `orphan` or `container`.
-    pub verdict: String,
+    pub verdict: Verdict,
     /// The same as a sentence.
     pub description: String,
     /// The pool, inbox or variable that holds them; `null` if there is none.
@@ -231,7 +211,7 @@ pub struct Path {
     /// that may be stale, on a stack for example, but the object has a reference that nothing else
     /// explains, or if such words refer to a cycle; `doubtful` if all references have words elsewhere,
     /// or nothing holds the first node.
-    pub confidence: String,
+    pub confidence: Confidence,
     /// If `root` is `cycle`, its nodes: it goes on from the last one to the first. Else empty.
     pub cycle: Vec<Hop>,
     /// The nodes, the object last.
@@ -342,17 +322,6 @@ pub struct Diff {
     pub longer: Vec<Longer>,
     /// Groups with more leaks than before.
     pub leaks: Vec<MoreLeaks>,
-}
-
-/// How the objects of a type have changed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct TypeChange {
-    /// The name.
-    pub name: String,
-    /// Objects before and after.
-    pub objects: [u64; 2],
-    /// Bytes before and after.
-    pub bytes: [u64; 2],
 }
 
 /// A container that has grown.

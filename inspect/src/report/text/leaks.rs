@@ -2,6 +2,7 @@
 
 use super::super::wire::{Group, Leaks};
 use super::{bytes, count, hops, number, wrap};
+use crate::analysis::verdict::Verdict as V;
 use std::fmt::Write;
 
 pub(super) fn leaks(out: &mut String, leaks: &Leaks) {
@@ -80,8 +81,10 @@ pub(super) fn group(out: &mut String, first: &str, group: &Group) {
     }
     hops(out, &format!("{indent}  "), &group.path);
     // Allocations that form a cycle are followed by the way to an object.
-    let is_cycle = group.verdict.ends_with("cycle") || group.verdict == "cycle_without_holder";
-    if is_cycle && group.verdict != "allocation_cycle" {
+    if matches!(
+        group.verdict,
+        V::ProvenCycle | V::CountedCycle | V::CycleWithoutHolder
+    ) {
         let _ = writeln!(out, "{indent}  and back to the first");
     }
     if group.leaks > 1 {

@@ -3,6 +3,8 @@
 use crate::discovery::discover;
 use crate::error::{Error, Subject};
 use crate::graph::{Graph, Process, Started};
+use crate::image::Image;
+use crate::image::ProgramImage;
 use crate::layout::{LayoutError, VERSION};
 use crate::library::Library;
 use crate::source::Source;
@@ -28,25 +30,26 @@ pub enum CaptureError {
 ///
 /// See [`CaptureError`].
 pub fn capture(source: &Source) -> Result<Graph, CaptureError> {
-    match source {
-        Source::Snapshot(path) => Ok(store::load(path)?),
-        Source::Pid(_) | Source::Core { .. } => {
-            let process = match source {
-                Source::Pid(pid) => Some(process(*pid)),
-                _ => None,
-            };
-            let image = source.open()?;
-            let library = Library::read(&*image).map_err(|error| not_readable(source, error))?;
-            let of_core = image.pid().map(|pid| Process {
+    let (image, process): (Box<dyn Image>, _) = match source {
+        Source::Snapshot(path) => return Ok(store::load(path)?),
+        Source::Pid(pid) => {
+            let process = process(*pid);
+            (Box::new(ProgramImage::take(*pid)?), Some(process))
+        }
+        Source::Core { core, program } => {
+            let image = ProgramImage::open(core, program.as_deref())?;
+            let process = image.pid().map(|pid| Process {
                 pid,
                 ..Process::default()
             });
-            Ok(Graph {
-                process: process.or(of_core),
-                ..discover(&*image, &library)
-            })
+            (Box::new(image), process)
         }
-    }
+    };
+    let library = Library::read(&*image).map_err(|error| not_readable(source, error))?;
+    Ok(Graph {
+        process,
+        ..discover(&*image, &library)
+    })
 }
 
 /// Returns what tells a process from others that had, or will have, the same id.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 const ABOUT: &str = "\
 Shows what is alive in a running release build that uses releasepool, what holds it, and
 what leaks. The program needs no feature and no instrumentation. A process is stopped
-while its memory is copied, about 0.4 ms for each MiB, and then goes on; `leaks` stops it
+while its memory is copied, about 0.3 ms for each MiB, and then goes on; `leaks` stops it
 up to three times.";
 
 const EXIT_CODES: &str = "\

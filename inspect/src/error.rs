@@ -191,12 +191,6 @@ pub enum Error {
         /// How it differs.
         reason: String,
     },
-    /// A snapshot was given where memory is needed.
-    #[error("{} is a snapshot, which has no memory; give a process or a core file", .path.display())]
-    NoMemory {
-        /// The file.
-        path: PathBuf,
-    },
     /// The system has no support for it.
     #[error(
         "inspecting running processes is not supported on this platform; use the feature \

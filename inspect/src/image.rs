@@ -1,6 +1,9 @@
 //! Memory and threads of a stopped process, or of a core file.
 
+use process::Stopped;
+use regions::Regions;
 use std::ops::Range;
+use symbols::Symbols;
 
 pub mod core;
 pub mod elf;
@@ -51,25 +54,69 @@ pub trait Image: Memory {
         readable.map(|mapping| mapping.start..mapping.end).collect()
     }
 
-    /// Returns the name of the static variable that `address` lies in, if the program's symbols
-    /// were not stripped. The first call reads the symbols.
-    fn static_at(&self, address: u64) -> Option<String> {
-        let _ = address;
+    /// Returns the symbols of the modules, if there are any: a file may have been stripped. Those of a
+    /// module are read when they are first asked for.
+    fn symbols(&self) -> Option<&Symbols> {
         None
     }
+}
 
-    /// Returns the name of the function that `address` lies in, if the program's symbols were not
-    /// stripped. The first call reads the symbols.
-    fn function_at(&self, address: u64) -> Option<String> {
-        let _ = address;
-        None
+/// What a process was while it was stopped, or when its core file was written.
+pub struct ProgramImage {
+    pid: Option<u32>,
+    mappings: Vec<Mapping>,
+    threads: Vec<Thread>,
+    modules: Vec<Module>,
+    regions: Regions,
+    symbols: Symbols,
+    stopped: Stopped,
+}
+
+impl ProgramImage {
+    /// Returns what the stop cost the process; nothing for a core file.
+    pub fn stopped(&self) -> Stopped {
+        self.stopped
     }
 
-    /// Returns the name of the thread-local variable at `offset` in the thread-local storage of the
-    /// module that is mapped at `start`, if the program's symbols were not stripped.
-    fn thread_local_at(&self, start: u64, offset: u64) -> Option<String> {
-        let _ = (start, offset);
-        None
+    /// Returns the symbols of the modules.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+}
+
+impl Memory for ProgramImage {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        self.regions.read(address, buffer)
+    }
+
+    fn slice(&self, address: u64, len: usize) -> Option<&[u8]> {
+        self.regions.slice(address, len)
+    }
+}
+
+impl Image for ProgramImage {
+    fn mappings(&self) -> &[Mapping] {
+        &self.mappings
+    }
+
+    fn threads(&self) -> &[Thread] {
+        &self.threads
+    }
+
+    fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
+    fn present(&self) -> Vec<Range<u64>> {
+        self.regions.present()
+    }
+
+    fn symbols(&self) -> Option<&Symbols> {
+        Some(&self.symbols)
     }
 }
 

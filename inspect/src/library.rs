@@ -19,8 +19,6 @@ use reader::Reader;
 pub struct Library {
     /// The path of the file that contains it.
     pub module: String,
-    /// Its version.
-    pub version: String,
     /// Where its structures have which fields.
     pub layout: Layout,
     /// Addresses of its statics by name, as the notes give them.
@@ -162,17 +160,6 @@ pub struct Chunk {
     pub heap: u64,
 }
 
-/// A page that nothing in the library leads to: of a handoff pool, forgotten or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StrayPage {
-    /// The address of the page below, or 0.
-    pub prev: u64,
-    /// The address of its first entry.
-    pub first: u64,
-    /// How many entries there is room for.
-    pub capacity: u64,
-}
-
 impl Library {
     /// Reads what the library has.
     ///
@@ -237,7 +224,6 @@ impl Library {
         let read = reader.finish();
         Ok(Self {
             module: names.module.clone(),
-            version: names.library.clone(),
             layout,
             names,
             threads,
@@ -293,23 +279,5 @@ impl Library {
             .partition_point(|&(start, _)| start <= address);
         let range = after.checked_sub(1).map(|at| self.own_memory[at]);
         range.is_some_and(|(start, len)| address - start < len)
-    }
-
-    /// Returns the page at `address`, the beginning of an allocation, if it has a page's tag, and
-    /// nothing in the library leads to it.
-    pub fn stray_page(&self, memory: &dyn Memory, address: u64) -> Option<StrayPage> {
-        let page = &self.layout.page;
-        let mut tag = [0; 4];
-        let at = address.checked_add(page.tag)?;
-        let has_tag =
-            memory.read(at, &mut tag) == 4 && u64::from(u32::from_ne_bytes(tag)) == page.tag_value;
-        if !has_tag || self.owns(address) {
-            return None;
-        }
-        Some(StrayPage {
-            prev: memory.word(address.checked_add(page.prev)?)?,
-            first: address.checked_add(page.entries)?,
-            capacity: page.capacity,
-        })
     }
 }

@@ -6,7 +6,7 @@ use crate::capture::{CaptureError, capture};
 use crate::cli::{About, Arguments, Command, Output};
 use crate::error::Error;
 use crate::graph::Graph;
-use crate::image::process::ProcessImage;
+use crate::image::ProgramImage;
 use crate::image::write_core;
 use crate::live;
 use crate::report::wire::{self, Report};
@@ -149,7 +149,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
 
 /// Stops a process and saves all its memory as a core file.
 fn write_core(pid: u32, path: &Path) -> Result<(), CaptureError> {
-    let image = ProcessImage::take_all(pid)?;
+    let image = ProgramImage::take_all(pid)?;
     let written = File::create(path).and_then(|mut file| write_core::write_core(&image, &mut file));
     let failed = |error| Error::io(format!("write {}", path.display()), error);
     Ok(written.map_err(failed)?)
@@ -188,7 +188,7 @@ fn look(source: &Source, looks: u32) -> Result<(Graph, Option<Suspects>), RunErr
 /// Returns what tells the program of a process from others, if the source is one.
 fn program_id(source: &Source) -> Option<[u8; 16]> {
     match source {
-        Source::Pid(pid) => ProcessImage::program_id(*pid),
+        Source::Pid(pid) => ProgramImage::program_id(*pid),
         _ => None,
     }
 }

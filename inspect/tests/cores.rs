@@ -8,11 +8,9 @@ mod common;
 
 use common::{Directory, Target};
 use releasepool_inspect::error::Error;
-use releasepool_inspect::image::core::CoreImage;
-use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::ProgramImage;
 use releasepool_inspect::image::write_core::write_core;
 use releasepool_inspect::image::{Image, Memory};
-use releasepool_inspect::source::Source;
 use std::fs;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -59,7 +57,7 @@ fn role() {
     })
 }
 
-fn word(image: &CoreImage, name: &str) -> u64 {
+fn word(image: &ProgramImage, name: &str) -> u64 {
     let (address, _) = image
         .symbols()
         .find(name)
@@ -68,7 +66,7 @@ fn word(image: &CoreImage, name: &str) -> u64 {
 }
 
 /// Checks what the process that plays the role has.
-fn check(image: &CoreImage, pid: u32) {
+fn check(image: &ProgramImage, pid: u32) {
     assert_eq!(image.pid(), Some(pid));
     assert_eq!(word(image, "cores::MARKER"), 0xfeed_f00d);
     assert_eq!(word(image, "cores::CHANGED"), 0x5eee);
@@ -107,8 +105,8 @@ fn check(image: &CoreImage, pid: u32) {
 }
 
 /// Writes a core of a process that plays the role with the library's own writer.
-fn write(target: &Target) -> (ProcessImage, Vec<u8>) {
-    let image = ProcessImage::take_all(target.pid()).unwrap();
+fn write(target: &Target) -> (ProgramImage, Vec<u8>) {
+    let image = ProgramImage::take_all(target.pid()).unwrap();
     let mut core = Cursor::new(Vec::new());
     write_core(&image, &mut core).unwrap();
     (image, core.into_inner())
@@ -122,7 +120,7 @@ fn a_core_of_ours_shows_what_the_process_had() {
     drop(target);
     let path = directory.0.join("core");
     fs::write(&path, bytes).unwrap();
-    let core = CoreImage::open(&path, None).unwrap();
+    let core = ProgramImage::open(&path, None).unwrap();
     check(&core, process.pid().unwrap());
 
     let heap = |image: &dyn Image| {
@@ -176,7 +174,7 @@ fn a_core_of_gdb_shows_what_the_process_had() {
         eprintln!("gcore is not installed");
         return;
     }
-    let core = CoreImage::open(&prefix.with_extension(target.pid().to_string()), None).unwrap();
+    let core = ProgramImage::open(&prefix.with_extension(target.pid().to_string()), None).unwrap();
     check(&core, target.pid());
 }
 
@@ -202,11 +200,11 @@ fn a_core_of_the_kernel_shows_what_the_process_had() {
         eprintln!("the limits permit no cores: {files:?}");
         return;
     };
-    check(&CoreImage::open(core, None).unwrap(), pid);
+    check(&ProgramImage::open(core, None).unwrap(), pid);
 }
 
 /// Uses all of an image, and finds it consistent.
-fn use_all(image: &CoreImage) {
+fn use_all(image: &ProgramImage) {
     let mut buffer = [0; 4096];
     for mapping in image.mappings() {
         for address in [mapping.start, mapping.end.saturating_sub(8), mapping.end] {
@@ -236,7 +234,7 @@ fn truncated_cores_are_refused() {
         .chain([bytes.len() - 1]);
     for end in ends {
         fs::write(&path, &bytes[..end]).unwrap();
-        match CoreImage::open(&path, None) {
+        match ProgramImage::open(&path, None) {
             Err(Error::TruncatedCore {
                 found, expected, ..
             }) => {
@@ -277,7 +275,7 @@ fn damaged_cores_are_refused_or_read() {
         for &(offset, byte) in &changed {
             file.write_all_at(&[byte], offset as u64).unwrap();
         }
-        match CoreImage::open(&path, None) {
+        match ProgramImage::open(&path, None) {
             Ok(image) => {
                 use_all(&image);
                 opened += 1;
@@ -296,14 +294,14 @@ fn damaged_cores_are_refused_or_read() {
         refused > 0 && opened > 0,
         "{refused} refused, {opened} opened"
     );
-    use_all(&CoreImage::open(&path, None).unwrap());
+    use_all(&ProgramImage::open(&path, None).unwrap());
 }
 
 #[test]
 fn other_files_are_no_cores() {
     let directory = Directory::new("other");
     let path = directory.0.join("core");
-    let error = |path: &Path| CoreImage::open(path, None).err().unwrap();
+    let error = |path: &Path| ProgramImage::open(path, None).err().unwrap();
     assert!(matches!(error(&path), Error::Io { .. }));
     assert!(
         error(&directory.0)
@@ -340,28 +338,28 @@ fn the_program_must_be_the_one_that_crashed() {
     drop(target);
     let path = directory.0.join("core");
     fs::write(&path, bytes).unwrap();
-    check(&CoreImage::open(&path, None).unwrap(), pid);
+    check(&ProgramImage::open(&path, None).unwrap(), pid);
 
     let moved = directory.0.join("moved");
     fs::rename(&program, &moved).unwrap();
-    let error = CoreImage::open(&path, None).err().unwrap();
+    let error = ProgramImage::open(&path, None).err().unwrap();
     assert!(
         matches!(&error, Error::NoProgram { path, .. } if *path == program),
         "{error}"
     );
-    check(&CoreImage::open(&path, Some(&moved)).unwrap(), pid);
+    check(&ProgramImage::open(&path, Some(&moved)).unwrap(), pid);
 
-    let error = CoreImage::open(&path, Some(Path::new("/bin/sh")))
+    let error = ProgramImage::open(&path, Some(Path::new("/bin/sh")))
         .err()
         .unwrap();
     assert!(matches!(error, Error::OtherProgram { .. }), "{error}");
-    let error = CoreImage::open(&path, Some(&path.with_file_name("none")))
+    let error = ProgramImage::open(&path, Some(&path.with_file_name("none")))
         .err()
         .unwrap();
     assert!(matches!(error, Error::NoProgram { .. }), "{error}");
 
     // The same program built anew: only an address in its header differs, or its build id.
-    let core = CoreImage::open(&path, Some(&moved)).unwrap();
+    let core = ProgramImage::open(&path, Some(&moved)).unwrap();
     let mut other = fs::read(&moved).unwrap();
     let id = &core.modules()[0].build_id;
     if id.is_empty() {
@@ -374,36 +372,6 @@ fn the_program_must_be_the_one_that_crashed() {
         other[place] ^= 1;
     }
     fs::write(&program, other).unwrap();
-    let error = CoreImage::open(&path, None).err().unwrap();
+    let error = ProgramImage::open(&path, None).err().unwrap();
     assert!(matches!(error, Error::OtherProgram { .. }), "{error}");
-}
-
-#[test]
-fn sources_are_told_apart() {
-    let directory = Directory::new("sources");
-    let target = Target::start("serves");
-    let (_, bytes) = write(&target);
-    let core = directory.0.join("core");
-    fs::write(&core, bytes).unwrap();
-    let snapshot = directory.0.join("snapshot");
-    fs::write(&snapshot, "releasepool").unwrap();
-
-    let pid = target.pid();
-    assert_eq!(
-        Source::from_argument(&pid.to_string(), None),
-        Source::Pid(pid)
-    );
-    assert_eq!(Source::Pid(pid).open().unwrap().pid(), Some(pid));
-    let source = Source::from_argument(core.to_str().unwrap(), None);
-    assert_eq!(
-        source,
-        Source::Core {
-            core,
-            program: None
-        }
-    );
-    assert_eq!(source.open().unwrap().pid(), Some(pid));
-    let source = Source::from_argument(snapshot.to_str().unwrap(), None);
-    assert_eq!(source, Source::Snapshot(snapshot));
-    assert!(matches!(source.open(), Err(Error::NoMemory { .. })));
 }

@@ -10,7 +10,7 @@ mod sample;
 
 use common::Target;
 use releasepool_inspect::discovery::discover;
-use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::ProgramImage;
 use releasepool_inspect::image::{Image, Mapping, Memory, Module, Thread};
 use releasepool_inspect::layout::{LayoutError, NAME, TEXT};
 use releasepool_inspect::library::Library;
@@ -27,7 +27,7 @@ fn role() {
 
 /// An image some of whose bytes are others. Notes what is read.
 struct Damaged<'a> {
-    image: &'a ProcessImage,
+    image: &'a ProgramImage,
     bytes: HashMap<u64, u8>,
     /// The range of `bytes`.
     range: Range<u64>,
@@ -35,7 +35,7 @@ struct Damaged<'a> {
 }
 
 impl<'a> Damaged<'a> {
-    fn new(image: &'a ProcessImage, changes: &[(u64, Vec<u8>)]) -> Self {
+    fn new(image: &'a ProgramImage, changes: &[(u64, Vec<u8>)]) -> Self {
         let bytes: HashMap<u64, u8> = changes
             .iter()
             .flat_map(|(at, bytes)| (*at..).zip(bytes.iter().copied()))
@@ -89,7 +89,7 @@ impl Image for Damaged<'_> {
 }
 
 /// Returns the numbers of the layout note: where the digits of each are.
-fn numbers(image: &ProcessImage) -> Vec<(u64, usize)> {
+fn numbers(image: &ProgramImage) -> Vec<(u64, usize)> {
     let notes = image.modules().iter().flat_map(|module| &module.notes);
     let note = notes
         .into_iter()
@@ -112,7 +112,7 @@ fn numbers(image: &ProcessImage) -> Vec<(u64, usize)> {
 #[test]
 fn damaged_notes_are_refused_or_read() {
     let target = Target::start("sample");
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     let mut rng = fastrand::Rng::with_seed(7);
     let (mut refused, mut read) = (0, 0);
     for (at, digits) in numbers(&image) {
@@ -146,7 +146,7 @@ fn damaged_structures_are_read_as_far_as_they_make_sense() {
     let number = |name, usual| std::env::var(name).map_or(usual, |n| n.parse().unwrap());
     let (rounds, seed) = (number("ROUNDS", 300), number("SEED", 1));
     let target = Target::start("sample");
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     let whole = Damaged::new(&image, &[]);
     Library::read(&whole).unwrap();
     let places = whole.read.into_inner().unwrap();

@@ -12,8 +12,7 @@ use common::Target;
 use releasepool_inspect::discovery::discover;
 use releasepool_inspect::graph::Graph;
 use releasepool_inspect::image::Image;
-use releasepool_inspect::image::core::CoreImage;
-use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::ProgramImage;
 use releasepool_inspect::image::write_core::write_core;
 use releasepool_inspect::library::Library;
 use sample::expected;
@@ -44,17 +43,17 @@ fn check(image: &dyn Image) {
 #[test]
 fn objects_in_all_places_of_a_process() {
     let target = Target::start("sample");
-    check(&ProcessImage::take(target.pid()).unwrap());
+    check(&ProgramImage::take(target.pid()).unwrap());
 }
 
 #[test]
 fn objects_in_all_places_of_a_core_file() {
     let target = Target::start("sample");
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     drop(target);
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("discovery-core");
     write_core(&image, &mut File::create(&path).unwrap()).unwrap();
-    let core = CoreImage::open(&path, None);
+    let core = ProgramImage::open(&path, None);
     std::fs::remove_file(&path).unwrap();
     let core = core.unwrap();
     check(&core);

@@ -7,7 +7,7 @@
 mod common;
 
 use common::Target;
-use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::ProgramImage;
 use releasepool_inspect::image::{Image, Memory};
 use std::cell::Cell;
 use std::os::fd::AsRawFd;
@@ -138,23 +138,23 @@ fn role() {
     }
 }
 
-fn address(image: &ProcessImage, name: &str) -> u64 {
+fn address(image: &ProgramImage, name: &str) -> u64 {
     let found = image.symbols().find(name);
     found.unwrap_or_else(|| panic!("no symbol {name}")).0
 }
 
-fn word(image: &ProcessImage, name: &str) -> u64 {
+fn word(image: &ProgramImage, name: &str) -> u64 {
     image.word(address(image, name)).unwrap()
 }
 
 #[test]
 fn statics_and_the_heap_have_their_values() {
     let target = Target::start("simple");
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     assert_eq!(word(&image, "image::MARKER"), 0xfeed_f00d);
     assert_eq!(word(&image, "image::CHANGED"), 0x5eee);
     let place = word(&image, "image::PLACE");
-    let all = ProcessImage::take_all(target.pid()).unwrap();
+    let all = ProgramImage::take_all(target.pid()).unwrap();
     let bytes = all.slice(place, 800_000).expect("one piece");
     for (number, word) in bytes.chunks_exact(8).enumerate() {
         assert_eq!(
@@ -163,7 +163,7 @@ fn statics_and_the_heap_have_their_values() {
         );
     }
     // They are only data, but for the pages with the heads of chunks around them.
-    let is_present = |image: &ProcessImage| {
+    let is_present = |image: &ProgramImage| {
         let place = place + 400_000;
         image.present().iter().any(|range| range.contains(&place))
     };
@@ -178,24 +178,30 @@ fn statics_and_the_heap_have_their_values() {
 #[test]
 fn statics_have_names() {
     let target = Target::start("simple");
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     let untouched = address(&image, "image::UNTOUCHED");
     assert_eq!(
-        image.static_at(untouched).as_deref(),
+        image.symbols().static_at(untouched).as_deref(),
         Some("image::UNTOUCHED")
     );
     assert_eq!(
-        image.static_at(untouched + 65535).as_deref(),
+        image.symbols().static_at(untouched + 65535).as_deref(),
         Some("image::UNTOUCHED")
     );
     assert_ne!(
-        image.static_at(untouched + 65536).as_deref(),
+        image.symbols().static_at(untouched + 65536).as_deref(),
         Some("image::UNTOUCHED")
     );
-    assert_eq!(image.static_at(word(&image, "image::PLACE")), None);
+    assert_eq!(
+        image.symbols().static_at(word(&image, "image::PLACE")),
+        None
+    );
     let role = address(&image, "image::role");
-    assert_eq!(image.function_at(role + 1).as_deref(), Some("image::role"));
-    assert_eq!(image.static_at(role), None);
+    assert_eq!(
+        image.symbols().function_at(role + 1).as_deref(),
+        Some("image::role")
+    );
+    assert_eq!(image.symbols().static_at(role), None);
 }
 
 #[test]
@@ -205,7 +211,7 @@ fn what_was_not_copied_is_still_there_after_the_process_has_ended() {
     let (untouched, text) = answer.split_once(' ').unwrap();
     let untouched = u64::from_str_radix(untouched.trim_start_matches("0x"), 16).unwrap();
     let text = text.parse().unwrap();
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     drop(target);
     assert_eq!(image.word(untouched), Some(0x0dd));
     let mut bytes = vec![0; TEXT.len()];
@@ -225,7 +231,7 @@ fn a_program_whose_file_was_deleted_is_read() {
     let program = directory.copy_of_this_program();
     let target = Target::start_program(&program, "simple");
     std::fs::remove_file(&program).unwrap();
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     assert_eq!(word(&image, "image::MARKER"), 0xfeed_f00d);
     assert_eq!(image.modules()[0].path, program.to_str().unwrap());
     drop(target);
@@ -235,7 +241,7 @@ fn a_program_whose_file_was_deleted_is_read() {
 #[test]
 fn modules_have_notes_and_thread_local_storage() {
     let target = Target::start("simple");
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     let modules = image.modules();
     let own = std::env::current_exe().unwrap().canonicalize().unwrap();
     assert_eq!(modules[0].path, own.to_str().unwrap());
@@ -265,7 +271,7 @@ fn modules_have_notes_and_thread_local_storage() {
 #[test]
 fn threads_have_registers_names_and_stacks() {
     let target = Target::start("threads");
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     assert_eq!(image.stopped().threads, image.threads().len());
     for number in 0..3 {
         let name = format!("worker {number}");
@@ -298,7 +304,10 @@ fn threads_have_registers_names_and_stacks() {
         let local = 0x10ca_1000 + number;
         let offset = offsets.find(|offset| image.word(start + offset) == Some(local));
         let offset = offset.expect("it has the variable");
-        let name = image.thread_local_at(program.start, offset).unwrap();
+        let name = image
+            .symbols()
+            .thread_local_at(program.start, offset)
+            .unwrap();
         assert!(name.contains("LOCAL"), "{name}");
     }
 }
@@ -306,7 +315,7 @@ fn threads_have_registers_names_and_stacks() {
 #[test]
 fn vector_registers_are_among_the_registers() {
     let target = Target::start("vectors");
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     let value = 0x7ec7_0123_4567_89ab;
     // In the general register, and in the vector register.
     let found = |thread: &releasepool_inspect::image::Thread| {
@@ -318,7 +327,7 @@ fn vector_registers_are_among_the_registers() {
 #[test]
 fn reserved_memory_costs_nothing() {
     let target = Target::start("reserved");
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     assert!(image.stopped().bytes < 64 << 20, "{:?}", image.stopped());
     let place = word(&image, "image::PLACE");
     assert_eq!(image.word(place), Some(1));
@@ -346,7 +355,7 @@ fn shared_memory_and_changed_pages_of_files_are_copied() {
     let answer = target.ask("where");
     let (shared, private) = answer.split_once(' ').unwrap();
     let (shared, private): (u64, u64) = (shared.parse().unwrap(), private.parse().unwrap());
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     let sevens = Some(0x0707_0707_0707_0707);
     assert_eq!(image.word(shared), Some(1));
     assert_eq!(image.word(shared + 8192), Some(0));

@@ -13,7 +13,7 @@ use common::Target;
 use program::inspect;
 use releasepool_inspect::error::Error;
 use releasepool_inspect::graph::Graph;
-use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::ProgramImage;
 use releasepool_inspect::image::{Image, Memory};
 use releasepool_inspect::store;
 use std::os::unix::process::CommandExt;
@@ -158,7 +158,7 @@ fn role() {
         }
         "inspects" => {
             let pid = argument.parse().unwrap();
-            common::serve(|_| match ProcessImage::take(pid) {
+            common::serve(|_| match ProgramImage::take(pid) {
                 Ok(image) => format!("{} threads", image.threads().len()),
                 Err(error) => error.to_string(),
             });
@@ -187,7 +187,7 @@ fn goes_on(target: &mut Target) {
 fn a_process_goes_on_after_it_was_inspected() {
     let mut target = Target::start("counts");
     for _ in 0..10 {
-        let image = ProcessImage::take(target.pid()).unwrap();
+        let image = ProgramImage::take(target.pid()).unwrap();
         assert!(image.threads().len() >= 2);
         assert!(image.stopped().bytes > 0);
         goes_on(&mut target);
@@ -198,7 +198,7 @@ fn a_process_goes_on_after_it_was_inspected() {
 fn threads_that_start_meanwhile_are_stopped_too() {
     let mut target = Target::start("spawns");
     for _ in 0..40 {
-        let image = ProcessImage::take(target.pid()).unwrap();
+        let image = ProgramImage::take(target.pid()).unwrap();
         // The first one, and those that start others.
         assert!(
             image.threads().len() > SPAWNERS,
@@ -230,7 +230,7 @@ fn a_process_that_was_stopped_before_stays_stopped() {
     while target.state() != 'T' {
         std::thread::yield_now();
     }
-    ProcessImage::take(target.pid()).unwrap();
+    ProgramImage::take(target.pid()).unwrap();
     // The kernel lets each thread stop again by itself.
     while target.state() != 'T' {
         std::thread::yield_now();
@@ -254,7 +254,7 @@ fn no_signal_gets_lost() {
     });
     let mut taken = 0;
     while !sender.is_finished() || taken < 5 {
-        ProcessImage::take(pid).unwrap();
+        ProgramImage::take(pid).unwrap();
         taken += 1;
     }
     sender.join().unwrap();
@@ -276,17 +276,17 @@ fn processes_that_do_not_exist_are_named() {
     while common::state(pid) != 'Z' {
         std::thread::yield_now();
     }
-    let error = ProcessImage::take(pid).err().unwrap();
+    let error = ProgramImage::take(pid).err().unwrap();
     assert!(matches!(error, Error::Zombie { .. }), "{error}");
     child.wait().unwrap();
     for pid in [pid, 0, u32::MAX, i32::MAX as u32] {
-        let error = ProcessImage::take(pid).err().unwrap();
+        let error = ProgramImage::take(pid).err().unwrap();
         assert_eq!(error.to_string(), format!("there is no process {pid}"));
     }
-    let error = ProcessImage::take(std::process::id()).err().unwrap();
+    let error = ProgramImage::take(std::process::id()).err().unwrap();
     assert!(matches!(error, Error::Own { .. }), "{error}");
     if std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n") {
-        let error = ProcessImage::take(2).err().unwrap();
+        let error = ProgramImage::take(2).err().unwrap();
         assert!(matches!(error, Error::KernelThread { pid: 2 }), "{error}");
     }
 }
@@ -294,7 +294,7 @@ fn processes_that_do_not_exist_are_named() {
 #[test]
 fn a_thread_of_a_process_is_no_process() {
     let target = Target::start("counts");
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     let tid = image
         .threads()
         .iter()
@@ -302,14 +302,14 @@ fn a_thread_of_a_process_is_no_process() {
         .max()
         .unwrap();
     assert_ne!(tid, target.pid());
-    let error = ProcessImage::take(tid).err().unwrap();
+    let error = ProgramImage::take(tid).err().unwrap();
     assert!(matches!(error, Error::NoSuchProcess { .. }), "{error}");
 }
 
 #[test]
 fn a_process_goes_on_if_one_of_its_threads_cannot_stop() {
     let mut target = Target::start("vforks");
-    let error = ProcessImage::take(target.pid()).err().unwrap();
+    let error = ProgramImage::take(target.pid()).err().unwrap();
     assert!(matches!(error, Error::WaitsInKernel { .. }), "{error}");
     goes_on(&mut target);
 }
@@ -318,7 +318,7 @@ fn a_process_goes_on_if_one_of_its_threads_cannot_stop() {
 fn a_process_whose_first_thread_has_ended_is_inspected() {
     let mut target = Target::start("leaderless");
     assert_eq!(target.state(), 'Z');
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     assert!(!image.threads().is_empty());
     assert!(
         image
@@ -342,7 +342,7 @@ fn a_process_may_end_at_any_time() {
             // SAFETY: kill has no preconditions.
             unsafe { libc::kill(pid as i32, libc::SIGKILL) };
         });
-        match ProcessImage::take(pid) {
+        match ProgramImage::take(pid) {
             Ok(image) => assert!(!image.threads().is_empty()),
             Err(Error::Died { .. } | Error::NoSuchProcess { .. } | Error::Zombie { .. }) => {
                 ends += 1;
@@ -360,14 +360,14 @@ fn a_process_may_end_at_any_time() {
 fn the_tracer_of_a_traced_process_is_named() {
     let mut target = Target::start("counts");
     let tracer = Target::start(&format!("tracer {}", target.pid()));
-    let error = ProcessImage::take(target.pid()).err().unwrap();
+    let error = ProgramImage::take(target.pid()).err().unwrap();
     let Error::Traced { tracer: found, .. } = error else {
         panic!("{error}")
     };
     assert_eq!(found, tracer.pid());
     goes_on(&mut target);
     drop(tracer);
-    ProcessImage::take(target.pid()).unwrap();
+    ProgramImage::take(target.pid()).unwrap();
     goes_on(&mut target);
 }
 
@@ -435,7 +435,7 @@ fn without_permission_it_says_what_to_do() {
     // SAFETY: geteuid has no preconditions.
     let root = unsafe { libc::geteuid() } == 0;
     if !root {
-        let error = ProcessImage::take(1).err().unwrap();
+        let error = ProgramImage::take(1).err().unwrap();
         assert!(
             matches!(error, Error::NotPermitted { pid: 1, .. }),
             "{error}"

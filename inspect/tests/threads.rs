@@ -15,7 +15,7 @@ use releasepool_inspect::analysis::reach::Level;
 use releasepool_inspect::discovery::discover;
 use releasepool_inspect::graph::{Graph, NodeId};
 use releasepool_inspect::image::Image;
-use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::ProgramImage;
 use releasepool_inspect::library::Library;
 use std::hint::black_box;
 use std::ptr::null_mut;
@@ -66,7 +66,7 @@ fn role() {
     common::serve(|_| STARTED.load(Ordering::Relaxed).to_string())
 }
 
-fn look(image: &ProcessImage) -> Graph {
+fn look(image: &ProgramImage) -> Graph {
     discover(image, &Library::read(image).unwrap())
 }
 
@@ -76,7 +76,7 @@ fn what_is_captured_by_threads_that_start_all_the_time_is_held() {
     let started: u64 = target.ask("started").parse().unwrap();
     let mut before = None;
     for _ in 0..LOOKS {
-        let graph = look(&ProcessImage::take(target.pid()).unwrap());
+        let graph = look(&ProgramImage::take(target.pid()).unwrap());
         let found = suspects(&Analysis::new(&graph), before.as_ref());
         if before.is_some() {
             assert!(found.is_empty(), "{found:?}");
@@ -136,7 +136,7 @@ fn start_and_stop(target: &mut Target) -> u32 {
 fn what_a_thread_that_has_not_begun_has_captured_is_held_by_its_control_block() {
     let mut target = Target::start("waits");
     let new = start_and_stop(&mut target);
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     assert!(image.threads().iter().any(|thread| thread.tid == new));
     let graph = look(&image);
     let analysis = Analysis::new(&graph);

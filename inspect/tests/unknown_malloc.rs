@@ -9,7 +9,7 @@ mod sample;
 
 use common::Target;
 use releasepool_inspect::discovery::discover;
-use releasepool_inspect::image::process::ProcessImage;
+use releasepool_inspect::image::ProgramImage;
 use releasepool_inspect::library::Library;
 use sample::expected;
 use std::alloc::{GlobalAlloc, Layout};
@@ -97,7 +97,7 @@ fn role() {
 #[test]
 fn objects_in_memory_of_an_unknown_allocator() {
     let target = Target::start("sample");
-    let image = ProcessImage::take(target.pid()).unwrap();
+    let image = ProgramImage::take(target.pid()).unwrap();
     let graph = discover(&image, &Library::read(&image).unwrap());
     expected::check_order(&graph);
     expected::check_objects(&graph, false);

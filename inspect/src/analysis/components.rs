@@ -17,13 +17,8 @@ pub struct Components {
 
 impl Components {
     /// Returns how many there are.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
-    }
-
-    /// Returns whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Returns the nodes of a component. Components come before those that hold them.

@@ -137,8 +137,6 @@ fn ends_of(
 pub struct Way {
     /// The path to the first of them.
     pub path: Path,
-    /// How certain the best root is.
-    pub level: Level,
     /// How many objects there are.
     pub objects: u64,
     /// Their bytes, without what they hold.
@@ -207,7 +205,6 @@ impl Ways<'_, '_> {
         let key = signature(self.analysis, level as u8, &path.label, &hops);
         self.ways.entry(key).or_insert(Way {
             path,
-            level,
             objects: 0,
             bytes: 0,
             first: node,

@@ -105,7 +105,7 @@ impl Finder<'_> {
     /// Names the word at an address for people.
     fn label(&self, area: &Area, address: u64) -> String {
         match (area.kind, area.owner) {
-            (RootKind::Static, _) => match self.image.static_at(address) {
+            (RootKind::Static, _) => match self.static_at(address) {
                 Some(name) => format!("static {name}"),
                 None => format!("static {}", self.place_in_module(address)),
             },
@@ -121,6 +121,10 @@ impl Finder<'_> {
             (_, Owner::NewThread) => "start of a new thread".to_owned(),
             _ => format!("memory at {:#x}", area.range.start),
         }
+    }
+
+    fn static_at(&self, address: u64) -> Option<String> {
+        self.image.symbols()?.static_at(address)
     }
 
     /// Names a place by its module, for variables without a symbol.
@@ -149,7 +153,8 @@ fn thread_local_at(image: &dyn Image, thread_pointer: u64, address: u64) -> Opti
         thread_pointer.wrapping_sub(size.next_multiple_of(align))
     };
     let offset = address.checked_sub(start).filter(|offset| *offset < size)?;
-    image.thread_local_at(program.start, offset)
+    let symbols = image.symbols()?;
+    symbols.thread_local_at(program.start, offset)
 }
 
 /// Returns a name for each thread of an image: that which the library or the kernel knows.

@@ -171,7 +171,7 @@ fn read_info(
         return None;
     }
     let name = returned_str(image, function)
-        .or_else(|| type_in_symbol(&image.function_at(function)?).map(str::to_owned))
+        .or_else(|| type_in_symbol(&image.symbols()?.function_at(function)?).map(str::to_owned))
         .unwrap_or_else(|| format!("type at {address:#x}"));
     Some(TypeInfo {
         address,

@@ -1,8 +1,12 @@
 //! Core files: what a process was when it crashed, or when someone asked.
+//!
+//! Linux leaves out of core files what is in other files: code and constants. That is read from the
+//! program and its libraries, if they are those that the process had.
 
+use super::process::Stopped;
 use super::regions::{Backing, Bytes, Regions};
 use super::symbols::Symbols;
-use super::{Image, Mapping, Memory, Module, Thread, elf};
+use super::{Mapping, ProgramImage, elf};
 use crate::error::Error;
 use memmap2::Mmap;
 use std::collections::HashMap;
@@ -20,21 +24,8 @@ use notes::Notes;
 use program::Files;
 use segments::Load;
 
-/// A core file of Linux, on x86-64 or AArch64. It can be read on any system.
-///
-/// Linux leaves out of core files what is in other files: code and constants. That is read from the
-/// program and its libraries, if they are those that the process had.
-pub struct CoreImage {
-    pid: Option<u32>,
-    mappings: Vec<Mapping>,
-    threads: Vec<Thread>,
-    modules: Vec<Module>,
-    regions: Regions,
-    symbols: Symbols,
-}
-
-impl CoreImage {
-    /// Opens a core file. `program` is the program, if it is no longer where it was.
+impl ProgramImage {
+    /// Opens a core file of Linux on x86-64 or AArch64, on any system. `program` is the program, if it is no longer where it was.
     ///
     /// The files are mapped, not copied.
     ///
@@ -42,7 +33,7 @@ impl CoreImage {
     ///
     /// See [`Error`]: no core file, or a truncated one; a program that is not there, or another. A
     /// library that is not there, or another, is no error: its code and constants are missing.
-    pub fn open(core: &Path, program: Option<&Path>) -> Result<CoreImage, Error> {
+    pub fn open(core: &Path, program: Option<&Path>) -> Result<Self, Error> {
         let open = || format!("open {}", core.display());
         let metadata = std::fs::metadata(core).map_err(|error| Error::io(open(), error))?;
         if !metadata.is_file() {
@@ -86,19 +77,15 @@ impl CoreImage {
             files.get(*names.get(&module.start)?).cloned()
         });
         let Notes { pid, threads, .. } = notes;
-        Ok(CoreImage {
+        Ok(Self {
             pid,
             mappings,
             threads,
             modules,
             regions,
             symbols,
+            stopped: Stopped::default(),
         })
-    }
-
-    /// Returns the symbols of the modules.
-    pub fn symbols(&self) -> &Symbols {
-        &self.symbols
     }
 }
 
@@ -210,48 +197,4 @@ fn regions(
         }
     }
     regions
-}
-
-impl Memory for CoreImage {
-    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
-        self.regions.read(address, buffer)
-    }
-
-    fn slice(&self, address: u64, len: usize) -> Option<&[u8]> {
-        self.regions.slice(address, len)
-    }
-}
-
-impl Image for CoreImage {
-    fn mappings(&self) -> &[Mapping] {
-        &self.mappings
-    }
-
-    fn threads(&self) -> &[Thread] {
-        &self.threads
-    }
-
-    fn modules(&self) -> &[Module] {
-        &self.modules
-    }
-
-    fn pid(&self) -> Option<u32> {
-        self.pid
-    }
-
-    fn present(&self) -> Vec<Range<u64>> {
-        self.regions.present()
-    }
-
-    fn static_at(&self, address: u64) -> Option<String> {
-        self.symbols.static_at(address)
-    }
-
-    fn function_at(&self, address: u64) -> Option<String> {
-        self.symbols.function_at(address)
-    }
-
-    fn thread_local_at(&self, start: u64, offset: u64) -> Option<String> {
-        self.symbols.thread_local_at(start, offset)
-    }
 }

@@ -84,7 +84,7 @@ pub(crate) fn modules(
 
 /// Reads the module whose header is at `start`; `None` if there is none, or it is no program and no
 /// library.
-pub(crate) fn module(memory: &dyn Memory, start: u64, name: &str) -> Option<Module> {
+pub fn module(memory: &dyn Memory, start: u64, name: &str) -> Option<Module> {
     let mut bytes = [0; size_of::<Header>()];
     if memory.read(start, &mut bytes) < bytes.len() || !is_elf(&bytes) {
         return None;

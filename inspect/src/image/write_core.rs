@@ -1,4 +1,4 @@
-//! Writes an image as a core file, which debuggers and [`CoreImage`](super::core::CoreImage) read.
+//! Writes an image as a core file, which debuggers and [`ProgramImage`](super::core::ProgramImage) read.
 
 use super::registers::Machine;
 use super::{Image, Mapping, Thread};

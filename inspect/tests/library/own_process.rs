@@ -1,6 +1,6 @@
 //! The test's own process as an image.
 
-use releasepool_inspect::image::{Image, Mapping, Memory, Module, Note, Thread};
+use releasepool_inspect::image::{Image, Mapping, Memory, Module, Thread, elf};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -47,7 +47,7 @@ impl OwnProcess {
             .find(|line| line.ends_with(exe.to_str().unwrap()));
         let start = line.unwrap().split('-').next().unwrap();
         let base = u64::from_str_radix(start, 16).unwrap();
-        this.modules.push(this.module(base));
+        this.modules.extend(elf::module(&this, base, "own"));
         this
     }
 
@@ -55,43 +55,5 @@ impl OwnProcess {
         let mut bytes = [0; 4];
         assert_eq!(self.read(address, &mut bytes), 4);
         u32::from_ne_bytes(bytes).into()
-    }
-
-    /// Finds the notes of the executable at `base`.
-    fn module(&self, base: u64) -> Module {
-        let word = |at| self.word(at).unwrap();
-        let headers = base + word(base + 32);
-        let count = self.half(base + 56) & 0xffff;
-        let mut notes = Vec::new();
-        for header in (0..count).map(|i| headers + 56 * i) {
-            const PT_NOTE: u64 = 4;
-            if self.half(header) != PT_NOTE {
-                continue;
-            }
-            let mut at = base + word(header + 16);
-            let end = at + word(header + 40);
-            while at < end {
-                let (name_len, len) = (self.half(at), self.half(at + 4));
-                let mut name = vec![0; name_len as usize - 1];
-                self.read(at + 12, &mut name);
-                let address = at + 12 + name_len.next_multiple_of(4);
-                notes.push(Note {
-                    name: String::from_utf8(name).unwrap(),
-                    kind: self.half(at + 8) as u32,
-                    address,
-                    len,
-                });
-                at = address + len.next_multiple_of(4);
-            }
-        }
-        Module {
-            path: "own".to_owned(),
-            bias: base,
-            start: base,
-            end: base,
-            notes,
-            tls: None,
-            build_id: Vec::new(),
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! What is found in the memory of a process whose allocations are known.
 
 use super::*;
-use crate::image::process::ProcessImage;
+use crate::image::ProgramImage;
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -102,7 +102,7 @@ fn what_is_in_use_is_found_and_what_is_free_is_not() {
             )
         })
         .collect();
-    let image = ProcessImage::take(child.id()).unwrap();
+    let image = ProgramImage::take(child.id()).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(known.len() > 4_000);

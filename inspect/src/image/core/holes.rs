@@ -8,21 +8,20 @@ use std::ops::Range;
 /// found costs only time.
 #[cfg(target_os = "linux")]
 pub(super) fn find(file: &File, loads: &[Load]) -> Vec<Range<u64>> {
-    use std::os::fd::AsRawFd;
-    let seek = |from: u64, whence| {
-        // SAFETY: the call has no preconditions; nobody relies on where the file's cursor is.
-        let found = unsafe { libc::lseek(file.as_raw_fd(), from as libc::off_t, whence) };
-        u64::try_from(found).ok()
-    };
+    use rustix::fs::{SeekFrom, seek};
+    // Nobody relies on where the file's cursor is.
     let mut holes = Vec::new();
     for load in loads {
         let (mut at, end) = (load.offset, load.offset + load.file_len);
         while at < end {
-            let Some(start) = seek(at, libc::SEEK_HOLE).filter(|&start| start < end) else {
+            let Some(start) = seek(file, SeekFrom::Hole(at))
+                .ok()
+                .filter(|&start| start < end)
+            else {
                 break;
             };
             // After the last data there is none (ENXIO).
-            let next = seek(start, libc::SEEK_DATA).unwrap_or(end).min(end);
+            let next = seek(file, SeekFrom::Data(start)).unwrap_or(end).min(end);
             if next <= start {
                 break;
             }

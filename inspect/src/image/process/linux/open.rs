@@ -3,13 +3,14 @@
 use super::copy::{Copies, Source, read_file};
 use super::filter::{ARENA, Filter};
 use super::pages::Pages;
+use super::proc;
 use super::stop::StoppedProcess;
 use super::sys::Tid;
-use super::{ProcessImage, Stopped, proc};
 use crate::error::{Error, Subject};
+use crate::image::process::Stopped;
 use crate::image::regions::{Backing, Bytes, Later, Regions};
 use crate::image::symbols::Symbols;
-use crate::image::{Mapping, Thread, elf};
+use crate::image::{Mapping, ProgramImage, Thread, elf};
 use memmap2::Mmap;
 use procfs::process::Process;
 use std::collections::HashMap;
@@ -63,8 +64,8 @@ struct Prepared {
     files: Files,
 }
 
-/// See [`ProcessImage::take`].
-pub(super) fn take(pid: u32, all: bool) -> Result<ProcessImage, Error> {
+/// See [`ProgramImage::take`]; `all` keeps all memory.
+pub(in crate::image::process) fn take(pid: u32, all: bool) -> Result<ProgramImage, Error> {
     let process = proc::open(pid)?;
     let open = |name: &str| {
         process
@@ -135,8 +136,8 @@ pub(super) fn take(pid: u32, all: bool) -> Result<ProcessImage, Error> {
             MappedFile::Other | MappedFile::Unknown => None,
         }
     });
-    Ok(ProcessImage {
-        pid,
+    Ok(ProgramImage {
+        pid: Some(pid),
         mappings,
         threads,
         modules,

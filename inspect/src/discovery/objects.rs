@@ -135,16 +135,27 @@ impl<'a> Recognizer<'a> {
     /// Returns what an allocation of malloc is.
     fn in_allocation(&self, region: &Region<'_>, allocation: Allocation) -> Item {
         let Allocation { start, len } = allocation;
+        self.first_object(region, start, len, |info, unused| {
+            !info.kind.is_block() && fills(info, allocation, unused)
+        })
+    }
+
+    /// Returns the first object that may begin at `start`, if it has the right kind and leaves so many
+    /// bytes that it `fits`, or else plain memory.
+    fn first_object(
+        &self,
+        region: &Region<'_>,
+        start: u64,
+        len: u64,
+        fits: impl Fn(&TypeInfo, u64) -> bool,
+    ) -> Item {
         let of_offset = |&offset: &u64| {
             let payload = start + offset;
             let index = self.header_before(region, payload)?;
             let info = self.types.get(index);
-            if info.payload_offset != offset || info.kind.is_block() {
-                return None;
-            }
             let bytes = self.value_bytes(region, info, payload)?;
             let unused = len.checked_sub(offset.checked_add(bytes)?)?;
-            fills(info, allocation, unused).then_some(Item {
+            (info.payload_offset == offset && fits(info, unused)).then_some(Item {
                 start,
                 len,
                 payload_offset: offset as u32,
@@ -176,25 +187,7 @@ impl<'a> Recognizer<'a> {
 
     /// Returns what a block in use is.
     pub(super) fn in_block(&self, region: &Region<'_>, start: u64, len: u64) -> Item {
-        let of_offset = |&offset: &u64| {
-            let payload = start + offset;
-            let index = self.header_before(region, payload)?;
-            let info = self.types.get(index);
-            if info.payload_offset != offset || !info.kind.is_block() {
-                return None;
-            }
-            let bytes = self.value_bytes(region, info, payload)?;
-            (offset.checked_add(bytes)? <= len).then_some(Item {
-                start,
-                len,
-                payload_offset: offset as u32,
-                info: index,
-            })
-        };
-        let mut possible = self.offsets.iter().take_while(|offset| **offset <= len);
-        possible
-            .find_map(of_offset)
-            .unwrap_or(Item::plain(start, len))
+        self.first_object(region, start, len, |info, _| info.kind.is_block())
     }
 
     /// Adds all objects in memory without known bounds of allocations.

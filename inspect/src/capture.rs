@@ -8,30 +8,18 @@ use crate::image::ProgramImage;
 use crate::layout::{LayoutError, VERSION};
 use crate::library::Library;
 use crate::source::Source;
-use crate::store::{self, StoreError};
+use crate::store;
 use std::time::SystemTime;
-
-/// Why there is no graph.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CaptureError {
-    /// The process or core file cannot be inspected.
-    #[error(transparent)]
-    Program(#[from] Error),
-    /// The snapshot cannot be read.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
 
 /// Reads what was found in a program. A process is stopped while its memory is copied, and goes on
 /// in any case.
 ///
 /// # Errors
 ///
-/// See [`CaptureError`].
-pub fn capture(source: &Source) -> Result<Graph, CaptureError> {
+/// See [`Error`].
+pub fn capture(source: &Source) -> Result<Graph, Error> {
     let (image, process): (Box<dyn Image>, _) = match source {
-        Source::Snapshot(path) => return Ok(store::load(path)?),
+        Source::Snapshot(path) => return store::load(path),
         Source::Pid(pid) => {
             let process = process(*pid);
             (Box::new(ProgramImage::take(*pid)?), Some(process))

@@ -191,6 +191,33 @@ pub enum Error {
         /// How it differs.
         reason: String,
     },
+    /// The file is no snapshot.
+    #[error("{} is not a snapshot of releasepool-inspect", .path.display())]
+    NotASnapshot {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another version of the inspector has saved the snapshot.
+    #[error(
+        "{} is a snapshot of version {found}; this releasepool-inspect reads version {known}: take \
+         a new one, or use the releasepool-inspect that made it", .path.display()
+    )]
+    OtherSnapshot {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u16,
+        /// The version that can be read.
+        known: u16,
+    },
+    /// The snapshot cannot be read.
+    #[error("{} is truncated or damaged ({reason}); take a new snapshot", .path.display())]
+    DamagedSnapshot {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// The system has no support for it.
     #[error(
         "inspecting running processes is not supported on this platform; use the feature \

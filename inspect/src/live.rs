@@ -3,7 +3,8 @@
 mod draw;
 mod state;
 
-use crate::capture::{self, CaptureError, capture};
+use crate::capture::{self, capture};
+use crate::error::Error;
 use crate::report::build;
 use crate::report::wire::Top;
 use crate::run::RunError;
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(100);
 
 /// What was found at one time, or why nothing was.
-type Sample = (Instant, Result<Top, CaptureError>);
+type Sample = (Instant, Result<Top, Error>);
 
 /// Shows the live view until the user quits. The target is looked at on a thread of its own, every
 /// `interval` seconds. The terminal is restored at the end, and if something panics.

@@ -2,7 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::analysis::leaks::{self, Limits, Suspects};
-use crate::capture::{CaptureError, capture};
+use crate::capture::capture;
 use crate::cli::{About, Arguments, Command, Output};
 use crate::error::Error;
 use crate::graph::Graph;
@@ -12,7 +12,7 @@ use crate::live;
 use crate::report::wire::{self, Report};
 use crate::report::{build, find, text};
 use crate::source::Source;
-use crate::store::{self, StoreError};
+use crate::store;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -24,12 +24,9 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The target cannot be inspected.
+    /// The program or file cannot be read, or a file cannot be written.
     #[error(transparent)]
-    Capture(#[from] CaptureError),
-    /// A file cannot be read or written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+    Program(#[from] Error),
     /// The subject does not exist.
     #[error(transparent)]
     Find(#[from] find::FindError),
@@ -148,11 +145,11 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
 }
 
 /// Stops a process and saves all its memory as a core file.
-fn write_core(pid: u32, path: &Path) -> Result<(), CaptureError> {
+fn write_core(pid: u32, path: &Path) -> Result<(), Error> {
     let image = ProgramImage::take_all(pid)?;
     let written = File::create(path).and_then(|mut file| write_core::write_core(&image, &mut file));
     let failed = |error| Error::io(format!("write {}", path.display()), error);
-    Ok(written.map_err(failed)?)
+    written.map_err(failed)
 }
 
 /// How long to wait between two looks at a process, at first.
@@ -195,16 +192,16 @@ fn program_id(source: &Source) -> Option<[u8; 16]> {
 
 /// Makes sure that what was found says something of a program: it is still the one that was asked
 /// for, and not all of its objects are missing.
-fn check(source: &Source, graph: &Graph, program: &Option<[u8; 16]>) -> Result<(), CaptureError> {
+fn check(source: &Source, graph: &Graph, program: &Option<[u8; 16]>) -> Result<(), Error> {
     match source {
         Source::Pid(pid) if program_id(source).is_some_and(|now| Some(now) != *program) => {
-            return Err(Error::Replaced { pid: *pid }.into());
+            return Err(Error::Replaced { pid: *pid });
         }
         _ => {}
     }
     let counted = graph.totals.created.saturating_sub(graph.totals.destroyed);
     if graph.objects == 0 && counted > 0 {
-        return Err(Error::NothingFound { counted }.into());
+        return Err(Error::NothingFound { counted });
     }
     Ok(())
 }

@@ -5,71 +5,26 @@
 
 pub mod devtools;
 
+use crate::error::Error;
 use crate::graph::Graph;
 use lz4_flex::frame::{FrameDecoder, FrameEncoder, FrameInfo};
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What a snapshot file begins with. The last two bytes are the version.
 const MAGIC: [u8; 8] = *b"rpsnap\x00\x03";
 /// How many bytes of `MAGIC` are the same in all versions.
 const NAME: usize = 6;
 
-/// Why a snapshot could not be read or written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// The file cannot be opened, read or written.
-    #[error("{}: {error}", .path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        error: io::Error,
-    },
-    /// The file is something else.
-    #[error("{} is not a snapshot of releasepool-inspect", .path.display())]
-    NotASnapshot {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file has another version.
-    #[error(
-        "{} is a snapshot of version {found}; this releasepool-inspect reads version {known}: take \
-         a new one, or use the releasepool-inspect that made it", .path.display()
-    )]
-    OtherVersion {
-        /// The file.
-        path: PathBuf,
-        /// The version of the file.
-        found: u16,
-        /// The version that can be read.
-        known: u16,
-    },
-    /// The file is cut off or damaged.
-    #[error("{} is truncated or damaged ({reason}); take a new snapshot", .path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-}
-
 /// Writes a graph to a file.
 ///
 /// # Errors
 ///
-/// [`StoreError::Io`] if the file cannot be written.
-pub fn save(graph: &Graph, path: &Path) -> Result<(), StoreError> {
+/// [`Error::Io`] if the file cannot be written.
+pub fn save(graph: &Graph, path: &Path) -> Result<(), Error> {
     let written = encode(graph).and_then(|bytes| fs::write(path, bytes));
-    written.map_err(|error| io_error(path, error))
-}
-
-fn io_error(path: &Path, error: io::Error) -> StoreError {
-    let path = path.to_owned();
-    StoreError::Io { path, error }
+    written.map_err(|error| Error::io(format!("write {}", path.display()), error))
 }
 
 fn encode(graph: &Graph) -> io::Result<Vec<u8>> {
@@ -85,9 +40,9 @@ fn encode(graph: &Graph) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// See [`StoreError`]. Files that are cut off or damaged are errors, never panics.
-pub fn load(path: &Path) -> Result<Graph, StoreError> {
-    let io = |error| io_error(path, error);
+/// See [`Error`]. Files that are cut off or damaged are errors, never panics.
+pub fn load(path: &Path) -> Result<Graph, Error> {
+    let io = |error| Error::io(format!("read {}", path.display()), error);
     let mut file = File::open(path).map_err(io)?;
     let mut bytes = Vec::new();
     // The name first: what is no snapshot may be a device without an end.
@@ -99,15 +54,15 @@ pub fn load(path: &Path) -> Result<Graph, StoreError> {
     decode(&bytes, path)
 }
 
-fn decode(bytes: &[u8], path: &Path) -> Result<Graph, StoreError> {
+fn decode(bytes: &[u8], path: &Path) -> Result<Graph, Error> {
     let path = path.to_owned();
     let (header, frame) = match bytes.split_first_chunk::<8>() {
         Some(parts) if parts.0[..NAME] == MAGIC[..NAME] => parts,
-        _ => return Err(StoreError::NotASnapshot { path }),
+        _ => return Err(Error::NotASnapshot { path }),
     };
     if *header != MAGIC {
         let version = |header: &[u8; 8]| u16::from_be_bytes([header[NAME], header[NAME + 1]]);
-        return Err(StoreError::OtherVersion {
+        return Err(Error::OtherSnapshot {
             path,
             found: version(header),
             known: version(&MAGIC),
@@ -128,12 +83,12 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Graph, StoreError> {
             .defect()
             .map_or(Ok(graph), |defect| Err(defect.to_owned()))
     });
-    graph.map_err(|reason| StoreError::Damaged { path, reason })
+    graph.map_err(|reason| Error::DamagedSnapshot { path, reason })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{StoreError, decode, encode, load};
+    use super::{Error, decode, encode, load};
     use crate::analysis::synthetic::Builder;
     use crate::graph::{
         Creation, Frames, Graph, PoolState, Process, RootKind, Started, ThreadState,
@@ -200,8 +155,8 @@ mod tests {
         for len in 0..bytes.len() {
             let error = decode(&bytes[..len], Path::new("a")).expect_err("the end is missing");
             match error {
-                StoreError::NotASnapshot { .. } => assert!(len < 8),
-                StoreError::Damaged { .. } => assert!(len >= 8),
+                Error::NotASnapshot { .. } => assert!(len < 8),
+                Error::DamagedSnapshot { .. } => assert!(len >= 8),
                 _ => panic!("{len} bytes: {error}"),
             }
         }
@@ -225,7 +180,7 @@ mod tests {
     #[cfg(unix)]
     fn a_device_without_an_end_is_no_snapshot() {
         let error = load(Path::new("/dev/zero")).expect_err("it is a device");
-        assert!(matches!(error, StoreError::NotASnapshot { .. }), "{error}");
+        assert!(matches!(error, Error::NotASnapshot { .. }), "{error}");
     }
 
     #[test]

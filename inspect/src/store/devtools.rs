@@ -4,9 +4,9 @@
 //! with their edges in the same order. Node 0 is an unnamed root; below it is "(GC roots)", below
 //! which is a node for each label of a root.
 
-use super::StoreError;
 use crate::analysis::Analysis;
 use crate::analysis::strength::Strength;
+use crate::error::Error;
 use crate::graph::{Graph, NodeId, NodeKind};
 use std::collections::HashMap;
 use std::fs::File;
@@ -45,13 +45,10 @@ const WEAK: usize = 6;
 ///
 /// # Errors
 ///
-/// [`StoreError::Io`] if the file cannot be written.
-pub fn save(analysis: &Analysis<'_>, path: &Path) -> Result<(), StoreError> {
+/// [`Error::Io`] if the file cannot be written.
+pub fn save(analysis: &Analysis<'_>, path: &Path) -> Result<(), Error> {
     let written = File::create(path).and_then(|file| write(analysis, BufWriter::new(file)));
-    written.map_err(|error| StoreError::Io {
-        path: path.to_owned(),
-        error,
-    })
+    written.map_err(|error| Error::io(format!("write {}", path.display()), error))
 }
 
 /// Texts, each with the number by which nodes and edges refer to it.

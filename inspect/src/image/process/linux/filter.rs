@@ -104,7 +104,7 @@ fn end_of_heap(address: u64, words: impl Iterator<Item = u64>) -> Option<u64> {
     let words: Vec<u64> = words.take(4).collect();
     let (size, usable) = (words[2], words[3]);
     let sensible = size > 0 && size % PAGE == 0 && size <= usable && usable <= ARENA;
-    (sensible && words[0] % 8 == 0 && words[1] % ARENA == 0).then_some(address + size)
+    (sensible && words[0] % 8 == 0 && words[1] % ARENA == 0).then(|| address + size)
 }
 
 fn word(bytes: &[u8]) -> u64 {
@@ -157,6 +157,8 @@ mod tests {
     fn heads_of_chunks_in_heaps_are_kept() {
         let head = (4 * PAGE + 40, 49);
         assert_eq!(kept(0x5555_0000_0000, &[head]), [0, 3, 4, 5, 7]);
+        // Where a heap might begin, with other words.
+        assert_eq!(kept(START, &[(0, START), (16, u64::MAX)]), [0, 1, 7]);
         // The heap of an arena, which has five pages.
         let heap = [(0, START + 32), (8, 0), (16, 5 * PAGE), (24, 5 * PAGE)];
         assert_eq!(

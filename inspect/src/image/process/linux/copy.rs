@@ -33,11 +33,10 @@ pub(super) struct Copies {
     pub(super) kept: u64,
     /// How much of the last buffer is in use.
     used: usize,
-    part: Vec<u8>,
     /// How many runs there were before the range that is read: runs do not extend over two ranges,
     /// which may be of two mappings.
     before: usize,
-    /// Only counts.
+    /// Only counts, and reads always to the same place.
     dry: bool,
 }
 
@@ -51,7 +50,6 @@ impl Copies {
             kept: 0,
             used: 0,
             before: 0,
-            part: vec![0; PART],
             dry: true,
         }
     }
@@ -80,11 +78,19 @@ impl Copies {
         filter: Option<&Filter>,
     ) -> io::Result<()> {
         self.before = self.runs.len();
-        let mut part = std::mem::take(&mut self.part);
         let (mut at, mut heap_end) = (range.start, 0);
         while at < range.end {
             let len = (range.end - at).min(PART as u64) as usize;
-            let read = source.read(at, &mut part[..len])? & !(PAGE as usize - 1);
+            let free = self.buffers.last().map_or(0, |last| last.len() - self.used);
+            if free < len {
+                // The process has grown since the preparation: the stop is a little longer.
+                self.buffers.push(allocate(MORE)?);
+                self.used = 0;
+            }
+            let buffer = self.buffers.len() - 1;
+            let part = self.used..self.used + len;
+            let part = &mut self.buffers[buffer][part];
+            let read = source.read(at, part)? & !(PAGE as usize - 1);
             if read == 0 {
                 at += PAGE;
                 continue;
@@ -93,48 +99,30 @@ impl Copies {
                 Some(filter) => filter.wanted(at, &part[..read], &mut heap_end),
                 None => vec![true; read / PAGE as usize],
             };
-            let mut from = 0;
+            let (mut from, mut kept) = (0, 0);
             for group in wanted.chunk_by(|one, next| one == next) {
                 let len = group.len() * PAGE as usize;
-                self.add(at + from as u64, &part[from..from + len], group[0])?;
+                let place = group[0].then_some((buffer, self.used + kept));
+                if group[0] {
+                    part.copy_within(from..from + len, kept);
+                    kept += len;
+                }
+                let start = at + from as u64;
+                let end = start + len as u64;
+                match self.runs[self.before..].last_mut() {
+                    _ if self.dry => {}
+                    Some(last) if last.is_followed_by(start, place) => last.range.end = end,
+                    _ => self.runs.push(Run {
+                        range: start..end,
+                        place,
+                    }),
+                }
                 from += len;
             }
+            self.read += read as u64;
+            self.kept += kept as u64;
+            self.used += if self.dry { 0 } else { kept };
             at += read as u64;
-        }
-        self.part = part;
-        Ok(())
-    }
-
-    /// Adds memory that was read.
-    fn add(&mut self, mut start: u64, mut bytes: &[u8], keep: bool) -> io::Result<()> {
-        self.read += bytes.len() as u64;
-        self.kept += if keep { bytes.len() as u64 } else { 0 };
-        while !self.dry && !bytes.is_empty() {
-            let mut len = bytes.len();
-            let mut place = None;
-            if keep {
-                let free = self.buffers.last().map_or(0, |last| last.len() - self.used);
-                if free == 0 {
-                    // The process has grown since the preparation: the stop is a little longer.
-                    self.buffers.push(allocate(MORE)?);
-                    self.used = 0;
-                    continue;
-                }
-                len = len.min(free);
-                let buffer = self.buffers.len() - 1;
-                self.buffers[buffer][self.used..self.used + len].copy_from_slice(&bytes[..len]);
-                place = Some((buffer, self.used));
-                self.used += len;
-            }
-            let end = start + len as u64;
-            match self.runs[self.before..].last_mut() {
-                Some(last) if last.is_followed_by(start, place) => last.range.end = end,
-                _ => self.runs.push(Run {
-                    range: start..end,
-                    place,
-                }),
-            }
-            (start, bytes) = (end, &bytes[len..]);
         }
         Ok(())
     }

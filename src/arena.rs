@@ -1,4 +1,4 @@
-//! Memory for values that are made and not kept: a stack of entries, freed in any order.
+//! Memory for temporary values: a stack of entries, freed in any order.
 //!
 //! ```text
 //! base                                                      used            capacity
@@ -10,26 +10,27 @@
 //! Overflow: newest node ⇄ node ⇄ oldest node, each before its value, in an allocation of its own
 //! ```
 //!
-//! Dropping the topmost entry lowers the top to where it was before that entry. Dropping another
-//! one marks it as a *hole*, and the top skips holes when it comes to them. A guard that simply
-//! resets the top to where it was would overwrite values that were forgotten, or leaked for the
-//! guard's lifetime, in between.
+//! Dropping the topmost entry lowers the top to its position before that entry. Dropping another
+//! entry marks it as a *hole*, and the top skips holes when it reaches them. A guard that only
+//! resets the top would overwrite values that were forgotten, or leaked for the guard's lifetime,
+//! since it was made.
 //!
-//! Invariants, which comments on safety cite by number:
+//! `SAFETY` comments cite these invariants by number:
 //!
-//! 1. Below the top are complete entries, and nothing is above it. `last` leads to the topmost one,
-//!    which is not a hole, and links lead downwards to each other one.
-//! 2. The top falls only below entries that were freed. So whatever the order of drops, and
-//!    whatever is forgotten, the memory of a value that was not freed is never reserved again
-//!    before `reset`.
-//! 3. Whatever owns a value borrows the arena. So during `reset` and the arena's destructor, which
-//!    borrow it mutably, no value is owned: those that are left were forgotten or leaked.
+//! 1. Complete entries are below the top, and nothing is above it. `last` leads to the topmost
+//!    entry, which is not a hole, and links lead downwards from entry to entry.
+//! 2. The top falls only below entries that were freed. So before `reset`, the memory of a value
+//!    that was not freed is never reserved again, whatever the order of drops, and whichever values
+//!    are forgotten.
+//! 3. Every owner of a value borrows the arena. So during `reset` and the arena's destructor, which
+//!    borrow it mutably, no value has an owner: the values that are left were forgotten or leaked.
 //! 4. While foreign code runs (closures, destructors, formatters, the global allocator) no
 //!    reference to the arena's state is held, and no operation is half done: all state is in cells.
 //!
 //! From the bottom up:
 //!
-//! * [`entry_label`]: what a dump says about an entry; [`overflow`]: values that did not fit, on the heap
+//! * [`entry_label`]: the description of an entry in a dump; [`overflow`]: values on the heap, which did
+//!   not fit
 //! * [`stack_allocator`]: `StackAllocator`, which reserves and frees memory
 //! * [`stack_dump`]: `StackDump`; [`reservation`]: memory that is freed unless a value is made in it
 //! * [`stack_box`]: `StackBox`, which owns a value; [`values`]: makes values

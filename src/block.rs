@@ -13,35 +13,36 @@
 //!                                                                        trim, idle: (freed)◄┘
 //! ```
 //!
-//! Invariants, which comments on safety cite by number:
+//! `SAFETY` comments cite these invariants by number:
 //!
-//! 1. A chunk begins at a multiple of its size, and no block begins where its chunk does. So
+//! 1. A chunk begins at a multiple of its size, and no block begins at its chunk's address. So
 //!    rounding a block's address down gives its chunk.
 //! 2. A chunk belongs to one heap for as long as it exists. It exists while one of its blocks is in
 //!    use or in any list but the chunk's own, and its heap exists as long as it has a chunk.
-//! 3. One thread at most owns a heap, and only the owner accesses what is not said to be shared.
-//!    Ownership passes only through the mark *idle* of the heap's `RemoteFreeList`. A thread owns
-//!    the heaps that its `ThreadHeaps` and thread-local pointers lead to; their `owner` is its key,
-//!    and no other thread frees them.
-//! 4. A block that is not in use is in one list, and its links belong to the owner of that list:
-//!    of a chunk, a bin or `PendingBlocks` the heap's owner; of a batch the thread that gathers it;
-//!    of a `RemoteFreeList` nobody, until all of it is taken.
-//! 5. A heap is freed only once it is *closed*, which is done when the last handle is dropped. So
-//!    the list of an allocator's heaps may be walked as long as there is a handle.
+//! 3. At most one thread owns a heap, and only the owner accesses fields that are not marked as
+//!    shared. Ownership passes only through the mark *idle* of the heap's `RemoteFreeList`. A
+//!    thread owns the heaps that its `ThreadHeaps` and thread-local pointers lead to; their `owner`
+//!    is its key, and no other thread frees them.
+//! 4. A block that is not in use is in exactly one list, whose owner owns the block's links. The
+//!    heap's owner owns the lists of chunks, bins and `PendingBlocks`; a thread owns a batch that
+//!    it gathers; no thread owns a `RemoteFreeList` until one takes all of it.
+//! 5. A heap is freed only once it is *closed*, by the drop of the allocator's last handle. So the
+//!    list of an allocator's heaps may be walked as long as a handle exists.
 //! 6. The provenance of memory that goes to a collection is exposed. A pointer that comes back is
 //!    used only to read the allocator's own pointer to the same memory.
 //!
 //! From the bottom up:
 //!
-//! * [`size_class`]: the sizes of blocks; [`error`], [`stats`]: what callers get to see
-//! * [`poison`], [`chunk_registry`]: bytes of free blocks, and addresses of chunks, for [`block_checks`]
+//! * [`size_class`]: the sizes of blocks; [`error`], [`stats`]: errors and statistics for callers
+//! * [`poison`], [`chunk_registry`]: the bytes of free blocks, and the addresses of chunks, for
+//!   [`block_checks`]
 //! * [`chunk`], [`chunk_list`]: chunks, and the links of free blocks
 //! * [`block_checks`]: finds misuse of blocks
-//! * [`remote_free_list`]: how blocks that other threads freed get back to their heap
-//! * [`heap`], with its [`bin`]s, [`heap_counters`] and [`heap_owner`]; [`shared`]: what the heaps of an
-//!   allocator share
-//! * [`bulk_free`]: frees many blocks to one heap; [`remote_free_batch`]: frees blocks to others'
-//!   heaps
+//! * [`remote_free_list`]: blocks freed by other threads and returned to their heap
+//! * [`heap`], with its [`bin`]s, [`heap_counters`] and [`heap_owner`]; [`shared`]: the state that the
+//!   heaps of an allocator share
+//! * [`bulk_free`]: frees many blocks to one heap; [`remote_free_batch`]: frees blocks of other
+//!   threads' heaps
 //! * [`thread_heaps`]: the heaps of a thread; [`allocator_handle`]: handles to an allocator
 //! * [`block_allocator`]: `BlockAllocator`; `api2`: its `Allocator` of the crate `allocator-api2`,
 //!   for which `exposed` recovers provenance
@@ -71,6 +72,6 @@ pub(crate) mod stats;
 pub(crate) mod thread_heaps;
 
 crate::sync::described! {
-    /// The entries of the [note](crate::note) for the structures here.
+    /// The entries of the [note](crate::note) for the structures of this folder.
     pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[chunk::NOTE, heap::note::NOTE, size_class::NOTE, thread_heaps::NOTE];
 }

@@ -1,5 +1,5 @@
-//! Code that must not compile, and why; each example stands beside a twin that compiles and differs
-//! only in the point that is tested.
+//! Examples of code that must not compile, and why; each has a twin that compiles and differs only
+//! in the tested point.
 //!
 //! * [`lending`]: references that a pool has lent
 //! * [`threads`]: values that cannot be sent or shared

@@ -1,16 +1,16 @@
-//! The epoch that protects what slots lend.
+//! The epoch, which protects objects that slots lend.
 //!
 //! A pool that has loaded from a slot is *pinned* until it is drained. When a slot's content is
 //! replaced, the slot's own reference to the old object is *retired*: it is released only when all
-//! pools that were pinned then have been drained since. The whole process has one collector,
-//! because a reader under one manager must delay the releases of a writer under another.
-//! (Fraser's epoch-based reclamation, implemented by crossbeam-epoch.)
+//! pools that were pinned at that time have been drained. The whole process has one collector,
+//! because a reader under one manager must delay the releases of a writer under another. (Fraser's
+//! epoch-based reclamation, implemented by crossbeam-epoch.)
 //!
 //! 1. Each pinned pool is a participant of its own. Guards of one participant nest, so one
 //!    participant for several pools with overlapping pins would stay pinned for ever.
 //! 2. Retired references wait in one list. The thread that advances the epoch seals the list into a
-//!    batch and defers that: so a store makes only one allocation, and a pin of any length keeps at
-//!    most two of the collector's garbage bags.
+//!    batch and defers the batch: so a store makes only one allocation, and a pin of any length
+//!    keeps at most two of the collector's garbage bags.
 //! 3. The collector runs deferred functions whenever some thread pins, at any point of that
 //!    thread's code. So a deferred function only pushes its batch to the orphans; a later drain
 //!    releases them.
@@ -29,18 +29,20 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// Time for which a pool may be pinned, or releases may wait for a drain, before an event reports
-/// it.
+/// An event reports a pool that is pinned for this long, and releases that wait this long for a
+/// drain.
 const LONG: Duration = Duration::from_secs(1);
 
-/// Number of references that are retired between two attempts to advance the epoch, if many wait.
+/// If many references wait, one attempt to advance the epoch is made for this many that are
+/// retired.
 const EVERY: u64 = 32;
 
-/// Number of epoch advances after which earlier retired references are ready, if no pin delays
-/// them.
+/// After this many advances of the epoch, references that were retired before are ready, if no pin
+/// delays them.
 pub(crate) const STEPS: u32 = 3;
 
-/// Milliseconds without an attempt after which fewer retired references suffice for one.
+/// After this many milliseconds without an attempt to advance, fewer retired references suffice for
+/// one.
 const RARE_MS: u64 = 100;
 
 /// Number of unused participants that a thread keeps.
@@ -49,9 +51,9 @@ const SPARE: usize = 8;
 /// State of the epoch that all threads share. Times are in milliseconds.
 pub(crate) struct EpochShared {
     collector: Collector,
-    /// When to check next which pools hold the epoch.
+    /// The time at which some thread next checks which pools hold the epoch.
     next_look: Hint,
-    /// When the last attempt to advance was made.
+    /// The time of the last attempt to advance.
     advanced: Hint,
 }
 
@@ -63,8 +65,8 @@ lazy! {
     };
 }
 
-/// The watches of all participants, by their addresses. Not a table that models see: nothing yields
-/// while it is locked.
+/// The watches of all participants, by their addresses. Invisible to models, as nothing yields
+/// while the table is locked.
 static WATCHES: Table<usize, Weak<PinWatch>> = Table::new();
 
 /// The part of a participant that other threads read, for reports.
@@ -89,7 +91,7 @@ impl PinWatch {
         })
     }
 
-    /// Makes reports go through this watch, until it is dropped.
+    /// Lists this watch for reports, until it is dropped.
     fn enlist(self: &Arc<Self>) {
         WATCHES.insert(self.address(), Arc::downgrade(self));
     }
@@ -104,7 +106,7 @@ impl PinWatch {
 
     fn set_pool(&self, name: Cow<'static, str>) {
         let before = std::mem::replace(&mut *self.lock_pool(), name);
-        // Unlocked: the global allocator is foreign code.
+        // Dropped after unlocking: the global allocator is foreign code.
         drop(before);
     }
 
@@ -119,7 +121,7 @@ impl PinWatch {
                 }
                 Cow::Owned(name) => name.len(),
             };
-            // Unlocked, as above.
+            // Allocated without the lock: the global allocator is foreign code.
             text = String::with_capacity(len);
         }
     }
@@ -129,7 +131,7 @@ impl PinWatch {
         event.pool(self.pool()).age(age).emit();
     }
 
-    /// Returns the thread's label, which says so if the thread has ended.
+    /// Returns the thread's label, and says if the thread has ended.
     fn thread_label(&self) -> String {
         let ended = self.thread.is_none_or(|key| REGISTRY.get(key).is_none());
         match (ended, self.label.strip_suffix(')')) {
@@ -148,7 +150,7 @@ impl Drop for PinWatch {
 
 const UNNAMED: Cow<'static, str> = Cow::Borrowed("unnamed");
 
-/// A participant of the epoch: for one pool while it is pinned, or for one call.
+/// A participant of the epoch, for one pool or for one call.
 pub(crate) struct Participant {
     /// Declared before `handle`, because it must be dropped first.
     guard: Option<Guard>,
@@ -199,7 +201,7 @@ impl Participant {
 pub(crate) struct Participants {
     /// List of participants that are not in use. Taken and set, never borrowed.
     spare: Cell<Option<Box<Participant>>>,
-    /// Length of that list.
+    /// The length of `spare`.
     spares: Cell<usize>,
     /// Number of participants that [`Participants::pin`] has pinned.
     pinned: Cell<usize>,
@@ -216,7 +218,7 @@ impl Participants {
         }
     }
 
-    /// Returns whether any is pinned by a pool.
+    /// Returns whether a pool has pinned any of them.
     pub(crate) fn any_pinned(&self) -> bool {
         self.pinned.get() > 0
     }
@@ -239,7 +241,7 @@ impl Participants {
         }
     }
 
-    /// Returns a participant for a pool with this name, not pinned.
+    /// Returns an unpinned participant for a pool with this name.
     fn take_for(&self, name: Option<&Cow<'static, str>>) -> Box<Participant> {
         let mut participant = self.take();
         participant.set_name(name);
@@ -263,10 +265,10 @@ impl Participants {
 
 /// The pin of one pool. Owner only.
 pub(crate) struct PoolPin {
-    /// The pool's participant, from its first pin until it is closed: so the next pin need not look
-    /// for one. Taken and set, never borrowed.
+    /// The pool's participant, from the first pin until the pool is closed, so that the next pin
+    /// need not look for one. Taken and set, never borrowed.
     participant: Cell<Option<Box<Participant>>>,
-    /// True if `participant` is there and pinned: quicker to look at.
+    /// True if there is a `participant` and it is pinned. Quicker to read.
     pinned: Cell<bool>,
 }
 
@@ -285,7 +287,8 @@ impl PoolPin {
         self.pinned.get()
     }
 
-    /// Takes one of the thread's participants for the pool, which has this name and none yet.
+    /// Takes one of the thread's participants for the pool, which has this name and no participant
+    /// yet.
     pub(crate) fn open(&self, all: &Participants, name: Option<&Cow<'static, str>>) {
         let participant = all.take_for(name);
         // The global allocator is foreign code, and may have pinned this very pool meanwhile.
@@ -303,7 +306,8 @@ impl PoolPin {
             return false;
         };
         all.pin(&mut participant);
-        // As in `open`: the other participant protects what has been loaded meanwhile.
+        // Foreign code has pinned the pool meanwhile, as in `open`: that participant protects
+        // objects that were loaded since.
         if self.pinned.replace(true) {
             all.unpin(&mut participant);
             all.put(participant);
@@ -334,7 +338,7 @@ impl PoolPin {
     fn put(&self, participant: Box<Participant>) {
         let before = self.participant.replace(Some(participant));
         debug_assert!(before.is_none());
-        // There is nothing to drop, which the compiler does not know.
+        // `before` is `None`, but the compiler does not know that, and would drop it.
         std::mem::forget(before);
     }
 }
@@ -358,7 +362,7 @@ pub(crate) fn is_held() -> bool {
     watches().any(|watch| watch.pinned.is_running())
 }
 
-/// Returns whether another thread than the one of this key holds the epoch.
+/// Returns whether a thread other than `me` holds the epoch.
 pub(crate) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
     let mut watches = watches();
     watches.any(|watch| watch.pinned.is_running() && watch.thread != me)
@@ -368,7 +372,7 @@ pub(crate) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
 struct CallPin<'l> {
     local: Option<&'l Participants>,
     participant: Option<Box<Participant>>,
-    /// True if reports may name it, so that its watch and the thread's count know of the pin.
+    /// True if reports may name the call: its watch runs, and the thread's count includes the pin.
     watched: bool,
 }
 
@@ -391,9 +395,9 @@ impl Drop for CallPin<'_> {
     }
 }
 
-/// Runs `f` while the calling thread is pinned: what slots hold now stays alive until `f` is done.
-/// For a few instructions of the crate's own. `local` is the calling thread's list of participants;
-/// a thread that has exited has none.
+/// Runs `f`, a few instructions of this crate, while the calling thread is pinned: objects that
+/// slots hold now stay alive until `f` is done. `local` is the calling thread's list of
+/// participants; a thread that has exited has none.
 pub(crate) fn with_guard<R>(local: Option<&Participants>, f: impl FnOnce(&Guard) -> R) -> R {
     let mut participant = local.map_or_else(Participant::new, Participants::take);
     participant.guard = Some(participant.handle.pin());
@@ -406,9 +410,9 @@ pub(crate) fn with_guard<R>(local: Option<&Participants>, f: impl FnOnce(&Guard)
     f(guard.expect("it has just been pinned"))
 }
 
-/// Runs `f`, which is foreign code, while the calling thread is pinned: what slots hold now stays
-/// alive until `f` is done. If that takes long, an event reports it under `name`. `local` is the
-/// calling thread's list of participants.
+/// Runs `f`, which is foreign code, while the calling thread is pinned: objects that slots hold now
+/// stay alive until `f` is done. If `f` takes long, an event reports it under `name`. `local` is
+/// the calling thread's list of participants.
 pub(crate) fn pinned_while<R>(
     local: Option<&Participants>,
     name: &'static str,
@@ -429,14 +433,14 @@ pub(crate) fn pinned_while<R>(
     f()
 }
 
-/// Returns whether so many waiting releases are worth an attempt to advance the epoch.
+/// Returns whether this many waiting releases are worth an attempt to advance the epoch.
 pub(crate) fn is_advance_due(waiting: u64) -> bool {
-    // A thread that stores now and then is to find the pool that holds the epoch, too.
+    // Rare attempts let a thread that seldom stores find a pool that holds the epoch, too.
     let rarely = || elapsed().as_millis() as u64 >= SHARED.advanced.get() + RARE_MS;
     waiting % EVERY == 0 || waiting.is_power_of_two() && rarely()
 }
 
-/// Tries to advance the epoch, and defers the release of all that has been retired.
+/// Tries to advance the epoch, and defers the release of all retired references.
 #[cold]
 #[inline(never)]
 pub(crate) fn advance(local: Option<&Participants>) {

@@ -1,19 +1,19 @@
 //! Warnings that the crate emits at run time; never errors.
 //!
-//! An [`Event`] reports something that is allowed and most likely a mistake: an object was
+//! An [`Event`] reports something that is allowed but most likely a mistake: an object was
 //! autoreleased while no pool was open; destructors autorelease objects without end; a destructor
-//! panicked where nobody can catch the panic.
+//! panicked where no code can catch the panic.
 //!
 //! Events go to the [hook](set_hook) if one is set; else to [`tracing`](self#tracing), with the
-//! feature `tracing`; else to standard error, one line each. Emitting one takes time, but only code
-//! that is slow anyway emits events.
+//! feature `tracing`; else to standard error, one line each. Emitting an event takes time, but only
+//! code that is slow anyway emits events.
 //!
-//! Words that this page uses: an *entry* is a reference that a pool owns, and *drain* means to
+//! This page uses these words: an *entry* is a reference that a pool owns, and *drain* means to
 //! release all entries of a pool. A *guard pool* is opened as an
 //! [`AutoreleasePool`](crate::AutoreleasePool), a *token pool* by
-//! [`PoolManager::push`](crate::PoolManager::push). The *root pool* of a thread gets what is
-//! autoreleased while no other pool is open. A *watermark* is a length beyond which an event
-//! reports that something grows. The [glossary](crate::design#words) has all words.
+//! [`PoolManager::push`](crate::PoolManager::push). The *root pool* of a thread gets the objects
+//! that are autoreleased while no other pool is open. A *watermark* is a length beyond which an
+//! event reports that something grows. The [glossary](crate::design#words) has all words.
 //!
 //! # Events that repeat
 //!
@@ -21,8 +21,8 @@
 //! together, for the whole process, and reported the 1st, 10th, 100th, 1,000th time, and so on;
 //! [`Event::occurrences`] and the message give the count. Each [`EventKind`] says which of its
 //! events have the same cause. The counts are kept for the 1,024 causes that occurred most
-//! recently. The count of an older cause is forgotten: if it occurs again, it is reported as for
-//! the first time.
+//! recently. The count of an older cause is forgotten: if the cause occurs again, it is reported as
+//! for the first time.
 //!
 //! Three kinds are always reported, because each waits until a length has doubled:
 //! [`RootWatermark`](EventKind::RootWatermark), [`BacklogWatermark`](EventKind::BacklogWatermark)
@@ -40,14 +40,14 @@
 //! | `releasepool::frame` | a frame of a [`FrameLoop`](crate::FrameLoop), with its drain: span, `DEBUG` | `index`, counted from 0; `closures`: how many posts it has run; `released` and `remaining`: as for its drain |
 //!
 //! `released`, `remaining` and `closures` are recorded at the end of the span. Closing a pool
-//! drains it, so that is a span, too. There is no span for a drain that has nothing to release, nor
-//! for those that a thread makes while it ends.
+//! drains it, so a close has a span, too. A drain that has nothing to release has no span, nor has
+//! a drain that a thread makes while it ends.
 //!
 //! A subscriber may use pools. If it panics while a span begins or ends, the panic is swallowed.
 //! Without a subscriber, or if it is not interested in these levels, a drain or frame costs a few
-//! instructions more than without the feature. Otherwise each span costs what the subscriber does
-//! with it, 100 nanoseconds or more: a program that drains millions of small pools should enable
-//! the level `TRACE` of this target only while somebody looks.
+//! instructions more than without the feature. Otherwise the cost of a span depends on the
+//! subscriber, and is 100 nanoseconds or more: a program that drains millions of small pools should
+//! enable the level `TRACE` of this target only while it is being observed.
 //!
 //! To see a program's frames and drains in [Perfetto](https://ui.perfetto.dev), one track for each
 //! thread, install the layer of the crate `tracing-chrome`:
@@ -63,8 +63,8 @@
 //! // ... and drop `guard` at the program's end, which writes what is left.
 //! ```
 //!
-//! For [Tracy](https://github.com/wolfpld/tracy), which shows them while the program runs, the
-//! layer of the crate `tracing-tracy`:
+//! For [Tracy](https://github.com/wolfpld/tracy), which shows them while the program runs, install
+//! the layer of the crate `tracing-tracy`:
 //!
 //! ```rust,ignore (needs the crates tracing-tracy, which builds Tracy's client in C++, and tracing-subscriber)
 //! use tracing_subscriber::layer::SubscriberExt;
@@ -75,7 +75,7 @@
 //!
 //! The example `share` writes such a trace if it is called with `--trace FILE`. Here is a part of
 //! one, drawn by `cargo xtask trace`: the frames of the UI thread, and the drains in which each
-//! thread releases what it parsed, showed or was handed.
+//! thread releases objects that it parsed, showed or was handed.
 //!
 #![doc = include_str!("../docs/trace.svg")]
 
@@ -108,40 +108,40 @@ pub enum EventKind {
     RootWatermark,
     /// A pool other than a root pool has more entries than its manager's
     /// [watermark](crate::PoolManagerBuilder::pool_watermark) allows; emitted again each time that
-    /// their number has doubled. The number is looked at once in 254 entries. Entries that
-    /// destructors add while the pool is drained are not reported.
+    /// their number has doubled. The number is tested once in 254 entries. Entries that destructors
+    /// add while the pool is drained are not reported.
     ///
     /// Counted together: pools with one name, in one manager, on threads with one name, at the same
     /// doubling.
     PoolWatermark,
-    /// Destructors keep adding entries to the pool whose drain runs them. The drain releases these,
-    /// too; their destructors have added others, and so on, for 1,000 generations. Releases of hot
-    /// objects and of what slots have retired count alike. All drains but ordinary ones then end after
-    /// 100,000 generations, with another event, and leave the rest for later.
+    /// Destructors keep adding entries to the pool whose drain runs them. The drain releases these
+    /// entries, too, whose destructors have added others, and so on, for 1,000 generations. Releases
+    /// of hot objects and of references that slots have retired count as well. An ordinary drain goes
+    /// on; all other drains end after 100,000 generations, with another event, and leave the rest for
+    /// later.
     ///
     /// Counted together: drains of pools of one name, with the same type.
     EndlessDrain,
-    /// A thread ended, and the destructors that its end ran went on adding entries to its pools.
+    /// A thread ended, and the destructors that ran at its end kept adding entries to its pools.
     /// The entries that were left after 100,000 generations are leaked.
     ///
     /// Counted together: pools of one name, with the same type.
     CutOff,
     /// A destructor or closure panicked where the panic cannot be resumed: the thread was already
-    /// unwinding, was ending, or is to resume an earlier panic.
+    /// unwinding, was ending, or will resume an earlier panic.
     ///
-    /// Counted together: panics with one message, or without one and with payloads of one type,
-    /// on one thread.
+    /// Counted together: panics on one thread that have one message, or no message and payloads of
+    /// one type.
     Panic,
     /// A thread ended while it had an open [`AutoreleasePool`](crate::AutoreleasePool), most likely
-    /// because that was passed to [`mem::forget`](std::mem::forget).
+    /// because the pool was passed to [`mem::forget`](std::mem::forget).
     ///
     /// Counted together: threads of one name; threads without a name are one group.
     OpenAtExit,
-    /// A pool has been used to load from a [`Slot`](crate::Slot), and has not been drained for a
-    /// second or more. Until it is drained, no object that has been replaced in any slot since then
-    /// can be released, on any thread. The event is emitted by a store into a slot or by a drain,
-    /// on any thread; [`age`](field@Event::age) counts from the first time that one of them saw the
-    /// pool.
+    /// A pool has loaded from a [`Slot`](crate::Slot), and has not been drained for a second or
+    /// more. Until it is drained, no object that has been replaced in any slot since the load can
+    /// be released, on any thread. A store into a slot or a drain, on any thread, emits the event;
+    /// [`age`](field@Event::age) counts from the first store or drain that saw the pool.
     ///
     /// Counted together: pools of one name, on threads of one name.
     EpochHeld,
@@ -150,7 +150,8 @@ pub enum EventKind {
     /// the thread. Emitted when a drain leaves more than the watermark, and again when that number
     /// has doubled.
     ///
-    /// One large batch is not reported, if each later drain leaves less than the one before.
+    /// A large batch is not reported if each later drain leaves fewer releases than the drain
+    /// before.
     BacklogWatermark,
     /// The last [`HomeRef`](crate::HomeRef) to a value was dropped after the value's home thread
     /// had ended. The value is kept and its destructor never runs.
@@ -166,25 +167,25 @@ pub enum EventKind {
     /// at each doubling. The thread has no loop, or its loop does not keep up. Emitted by the
     /// sender.
     PostsWatermark,
-    /// Some releases do not belong to one thread: those of objects that were replaced in a slot,
-    /// those that were sent to a thread that has ended, and those of [hot](crate::Hot) objects that
-    /// [`Hot::try_new`](crate::Hot::try_new) has found dead. The next drain of any thread makes
-    /// them. They have waited for a second or more, because no thread drains a pool. Noticed by a
-    /// thread that stores into a slot or makes an object hot.
+    /// Releases that belong to no thread have waited for a second or more, because no thread drains
+    /// a pool. The next drain of any thread makes them. They are the releases of objects that were
+    /// replaced in a slot, releases that were sent to a thread that has ended, and releases of
+    /// [hot](crate::Hot) objects that [`Hot::try_new`](crate::Hot::try_new) has found dead. A
+    /// thread that stores into a slot or makes an object hot emits the event.
     ///
     /// Counted together: all events of this kind.
     OrphansWaiting,
     /// An object could not be made [hot](crate::Hot), as there is room for 1,024 hot objects only,
-    /// and that many have an owner or a [`HotRef`](crate::HotRef).
+    /// and 1,024 objects have an owner or a [`HotRef`](crate::HotRef).
     ///
     /// Counted together: objects of one type.
     HotTableFull,
     /// The owner of a [hot](crate::Hot) object was dropped a second ago or earlier, and the object is
-    /// still alive: a [`HotRef`](crate::HotRef) was kept or forgotten, or the thread that dropped
-    /// the last one neither drains a pool nor exits. Noticed by [`Hot::try_new`](crate::Hot::try_new),
+    /// still alive: a [`HotRef`](crate::HotRef) was kept or forgotten, or the thread that dropped the
+    /// last one neither drains a pool nor exits. Noticed by [`Hot::try_new`](crate::Hot::try_new),
     /// [`Hot::review`](crate::Hot::review), [`quiesce`](crate::PoolManager::quiesce) and
-    /// [`shutdown`](crate::PoolManager::shutdown); [`age`](field@Event::age) counts from the first
-    /// time that one of them saw it, so a second one reports it.
+    /// [`shutdown`](crate::PoolManager::shutdown); [`age`](field@Event::age) counts from the first of
+    /// these calls that saw the object, so only a second call reports it.
     ///
     /// Counted together: objects of one type.
     HotLetGo,
@@ -200,9 +201,9 @@ pub enum EventKind {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Event {
-    /// What the event is about.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// Name and [key](crate::ThreadKey) of the thread that the event happened on.
+    /// Name and [key](crate::ThreadKey) of the thread on which the event happened.
     pub thread: String,
     /// Name and key of the object's home thread, for [`HomeGone`](EventKind::HomeGone).
     pub home: Option<String>,
@@ -218,11 +219,11 @@ pub struct Event {
     /// [`PoolManager::autorelease`](crate::PoolManager::autorelease), or of a function that calls
     /// one of these and is `#[track_caller]`.
     pub site: Option<&'static Location<'static>>,
-    /// Number of what the event is about: entries, releases, generations, pools, posts or strong
-    /// references. For [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic) and
+    /// The number of entries, releases, generations, pools, posts or strong references that the
+    /// event is about. For [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic) and
     /// [`HomeGone`](EventKind::HomeGone) it is the number of [`occurrences`](Self::occurrences).
     pub count: usize,
-    /// Number of events with the same cause in this process so far, including this one and those
+    /// Number of events with the same cause in this process so far, including this event and events
     /// that were not reported. See [the module](self#events-that-repeat).
     pub occurrences: usize,
     /// For the watermarks of pools and backlogs: the most common types among the
@@ -241,7 +242,7 @@ pub struct Event {
     pub name: Option<String>,
     /// Where the object was created, if that is known: only with the feature `leak-detection`.
     pub created_at: Option<&'static Location<'static>>,
-    /// What holds the object, for [`StillAlive`](EventKind::StillAlive).
+    /// Which pools hold the object, for [`StillAlive`](EventKind::StillAlive).
     #[cfg(feature = "leak-detection")]
     pub detail: Option<String>,
     /// How to find out what keeps the object.
@@ -322,7 +323,7 @@ impl Event {
         self
     }
 
-    /// Sets how many occurrences the event stands for.
+    /// Sets the number of occurrences for which the event stands.
     pub(crate) fn times(mut self, occurrences: usize) -> Self {
         self.occurrences = occurrences;
         self
@@ -380,8 +381,8 @@ impl Event {
         self.emit_with(|event| event);
     }
 
-    /// Emits the event as [`emit`](Self::emit) does, completed by `complete` if it is reported. For
-    /// what takes long to find out.
+    /// Emits the event as [`emit`](Self::emit) does; if it is reported, calls `complete` first,
+    /// which may take long.
     #[cold]
     pub(crate) fn emit_with(mut self, complete: impl FnOnce(Self) -> Self) {
         if let Some(cause) = self.cause() {
@@ -402,12 +403,12 @@ impl Event {
             Some(hook) => hook(&event),
             None => default_sink(&event),
         });
-        // This may be the last reference, as `set_hook` may have replaced the hook meanwhile.
+        // This reference may be the last one, as `set_hook` may have replaced the hook meanwhile.
         swallow(|| drop(hook));
     }
 }
 
-/// Runs foreign code and drops its panic, which nothing could report.
+/// Runs foreign code and swallows its panic, which nothing could report.
 fn swallow(f: impl FnOnce()) {
     if let Err(payload) = crate::sync::catch_unwind(f) {
         // The payload's destructor may panic as well.
@@ -425,13 +426,13 @@ static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
 /// Sends events to `hook`, or with `None` to the default sink. Returns the hook that was set
 /// before.
 ///
-/// The hook runs on the thread that the event happened on, possibly in the middle of a drain or of
+/// The hook runs on the thread on which the event happened, possibly in the middle of a drain or of
 /// the thread's exit, and possibly on several threads at once. It may use pools and objects, cause
 /// events, and set another hook, and should be quick. If it panics, the panic is swallowed.
 ///
 /// A thread that is running the former hook finishes that run. The former hook is dropped when no
-/// thread runs it and the caller of this function has dropped it. If it is dropped at the end of
-/// such a run and its destructor panics, that panic is swallowed as well.
+/// thread runs it and the caller of this function has dropped it. If the end of such a run drops it
+/// and its destructor panics, that panic is swallowed, too.
 ///
 /// ```
 /// use releasepool::event;
@@ -483,6 +484,6 @@ fn default_sink(event: &Event) {
 #[cfg(not(feature = "tracing"))]
 fn default_sink(event: &Event) {
     use std::io::Write;
-    // Not eprintln!: it panics when standard error is closed.
+    // Not `eprintln!`, which panics when standard error is closed.
     let _ = writeln!(std::io::stderr(), "releasepool: {event}");
 }

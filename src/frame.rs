@@ -38,40 +38,40 @@
 //!
 //! # The end of a loop
 //!
-//! A loop ends when a `FrameLoop` is dropped, when a `Looper` is shut down or dropped, and when the
-//! thread of a `FrameLoop` ends that was forgotten or is kept in a thread-local. No accepted
-//! closure is lost silently, and none runs on another thread. The steps are:
+//! A `FrameLoop` ends when it is dropped, or with its thread if it was forgotten or is kept in a
+//! thread-local. A `Looper` ends when it is shut down or dropped. No accepted closure is lost
+//! silently, and no accepted closure runs on another thread. The steps are:
 //!
-//! 1. The loop is closed: from now on `post`, `call` and the like give the closure back, also to
-//!    closures that the next step runs. Closing waits for posts in flight, which take a few
-//!    instructions each.
+//! 1. The loop is closed: from now on `post`, `call` and the like give the closure back, also if a
+//!    closure that the next step runs calls them. Closing waits for posts in flight, which take a
+//!    few instructions each.
 //! 2. Delayed posts that are due run, ordered by the time they are due; then everything that was
-//!    posted runs, in order; what was posted for a frame gets a frame of its own. Panics are
+//!    posted runs, in order; closures that take a frame get a frame of their own. Panics are
 //!    reported as events. A `FrameLoop` that is dropped inside a destructor leaves this step to its
 //!    thread: to the thread's next loop, its next [`run_inbox`](crate::PoolManager::run_inbox), or
 //!    its end.
 //! 3. Delayed posts that are not due are dropped; the event
 //!    [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
-//! 4. The pool around these steps is drained, then the backlog, and what other threads have sent
-//!    here to be released is released.
+//! 4. The pool around these steps is drained, then the backlog, and the releases that other threads
+//!    have sent to this thread are made.
 //!
-//! A `FrameLoop` ends here. Its thread goes on, and so does the thread's inbox: closures that a
-//! `ThreadHandle` sends to it wait for another loop or for
+//! These are all steps of a `FrameLoop`. Its thread goes on, and the thread's inbox stays open:
+//! closures that a `ThreadHandle` sends to the thread wait for another loop or for
 //! [`run_inbox`](crate::PoolManager::run_inbox). A `Looper` also ends its thread:
 //!
-//! 5. The thread's root pools are drained, its inboxes are closed, and what was in them is
-//!    released. Closures that a `ThreadHandle` sent after step 2 go to the orphans, for
+//! 5. The thread's root pools are drained, its inboxes are closed, and the releases in them are
+//!    made. Closures that a `ThreadHandle` sent after step 2 go to the orphans, for
 //!    [`quiesce`](crate::PoolManager::quiesce) or [`shutdown`](crate::PoolManager::shutdown).
 //! 6. `Looper::shutdown`, or the drop of the `Looper`, returns.
 //!
 //! # The end of a program
 //!
-//! 1. Tell workers that post to the UI thread to stop. Run the UI's loop until they have, as they
-//!    may be waiting for a call. Then join them by their handles: a `std::thread::scope` alone does
-//!    not wait until their root pools have been drained.
+//! 1. Tell workers that post to the UI thread to stop. Run the UI's loop until they have stopped,
+//!    as they may be waiting for a call. Then join them by their handles: a `std::thread::scope`
+//!    alone does not wait until their root pools have been drained.
 //! 2. Shut loopers down.
-//! 3. Drop the frame loop, and then what the UI thread itself holds.
-//! 4. Call [`PoolManager::shutdown`](crate::PoolManager::shutdown): it releases what is left, or
+//! 3. Drop the frame loop, and then the objects that the UI thread itself holds.
+//! 4. Call [`PoolManager::shutdown`](crate::PoolManager::shutdown): it releases the rest, or
 //!    reports which thread still holds what.
 //!
 //! The [crate's page](crate#frames-workers-tasks) has a program that does this.

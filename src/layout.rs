@@ -1,14 +1,14 @@
 //! Fixed layouts, and numbers that describe them, for readers outside of the process.
 //!
-//! `releasepool-inspect` looks into a process from outside, without its help. It finds the crate's
-//! structures by a [note](crate::note) in the program's file, which has the offset of each field
-//! that it reads. Each file that has such a structure describes it by [`entries!`], so that a field
-//! that moves or goes cannot be forgotten.
+//! `releasepool-inspect` reads the memory of a process from outside, without its help. It finds the
+//! crate's structures by a [note](crate::note) in the program's file, which has the offset of each
+//! field that the tool reads. Each file that has such a structure describes it by [`entries!`], so
+//! that the note follows a field that moves, and does not compile without it.
 //!
-//! The compiler says where a field is, whatever the structure's `repr`. But it does not say where
-//! the fields of others' structures are, nor does it promise the numbers of an enum's variants. So
-//! what is described contains, where a reader must follow, none of std's collections and pointers,
-//! but those of [`fixed`]; and enums have a `repr`.
+//! The compiler gives the offset of a field, whatever the structure's `repr`. But it gives no
+//! offsets in structures of other crates, nor does it promise the numbers of an enum's variants. So
+//! where a reader must follow a pointer or a list, described structures use the types of [`fixed`]
+//! instead of std's; and enums have a `repr`.
 //!
 //! * [`fixed`]: names, lists and pointers with a fixed layout
 //! * [`text`]: entries as the lines of the note
@@ -19,7 +19,7 @@ crate::sync::described! {
 }
 
 crate::sync::described! {
-    /// A line of the note: a name, and numbers, of which there is one almost always.
+    /// A line of the note: a name and a value.
     #[derive(Clone, Copy)]
     pub(crate) struct Entry {
         pub(crate) name: &'static str,
@@ -31,14 +31,14 @@ crate::sync::described! {
     pub(crate) enum Value {
         /// An offset, a size or another number.
         Number(u64),
-        /// Numbers in a row.
+        /// A list of numbers.
         List(&'static [usize]),
-        /// Something for people.
+        /// A text for people.
         Text(&'static str),
     }
 }
 
-/// Makes a list of entries: a part, and in braces names with their values.
+/// Makes a list of entries. Takes the name of a part, and in braces names with their values.
 #[allow(unused_macros, reason = "only where there are readers")]
 macro_rules! entries {
     ($($part:ident { $($name:ident = $value:expr,)* })*) => {

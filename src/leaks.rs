@@ -1,8 +1,9 @@
-//! What is alive, where it was created, and which pools hold it; with the feature `leak-detection`.
+//! Reports of live objects, where they were created, and which pools hold them; with the feature
+//! `leak-detection`.
 //!
 //! With this feature the crate keeps a table of all live objects, the *ledger*: where each was
 //! created, by which thread, and which pools hold it. A pool *holds* an object if it has an entry
-//! for it, that is, owns a reference that it releases when it is drained.
+//! for the object, that is, owns a reference that it will release.
 //!
 //! * [`report`] groups all live objects by type and by the line that created them; [`assert_none`]
 //!   panics with that report if there are any.
@@ -27,8 +28,8 @@
 //!
 //! # What counts as alive
 //! An object is alive until its value is destroyed: if weak references keep its memory after that,
-//! it is not reported. It is alive as long as something is still to release it or to destroy it: a
-//! pool that has not been drained; the rest of a [drain within a
+//! it is not reported. It is alive as long as something holds a reference to it or has yet to
+//! destroy it: a pool that has not been drained; the rest of a [drain within a
 //! budget](crate::AutoreleasePool::drain_within); a message to a thread that has not taken it; a
 //! [`Slot`](crate::Slot) whose former value may still be lent. The value of a
 //! [`HomeRef`](crate::HomeRef) whose home thread has ended is never destroyed, so it stays in the
@@ -37,28 +38,29 @@
 //! # Sites
 //! The *site* of an object is the line of your program that called the function which creates it:
 //! [`Ref::new`](crate::Ref::new), [`AutoreleasePool::create`](crate::AutoreleasePool::create),
-//! `Ref::from` or another one. If the standard library makes that call for you, as in
+//! `Ref::from` or another one. If the standard library makes this call for you, as in
 //! `collect::<Ref<[T]>>()`, the site lies in the standard library, and [`LeakGroup::backtrace`]
-//! names the functions of your program that led to it. With [`record_backtraces`] it does so for
-//! every object.
+//! names the functions of your program that led to it. With [`record_backtraces`], it names them
+//! for every object.
 //!
 //! # Threads
-//! All functions may be called on any thread. Objects that other threads create and destroy during
-//! a report may be in it or not.
+//! All functions may be called on any thread. A report may contain objects that other threads
+//! create or destroy while it is made, or not.
 //!
 //! # Cost
 //! Creating and destroying an object takes some tenths of a microsecond more, and adding an entry
 //! to a pool some tens of nanoseconds. The ledger takes some 200 bytes for each live object. A
-//! report looks at each live object once. Without the feature, nothing of this is compiled.
+//! report reads the record of each live object once. Without the feature, none of this code is
+//! compiled.
 //!
 //! # What is not recorded
-//! A global allocator may use this crate. What it creates while the ledger itself allocates memory
-//! is not recorded; [`LeakReport::unrecorded`] counts these objects. With other allocators that
+//! A global allocator may use this crate. Objects that it creates while the ledger itself allocates
+//! memory are not recorded; [`LeakReport::unrecorded`] counts them. With other allocators that
 //! number is 0.
 //!
 //! # From outside
-//! `releasepool-inspect` reads the ledger of a running process, which need not do anything for
-//! that. The layout of the records is described in `src/ledger/record.rs`.
+//! `releasepool-inspect` reads the ledger of a running process, which need not cooperate.
+//! `src/ledger/record.rs` describes the layout of the records.
 
 mod balance;
 mod expect;
@@ -89,7 +91,8 @@ pub fn report() -> LeakReport {
 /// [`scope`].
 ///
 /// # Panics
-/// If there are live objects. The message is the report, and how to find out what keeps them.
+/// If there are live objects. The message is the report, and says how to find out what keeps the
+/// objects.
 #[track_caller]
 pub fn assert_none() {
     report().assert_empty();
@@ -98,8 +101,8 @@ pub fn assert_none() {
 /// Begins a scope: its reports are about the objects that the calling thread creates from here on.
 ///
 /// For tests that run in parallel: objects of other threads are not in its reports. A thread that
-/// the calling one spawns is another thread; what it creates is part of the scope from the time
-/// that it [enters](ScopeHandle::enter) it. Scopes may be nested.
+/// the calling thread spawns is another thread; objects that it creates are part of the scope once
+/// it has [entered](ScopeHandle::enter) the scope. Scopes may be nested.
 ///
 /// ```
 /// use releasepool::{Ref, leaks};
@@ -120,12 +123,12 @@ pub fn scope() -> Scope {
     Scope::begin()
 }
 
-/// Records the call frames of each creation from here on, or no longer: reports then name the
-/// functions that led to it ([`LeakGroup::backtrace`]).
+/// Turns the recording of the call frames of each creation on or off: reports then name the
+/// functions that led to the creation ([`LeakGroup::backtrace`]).
 ///
 /// Makes the creation of an object slower by a few microseconds. Names of functions are read when a
-/// report is made; without symbols in the executable there are none, and lines need debug
-/// information, at least `debug = "line-tables-only"` in the profile.
+/// report is made. They need symbols in the executable, and lines need debug information, at least
+/// `debug = "line-tables-only"` in the profile.
 pub fn record_backtraces(on: bool) {
     life::FRAMES.set(u64::from(on));
 }

@@ -1,5 +1,5 @@
-//! The ledger of live objects: where, on which thread and when each was created, and which pools
-//! hold it. Only with the feature `leak-detection`; without it, all functions here are empty.
+//! The ledger of live objects: for each, where, when and on which thread it was created, and which
+//! pools hold it. Only with the feature `leak-detection`; without it, all functions here are empty.
 //!
 //! ```text
 //! created, entered_pool, left_pool, died
@@ -15,25 +15,26 @@
 //!
 //! 1. *Records.* A record belongs to one entry of the index, and is accessed only while that
 //!    entry's shard is locked; or it belongs to the thread that has just removed the entry; or it
-//!    is in the free list of its stripe, and that is locked. Chunks are never freed.
+//!    is in the free list of its stripe, and is accessed only while that list is locked. Chunks are
+//!    never freed.
 //! 2. *No foreign code under a lock.* While the ledger holds a lock, the calling thread runs only
 //!    the ledger's own code, and the global allocator, which may be foreign and use this crate. So
-//!    each thread knows that it is inside the ledger: what it creates meanwhile
-//!    is not recorded.
+//!    each thread notes that it is inside the ledger: objects that it creates meanwhile are not
+//!    recorded.
 //!
 //! # Files
-//! * `told`: what callers tell the ledger
+//! * `told`: the types by which callers describe objects and calls to the ledger
 //! * `record`: records, the chunks that they are in, and the descriptor for other processes
-//! * `guard`: the calling thread is inside the ledger
+//! * `guard`: marks the calling thread as inside the ledger
 //! * `label`: the names of pools
-//! * `frames`: call frames, and the names of functions; `caller`: the calling function of the user;
-//!   `stack`: words on the thread's stack
-//! * `address`, `index`: the way from an address to its record; `holders`: pool entries
+//! * `frames`: call frames, and the names of functions; `caller`: the user's function that made a
+//!   call; `stack`: words on the thread's stack
+//! * `address`, `index`: look up the record of an address; `holders`: pool entries
 //! * `threads`: threads by number, and their names
 //! * `balance`: retains and releases of chosen types; `pairing`: which release undoes which retain
-//! * `dead`: the objects that died last; `describe`: what messages say of an object; `misuse`:
-//!   what the ledger detects; `life`: creations and deaths
-//! * `drains`: what waits for the end of an outermost drain
+//! * `dead`: the objects that died last; `describe`: descriptions of objects for messages;
+//!   `misuse`: misuse that the ledger detects; `life`: creations and deaths
+//! * `drains`: functions that wait for the end of an outermost drain
 
 #[cfg(feature = "leak-detection")]
 mod address;

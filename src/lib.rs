@@ -42,8 +42,8 @@ pub mod metrics;
 compile_error!(
     "models need --cfg=crossbeam_loom as well: without it crossbeam-epoch, and so slots, would not be checked"
 );
-// Also in documentation, which is built without loom: its signatures name no type of loom, and
-// rustdoc does not check function bodies.
+// Also compiled for the documentation, which is built without loom: the signatures name no type of
+// loom, and rustdoc does not check function bodies.
 #[cfg(any(doc, all(loom, feature = "loom")))]
 pub mod model;
 sync::described! {
@@ -95,7 +95,7 @@ pub use slot::{OptionSlot, Slot};
 pub use thread::key::ThreadKey;
 pub use thread::thread_handle::{Closed, ThreadHandle};
 
-/// For the crate's own macros.
+/// Items that the crate's macros use.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::unsizing::Coercible;

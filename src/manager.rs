@@ -55,7 +55,8 @@ use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-/// Gives every thread its own stack of pools: `PoolManager::getInstance()`, made for threads.
+/// Gives every thread its own stack of pools: Cocos2d-x's `PoolManager::getInstance()`, made for
+/// threads.
 ///
 /// The process has one [global](Self::global) manager, which [`AutoreleasePool::new`],
 /// [`autoreleasepool`](crate::autoreleasepool()) and [`autorelease`](crate::autorelease) use; most
@@ -82,10 +83,10 @@ pub struct PoolManager {
     handle: Arc<ManagerHandle>,
 }
 
-/// Shared by all clones of a `PoolManager`; its drop marks the manager as abandoned.
+/// The handle that all clones of a `PoolManager` share; its drop marks the manager as abandoned.
 struct ManagerHandle {
     shared: Arc<ManagerShared>,
-    /// True for [`GLOBAL`], which several threads may make at once: one of them stays.
+    /// True for handles of [`GLOBAL`]; several threads may make one at once, and only one is kept.
     is_global: bool,
 }
 
@@ -128,7 +129,7 @@ impl PoolManager {
         &self.handle.shared
     }
 
-    /// Returns how metrics name the manager.
+    /// Returns the manager's name for metrics.
     #[cfg(feature = "metrics")]
     pub(crate) fn label(&self) -> &str {
         let is_global = || Arc::ptr_eq(&self.handle, &Self::global().handle);
@@ -136,7 +137,7 @@ impl PoolManager {
         self.name().unwrap_or_else(unnamed)
     }
 
-    /// Returns the allocator of the manager's pools, if it is not the process's.
+    /// Returns the allocator of the manager's pools, if it is not the process-wide one.
     #[cfg(feature = "metrics")]
     pub(crate) fn memory(&self) -> Option<&crate::block::block_allocator::BlockAllocator> {
         self.shared().memory.as_ref()
@@ -155,7 +156,8 @@ impl PoolManager {
     /// May be called at any time, by any thread. Every thread compares its root pool with the new
     /// value when it next autoreleases while no pool is open, or marks a
     /// [boundary](Self::boundary). A thread that has already reported its root pool reports again
-    /// when that has doubled, or after it has been drained, even if the watermark is lower now.
+    /// only when the pool has doubled, or after it has been drained, even if the watermark is lower
+    /// now.
     ///
     /// ```
     /// use releasepool::{PoolManager, RootPolicy};
@@ -185,8 +187,8 @@ impl PoolManager {
     ///
     /// May be called at any time, by any thread. Every thread compares its backlog with the new
     /// value at the end of its next budgeted drain. A thread that has already reported its backlog
-    /// reports again when that has doubled, or after it has been below half of the watermark, even
-    /// if the watermark is lower now.
+    /// reports again only when the backlog has doubled, or after it has been below half of the
+    /// watermark, even if the watermark is lower now.
     pub fn set_backlog_watermark(&self, releases: usize) {
         self.shared().watermarks.set_backlog(releases);
     }
@@ -197,8 +199,8 @@ impl PoolManager {
     /// 1.
     ///
     /// May be called at any time, by any thread. A pool is compared with the new value when it next
-    /// takes a page, that is within 254 entries, and is not reported if it is past the watermark
-    /// by more than that: it is when it has doubled.
+    /// takes a page, that is within 254 entries. A pool that is past the watermark by more than 254
+    /// entries is reported only when its length passes the next doubling.
     pub fn set_pool_watermark(&self, entries: usize) {
         self.shared().watermarks.set_pool(entries);
     }
@@ -231,10 +233,10 @@ impl PoolManager {
     ///
     /// # Errors
     /// If the token is stale or belongs to another thread or manager, or if its pool is already
-    /// being drained further up the call stack: see [`PopError`]. Nothing is done then.
+    /// being drained further up the call stack: see [`PopError`]. Does nothing in these cases.
     ///
     /// # Panics
-    /// As [`AutoreleasePool::drain`] does; the pools are closed all the same.
+    /// As [`AutoreleasePool::drain`] does; the pools are still closed.
     pub fn pop(&self, token: PoolToken) -> Result<usize, PopError> {
         token::pop(self.shared(), token)
     }
@@ -270,16 +272,17 @@ impl PoolManager {
     /// # Panics
     /// As [`AutoreleasePool::drain_within`] does.
     pub fn drain_backlog(&self, budget: Budget) -> Drained {
-        // The pool takes what destructors autorelease meanwhile.
+        // The new pool takes the objects that destructors autorelease meanwhile.
         self.named_pool("backlog").drain_within(budget)
     }
 
     /// Marks an outermost boundary of this thread's work, such as the end of a callback that a
     /// foreign host has made. If the manager's policy is [`RootPolicy::DrainAtBoundary`] and the
-    /// root pool has passed its watermark, it is drained. Returns the number of entries released.
+    /// root pool has passed its watermark, drains the root pool. Returns the number of entries
+    /// released.
     ///
-    /// Does nothing inside a pool or a destructor, which is no boundary. Costs a few loads if there
-    /// is nothing to do.
+    /// Does nothing inside a pool or a destructor, which are no boundaries. Costs a few loads if
+    /// there is nothing to do.
     ///
     /// # Panics
     /// As [`AutoreleasePool::drain`] does.
@@ -300,11 +303,11 @@ impl PoolManager {
     }
 
     /// Runs the closures that were [posted](ThreadHandle::post) to this thread, in order, and
-    /// returns their number; closures that these post wait for the next call. Also makes the
+    /// returns their number. Closures that they post in turn wait for the next call. Also makes the
     /// releases that other threads have sent to this one.
     ///
-    /// Inside a destructor or drain it does nothing and returns 0, so that closures never run in
-    /// the middle of a release. The inbox belongs to the thread and is the same for all managers.
+    /// Inside a destructor or drain, does nothing and returns 0, so that closures never run in the
+    /// middle of a release. The inbox belongs to the thread, and all managers share it.
     ///
     /// # Panics
     /// Resumes the first panic of a closure or destructor, after all have run.
@@ -315,8 +318,8 @@ impl PoolManager {
         this_thread::with(|pools| {
             let Some(pools) = pools else { return 0 };
             let mut panics = FirstPanic::default();
-            // Before the releases: what a sender released before it posted is then destroyed before
-            // the closure runs.
+            // Collected before the releases: an object that a sender released before it posted is
+            // then destroyed before the closure runs.
             pools.collect_posted();
             engine::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
             let mut ran = 0;
@@ -334,7 +337,7 @@ impl PoolManager {
         })
     }
 
-    /// Returns a handle by which other threads can send to the calling one. `None` while its
+    /// Returns a handle by which other threads can send to the calling thread. `None` while its
     /// thread-locals are torn down.
     pub fn current_thread(&self) -> Option<ThreadHandle> {
         current::current().map(ThreadHandle)

@@ -45,7 +45,7 @@
 //!
 //! The label `manager` is the manager's [name](crate::PoolManager::name): "global" for the global
 //! one, "unnamed" for others without a name. Managers of one name overwrite each other's figures,
-//! so give them different ones. Figures of threads are added up.
+//! so give them different names. Figures of threads are added up.
 //!
 //! | name | kind | unit | meaning |
 //! |---|---|---|---|
@@ -59,8 +59,8 @@
 //! | `releasepool_block_bytes` | gauge | bytes | blocks in use, of the [allocator](crate::PoolManagerBuilder::memory) of the manager's pools; other objects are on the global heap, and not counted |
 //! | `releasepool_chunk_bytes` | gauge | bytes | memory that this allocator has got from the system |
 //!
-//! The global manager, and others without an allocator of their own, use the
-//! [process's](crate::BlockAllocator::process), so each of them has its figures.
+//! The global manager, and others without an allocator of their own, use the [process-wide
+//! allocator](crate::BlockAllocator::process), so each of them publishes the figures of that.
 //!
 //! # Of frames, by [`record_frame`]
 //!
@@ -74,7 +74,7 @@
 //! | `releasepool_frame_panics_total` | counter | closures | those that panicked |
 //!
 //! # Cost
-//! Nothing on any hot path: the figures are those that the crate keeps anyway. [`publish`] takes a
+//! Costs nothing on any hot path, as the crate keeps these figures anyway. [`publish`] takes a
 //! [snapshot](crate::PoolManager::snapshot), some dozens of loads for each thread and an allocation
 //! for each name, and looks up sixteen metrics in the recorder: some microseconds. The recorder is
 //! foreign code, which runs on the calling thread, under no lock of this crate.
@@ -275,7 +275,7 @@ const MANAGER: &[Metric] = &[
     ),
 ];
 
-/// Publishes the figures of the process and of `manager`, as they are now. On any thread.
+/// Publishes the current figures of the process and of `manager`. May be called on any thread.
 ///
 /// See the [module](self) for names, units and cost. Counters are set to the manager's own totals,
 /// so it does not matter how often this is called, nor by how many threads.
@@ -305,7 +305,7 @@ const REMAINING: &str = "releasepool_frame_remaining";
 const CLOSURES: &str = "releasepool_frame_closures_total";
 const PANICS: &str = "releasepool_frame_panics_total";
 
-/// Records the report of a frame: call it once for each. On any thread.
+/// Records the report of a frame: call it once for each frame, on any thread.
 ///
 /// See the [module](self) for names and units. Looks up six metrics in the recorder.
 pub fn record_frame(report: &FrameReport) {
@@ -318,7 +318,7 @@ pub fn record_frame(report: &FrameReport) {
 }
 
 /// Tells the recorder the units and descriptions of all metrics. Call it once, after the recorder
-/// has been installed; before that it does nothing.
+/// has been installed; before that, it does nothing.
 pub fn describe() {
     for metric in PROCESS.iter().chain(MANAGER) {
         match metric.kind {

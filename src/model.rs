@@ -17,8 +17,8 @@ pub use execution::{begin, end, free_kept, quiesce, set_mode};
 pub use mode::Mode;
 pub use thread::{JoinHandle, point, spawn, thread_exit};
 
-/// std's atomics, for models: they are checked in both [modes](Mode), which loom's own are not. See
-/// "Your own atomics and locks".
+/// std's atomics, for models: unlike loom's own, they are checked in both [modes](Mode). See "Your
+/// own atomics and locks".
 #[doc(no_inline)]
 pub use crate::sync::user_atomic as atomic;
 
@@ -38,8 +38,7 @@ pub fn slot(key: ThreadKey) -> u32 {
     key.index()
 }
 
-/// The internal queues and tables, on their own: models of them are small enough to be checked
-/// without bounds.
+/// Single internal queues and tables: models of them are small enough to be checked without bounds.
 #[cfg(all(loom, feature = "loom"))]
 #[doc(hidden)]
 pub mod parts {
@@ -80,7 +79,7 @@ pub mod parts {
         current::enter_bounded(bound);
     }
 
-    /// An inbox of numbers; loom checks that the access to each number is ordered after its making.
+    /// An inbox of numbers; loom checks that each number is read after it was made.
     pub struct Inbox(inbox::Inbox);
 
     #[repr(C)]
@@ -98,7 +97,7 @@ pub mod parts {
         let take = |message: Message| {
             // SAFETY: every message in this inbox was made by `message`, by `boxed`.
             let number = unsafe { unbox(message.into_raw().cast::<Number>()) };
-            // loom fails here unless the making of the message happens before this.
+            // loom fails here unless the message was made before, in the order of happens-before.
             number.witness.write();
             number.number
         };
@@ -134,7 +133,7 @@ pub mod parts {
         }
     }
 
-    /// An inbox of numbers that counts what was sent and what has run.
+    /// An inbox of numbers that counts the numbers sent and run.
     pub struct Counted(CountedInbox);
 
     impl Default for Counted {
@@ -172,24 +171,24 @@ pub mod parts {
     }
 
     impl Inbox {
-        /// Sends a number. Returns whether the owner must be woken for it; `None` if it was
+        /// Sends a number. Returns whether the owner must be woken; `None` if the number was
         /// refused.
         pub fn push(&self, number: u32) -> Option<bool> {
             wakes(self.0.push(message(number)))
         }
 
-        /// Owner only: makes the next push wake the owner, unless there is a message already.
-        /// Returns whether it will.
+        /// Owner only: makes the next push wake the owner, unless a message waits already. Returns
+        /// whether the next push will.
         pub fn arm(&self) -> bool {
             self.0.arm()
         }
 
-        /// Makes the owner look. Returns whether the owner must be woken for it.
+        /// Makes the owner look at the inbox. Returns whether the owner must be woken.
         pub fn nudge(&self) -> bool {
             self.0.nudge() == PushOutcome::WakeOwner
         }
 
-        /// Returns whether there is a number, or the owner was made to look and has not yet.
+        /// Returns whether a number waits, or the owner has been nudged and has not taken since.
         pub fn has_messages(&self) -> bool {
             self.0.has_messages()
         }
@@ -205,7 +204,7 @@ pub mod parts {
         }
     }
 
-    /// A registry of threads, apart from that of the process.
+    /// A registry of threads, separate from that of the process.
     pub struct Registry(registry::Registry);
 
     impl Default for Registry {
@@ -229,12 +228,12 @@ pub mod parts {
     }
 
     impl Cell {
-        /// Reads it.
+        /// Reads the cell.
         pub fn get(&self) -> u32 {
             self.0.get()
         }
 
-        /// Writes it.
+        /// Writes the cell.
         pub fn set(&self, n: u32) {
             self.0.set(n);
         }
@@ -251,12 +250,12 @@ pub mod parts {
     }
 
     impl Atomic {
-        /// A relaxed load.
+        /// Loads the value, relaxed.
         pub fn load(&self) -> u64 {
             self.0.load(Ordering::Relaxed)
         }
 
-        /// A relaxed store.
+        /// Stores the value, relaxed.
         pub fn store(&self, n: u64) {
             self.0.store(n, Ordering::Relaxed);
         }

@@ -2,12 +2,12 @@
 //!
 //! It is in the section `.note.releasepool` of each program or library that contains this crate,
 //! and loaded with it: linkers keep notes whatever else they leave out, and `strip` does too. One
-//! entry has lines `name=value`, which say where fields are; [`layout`](crate::layout) is about how
-//! they are made. Each other entry says where the address of a static of the crate is, and has the
-//! name of the static.
+//! entry has lines `name=value`, which say where fields are; [`layout`](crate::layout) makes them.
+//! Each other entry has the name of a static of the crate, and says where the static's address is
+//! stored.
 //!
-//! `releasepool-inspect` reads by name, so names may be added, and fields may move. If a name gets
-//! another meaning or goes, [`VERSION`] changes.
+//! `releasepool-inspect` reads entries by name, so names may be added, and fields may move. If a
+//! name changes its meaning or is removed, [`VERSION`] changes.
 
 use crate::block::heap::HEAPS;
 use crate::layout::{Entry, Value, entries, text};
@@ -20,7 +20,7 @@ use crate::thread::orphans::ORPHANS;
 use crate::thread::record::DEPARTED;
 use crate::thread::registry::REGISTRY;
 
-/// The version of the names and of what they mean.
+/// The version of the names and their meanings.
 const VERSION: u64 = 1;
 
 /// The name of the entries in the section, as a C string.
@@ -29,7 +29,7 @@ const NAME: [u8; 12] = *b"releasepool\0";
 /// The type of the entry with lines.
 const TEXT: u32 = 1;
 
-/// First, so that readers need nothing else to know whether they can read the rest.
+/// The first lines, from which a reader learns whether it can read the rest.
 const HEAD: &[Entry] = &[
     Entry {
         name: "version",
@@ -84,19 +84,19 @@ static LINES: Note = Note {
     text: text::text(PARTS),
 };
 
-/// A word that has the address of a static, once the program is loaded.
+/// A word that contains the address of a static once the program is loaded.
 ///
-/// Its own address goes into the note, and not that of the static: if a Rust `dylib` contains this
-/// crate, it exports those statics that inlined functions use, and then no linker accepts their
-/// distance as a constant.
+/// The note refers to this word instead of the static: if a Rust `dylib` contains this crate, it
+/// exports statics that inlined functions use, and no linker accepts the distance to an exported
+/// static as a constant.
 #[repr(transparent)]
 struct Address(*const ());
 
 // SAFETY: the pointer is never dereferenced.
 unsafe impl Sync for Address {}
 
-/// Puts entries with the addresses of statics into the section: the distance from its place to a
-/// word with the static's address, in 32 bits, and the name.
+/// Puts entries for statics into the section: the static's name, and the distance from the entry to
+/// a word with the static's address, in 32 bits.
 macro_rules! addresses {
     ($($word:ident: $name:literal = $static:path,)*) => {
         $(
@@ -120,8 +120,8 @@ macro_rules! addresses {
     };
 }
 
-// What exists only with a feature has a line of its own, with its `cfg`; readers look whether it is
-// there.
+// A static that exists only with a feature has a call of its own, with its `cfg`; readers test
+// whether the entry exists.
 addresses! {
     REGISTRY_AT: "registry" = REGISTRY,
     DEPARTED_AT: "departed" = DEPARTED,

@@ -23,15 +23,15 @@
 //! # Invariants
 //! 1. *Address.* A [`header::Thin`] points to a payload, with the provenance of the whole
 //!    allocation; a header is right before it. Its type info was written when the object was made,
-//!    and fits the type and the memory of the object. Only `Ref::assume_init` changes it, which has
-//!    the only reference then.
-//! 2. *Memory.* It is freed only when there is no reference of any kind and `held` is 0, or by the
-//!    thread that has the only reference.
+//!    and fits the type and the memory of the object. Only `Ref::assume_init` changes it, while it
+//!    has the only reference.
+//! 2. *Memory.* An object's memory is freed only when there is no reference of any kind and `held`
+//!    is 0, or by the thread that has the only reference.
 //! 3. *Value.* While there is a strong reference, the value is initialized and not moved.
 //! 4. *Ownership.* Each counted reference belongs to exactly one handle, pool entry, message, slot
 //!    or raw pointer.
-//! 5. *Death.* Exactly one release finds that it was the last one. Its thread owns the dead object,
-//!    may pass it on, and has it destroyed once.
+//! 5. *Death.* Exactly one release finds that it was the last one. The thread that made it owns the
+//!    dead object, which it destroys once or passes on.
 //! 6. *Unique.* New references come only from counted ones. So a thread that has the only reference
 //!    of any kind, and finds that by an acquiring load, has exclusive access to the object.
 //! 7. *Queue.* A thread's queue of dead objects is accessed by that thread only, and never while
@@ -43,16 +43,16 @@
 //! * [`count`]: the count word and its operations
 //! * [`header`]: layout and allocation; [`type_info`]: what objects of one type have in common
 //! * [`destroy`]: the destruction of objects, in constant stack space; [`settle`]: for code that
-//!   must be sure of it
+//!   must be sure that an object has been destroyed
 //! * [`raw_checks`]: misuse of raw calls, and overwritten headers
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
 //! * [`block_allocated`], [`block_slice`]: objects whose memory is a block
-//! * [`boxed`]: values that were moved out of a box, which may be of any type
+//! * [`boxed`]: values of any type that were moved out of a box
 //! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread; [`home_weak`]: `HomeWeak`
 //! * [`make`], [`text_objects`], [`uninit`]: the ways to make a `Ref`; [`unique`]: exclusive access to the
 //!   value, and moving it out
-//! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too; `serialize`: those
-//!   of serde
+//! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too; `serialize`: the
+//!   traits of serde
 
 pub(crate) mod block_allocated;
 mod block_slice;
@@ -78,6 +78,6 @@ pub(crate) mod wake;
 pub(crate) mod weak;
 
 crate::sync::described! {
-    /// The entries of the [note](crate::note) for the structures here.
+    /// The entries of the [note](crate::note) for the structures of this folder.
     pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[count::NOTE, header::NOTE, type_info::NOTE, thread_bound::NOTE];
 }

@@ -20,26 +20,26 @@
 //! 1. *Owner only.* A [`ThreadPools`](stack::thread_pools::ThreadPools), and all that it owns, is used by
 //!    its own thread alone. Other threads reach the thread by its record's inboxes, and its
 //!    statistics, which are atomic.
-//! 2. *Short borrows.* A borrow of what is in an `UnsafeCell` ends in the function that makes it, and
-//!    no destructor or hook runs meanwhile. (The global allocator may, where a list of tokens or a
-//!    backlog grows: see "A global allocator that uses this crate" in `docs/PROOF.md`.)
-//! 3. *Stable addresses.* A `ThreadPools` is freed by the thread's exit or, if guard pools are open
-//!    then, when the last of them is closed; its pools and stacks live as long. Only
-//!    [`prune`](drain::prune) frees a stack before: one with no pool open and no drain in progress, whose manager
-//!    has no handle. So an open pool's stack exists, and the stack's `ThreadPools` does.
-//! 4. *Chain.* A frame exists as long as it is in a stack's chain. Its pool is null or open, and
-//!    the last frame is that of the root pool, which is always open.
-//! 5. *Entries.* An entry owns a strong reference, so its object is alive. Whoever takes the entry
-//!    out owns the reference.
+//! 2. *Short borrows.* The function that borrows the content of an `UnsafeCell` ends the borrow, and
+//!    runs no destructor or hook before that. (The global allocator may run, where a list of tokens
+//!    or a backlog grows: see "A global allocator that uses this crate" in `docs/PROOF.md`.)
+//! 3. *Stable addresses.* A `ThreadPools` is freed by the thread's exit or, if guard pools are open then,
+//!    when the last of them is closed; its pools and stacks live as long. Only [`prune`](drain::prune) frees
+//!    a stack earlier: a stack with no open pool and no drain in progress, whose manager has no handle left.
+//!    So the stack of an open pool exists, and so does that stack's `ThreadPools`.
+//! 4. *Chain.* A frame exists as long as it is in a stack's chain. Its pool is null or open. The
+//!    last frame belongs to the root pool, which is always open.
+//! 5. *Entries.* An entry owns a strong reference, so its object is alive. Code that takes the
+//!    entry out owns the reference.
 //! 6. *Pages.* A page belongs to one `Entries`, or to a `PageCache`, or to the function that moves
 //!    it. All entries below `top` are written; pages below the topmost are full.
 //!
 //! # Rooms
-//! Each uses only those above it.
+//! Each room uses only the rooms listed above it.
 //!
 //! * [`entries`]: pending releases and their memory
 //! * [`stack`]: pools, and which one is current
-//! * [`remote`]: what other threads send
+//! * [`remote`]: messages from other threads
 //! * [`drain`]: draining, closing, duties and the thread's exit
 //! * [`api`]: what users call
 
@@ -50,7 +50,7 @@ pub(crate) mod remote;
 pub(crate) mod stack;
 
 crate::sync::described! {
-    /// The entries of the [note](crate::note) for the structures here.
+    /// The entries of the [note](crate::note) for the structures of this folder.
     pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[
         stack::backlog::NOTE,
         entries::NOTE,

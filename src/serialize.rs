@@ -19,7 +19,7 @@ impl Serialize for ThreadKey {
 /// Serializes the fields, and `live_objects`.
 impl Serialize for Snapshot {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Without `..`: a new field must be serialized, too.
+        // Without `..`, so that a new field that is not serialized does not compile.
         let Self {
             threads,
             departed,
@@ -40,8 +40,8 @@ impl Serialize for Snapshot {
     }
 }
 
-/// Implements `Serialize` for structures, with all their fields: one that is missing in the list
-/// does not compile.
+/// Implements `Serialize` for structures, with all their fields: a field that is missing in the
+/// list does not compile.
 macro_rules! serialize_fields {
     ($($type:ident { $($field:ident),+ $(,)? })+) => {$(
         impl Serialize for $type {

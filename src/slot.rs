@@ -1,4 +1,4 @@
-//! Slots: places that hold an object for all threads to load and to replace.
+//! Slots: places that hold an object, which all threads may load and replace.
 //!
 //! [`Slot`] always holds an object, [`OptionSlot`] may be empty; both wrap a [`raw::RawSlot`].
 //!
@@ -18,15 +18,15 @@
 //!
 //! Invariants, cited by `SAFETY:` comments here and in `raw`:
 //!
-//! 1. A non-null pointer in a slot owns one strong reference, so its object is alive while it is
-//!    there.
+//! 1. A non-null pointer in a slot owns one strong reference, so its object is alive while the slot
+//!    holds it.
 //! 2. That reference leaves the slot only by an atomic exchange or by the slot's own drop. The
-//!    thread that gets it may only retire it; it never releases it directly.
+//!    thread that gets the reference may only retire it, never release it directly.
 //! 3. A retired reference is released only after every participant that was pinned when it was
 //!    retired has been unpinned. So an object that was loaded while pinned is alive until the
 //!    unpin.
-//! 4. A pool that is pinned stays so until its next drain, which needs `&mut` and therefore ends
-//!    all `PoolRef`s that the pool has lent.
+//! 4. A pinned pool stays pinned until its next drain, which needs `&mut` and therefore ends all
+//!    `PoolRef`s that the pool has lent.
 //! 5. The pointer in a `Slot` is never null: every function of `Slot` that writes to it has a `Ref`.
 
 mod option;
@@ -42,40 +42,41 @@ use std::fmt;
 
 /// Holds one object that any thread may load or replace.
 ///
-/// Loading with a pool costs one load: the count is not touched, so readers on any number of
-/// threads do not disturb each other, whereas cloning a `Ref` or an `Arc` makes them contend for
-/// one cache line. A loaded object stays valid until that pool is drained, whatever is stored
-/// meanwhile.
+/// Loading with a pool costs one load and does not touch the count. So readers on any number of
+/// threads do not disturb each other, whereas clones of a `Ref` or an `Arc` contend for one cache
+/// line. A loaded object stays valid until that pool is drained, whatever is stored meanwhile.
 ///
 /// # When not to use it
 /// Do not use a slot for a value that changes as often as it is read. A store allocates 40 bytes in
 /// addition to the new object and takes some tens of nanoseconds; every 32nd store (more often, if
 /// stores are rare) also advances the epoch, which allocates some 4 KiB. The replaced object is not
-/// released before all pools that have loaded from slots by then have been drained.
+/// released before all pools that have loaded from slots before the store have been drained.
 ///
-/// A pool that is never drained delays the release of everything that slots give up, in the whole
+/// A pool that is never drained delays the release of all objects that slots retire, in the whole
 /// process. Once stores or drains have seen such a pool for a second, an
-/// [event](crate::event::EventKind::EpochHeld) names it. If no thread drains a pool, nothing that
-/// slots give up is released until somebody calls [`quiesce`](crate::PoolManager::quiesce);
-/// [another event](crate::event::EventKind::OrphansWaiting) reports that.
+/// [event](crate::event::EventKind::EpochHeld) names it. If no thread drains a pool, retired
+/// objects are not released until a thread calls [`quiesce`](crate::PoolManager::quiesce); [another
+/// event](crate::event::EventKind::OrphansWaiting) reports that.
 ///
 /// For values that only one thread reads, a channel or a [`ThreadHandle`](crate::ThreadHandle) is
-/// better. If what threads load must outlive their pools, do not call [`load_full`](Self::load_full)
-/// all the time, as threads contend for the count then; let the slot hold a
+/// better. If loaded objects must outlive the pools, do not call [`load_full`](Self::load_full) all
+/// the time, as threads then contend for the count; let the slot hold a
 /// [`Hot`](crate::Hot#replacing-a-hot-object), whose references are counted without contention.
 ///
 /// # Releases
-/// A slot never releases an object itself. It *retires* its reference: some outermost drain, on any
-/// thread, of any manager's pools, releases it once no pool can still use what it loaded from this
-/// slot. [`quiesce`](crate::PoolManager::quiesce) does this at once. Dropping a slot retires the
-/// object that it holds. As a retired reference still counts, [`Ref::get_mut`] on an object that
-/// was swapped out fails until then. Closing a pool that is empty is not a drain.
+/// A slot never releases an object itself. It *retires* its reference: an outermost drain, on any
+/// thread, of any manager's pool, releases the reference once no pool can still use an object that
+/// it loaded from this slot. [`quiesce`](crate::PoolManager::quiesce) does this at once. Dropping a
+/// slot retires the object that it holds. As a retired reference still counts, [`Ref::get_mut`] on
+/// an object that was swapped out fails until the release. Closing a pool that is empty is not a
+/// drain.
 ///
-/// The first load with a pool after it was opened or drained *pins* the pool: it marks the pool as
-/// a reader that releases must wait for (tens of nanoseconds). Each pool is pinned separately, so a
-/// drained pool delays nothing, even if the pins of several pools overlap, as with double
-/// buffering. From its first load until it is closed, a pool keeps 2.5 KiB for that, which the thread
-/// then reuses. The algorithm is Fraser's epoch-based reclamation, implemented by crossbeam-epoch.
+/// The first load with a pool after it was opened or drained *pins* the pool: it marks the pool as a
+/// reader for which releases must wait (tens of nanoseconds). Each pool is pinned separately, so a
+/// drained pool delays nothing, even if the pins of several pools overlap, as with double buffering.
+/// From its first load until it is closed, a pool keeps 2.5 KiB for its pin; afterwards the thread
+/// reuses the memory. The algorithm is Fraser's epoch-based reclamation, implemented by
+/// crossbeam-epoch.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, Ref, Slot};
@@ -95,7 +96,7 @@ use std::fmt;
 #[doc(alias = "ArcSwap")]
 pub struct Slot<T: Send + Sync + 'static>(RawSlot<T>);
 
-/// Unwraps what a `Slot` holds, which is never null (invariant 5).
+/// Unwraps the content of a `Slot`, which is never null (invariant 5).
 fn held<R>(r: Option<R>) -> R {
     match r {
         Some(r) => r,
@@ -111,7 +112,7 @@ impl<T: Send + Sync> Slot<T> {
 
     /// Returns the object that the slot holds, lent until `pool` is drained.
     ///
-    /// One load; the first one after the pool was opened or drained also pins it.
+    /// Costs one load; the first load after the pool was opened or drained also pins it.
     #[inline]
     pub fn load<'p>(&self, pool: &'p AutoreleasePool) -> PoolRef<'p, T> {
         // SAFETY: the pointer is never null (invariant 5).
@@ -130,7 +131,8 @@ impl<T: Send + Sync> Slot<T> {
     }
 
     /// Replaces the object with `r` and returns a reference to the old one. The returned reference
-    /// is a new one: the slot's own is retired, so [`Ref::get_mut`] fails until that is released.
+    /// is a new one: the slot's own reference is retired, so [`Ref::get_mut`] fails until a drain
+    /// has released it.
     pub fn swap(&self, r: Ref<T>) -> Ref<T> {
         held(self.0.swap(Some(r)))
     }
@@ -153,7 +155,7 @@ impl<T: Send + Sync> Slot<T> {
     /// released while `f` runs.
     ///
     /// # Panics
-    /// If `f` panics; the slot is unchanged then.
+    /// If `f` panics; the slot is then unchanged.
     ///
     /// ```
     /// use releasepool::{Ref, Slot};

@@ -4,8 +4,8 @@
 //! All other modules use these through `crate::sync`, so that one switch, `--cfg loom` together
 //! with the feature `loom`, runs the crate exactly as it ships on loom's model checker. No
 //! algorithm knows which of the two it runs on. `native` is the standard library (and
-//! `parking_lot`), with no code added; `checked` is loom, with those of its gaps closed through
-//! which a wrong ordering would pass (see its module documentation).
+//! `parking_lot`), with no code added; `checked` is loom, with the gaps closed through which a
+//! wrong ordering would pass (see its module documentation).
 //!
 //! This folder uses no other module of the crate.
 
@@ -36,8 +36,8 @@ pub(crate) use parker::Parker;
 pub(crate) use sleeper::{Sleeper, Ticket};
 pub(crate) use table::{Table, reserve};
 
-/// Keeps items that describe the crate's structures to readers outside of the process, where there
-/// are such readers: see [`layout`](crate::layout).
+/// Compiles items that describe the crate's structures to readers outside of the process, on
+/// platforms that have such readers: see [`layout`](crate::layout).
 #[cfg(all(
     target_os = "linux",
     target_pointer_width = "64",

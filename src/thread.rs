@@ -22,31 +22,32 @@
 //! ```
 //!
 //! # Invariants
-//! 1. *Keys.* A key is never reused. Buckets of the registry are neither moved nor freed while it
-//!    lives.
-//! 2. *Records in slots.* Only the thread that claims a slot replaces the record in it, in phase
-//!    `CLAIMING`, which it enters by a compare-exchange that finds no reader. Readers announce
-//!    themselves in the same word before they look.
+//! 1. *Keys.* A key is never reused. Buckets of the registry are neither moved nor freed while the
+//!    registry lives.
+//! 2. *Records in slots.* Only the thread that claims a slot replaces the record in it, and only in
+//!    phase `CLAIMING`, which it enters by a compare-exchange that finds no reader. Readers
+//!    announce themselves in the same word before they read the record.
 //! 3. *Ownership of messages.* Each message belongs to exactly one [`inbox::Message`],
 //!    [`inbox::Chain`], [`inbox::Queue`] or inbox. Only its owner accesses its node.
-//! 4. *Layout of messages.* A node is the first field of a `repr(C)` allocation, its pointer has
-//!    the provenance of all of that, and its kind and `run` were set for the type of it.
-//! 5. *Delivery.* What is in an inbox becomes the taker's by one swap. An inbox that is ever closed
-//!    is emptied by its owner alone, and stays closed.
-//! 6. *Sending.* What a message carries may be sent to any thread; except for
-//!    `MessageKind::DestroyAtHome`, which its target alone runs, and whose target runs all that its
-//!    inbox accepts.
+//! 4. *Layout of messages.* A node is the first field of a `repr(C)` allocation. Its pointer has
+//!    the provenance of the whole allocation, and its kind and `run` fit the allocation's type.
+//! 5. *Delivery.* A thread that takes an inbox's messages becomes their owner by one swap. Only its
+//!    owner takes from an inbox that is ever closed, and the inbox stays closed.
+//! 6. *Sending.* The content of a message may be sent to any thread, except that of
+//!    `MessageKind::DestroyAtHome`: only its target runs such a message, and the target runs all
+//!    that its inbox accepts.
 //! 7. *The calling thread.* The thread-local pointer to its record is set last when the thread is
-//!    entered, and cleared first when it departs; between the two, a boxed `Arc` keeps the record
-//!    alive.
+//!    entered, and cleared first when the thread departs; in between, a boxed `Arc` keeps the
+//!    record alive.
 //!
 //! # Files
 //! * [`key`]: the name of a thread, unique for the life of the process
-//! * [`record`]: what other threads may know of a thread
+//! * [`record`]: the part of a thread's state that other threads may use
 //! * [`registry`]: key → record, lock-free
 //! * [`current`]: the calling thread: its record, how it is entered, how it exits
-//! * [`inbox`]: what other threads send; [`counted`]: how much of it has not run; [`claimed`]: what
-//!   is taken out to run within a budget; [`waker`]: how a message wakes the thread
+//! * [`inbox`]: messages from other threads; [`counted`]: how many of them have not run;
+//!   [`claimed`]: messages taken out to run within a budget; [`waker`]: how a message wakes the
+//!   thread
 //! * [`orphans`]: messages whose thread has ended, and references that slots gave up
 //! * [`lazy_timer`]: how long something has been going on, for reports
 //! * [`thread_handle`]: the public type
@@ -64,6 +65,6 @@ pub(crate) mod thread_handle;
 pub(crate) mod waker;
 
 crate::sync::described! {
-    /// The entries of the [note](crate::note) for the structures here.
+    /// The entries of the [note](crate::note) for the structures of this folder.
     pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[inbox::NOTE, orphans::NOTE, record::NOTE, registry::NOTE];
 }

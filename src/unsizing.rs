@@ -1,4 +1,4 @@
-//! `unsize!`: coercions that only the compiler may do for its own pointers.
+//! `unsize!`: coercions that the compiler does only for the standard library's pointers.
 
 use std::ptr::NonNull;
 
@@ -10,9 +10,9 @@ use std::ptr::NonNull;
     note = "`unsize!` takes the handle itself, not a reference to one; `Arc` and `Box` coerce without it"
 )]
 pub trait Coercible: sealed::Sealed + Sized {
-    /// The type that it points to.
+    /// The type to which the handle points.
     type Target: ?Sized + 'static;
-    /// The type of such a handle to another target.
+    /// The type of the same kind of handle to another target.
     type Of<U: ?Sized + 'static>;
 
     /// Coerces the target.
@@ -45,7 +45,7 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
 /// [`HomeRef`](crate::HomeRef), [`HomeWeak`](crate::HomeWeak), [`Hot`](crate::Hot),
 /// [`HotRef`](crate::HotRef) or `Pin<Ref<T>>` to a trait object or a slice.
 ///
-/// `Arc` coerces implicitly, which on stable Rust only the standard library's pointers can. The
+/// `Arc` coerces implicitly; on stable Rust only the standard library's pointers can do so. The
 /// macro allows exactly the same coercions, and costs nothing. The object stays the same, with its
 /// address and counts.
 ///
@@ -65,7 +65,7 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
 /// let shown: Ref<dyn std::fmt::Display> = Ref::new(7); // expected `Ref<dyn Display>`
 /// ```
 ///
-/// Only coercions that the compiler would make compile; this does not:
+/// Only coercions that the compiler would make compile; this one does not:
 ///
 /// ```compile_fail,E0277
 /// use releasepool::{Ref, unsize};

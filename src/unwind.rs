@@ -1,8 +1,8 @@
-//! Panics in places where several may happen, or where none may escape.
+//! Handles panics where several may happen, or where no panic may escape.
 //!
 //! The rule everywhere: work that has begun is finished, and then the first panic is resumed. Each
 //! later panic is reported as an [event](crate::event::EventKind::Panic). If the thread is already
-//! unwinding, the first one is reported too, because resuming it would abort the process.
+//! unwinding, the first panic is reported, too, because resuming it would abort the process.
 
 use crate::event::{Event, EventKind, thread_label};
 use crate::sync::catch_unwind;

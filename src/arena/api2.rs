@@ -7,10 +7,10 @@ use allocator_api2::alloc::{AllocError, Allocator};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// For the collections of `allocator-api2`, `hashbrown` and others: their memory is in the
-/// arena, like that of a [`StackBox`](crate::StackBox).
+/// For the collections of `allocator-api2`, `hashbrown` and others: their memory is in the arena,
+/// like a [`StackBox`](crate::StackBox)'s.
 ///
-/// The newest collection in an arena grows and shrinks in place. Another one moves when it grows,
+/// The newest collection in an arena grows and shrinks in place. An older one moves when it grows,
 /// and its old memory is used again when everything newer has been dropped: so give a collection
 /// its capacity at once, if you know it, or let only one grow at a time.
 ///
@@ -53,7 +53,7 @@ unsafe impl Allocator for &StackAllocator {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: the contract is the same.
+        // SAFETY: the contract of this function is that of `resize_or_move`.
         unsafe { self.resize_or_move(ptr, old, new) }
     }
 
@@ -64,7 +64,7 @@ unsafe impl Allocator for &StackAllocator {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: the contract is the same.
+        // SAFETY: the contract of this function is that of `resize_or_move`.
         let grown = unsafe { self.resize_or_move(ptr, old, new) }?;
         let added = new.size() - old.size();
         // SAFETY: the bytes from the old size to the new one are part of the memory that was
@@ -80,7 +80,8 @@ unsafe impl Allocator for &StackAllocator {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // Moving saves nothing in the arena, as the old memory becomes a hole; on the heap it does.
+        // In the arena, moving would save nothing, as the old memory becomes a hole; on the heap it
+        // saves memory.
         let stays = new.size() != 0 && is_aligned(ptr, new) && !self.is_on_heap(ptr);
         if stays {
             // SAFETY: memory from `allocate` of the old size, which is not 0, as the new one is not
@@ -90,7 +91,7 @@ unsafe impl Allocator for &StackAllocator {
                 self.in_place(ptr, new)
             });
         }
-        // SAFETY: the contract is the same.
+        // SAFETY: the contract of this function is that of `resize_or_move`.
         let moved = unsafe { self.resize_or_move(ptr, old, new) };
         moved.or_else(|error| {
             // Memory that is larger than necessary is better than an error.
@@ -133,8 +134,9 @@ impl StackAllocator {
         Ok(moved)
     }
 
-    /// Returns the memory that a collection keeps, as long as its new layout says: by the arena's
-    /// own pointer, as the provenance of the collection's may end where the old layout does.
+    /// Returns the memory that a collection keeps, with the length of its new layout. Returns the
+    /// arena's own pointer, as the collection's pointer may have provenance for the old layout
+    /// only.
     ///
     /// # Safety
     /// `ptr` is the address of memory from `allocate`, not of size 0, which was not freed;

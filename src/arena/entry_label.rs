@@ -1,6 +1,6 @@
 //! The description of an entry in the dump of an arena.
 
-/// What an entry holds. Without any data in builds that do not keep it.
+/// The name or type of an entry's value. Empty in builds that do not keep it.
 #[derive(Clone, Copy)]
 pub(super) struct Label {
     #[cfg(any(debug_assertions, feature = "checks"))]
@@ -35,7 +35,7 @@ impl Label {
     }
 }
 
-/// A copy of what a dump shows of one entry.
+/// A copy of the data that a dump shows of one entry.
 #[derive(Clone, Copy)]
 pub(super) struct EntryInfo {
     /// The address of the value.
@@ -46,7 +46,7 @@ pub(super) struct EntryInfo {
     pub(super) place: EntryPlace,
 }
 
-/// Where an entry is.
+/// The place of an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryPlace {
     /// In the arena.

@@ -1,5 +1,5 @@
-//! Values that did not fit into an arena: on the heap, and in a list, so that those that are
-//! forgotten are freed with the arena's own memory.
+//! Values on the heap, which did not fit into an arena. They are in a list, so that the memory of
+//! forgotten values is freed with the arena's own memory.
 
 use super::entry_label::{EntryInfo, EntryPlace, Label};
 use crate::block::error::AllocError;
@@ -119,8 +119,7 @@ impl Overflow {
         layout.size()
     }
 
-    /// Returns the list's own pointer to a value of a collection. Only the address of `value` is
-    /// used.
+    /// Returns the list's own pointer to a value of a collection. Uses only the address of `value`.
     ///
     /// # Safety
     /// `value` has the address of a pointer that `push` returned and that was exposed, and was not
@@ -145,8 +144,8 @@ impl Overflow {
     /// Frees the memory of all values.
     pub(super) fn clear(&mut self) {
         while let Some(node) = self.newest.get() {
-            // SAFETY: right after the node is the value that `push` returned. Whatever owns a value
-            // borrows the arena, so nothing does during a mutable borrow.
+            // SAFETY: right after the node is the value that `push` returned. Every owner of a
+            // value borrows the arena, so no value has an owner during a mutable borrow.
             unsafe { self.remove(node.add(1).cast()) };
         }
     }

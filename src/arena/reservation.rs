@@ -19,8 +19,8 @@ impl<'s> Reservation<'s> {
     /// Takes responsibility for memory that was reserved.
     ///
     /// # Safety
-    /// `value` is the pointer that `reserve` of this arena returned for this size, and nobody else
-    /// frees it.
+    /// `value` is the pointer that `reserve` of this arena returned for this size, and no other
+    /// code frees it.
     #[inline(always)]
     pub(super) unsafe fn new(arena: &'s StackAllocator, value: NonNull<u8>, size: usize) -> Self {
         Self { arena, value, size }
@@ -42,7 +42,7 @@ impl Drop for Reservation<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.size != 0 {
-            // SAFETY: by the contract of `new` nobody else frees it; the size is not 0, so it is
+            // SAFETY: by the contract of `new` no other code frees it; the size is not 0, so it is
             // from `reserve_bytes`.
             unsafe { self.arena.free(self.value) };
         }
@@ -50,7 +50,7 @@ impl Drop for Reservation<'_> {
 }
 
 impl StackAllocator {
-    /// Reserves memory of this layout; none, but a dangling pointer, if the layout's size is 0.
+    /// Reserves memory of this layout. If the layout's size is 0, returns a dangling pointer.
     #[inline(always)]
     pub(super) fn reserve(
         &self,
@@ -63,7 +63,7 @@ impl StackAllocator {
         } else {
             self.reserve_bytes(layout, label)?
         };
-        // SAFETY: just reserved, for this size, and nobody else has it.
+        // SAFETY: just reserved, for this size, and no other code has the pointer.
         Ok(unsafe { Reservation::new(self, value, size) })
     }
 }
@@ -74,7 +74,7 @@ fn dangling(layout: Layout) -> NonNull<u8> {
     NonNull::new(std::ptr::without_provenance_mut(layout.align())).expect("alignments are not 0")
 }
 
-/// A slice that is being filled: if that does not end, the values that are there are dropped.
+/// A slice that is being filled. Dropping it, before `finish`, drops the values written so far.
 pub(super) struct PartialSlice<'s, T> {
     memory: ManuallyDrop<Reservation<'s>>,
     len: usize,

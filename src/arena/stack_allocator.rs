@@ -19,41 +19,40 @@ use std::ptr::NonNull;
 struct EntryHeader {
     /// The offset of the value below, or `NONE`; with the bit `HOLE` if this entry is a hole.
     link: usize,
-    /// The top before this entry was made.
+    /// The position of the top before this entry was made.
     start: usize,
     label: Label,
 }
 
 const HEADER_BYTES: usize = size_of::<EntryHeader>();
-/// The alignment of the arena's memory. Where a value of at most this alignment goes does not
-/// depend on the address of the memory.
+/// The alignment of the arena's memory. The offset of a value of at most this alignment does not
+/// depend on the memory's address.
 const ALIGN: usize = align_of::<Aligned>();
 #[repr(align(64))]
 struct Aligned;
 /// The bit of `link` that marks a hole. Offsets of values are multiples of a header's alignment,
 /// so the bit is free.
 const HOLE: usize = 1;
-/// Stands for no offset: not a multiple of that alignment, and without the bit `HOLE`.
+/// Stands for no offset: not a multiple of a header's alignment, and without the bit `HOLE`.
 const NONE: usize = !HOLE;
 
 /// An allocator for values that are dropped in about the reverse of the order in which they were
-/// made, such as what a function or a frame makes and does not keep: Box2D's
-/// `b2StackAllocator`.
+/// made, such as temporary values of a function or a frame. It follows Box2D's `b2StackAllocator`.
 ///
 /// A value in it is owned by a [`StackBox`](crate::StackBox), which drops it like a `Box`. If it
 /// was the newest value, its memory is the next to be used; otherwise its memory is used again when
 /// everything newer has been dropped, too. *Any* order of drops is allowed. A box that is
-/// forgotten, or [leaked](crate::StackBox::leak), holds its memory, and that of what is older,
-/// until [`reset`](Self::reset); [`dump`](Self::dump) shows which one it is.
+/// forgotten, or [leaked](crate::StackBox::leak), holds its memory, and the memory of older values,
+/// until [`reset`](Self::reset); [`dump`](Self::dump) shows such a box.
 ///
 /// Values that do not fit are on the heap. `reset` then enlarges the arena to one and a half times
 /// the [high-water mark](Self::high_water), so that they fit the next time; between resets
 /// nothing ever moves.
 ///
 /// # When not to use it
-/// For values that live long, or are dropped in an order of their own: use `Box`. If no value needs
-/// a destructor, or no memory is needed again before all of it is, the crate `bumpalo` needs no
-/// headers. Counted objects, and values that pools own, cannot be in an arena, as they are
+/// For values that live long, or are dropped in no particular order: use `Box`. If no value needs a
+/// destructor, or no memory is used again before all of it is free, the crate `bumpalo` does
+/// without headers. Counted objects, and values that pools own, cannot be in an arena, as they are
 /// `'static`. A [`FrameLoop`](crate::FrameLoop) has an arena,
 /// [`Frame::arena`](crate::Frame::arena), which it resets after each frame.
 ///
@@ -66,9 +65,9 @@ const NONE: usize = !HOLE;
 /// name), and padding. Values of size 0 take no memory. A value on the heap costs an allocation.
 ///
 /// # Panics and errors
-/// Functions named `try_...` return an [`AllocError`]. The others panic if a size
-/// overflows, and call `handle_alloc_error` if memory is exhausted. If a closure or a destructor
-/// panics, the arena stays in order, and the memory is freed.
+/// Functions named `try_...` return an [`AllocError`]. The others panic if a size overflows, and
+/// call `handle_alloc_error` if memory is exhausted. If a closure or a destructor panics, the arena
+/// stays usable, and the memory is freed.
 ///
 /// ```
 /// use releasepool::StackAllocator;
@@ -93,26 +92,26 @@ pub struct StackAllocator {
     last: Cell<usize>,
     /// How many entries are holes.
     holes: Cell<usize>,
-    /// The most that was in use since the last reset, less `overflow.bytes()`: so that the fast
-    /// path need not read that. At least `used`.
+    /// The greatest use since the last reset, less `overflow.bytes()`, so that the fast path need
+    /// not read `overflow`. At least `used`.
     peak: Cell<usize>,
-    /// The most that was in use before the last reset.
+    /// The greatest use before the last reset.
     record: usize,
     overflow: Overflow,
 }
 
-// SAFETY: it owns its memory. Boxes borrow it, so it moves to another thread only if there are
-// none (invariant 3 of `arena`); values that were forgotten in it are never accessed again.
+// SAFETY: it owns its memory. Boxes borrow it, so it moves to another thread only if no box exists
+// (invariant 3 of `arena`); values that were forgotten in it are never accessed again.
 unsafe impl Send for StackAllocator {}
-// No panic leaves it in disorder: foreign code runs only between complete operations (invariant 4
-// of `arena`).
+// No panic leaves an arena in a broken state: foreign code runs only between complete operations
+// (invariant 4 of `arena`).
 impl UnwindSafe for StackAllocator {}
 impl RefUnwindSafe for StackAllocator {}
 
 impl StackAllocator {
     const_fn! {
         /// Creates an arena without memory: all values are on the heap until the first
-        /// [`reset`](Self::reset) gives the arena as much as was needed.
+        /// [`reset`](Self::reset) gives the arena the memory that they needed.
         pub fn new() -> Self {
             Self {
                 base: NonNull::<Aligned>::dangling().cast(),
@@ -130,7 +129,7 @@ impl StackAllocator {
     /// Creates an arena of this many bytes, which are allocated now.
     ///
     /// # Panics
-    /// If that is more than the address space holds. Aborts if memory is exhausted.
+    /// If `bytes` is more than the address space holds. Aborts if memory is exhausted.
     pub fn with_capacity(bytes: usize) -> Self {
         Self::try_with_capacity(bytes).unwrap_or_else(|error| error.fail())
     }
@@ -138,7 +137,7 @@ impl StackAllocator {
     /// Creates an arena of this many bytes, or returns an error.
     ///
     /// # Errors
-    /// If that is more than the address space holds, or memory is exhausted.
+    /// If `bytes` is more than the address space holds, or memory is exhausted.
     pub fn try_with_capacity(bytes: usize) -> Result<Self, AllocError> {
         let mut arena = Self::new();
         if bytes != 0 {
@@ -148,12 +147,12 @@ impl StackAllocator {
         Ok(arena)
     }
 
-    /// Empties the arena, and frees what is on the heap. The arena keeps its own memory; if more
-    /// was in use at once than fits, it allocates one and a half times that instead, unless
-    /// memory is exhausted.
+    /// Empties the arena, and frees its memory on the heap. The arena keeps its own memory; if more
+    /// was in use at once than fits, it allocates one and a half times the high-water mark instead,
+    /// unless memory is exhausted.
     ///
-    /// No box exists at that time, as boxes borrow the arena. Values that were forgotten or leaked
-    /// are not dropped: their memory is used again.
+    /// No box exists during a reset, as boxes borrow the arena. Values that were forgotten or
+    /// leaked are not dropped: their memory is used again.
     pub fn reset(&mut self) {
         self.record = self.high_water();
         self.overflow.clear();
@@ -177,8 +176,8 @@ impl StackAllocator {
     }
 
     /// Returns how many bytes are in use: up to the end of the newest value, and on the heap.
-    /// Headers and padding count, and so do values that have been dropped, while newer ones hold
-    /// their memory.
+    /// Headers and padding count, and so do dropped values as long as newer values hold their
+    /// memory.
     pub fn used(&self) -> usize {
         self.used.get() + self.overflow.bytes()
     }
@@ -193,7 +192,7 @@ impl StackAllocator {
         self.peak.get() + self.overflow.bytes()
     }
 
-    /// Returns whether nothing is in the arena, not even a forgotten value. Values of size 0 do not
+    /// Returns whether the arena holds no value, not even a forgotten one. Values of size 0 do not
     /// count.
     pub fn is_empty(&self) -> bool {
         self.last.get() == NONE && self.overflow.is_empty()
@@ -264,12 +263,12 @@ impl StackAllocator {
             self.used.set(header.start);
             self.last.set(header.link);
         } else {
-            // SAFETY: the contract is the same.
+            // SAFETY: the contract of this function is that of `free_slowly`.
             unsafe { self.free_slowly(value) };
         }
     }
 
-    /// Frees memory on the heap, or of an entry below others, or with holes below it.
+    /// Frees memory on the heap, an entry below others, or an entry with holes below it.
     ///
     /// # Safety
     /// As [`free`](Self::free).
@@ -323,7 +322,7 @@ impl StackAllocator {
     }
 
     /// Returns the arena's own pointer to the memory of a collection, with provenance for the
-    /// header before it, too. Only the address of `value` is used.
+    /// header before it, too. Uses only the address of `value`.
     ///
     /// # Safety
     /// `value` has the address that `reserve_bytes` returned, and was not freed. If it is on the
@@ -381,11 +380,11 @@ impl StackAllocator {
         unsafe { self.base.add(offset - HEADER_BYTES).cast() }
     }
 
-    /// Returns a description of each entry: those on the heap, then those in the arena, the newest
+    /// Returns a description of each entry: entries on the heap, then entries in the arena, newest
     /// first.
     pub(super) fn entry_infos(&self) -> Vec<EntryInfo> {
         // The global allocator is foreign code, too, which may use the arena: it is called before
-        // entries are read, and entries that it adds are left out.
+        // entries are read, and the result leaves out entries that it adds.
         let mut infos = Vec::with_capacity(self.entries().count());
         let room = infos.capacity();
         infos.extend(self.entries().take(room));
@@ -414,7 +413,7 @@ impl StackAllocator {
         unsafe { self.overflow.entries() }.chain(in_arena)
     }
 
-    /// Frees the arena's own memory, which no entry is in.
+    /// Frees the arena's own memory, which must hold no entry.
     fn free_region(&mut self) {
         if self.capacity != 0 {
             // `allocate_region` has made the same layout.

@@ -16,29 +16,29 @@ use std::ptr::NonNull;
 
 /// A value in a [`StackAllocator`]: owned, and dropped like a `Box`, in any order.
 ///
-/// Its functions are called like those of `Box`, `StackBox::leak(value)`, so that they do not
-/// hide the value's own. [`unsize!`](crate::unsize) turns a box of a `'static` value into a
+/// Its functions are called like those of `Box`, `StackBox::leak(value)`, so that they do not hide
+/// methods of the value. [`unsize!`](crate::unsize) turns a box of a `'static` value into a
 /// `StackBox<dyn Trait>`.
 ///
 /// # When not to use it
 /// As a field of something that outlives the function or frame: see [`StackAllocator`].
 ///
 /// # Threads
-/// It stays on the thread of its arena. Other threads may have a `&StackBox<T>` if `T` is `Sync`:
-/// in a `std::thread::scope`, say.
+/// A `StackBox` stays on the thread of its arena. Other threads may have a `&StackBox<T>` if `T` is
+/// `Sync`: in a `std::thread::scope`, say.
 ///
 /// # Pinning
-/// It has no counterpart of `Box::pin`. The memory of a pinned value must not be used again before
-/// the value's destructor has run, but the arena's next [`reset`](StackAllocator::reset) uses the
-/// memory of a forgotten box again. If `T` is `Unpin`, `Pin::new` is enough.
+/// A `StackBox` has no counterpart of `Box::pin`. The memory of a pinned value must not be used
+/// again before the value's destructor has run, but the arena uses the memory of a forgotten box
+/// again after its next [`reset`](StackAllocator::reset). If `T` is `Unpin`, `Pin::new` is enough.
 ///
 /// # Cost
 /// Two words; three for slices and trait objects. Dropping the newest box of an arena takes a few
-/// instructions, beside the value's own destructor. Dropping another one marks it as a hole, which
-/// the arena skips later.
+/// instructions, beside the value's own destructor. Dropping another box marks its entry as a hole,
+/// which the arena skips later.
 ///
 /// # Panics
-/// If the value's destructor does; the memory is freed nevertheless.
+/// If the value's destructor panics; the memory is still freed.
 ///
 /// ```
 /// use releasepool::{StackAllocator, StackBox, unsize};
@@ -69,7 +69,7 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
     /// Creates a box that owns a value.
     ///
     /// # Safety
-    /// `ptr` points to a value that nobody else owns. If the value's size is not 0, it is the
+    /// `ptr` points to a value that nothing else owns. If the value's size is not 0, it is the
     /// pointer that `reserve` of `arena` returned for a layout of this size.
     #[inline(always)]
     pub(super) unsafe fn adopt(arena: &'s StackAllocator, ptr: NonNull<T>) -> Self {
@@ -83,14 +83,14 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
         ManuallyDrop::new(this).ptr
     }
 
-    /// Returns the value's memory, to be freed.
+    /// Returns the value's memory, which the caller frees by dropping the result.
     ///
     /// # Safety
     /// The caller gives up the box, and does not use the value once the result has been dropped.
     #[inline(always)]
     unsafe fn memory(&self) -> Reservation<'s> {
         // SAFETY: reserved for this size, by the contract of `adopt`; the caller gives up the box,
-        // so nobody else frees it.
+        // so nothing else frees it.
         unsafe { Reservation::new(self.arena, self.ptr.cast(), size_of_val(&**self)) }
     }
 
@@ -118,8 +118,8 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
         unsafe { Self::into_ptr(this).as_mut() }
     }
 
-    /// Gives the value a name in the arena's [dump](StackAllocator::dump), instead of its
-    /// type. Only builds with debug assertions or the feature `checks` keep it.
+    /// Gives the value a name in the arena's [dump](StackAllocator::dump), instead of its type.
+    /// Only builds with debug assertions or the feature `checks` keep the name.
     #[inline]
     pub fn named(this: Self, name: &'static str) -> Self {
         if size_of_val(&*this) != 0 {
@@ -142,7 +142,7 @@ impl<T> StackBox<'_, T> {
     #[inline]
     pub fn into_inner(this: Self) -> T {
         let this = ManuallyDrop::new(this);
-        // SAFETY: nobody uses the box any more; the memory is dropped after the value has moved.
+        // SAFETY: nothing uses the box any more; the memory is dropped after the value has moved.
         let _memory = unsafe { this.memory() };
         // SAFETY: the box owned the value, which moves to the caller.
         unsafe { this.ptr.read() }
@@ -156,7 +156,7 @@ impl<T: ?Sized> Drop for StackBox<'_, T> {
         // destructor panics; until then it stays reserved, whatever the destructor does with the
         // arena.
         let _memory = unsafe { self.memory() };
-        // SAFETY: the box owns the value, and nobody uses the box any more.
+        // SAFETY: the box owns the value, and nothing uses the box any more.
         unsafe { self.ptr.drop_in_place() };
     }
 }

@@ -1,4 +1,4 @@
-//! `StackDump`: what is in an arena, by name.
+//! `StackDump`: the entries of an arena, by name.
 
 use super::entry_label::EntryPlace;
 use super::stack_allocator::StackAllocator;
@@ -7,14 +7,15 @@ use std::fmt;
 /// The contents of an arena, to be displayed; from
 /// [`StackAllocator::dump`].
 ///
-/// First a line with the bytes in use, the capacity and the high-water mark; then a line for each
-/// entry, those on the heap first, then those in the arena from the top down: address, size,
-/// and in debug builds, and with the feature `checks`, its
-/// [name](crate::StackBox::named) or type.
+/// Displays a line with the bytes in use, the capacity and the high-water mark; then a line for
+/// each entry, entries on the heap first, then the entries in the arena from the top down: address,
+/// size, and in debug builds, and with the feature `checks`, its [name](crate::StackBox::named) or
+/// type.
 pub struct StackDump<'s>(&'s StackAllocator);
 
 impl StackAllocator {
-    /// Returns what is in the arena, to be displayed: to find what is held for too long.
+    /// Returns a displayable list of the arena's entries, to find values that are held for too
+    /// long.
     ///
     /// ```
     /// use releasepool::{StackAllocator, StackBox};
@@ -34,7 +35,7 @@ impl StackAllocator {
 impl fmt::Display for StackDump<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let arena = self.0;
-        // A copy, as the formatter is foreign code, which may use the arena.
+        // Copied, as the formatter is foreign code, which may use the arena.
         let entries = arena.entry_infos();
         write!(
             f,

@@ -13,8 +13,8 @@ impl StackAllocator {
     ///
     /// # Panics
     /// Aborts if memory is exhausted.
-    // Always inlined: otherwise the value would be passed in memory, which costs more than the
-    // rest.
+    // Always inlined: otherwise the value would be passed in memory, which costs more than
+    // everything else here.
     #[inline(always)]
     pub fn alloc<T>(&self, value: T) -> StackBox<'_, T> {
         self.try_alloc(value).unwrap_or_else(|error| error.fail())
@@ -37,11 +37,11 @@ impl StackAllocator {
 
     /// Makes a slice of the values that `f` returns for 0, 1, and so on.
     ///
-    /// Its memory is reserved before `f` is called for the first time; `f` may use the arena.
+    /// The slice's memory is reserved before the first call of `f`; `f` may use the arena.
     ///
     /// # Panics
-    /// If `f` does; the values that it has returned before are dropped. If the size is more than
-    /// the address space holds. Aborts if memory is exhausted.
+    /// If `f` panics; the values that it has returned before are then dropped. If the size is more
+    /// than the address space holds. Aborts if memory is exhausted.
     ///
     /// ```
     /// let arena = releasepool::StackAllocator::with_capacity(1024);
@@ -59,7 +59,7 @@ impl StackAllocator {
     ///
     /// # Errors
     /// If the size is more than the address space holds, or the slice does not fit, and the heap
-    /// has no memory. Then `f` is not called.
+    /// has no memory. `f` is then not called.
     #[inline]
     pub fn try_alloc_slice<T>(
         &self,

@@ -1,5 +1,5 @@
-//! Handles to an allocator: allocating and trimming, which need one, and closing the allocator
-//! with the last one.
+//! Handles to an allocator: allocating and trimming, which need a handle, and closing the allocator
+//! with the last handle.
 
 use super::chunk::CHUNK_BYTES;
 use super::error::AllocError;
@@ -14,13 +14,13 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 lazy! {
-    /// The process's own allocator, for pools of managers without one of their own.
+    /// The process-wide allocator, for pools of managers without an allocator of their own.
     pub(crate) static PROCESS: Arc<AllocatorHandle> =
         Arc::new(AllocatorHandle::new(AllocatorSettings::default()));
 }
 
 /// The state that the clones of a `BlockAllocator` share. When it is dropped, the allocator closes: heaps
-/// that no thread owns are freed, and the others as soon as their blocks are.
+/// that no thread owns are freed, and other heaps as soon as their blocks are freed.
 pub(crate) struct AllocatorHandle {
     pub(crate) shared: Arc<AllocatorShared>,
     /// Keeps the hook alive, which `shared` refers to weakly.
@@ -44,7 +44,7 @@ impl fmt::Debug for AllocatorHandle {
 
 impl Drop for AllocatorHandle {
     fn drop(&mut self) {
-        // Blocks of this allocator that this thread has freed are not in use.
+        // Blocks of this allocator that this thread has freed must not keep heaps alive.
         thread_heaps::send_batches();
         for heap in self.shared.heaps() {
             // SAFETY: nobody frees it before it is closed, below (invariant 5 of `block`).
@@ -55,8 +55,8 @@ impl Drop for AllocatorHandle {
                 unsafe { Heap::abandon(heap) };
             }
         }
-        // Foreign code, as it drops what the hook has captured. This may be within the end of a
-        // pool or a thread, which no panic may leave.
+        // Dropping the hook drops its captures, which is foreign code. A pool or a thread may be
+        // ending further up the stack, and no panic may leave that.
         let hook = self.on_soft_cap.take();
         if let Err(payload) = catch_unwind(|| drop(hook)) {
             report(payload);
@@ -82,9 +82,9 @@ fn heap_of(allocator: &Arc<AllocatorShared>) -> Option<NonNull<Heap>> {
     Some(heap)
 }
 
-/// Allocates a block of `class`, of which `fragmentation` bytes were not asked for: from `heap`,
-/// which is one of the calling thread's; if there is none or it has run out, from `allocator`,
-/// which has a handle, or the process's allocator.
+/// Allocates a block of `class`, of which `fragmentation` bytes were not asked for: from `heap`, a
+/// heap of the calling thread; if there is none or it has run out, from `allocator`, which has a
+/// handle, or else from the process-wide allocator.
 #[inline(always)]
 pub(crate) fn alloc(
     heap: Option<NonNull<Heap>>,
@@ -128,14 +128,14 @@ fn alloc_slowly(
         }
     };
     from_any_heap().or_else(|_| {
-        // There was no memory for a chunk; now there may be.
+        // The system had no memory for a chunk; after a trim it may have some.
         trim(allocator);
         from_any_heap()
     })
 }
 
-/// Frees the chunks that are not needed of the calling thread's heap and of those that no thread
-/// owns, and asks other threads to do so. Returns how many bytes were freed. The allocator has a
+/// Frees the unused chunks of the calling thread's heap and of heaps that no thread owns, and asks
+/// other threads to free theirs. Returns how many bytes were freed. The allocator must have a
 /// handle.
 pub(super) fn trim(allocator: &Arc<AllocatorShared>) -> usize {
     let own = heap_of(allocator);

@@ -1,8 +1,9 @@
 //! Collections in blocks: `Allocator` of the crate `allocator-api2`.
 //!
-//! A collection that shrinks keeps its block if no smaller one is to be had, so a block that comes
-//! back may be larger than its layout says; its chunk knows the size. Memory that is no block has a
-//! layout that no block is for; except [`SPARE`] memory, which is recognized by its address.
+//! A collection that shrinks keeps its block if the allocator has no smaller one, so a block that a
+//! collection frees may be larger than its layout says; its chunk knows the size. Other memory has
+//! a layout for which there are no blocks, except [`SPARE`] memory, which is recognized by its
+//! address.
 
 use super::block_allocator::BlockAllocator;
 use super::chunk::{CHUNK_BYTES, ChunkPtr};
@@ -14,25 +15,25 @@ use allocator_api2::alloc::{AllocError, Allocator};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// The layout of memory of the global allocator that stands in for a block, for a collection that
-/// shrinks when no block is to be had. It begins at an address where a chunk could begin, which is
-/// the address of a header, never of a block.
+/// The layout of memory of the global allocator that a collection gets instead of a block if it
+/// shrinks and the allocator has no block. It begins at an address where a chunk could begin, so
+/// never at the address of a block.
 const SPARE: Layout = match Layout::from_size_align(LARGEST, CHUNK_BYTES) {
     Ok(layout) => layout,
     Err(_) => panic!("CHUNK_BYTES is a power of two"),
 };
 
-/// For the collections of `allocator-api2`, `hashbrown` and others: small memory is in blocks;
-/// memory of more than 640 bytes is from the global allocator, and layouts of size 0 take none.
+/// For the collections of `allocator-api2`, `hashbrown` and others: small memory comes from blocks,
+/// memory of more than 640 bytes from the global allocator, and layouts of size 0 take no memory.
 ///
-/// A collection grows and shrinks in place as long as its block is the smallest one that holds
-/// it, and moves to another block otherwise. If it shrinks and no block is to be had (the allocator
-/// is at its hard cap, say), it stays in its block; if its memory is from the global allocator, it
-/// moves to other memory of the global allocator. It may be sent to, and dropped on, another
-/// thread.
+/// A collection grows and shrinks in place as long as its block is the smallest one that holds it,
+/// and moves to another block otherwise. If it shrinks and the allocator has no block (because of
+/// its hard cap, say), it stays in its block; or, if its memory is from the global allocator, it
+/// moves to other memory of the global allocator. A collection may be sent to, and dropped on,
+/// another thread.
 ///
-/// In debug builds, and with the feature `checks`, a block that is freed with a layout too large
-/// for it aborts the process; a layout that is too small is not noticed.
+/// In debug builds, and with the feature `checks`, freeing a block with a layout too large for it
+/// aborts the process; a layout that is too small is not noticed.
 ///
 /// ```
 /// use allocator_api2::vec::Vec;
@@ -143,7 +144,7 @@ impl BlockAllocator {
         }
     }
 
-    /// Copies what fits into the target, and frees the old memory.
+    /// Copies as many bytes as fit into the target, and frees the old memory.
     ///
     /// # Safety
     /// `memory` is what `ptr` points to, of the old layout, from this allocator, and the caller
@@ -163,7 +164,7 @@ impl BlockAllocator {
         unsafe { self.free(memory, old) };
     }
 
-    /// Allocates [`SPARE`] memory, if the layout is one that blocks are for.
+    /// Allocates [`SPARE`] memory, if there are blocks for the layout.
     #[cold]
     fn alloc_spare(&self, layout: Layout) -> Option<NonNull<[u8]>> {
         class_of(layout)?;
@@ -182,8 +183,8 @@ enum CollectionMemory {
     Block(NonNull<u8>, ChunkPtr),
     /// [`SPARE`] memory, with the provenance of all of it.
     Spare(NonNull<u8>),
-    /// Nothing, or memory of the global allocator with exactly the layout, which no block is for;
-    /// the collection's pointer.
+    /// No memory, or memory of the global allocator with exactly the layout, for which there are no
+    /// blocks; with the collection's pointer.
     NoBlock(NonNull<u8>),
 }
 
@@ -233,9 +234,9 @@ impl CollectionMemory {
         }
     }
 
-    /// Resizes the memory in place to a layout that it [holds](Self::holds). Returns it by a
-    /// pointer with provenance for all of it, as the collection's may end where the old layout
-    /// does.
+    /// Resizes the memory in place to a layout that it [holds](Self::holds). Returns a pointer with
+    /// provenance for all of the memory: the collection's pointer may have it only for the old
+    /// layout.
     #[inline]
     fn resize(self, old: Layout, new: Layout) -> NonNull<[u8]> {
         let memory = match self {

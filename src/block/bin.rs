@@ -1,4 +1,4 @@
-//! Bins: from which a heap hands out blocks.
+//! Bins, from which a heap hands out blocks.
 
 use super::chunk::{Block, ChunkPtr, next};
 use super::chunk_list::ChunkList;
@@ -9,11 +9,11 @@ use std::ptr::{self, NonNull};
 /// The blocks of one class that are handed out next.
 pub(super) struct Bin {
     pub(super) free: Cell<*mut Block>,
-    /// Blocks that were handed out, since the beginning.
+    /// How many blocks were ever handed out.
     pub(super) allocated: Counter,
-    /// Blocks that were put back, since the beginning.
+    /// How many blocks were ever put back.
     pub(super) freed: Counter,
-    /// The chunk that the blocks in `free` are from.
+    /// The chunk of the blocks in `free`.
     pub(super) current: Cell<Option<ChunkPtr>>,
     /// Other chunks of the class that have free blocks.
     pub(super) listed: ChunkList,

@@ -1,4 +1,4 @@
-//! `BlockAllocator` and its builder: the public side.
+//! `BlockAllocator` and its builder.
 
 use super::allocator_handle::{AllocatorHandle, PROCESS};
 use super::error::AllocError;
@@ -15,42 +15,41 @@ use std::sync::Arc;
 /// An allocator for small objects, in blocks of 16 to 640 bytes: each thread allocates from a heap
 /// of its own, and frees to it, without an atomic read-modify-write.
 ///
-/// Pools make their objects in blocks: [`AutoreleasePool::create`](crate::AutoreleasePool).
-/// There is one allocator for the process, and a
-/// [manager can have its own](crate::PoolManagerBuilder::memory): to count what a part of a program
-/// uses, to cap it, or to have its memory freed when that part is done. Any [`Ref`](crate::Ref) can
-/// be made [in a block](crate::Ref::new_in), and with the feature `allocator-api2`, so can
-/// collections.
+/// Pools make their objects in blocks: [`AutoreleasePool::create`](crate::AutoreleasePool). The
+/// process has one allocator, and a [manager can have its own](crate::PoolManagerBuilder::memory):
+/// to count the memory of a part of a program, to cap it, or to free it when that part is done. Any
+/// [`Ref`](crate::Ref) can be made [in a block](crate::Ref::new_in), and with the feature
+/// `allocator-api2`, so can collections.
 ///
-/// The design is that of Box2D's `b2BlockAllocator`: its fourteen sizes of blocks, and 48, 80 and
-/// 112 bytes between them. Box2D's is for a single thread and frees nothing before the end; this
-/// one has a heap for each thread; the chunks of a heap (of 64 KiB, each for blocks of one size)
-/// correspond to the pages of mimalloc.
+/// The design follows Box2D's `b2BlockAllocator`: its fourteen sizes of blocks, and 48, 80 and 112
+/// bytes between them. Box2D's allocator is for a single thread and frees no chunk before its end;
+/// this one has a heap for each thread. The chunks of a heap (of 64 KiB, each for blocks of one
+/// size) correspond to the pages of mimalloc.
 ///
 /// # When not to use it
-/// For objects that are large or live as long as the program: memory that is cut into blocks of
-/// one size is not used for another size before the whole chunk is free. For many values that die
+/// For objects that are large or live as long as the program: a chunk that is cut into blocks of
+/// one size is not used for another size before all of it is free. For many values that die
 /// together, a [`StackAllocator`](crate::StackAllocator).
 ///
 /// # Threads
-/// Handles are `Send`, `Sync`, and cheap to clone. Any thread may free a block. If the block is
-/// from the heap of another thread, it is sent back to that heap: in a batch of 64 (unless there is a
-/// hard cap), or when the freeing thread has time (at the end of a [frame](crate::FrameLoop) or of a
-/// [looper's](crate::Looper) command), ends, or calls [`trim`](Self::trim). The heap uses it again
-/// when it next runs out of blocks of some size; then it takes back 1,024 such blocks at a time.
-/// The heap of a thread that has ended is adopted by the next thread that needs one.
+/// Handles are `Send`, `Sync`, and cheap to clone. Any thread may free a block. If the block is from
+/// the heap of another thread, it is sent back to that heap: in a batch of 64 (one by one with a hard
+/// cap), or when the freeing thread has time (at the end of a [frame](crate::FrameLoop) or of a
+/// [looper's](crate::Looper) command), ends, or calls [`trim`](Self::trim). A heap that runs out of
+/// blocks of some size takes back up to 1,024 of these blocks, of any size, at a time. The heap of a
+/// thread that has ended is adopted by the next thread that needs one.
 ///
 /// # When memory is freed
 /// Chunks without a block in use are freed by [`trim`](Self::trim); at the end of frames and of
-/// loopers' commands, half of those that were not needed for 60 of them, 16 at a time; and when a
-/// thread ends, all but two. So a thread that has neither a [`FrameLoop`](crate::FrameLoop) nor a
-/// [`Looper`](crate::Looper) keeps the chunks that it needed at its busiest: call `trim` after
-/// that. A single block in use keeps its chunk.
+/// loopers' commands (half of the chunks that were not needed for 60 frames or commands, 16 at a
+/// time); and when a thread ends (all but two). So a thread that has neither a
+/// [`FrameLoop`](crate::FrameLoop) nor a [`Looper`](crate::Looper) keeps the chunks that it needed
+/// at its busiest: call `trim` after such a time. A single block in use keeps its chunk.
 ///
-/// When the last handle is dropped, chunks that are not in use are freed at once, and the others
-/// as soon as their blocks are: blocks stay valid until they are freed, with or without a handle.
-/// Other threads free their unused chunks when they next free a block of the allocator, have time,
-/// use an allocator for the first time, or end.
+/// When the last handle is dropped, chunks that are not in use are freed at once, and other chunks
+/// as soon as their blocks are freed: blocks stay valid until then, with or without a handle. Other
+/// threads free their unused chunks when they next free a block of the allocator, have time, use an
+/// allocator for the first time, or end.
 ///
 /// # Cost
 /// A few nanoseconds to allocate, and to free on the same thread; some more to free on another: see
@@ -80,12 +79,12 @@ pub struct BlockAllocatorBuilder(AllocatorSettings);
 
 impl BlockAllocatorBuilder {
     /// Calls `hook` with the statistics when chunk memory exceeds `bytes`: once, and again each
-    /// time that it exceeds them after it was below.
+    /// time that it exceeds `bytes` after it was below.
     ///
-    /// The hook is called on the thread that made the last chunk, which may be inside an
-    /// allocation of anything; it may allocate, free, and [trim](BlockAllocator::trim). Its
-    /// panics, and those of what it has captured, are reported as [events](crate::event). It is
-    /// dropped with the last handle.
+    /// The hook is called on the thread that made the last chunk, which may be inside an allocation
+    /// of anything; it may allocate, free, and [trim](BlockAllocator::trim). Panics of the hook,
+    /// and of its captures, are reported as [events](crate::event). It is dropped with the last
+    /// handle.
     pub fn soft_cap(
         mut self,
         bytes: usize,
@@ -100,14 +99,15 @@ impl BlockAllocatorBuilder {
     /// [trims](BlockAllocator::trim) the allocator, is tried once more, and then fails: it does not
     /// wait.
     ///
-    /// The trim frees at once what this thread, and threads that have ended, do not use, and asks
-    /// the other threads to do so. Each of them answers when it next drains or closes any pool
-    /// outside of destructors, makes a frame, or runs out of blocks of any allocator; a loop that
-    /// sleeps is woken for it. So a failed request may be repeated after a while. A thread that is blocked outside of a
-    /// loop, or computes without any of these, cannot answer: it keeps its chunks, also those that
-    /// it does not use. Call `trim` there before.
+    /// The trim frees at once the unused chunks of this thread and of threads that have ended, and asks the
+    /// other threads to free theirs. Each of them answers when it next drains or closes any pool outside of
+    /// destructors, makes a frame, or runs out of blocks of any allocator; a loop that sleeps is woken for
+    /// it. So a failed request may be repeated after a while. A thread that is blocked outside of a loop, or
+    /// computes without any of these, cannot answer: it keeps even its unused chunks. Call `trim` on such a
+    /// thread before it blocks or computes.
     ///
-    /// Blocks that other threads free are sent home one by one, not in batches.
+    /// With a hard cap, threads send blocks of other threads' heaps back one by one, not in
+    /// batches.
     pub fn hard_cap(mut self, bytes: usize) -> Self {
         self.0.hard_cap = Some(bytes);
         self
@@ -132,7 +132,7 @@ impl BlockAllocator {
         BlockAllocatorBuilder::default()
     }
 
-    /// Returns the process's allocator, for pools of managers without one of their own.
+    /// Returns the process-wide allocator, for pools of managers without an allocator of their own.
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, BlockAllocator};
@@ -155,7 +155,7 @@ impl BlockAllocator {
     /// it returns a dangling pointer with the layout's alignment, which takes no memory and never
     /// fails.
     ///
-    /// The pointer has provenance for more than the block. [`dealloc`](Self::dealloc) needs that:
+    /// The pointer has provenance for more than the block, which [`dealloc`](Self::dealloc) needs:
     /// free the memory by `dealloc`, and not by the `Allocator` that collections use.
     ///
     /// # Errors
@@ -171,7 +171,8 @@ impl BlockAllocator {
         allocator_handle::alloc(heap, Some(shared), class, fragmentation)
     }
 
-    /// Allocates for a layout that no block is for: nothing, or memory of the global allocator.
+    /// Allocates for a layout for which there are no blocks: nothing for size 0, else memory of the
+    /// global allocator.
     #[cold]
     fn large(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         if layout.size() == 0 {
@@ -203,8 +204,8 @@ impl BlockAllocator {
     }
 
     /// Frees the chunks without a block in use of the calling thread, and of threads that have
-    /// ended; asks other threads to do so, as at a [hard cap](BlockAllocatorBuilder::hard_cap).
-    /// Returns how many bytes were freed at once.
+    /// ended; asks other threads to free theirs, as at a [hard
+    /// cap](BlockAllocatorBuilder::hard_cap). Returns how many bytes were freed at once.
     ///
     /// Sends the blocks that the calling thread has freed to their heaps, and puts back all blocks
     /// that other threads have sent: this may take a while.
@@ -213,15 +214,15 @@ impl BlockAllocator {
         allocator_handle::trim(self.shared())
     }
 
-    /// Returns statistics. Not for models of your own code: counters are not part of what is
-    /// modeled.
+    /// Returns statistics. Not for models of your own code: the model checker does not model
+    /// counters.
     #[must_use]
     pub fn stats(&self) -> BlockStats {
         self.shared().stats()
     }
 }
 
-// No panic leaves a heap in disorder: foreign code runs only between complete operations.
+// No panic leaves a heap in a broken state: foreign code runs only between complete operations.
 impl UnwindSafe for BlockAllocator {}
 impl RefUnwindSafe for BlockAllocator {}
 

@@ -1,8 +1,7 @@
-//! Checks for misuse of blocks: where they are cheap enough, in debug builds and with the feature
-//! `checks`.
+//! Checks that find misuse of blocks, in debug builds and with the feature `checks`.
 //!
 //! Free blocks are filled with [`FREED`], which is verified when they are handed out again; and
-//! each chunk has a bit for each of its blocks that is in use.
+//! each chunk has a bit for each block that says whether it is in use.
 
 use super::chunk::{CHUNK_BYTES, ChunkPtr};
 use super::chunk_registry;
@@ -20,22 +19,22 @@ pub(super) type OwnerLabel = fn(ChunkPtr) -> String;
 /// Checks a block that is being handed out.
 ///
 /// # Safety
-/// The block is the caller's, and of this class.
+/// The block belongs to the caller, and is of this class.
 #[inline(always)]
 pub(super) unsafe fn handed_out(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
     unpoison(block, SIZES[class]);
     if CHECKED {
-        // SAFETY: the contract is the same.
+        // SAFETY: the contract of this function is that of `check_handed_out`.
         unsafe { check_handed_out(block, class, owner) };
     }
 }
 
 /// # Safety
-/// The block is the caller's, and of this class.
+/// The block belongs to the caller, and is of this class.
 #[inline(never)]
 unsafe fn check_handed_out(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
-    // SAFETY: the block is `SIZES[class]` bytes long and the caller's; all of it was written, by
-    // `fill_cut_block` at the latest.
+    // SAFETY: the block is `SIZES[class]` bytes long and belongs to the caller; all of it was
+    // written, by `fill_cut_block` at the latest.
     unsafe {
         let chunk = ChunkPtr::of(block);
         let bytes = block.add(LINK_BYTES).as_ptr();
@@ -53,7 +52,7 @@ unsafe fn check_handed_out(block: NonNull<u8>, class: usize, owner: OwnerLabel) 
     }
 }
 
-/// Checks a block that a collection comes back with, by a layout of the class. The block may be
+/// Checks a block that a collection passes back with a layout of the class. The block may be
 /// larger, as a collection that shrinks may stay in it.
 ///
 /// # Safety
@@ -73,7 +72,7 @@ pub(super) unsafe fn came_back(block: NonNull<u8>, class: usize, owner: OwnerLab
 /// Checks a block of the class that any thread frees.
 ///
 /// # Safety
-/// Unless blocks are checked: it is a block of this class, in use, and the caller's.
+/// Unless blocks are checked: it is a block of this class, in use, and belongs to the caller.
 #[inline(always)]
 pub(super) unsafe fn freed(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
     if CHECKED {
@@ -105,7 +104,8 @@ unsafe fn check_freed(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
     unsafe { fill_freed(block, size) };
 }
 
-/// Returns the chunk of what is freed as a block of this size; aborts if there is none.
+/// Returns the chunk of a pointer that is freed as a block of this size; aborts if it points into
+/// no chunk.
 ///
 /// # Safety
 /// If it is in a chunk, `block` has the chunk's provenance.

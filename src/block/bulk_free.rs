@@ -18,7 +18,7 @@ pub(crate) struct BulkFree<'h> {
 }
 
 impl<'h> BulkFree<'h> {
-    /// Begins; each block has `fragmentation` bytes that were not asked for.
+    /// Begins to free blocks of which `fragmentation` bytes each were not asked for.
     ///
     /// # Safety
     /// The caller owns the heap for as long as this lives, and does nothing else with it
@@ -34,7 +34,7 @@ impl<'h> BulkFree<'h> {
         }
     }
 
-    /// Returns whether a block is of this heap: then it may be freed next.
+    /// Returns whether a block is of this heap, so that it may be freed next.
     ///
     /// # Safety
     /// The block is of this class, with the provenance of its chunk.
@@ -70,8 +70,8 @@ impl<'h> BulkFree<'h> {
         self.n += 1;
     }
 
-    /// Ends; to be called after the last block. Not a destructor: nothing here panics, and a value
-    /// with a destructor would have to be in memory.
+    /// Must be called after the last block. Not a destructor: nothing here panics, and a value with
+    /// a destructor would have to be in memory.
     #[inline(always)]
     pub(crate) fn end(self) {
         self.heap.finish_put(self.put);

@@ -25,7 +25,7 @@ pub(super) const CHUNK_BYTES: usize = if SMALL { 4_096 } else { 65_536 };
 /// Bytes that are cut into blocks at a time, so that no page is touched before it is needed.
 const CUT_BYTES: usize = 4_096;
 
-/// The most blocks of a chunk, in models.
+/// The greatest number of blocks in a chunk in models.
 const MODEL_BLOCKS: usize = 3;
 
 const LAYOUT: Layout = match Layout::from_size_align(CHUNK_BYTES, CHUNK_BYTES) {
@@ -40,13 +40,13 @@ pub(super) struct Block {
     next_batch: *mut Block,
 }
 
-/// A heap, as its chunks know it: only `heap.rs` knows what it is.
+/// A heap, for its chunks, which do not know its type: only `heap.rs` does.
 pub(super) enum OpaqueHeap {}
 
-/// Which blocks of a chunk are in use; without any bits unless blocks are checked.
+/// A bit for each block of a chunk: whether it is in use. Empty unless blocks are checked.
 pub(super) type InUseBits = Bits<{ if CHECKED { CHUNK_BYTES / ALIGN / 64 } else { 0 } }>;
 
-/// Where a heap keeps a chunk.
+/// In which list of its heap a chunk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChunkState {
     /// The bin of its class hands out its blocks.
@@ -70,7 +70,7 @@ pub(super) struct Chunk {
 #[repr(C, align(64))]
 struct SharedHeader {
     heap: NonNull<OpaqueHeap>,
-    /// The chunk itself, with provenance for all of it.
+    /// The pointer to the chunk itself, with provenance for all of it.
     #[cfg(feature = "allocator-api2")]
     original: ChunkPtr,
     /// Changes only while no block is in use.
@@ -81,11 +81,11 @@ struct SharedHeader {
 /// The fields that only the heap's owner accesses.
 #[repr(C, align(64))]
 pub(super) struct OwnedHeader {
-    /// Blocks that were freed.
+    /// The list of blocks that were freed.
     free: Cell<*mut Block>,
-    /// Blocks that were cut and are not in `free`: in use, or in the heap's bin.
+    /// The number of blocks that were cut and are not in `free`: in use, or in the heap's bin.
     used: Cell<usize>,
-    /// Blocks that were cut.
+    /// The number of blocks that were cut.
     cut: Cell<usize>,
     state: Cell<ChunkState>,
     /// Links of the list that the chunk is in.
@@ -95,7 +95,7 @@ pub(super) struct OwnedHeader {
     pub(super) prev_of_all: Cell<Option<ChunkPtr>>,
     pub(super) next_of_all: Cell<Option<ChunkPtr>>,
     witness: Witness,
-    /// In models, one for the links of each block.
+    /// In models, a witness for the links of each block.
     link_witnesses: [Witness; if SMALL { MODEL_BLOCKS } else { 0 }],
 }
 
@@ -191,7 +191,7 @@ impl ChunkPtr {
         Self(chunk.cast())
     }
 
-    /// Returns the pointer that `new` made, for one whose provenance is an exposed one.
+    /// Returns the pointer that `new` made, for a pointer with exposed provenance.
     #[cfg(feature = "allocator-api2")]
     #[inline(always)]
     pub(super) fn original(self) -> Self {
@@ -215,7 +215,8 @@ impl ChunkPtr {
         unsafe { self.0.cast::<u8>().add(offset).cast() }
     }
 
-    /// Takes all free blocks, as a list; null if there is none. They count as used. Owner only.
+    /// Takes all free blocks, as a list; null if no block is free. From then on they count as used.
+    /// Owner only.
     pub(super) fn take_free(self) -> *mut Block {
         self.owned.witness.write();
         self.owned.used.set(self.owned.cut.get());
@@ -262,7 +263,7 @@ impl Chunk {
         self.shared.class.get()
     }
 
-    /// Returns a bit for each block: whether it is in use. Not kept unless blocks are checked.
+    /// Returns the bits that say which blocks are in use. Empty unless blocks are checked.
     pub(super) fn in_use(&self) -> &InUseBits {
         &self.shared.in_use
     }
@@ -284,11 +285,11 @@ impl Chunk {
         self.owned.cut.set(0);
     }
 
-    /// Puts a block back. Owner only. Returns whether no block was free before, and whether none
-    /// is used now.
+    /// Puts a block back. Owner only. Returns whether no block was free before, and whether no
+    /// block is used any more.
     ///
     /// # Safety
-    /// The block is of this chunk, and the caller's: not in use, and in no list.
+    /// The block is in this chunk and belongs to the caller: it is not in use, and in no list.
     #[inline(always)]
     pub(super) unsafe fn put(&self, block: NonNull<Block>) -> (bool, bool) {
         self.owned.witness.write();
@@ -339,7 +340,8 @@ pub(super) struct BulkPut {
 }
 
 impl BulkPut {
-    /// Begins. Owner only; nothing else may use the chunk until [`end`](Self::end).
+    /// Begins to put blocks back in `chunk`. Owner only; nothing else may use the chunk until
+    /// [`end`](Self::end).
     #[inline(always)]
     pub(super) fn begin(chunk: ChunkPtr) -> Self {
         let (free, used) = (chunk.owned.free.get(), chunk.owned.used.get());
@@ -349,7 +351,7 @@ impl BulkPut {
     /// Puts a block back.
     ///
     /// # Safety
-    /// The block is of this chunk, and the caller's: not in use, and in no list.
+    /// The block is in this chunk and belongs to the caller: it is not in use, and in no list.
     #[inline(always)]
     pub(super) unsafe fn put(&mut self, block: NonNull<Block>) {
         // SAFETY: the caller gives up the block.
@@ -358,8 +360,8 @@ impl BulkPut {
         self.used -= 1;
     }
 
-    /// Writes the free list and count to the chunk. Returns whether the chunk had no free block
-    /// before, or has no used one now: then it belongs in another list.
+    /// Writes the free list and count to the chunk. Returns whether the chunk belongs in another
+    /// list, because it had no free block before, or has no used block any more.
     #[inline(always)]
     pub(super) fn end(self) -> bool {
         let owned = &self.chunk.owned;
@@ -376,8 +378,8 @@ impl BulkPut {
 /// The caller owns `block`, which is in a list.
 #[inline(always)]
 pub(super) unsafe fn next(block: NonNull<Block>) -> *mut Block {
-    // SAFETY: the links of a block that is not in use are its owner's, the caller's (invariant 4 of
-    // `block`); the pointer to a block has the provenance of its chunk.
+    // SAFETY: the links of a block that is not in use belong to the owner of its list, the caller
+    // (invariant 4 of `block`); the pointer to a block has the provenance of its chunk.
     unsafe {
         witness_read(block);
         poison::unpoison_links(block.cast());
@@ -393,8 +395,8 @@ pub(super) unsafe fn next(block: NonNull<Block>) -> *mut Block {
 /// The caller owns `block`, which is not in use.
 #[inline(always)]
 pub(super) unsafe fn set_next(block: NonNull<Block>, next: *mut Block) {
-    // SAFETY: the links of a block that is not in use are its owner's, the caller's (invariant 4 of
-    // `block`); the pointer to a block has the provenance of its chunk.
+    // SAFETY: the links of a block that is not in use belong to the owner of its list, the caller
+    // (invariant 4 of `block`); the pointer to a block has the provenance of its chunk.
     unsafe {
         witness_write(block);
         poison::unpoison_links(block.cast());
@@ -403,13 +405,13 @@ pub(super) unsafe fn set_next(block: NonNull<Block>, next: *mut Block) {
     }
 }
 
-/// Returns the next batch, given the first block of one.
+/// Returns the batch after the one that begins with `block`.
 ///
 /// # Safety
 /// The caller owns `block`, which is the first of a batch.
 pub(super) unsafe fn next_batch(block: NonNull<Block>) -> *mut Block {
-    // SAFETY: the links of a block that is not in use are its owner's, the caller's (invariant 4 of
-    // `block`); the pointer to a block has the provenance of its chunk.
+    // SAFETY: the links of a block that is not in use belong to the owner of its list, the caller
+    // (invariant 4 of `block`); the pointer to a block has the provenance of its chunk.
     unsafe {
         witness_read(block);
         poison::unpoison_links(block.cast());
@@ -419,13 +421,13 @@ pub(super) unsafe fn next_batch(block: NonNull<Block>) -> *mut Block {
     }
 }
 
-/// Sets the next batch, given the first block of one.
+/// Sets the batch after the one that begins with `block`.
 ///
 /// # Safety
 /// The caller owns `block`, which is not in use.
 pub(super) unsafe fn set_next_batch(block: NonNull<Block>, batch: *mut Block) {
-    // SAFETY: the links of a block that is not in use are its owner's, the caller's (invariant 4 of
-    // `block`); the pointer to a block has the provenance of its chunk.
+    // SAFETY: the links of a block that is not in use belong to the owner of its list, the caller
+    // (invariant 4 of `block`); the pointer to a block has the provenance of its chunk.
     unsafe {
         witness_write(block);
         poison::unpoison_links(block.cast());

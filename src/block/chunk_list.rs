@@ -24,7 +24,7 @@ impl ChunkList {
         self.len.get()
     }
 
-    /// Adds a chunk that is in no list at the front, with the state that says so.
+    /// Adds a chunk that is in no list at the front, and sets its state, which names this list.
     pub(super) fn push(&self, chunk: ChunkPtr, state: ChunkState) {
         let next = self.first.replace(Some(chunk));
         if let Some(next) = next {

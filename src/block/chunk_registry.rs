@@ -1,14 +1,14 @@
-//! The addresses of all chunks, where blocks are checked: so that a pointer that is no block is
-//! reported before anything is read through it.
+//! The addresses of all chunks, if blocks are checked: a pointer that is no block is reported
+//! before anything is read through it.
 
 use super::chunk::CHUNK_BYTES;
 use super::poison::CHECKED;
 use crate::sync::Table;
 use std::num::NonZero;
 
-/// Addresses of chunks, in several tables, as every free looks at one. Not models' tables: they check
-/// nothing here, and these outlive their executions, as the process's own allocator frees its chunks
-/// at the very end of each.
+/// Addresses of chunks, in several tables, as every free looks one up. The tables of std even in
+/// models: there is nothing to check here, and they must outlive a model's executions, at the very
+/// end of which the process-wide allocator frees its chunks.
 static CHUNKS: [Table<usize, ()>; 16] = [const { Table::new() }; 16];
 
 fn table(chunk: usize) -> &'static Table<usize, ()> {
@@ -29,7 +29,7 @@ pub(super) fn remove(chunk: NonZero<usize>) {
     }
 }
 
-/// Returns whether a chunk begins at `address`; only where blocks are checked.
+/// Returns whether a chunk begins at `address`. Only called if blocks are checked.
 pub(super) fn contains(address: usize) -> bool {
     table(address).contains(&address)
 }

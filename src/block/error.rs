@@ -2,7 +2,7 @@
 
 use std::alloc::{Layout, handle_alloc_error};
 
-/// Why an allocation failed: the error of functions named `try_...`.
+/// The reason why an allocation failed; the error of functions named `try_...`.
 ///
 /// ```
 /// use releasepool::{AllocError, StackAllocator};
@@ -14,12 +14,12 @@ use std::alloc::{Layout, handle_alloc_error};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AllocError {
-    /// The size exceeds the address space: no allocator was asked.
+    /// The size exceeds the address space, so no allocator was asked for it.
     #[error("{count} values of {} bytes are more than the address space holds", layout.size())]
     TooLarge {
         /// How many values.
         count: usize,
-        /// The layout of each.
+        /// The layout of each value.
         layout: Layout,
     },
     /// The global allocator has no memory left.

@@ -1,13 +1,13 @@
 //! Heaps: the blocks of one thread, from one allocator.
 //!
-//! Only the owner hands blocks out and puts them back, without an atomic read-modify-write.
-//! What other threads free arrives through a [`RemoteFreeList`]. When the owner ends, the heap
-//! stays whole until another thread adopts it: so a block's heap never changes, and a thread that
-//! frees a block need not find out which thread owns the heap now.
+//! Only the owner hands blocks out and puts them back, without an atomic read-modify-write. Blocks
+//! that other threads free arrive through a [`RemoteFreeList`]. When the owner ends, the heap stays
+//! whole until another thread adopts it: so a block's heap never changes, and a thread that frees a
+//! block need not know the heap's current owner.
 //!
 //! For each class there is a *bin*: a list of blocks to hand out next, all from the class's
-//! *current* chunk. Freed blocks go to their chunks, and become the bin's list when that has run
-//! out: as in mimalloc (Leijen, Zorn and de Moura, 2019), where pages correspond to our chunks.
+//! *current* chunk. Freed blocks go to their chunks' lists, which become the bin's list when it has
+//! run out: as in mimalloc (Leijen, Zorn and de Moura, 2019), where pages correspond to our chunks.
 
 crate::sync::described! {
     pub(crate) mod note;
@@ -31,20 +31,20 @@ use crossbeam_utils::CachePadded;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// Remote frees that an owner puts back at a time: more than a refill hands out, so that it keeps
-/// up with them, and no more, so that no request waits long.
+/// How many remote frees an owner puts back at a time: more than a refill hands out, so that the
+/// owner keeps up with them, but not more, so that no request waits long.
 const COLLECTED_AT_ONCE: usize = if SMALL { 4 } else { 1_024 };
 
-/// Calls of [`Heap::idle`] during which a chunk must not be needed before it is freed.
+/// [`Heap::idle`] frees chunks that were not needed for this many of its calls.
 const IDLE_WINDOW: u32 = if SMALL { 2 } else { 60 };
 
-/// Chunks that one call of [`Heap::idle`] frees, at most.
+/// The greatest number of chunks that one call of [`Heap::idle`] frees.
 const FREED_PER_IDLE: usize = 16;
 
-/// Unused chunks that a heap without an owner keeps.
+/// How many unused chunks a heap without an owner keeps.
 const KEPT_UNOWNED: usize = 2;
 
-/// All heaps: for readers outside of the process, as only blocks lead to the heaps of an allocator
+/// All heaps, for readers outside of the process: only blocks lead to the heaps of an allocator
 /// that has closed.
 pub(crate) static HEAPS: Roll = Roll::new();
 
@@ -60,15 +60,15 @@ pub(crate) struct Heap {
     least_unused: Cell<usize>,
     /// Calls of `idle` since the window began.
     window: Cell<u32>,
-    /// Taken from `remote_frees`, and not put back in chunks yet.
+    /// Blocks taken from `remote_frees` and not put back in chunks yet.
     pending: PendingBlocks,
     pub(super) witness: Witness,
-    /// Written when the heap is made and freed, read by threads that find it in the list.
+    /// Written when the heap is made and freed, read by threads that find the heap in the list.
     pub(super) made: Witness,
     pub(super) counters: HeapCounters,
-    /// The heap itself, with provenance for all of it.
+    /// The pointer to the heap itself, with provenance for all of it.
     this: Cell<*mut Heap>,
-    /// The allocator's next heap: never changes once other threads can see the heap.
+    /// The allocator's next heap. Never changes once other threads can see the heap.
     pub(super) next: Cell<*const Heap>,
     pub(super) allocator: Arc<AllocatorShared>,
     pub(super) owner: HeapOwner,
@@ -76,7 +76,7 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// Creates an unowned heap; the caller has exclusive access.
+    /// Creates a heap without an owner; the caller has exclusive access.
     pub(super) fn make(allocator: Arc<AllocatorShared>) -> NonNull<Self> {
         let heap = boxed(Self {
             bins: std::array::from_fn(|_| Bin::new()),
@@ -137,13 +137,13 @@ impl Heap {
     /// Returns how many blocks of the class are in use or on their way back.
     fn live(&self, class: usize) -> u64 {
         let bin = &self.bins[class];
-        // In this order: a block that is allocated and freed meanwhile must not make the difference
-        // negative.
+        // `freed` is read first: a block that is allocated and freed meanwhile must not make the
+        // difference negative.
         let freed = bin.freed.get();
         bin.allocated.get().saturating_sub(freed)
     }
 
-    /// Hands out a block, uninitialised, if the bin has one; `fragmentation` bytes of it were not
+    /// Hands out an uninitialized block, if the bin has one; `fragmentation` bytes of it were not
     /// asked for.
     ///
     /// # Safety
@@ -157,7 +157,7 @@ impl Heap {
         Some(self.hand_out(bin, block, class, fragmentation))
     }
 
-    /// Hands out a block, uninitialised, after a refill of the bin if that is empty.
+    /// Hands out an uninitialized block; refills the bin first if it is empty.
     ///
     /// # Safety
     /// The caller owns the heap; `class` is a size class.
@@ -210,7 +210,7 @@ impl Heap {
         }
     }
 
-    /// Puts a block back in its chunk, to be counted by [`Heap::count_freed`].
+    /// Puts a block back in its chunk. The caller must count it by [`Heap::count_freed`].
     ///
     /// # Safety
     /// The caller owns the heap; the block is of `chunk`, which is of this heap, and the caller
@@ -225,7 +225,7 @@ impl Heap {
         }
     }
 
-    /// Counts `n` blocks of the class that were freed, and their fragmentation together.
+    /// Counts `n` freed blocks of the class, and the sum of their fragmentation.
     ///
     /// # Safety
     /// The caller owns the heap; `class` is a size class.
@@ -239,8 +239,8 @@ impl Heap {
         bin.freed.add(n as u64);
     }
 
-    /// Counts a block that any thread resized in place: `before` bytes of it were fragmentation,
-    /// and now `after` are.
+    /// Counts a block that any thread has resized in place: its fragmentation was `before` bytes,
+    /// and is now `after`.
     #[cfg(feature = "allocator-api2")]
     #[inline]
     pub(super) fn count_resize(&self, before: usize, after: usize) {
@@ -250,8 +250,8 @@ impl Heap {
         }
     }
 
-    /// Ends a row of blocks that were put back in one chunk. By value, so that it is in registers
-    /// until then.
+    /// Ends a row of blocks that were put back in one chunk. Takes `put` by value, so that it stays
+    /// in registers until then.
     #[inline(never)]
     pub(super) fn finish_put(&self, put: Option<BulkPut>) {
         if let Some(put) = put {
@@ -262,8 +262,7 @@ impl Heap {
         }
     }
 
-    /// Moves a chunk that has its first free block, or has only free blocks, to the list where it
-    /// belongs now.
+    /// Moves a chunk that now has a free block, or only free blocks, to the list where it belongs.
     #[cold]
     #[inline(never)]
     fn relist(&self, chunk: ChunkPtr) {
@@ -288,8 +287,8 @@ impl Heap {
         loop {
             if let Some(first) = bin.pop() {
                 if grown {
-                    // Calls foreign code, which may use this heap. The block is out of the bin, so
-                    // that a hook that trims does not free the chunk that it is told of.
+                    // Calls the hook, foreign code, which may use this heap. The block is out of
+                    // the bin already, so that a hook that trims does not free the new chunk.
                     self.allocator.check_soft_cap();
                 }
                 return Ok(first);
@@ -313,7 +312,8 @@ impl Heap {
         }
     }
 
-    /// Returns a chunk of the class without a block in use: one that the heap has, or a new one.
+    /// Returns a chunk without a block in use, for the class: an unused chunk of the heap, or a new
+    /// one.
     fn empty_chunk(&self, class: usize) -> Result<ChunkPtr, AllocError> {
         let chunk = match self.unused.pop() {
             Some(chunk) => {
@@ -358,7 +358,7 @@ impl Heap {
         self.counters.inbox.subtract_shared(collected as u64);
     }
 
-    /// Puts what bins have not handed out back in the chunks. Owner only.
+    /// Puts the blocks that are still in bins back in their chunks. Owner only.
     fn empty_bins(&self) {
         for bin in &self.bins {
             let Some(chunk) = bin.current.take() else {
@@ -379,7 +379,8 @@ impl Heap {
         }
     }
 
-    /// Frees at most `most` unused chunks, and leaves `kept`. Returns how many. Owner only.
+    /// Frees at most `most` unused chunks, but leaves `kept`. Returns how many it freed. Owner
+    /// only.
     fn free_unused(&self, most: usize, kept: usize) -> usize {
         let n = most.min(self.unused.len().saturating_sub(kept));
         for chunk in (0..n).map_while(|_| self.unused.pop()) {
@@ -396,7 +397,7 @@ impl Heap {
         n
     }
 
-    /// Frees all chunks that are not needed just now. Returns how many. Owner only.
+    /// Frees all unused chunks. Returns how many. Owner only.
     pub(super) fn trim(&self) -> usize {
         self.counters.begin_trim();
         self.collect(usize::MAX);
@@ -411,11 +412,11 @@ impl Heap {
         }
     }
 
-    /// Collects some remote frees, and frees chunks that were not needed for a while. For the
-    /// owner, when it has time.
-    // Not the heuristic of `PageCache`, though both look at the fewest that were unused: its clock
-    // counts pages, as a thread without frames must shrink its cache, too; this one counts frames,
-    // as it frees 64 KiB at a time, each for microseconds.
+    /// Collects some remote frees, and frees chunks that were not needed for a while. The owner
+    /// calls this when it has time.
+    // Like `PageCache`, this measures the least number that was unused. But the clock of
+    // `PageCache` counts pages, as a thread without frames must shrink its cache, too; this one
+    // counts frames, as freeing a chunk of 64 KiB takes microseconds.
     pub(super) fn idle(&self) {
         if self.has_remote_frees() {
             self.collect(COLLECTED_AT_ONCE);
@@ -424,8 +425,9 @@ impl Heap {
         let window = self.window.get() + 1;
         self.window.set(window);
         if window >= IDLE_WINDOW {
-            // Half of the chunks that were never needed, so that a need that recurs now and then
-            // costs ever less. Over several calls, as freeing a chunk takes microseconds.
+            // Frees only half of the chunks that were never needed, so that a program that needs
+            // them now and then pays less each time. Spread over several calls, as freeing a chunk
+            // takes microseconds.
             let spare = self.least_unused.get().div_ceil(2);
             let n = self.free_unused(FREED_PER_IDLE.min(spare), 0);
             if n == spare {
@@ -438,8 +440,8 @@ impl Heap {
     }
 
     /// Gives up the ownership of the heap, and frees the heap if nothing in it is used any more.
-    /// The next owner finds it through the allocator, or, if that has closed, by a remote free;
-    /// the last one frees the heap.
+    /// The next owner finds the heap through the allocator, or, if the allocator has closed, by a
+    /// remote free; the last remote free frees the heap.
     ///
     /// # Safety
     /// The caller owns the heap, and does not use it any more.

@@ -3,28 +3,28 @@
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Counter, FreeWitness};
 
-/// Counters of a heap. Its owner writes those that are not said to be shared; any thread reads.
+/// Counters of a heap. Only its owner writes them, except those marked as shared; any thread reads.
 ///
-/// *Fragmentation* is internal fragmentation: the bytes by which blocks are larger than what was
-/// asked for.
+/// *Fragmentation* is internal fragmentation: the bytes by which blocks are larger than requested.
 #[derive(Debug)]
 pub(super) struct HeapCounters {
-    /// The owner decides by it whether the heap can be freed.
+    /// The number of chunks, by which the owner decides whether the heap can be freed.
     chunks: AtomicU64,
-    /// Chunks without a block in use.
+    /// The number of chunks without a block in use.
     pub(super) unused: Counter,
     /// Fragmentation of all blocks that were handed out.
     pub(super) fragmentation_allocated: Counter,
     /// Fragmentation of all blocks that the owner freed.
     pub(super) fragmentation_freed: Counter,
-    /// Fragmentation of all blocks that other threads freed; and, modulo 2^64, by how much resizing
-    /// in place has lowered it. Shared.
+    /// Fragmentation of all blocks that other threads freed, plus the amount by which resizing in
+    /// place has lowered fragmentation, modulo 2^64. Shared.
     pub(super) fragmentation_lowered: Counter,
-    /// Blocks that other threads freed and that the owner has put back.
+    /// The number of blocks that other threads freed and that the owner has put back.
     pub(super) freed_remotely: Counter,
-    /// Blocks that other threads freed and that the owner has not put back yet. Shared.
+    /// The number of blocks that other threads freed and that the owner has not put back yet.
+    /// Shared.
     pub(super) inbox: Counter,
-    /// Not 0: the owner is to free the chunks that it does not need. Shared.
+    /// Not 0 if the owner should free its unused chunks. Shared.
     trim_requested: AtomicU64,
 }
 
@@ -54,11 +54,11 @@ impl HeapCounters {
         self.chunks.store(n, Ordering::Relaxed);
     }
 
-    /// Asks the owner to trim the heap when it next looks.
+    /// Asks the owner to trim the heap when it next reads the request.
     pub(super) fn request_trim(&self) {
         // Release: pairs with the Acquire in `begin_trim`, so that a trim that takes this request
-        // back finds the blocks that this thread has sent before. Model: caps_request.
-        // A swap, as loom has no order of the stores and the swaps of two threads.
+        // back finds the blocks that this thread has sent before. Model: caps_request. A swap, as
+        // loom does not order the stores and the swaps of two threads.
         self.trim_requested.swap(1, Ordering::Release);
     }
 

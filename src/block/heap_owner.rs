@@ -5,7 +5,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::thread::key::ThreadKey;
 use crate::thread::registry::REGISTRY;
 
-/// The key of the thread that owns a heap, in one word; `ThreadKey::NOBODY` if none does.
+/// The key of the thread that owns a heap, in one word; `ThreadKey::NOBODY` if no thread owns it.
 #[repr(transparent)]
 pub(super) struct HeapOwner(AtomicU64);
 
@@ -18,15 +18,15 @@ fn key(word: u64) -> ThreadKey {
 }
 
 impl HeapOwner {
-    /// Creates the owner of a new heap: no thread.
+    /// Returns the `HeapOwner` of a new heap: no thread owns it.
     pub(super) fn nobody() -> Self {
         Self(AtomicU64::new(word(ThreadKey::NOBODY)))
     }
 
     pub(super) fn set(&self, key: ThreadKey) {
-        // Relaxed: a thread finds its own key here only if it wrote it itself, and takes it away
-        // before another thread can own the heap. A swap, as the models make loads as
-        // read-modify-writes, and loom has no order of those and stores.
+        // Relaxed: a thread finds its own key here only if it wrote the key itself, and removes the
+        // key before another thread can own the heap. A swap, as models make loads as
+        // read-modify-writes, which loom does not order with stores.
         self.0.swap(word(key), Ordering::Relaxed);
     }
 
@@ -34,14 +34,14 @@ impl HeapOwner {
         self.get() == word(key)
     }
 
-    /// Makes the owner, if there is one, answer what the heap's counters ask for when it next
-    /// drains a pool.
+    /// Makes the owner, if there is one, answer the heap's trim request when it next drains a pool.
     pub(super) fn nudge(&self) {
         let owner = self.get();
         if owner == word(ThreadKey::NOBODY) {
             return;
         }
-        // A thread that ends or adopts the heap meanwhile is nudged by the next request.
+        // If the owner ends, or another thread adopts the heap meanwhile, the next request nudges
+        // the new owner.
         if let Some(record) = REGISTRY.get(key(owner)) {
             record.nudge();
         }

@@ -1,4 +1,4 @@
-//! The bytes of free blocks: what AddressSanitizer and the checks of misuse expect to find there.
+//! The bytes of free blocks, for AddressSanitizer and the checks of misuse.
 //!
 //! To AddressSanitizer (`--cfg releasepool_asan`) free blocks are poisoned, so that it reports a
 //! use after free. Where blocks are [`CHECKED`], free ones are filled with [`FREED`], so that a
@@ -6,13 +6,13 @@
 
 use std::ptr::NonNull;
 
-/// True if misuse of blocks is looked for: in debug builds and with the feature `checks`.
+/// True if blocks are checked for misuse: in debug builds and with the feature `checks`.
 pub(super) const CHECKED: bool = cfg!(any(debug_assertions, feature = "checks"));
 
-/// The value of all bytes of a free block but its first [`LINK_BYTES`].
+/// The value of all bytes of a free block except its first [`LINK_BYTES`].
 pub(super) const FREED: u8 = 0xDD;
 
-/// Bytes at the beginning of a free block that the allocator itself writes: its links.
+/// The number of bytes at the beginning of a free block that hold its links.
 pub(super) const LINK_BYTES: usize = 16;
 
 /// Fills and poisons a block that was just cut.

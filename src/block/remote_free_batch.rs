@@ -8,10 +8,10 @@ use crate::sync::cell::Cell;
 use crate::sync::{SMALL, described};
 use std::ptr::{self, NonNull};
 
-/// Blocks in a batch, at most.
+/// The greatest number of blocks in a batch.
 const BATCH: usize = if SMALL { 2 } else { 64 };
 
-/// Heaps that batches are gathered for at a time: a power of two.
+/// For how many heaps a thread gathers batches at a time: a power of two.
 const BATCHES: usize = if SMALL { 2 } else { 8 };
 
 /// The batches that a thread gathers, by the address of the heap.
@@ -25,7 +25,7 @@ struct RemoteFreeBatch {
     heap: Cell<*const Heap>,
     first: Cell<*mut Block>,
     len: Cell<usize>,
-    /// At this length it is sent.
+    /// The length at which the batch is sent.
     most: Cell<usize>,
     fragmentation: Cell<usize>,
 }
@@ -60,7 +60,8 @@ impl RemoteFreeBatches {
             // SAFETY: a heap exists as long as one of its blocks was not put back (invariant 2 of
             // `block`).
             let is_capped = unsafe { heap.as_ref() }.allocator.is_capped();
-            // Others may wait for this block, and nobody knows to ask this thread for it.
+            // At a hard cap, other threads may wait for this block, and would not know that this
+            // thread has it.
             batch.most.set(if is_capped { 1 } else { BATCH });
         }
         // SAFETY: the caller gives up the block, so it belongs to this thread until it is sent.
@@ -134,7 +135,7 @@ described! {
     impl RemoteFreeBatches {
         pub(super) const COUNT: usize = BATCHES;
         pub(super) const SIZE: usize = size_of::<RemoteFreeBatch>();
-        /// Where the address of the first block is in a batch.
+        /// The offset of the first block's address in a batch.
         pub(super) const BLOCK: usize = offset_of!(RemoteFreeBatch, first);
     }
 }

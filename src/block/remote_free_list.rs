@@ -1,12 +1,12 @@
 //! Remote frees that arrive at a heap, and whether a thread owns the heap.
 //!
-//! Both are in one word, so that no block can arrive without either the heap's owner or the
-//! sender being responsible for it. The word points to the batch that arrived last, and has two
-//! marks in its low bits. *Idle*: no thread owns the heap, and the thread that clears the mark
-//! becomes the owner. *Closed*: the allocator has no handle any more, so nobody will look for its
-//! idle heaps; a sender that finds both marks becomes the owner, and frees what is not in use.
+//! One word holds both, so that for each block that arrives, either the heap's owner or the sender
+//! is responsible. The word points to the batch that arrived last, and has two marks in its low
+//! bits. *Idle*: no thread owns the heap, and the thread that clears the mark becomes the owner.
+//! *Closed*: the allocator has no handle any more, so no thread will search its idle heaps; a
+//! sender that finds both marks becomes the owner, and frees the chunks that are not in use.
 //!
-//! Senders push, the owner takes all: a stack without pop, as in
+//! Senders push, and the owner takes all: a stack without a pop, as in
 //! [`inbox`](crate::thread::inbox).
 
 use super::chunk::{Block, next_batch, set_next_batch};
@@ -43,9 +43,9 @@ pub(super) struct RemoteFreeList {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum PushOutcome {
-    /// Not the sender.
+    /// The heap's owner takes the batch, now or later.
     Delivered,
-    /// The sender, which has to abandon it again.
+    /// The sender has become the owner, and must abandon the heap again.
     HeapIsYours,
 }
 
@@ -59,8 +59,8 @@ impl RemoteFreeList {
 
     /// Sends a batch to the heap. Lock-free.
     ///
-    /// Unless the sender owns the heap now, it may not access it any more: this may have been the
-    /// heap's last block.
+    /// Unless the sender owns the heap afterwards, it must not access the heap any more: this may
+    /// have been the heap's last block.
     ///
     /// # Safety
     /// The caller owns the batch of blocks of this heap that begins with `first`, and gives it up.
@@ -119,10 +119,10 @@ impl RemoteFreeList {
         ptr::null_mut()
     }
 
-    /// Gives up the ownership of the heap, and returns whether that was possible. Owner only.
+    /// Gives up the ownership of the heap, if possible. Returns whether it was. Owner only.
     ///
-    /// It is not if the allocator has closed and there is a batch to take, or if it has closed
-    /// since the owner looked (`was_closed`): no other thread would come to free what is left.
+    /// Not possible if the allocator has closed and a batch waits, or if it has closed since the
+    /// owner read `was_closed`: no other thread would come to free the rest.
     pub(super) fn abandon(&self, was_closed: bool) -> bool {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
@@ -144,7 +144,7 @@ impl RemoteFreeList {
     }
 
     /// Makes the caller the owner, if no thread owns the heap and its allocator has not closed.
-    /// Returns whether it is.
+    /// Returns whether the caller is the owner now.
     pub(super) fn adopt(&self) -> bool {
         let mut head = self.head.load(Ordering::Relaxed);
         while marks(head) == IDLE {
@@ -162,8 +162,8 @@ impl RemoteFreeList {
         false
     }
 
-    /// Marks that the allocator has no handle any more. Returns whether no thread owned the heap:
-    /// then the caller owns it now. Otherwise the caller may not access it any more.
+    /// Marks that the allocator has no handle any more. Returns true if no thread owned the heap,
+    /// so that the caller owns it now. If false, the caller must not access the heap any more.
     pub(super) fn close(&self) -> bool {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
@@ -207,8 +207,8 @@ impl PendingBlocks {
         }
     }
 
-    /// Returns the next block; if none is left, takes what has arrived at the heap meanwhile.
-    /// Owner only.
+    /// Returns the next block; if none is left, first takes the batches that have arrived at the
+    /// heap. Owner only.
     pub(super) fn next(&self, remote_frees: &RemoteFreeList) -> Option<NonNull<Block>> {
         if self.block.get().is_null() {
             let first = match NonNull::new(self.batch.get()) {

@@ -1,4 +1,4 @@
-//! The state that the heaps of one allocator share: the list of them, caps, and counters.
+//! The state that the heaps of one allocator share: the list of heaps, caps, and counters.
 //!
 //! This file and `heap.rs` refer to each other: a heap holds its allocator, which lists its heaps.
 
@@ -35,7 +35,7 @@ impl fmt::Debug for AllocatorSettings {
     }
 }
 
-/// The state that the heaps and handles of one allocator share. Lives as long as one of them.
+/// The state that the heaps and handles of one allocator share. It lives as long as any of them.
 #[derive(Debug)]
 pub(crate) struct AllocatorShared {
     /// The newest heap, linked to the others by `Heap::next`. No heap is removed before the
@@ -43,13 +43,13 @@ pub(crate) struct AllocatorShared {
     heaps: AtomicPtr<Heap>,
     soft_cap: Option<usize>,
     hard_cap: Option<usize>,
-    /// The handle owns the hook: this struct lives until the last block is freed, and what the
-    /// hook has captured must not be dropped inside a free.
+    /// The handle owns the hook: this struct lives until the last block is freed, and the hook's
+    /// captures must not be dropped inside a free.
     on_soft_cap: Option<Weak<SoftCapHook>>,
     /// Chunks that exist or are being made.
     chunks: AtomicU64,
     peak_chunks: Counter,
-    /// Not 0: the hook was called since the allocator last was below its soft cap.
+    /// Not 0 if the hook has been called since the allocator was last below its soft cap.
     soft_cap_reported: AtomicU64,
     /// Requests that went to the global allocator, and their bytes.
     large: Counter,
@@ -82,14 +82,14 @@ impl AllocatorShared {
             // SAFETY: in the list, and the caller has a handle (invariant 5 of `block`).
             let this = unsafe { heap.as_ref() };
             this.made.read();
-            // Now, as the caller may free the heap.
+            // Read before the heap is returned, as the caller may free the heap.
             at = NonNull::new(this.next.get().cast_mut());
             Some(heap)
         })
     }
 
-    /// Returns a heap that the caller owns now: one that no thread owned, or a new one. For
-    /// callers with a handle.
+    /// Returns a heap, which the caller owns from here on: one that no thread owned, or a new one.
+    /// For callers with a handle.
     pub(super) fn claim(self: &Arc<Self>) -> NonNull<Heap> {
         // SAFETY: in the list, and the caller has a handle (invariant 5 of `block`).
         let idle = self
@@ -131,8 +131,8 @@ impl AllocatorShared {
         class: usize,
         make: impl FnOnce() -> Option<ChunkPtr>,
     ) -> Result<ChunkPtr, AllocError> {
-        // Relaxed: a chunk is counted before it is made, and until after it was freed, so there are
-        // never more than this says. The count publishes nothing.
+        // Relaxed: a chunk is counted from before it is made until after it was freed, so there are
+        // never more chunks than the count says. The count publishes nothing.
         let held = (self.chunks.fetch_add(1, Ordering::Relaxed) as usize + 1) * CHUNK_BYTES;
         let chunk = match self.hard_cap {
             Some(cap) if held > cap => Err(AllocError::Capped {
@@ -156,7 +156,7 @@ impl AllocatorShared {
         self.hard_cap.is_some()
     }
 
-    /// Takes back the count of a chunk that was not made.
+    /// Subtracts a chunk that was counted but not made.
     fn uncount_chunk(&self) {
         // Relaxed: as in `admit`.
         self.chunks.fetch_sub(1, Ordering::Relaxed);

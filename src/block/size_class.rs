@@ -15,7 +15,7 @@ pub(crate) const SIZES: [usize; 17] = [
 /// The size of the largest block, in bytes.
 pub(crate) const LARGEST: usize = SIZES[SIZES.len() - 1];
 
-/// The class for each number of units of [`ALIGN`] bytes.
+/// The class for each size, in units of [`ALIGN`] bytes.
 const BY_UNITS: [u8; LARGEST / ALIGN + 1] = {
     let mut table = [0; LARGEST / ALIGN + 1];
     let mut units = 0;
@@ -31,7 +31,7 @@ const BY_UNITS: [u8; LARGEST / ALIGN + 1] = {
 };
 
 /// Returns the class of the smallest block for this layout, an index into [`SIZES`]; `None` if the
-/// layout's size is 0, or it is too large, or aligned to more than blocks are.
+/// layout's size is 0 or too large, or its alignment is greater than that of blocks.
 #[inline]
 pub(crate) const fn class_of(layout: Layout) -> Option<usize> {
     // One comparison for both: 0 wraps around to the largest number.

@@ -1,9 +1,9 @@
 //! The calling thread's heaps, and freeing to any heap.
 //!
-//! The heap of the process's own allocator is found by a thread-local pointer; the others, which
-//! are few, by a search. When the thread exits it abandons them. What it frees or allocates after
-//! that works, but is slower: blocks are sent to their heaps one by one, and each is allocated
-//! from a heap that is claimed for it alone.
+//! A thread-local pointer leads to the heap of the process-wide allocator; a search finds the
+//! thread's other heaps, which are few. A thread that exits abandons its heaps. It can still free
+//! and allocate afterwards, but more slowly: it sends blocks to their heaps one by one, and claims
+//! a heap for each allocation.
 
 use super::block_checks;
 use super::chunk::ChunkPtr;
@@ -25,14 +25,15 @@ struct HeapPointers {
     /// The heap that was found last; null before the first use, after the exit, and when that heap
     /// has been abandoned.
     last: Cell<*const Heap>,
-    /// Null before the first use, [`exited`] after the exit.
+    /// The thread's `ThreadHeaps`; null before the first use, [`exited`] after the exit.
     heaps: Cell<*const ThreadHeaps>,
 }
 
 /// The heaps of a thread, and the remote frees that it gathers.
 pub(super) struct ThreadHeaps {
     key: ThreadKey,
-    /// Heaps of other allocators than the process's. Never borrowed while other code runs.
+    /// The heaps of allocators other than the process-wide one. Never borrowed while other code
+    /// runs.
     others: UnsafeCell<Vec<NonNull<Heap>>>,
     batches: RemoteFreeBatches,
 }
@@ -60,7 +61,7 @@ fn enter() -> *const ThreadHeaps {
                 others: UnsafeCell::new(Vec::new()),
                 batches: RemoteFreeBatches::new(),
             });
-            // The global allocator is foreign code, and may have made them meanwhile.
+            // The global allocator is foreign code, and may have made the thread's heaps meanwhile.
             let others = POINTERS.with(|pointers| pointers.heaps.get());
             if !others.is_null() {
                 // SAFETY: just made, and nothing leads to them.
@@ -94,7 +95,8 @@ fn exit(record: &Arc<Record>) {
 }
 
 impl ThreadHeaps {
-    /// Returns the calling thread's, made by the first use; `None` once it has exited.
+    /// Returns the calling thread's `ThreadHeaps`, which the first use makes; `None` once the
+    /// thread has exited.
     pub(super) fn current<'h>() -> Option<&'h Self> {
         let mut heaps = POINTERS.with(|pointers| pointers.heaps.get());
         if heaps.is_null() {
@@ -105,7 +107,7 @@ impl ThreadHeaps {
         (heaps != exited()).then(|| unsafe { &*heaps })
     }
 
-    /// Returns the calling thread's, if it has used them and not exited.
+    /// Returns the calling thread's `ThreadHeaps`, if it has any and has not exited.
     fn current_if_any<'h>() -> Option<&'h Self> {
         let heaps = POINTERS.with(|pointers| pointers.heaps.get());
         // SAFETY: as in `current`.
@@ -120,14 +122,14 @@ impl ThreadHeaps {
             // SAFETY: only this thread has access, and no other borrow lives meanwhile.
             let others = unsafe { &mut *others };
             let at = others.iter().position(is)?;
-            // Few are used at a time: those move to the front.
+            // A thread uses few heaps at a time: they move to the front.
             others.swap(0, at);
             Some(others[0])
         })
     }
 
-    /// Calls `f` for each heap. One by one, as `f` may call the global allocator: that is foreign
-    /// code, which may use other allocators.
+    /// Calls `f` for each heap. Keeps no borrow during a call: `f` may call the global allocator,
+    /// foreign code, which may use other allocators.
     fn each(&self, f: impl Fn(&Heap)) {
         let nth = |n| {
             // SAFETY: only this thread has access, and no other borrow lives meanwhile.
@@ -168,7 +170,7 @@ impl ThreadHeaps {
         }
     }
 
-    /// Claims a heap of an allocator that has a handle, and that the thread has no heap of yet.
+    /// Claims a heap of an allocator that has a handle, and of which the thread has no heap yet.
     #[cold]
     pub(super) fn add(&self, allocator: &Arc<AllocatorShared>, is_process: bool) -> NonNull<Heap> {
         self.abandon_closed();
@@ -184,7 +186,7 @@ impl ThreadHeaps {
             self.find(allocator)
         };
         if let Some(others) = others {
-            // The global allocator is foreign code, and has added one meanwhile.
+            // The global allocator, foreign code, has added such a heap meanwhile.
             // SAFETY: `claim` has made this thread the owner, and nothing leads to the heap.
             unsafe { Heap::abandon(heap) };
             return others;
@@ -200,7 +202,7 @@ impl ThreadHeaps {
     }
 }
 
-/// Returns the calling thread's heap of the process's own allocator, if it has used that.
+/// Returns the calling thread's heap of the process-wide allocator, if it has one.
 #[inline(always)]
 pub(crate) fn process_heap() -> Option<NonNull<Heap>> {
     NonNull::new(POINTERS.with(|pointers| pointers.process.get()).cast_mut())
@@ -214,12 +216,12 @@ pub(crate) fn last_heap(allocator: &Arc<AllocatorShared>) -> Option<NonNull<Heap
     Arc::ptr_eq(&unsafe { last.as_ref() }.allocator, allocator).then_some(last)
 }
 
-/// Makes a heap of the calling thread the one that [`last_heap`] returns.
+/// Makes [`last_heap`] return this heap, which is the calling thread's.
 pub(super) fn set_last_heap(heap: NonNull<Heap>) {
     POINTERS.with(|pointers| pointers.last.set(heap.as_ptr()));
 }
 
-/// Frees a block owned by any thread's heap.
+/// Frees a block of any thread's heap.
 ///
 /// # Safety
 /// It is a block of the class, with the provenance of its chunk, of which `fragmentation` bytes
@@ -243,7 +245,7 @@ pub(crate) unsafe fn free(block: NonNull<u8>, class: usize, fragmentation: usize
     }
 }
 
-/// Frees a block that is not of the thread's heap of the process's own allocator.
+/// Frees a block that is not from the thread's heap of the process-wide allocator.
 ///
 /// # Safety
 /// As [`free`]; the block is of `chunk`.
@@ -268,7 +270,7 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, frag
                 Heap::abandon(at);
             }
         } else if closed {
-            // At once, as this may be the block that the heap's memory waits for.
+            // Sent at once: this may be the last block of the heap, whose memory waits for it.
             send_one(at, block, fragmentation);
         } else {
             heaps.batches.add(at, block, fragmentation);
@@ -276,8 +278,8 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, frag
     }
 }
 
-/// Forgets the heap if it is the calling thread's. Returns whether it was: then the caller has to
-/// abandon it.
+/// Forgets the heap if it is the calling thread's. Returns whether it was; if so, the caller has to
+/// abandon the heap.
 pub(super) fn disown(heap: &Heap) -> bool {
     let Some(heaps) = ThreadHeaps::current_if_any() else {
         return false;
@@ -301,7 +303,8 @@ pub(crate) fn send_batches() {
     }
 }
 
-/// Tidies up the calling thread's heaps. For a thread that has time: at the end of a frame, say.
+/// Collects and frees unused memory of the calling thread's heaps. To be called when the thread has
+/// time: at the end of a frame, say.
 pub(crate) fn idle() {
     let Some(heaps) = ThreadHeaps::current_if_any() else {
         return;
@@ -311,9 +314,9 @@ pub(crate) fn idle() {
     heaps.each(Heap::idle);
 }
 
-/// Trims those of the calling thread's heaps that other threads have asked it to trim. For a thread
-/// that looks for blocks or releases: two loads, if it has no heap but the process's and nobody
-/// asks.
+/// Trims the heaps of the calling thread that other threads have asked it to trim. Called when the
+/// thread looks for blocks or releases: it takes two loads if there is no request and the thread
+/// has only the heap of the process-wide allocator.
 pub(crate) fn answer_trim_requests() {
     if let Some(heaps) = ThreadHeaps::current_if_any() {
         heaps.each(Heap::answer_trim_request);

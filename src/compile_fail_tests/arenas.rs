@@ -18,7 +18,7 @@
 /// ```
 struct ResetWhileInUse;
 
-/// An arena cannot be reset while a box of it is still to be dropped.
+/// An arena cannot be reset before a box of it is dropped.
 ///
 /// ```compile_fail,E0502
 /// let mut arena = releasepool::StackAllocator::new();
@@ -104,7 +104,7 @@ struct KeptBeyondTheFrame;
 /// ```
 struct OwnedByAPool;
 
-/// A value cannot outlive what its destructor uses.
+/// A value cannot outlive data that its destructor uses.
 ///
 /// ```compile_fail,E0597
 /// struct Shows<'a>(&'a str);
@@ -201,7 +201,7 @@ struct ArenaShared;
 /// ```
 struct PinnedInAnArena;
 
-/// A box cannot be turned into one of a longer lifetime.
+/// A box cannot be turned into a box with a longer lifetime.
 ///
 /// ```compile_fail
 /// use releasepool::StackBox;

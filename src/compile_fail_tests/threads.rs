@@ -54,7 +54,7 @@ struct GuardShared;
 /// });
 /// ```
 ///
-/// In a task that stays on its thread it can:
+/// In a task that stays on its thread, a guard can be held across an await point:
 ///
 /// ```
 /// fn spawn_local(_: impl Future<Output = ()> + 'static) {}
@@ -324,7 +324,7 @@ struct HomeRefOfASubtype;
 /// ```
 struct HomeWeakOfASubtype;
 
-/// What `HomeRef::with` lends cannot leave the closure, so neither can it leave the thread.
+/// A reference that `HomeRef::with` lends cannot leave the closure, so it cannot leave the thread.
 ///
 /// ```compile_fail
 /// let object = releasepool::HomeRef::new(std::cell::Cell::new(7));

@@ -1,5 +1,4 @@
-//! Causes: what events that repeat have in common, so that the [limit] counts them
-//! together.
+//! Causes, which repeated events have in common, so that the [limit] counts them together.
 //!
 //! The documentation of each [`EventKind`] says which of its events have one cause.
 
@@ -28,7 +27,7 @@ impl Event {
             }
             #[cfg(feature = "leak-detection")]
             EventKind::StillAlive => cause(self.kind, (of_type, &self.name)),
-            // That a drain is fed, and that it was cut off, are two causes.
+            // A drain that is fed, and a drain that was cut off, are two causes.
             EventKind::EndlessDrain => cause(self.kind, (of_type, pool, self.count > 1_000)),
             EventKind::CutOff => cause(self.kind, (of_type, pool)),
             EventKind::Panic => cause(self.kind, (&self.message, self.payload, &self.thread)),

@@ -1,4 +1,5 @@
-//! The limit on events that repeat: counts causes and decides which occurrences are reported.
+//! The limit on events that repeat. It counts the occurrences of causes, and decides which ones are
+//! reported.
 //!
 //! The table has a fixed size, so that no memory is allocated under its lock: the global allocator
 //! is foreign code, which may itself cause events. A cause is identified by a 64-bit hash.
@@ -6,14 +7,14 @@
 use crate::sync::{CHECKED, global};
 use std::sync::{Mutex, PoisonError};
 
-/// Number of sets. A cause is kept in one set only and displaces another one there. Models have
-/// fewer sets, because each execution builds a table on a small stack.
+/// Number of sets. A cause belongs to one set, in which it displaces another one. Models have fewer
+/// sets, because each execution builds a table on a small stack.
 const SETS: usize = if CHECKED { 4 } else { 256 };
 const WAYS: usize = 4;
 
 #[derive(Clone, Copy)]
 struct CauseCount {
-    /// 0 if this place is unused.
+    /// The hash of the cause; 0 if this place is unused.
     cause: u64,
     occurrences: u64,
     /// Number of occurrences at the last report.
@@ -24,7 +25,7 @@ struct CauseCount {
 
 pub(crate) struct Limiter {
     sets: [[CauseCount; WAYS]; SETS],
-    /// Goes up by one at each call of [`add`](Self::add).
+    /// A clock that counts calls of [`add`](Self::add).
     now: u64,
 }
 
@@ -33,7 +34,7 @@ global! {
     static LIMITER: Mutex<Limiter> = Mutex::new(Limiter::new());
 }
 
-/// Counts `times` more occurrences. Returns their total number if it is to be reported.
+/// Counts `times` more occurrences. Returns the total number if a report is due.
 pub(super) fn admit(cause: u64, times: u64) -> Option<u64> {
     with(|limiter| limiter.add(cause, times).report())
 }
@@ -119,7 +120,7 @@ mod tests {
         assert_eq!(admit(&mut limiter, 7, 4), None);
         assert_eq!(admit(&mut limiter, 7, 3_000), Some(3_009));
         assert_eq!(admit(&mut limiter, 7, 6_990), None);
-        // The next report includes those that were only counted.
+        // The next report includes occurrences that were only counted.
         limiter.add(7, 1);
         assert_eq!(admit(&mut limiter, 7, 1), Some(10_001));
         limiter.add(9, u64::MAX);

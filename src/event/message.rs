@@ -4,7 +4,7 @@ use super::numbers::{CountAndNoun, Grouped};
 use super::{Event, EventKind};
 use std::fmt;
 
-/// Number of types that a message names at most.
+/// The greatest number of types that a message names.
 const NAMED: usize = 3;
 
 impl fmt::Display for Event {
@@ -22,7 +22,7 @@ impl fmt::Display for Event {
 }
 
 impl Event {
-    // In `fmt`, so that this costs nothing without the feature.
+    // Called in `fmt`, so that it costs nothing without the feature.
     #[inline(always)]
     fn write_message(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pool = PoolName(self);
@@ -60,18 +60,19 @@ impl Event {
                 if self.type_name.is_some() {
                     write!(f, ", the latest a {of}")?;
                 }
-                // The first report comes after 1,000 generations, that of a cut after the last.
+                // The first report comes after 1,000 generations; a higher count means that the
+                // drain was cut off.
                 let end = if self.count > 1_000 {
                     "the drain leaves the rest for later"
                 } else {
-                    "the drain ends when they no longer do so"
+                    "the drain ends only when they stop"
                 };
                 write!(f, "{again}; {end}")
             }
             EventKind::CutOff => {
                 write!(
                     f,
-                    "thread {thread} ended while destructors went on autoreleasing into {pool}"
+                    "thread {thread} ended while destructors kept autoreleasing into {pool}"
                 )?;
                 if self.type_name.is_some() {
                     write!(f, ", the latest a {of}")?;
@@ -120,7 +121,7 @@ impl Event {
                 f,
                 "thread {thread}: a {of} could not be made hot, as {} {} hot already{again}; drop \
                  the Hots and HotRefs of objects that threads do not clone all the time, and share \
-                 these by Refs or a Slot",
+                 those objects by Refs or a Slot",
                 counted("object", "objects"),
                 if is_one { "is" } else { "are" },
             ),
@@ -128,7 +129,7 @@ impl Event {
                 f,
                 "thread {thread}: a hot {of} whose owner was dropped has been alive for {:?}{again}; \
                  a HotRef is kept somewhere, or the thread that dropped the last one does not \
-                 drain: drain a pool there, or call Hot::review",
+                 drain: drain a pool on that thread, or call Hot::review",
                 self.age.unwrap_or_default()
             ),
             EventKind::PostsDropped => write!(
@@ -141,7 +142,8 @@ impl Event {
             ),
             EventKind::PostsWatermark => write!(
                 f,
-                "thread {thread}: {} {} to be run; call run_inbox there more often, or post less",
+                "thread {thread}: {} {} to be run; call run_inbox on that thread more often, or post \
+                 less",
                 counted("posted closure", "posted closures"),
                 if is_one { "waits" } else { "wait" },
             ),
@@ -161,11 +163,12 @@ impl Event {
             }
             EventKind::OrphansWaiting => write!(
                 f,
-                "thread {thread}: {} that any thread may make {} waited for {:?}{again}, as no \
-                 thread drains a pool: open and close pools on some thread, or call quiesce",
+                "thread {thread}: {} {} waited for {:?}{again}, as no thread drains a pool; any \
+                 thread may make {}: open and close pools on some thread, or call quiesce",
                 counted("release", "releases"),
                 if is_one { "has" } else { "have" },
-                self.age.unwrap_or_default()
+                self.age.unwrap_or_default(),
+                if is_one { "it" } else { "them" },
             ),
         }
     }
@@ -210,7 +213,7 @@ impl fmt::Display for TypeList<'_> {
         for (nth, (name, n)) in types.iter().take(NAMED).enumerate() {
             match nth {
                 0 if sampled < count => {
-                    write!(f, ", {} of which were looked at: ", Grouped(*sampled))?;
+                    write!(f, ", {} of which were sampled: ", Grouped(*sampled))?;
                 }
                 0 if types.len() == 1 && *count == 1 => return write!(f, ", a {name}"),
                 0 if types.len() == 1 => return write!(f, ", all of them {name}"),
@@ -261,7 +264,7 @@ mod tests {
         starts(
             &root.clone().types(types, 4_096).manager(1, Some("physics")),
             "thread main (#0.1), pool \"root\" of manager \"physics\": 10,000 entries wait, 4,096 \
-             of which were looked at: String (9,000)",
+             of which were sampled: String (9,000)",
         );
         starts(
             &root.clone().types(vec![("String", 10_000)], 10_000),
@@ -278,7 +281,7 @@ mod tests {
                 .count(100_076)
                 .types(types, 4_096),
             "thread main (#0.1), pool \"level\": the pool has grown to 100,076 entries, 4,096 of \
-             which were looked at: String (4,000), i32 (96); drain it",
+             which were sampled: String (4,000), i32 (96); drain it",
         );
         let backlog = event(EventKind::BacklogWatermark).pool("ui");
         starts(

@@ -1,10 +1,10 @@
 //! Spans of drains and frames, for subscribers of `tracing`.
 //!
-//! Without the feature `tracing` nothing here does anything or leaves an instruction. With it, a
+//! Without the feature `tracing` these functions are empty and leave no instruction. With it, a
 //! drain or frame costs two loads and a comparison as long as no subscriber wants spans.
 //!
 //! A subscriber is foreign code: it may use pools, and its panics are swallowed. So a span begins
-//! before anything is done, and ends after everything is.
+//! before the drain or frame does anything, and ends after it has done everything.
 
 mod fields;
 #[cfg(not(feature = "tracing"))]

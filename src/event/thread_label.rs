@@ -1,7 +1,7 @@
-//! Thread labels: how events name a thread.
+//! Thread labels, by which events name threads.
 //!
-//! Panics are reported on threads that may have no key, by code that knows nothing of keys. So a
-//! thread that gets a key sets here how its label is read.
+//! Panics are reported on threads that may have no key, by code that is below keys. So a thread
+//! that gets a key sets the function that reads its label.
 
 use crate::sync::cell::Cell;
 use crate::sync::local;
@@ -31,13 +31,12 @@ pub(crate) fn current() -> String {
     read()
 }
 
-/// Has [`current`] call `read` on this thread from now on.
+/// Makes [`current`] call `read` on this thread from now on.
 pub(crate) fn set_current(read: fn() -> String) {
     CURRENT.with(|current| current.set(read));
 }
 
-/// Returns the name that a label begins with, or an empty string: the key, which no other thread
-/// has, is left out.
+/// Returns a label without the key, which differs for each thread: the name, or an empty string.
 pub(super) fn name(label: &str) -> &str {
     label.rsplit_once(" (").map_or("", |(name, _)| name)
 }

@@ -8,11 +8,11 @@ use crate::thread::thread_handle::Closed;
 use std::time::Duration;
 
 /// How long a caller sleeps before it checks that its loop still exists. A finished call wakes its
-/// caller; the check is for loops that end without a wake-up: those that are forgotten, or
+/// caller; the check is for loops that end without a wake-up, because they were forgotten, or
 /// dropped inside a destructor.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A one-shot channel: one thread puts a value, another waits for it.
+/// A one-shot channel: one thread puts a value into it, and another waits for the value.
 pub(super) struct OneShot<T> {
     value: Lock<Option<T>>,
     parker: Parker,
@@ -53,7 +53,7 @@ enum Stage<F, R> {
     Done(Result<R>),
 }
 
-/// A call that its caller and its message share: whichever comes first takes the closure.
+/// A call, shared by its caller and its message: whichever comes first takes the closure.
 pub(super) struct PendingCall<F, R> {
     stage: Lock<Stage<F, R>>,
     caller: Parker,
@@ -67,12 +67,12 @@ impl<F: FnOnce() -> R, R> PendingCall<F, R> {
         }
     }
 
-    /// Runs the closure, for the message. An orphaned message may run on a thread other than its
-    /// target; then it does nothing, and the caller takes the closure back.
+    /// Runs the closure; called by the message. An orphaned message may run on a thread other than
+    /// its target: it then does nothing, and the caller takes the closure back.
     pub(super) fn run(&self, target: ThreadKey) {
         if current_key() == Some(target) {
             let stage = std::mem::replace(&mut *self.stage.lock(), Stage::Taken);
-            // Otherwise the caller has taken the closure back.
+            // If the closure is not here any more, the caller has taken it back.
             if let Stage::Posted(f) = stage {
                 let result = catch_unwind(f);
                 *self.stage.lock() = Stage::Done(result);
@@ -81,8 +81,8 @@ impl<F: FnOnce() -> R, R> PendingCall<F, R> {
         self.caller.unpark();
     }
 
-    /// Waits for the result, for the caller. Once `is_closed`, takes back a closure that has not
-    /// begun.
+    /// Waits for the result; called by the caller. Once `is_closed` returns true, takes back a
+    /// closure that has not begun.
     pub(super) fn wait(&self, is_closed: impl Fn() -> bool) -> std::result::Result<R, Closed<F>> {
         loop {
             let closed = is_closed();

@@ -1,4 +1,4 @@
-//! The time of the world that a frame loop draws: deltas and fixed steps.
+//! The times of frames: deltas and fixed steps.
 
 use super::config::{FrameConfig, Pacing};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 pub(super) struct Clock {
     /// When the last frame began; `None` if time starts with the next frame.
     last: Option<Duration>,
-    /// Time that no step has covered yet.
+    /// The time that no step has covered yet.
     leftover: Duration,
     suspended: bool,
 }

@@ -53,7 +53,7 @@ impl FrameConfig {
         Self::default()
     }
 
-    /// Makes one update per frame, by the time since the last frame. This is the default.
+    /// Makes one update per frame, which covers the time since the last frame. This is the default.
     pub fn variable(mut self) -> Self {
         self.pacing = Pacing::Variable;
         self
@@ -75,10 +75,11 @@ impl FrameConfig {
         self
     }
 
-    /// Sets the time from the beginning of a frame to that of the next; the default is 1/60 s.
+    /// Sets the time from the beginning of one frame to the beginning of the next; the default is
+    /// 1/60 s.
     ///
-    /// [`run`](crate::FrameLoop::run) waits until it has passed, and the drain at a frame's end
-    /// gets what is left of it.
+    /// [`run`](crate::FrameLoop::run) waits until this time has passed, and the drain at a frame's
+    /// end gets the rest of it.
     pub fn frame_time(mut self, time: Duration) -> Self {
         self.frame_time = Some(time);
         self
@@ -92,7 +93,7 @@ impl FrameConfig {
     /// Does not wait between frames in [`run`](crate::FrameLoop::run): for hosts that wait for the
     /// display themselves, and for tests.
     ///
-    /// Then the drain at a frame's end has no limit and releases everything. To limit it without
+    /// The drain at a frame's end then has no limit and releases everything. To limit it without
     /// waiting, set a [`frame_time`](Self::frame_time) and call [`tick`](crate::FrameLoop::tick),
     /// which never waits.
     pub fn unlimited(mut self) -> Self {
@@ -123,7 +124,8 @@ impl FrameConfig {
 
     /// Sets the initial capacity of [`Frame::arena`](crate::Frame::arena); the default is 64 KiB.
     ///
-    /// It is allocated when a frame first uses it, and grows between frames to what was needed.
+    /// The arena is allocated when a frame first uses it, and grows between frames to the size that
+    /// a frame needed.
     pub fn arena_capacity(mut self, bytes: usize) -> Self {
         self.arena_capacity = bytes;
         self

@@ -1,8 +1,8 @@
 //! Messages that carry a closure which takes a frame.
 //!
-//! A loop that makes a frame runs such a message by [`run_in`], with that frame. Whatever else runs
-//! it (the end of a loop or thread, `run_inbox`) runs it as any message, and the closure gets a
-//! frame of its own.
+//! A loop that makes a frame runs such a message by [`run_in`], with that frame. Other code (the
+//! end of a loop or thread, `run_inbox`) runs it like any message, and the closure gets a frame of
+//! its own.
 
 use super::one_frame::{Frame, in_own_frame};
 use crate::sync::{boxed, unbox};
@@ -57,7 +57,7 @@ impl<F: FnOnce(&mut Frame<'_>) + Send + 'static> FrameClosureMessage<F> {
     }
 }
 
-/// Makes a message to `thread` of a closure that takes a frame.
+/// Makes a message to `thread` that runs a closure that takes a frame.
 pub(super) fn message<F>(thread: &ThreadHandle, f: F) -> Message
 where
     F: FnOnce(&mut Frame<'_>) + Send + 'static,
@@ -84,7 +84,7 @@ where
     })
 }
 
-/// Runs a message; if it carries a closure that takes a frame, in `frame`.
+/// Runs a message; if its closure takes a frame, passes it `frame`.
 pub(super) fn run_in(message: Message, frame: &mut Frame<'_>) {
     if message.kind() != MessageKind::FrameClosure {
         return message.run();

@@ -39,18 +39,18 @@ type HostEvents = Box<dyn FnMut(&AutoreleasePool)>;
 /// 2. the closures that are in the inbox when the frame begins, and the delayed posts that are due;
 /// 3. the function given to [`run`](Self::run) or [`tick`](Self::tick), which updates and draws;
 /// 4. the reset of the frame's [arena](Frame::arena);
-/// 5. the drain of the frame's pool, of the backlog, and of what other threads have sent here to be
-///    released.
+/// 5. the drain of the frame's pool and of the backlog, and the releases that other threads have
+///    sent to this thread.
 ///
-/// The drain has what is left of the [frame's time](FrameConfig::frame_time), and at least
-/// [`min_drain`](FrameConfig::min_drain). What it does not get to is left to the drains of the next
+/// The drain has the rest of the [frame's time](FrameConfig::frame_time), and at least
+/// [`min_drain`](FrameConfig::min_drain). It leaves further releases to the drains of the next
 /// frames, oldest first. So a frame that drops 100,000 objects does not stall. See
 /// [`drain_within`](AutoreleasePool::drain_within).
 ///
 /// There are two ways to drive the loop. [`run`](Self::run) makes one frame after the other, and
-/// sleeps in between. [`tick`](Self::tick) makes one frame and never waits, for hosts with an event
-/// loop of their own; [`set_wake_hook`](Self::set_wake_hook) or [`set_waker`](Self::set_waker)
-/// tells such a host when there is something to do.
+/// sleeps between them. [`tick`](Self::tick) makes one frame and never waits, for hosts with an
+/// event loop of their own; [`set_wake_hook`](Self::set_wake_hook) or
+/// [`set_waker`](Self::set_waker) tells such a host when there is something to do.
 ///
 /// # When not to use it
 /// For a thread that only serves other threads: use a [`Looper`](crate::Looper). If you have a loop
@@ -59,18 +59,19 @@ type HostEvents = Box<dyn FnMut(&AutoreleasePool)>;
 ///
 /// # Threads
 /// The loop stays on the thread that made it and serves that thread's inbox, so it also runs
-/// what is sent by a [`ThreadHandle`]. Other threads use a [`FrameProxy`]. Make only one loop per
-/// thread: two would take each other's posts. The exception is a loop inside a frame of another
-/// one, such as that of a modal dialog: it runs what arrives meanwhile.
+/// closures that are sent by a [`ThreadHandle`]. Other threads use a [`FrameProxy`]. Make only one
+/// loop per thread: two would take each other's posts. The exception is a loop inside a frame of
+/// another loop, such as the loop of a modal dialog: it runs the posts that arrive meanwhile.
 ///
 /// # Inside destructors
 /// A frame that is made inside a destructor or drain runs no posted closures; they wait for the
-/// next frame. If the loop is dropped there, the posts that are due stay with the thread: they run
-/// in its next [`run_inbox`](crate::PoolManager::run_inbox) or loop, or at its end.
+/// next frame. If the loop is dropped inside a destructor or drain, the posts that are due stay
+/// with the thread: they run in its next [`run_inbox`](crate::PoolManager::run_inbox) or loop, or
+/// at its end.
 ///
 /// # The end
-/// Dropping the loop closes it, in [this order](crate::frame#the-end-of-a-loop). A loop that was
-/// forgotten, or is kept in a thread-local, is closed by the end of its thread.
+/// Dropping the loop closes it, in [this order](crate::frame#the-end-of-a-loop). The end of its
+/// thread closes a loop that was forgotten or is kept in a thread-local.
 ///
 /// ```
 /// use releasepool::{FrameConfig, FrameLoop};
@@ -98,7 +99,7 @@ pub struct FrameLoop {
     /// Made by the first frame that uses it.
     arena: OnceCell<StackAllocator>,
     hook: Option<WakeHook>,
-    /// The hook of a loop that encloses this one: set again when this loop's hook is removed.
+    /// The hook of an enclosing loop, which is set again when this loop's hook is removed.
     outer: Option<OuterHook>,
     /// The loop is neither Send nor Sync.
     _thread: PhantomData<*mut ()>,
@@ -146,10 +147,9 @@ impl FrameLoop {
     /// [`next_due`](Self::next_due)). The hook should wake the host's event loop: by winit's proxy,
     /// `SDL_PushEvent` or `PostMessage`.
     ///
-    /// Between two frames it is called for the first post and for the first release. It is called
-    /// at once if there is something to do already: when it is set, or at the end of a frame, for
-    /// releases that the frame had no time for. Spurious calls are possible, missed wake-ups are
-    /// not.
+    /// Between two frames the hook is called for the first post and for the first release. It is
+    /// called at once if there is something to do when it is set, or at the end of a frame that had
+    /// no time for all releases. Spurious calls are possible, missed wake-ups are not.
     ///
     /// The hook runs on the sending thread, under no lock. Its panics are reported as
     /// [events](crate::event).
@@ -174,7 +174,7 @@ impl FrameLoop {
             self.outer = waker.hook().as_ref().map(Arc::downgrade);
         }
         let old = std::mem::replace(&mut self.hook, hook);
-        // Not if another loop has set its own hook since, and outlives this one.
+        // Leaves the hook alone if another loop has set its own since, and outlives this one.
         let set = waker.hook();
         let is_ours = set.is_none()
             || set
@@ -186,15 +186,15 @@ impl FrameLoop {
             before.into_iter().for_each(drop_hook);
         }
         old.into_iter().for_each(drop_hook);
-        // This loop's hook, or that of the enclosing loop.
+        // The hook is this loop's, or the enclosing loop's.
         if self.state.thread.0.waker.has_hook() {
             self.state.disarm();
             self.state.arm();
         }
     }
 
-    /// Returns how long until the first delayed post is due: zero if it is, `None` if there is
-    /// none. For hosts that sleep on their own.
+    /// Returns how long it is until the first delayed post is due: zero if it is due already,
+    /// `None` if there is no delayed post. For hosts that sleep on their own.
     pub fn next_due(&self) -> Option<Duration> {
         self.state.next_due()
     }
@@ -252,7 +252,7 @@ impl FrameLoop {
     /// Stops the wake hook from being called until the returned guard is dropped.
     fn disarm_until_end(&self) -> Option<ArmAtEnd> {
         self.state.disarm();
-        // The hook may be that of an enclosing loop.
+        // The hook may belong to an enclosing loop.
         let has_hook = self.state.thread.0.waker.has_hook();
         has_hook.then(|| ArmAtEnd(self.state.clone()))
     }
@@ -291,7 +291,8 @@ impl FrameLoop {
         let (config, arena) = (&self.config, &mut self.arena);
         let frame = |pools: Option<&ThreadPools>| {
             named_scope("frame", |pool| {
-                // Pools that close inside the frame leave most of what the thread owes to its end.
+                // In a round, pools that close inside the frame leave most duties of the thread to
+                // the frame's end.
                 let round = pools.map(|pools| pools.round.begin());
                 if let Some(events) = events {
                     events(pool);

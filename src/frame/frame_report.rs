@@ -1,11 +1,11 @@
-//! `FrameReport`: what a frame has done.
+//! `FrameReport`: the figures of a frame.
 
 use crate::pool::stack::budget::Drained;
 use std::time::Duration;
 
-/// What a frame has done and how long it took: returned by
-/// [`FrameLoop::tick`](crate::FrameLoop::tick), and for the frame before by
-/// [`Frame::last_report`](crate::Frame::last_report).
+/// The figures of a frame: how much it has done, and how long that took.
+/// [`FrameLoop::tick`](crate::FrameLoop::tick) returns its frame's report, and
+/// [`Frame::last_report`](crate::Frame::last_report) the report of the frame before.
 ///
 /// # How to read it
 /// A frame is on time if [`busy`](Self::busy) is less than the
@@ -25,20 +25,21 @@ use std::time::Duration;
 /// | `steps` is [`max_steps`](crate::FrameConfig::max_steps), frame after frame | updates take longer than the time they cover, and the world slows down | cheaper updates or a longer step |
 /// | `arena_high_water` above [`arena_capacity`](crate::FrameConfig::arena_capacity) | what did not fit was on the heap; the next frames' arena is larger | set the capacity to the most that you see |
 ///
-/// The first frame has a `delta` of zero, and may be late: it is the first to use what others find
-/// allocated. The feature `metrics` records reports for dashboards, `serde` serializes them, and
+/// The first frame has a `delta` of zero, and may be late: it allocates memory that later frames
+/// reuse. The feature `metrics` records reports for dashboards, `serde` serializes them, and
 /// `tracing` shows frames as spans.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FrameReport {
     /// The frame's number, counted from 0.
     pub index: u64,
-    /// How many posted closures have run, with delayed ones.
+    /// How many posted closures have run, including delayed ones.
     pub closures: usize,
     /// How many of them panicked; each panic is an [event](crate::event).
     pub panics: usize,
     /// The frame's [`delta`](crate::Frame::delta): the time since the last frame began, at most
-    /// [`max_delta`](crate::FrameConfig::max_delta). If it is that, time was dropped.
+    /// [`max_delta`](crate::FrameConfig::max_delta). If it equals `max_delta`, time may have been
+    /// dropped.
     pub delta: Duration,
     /// How many updates were due: 1, or with a [fixed step](crate::FrameConfig::fixed_step) from 0
     /// to [`max_steps`](crate::FrameConfig::max_steps).
@@ -50,6 +51,7 @@ pub struct FrameReport {
     pub arena_high_water: usize,
     /// The time from the frame's beginning to its end, including the drain, without `waited`.
     pub busy: Duration,
-    /// What was released at the frame's end, and what is left to the next frames.
+    /// The result of the drain at the frame's end: releases made, and releases left to the next
+    /// frames.
     pub drained: Drained,
 }

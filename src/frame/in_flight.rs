@@ -3,7 +3,7 @@
 //! A thread's inbox stays open as long as the thread lives, but a loop on that thread may be closed
 //! earlier. A closure that the loop has accepted must run, and one that it refuses must be given
 //! back. So each post is counted while its message is being pushed, and closing the loop waits
-//! until that count is zero.
+//! until the count is zero.
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::thread::yield_now;
@@ -15,8 +15,8 @@ const ONE_POST: usize = 2;
 #[derive(Debug)]
 pub(super) struct InFlightPosts(AtomicUsize);
 
-/// A post in flight, until this is dropped; no foreign code runs meanwhile but the global
-/// allocator, which must not close the loop.
+/// Counts a post as in flight, until dropped. Meanwhile only one kind of foreign code runs, the
+/// global allocator, which must not close the loop.
 #[must_use]
 pub(super) struct InFlightPost<'g>(&'g InFlightPosts);
 
@@ -29,7 +29,8 @@ impl InFlightPosts {
     pub(super) fn begin_post(&self) -> Option<InFlightPost<'_>> {
         let mut state = self.0.load(Ordering::Relaxed);
         loop {
-            // No post begins after closing, so closing waits only for those in flight already.
+            // No post begins after closing, so closing waits only for posts that are in flight
+            // already.
             if state & CLOSED != 0 {
                 return None;
             }
@@ -52,13 +53,13 @@ impl InFlightPosts {
         self.0.fetch_or(CLOSED, Ordering::Relaxed);
     }
 
-    /// Returns whether posts are refused; may miss that another thread has just closed it.
+    /// Returns whether posts are refused. May miss that another thread has just closed the loop.
     pub(super) fn is_closed(&self) -> bool {
         self.0.load(Ordering::Relaxed) & CLOSED != 0
     }
 
     /// Waits, after [`close`](Self::close), until no post is in flight; all accepted messages are
-    /// visible then. Each post in flight has only a few instructions to go.
+    /// then visible. Each post in flight has only a few instructions to go.
     pub(super) fn wait_until_empty(&self) {
         // Acquire: pairs with the Release at the end of each post. Model: frame_post_close.
         while self.0.load(Ordering::Acquire) != CLOSED {

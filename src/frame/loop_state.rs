@@ -1,6 +1,6 @@
 //! The state that a loop shares with its proxies.
 //!
-//! It has no queue: a post is a message in the inbox of the loop's thread. It adds the
+//! A loop has no queue: a post is a message in the inbox of the loop's thread. The state adds a
 //! [count of posts in flight](super::in_flight), as a loop may be closed before its thread ends,
 //! and the [timers](super::timers).
 
@@ -30,14 +30,14 @@ pub(super) struct LoopState {
     timers: Lock<Timers>,
 }
 
-/// A closure that is to run now.
+/// A closure that must run now.
 pub(super) enum Task {
     Posted(Message),
     Delayed(Delayed),
 }
 
 impl Task {
-    /// Runs the closure outside of any frame; one that takes a frame gets one of its own.
+    /// Runs the closure outside of any frame; a closure that takes a frame gets one of its own.
     pub(super) fn run(self) {
         match self {
             Self::Posted(message) => message.run(),
@@ -83,7 +83,7 @@ impl LoopState {
         self.post_by(f, frame_closure::post_quietly)
     }
 
-    /// Posts a closure by `push`, which sends it to the thread and wakes nobody.
+    /// Posts a closure by `push`, which sends it to the thread without waking it.
     fn post_by<F>(
         &self,
         f: F,
@@ -93,7 +93,7 @@ impl LoopState {
             return Err(Closed(f));
         };
         let posted = push(&self.thread, f)?;
-        // Before the wake, as its hook is foreign code.
+        // Ended before the wake, as the hook is foreign code.
         drop(post_in_flight);
         posted.finish();
         Ok(())
@@ -111,7 +111,7 @@ impl LoopState {
         };
         let post = delayed(f);
         let (id, first) = self.timers.lock().insert(delay, post);
-        // Before the wake, as its hook is foreign code.
+        // Ended before the wake, as the hook is foreign code.
         drop(post_in_flight);
         if first {
             self.wake();
@@ -161,7 +161,7 @@ impl LoopState {
         self.thread.0.waker.wake();
     }
 
-    /// Takes no more posts, and wakes the loop, which sees that and ends.
+    /// Refuses posts from now on, and wakes the loop, which sees that and ends.
     pub(super) fn ask_to_close(&self) {
         self.in_flight.close();
         self.wake();
@@ -170,11 +170,12 @@ impl LoopState {
 
 /// Functions that only the loop calls, on its own thread.
 impl LoopState {
-    /// Sleeps until there is a message, a delayed post is due, a frame is requested, or the loop is
-    /// closed; not at all if drains have left releases.
+    /// Sleeps until a message comes, a delayed post is due, a frame is requested, or the loop is
+    /// closed. Does not sleep if drains have left releases.
     pub(super) fn sleep(&self) {
-        // A message that arrives while the loop is awake may cause one spurious wake-up.
-        // In a destructor, for posts alone: it cannot make releases, so they need not wake it.
+        // A message that arrives while the loop is awake may cause one spurious wake-up. In a
+        // destructor, arms the inbox for posts only: the loop cannot make releases inside a
+        // destructor, so they need not wake it.
         while self.arm_inboxes(!in_destructor()) {
             // Checked after arming: a thread that changes one of these after this check wakes the
             // loop after its change, so the sleep below ends at once.
@@ -195,8 +196,8 @@ impl LoopState {
         !self.in_flight.is_closed()
     }
 
-    /// Makes the next message wake the thread, unless there is something to do already; returns
-    /// whether it will.
+    /// Arms the inboxes, so that the next message wakes the thread, unless there is something to do
+    /// already. Returns whether it has armed them.
     fn arm_inboxes(&self, for_releases: bool) -> bool {
         let is_idle = this_thread::with(|pools| {
             pools.is_none_or(|pools| pools.posted() == 0 && pools.may_sleep())
@@ -207,8 +208,8 @@ impl LoopState {
     /// Makes the next message call the wake hook; calls it at once if there is something to do
     /// already. For loops that a foreign event loop drives.
     pub(super) fn arm(&self) {
-        // In a destructor, for releases, too: when it has ended, they can be made, and nothing arms
-        // the inbox then.
+        // Arms the inbox for releases even in a destructor: they can be made after it, and nothing
+        // else would arm the inbox.
         if !self.arm_inboxes(true) || self.timers.lock().has_work_now() {
             self.wake();
         }
@@ -228,15 +229,15 @@ impl LoopState {
         self.timers.lock().clear_request();
     }
 
-    /// Returns whether there is a reason for a frame: a closure, or a request. Releases are none;
-    /// they go to the backlog.
+    /// Returns whether there is a reason for a frame: a closure, or a request. Releases are no
+    /// reason; they need no frame.
     pub(super) fn needs_frame(&self) -> bool {
-        // The loop of an ending thread cannot sleep any more.
+        // The loop of a thread that is ending cannot sleep any more.
         collect_closures() > 0 || self.timers.lock().has_work_now() || !self.thread.is_alive()
     }
 
-    /// Runs, by `each`, the delayed posts that are due and the closures that are in the inbox when
-    /// the round begins. Panics are reported.
+    /// Passes to `each` the delayed posts that are due and the closures that are in the inbox when
+    /// the round begins. Reports panics.
     pub(super) fn round(&self, mut each: impl FnMut(Task)) -> Round {
         let mut round = Round::default();
         // Posted closures never run inside a destructor.
@@ -253,23 +254,23 @@ impl LoopState {
         };
         self.pop_due().for_each(|f| run(Task::Delayed(f)));
         this_thread::with(|pools| {
-            // Fewer than `waiting` are left if one of them has run the inbox itself.
+            // Fewer than `waiting` may come, if one of them runs the inbox itself.
             let next = || pools?.run_posted(|call| run(Task::Posted(call)));
             std::iter::from_fn(next).take(waiting).for_each(drop);
         });
         round
     }
 
-    /// Takes out, in order, the delayed posts that are due now. Lazily, so that an earlier one can
-    /// cancel a later one.
+    /// Returns, in order, the delayed posts that are due now. Takes each out only when it is its
+    /// turn, so that an earlier post can cancel a later one.
     fn pop_due(&self) -> impl Iterator<Item = Delayed> + '_ {
         let cutoff = self.timers.lock().cutoff();
         std::iter::from_fn(move || self.timers.lock().pop_due(cutoff))
     }
 
-    /// Refuses posts from now on, runs those that were accepted and are due, and drops the others
-    /// with an event. Inside a destructor or drain nothing runs: accepted posts that are due stay
-    /// with the thread.
+    /// Refuses posts from now on, runs the accepted posts that are due, and drops the others with
+    /// an event. Inside a destructor or drain nothing runs: accepted posts that are due stay with
+    /// the thread.
     pub(super) fn close(&self, each: impl FnMut(Task)) {
         self.in_flight.close();
         self.in_flight.wait_until_empty();
@@ -292,8 +293,8 @@ impl LoopState {
 }
 
 impl LoopState {
-    /// Leaves the delayed posts that are due to the thread, before the closures that were posted:
-    /// its next loop, `run_inbox` or end runs them.
+    /// Puts the delayed posts that are due before the thread's posted closures: the thread's next
+    /// loop, `run_inbox` or end runs them.
     fn leave_to_thread(&self) {
         let message = |post| {
             self.thread.announce_closure();
@@ -302,7 +303,7 @@ impl LoopState {
                 Delayed::Framed(f) => frame_closure::message(&self.thread, f),
             }
         };
-        // A thread that has exited has no loop, so nothing can be due there.
+        // A thread that has exited has no loop, so no post can be due on it.
         this_thread::with(|pools| pools.map(|pools| pools.put_first(self.pop_due().map(message))));
     }
 }
@@ -318,7 +319,7 @@ fn collect_closures() -> usize {
     })
 }
 
-/// Runs `f` in a pool of its own, then drains that and the backlog within `budget`. Panics are
+/// Runs `f` in a pool of its own, then drains the pool and the backlog within `budget`. Panics are
 /// reported, not propagated.
 pub(super) fn run_in_pool(name: &'static str, budget: Budget, f: impl FnOnce()) {
     let scope = |pool: &mut AutoreleasePool| {

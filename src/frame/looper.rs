@@ -17,14 +17,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
-/// The default bound of a [reclaimer](Looper::reclaimer): releases that may wait for it.
+/// The default bound of a [reclaimer](Looper::reclaimer): how many releases may wait for it.
 const DEFAULT_BOUND: usize = 100_000;
 
-/// How long to make releases before checking for commands again.
+/// How long a looper makes releases before it checks for commands again.
 const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 
 /// A thread that runs posted closures one after the other, each in a pool of its own, and sleeps
-/// in between: like a serial dispatch queue, or the looper of Android's `native_app_glue`.
+/// between them: like a serial dispatch queue, or the looper of Android's `native_app_glue`.
 ///
 /// Its queue is its thread's inbox: a post takes one compare-and-swap, and wakes the thread only if
 /// it sleeps. References that are [released](ThreadHandle::release) on the thread are released when
@@ -38,16 +38,16 @@ const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 /// # Threads
 /// A looper is Send and Sync; other threads may also use [proxies](Self::proxy).
 /// [`thread`](Self::thread) is the handle of its thread; closures that are posted by that handle
-/// run in order with the other commands. But only a post by the looper or a proxy either runs or is
-/// given back when the looper is closed.
+/// run in order with the other commands. But only closures that are posted by the looper or a proxy
+/// are sure to run or to be given back when the looper is closed.
 ///
 /// # Panics
 /// A command's panic is reported as an [event](crate::event), and the looper goes on with the next
 /// command.
 ///
 /// # The end
-/// A command ends even if destructors feed its pool for ever: after 100,000 generations the rest is
-/// left to the looper's own drains, and to the exit of its thread.
+/// A command ends even if destructors feed its pool for ever: after 100,000 generations it leaves
+/// the rest to the looper's own drains, and to the exit of its thread.
 ///
 /// [`shutdown`](Self::shutdown), or dropping the looper, closes it and waits for its thread, in
 /// [this order](crate::frame#the-end-of-a-loop).
@@ -62,7 +62,7 @@ const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 /// ```
 pub struct Looper {
     state: Arc<LoopState>,
-    /// `None` once the thread has been joined, or if it is not to be.
+    /// `None` once the thread has been joined, or if it must not be joined.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -80,7 +80,7 @@ impl Looper {
 
     /// Starts a looper that destroys objects for other threads.
     ///
-    /// They send it single references by [`ThreadHandle::release`], and whole pools by
+    /// Other threads send it single references by [`ThreadHandle::release`], and whole pools by
     /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on). At most 100,000 references may wait
     /// for it: see [`reclaimer_bounded`](Self::reclaimer_bounded).
     ///
@@ -144,8 +144,8 @@ impl Looper {
     }
 
     /// Returns how many references that were sent to a [reclaimer](Self::reclaimer) have not been
-    /// released yet; 0 for other loopers. Senders can check it, so as not to reach the bound and
-    /// have to make releases themselves.
+    /// released yet; 0 for other loopers. Senders can check it, so that they do not reach the
+    /// bound, at which they would have to make releases themselves.
     pub fn waiting(&self) -> usize {
         self.state.thread.0.waiting_of_bound() as usize
     }
@@ -155,10 +155,11 @@ impl Looper {
         LooperProxy(self.state.clone())
     }
 
-    /// Posts `f` to the looper, which runs it after what was posted before. Does not wait.
+    /// Posts `f` to the looper, which runs it after everything that was posted before. Does not
+    /// wait.
     ///
-    /// A closure that is accepted runs, at the latest when the looper is shut down. Takes one
-    /// allocation and four read-modify-writes; lock-free, unless the looper sleeps.
+    /// An accepted closure runs, at the latest when the looper is shut down. Takes one allocation
+    /// and four read-modify-writes; lock-free, unless the looper sleeps.
     ///
     /// # Errors
     /// Returns [`Closed`] with the closure once the looper is closed; so commands that run during
@@ -167,8 +168,8 @@ impl Looper {
         self.state.post(f)
     }
 
-    /// Runs `f` on the looper, waits for it, and returns its result. On the looper's own thread it
-    /// runs at once. See [`FrameProxy::call`](crate::FrameProxy::call).
+    /// Runs `f` on the looper, waits for it, and returns its result. On the looper's own thread,
+    /// `f` runs at once. See [`FrameProxy::call`](crate::FrameProxy::call).
     ///
     /// # Errors
     /// Returns [`Closed`] with the closure if the looper is closed before it has run.
@@ -205,9 +206,9 @@ impl Looper {
 
     /// Closes the looper and waits for its thread.
     ///
-    /// Closures that were posted run, delayed posts that are not due are dropped, and everything
-    /// that waits to be released on the thread is released. On the looper's own thread this only
-    /// closes, and does not wait.
+    /// Posted closures run, delayed posts that are not due are dropped, and all releases that wait
+    /// for the thread are made. On the looper's own thread, `shutdown` only closes the looper, and
+    /// does not wait.
     ///
     /// # Errors
     /// If the thread itself panicked, with its payload. Panics of commands are caught and reported,
@@ -242,11 +243,12 @@ fn serve(state: &LoopState) {
 /// Runs one command in a pool of its own.
 fn run_command(task: Task) {
     this_thread::with(|pools| {
-        // The drains of a command leave most of what the thread owes to the looper's own drain.
+        // In a round, the drains of a command leave most duties of the thread to the looper's own
+        // drain.
         let _round = pools.map(|pools| pools.round.begin());
         named_scope("command", |pool| {
             task.run();
-            // Or the looper could not be shut down.
+            // Ends even if destructors feed the pool for ever, so that the looper can be shut down.
             pool.drain_to_an_end();
         });
     });

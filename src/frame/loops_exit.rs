@@ -1,4 +1,4 @@
-//! Closes the frame loops of a thread at its end, and runs what they accepted.
+//! Closes the frame loops of a thread at its end, and runs the closures that they accepted.
 
 use super::loop_state::{LoopState, Task, run_in_pool};
 use crate::pool::drain::this_thread;
@@ -18,7 +18,7 @@ local! {
         ManuallyDrop::new(RefCell::new(Vec::new()));
 }
 
-/// Registers a loop, to be closed by the end of this thread unless it is closed before.
+/// Registers a loop, so that the end of this thread closes it unless it is closed before.
 pub(super) fn register(state: &Arc<LoopState>) {
     LOOPS.with(|loops| {
         let mut loops = loops.borrow_mut();
@@ -29,7 +29,7 @@ pub(super) fn register(state: &Arc<LoopState>) {
 }
 
 /// Closes all loops of the thread, then runs the posts that loops dropped inside a destructor have
-/// left to it. Panics are reported, not propagated.
+/// left to the thread. Panics are reported, not propagated.
 fn close_all(_: &Arc<Record>) {
     let loops = LOOPS.with(|loops| loops.take());
     run_in_pool("last frame", Budget::All, || {

@@ -1,4 +1,4 @@
-//! `Frame`: what a loop gives to the code that runs in one of its frames.
+//! `Frame`, which a loop passes to the code that runs in one of its frames.
 
 use super::clock::Times;
 use super::config::FrameConfig;
@@ -30,10 +30,10 @@ impl Frame<'_> {
     /// Returns the frame's arena: memory for values that do not outlive the frame, such as lists of
     /// visible nodes, text, or contacts.
     ///
-    /// It is reset when the function that draws has returned or panicked, before the frame's pool
-    /// is drained. Nothing can refer to it then, as pools only own `'static` values. If a frame
-    /// needed more than the arena's capacity, the next frame has one and a half times what was
-    /// needed.
+    /// The arena is reset when the function that draws has returned or panicked, before the frame's
+    /// pool is drained. Nothing can then refer to the arena, as pools only own `'static` values. If
+    /// a frame needed more than the arena's capacity, the next frame gets one and a half times the
+    /// size that it needed.
     ///
     /// # Panics
     /// In the first frame that uses it, if the [capacity](FrameConfig::arena_capacity) exceeds the
@@ -66,7 +66,7 @@ impl Frame<'_> {
     }
 
     /// Returns how many updates are due: 1, or with a [fixed step](FrameConfig::fixed_step) as many
-    /// as have become due since the last frame, possibly 0.
+    /// updates as have become due since the last frame, possibly 0.
     pub fn steps(&self) -> u32 {
         self.times.steps
     }

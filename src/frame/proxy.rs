@@ -9,12 +9,12 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A handle to a [`FrameLoop`](crate::FrameLoop) for other threads, like
-/// `performFunctionInCocosThread`, with a result if wanted.
+/// A handle to a [`FrameLoop`](crate::FrameLoop) for other threads: like
+/// `performFunctionInCocosThread`, but [`call`](Self::call) also returns a result.
 ///
-/// Cheap to clone. It may outlive its loop; then posts are refused, and the closure is given back.
+/// Cheap to clone. It may outlive its loop; posts are then refused, and the closure is given back.
 ///
-/// Posted closures must be `Send`, so they cannot borrow what the loop's thread owns. A
+/// Posted closures must be `Send`, so they cannot borrow values that the loop's thread owns. A
 /// [`HomeRef`](crate::HomeRef) can be sent with the closure, and opened on the loop's thread:
 ///
 /// ```
@@ -37,13 +37,12 @@ use std::time::Duration;
 pub struct FrameProxy(pub(super) Arc<LoopState>);
 
 impl FrameProxy {
-    /// Posts `f` to the loop, which runs it at the beginning of its next frame, after what was
-    /// posted before. Wakes the loop if it sleeps.
+    /// Posts `f` to the loop, which runs it at the beginning of its next frame, after everything
+    /// that was posted before. Wakes the loop if it sleeps.
     ///
-    /// A closure that is accepted runs on the loop's thread, at the latest when the loop is closed
-    /// or that thread ends. Its panic is reported as an [event](crate::event), and does not disturb
-    /// the frame. Takes one allocation and four read-modify-writes; lock-free, unless the loop
-    /// sleeps.
+    /// An accepted closure runs on the loop's thread, at the latest when the loop is closed or that
+    /// thread ends. Its panic is reported as an [event](crate::event), and does not disturb the
+    /// frame. Takes one allocation and four read-modify-writes; lock-free, unless the loop sleeps.
     ///
     /// # Errors
     /// Returns [`Closed`] with the closure once the loop is closed.
@@ -52,13 +51,13 @@ impl FrameProxy {
     }
 
     /// Runs `f` on the loop's thread, waits for it, and returns its result. On the loop's own
-    /// thread it runs at once.
+    /// thread, `f` runs at once.
     ///
     /// Two loops that call each other at the same time deadlock: let calls go one way only.
     ///
     /// # Errors
     /// Returns [`Closed`] with the closure if the loop is closed, or its thread ends, before the
-    /// closure has run. It never runs on another thread.
+    /// closure has run. The closure never runs on another thread.
     ///
     /// # Panics
     /// With `f`'s panic, if it panics.
@@ -72,9 +71,9 @@ impl FrameProxy {
 
     /// Posts `f` to the loop, which runs it in the first frame that begins after `delay`.
     ///
-    /// In each frame, delayed posts run before what was [posted](Self::post) without a delay,
-    /// ordered by the time they are due, then by the order in which they were made. Posts that are
-    /// not due when the loop is closed are dropped without running; the event
+    /// In each frame, delayed posts run before closures [posted](Self::post) without a delay,
+    /// ordered by the time when they are due, then by the order in which they were made. Posts that
+    /// are not due when the loop is closed are dropped without running; the event
     /// [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
     ///
     /// # Errors
@@ -92,18 +91,18 @@ impl FrameProxy {
     ///
     /// Posts of both kinds run in the order in which they were posted, before the function given to
     /// [`run`](crate::FrameLoop::run) or [`tick`](crate::FrameLoop::tick), which gets the same
-    /// frame. So what `f` creates in the frame's pool lives until the frame's end.
+    /// frame. So objects that `f` creates in the frame's pool live until the frame's end.
     ///
     /// When no loop makes a frame, `f` gets a frame of its own: when the loop is closed or its
     /// thread ends, and in a [`Looper`](crate::Looper) or
     /// [`run_inbox`](crate::PoolManager::run_inbox) that serves the thread meanwhile. That frame's
-    /// pool is drained when `f` has returned. Its arena is empty, and is freed then; its
-    /// [`delta`](Frame::delta) and [`steps`](Frame::steps) are zero; it has no
+    /// pool is drained when `f` has returned. Its arena is empty at first, and freed at the same
+    /// time; its [`delta`](Frame::delta) and [`steps`](Frame::steps) are zero; it has no
     /// [`last_report`](Frame::last_report); and its [`index`](Frame::index) is the number of frames
     /// that the thread has made. It has no report of its own.
     ///
     /// Panics and cost are those of [`post`](Self::post). A panic ends `f` alone: the frame goes
-    /// on, with what `f` has created in its pool.
+    /// on, and keeps the objects that `f` has created in its pool.
     ///
     /// ```
     /// use releasepool::{FrameConfig, FrameLoop};
@@ -154,7 +153,7 @@ impl FrameProxy {
     }
 
     /// Requests a frame from a loop that makes them [on demand](crate::FrameConfig::on_demand).
-    /// Several requests before that frame count as one. Other loops ignore it.
+    /// Several requests before that frame count as one. Other loops ignore requests.
     pub fn request_frame(&self) {
         self.0.request_frame();
     }
@@ -185,7 +184,7 @@ impl fmt::Debug for FrameProxy {
 
 /// A handle that only sends to a [`Looper`](crate::Looper).
 ///
-/// Cheap to clone. It may outlive its looper; then posts are refused, and the closure is given
+/// Cheap to clone. It may outlive its looper; posts are then refused, and the closure is given
 /// back.
 #[derive(Clone)]
 pub struct LooperProxy(pub(super) Arc<LoopState>);

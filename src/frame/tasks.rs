@@ -27,8 +27,8 @@ pin_project! {
 /// poll, and is drained at the poll's end, also by a panic.
 ///
 /// A task that may move between threads cannot keep a guard pool across an `.await`, but the code
-/// that it calls may autorelease objects. Those are released at the next `.await` that suspends the
-/// task, or at its end; retain what must live longer. With tokio, write
+/// that it calls may autorelease objects. These objects are released at the next `.await` that
+/// suspends the task, or at its end; retain objects that must live longer. With tokio, write
 /// `tokio::spawn(pooled(async { ... }))`; `examples/tasks` in the repository has whole programs for
 /// tokio and rayon.
 ///
@@ -43,11 +43,11 @@ pin_project! {
 /// `Pooled<F>` is Send if `F` is; each poll's pool belongs to the thread that polls.
 ///
 /// # Cost
-/// A named pool: some tens of nanoseconds. No allocation.
+/// Each poll opens and closes a named pool: some tens of nanoseconds. No allocation.
 ///
 /// # Panics
-/// If a poll of `future` panics, and with the first panic of a destructor in the pool's drain; then
-/// the poll's result is lost.
+/// If a poll of `future` panics, and with the first panic of a destructor in the pool's drain; the
+/// poll's result is then lost.
 ///
 /// ```
 /// use releasepool::{Ref, autorelease, pooled};
@@ -82,19 +82,20 @@ impl<F: fmt::Debug> fmt::Debug for Pooled<F> {
 }
 
 /// Runs `f` with a pool, in a callback on a thread that a foreign host owns: an audio thread, or
-/// one of an SDK or driver. Nothing else would drain what such a thread autoreleases.
+/// one of an SDK or driver. Nothing else would release the objects that such a thread autoreleases.
 ///
 /// The pool is drained when `f` returns. If no other pool is open on the thread, its root pool and
-/// backlog are drained then, too, and what other threads have sent to it is released. Closures that
-/// were posted to it do not run: see [`run_inbox`](crate::PoolManager::run_inbox).
+/// backlog are then drained, too, and the releases that other threads have sent to it are made.
+/// Closures that were posted to the thread do not run: see
+/// [`run_inbox`](crate::PoolManager::run_inbox).
 ///
 /// The host may make the callback inside a destructor: a work-stealing runtime such as rayon runs
-/// jobs while another job waits. Even then, what `f` and its pool release is destroyed before
-/// `callback_scope` returns: it is a [`settle_scope`].
+/// jobs while another job waits. Even then, objects that `f` and its pool release are destroyed
+/// before `callback_scope` returns: it is a [`settle_scope`].
 ///
 /// # When not to use it
 /// On the thread of a [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper), or where a pool
-/// is open anyway: there, except inside a destructor,
+/// is open anyway: in these places, except inside a destructor,
 /// [`autoreleasepool`](crate::autoreleasepool()) does the same.
 ///
 /// # Panics
@@ -125,7 +126,8 @@ impl Drop for DrainRoot {
             let Some(pools) = pools else { return };
             let mut panics = FirstPanic::default();
             engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
-            // What budgeted drains have claimed, which feeds the root pool, too.
+            // Messages that budgeted drains have claimed are run, too, as they may feed the root
+            // pool.
             if pools.has_claimed() {
                 engine::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
                 engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);

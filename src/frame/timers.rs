@@ -25,8 +25,8 @@ pub(super) enum Delayed {
 }
 
 impl Delayed {
-    /// Runs the closure; one that takes a frame runs in `frame`, or if there is none in a frame of
-    /// its own.
+    /// Runs the closure. A closure that takes a frame gets `frame`, or a frame of its own if that
+    /// is `None`.
     pub(super) fn run(self, frame: Option<&mut Frame<'_>>) {
         match (self, frame) {
             (Self::Plain(f), _) => f(),
@@ -40,8 +40,8 @@ impl Delayed {
 /// order of the posts to one loop.
 static NEXT: Numbers = Numbers::new();
 
-/// Delayed posts, and whether a frame was requested. Guarded by a lock; a thread that changes what
-/// the loop checks before it sleeps wakes the loop afterwards.
+/// Delayed posts, and whether a frame was requested. Guarded by a lock. The loop tests them before
+/// it sleeps, so a thread that changes them wakes the loop afterwards.
 #[derive(Default)]
 pub(super) struct Timers {
     /// Ordered by due time (since the first use of the clock), then by serial number.
@@ -49,7 +49,8 @@ pub(super) struct Timers {
     frame_requested: bool,
 }
 
-/// The limit of one round: posts that are due or made after its beginning wait for the next round.
+/// The limit of one round: posts that become due or are made after the round has begun wait for the
+/// next round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cutoff {
     now: Duration,
@@ -57,7 +58,7 @@ pub(super) struct Cutoff {
 }
 
 impl Timers {
-    /// Adds a post; returns its name, and whether it is now the first to be due.
+    /// Adds a post; returns its id, and whether it is now the first to be due.
     pub(super) fn insert(&mut self, delay: Duration, post: Delayed) -> (PostId, bool) {
         let id = PostId {
             due: elapsed().saturating_add(delay),
@@ -81,8 +82,8 @@ impl Timers {
         }
     }
 
-    /// Takes out the first post if it is due. Only one, so that it can still cancel those behind
-    /// it.
+    /// Takes out the first post if it is due. Takes only one, so that this post can still cancel
+    /// later ones.
     pub(super) fn pop_due(&mut self, cutoff: Cutoff) -> Option<Delayed> {
         let entry = self.delayed.first_entry()?;
         if *entry.key() < (cutoff.now, cutoff.serial) {
@@ -92,7 +93,8 @@ impl Timers {
         }
     }
 
-    /// Returns how long until the first post is due; zero if it is due, `None` if there is none.
+    /// Returns how long it is until the first post is due; zero if it is due, `None` if there is no
+    /// post.
     pub(super) fn next_due(&self) -> Option<Duration> {
         let (due, _) = self.delayed.keys().next()?;
         Some(due.saturating_sub(elapsed()))

@@ -1,4 +1,4 @@
-//! A book: the accounts of one thread, its places in the lists of rows, and what it has noted.
+//! A book: the accounts of one thread, its places in the lists of rows, and its notes.
 
 use super::table::{Life, ROWS, RowIndex};
 use crate::sync::atomic::{AtomicPtr, Ordering};
@@ -10,8 +10,8 @@ use std::ptr;
 const NOT_NOTED: u16 = 0;
 const END: u16 = u16::MAX;
 
-/// The births and deaths of handles to one row's objects that one thread has made; of all lives of
-/// the row, and by all owners of the book.
+/// The births and deaths of handles to one row's objects on one thread, summed over all lives of
+/// the row and all owners of the book.
 pub(super) struct Account {
     births: OwnedU64,
     deaths: OwnedU64,
@@ -24,7 +24,7 @@ impl Account {
         self.births.own() == 0
     }
 
-    /// Owner only: returns whether nothing has been counted.
+    /// Owner only: returns whether neither a birth nor a death has been counted.
     pub(super) fn is_empty(&self) -> bool {
         self.births.own() == 0 && self.deaths.own() == 0
     }
@@ -32,7 +32,7 @@ impl Account {
     /// Owner only: counts a birth.
     #[inline(always)]
     pub(super) fn birth(&self) {
-        // Relaxed: the death of this handle, or of what it was born from, publishes it.
+        // Relaxed: the death of this handle, or of its parent, publishes the birth.
         self.births
             .store(self.births.own().wrapping_add(1), Ordering::Relaxed);
     }
@@ -40,8 +40,8 @@ impl Account {
     /// Owner only: counts a death.
     #[inline(always)]
     pub(super) fn death(&self) {
-        // Release: pairs with the Acquire in `deaths`, so that a scan that reads it sees all that
-        // happened before: uses, births, and the books of these. Model: hot_noted_before.
+        // Release: pairs with the Acquire in `deaths`, so that a scan that reads this death sees
+        // all that happened before: uses, births, and their books. Model: hot_noted_before.
         self.deaths
             .store(self.deaths.own().wrapping_add(1), Ordering::Release);
     }
@@ -52,7 +52,7 @@ impl Account {
     }
 
     pub(super) fn births(&self) -> u64 {
-        // Relaxed: the births that must be seen are, by the deaths that were read before.
+        // Relaxed: the deaths that were read before make all births visible that the scan must see.
         self.births.load(Ordering::Relaxed)
     }
 }
@@ -63,30 +63,30 @@ pub(super) struct Scan {
     pub(super) row: RowIndex,
     pub(super) life: Life,
     pub(super) deaths: u64,
-    /// `None`: as yet, deaths are read.
+    /// The sum of births; `None` while the scan still reads deaths.
     pub(super) births: Option<u64>,
     /// The book whose account is read next.
     pub(super) next: Option<&'static Book>,
 }
 
-/// All accounts of one thread. Adopted by another one when that has exited.
-// A line of its own, and not the two of a pair that processors fetch together.
+/// All accounts of one thread. When the thread has exited, another one adopts the book.
+// On cache lines of its own, in pairs, which processors fetch together.
 #[repr(align(128))]
 pub(super) struct Book {
     accounts: [Account; ROWS],
-    /// For each row, the next book in the list of those that count for it; the last one leads to
-    /// itself. Null: this book is not in that list. Written once, by the owner.
+    /// For each row, the next book in the row's list; the last book leads to itself. Null: this
+    /// book is not in that list. Written once, by the owner.
     links: [AtomicPtr<Book>; ROWS],
-    /// Owner only: a queue of the noted rows, so that each has its turn.
+    /// Owner only: the links of a queue of the noted rows, so that each has its turn.
     notes: [Cell<u16>; ROWS],
-    /// Owner only: the first row of the queue, plus 1, or [`END`]; and the last one, if there is any.
+    /// Owner only: the first row of the queue, plus 1, or [`END`]; and the last row, if there is any.
     first: Cell<u16>,
     last: Cell<RowIndex>,
-    /// Owner only: true if rows have been noted that were not looked at.
+    /// Owner only: true if rows have been noted since the last review.
     fresh: Cell<bool>,
-    /// Owner only: a scan that is not finished. Its row is not in the queue, unless noted since.
+    /// Owner only: an unfinished scan. Its row is not in the queue, unless it was noted again.
     scan: Cell<Option<Scan>>,
-    /// Behind the lock of the library: the next book without an owner.
+    /// Guarded by the lock of the library: the next book without an owner.
     pub(super) next_idle: Cell<Option<&'static Book>>,
 }
 
@@ -117,9 +117,10 @@ impl Book {
         unsafe { self.accounts.get_unchecked(row.get()) }
     }
 
-    /// Returns the book after this one in the list of a row, of which this one is part.
+    /// Returns the book after this one in the list of a row; this book must be in that list.
     pub(super) fn next(&self, row: RowIndex) -> Option<&'static Book> {
-        // Relaxed: written before the exchange that `Library::first` has read, or an earlier one.
+        // Relaxed: written before the exchange that `Library::first` has read, or before an earlier
+        // exchange.
         let next = self.links[row.get()].load(Ordering::Relaxed);
         debug_assert!(!next.is_null(), "it is part of the list");
         // SAFETY: null, or a book, which is never freed (invariant 3 of `hot`).
@@ -128,11 +129,12 @@ impl Book {
 
     /// Owner only: returns whether the book is in the list of a row.
     pub(super) fn is_linked(&self, row: RowIndex) -> bool {
-        // Relaxed: written by the owner only.
+        // Relaxed: only the owner, the caller, writes it.
         !self.links[row.get()].load(Ordering::Relaxed).is_null()
     }
 
-    /// Owner only: makes the book lead to `next` in the list of a row; to nothing, if that is null.
+    /// Owner only: makes the book lead to `next` in the list of a row; makes it the last one if
+    /// `next` is null.
     pub(super) fn lead_to(&self, next: *mut Self, row: RowIndex) {
         let next = if next.is_null() {
             ptr::from_ref(self).cast_mut()
@@ -150,7 +152,7 @@ impl Book {
         unsafe { self.notes.get_unchecked(row.get()) }.get() != NOT_NOTED
     }
 
-    /// Owner only: notes a row, to be looked at, in whose list the book is.
+    /// Owner only: notes a row for the next review. The book must be in the row's list.
     pub(super) fn note(&self, row: RowIndex) {
         self.fresh.set(true);
         if !self.is_noted(row) {
@@ -180,7 +182,7 @@ impl Book {
         })
     }
 
-    /// Owner only: returns whether there are fresh notes; they are not fresh any more.
+    /// Owner only: returns whether there are fresh notes, and marks them as seen.
     #[inline]
     pub(super) fn take_fresh(&self) -> bool {
         self.fresh.replace(false)
@@ -198,12 +200,12 @@ impl Book {
         }
     }
 
-    /// Owner only: takes the scan that is not finished.
+    /// Owner only: takes the unfinished scan, if there is one.
     pub(super) fn take_scan(&self) -> Option<Scan> {
         self.scan.take()
     }
 
-    /// Owner only: keeps a scan that is not finished. There is no other.
+    /// Owner only: keeps an unfinished scan; the book must not have another.
     pub(super) fn keep_scan(&self, scan: Scan) {
         self.scan.set(Some(scan));
     }

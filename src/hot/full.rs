@@ -5,7 +5,7 @@ use crate::object::strong::Ref;
 use std::fmt;
 
 /// The error of [`Hot::try_new`](crate::Hot::try_new): the table of hot objects is full. Contains the
-/// reference, which was not taken.
+/// reference that was to be made hot.
 ///
 /// ```
 /// use releasepool::{Hot, Ref};

@@ -7,7 +7,7 @@ use crate::sync::elapsed;
 use crate::thread::current::current_label;
 use std::time::Duration;
 
-/// How long an object may be let go and alive before an event reports it.
+/// An event reports an object that is alive this long after its owner let it go.
 const LONG: Duration = Duration::from_secs(1);
 
 /// Returns the number of hot objects.
@@ -20,16 +20,16 @@ pub(crate) fn let_go() -> u64 {
     TABLE.let_go.get()
 }
 
-/// Reports that an object of this type found no room.
+/// Reports that the table has no room for an object of this type.
 #[cold]
 pub(super) fn table_full(type_name: &'static str) {
     let event = Event::new(EventKind::HotTableFull, current_label());
     event.of_type(type_name).count(ROWS).emit();
 }
 
-/// Reports the objects that were seen to be let go a second ago or earlier, each once, and orphans
-/// that have waited as long: `Hot::try_new` makes some, and may be all that a program without pools
-/// calls. Reads the clock only if there are objects that are let go.
+/// Reports, once each, the objects that were first seen let go at least a second ago, and orphans
+/// that have waited as long: `Hot::try_new` makes orphans, and a program without pools may call
+/// nothing else. Reads the clock only if an object is let go.
 pub(crate) fn overdue() {
     if let_go() != 0 {
         report_overdue();

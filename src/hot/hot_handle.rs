@@ -15,14 +15,14 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-/// Makes an object *hot*, for as long as there is this owner or a [`HotRef`]: for objects that many
-/// threads clone and drop references to all the time.
+/// The owner of a *hot* object. The object stays hot as long as the owner or a [`HotRef`] exists.
+/// For objects to which many threads clone and drop references all the time.
 ///
 /// A [`Ref`] and an `Arc` have one count, for which threads contend. A clone or drop of a `HotRef`
-/// is a load and a store in memory that only the calling thread writes. The price is that nobody
-/// sees at once that the last one has been dropped.
+/// is a load and a store in memory that only the calling thread writes. The price is that no thread
+/// notices at once when the last `HotRef` is dropped.
 ///
-/// The owner is not `Clone`: [`get`](Self::get) makes the first `HotRef`s, and these are cloned.
+/// The owner is not `Clone`: [`get`](Self::get) makes the first `HotRef`s; clone those.
 /// (`hot.clone()` means `(*hot).clone()`, and copies the value if its type is `Clone`.)
 ///
 /// ```
@@ -46,49 +46,51 @@ use std::ptr::NonNull;
 /// ```
 ///
 /// # When the object dies
-/// Never in a `drop`. Once this owner and all `HotRef`s are dropped, one ordinary reference is left,
-/// which is released
+/// Never in a `drop`. Once this owner and all `HotRef`s are dropped, one ordinary reference is left.
+/// It is released
 /// * in an *outermost* drain (one that no destructor called) of a thread that dropped the owner or a
-///   `HotRef`. Usually it is the next one of the thread that dropped the last; at the latest the
-///   reference is released when each of these threads has drained a pool since its last drop. The
-///   drain of any pool will do, even of an empty one inside another, and so will [`pooled`],
-///   [`callback_scope`] and the frames and commands of loops. A drain with a budget releases the
-///   reference within it, or leaves it to a later drain; one inside a frame or command releases the
-///   references to 16 objects at most;
+///   `HotRef`. Usually this is the next drain of the thread that dropped the last of them; the
+///   reference is released at the latest when each of these threads has drained a pool since its
+///   last drop. The drain of any pool will do, even of an empty pool inside another, and so will
+///   [`pooled`], [`callback_scope`] and the frames and commands of loops. A drain with a budget
+///   releases the reference within its budget, or leaves it to a later drain; a drain inside a frame
+///   or command releases the references to at most 16 objects;
 /// * in the exit of such a thread, for which `join` waits, and `std::thread::scope` alone does not;
 /// * in [`Hot::review`], [`PoolManager::quiesce`](crate::PoolManager::quiesce) or
 ///   [`PoolManager::shutdown`](crate::PoolManager::shutdown), of any thread.
 ///
-/// What a thread drops in its teardown, after its pools have gone, becomes an orphan, which the next
-/// outermost drain of any thread, or one of the three last, releases.
+/// If the last drop happens in a thread's teardown, after its pools have gone, the reference becomes
+/// an orphan. The next outermost drain of any thread, or a call of `review`, `quiesce` or
+/// `shutdown`, releases it.
 ///
 /// **Threads that neither drain pools nor end**, such as those of tokio and rayon, keep the object
 /// alive if they drop the last `HotRef`. Wrap their tasks in [`pooled`] and their jobs in
-/// [`callback_scope`], or call `Hot::review` from time to time, on any thread. An
-/// [event](crate::event::EventKind::HotLetGo) names the type of objects whose owner is dropped and
-/// that live on; it comes when two calls, a second or more apart, of `review`,
-/// [`try_new`](Self::try_new), `quiesce` or `shutdown` have seen such an object.
+/// [`callback_scope`], or call `Hot::review` from time to time, on any thread. If an object lives
+/// on after its owner is dropped, an [event](crate::event::EventKind::HotLetGo) names its type; the
+/// event comes when two calls, a second or more apart, of `review`, [`try_new`](Self::try_new),
+/// `quiesce` or `shutdown` have seen the object.
 ///
 /// A forgotten owner or `HotRef` keeps its object for ever, and
 /// [`Snapshot::hot_objects`](crate::Snapshot::hot_objects) counts it.
 ///
 /// # When not to use it
-/// For objects that are shared now and then: there is room for 1,024 hot objects in a process, and
-/// each thread that uses any has 26 KiB for their counts, which later threads reuse. Within one
-/// pool, a [`PoolRef`](crate::PoolRef) is faster, and copying it counts nothing. For a value that is
+/// For objects that are only shared now and then: a process has room for 1,024 hot objects, and each
+/// thread that uses any has 26 KiB for their counts, which later threads reuse. Within one pool, a
+/// [`PoolRef`](crate::PoolRef) is faster, and copying it counts nothing. For a value that is
 /// replaced from time to time, and that a pool can lend to its users, use a [`Slot`](crate::Slot).
 /// For objects that threads share but seldom clone, use `Ref`.
 ///
-/// Keep the owner as long as the object is hot: while it is there, a thread that has dropped a
-/// `HotRef` knows at its next drain, by one load, that the object is alive. Without the owner it adds
-/// up the counts of all threads that have used its place in the table.
+/// Keep the owner as long as threads use the object: while the owner exists, a thread that has
+/// dropped a `HotRef` knows at its next drain, by one load, that the object is alive. Without the
+/// owner, the thread adds up the counts of all threads that have used the object's place in the
+/// table.
 ///
-/// There is neither a count nor a way back to unique access: `HotRef`s cannot be counted without
-/// stopping all threads. Not for signal handlers.
+/// A hot object has no count of references, and no way back to unique access: `HotRef`s cannot be
+/// counted without stopping all threads. Not for signal handlers.
 ///
 /// # Replacing a hot object
-/// A slot can hold the owner. Then loading costs no contention either, and what `get` returns
-/// outlives the pool and the replacement:
+/// A slot can hold the owner. Threads then load without contention, too, and the `HotRef` that
+/// `get` returns outlives the pool and the replacement:
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, Hot, HotRef, Ref, Slot};
@@ -108,11 +110,11 @@ use std::ptr::NonNull;
 /// # Cost
 /// [`try_new`](Self::try_new) takes a lock; dropping the owner is a read-modify-write. A thread's
 /// first use allocates the memory for its counts; its first use of an object's place in the table
-/// makes a read-modify-write more. A drain of a thread that has dropped `HotRef`s since its last one
-/// makes a memory fence and a load for each object; other drains cost nothing more. For objects that
-/// were let go it reads the counts of all threads that have ever used the object's place, of those
-/// that have ended, too; a drain with a budget stops in the middle of that when the budget is spent,
-/// and a later one goes on.
+/// costs one more read-modify-write. A thread that has dropped `HotRef`s makes a memory fence and a
+/// load for each of their objects in its next drain; other drains cost nothing more. For objects
+/// that were let go, the drain reads the counts of all threads that have ever used the object's
+/// place, even if they have ended; a drain with a budget stops when its budget is spent, and a later
+/// drain goes on.
 ///
 /// # Threads
 /// `Send` and `Sync` if `T` is both. The object may be destroyed on any thread.
@@ -128,9 +130,9 @@ pub struct Hot<T: ?Sized + 'static> {
 
 /// A counted reference to a [hot](Hot) object: clones and drops on different threads do not contend.
 ///
-/// [`Hot::get`] makes the first ones. The object lives as long as there is one, even if the owner is
-/// dropped. Where a `Ref` is needed, as for a pool, [`to_ref`](Self::to_ref) makes one, for whose
-/// clones threads contend as usual. [`unsize!`](crate::unsize) makes a `HotRef<dyn Trait>`.
+/// [`Hot::get`] makes the first `HotRef`s. The object lives as long as one exists, even if the owner
+/// is dropped. Where a `Ref` is needed, as for a pool, [`to_ref`](Self::to_ref) makes one; clones of
+/// that contend as usual. [`unsize!`](crate::unsize) makes a `HotRef<dyn Trait>`.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, Hot, HotRef, Ref};
@@ -142,13 +144,13 @@ pub struct Hot<T: ?Sized + 'static> {
 /// ```
 ///
 /// # Cost
-/// Two words, three for trait objects and slices. A clone is some thirteen instructions, a drop some
-/// ten, and none of them is locked. The first drop of a reference to an object since the
-/// thread's last drain takes some nanoseconds more, and so does its next drain.
+/// Two words, three for trait objects and slices. A clone takes some thirteen instructions, a drop
+/// some ten, without a locked one. A thread's first drop of a reference to an object since its last
+/// drain takes some nanoseconds more, and so does its next drain.
 ///
 /// # Threads
-/// `Send` and `Sync` if `T` is both. Works at any time in a thread's life: once the thread's pools
-/// have gone, in its teardown, clones and drops are read-modify-writes.
+/// `Send` and `Sync` if `T` is both. Works at any time in a thread's life: in the thread's
+/// teardown, once its pools have gone, clones and drops are read-modify-writes.
 ///
 /// # Panics
 /// None. A drop runs no foreign code: the object [dies elsewhere](Hot#when-the-object-dies). A first
@@ -171,10 +173,10 @@ unsafe impl<T: ?Sized + Send + Sync> Send for HotRef<T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for HotRef<T> {}
 
 impl<T: ?Sized + Send + Sync> Hot<T> {
-    /// Makes the object hot, by taking over this reference to it.
+    /// Makes the object hot, and takes over this reference to it.
     ///
-    /// Other references, strong and weak, stay what they are. An object can be made hot twice; the
-    /// two owners and their `HotRef`s then know nothing of each other, and each keeps it alive.
+    /// Other references, strong and weak, stay valid. An object can be made hot twice; the two
+    /// owners and their `HotRef`s are then independent, and both keep the object alive.
     ///
     /// Takes a lock that all threads share. If there is no room, it scans all objects that were let
     /// go, and frees the room of those that are dead; their releases become orphans, so no destructor
@@ -182,9 +184,9 @@ impl<T: ?Sized + Send + Sync> Hot<T> {
     ///
     /// # Errors
     /// [`HotTableFull`], which gives the reference back, if 1,024 objects are hot already. An
-    /// [event](crate::event::EventKind::HotTableFull) reports it, too. As a `Ref` is of another type
-    /// than a `HotRef`, a program seldom can go on with it. It need not: what is hot should be few
-    /// objects, and then `unwrap` is right.
+    /// [event](crate::event::EventKind::HotTableFull) reports it, too. A program can seldom go on
+    /// with the `Ref`, as its code expects a `HotRef`. It need not: only few objects should be hot,
+    /// and then `unwrap` is right.
     pub fn try_new(object: Ref<T>) -> Result<Self, HotTableFull<T>> {
         hot_figures::overdue();
         // SAFETY: `object` keeps the object alive.
@@ -230,24 +232,26 @@ impl<T> Hot<T> {
 }
 
 impl Hot<()> {
-    /// Releases the hot objects that are dead, whichever threads have dropped the last references to
-    /// them, and returns their number: the last references may have been dropped by threads that do
-    /// not drain. Also reports objects that were let go long ago.
+    /// Releases the hot objects that are dead, and returns their number. It finds them whichever
+    /// threads have dropped the last references, even threads that do not drain. Also reports
+    /// objects that were let go long ago.
     ///
-    /// It looks at each object once, and again at all of them as long as it finds any, because a
-    /// destructor may drop the last reference to another one. Left are those of which another thread
-    /// drops the last reference meanwhile, or which another thread is releasing; and some of those
-    /// that destructors let go for ever, as it stops after some 100,000 rounds.
+    /// It tests all objects, and tests all of them again as long as it finds dead ones, because a
+    /// destructor may drop the last reference to another hot object. It does not release objects
+    /// that another thread is releasing, or whose last reference another thread drops meanwhile; and
+    /// if destructors let objects go for ever, it stops after some 100,000 rounds.
     ///
-    /// Before that it does all else that an outermost drain owes the calling thread, so that a program
-    /// without pools needs nothing else. In particular, it makes the releases that other threads have
-    /// sent, and those that belong to no thread, the *orphans*: those of hot objects that
-    /// [`try_new`](Self::try_new) has found dead, or that died in a thread's teardown, are among them.
-    /// These are not counted in the result. Inside a destructor or drain all that is left to the
-    /// outermost drain; and so are hot objects where destructors queue, as in a drain with a budget.
+    /// Before that, it does everything else that an outermost drain does for the calling thread, so
+    /// that a program without pools needs no other call. In particular, it makes the releases that
+    /// other threads have sent, and the *orphans*, which belong to no thread; among these are the
+    /// releases of hot objects that [`try_new`](Self::try_new) has found dead, or that died in a
+    /// thread's teardown. The result does not count these releases. If a destructor or drain is in
+    /// progress, the outermost drain does all of this later; and it also releases the hot objects
+    /// later if destructors queue, as in a drain with a budget.
     ///
-    /// A fence and a load for each row that has ever been used; for objects that are let go, some
-    /// nanoseconds for each thread that has ever used the object's row, the place in the table.
+    /// Costs a fence, and a load for each place in the table that has ever been used; for each
+    /// object that is let go, some nanoseconds for each thread that has ever used the object's
+    /// place.
     ///
     /// # Panics
     /// Resumes the first panic of a destructor, after all releases are made. If the thread is already
@@ -264,7 +268,7 @@ impl Hot<()> {
     /// ```
     pub fn review() -> usize {
         let mut panics = FirstPanic::default();
-        // First, as this may drop the last handles to hot objects.
+        // The duties come first, as they may drop the last handles to hot objects.
         let served = this_thread::serve(Meter::unlimited(Limit::SOME), &mut panics);
         let released = served.reviewed + release_all(&mut panics);
         if let Some(payload) = panics.into_first() {
@@ -279,7 +283,7 @@ pub(crate) fn release_all(panics: &mut FirstPanic) -> usize {
     hot_figures::overdue();
     let scope = ReleaseScope::enter();
     if scope.deep {
-        // They would queue, and count as released.
+        // The objects would be queued, but count as released.
         return 0;
     }
     review::all(|object| {
@@ -289,11 +293,11 @@ pub(crate) fn release_all(panics: &mut FirstPanic) -> usize {
     })
 }
 
-/// The functions that both have.
+/// The functions that `Hot` and `HotRef` share.
 macro_rules! common {
     ($handle:ident) => {
         impl<T: ?Sized> $handle<T> {
-            /// Returns an ordinary reference to the object. One read-modify-write.
+            /// Returns an ordinary reference to the object. Costs one read-modify-write.
             #[inline]
             #[cfg_attr(feature = "leak-detection", track_caller)]
             pub fn to_ref(this: &Self) -> Ref<T> {
@@ -301,7 +305,7 @@ macro_rules! common {
             }
 
             /// Returns a weak reference to the object. It can be upgraded until the object dies, which
-            /// may be later than the last `HotRef` is dropped. One read-modify-write.
+            /// may be some time after the last `HotRef` is dropped. Costs one read-modify-write.
             #[inline]
             #[must_use = "a weak reference does nothing unless it is kept"]
             pub fn downgrade(this: &Self) -> Weak<T> {
@@ -350,8 +354,8 @@ macro_rules! common {
             ) -> $handle<U> {
                 let this = ManuallyDrop::new(self);
                 $handle {
-                    // SAFETY: the contract says that `coerce` keeps the object; what `self` stands
-                    // for moves, as it is not dropped.
+                    // SAFETY: the contract says that `coerce` keeps the object; the handle that
+                    // `self` stands for moves, as `self` is not dropped.
                     ptr: unsafe { coerced(this.ptr, coerce) },
                     row: this.row,
                     invariant: PhantomData,
@@ -363,15 +367,15 @@ macro_rules! common {
 common!(Hot);
 common!(HotRef);
 
-/// Lets the object go. It dies later, when all `HotRef`s are dropped: see
-/// [the type](Hot#when-the-object-dies). Runs no foreign code.
+/// Lets the object go. The object dies later, when all `HotRef`s are dropped: see [the
+/// type](Hot#when-the-object-dies). Runs no foreign code.
 impl<T: ?Sized> Drop for Hot<T> {
     fn drop(&mut self) {
         own_book::let_go(self.row);
     }
 }
 
-/// Counts another reference, in the calling thread's own memory.
+/// Counts a new reference, in the calling thread's own memory.
 impl<T: ?Sized> Clone for HotRef<T> {
     #[inline]
     fn clone(&self) -> Self {

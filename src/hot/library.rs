@@ -1,4 +1,4 @@
-//! The library: the books that no thread owns, and for each row the list of those that count for it.
+//! The library: the books that no thread owns, and each row's list of books.
 
 use super::book::Book;
 use super::table::{ROWS, RowIndex};
@@ -8,8 +8,9 @@ use std::ptr;
 
 /// All books.
 pub(crate) struct Library {
-    /// For each row, the first of the books that have ever counted for it, or noted it; `Book::next`
-    /// leads to the others. These lists only grow, also from one life of a row to the next.
+    /// For each row, the first of the books that have ever counted for the row or noted it;
+    /// `Book::next` leads to the others. These lists only grow, also from one life of a row to the
+    /// next.
     lists: [AtomicPtr<Book>; ROWS],
     /// The first of the books that exited threads have given up; `Book::next_idle` leads to the
     /// others. Never held while other code runs.
@@ -28,7 +29,8 @@ impl Library {
         }
     }
 
-    /// Returns a book that the caller owns: one that an exited thread has given up, or a new one.
+    /// Returns a book, which the caller owns from here on: one that an exited thread has given up,
+    /// or a new one.
     pub(super) fn adopt_or_make(&self) -> &'static Book {
         let adopted = {
             let mut idle = self.idle.lock();
@@ -40,26 +42,26 @@ impl Library {
         adopted.unwrap_or_else(|| unsafe { boxed(Book::new()).as_ref() })
     }
 
-    /// Takes over a book from its owner, for the next thread that needs one.
+    /// Takes a book back from its owner, for the next thread that needs one.
     pub(super) fn give_back(&self, book: &'static Book) {
         let mut idle = self.idle.lock();
         book.next_idle.set(idle.replace(book));
     }
 
-    /// Returns the first book of a row's list. The book of a thread that has counted a death that the
-    /// caller has read is in the list, and so are those that have counted what happened before: all
-    /// that is read here follows that in the order of happens-before.
+    /// Returns the first book of a row's list. If the caller has read a death, the list contains the
+    /// book that counted that death, and all books that counted births or deaths that happen before
+    /// it.
     pub(super) fn first(&self, row: RowIndex) -> Option<&'static Book> {
-        // Acquire: pairs with the Release in `enter`, so that the books are seen initialized, and the
-        // way from each to the next. Model: hot_new_book_in_scan.
+        // Acquire: pairs with the Release in `enter`, so that the caller sees the books initialized,
+        // and their links. Model: hot_new_book_in_scan.
         let first = self.lists[row.get()].load(Ordering::Acquire);
         // SAFETY: null, or a book, which is never freed (invariant 3 of `hot`).
         unsafe { first.as_ref() }
     }
 
-    /// Enters a book, which the caller owns, into the list of a row, unless it is there. The owner
-    /// does so before it does anything else with a handle that it makes or drops, so that a scan that
-    /// reads what came of that finds the book.
+    /// Enters a book, which the caller owns, into the list of a row, unless it is in it already. The
+    /// owner does this before anything else when it makes or drops a handle, so that a scan that
+    /// reads any effect of that finds the book.
     pub(super) fn enter(&self, book: &'static Book, row: RowIndex) {
         if book.is_linked(row) {
             return;
@@ -70,8 +72,8 @@ impl Library {
         loop {
             book.lead_to(first, row);
             let book = ptr::from_ref(book).cast_mut();
-            // Release: pairs with the Acquire in `first`, also for those who read what a later
-            // exchange has written. Model: hot_new_book_in_scan.
+            // Release: pairs with the Acquire in `first`, also if that reads the value of a later
+            // exchange. Model: hot_new_book_in_scan.
             let entered =
                 list.compare_exchange_weak(first, book, Ordering::Release, Ordering::Relaxed);
             match entered {

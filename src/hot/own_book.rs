@@ -1,4 +1,4 @@
-//! The calling thread: what it counts in its book.
+//! The calling thread, which counts in its book.
 
 use super::book::Book;
 use super::library::LIBRARY;
@@ -34,8 +34,8 @@ static REVIEWER: Reviewer = Reviewer {
     leave,
 };
 
-/// Counts a birth of a handle to the object of `row`, on this thread. The caller has a handle to it
-/// that lives until then, or is its owner.
+/// Counts a birth of a handle to the object of `row`, on this thread. Until this returns, the
+/// caller has another handle to the object, or its owner.
 #[inline]
 pub(super) fn birth(row: RowIndex) {
     match book() {
@@ -45,7 +45,7 @@ pub(super) fn birth(row: RowIndex) {
     }
 }
 
-/// Counts a birth in an account which perhaps no scan finds yet.
+/// Counts a birth in a book that may not be in the row's list yet.
 #[cold]
 #[inline(never)]
 fn first_birth(book: &'static Book, row: RowIndex) {
@@ -53,8 +53,8 @@ fn first_birth(book: &'static Book, row: RowIndex) {
     book.account(row).birth();
 }
 
-/// Counts the death of a handle to the object of `row`, on this thread. The caller does not use the
-/// object any more.
+/// Counts the death of a handle to the object of `row`, on this thread. The caller no longer uses
+/// the object.
 #[inline]
 pub(super) fn death(row: RowIndex) {
     match book() {
@@ -75,8 +75,8 @@ fn noted_death(book: &'static Book, row: RowIndex) {
     book.account(row).death();
 }
 
-/// Records that the owner of the object of `row` has let it go. The caller does not use the object
-/// any more.
+/// Records that the owner of the object of `row` has let it go. The caller no longer uses the
+/// object.
 pub(super) fn let_go(row: RowIndex) {
     let book = book();
     TABLE.let_go.add_shared(1);
@@ -117,11 +117,11 @@ fn enter() -> Option<&'static Book> {
     if MINE.with(|mine| mine.left.get()) {
         return None;
     }
-    // With pools, so that its exit is noticed.
+    // Makes the thread's pools, too, so that its exit is noticed.
     this_thread::with(|pools| {
         let pools = pools?;
         let book = LIBRARY.adopt_or_make();
-        // A global allocator that uses hot objects may have given the thread one meanwhile.
+        // A global allocator that uses hot objects may have given the thread a book meanwhile.
         if let Some(mine) = book_if_any() {
             LIBRARY.give_back(book);
             return Some(mine);
@@ -135,7 +135,7 @@ fn enter() -> Option<&'static Book> {
     })
 }
 
-/// Notes a row, so that the thread's next outermost drain looks at it.
+/// Notes a row, so that the thread's next outermost drain reviews it.
 fn note(book: &'static Book, row: RowIndex) {
     if book.account(row).is_empty() {
         LIBRARY.enter(book, row);
@@ -160,8 +160,8 @@ fn noted() -> usize {
     book_if_any().map_or(0, Book::noted)
 }
 
-/// Gives up the book: what the thread counts from here on goes to the rows' accounts of late
-/// threads. What is still noted is left to the book's next owner.
+/// Gives up the book: from here on, the thread counts in the rows' accounts of late threads. The
+/// book's next owner reviews the remaining notes.
 fn leave() {
     MINE.with(|mine| {
         mine.left.set(true);

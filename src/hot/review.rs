@@ -1,4 +1,4 @@
-//! Which rows are scanned when, and what is done with the objects that scans find dead.
+//! Decides when a thread scans which rows, and passes on the objects that scans find dead.
 
 use super::book::{Book, Scan};
 use super::scan::{GoOn, scan};
@@ -10,17 +10,17 @@ use crate::sync::cell::Cell;
 use crate::sync::local;
 use crate::thread::orphans::ORPHANS;
 
-/// How often a review of all rows goes on with what its releases have let go. A chain of hot objects
-/// is not longer than the table.
+/// How often a review of all rows starts again because its releases have let objects go. A chain of
+/// hot objects cannot be longer than the table.
 const ROUNDS: usize = 2 * ROWS;
 
 local! {
-    /// How many releases of dead objects this thread is in the middle of.
+    /// How many releases of dead objects are in progress on this thread.
     static RELEASING_HERE: Cell<usize> = Cell::new(0);
 }
 
-/// Orders the deaths that this thread has counted before what the following scans read. Every scan
-/// that is to find a dead object follows one; what a scan finds is true without it.
+/// Orders the deaths that this thread has counted before the reads of the scans that follow. A scan
+/// finds every dead object only after this fence; an object that it finds is dead even without it.
 #[inline]
 fn order_deaths() {
     // SeqCst: of several threads that make this fence after their last death, the last one reads
@@ -31,7 +31,7 @@ fn order_deaths() {
 /// Ends a life in which the row's object is dead, unless another thread has done so; returns the
 /// object.
 fn take(row: RowIndex, life: Life) -> Option<Dying> {
-    // First, so that `unreleased` finds the object in the row, or as being released.
+    // Counted first, so that `unreleased` finds the object either in its row or as being released.
     TABLE.release_begins();
     RELEASING_HERE.with(|here| here.set(here.get() + 1));
     let over = || {
@@ -52,8 +52,9 @@ fn take_if_dead(row: RowIndex) -> Option<Dying> {
     take(row, scan(row)?)
 }
 
-/// Looks at the rows that the calling thread has noted since it last did so, and forgets those whose
-/// objects have their owners: a load for each. Returns whether any are left. Runs no foreign code.
+/// If the calling thread has noted rows since it last called this, removes the notes of rows whose
+/// objects still have owners, by one load for each. Returns whether any notes are left. Runs no
+/// foreign code.
 pub(super) fn settle(book: &Book) -> bool {
     if book.take_fresh() {
         order_deaths();
@@ -62,15 +63,15 @@ pub(super) fn settle(book: &Book) -> bool {
     book.has_notes()
 }
 
-/// Returns the next dead object among those that the calling thread has noted. If `go_on` stops the
-/// scan that it takes to find out, the next call goes on with that.
+/// Returns the next dead object among the rows that the calling thread has noted. If `go_on` stops
+/// a scan, the next call continues it.
 pub(super) fn next_dead(book: &Book, go_on: GoOn<'_>) -> Option<Dying> {
     settle(book);
     loop {
         let mut scan = book.take_scan().or_else(|| {
             std::iter::from_fn(|| book.take_first()).find_map(|row| {
-                // Again: this thread may have dropped handles to a row that was noted in an earlier
-                // life, and had been looked at by then. Model: hot_noted_before.
+                // Ordered again for each scan: this thread may have dropped handles to a row that
+                // was noted in an earlier life and reviewed before. Model: hot_noted_before.
                 order_deaths();
                 Scan::begin(row)
             })
@@ -87,8 +88,8 @@ pub(super) fn next_dead(book: &Book, go_on: GoOn<'_>) -> Option<Dying> {
     }
 }
 
-/// Looks at a row whose handle or owner has been dropped on a thread without a book, which may never
-/// drain again. If the object is dead, its release becomes an orphan, so no foreign code runs here.
+/// Scans a row after a handle or its owner was dropped on a thread without a book, which may never
+/// drain again. If the object is dead, its release becomes an orphan, so this runs no foreign code.
 #[cold]
 #[inline(never)]
 pub(super) fn late(row: RowIndex) {
@@ -104,8 +105,8 @@ fn orphan(object: &Dying) {
     ORPHANS.adopt(unsafe { orphaned_release(object.thin()) });
 }
 
-/// Looks at all rows, whichever thread has noted them, and passes the dead objects to `release`,
-/// which gives up the strong reference to each. Goes on with what these releases let go. Returns the
+/// Scans all rows, whichever thread has noted them, and passes the dead objects to `release`, which
+/// gives up the strong reference to each. Starts again if these releases let objects go. Returns the
 /// number of objects.
 pub(crate) fn all(mut release: impl FnMut(&Dying)) -> usize {
     let mut total = 0;
@@ -129,17 +130,17 @@ pub(crate) fn all(mut release: impl FnMut(&Dying)) -> usize {
     total
 }
 
-/// Returns how many hot objects are dead and not released: nobody has found them, or their release
-/// has begun and is not over, except on the calling thread. The release is over when it has become
-/// an orphan, too; so read the number of orphans afterwards. One whose release begins meanwhile may count twice.
+/// Returns how many hot objects are dead and not released: either no thread has found them, or their release
+/// is in progress on another thread. A release that has become an orphan counts as over, so the caller must
+/// read the number of orphans afterwards. An object whose release begins during the call may count twice.
 ///
-/// If this is 0, and [`ended`] is the same before and after, then no hot object was dead and not
-/// released when this was called. Otherwise one that has been looked at may have been kept alive by
-/// one that was released later.
+/// If the result is 0, and [`ended`] is the same before and after, then no hot object was dead and
+/// not released when this was called. If `ended` has changed, an object that was scanned may have
+/// been kept alive by another one that was released later.
 pub(crate) fn unreleased() -> usize {
     order_deaths();
     let dead = TABLE.used_rows().filter(|row| scan(*row).is_some()).count();
-    // Only now: what has left its row was counted as being released before that.
+    // Read after the rows: an object is counted as being released before it leaves its row.
     let releasing = TABLE.releases_in_progress() as usize;
     dead + releasing.saturating_sub(RELEASING_HERE.with(Cell::get))
 }
@@ -149,7 +150,7 @@ pub(crate) fn ended() -> u64 {
     TABLE.releases_over()
 }
 
-/// Frees the rows of all dead objects. Their releases become orphans, so no foreign code runs here.
+/// Frees the rows of all dead objects. Their releases become orphans, so this runs no foreign code.
 #[cold]
 pub(super) fn make_room() {
     all(orphan);

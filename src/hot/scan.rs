@@ -1,4 +1,4 @@
-//! Scans: adding up what all threads have counted for a row.
+//! Scans, which add up the births and deaths of all threads for a row.
 
 use super::book::Scan;
 use super::library::LIBRARY;
@@ -13,12 +13,12 @@ const STEP: u32 = if SMALL { 1 } else { 16 };
 /// Tells a scan at the end of each step whether to go on.
 pub(crate) type GoOn<'g> = &'g mut dyn FnMut() -> bool;
 
-/// A scan may stop after each step, go on much later, and be passed on with its book.
+/// A scan may stop after each step, go on much later, and pass to another thread with its book.
 impl Scan {
     /// Begins a scan of a row, if its object has been let go.
     pub(super) fn begin(row: RowIndex) -> Option<Self> {
         let at = TABLE.row(row);
-        // First, as the reads of all figures must follow it.
+        // Read first, as the reads of all figures must follow it.
         let life = at.let_go_life()?;
         Some(Self {
             row,
@@ -29,7 +29,7 @@ impl Scan {
         })
     }
 
-    /// Reads on; returns whether the scan is over, and has not been stopped by `go_on`.
+    /// Continues the scan until it is over or `go_on` stops it; returns whether it is over.
     pub(super) fn run(&mut self, go_on: GoOn<'_>) -> bool {
         let at = TABLE.row(self.row);
         let mut left = STEP;
@@ -52,14 +52,15 @@ impl Scan {
             if self.births.is_some() {
                 return true;
             }
-            // Only now, and with the books that there are now: the module documentation of `hot`
-            // says why. Model: hot_one_list_trap.
+            // Read after all deaths, and from the current head of the list: the module
+            // documentation of `hot` says why. Model: hot_one_list_trap.
             self.births = Some(at.late_births());
             self.next = LIBRARY.first(self.row);
         }
     }
 
-    /// Returns the life in which the row's object is dead, if it is, after all figures were read.
+    /// Returns the row's life if its object is dead in it. To be called when all figures have been
+    /// read.
     pub(super) fn dead(&self) -> Option<Life> {
         let births = self.births?;
         if self.deaths > births {
@@ -69,8 +70,8 @@ impl Scan {
     }
 }
 
-/// Returns the life of a row, if its object is dead: its owner has let it go, and there is no handle
-/// to it.
+/// Scans a row at once. Returns its life if its object is dead: its owner has let it go, and no
+/// handle is left.
 pub(super) fn scan(row: RowIndex) -> Option<Life> {
     let mut scan = Scan::begin(row)?;
     scan.run(&mut || true);
@@ -82,7 +83,7 @@ pub(super) fn scan(row: RowIndex) -> Option<Life> {
 #[cold]
 #[inline(never)]
 fn overdrawn(row: RowIndex, life: Life) {
-    // Otherwise another thread has found out.
+    // If the life has ended, another thread reports this.
     if TABLE.row(row).end(life).is_some() {
         raw_checks::abort(&format!(
             "{}: more HotRefs were dropped than made (thread {})",

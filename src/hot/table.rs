@@ -9,11 +9,11 @@ use crate::thread::lazy_timer::LazyTimer;
 /// How many objects can be hot at a time.
 pub(super) const ROWS: usize = if CHECKED { 2 } else { 1_024 };
 
-/// The bits of a life that say what state the row is in. The others are the life's number.
+/// The bits of a life that are the row's state. The other bits are the life's number.
 const STATE: u64 = 3;
 const OWNED: u64 = 1;
 const LET_GO: u64 = 2;
-/// From the state "let go" to the state "free" of the next life.
+/// Added to a life in the state "let go", this gives the next life in the state "free".
 const TO_NEXT_LIFE: u64 = STATE + 1 - LET_GO;
 
 /// The index of a row: below [`ROWS`].
@@ -38,7 +38,7 @@ impl RowIndex {
     }
 }
 
-/// The state and number of a row's life, when it had been let go.
+/// The number of a row's life, with the state "let go".
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Life(u64);
 
@@ -46,9 +46,9 @@ pub(super) struct Life(u64);
 pub(super) struct Row {
     /// The number of the life, and its state. Changed by read-modify-writes only.
     life: AtomicU64,
-    /// The object, by its one strong reference (invariant 2 of `hot`).
+    /// The row's strong reference to the object (invariant 2 of `hot`).
     object: Cell<Option<Thin>>,
-    /// Births and deaths on threads that have no book any more.
+    /// Births and deaths on threads that have given up their book.
     late_births: AtomicU64,
     late_deaths: AtomicU64,
     /// Runs while the row is let go.
@@ -68,11 +68,12 @@ impl Row {
         }
     }
 
-    /// Begins a life: the row is owned by a `Hot` from here on. For the thread that has taken it
-    /// from the list of free rows, and gives up a strong reference to `object`.
+    /// Begins a life: a `Hot` owns the row from here on. The caller has taken the row from the list
+    /// of free rows, and gives up a strong reference to `object`.
     pub(super) fn begin(&self, object: Thin) {
         self.object.set(Some(object));
-        // Relaxed: who lets the row go has got its `Hot` from this thread, and publishes it then.
+        // Relaxed: the thread that lets the row go got the `Hot` from this thread, and publishes
+        // this by letting go.
         let before = self.life.fetch_add(OWNED, Ordering::Relaxed);
         debug_assert_eq!(before & STATE, 0, "a row of the list is free");
     }
@@ -80,25 +81,25 @@ impl Row {
     /// Records that the owner has let the object go.
     pub(super) fn let_go(&self) {
         self.kept.start();
-        // Release: pairs with the Acquire in `let_go_life`, so that the owner's last use, and the
-        // births it has counted, are seen. Model: hot_owner_and_last.
+        // Release: pairs with the Acquire in `let_go_life`, so that a scan sees the owner's last
+        // use, and the births that it has counted. Model: hot_owner_and_last.
         self.life.fetch_add(LET_GO - OWNED, Ordering::Release);
     }
 
     /// Returns the row's life, if its owner has let it go.
     pub(super) fn let_go_life(&self) -> Option<Life> {
-        // Acquire: pairs with the Release in `let_go`, and with that in `end`.
+        // Acquire: pairs with the Release in `let_go`, and with the Release in `end`.
         // Model: hot_scan_across_lives.
         let life = self.life.load(Ordering::Acquire);
         (life & STATE == LET_GO).then_some(Life(life))
     }
 
-    /// Ends this life, if that has not been done already, and returns the object, whose reference
+    /// Ends this life, unless another thread has ended it, and returns the object, whose reference
     /// the caller takes over. The caller has found the object dead in this life.
     pub(super) fn end(&self, life: Life) -> Option<Thin> {
         // Release: pairs with the Acquire in `let_go_life`, so that a reader that finds the life
-        // ended sees that a release has begun. Not Acquire: the caller has read this life with that;
-        // what comes next in this row follows the lock of the list of free rows. Model: hot_ended.
+        // ended sees that a release has begun. Not Acquire: the caller has read this life with
+        // Acquire; the row's next use follows the lock of the list of free rows. Model: hot_ended.
         let (from, to) = (life.0, life.0 + TO_NEXT_LIFE);
         self.life
             .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed)
@@ -109,14 +110,14 @@ impl Row {
 
     /// Counts a birth on a thread without a book.
     pub(super) fn late_birth(&self) {
-        // Relaxed: the death of this handle, or of what it was born from, publishes it.
+        // Relaxed: the death of this handle, or of its parent, publishes the birth.
         self.late_births.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a death on a thread without a book.
     pub(super) fn late_death(&self) {
-        // Release: pairs with the Acquire in `late_deaths`, so that a scan that reads it sees all
-        // that happened before: uses, births, and the books of these. Model: hot_after_exit.
+        // Release: pairs with the Acquire in `late_deaths`, so that a scan that reads this death
+        // sees all that happened before: uses, births, and their books. Model: hot_after_exit.
         self.late_deaths.fetch_add(1, Ordering::Release);
     }
 
@@ -126,18 +127,18 @@ impl Row {
     }
 
     pub(super) fn late_births(&self) -> u64 {
-        // Relaxed: the births that must be seen are, by the deaths that were read before.
+        // Relaxed: the deaths that were read before make all births visible that the scan must see.
         self.late_births.load(Ordering::Relaxed)
     }
 }
 
-/// The list of free rows, and the types of those that are taken.
+/// The list of free rows, and the types of the rows that are taken.
 struct FreeRows {
-    /// For each free row that has been taken before, the next one, plus 1; 0 at the end.
+    /// For each row in the list, the index of the next free row, plus 1; 0 at the end.
     next: [u16; ROWS],
     /// The first row of the list, plus 1; 0 if the list is empty.
     first: u16,
-    /// How many rows have been taken before; the others are not in the list.
+    /// How many rows have ever been taken; the others are not in the list.
     used: u16,
     /// The type of the row's latest object.
     types: [Option<&'static TypeInfo>; ROWS],
@@ -149,14 +150,15 @@ pub(crate) struct Table {
     /// Never held while other code runs.
     free: Lock<FreeRows>,
     /// How many rows have ever been taken. Raised before a row's first life begins, and never
-    /// lowered: so a thread that has anything to do with an object sees its row among these.
+    /// lowered: so a thread that has a handle to an object, or has dropped one, sees its row
+    /// counted.
     used: Hint,
     /// The number of rows that are not free, for reports.
     pub(super) taken: Counter,
     /// The number of rows that are let go, for reports.
     pub(super) let_go: Counter,
-    /// How many releases of dead objects have begun, and how many of them are over. Attempts count,
-    /// that found that another thread had taken the object.
+    /// How many releases of dead objects have begun, and how many of them are over. Both also count
+    /// attempts that found that another thread had taken the object.
     begun: AtomicU64,
     over: AtomicU64,
 }
@@ -187,16 +189,16 @@ impl Table {
         }
     }
 
-    /// Records that a release has begun. Before the exchange that ends the life.
+    /// Records that a release has begun. To be called before the exchange that ends the life.
     pub(super) fn release_begins(&self) {
-        // Relaxed: that exchange, or the end of the release, publishes it.
+        // Relaxed: that exchange, or the end of the release, publishes this.
         self.begun.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Records that a release is over, or that there was none.
+    /// Records that a release is over, or that another thread made it.
     pub(super) fn release_is_over(&self) {
-        // Release: pairs with the Acquire in `releases_over`, so that who counts this release as over
-        // sees what it has done. Model: hot_unreleased.
+        // Release: pairs with the Acquire in `releases_over`, so that a thread that counts this
+        // release as over sees its effects. Model: hot_unreleased.
         self.over.fetch_add(1, Ordering::Release);
     }
 
@@ -209,8 +211,8 @@ impl Table {
     /// Returns how many releases had begun and were not over, at some time during the call.
     pub(super) fn releases_in_progress(&self) -> u64 {
         let over = self.releases_over();
-        // Relaxed: after `over`, so all that are counted there are counted here; and a reader that
-        // has found a life ended sees that this release has begun.
+        // Relaxed: read after `over`, so it counts all releases that `over` counts; and a reader
+        // that has found a life ended sees that its release has begun.
         self.begun.load(Ordering::Relaxed) - over
     }
 
@@ -225,7 +227,7 @@ impl Table {
         (0..used).map(RowIndex::new)
     }
 
-    /// Takes a free row, for an object of this type; `None` if there is none.
+    /// Takes a free row, for an object of this type; `None` if no row is free.
     pub(super) fn claim(&self, type_info: &'static TypeInfo) -> Option<RowIndex> {
         let mut free = self.free.lock();
         let row = match usize::from(free.first) {

@@ -9,13 +9,13 @@ use std::ptr;
 use std::slice;
 use std::sync::Arc;
 
-/// The bit of a [`Name`]'s length that says that the text is its own.
+/// The bit of a [`Name`]'s length that says that the name owns the text.
 const OWNED: usize = 1 << (usize::BITS - 1);
 
-/// A text for reports, or none: two words, its address and its length.
+/// An optional text for reports, in two words: its address and its length.
 ///
-/// The address is null if there is none. The highest bit of the length says that the text is a box
-/// of the name's; otherwise it is `'static`.
+/// The address is null if there is no text. The highest bit of the length says that the text is a
+/// box that the name owns; otherwise the text is `'static`.
 #[repr(C)]
 pub(crate) struct Name {
     at: *mut u8,
@@ -53,7 +53,7 @@ impl Name {
 
     pub(crate) fn owned(text: Box<str>) -> Self {
         let len = text.len() | OWNED;
-        // The pointer that the box is made of again: one from a shared borrow could not free it.
+        // The pointer of the box itself: a pointer from a shared borrow could not free it.
         let at = Box::into_raw(text).cast();
         Self { at, len }
     }
@@ -69,7 +69,7 @@ impl Name {
         Some(unsafe { std::str::from_utf8_unchecked(bytes) })
     }
 
-    /// Returns a copy, which shares the text if that is `'static`.
+    /// Returns a copy, which shares the text if it is `'static`.
     pub(crate) fn to_cow(&self) -> Option<Cow<'static, str>> {
         let text = self.get()?;
         if self.len & OWNED != 0 {
@@ -109,11 +109,11 @@ impl fmt::Debug for Name {
     }
 }
 
-/// A `Vec` that says in two words where its items are and how many there are.
+/// A `Vec` that also stores the address and the number of its items in two words.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct FixedVec<T> {
-    /// Never dereferenced here.
+    /// The address of the items. Never dereferenced here.
     items: *const T,
     len: usize,
     vec: Vec<T>,
@@ -128,7 +128,7 @@ impl<T> FixedVec<T> {
         }
     }
 
-    /// Passes the vector to `f`, and then takes down where its items are.
+    /// Passes the vector to `f`, and then stores the address and number of its items.
     #[inline]
     pub(crate) fn change<R>(&mut self, f: impl FnOnce(&mut Vec<T>) -> R) -> R {
         let result = f(&mut self.vec);
@@ -165,7 +165,7 @@ impl<T> Deref for FixedVec<T> {
     }
 }
 
-/// An `Option<Arc<T>>` that is the address of the `T`, or null.
+/// An `Option<Arc<T>>`, stored as the address of the `T`, or null.
 #[repr(transparent)]
 pub(crate) struct FixedArc<T>(*const T);
 
@@ -188,7 +188,7 @@ impl<T> FixedArc<T> {
         Some(Arc::clone(&arc))
     }
 
-    /// Puts an `Arc` here; returns the one that was here before.
+    /// Stores an `Arc`; returns the previous one.
     #[must_use = "its destructor may be foreign code"]
     pub(crate) fn replace(&mut self, arc: Arc<T>) -> Option<Arc<T>> {
         let before = std::mem::replace(&mut self.0, Arc::into_raw(arc));
@@ -221,9 +221,9 @@ described! {
     }
 
     impl<T> FixedVec<T> {
-        /// Where the address of the items is.
+        /// The offset of the items' address.
         pub(crate) const ITEMS: usize = offset_of!(Self, items);
-        /// Where their number is.
+        /// The offset of the number of items.
         pub(crate) const LEN: usize = offset_of!(Self, len);
     }
 }

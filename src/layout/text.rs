@@ -1,4 +1,4 @@
-//! Entries as text: lines `name=value`, made at compile time.
+//! Writes entries as text, in lines `name=value`, at compile time.
 
 use super::{Entry, Value};
 
@@ -90,7 +90,7 @@ pub(crate) const fn len(parts: &[&[&[Entry]]]) -> usize {
 /// Returns the entries as text of `N` bytes, which ends in newlines.
 ///
 /// # Panics
-/// If the text is longer, at compile time.
+/// At compile time, if the text is longer.
 pub(crate) const fn text<const N: usize>(parts: &[&[&[Entry]]]) -> [u8; N] {
     let writer = written::<N>(parts);
     assert!(writer.len <= N);

@@ -6,20 +6,20 @@ use crate::ledger::pairing::{Line, Place, fold};
 use crate::ledger::threads::thread_label;
 use std::fmt;
 
-/// Lines that are returned for a group, at most.
+/// The greatest number of lines that are returned for a group.
 const LINES: usize = 16;
 
-/// Counts retains and releases of objects of these types, by the place and the thread of each, for
-/// objects that are created from here on; of no type, if there are no names. Reports then show the
-/// retains that have no release: [`LeakGroup::unreleased`](super::LeakGroup::unreleased).
+/// Counts the retains and releases of objects of these types, by place and thread, for objects that
+/// are created from here on. Without names, turns the counting off. Reports then show the retains
+/// that have no release: [`LeakGroup::unreleased`](super::LeakGroup::unreleased).
 ///
 /// A name is the whole name of a type, as [`std::any::type_name`] returns it, or its end: `Texture`,
-/// `gl::Texture` or `Texture<u8>` for `game::gl::Texture<u8>`. Reports name those of which no object
+/// `gl::Texture` or `Texture<u8>` for `game::gl::Texture<u8>`. Reports list names of which no object
 /// was created.
 ///
-/// The number of retains that are left is exact; their place is the likeliest one, as a reference
-/// does not remember where it was retained. So the ledger pairs retains and releases by these
-/// rules:
+/// The number of retains without a release is exact; their places are the likeliest ones, as a
+/// reference does not remember where it was retained. So the ledger pairs retains and releases by
+/// these rules:
 ///
 /// * A release that a drain makes undoes the retain that became the pool's entry: for
 ///   [`create`](crate::AutoreleasePool::create) the creation; for
@@ -33,8 +33,8 @@ const LINES: usize = 16;
 /// Functions are known only if the executable has symbols.
 ///
 /// Slow: each retain and release of such an object takes some tenths of a microsecond, and some
-/// milliseconds where a place is new. On other systems than Linux, and on stacks that the program
-/// has made, such as those of coroutines, it takes some microseconds.
+/// milliseconds the first time at each place. On systems other than Linux, and on stacks that the
+/// program has made, such as those of coroutines, it takes some microseconds.
 ///
 /// ```
 /// use releasepool::{Ref, leaks};

@@ -16,7 +16,8 @@ use crate::thread::current::{current_label, current_or_closed};
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 
-/// How many outermost drains an object has that a pool of the calling thread holds.
+/// The number of outermost drains within which an object that a pool of the calling thread holds
+/// must die.
 const DRAINS_IN_POOL: u32 = 3;
 
 /// An object that should die soon, and a weak reference to it.
@@ -25,13 +26,14 @@ struct Expectation {
     name: String,
     /// The thread whose drains count.
     thread: u64,
-    /// Its outermost drains since.
+    /// The number of the thread's outermost drains since.
     drains: u32,
-    /// The next one in the list.
+    /// The next expectation in the list.
     next: Expectations,
 }
 
-/// A list, so that nothing is allocated while it is locked: the global allocator may drain a pool.
+/// A linked list, so that nothing is allocated while it is locked: the global allocator may drain a
+/// pool.
 type Expectations = Option<Box<Expectation>>;
 
 // SAFETY: it only has a weak reference and never accesses the value, and the memory of any object
@@ -56,7 +58,7 @@ fn pop(list: &mut Expectations) -> Expectations {
     Some(first)
 }
 
-/// Takes those of a thread out of the list; the oldest first.
+/// Takes the expectations of a thread out of the list; the oldest first.
 fn take_those_of(thread: u64) -> Expectations {
     with_expected(|expected| {
         let (mut own, mut others) = (None, None);
@@ -72,24 +74,24 @@ fn take_those_of(thread: u64) -> Expectations {
 }
 
 /// Reports an object that lives longer than it should: if its value is not destroyed when the
-/// calling thread's next outermost drain ends, an [event](EventKind::StillAlive) says so. `name` is
-/// for that event. (A drain is *outermost* if it does not run inside a destructor; the end of an
+/// calling thread's next outermost drain ends, an [event](EventKind::StillAlive) says so, and gives
+/// `name`. (A drain is *outermost* if it does not run inside a destructor; the end of an
 /// [`AutoreleasePool`](crate::AutoreleasePool), or of a frame, drains its pool.)
 ///
 /// Call it for objects whose end is known: the scene that was just closed, the document whose
 /// window is gone. The event says how many strong references there are, which pools have some of
-/// them, and where the object was created; and how to find out who keeps the others.
+/// them, where the object was created, and how to find out what keeps the others.
 ///
-/// An object that a pool of the calling thread still holds after that drain is looked at again
-/// after the second and the third one, because the pools that were drained may have been inside
-/// that pool. If the thread ends earlier, its exit counts as a drain; in thread-locals that are
-/// destroyed after that, the object should be gone already.
+/// If a pool of the calling thread still holds the object after that drain, the object is tested
+/// again after the second and the third drain, because the drained pools may have been inside that
+/// pool. If the thread ends earlier, its exit counts as a drain; in thread-locals that are
+/// destroyed after the exit, the object should be gone already.
 ///
-/// One call causes one event at most. Events with the same type and name are counted together: of
-/// objects that outlive their time, the 1st, 10th, 100th, ... are
-/// [reported](crate::event#events-that-repeat), with the number so far.
+/// One call causes one event at most. Events with the same type and name are counted together: the
+/// 1st, 10th, 100th, ... object that lives too long is [reported](crate::event#events-that-repeat),
+/// with the number so far.
 ///
-/// The object's memory is kept until then, but not its value.
+/// The object's memory, but not its value, is kept until the last test.
 ///
 /// ```
 /// use releasepool::{Ref, autoreleasepool, event, leaks};
@@ -124,14 +126,14 @@ pub fn expect_gone<T: ?Sized>(weak: Weak<T>, name: &str) {
     });
     with_expected(|expected| put(expected, expectation));
     at_end_of_drain(check);
-    // A thread without pools would exit without a drain. One that has exited has none any more.
+    // A thread without pools would exit without a drain, so this makes them. A thread that has
+    // exited has no pools any more.
     if this_thread::with(|pools| pools.is_none()) {
         drained_last();
     }
 }
 
-/// Looks at the objects that the calling thread expects to be gone, at the end of an outermost
-/// drain.
+/// Tests the objects that the calling thread expects to be gone, at the end of an outermost drain.
 fn check() {
     let thread = number(current_or_closed().key());
     let mut own = take_those_of(thread);
@@ -167,7 +169,7 @@ fn is_in_own_pool(expectation: &Expectation) -> bool {
 /// A copy of the ledger's record of an object.
 struct Known {
     site: &'static Location<'static>,
-    /// Its retains and releases are counted.
+    /// True if the object's retains and releases are counted.
     counted: bool,
     pools: Vec<PoolEntries>,
 }
@@ -204,7 +206,7 @@ fn report(expectation: &Expectation, strong: usize) {
     event.emit();
 }
 
-/// Says how to find out who keeps the object.
+/// Says how to find out what keeps the object.
 fn next_step(type_name: &str, thin: Thin, counted: bool) -> String {
     let retains = if counted {
         "print leaks::report() to see the retains that have no release".to_owned()
@@ -224,7 +226,7 @@ fn next_step(type_name: &str, thin: Thin, counted: bool) -> String {
     retains + &inspector
 }
 
-/// Says which of the references pools have.
+/// Says how many of the references pools have.
 fn held_by(strong: usize, pools: &[PoolHolder]) -> String {
     let entries: usize = pools.iter().map(PoolHolder::entries).sum();
     let others = strong.saturating_sub(entries);

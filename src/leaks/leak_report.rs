@@ -13,19 +13,19 @@ use std::collections::HashMap;
 use std::panic::Location;
 use std::{fmt, ptr};
 
-/// Threads, pools and functions that [`LeakReport`] writes for a group, at most.
+/// The greatest number of threads, pools and functions that [`LeakReport`] writes for a group.
 const WRITTEN: usize = 4;
 
-/// Functions of a backtrace that are kept.
+/// The greatest number of functions of a backtrace that are kept.
 const FUNCTIONS: usize = 16;
 
-/// Objects of a group whose retains and releases are added up, at most.
+/// The greatest number of objects of a group whose retains and releases are added up.
 const BALANCES: usize = 10_000;
 
-/// The live objects of a process or of a scope. [`Display`](fmt::Display) writes one paragraph for
+/// The live objects of a process or of a scope. [`Display`](fmt::Display) writes a paragraph for
 /// each group.
 ///
-/// With the feature `serde` it can be serialized: as a structure with the fields `objects`,
+/// With the feature `serde` it can be serialized, as a structure with the fields `objects`,
 /// `bytes`, `unrecorded` and `groups`. A group has the fields `type_name`, `objects`, `bytes`,
 /// `site` (`file`, `line` and `column`), `threads` (`thread`, `objects`), `pools` (`pool`,
 /// `thread`, `entries`), `backtrace`, and `unreleased` (`place`, `thread`, `count`).
@@ -50,8 +50,8 @@ impl LeakReport {
         self.objects
     }
 
-    /// Returns the size of their allocations in bytes, headers included. Memory that values own
-    /// elsewhere, such as the elements of a `Vec`, is not part of it.
+    /// Returns the size of their allocations in bytes, headers included. Does not include memory
+    /// that values own elsewhere, such as the elements of a `Vec`.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -62,18 +62,18 @@ impl LeakReport {
     }
 
     /// Returns how many objects the ledger could not record since the process began, because the
-    /// global allocator created them while it served the ledger. They are in no report.
+    /// global allocator created them while it served the ledger. No report contains them.
     pub fn unrecorded(&self) -> u64 {
         self.unrecorded
     }
 
-    /// Panics with the report and what to do next, unless it is empty.
+    /// Panics with the report and the next step, unless the report is empty.
     #[track_caller]
     pub(super) fn assert_empty(&self) {
         assert!(self.is_empty(), "{self}\n{}", self.next_step());
     }
 
-    /// Says how to find out what keeps the objects.
+    /// Returns a sentence that says how to find out what keeps the objects.
     fn next_step(&self) -> String {
         let unexplained =
             |group: &&LeakGroup| group.pooled < group.objects && group.unreleased.is_empty();
@@ -131,31 +131,31 @@ impl LeakGroup {
         self.bytes
     }
 
-    /// Returns where they were created; see [sites](crate::leaks#sites).
+    /// Returns where the objects were created; see [sites](crate::leaks#sites).
     pub fn site(&self) -> Option<&'static Location<'static>> {
         Some(self.site)
     }
 
-    /// Returns name and key of each thread that created some of them, and how many; the thread that
-    /// created most first.
+    /// Returns name and key of each thread that created some of the objects, and how many; the
+    /// thread that created most first.
     pub fn threads(&self) -> impl Iterator<Item = (&str, usize)> {
         self.threads.iter().map(|(thread, n)| (thread.as_str(), *n))
     }
 
-    /// Returns the pools that hold some of them; the pool with the most entries first.
+    /// Returns the pools that hold some of the objects; the pool with the most entries first.
     pub fn pools(&self) -> &[PoolHolder] {
         &self.pools
     }
 
-    /// Returns how many of them pools hold.
+    /// Returns how many of the objects pools hold.
     pub fn pooled(&self) -> usize {
         self.pooled
     }
 
-    /// Returns the functions that led to the creation of one of them, innermost first, without
-    /// those of this crate and of the standard library. Empty unless backtraces [were
-    /// recorded](crate::leaks::record_backtraces) or the site is in the standard library, and
-    /// without symbols in the executable.
+    /// Returns the functions that led to the creation of one of the objects, innermost first,
+    /// without functions of this crate and of the standard library. Empty unless backtraces [were
+    /// recorded](crate::leaks::record_backtraces) or the site is in the standard library; also
+    /// empty without symbols in the executable.
     pub fn backtrace(&self) -> &[String] {
         &self.backtrace
     }
@@ -167,7 +167,7 @@ impl LeakGroup {
     }
 }
 
-/// The figures of a group, while they are added up.
+/// Accumulates the figures of one group.
 struct Collected {
     type_name: fn() -> &'static str,
     site: &'static Location<'static>,
@@ -260,10 +260,10 @@ fn add(threads: &mut Vec<(u64, usize)>, thread: u64, n: usize) {
     }
 }
 
-/// Reports the live objects that `includes` returns true for.
+/// Returns a report of the live objects for which `includes` returns true.
 pub(super) fn collect(includes: impl Fn(&Record) -> bool) -> LeakReport {
-    // By address first, which is quick; then by what they say, as one line may have several
-    // addresses, and one type several type infos.
+    // Grouped by the addresses of site and type info first, which is quick; then by their contents,
+    // as one line may have several addresses, and one type several type infos.
     let mut by_address: HashMap<(usize, usize), Collected> = HashMap::new();
     index::for_each(|record| {
         if includes(record) {
@@ -372,7 +372,7 @@ impl fmt::Display for LeakGroup {
     }
 }
 
-/// Joins the first few.
+/// Joins the first few items, and says how many more there are.
 fn list(all: impl ExactSizeIterator<Item = String>) -> String {
     let more = all.len().saturating_sub(WRITTEN);
     let mut written = all.take(WRITTEN).collect::<Vec<_>>().join(", ");

@@ -10,13 +10,13 @@ use crate::thread::current::current_or_closed;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The objects that one thread creates during some time: by the thread's key, and the number of
-/// objects that it had created before each.
+/// The objects that one thread creates during some time: the thread's key, and the numbers of
+/// objects that it had created at the beginning and at the end.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     thread: u64,
     from: u64,
-    /// `None` while it goes on.
+    /// `None` while the span goes on.
     to: Option<u64>,
 }
 
@@ -56,13 +56,13 @@ impl Scope {
         }
     }
 
-    /// Returns a report of those objects of the scope that are alive.
+    /// Returns a report of the scope's live objects.
     ///
     /// Linear in the number of live objects of the process.
     #[must_use]
     pub fn report(&self) -> LeakReport {
         let mut spans = Vec::new();
-        // Allocated while it is unlocked.
+        // Allocated while the lock is not held.
         while spans.is_empty() {
             let copy = |all: &mut Vec<Span>| {
                 if all.len() <= spans.capacity() {
@@ -103,8 +103,8 @@ pub struct ScopeHandle {
 }
 
 impl ScopeHandle {
-    /// Makes what the calling thread creates part of the scope, until the returned value is
-    /// dropped.
+    /// Makes the objects that the calling thread creates part of the scope, until the returned
+    /// value is dropped.
     #[must_use = "the thread leaves the scope when this is dropped"]
     pub fn enter(&self) -> ScopeEntry {
         let span = Span::begin();
@@ -123,9 +123,10 @@ impl ScopeHandle {
     }
 }
 
-/// The calling thread's part in a [`Scope`] that another thread has begun; dropping it ends that.
+/// The calling thread's part in a [`Scope`] that another thread has begun; dropping this ends the
+/// part.
 ///
-/// Objects that were created meanwhile stay part of the scope. Stays on its thread.
+/// Objects that were created meanwhile stay part of the scope. The value stays on its thread.
 ///
 /// ```compile_fail,E0277
 /// let entry = releasepool::leaks::scope().handle().enter();
@@ -135,7 +136,8 @@ impl ScopeHandle {
 pub struct ScopeEntry {
     spans: Spans,
     span: Span,
-    /// Ends the part of the thread that drops it, so it stays on its thread.
+    /// Dropping the entry ends the part of the dropping thread, so the entry must stay on its
+    /// thread.
     _thread: PhantomData<*mut ()>,
 }
 

@@ -1,4 +1,4 @@
-//! Threads and pools as reports name them.
+//! The names of threads and pools in reports.
 
 use crate::event::numbers::Grouped;
 use crate::ledger::describe::PoolEntries;
@@ -14,7 +14,7 @@ pub struct PoolHolder {
 }
 
 impl PoolHolder {
-    /// Returns the name of the pool: that given by
+    /// Returns the name of the pool: the name given by
     /// [`AutoreleasePool::named`](crate::AutoreleasePool::named), or `unnamed`, `root`, `token` or
     /// `handoff`.
     pub fn pool(&self) -> &str {
@@ -47,7 +47,7 @@ impl fmt::Display for PoolHolder {
     }
 }
 
-/// Names the thread of each.
+/// Replaces thread numbers by labels.
 pub(super) fn labelled(entries: Vec<PoolEntries>) -> Vec<PoolHolder> {
     let label = |(pool, thread, entries)| PoolHolder {
         pool,

@@ -3,14 +3,14 @@
 use dashmap::DashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-/// The address of an object, kept as its complement: whoever searches the memory of the process for
-/// references must not find those that the ledger only knows of.
+/// The address of an object, stored as its complement: a tool that searches the memory of the
+/// process for references must not take the ledger's addresses for references.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Hidden(usize);
 
 impl Hidden {
-    /// No address of an object.
+    /// Stands for no object.
     pub(crate) const NONE: Self = Self(0);
 
     pub(crate) fn new(address: usize) -> Self {
@@ -28,8 +28,8 @@ impl Hash for Hidden {
     }
 }
 
-/// Hashes one address. Objects of one page of memory are neighbors in the index, too, so that
-/// those which are created one after the other find it in the cache.
+/// Hashes one address. Objects in one page of memory are neighbors in the index, too, so that
+/// threads that create objects one after the other find the index's entries in the cache.
 #[derive(Default)]
 pub(crate) struct AddressHasher(u64);
 
@@ -49,8 +49,8 @@ impl Hasher for AddressHasher {
         let address = address as u64;
         let page = (address >> 12).wrapping_mul(ODD);
         let place = (address >> 4) & 0xFF;
-        // The table takes the bucket from the low bits, the shard from high ones, and compares the
-        // seven highest.
+        // The table takes the bucket from the low bits of the hash, the shard from high bits, and
+        // compares the seven highest bits.
         let tag = (address.wrapping_mul(ODD) >> 57) << 57;
         let mixed = (page >> 32) ^ ((page << 32) >> 7);
         self.0 = (mixed.wrapping_add(place) & (!0 >> 7)) | tag;

@@ -1,7 +1,7 @@
 //! Balance: retains and releases of objects of chosen types, with their sites.
 //!
-//! They are counted by site and thread, as [`Line`]s; [`pairing`](super::pairing) says which
-//! release undoes which retain.
+//! The ledger counts them by site and thread, as [`Line`]s; [`pairing`](super::pairing) decides
+//! which release undoes which retain.
 
 use super::address::{AddressMap, Hidden};
 use super::caller::calling_function;
@@ -26,7 +26,7 @@ static CHOSEN: RwLock<Vec<Chosen>> = RwLock::new(Vec::new());
 /// A name by which types are chosen.
 struct Chosen {
     name: String,
-    /// 1 if an object of such a type was created since.
+    /// 1 if an object of such a type was created since the name was chosen.
     is_met: Setting,
 }
 
@@ -46,11 +46,12 @@ pub(crate) fn choose(names: impl Iterator<Item = String>) {
         ON.set(u64::from(!names.is_empty()));
         mem::swap::<Vec<Chosen>>(&mut chosen, &mut names);
     }
-    // The former names, without the lock: the global allocator may create objects meanwhile.
+    // The former names are dropped without the lock: the global allocator may create objects
+    // meanwhile.
     drop(names);
 }
 
-/// Returns the names of which no object was created since they were chosen.
+/// Returns the chosen names for which no object has been created since.
 pub(crate) fn not_met() -> Vec<String> {
     let Some(_inside) = Inside::enter() else {
         return Vec::new();
@@ -88,7 +89,7 @@ fn is_named(full: &str) -> bool {
     is_named
 }
 
-/// Returns whether a name is the end of a type's, with or without its generic arguments.
+/// Returns whether a name is the end of a type's name, with or without its generic arguments.
 fn is_end(name: &str, full: &str) -> bool {
     [full, path(full)].into_iter().any(|full| {
         let before = full.strip_suffix(name);
@@ -109,7 +110,7 @@ pub(super) fn end(address: usize) {
     }
 }
 
-/// Records a retain by the caller's caller.
+/// Records a retain that the caller's caller makes.
 #[inline]
 #[track_caller]
 pub(crate) fn retained(thin: NonNull<u8>) {

@@ -1,9 +1,9 @@
-//! The innermost function of the user up the call stack. To unwind takes microseconds, so what it
-//! has shown once is kept: most functions have frames of constant size, so the way from one return
+//! The innermost function of the user up the call stack. Unwinding takes microseconds, so its
+//! results are kept: most functions have frames of constant size, so the way from one return
 //! address to the next is the same whenever the same functions have called each other.
 //!
-//! Kept ways are followed on the stack that the system has made for the thread, up to its end. On
-//! others, such as those of coroutines and signal handlers, each call unwinds.
+//! A call follows kept ways on the stack that the system has made for the thread, up to its end. On
+//! other stacks, such as those of coroutines and signal handlers, each call unwinds.
 
 use super::frames::{self, Frame};
 use super::stack::Stack;
@@ -11,26 +11,27 @@ use crate::sync::stack_address;
 use dashmap::DashMap;
 use std::sync::LazyLock;
 
-/// Number of steps that are kept, for the whole process.
+/// How many steps are kept, for the whole process.
 const KNOWN_STEPS: usize = 1 << 18;
 
-/// What follows on a way up the stack.
+/// One step on the way up the stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// The stack pointer of the next caller is so many bytes further, and the return address that
-    /// leads to it so many bytes before that.
+    /// The distance in bytes to the next caller's stack pointer, and from there back to the return
+    /// address that leads to it.
     Next { size: usize, back: usize },
-    /// The frame's size is not always the same.
+    /// The frame's size varies.
     Varies,
-    /// The function was found, or there is none.
+    /// The way ends: it has led to a function of the user, or to no such function.
     Found(Option<&'static Frame>),
 }
 
-/// The functions of the user that return addresses lead to. Reading symbols takes milliseconds.
+/// The functions of the user, by return addresses that lead to them. Kept, as reading symbols takes
+/// milliseconds.
 static FUNCTIONS: LazyLock<DashMap<usize, Option<&'static Frame>>> =
     LazyLock::new(DashMap::default);
 
-/// The steps by the return addresses before them, mixed into one number; the first one's is 0.
+/// The steps, by all return addresses before them, mixed into one number; 0 for the first step.
 static STEPS: LazyLock<DashMap<u64, Step>> = LazyLock::new(DashMap::default);
 
 fn mixed(key: u64, address: usize) -> u64 {
@@ -53,7 +54,7 @@ pub(super) fn calling_function() -> Option<&'static Frame> {
     known(here, &stack).unwrap_or_else(|| unwind(here, &stack))
 }
 
-/// Follows known steps. Returns `None` if one of them is not known.
+/// Follows known steps. Returns `None` if a step is not known.
 fn known(here: usize, stack: &Stack) -> Option<Option<&'static Frame>> {
     let (mut key, mut at) = (0, here);
     loop {
@@ -68,7 +69,7 @@ fn known(here: usize, stack: &Stack) -> Option<Option<&'static Frame>> {
     }
 }
 
-/// Unwinds the stack, and keeps the steps up to the function that is found.
+/// Unwinds the stack, and keeps the steps up to the function that it finds.
 #[cold]
 fn unwind(here: usize, stack: &Stack) -> Option<&'static Frame> {
     let mut callers = Vec::with_capacity(frames::DEPTH);
@@ -85,7 +86,7 @@ fn unwind(here: usize, stack: &Stack) -> Option<&'static Frame> {
             let size = at.saturating_sub(below);
             let mut back = Stack::places_of_return(size);
             let back = back.find(|back| stack.word(at - back) == Some(address));
-            // Without a place on the stack, what is further up is found by unwinding only.
+            // Without a position on the stack, only unwinding finds the functions further up.
             keep(
                 known,
                 back.map_or(Step::Varies, |back| Step::Next { size, back }),
@@ -104,21 +105,22 @@ fn unwind(here: usize, stack: &Stack) -> Option<&'static Frame> {
     found
 }
 
-/// Returns the function of the user that a return address leads to.
+/// Returns the function of the user to which a return address leads.
 fn function_at(address: usize) -> Option<&'static Frame> {
     if let Some(known) = FUNCTIONS.get(&address) {
         return *known;
     }
-    // Without a lock: reading symbols takes one of `backtrace`, and a thread that has it may get here
-    // by way of the global allocator.
+    // No lock is held here: reading symbols takes a lock of the crate `backtrace`, and a thread that
+    // holds that lock may call this function through the global allocator.
     let found = frames::of_user(&[address], 1).pop();
-    // Another thread may have been quicker.
+    // Another thread may have inserted it meanwhile.
     *FUNCTIONS
         .entry(address)
         .or_insert_with(|| found.map(|frame| &*Box::leak(Box::new(frame))))
 }
 
-/// Keeps a step. Ways of equal return addresses that differ in a frame's size are not followed.
+/// Keeps a step. If ways with equal return addresses differ in a frame's size, later calls do not
+/// follow them.
 fn keep(key: u64, step: Step) {
     if STEPS.len() < KNOWN_STEPS {
         let kept = STEPS.insert(key, step);

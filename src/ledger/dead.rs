@@ -6,7 +6,8 @@ use super::threads::own_number;
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 
-/// Number of rings, by address, so that threads rarely wait for each other.
+/// The number of rings. An object's address selects its ring, so that threads rarely wait for each
+/// other.
 const RINGS: usize = 16;
 
 /// Number of objects in a ring: 1,024 in all.
@@ -69,7 +70,7 @@ impl Ring {
     }
 }
 
-/// Notes that the memory of an object is freed, whose value was destroyed before.
+/// Notes that the memory of an object whose value was destroyed before is freed.
 pub(super) fn note_freed(address: usize) {
     with_ring(address, |ring| {
         if let Some(dead) = ring.latest(address) {
@@ -78,7 +79,7 @@ pub(super) fn note_freed(address: usize) {
     });
 }
 
-/// Returns the latest object that died at this address, if it was one of the last.
+/// Returns the latest object that died at this address, if it is still in a ring.
 pub(super) fn find(address: usize) -> Option<Dead> {
     with_ring(address, |ring| ring.latest(address).copied())
 }

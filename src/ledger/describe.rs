@@ -9,7 +9,8 @@ use std::fmt::Write;
 use std::panic::Location;
 use std::ptr::NonNull;
 
-/// Entries for an object: the pool's name, the number of the thread's key, and how many.
+/// Entries for an object: the pool's name, the number of the thread's key, and the number of
+/// entries.
 pub(crate) type PoolEntries = (&'static str, u64, usize);
 
 /// Returns the pools that hold an object.
@@ -50,7 +51,7 @@ fn copied(address: usize) -> Option<Copied> {
 }
 
 /// Returns where the live object was created, and which pools hold it, as the rest of a sentence:
-/// `; created at ...`. Empty if the ledger does not know it.
+/// `; created at ...`. Empty if the ledger does not know the object.
 pub(crate) fn describe_live(thin: NonNull<u8>) -> String {
     copied(thin.addr().get()).map_or_else(String::new, |object| live(&object))
 }

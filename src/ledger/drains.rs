@@ -1,4 +1,4 @@
-//! Functions to be called at the end of an outermost drain of the calling thread.
+//! Calls functions at the end of outermost drains of the calling thread.
 
 use crate::sync::cell::Cell;
 use crate::sync::local;
@@ -9,19 +9,19 @@ local! {
 }
 
 local! {
-    /// True while the thread, which has exited, calls it.
+    /// True while the thread, which has exited, is inside [`drained_last`].
     static LAST: Cell<bool> = Cell::new(false);
 }
 
-/// Has `f` called at the end of the calling thread's next outermost drain, once.
+/// Requests one call of `f`, at the end of the calling thread's next outermost drain.
 pub(crate) fn at_end_of_drain(f: fn()) {
     AT_END.with(|at_end| at_end.set(Some(f)));
 }
 
-/// How often a thread that has exited calls what then is to be called.
+/// The greatest number of functions that a thread that has exited calls.
 const ROUNDS: usize = 1_000;
 
-/// Returns whether something waits for the end of an outermost drain. Then drains of empty pools
+/// Returns whether a function waits for the end of an outermost drain. If so, drains of empty pools
 /// must not be skipped.
 #[inline]
 pub(crate) fn awaits_drain() -> bool {
@@ -36,8 +36,8 @@ pub(crate) fn drained() {
     }
 }
 
-/// Ends the last drain of the calling thread, which has exited. What is to be called then may have
-/// itself called again, but not for ever: the thread must end.
+/// Ends the last drain of the calling thread, which has exited. A function that is called may
+/// request another call, but not for ever: the thread must end.
 pub(crate) fn drained_last() {
     if LAST.with(|last| last.replace(true)) {
         return;

@@ -4,7 +4,7 @@ use crate::sync::catch_unwind;
 use std::ffi::c_void;
 use std::panic::Location;
 
-/// Frames that are recorded, at most.
+/// The greatest number of frames that are recorded.
 pub(super) const DEPTH: usize = 48;
 
 /// Returns whether the site lies in the standard library, which calls this crate for the user,
@@ -30,7 +30,7 @@ pub(crate) fn capture() -> Box<[usize]> {
     frames.into_boxed_slice()
 }
 
-/// A function of the user, and where it calls.
+/// A function of the user, and the line of its call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Frame {
     pub(crate) function: String,
@@ -66,8 +66,8 @@ fn is_internal(function: &str) -> bool {
     function == "main" || starts.iter().any(|start| function.starts_with(start))
 }
 
-/// Returns the functions of the user among `frames`, innermost first, `at_most` of them. Slow: it
-/// reads symbols and debug information. Without symbols there are none.
+/// Returns up to `at_most` functions of the user among `frames`, innermost first. Slow: it reads
+/// symbols and debug information. Without symbols it finds none.
 pub(crate) fn of_user(frames: &[usize], at_most: usize) -> Vec<Frame> {
     let mut found = Vec::new();
     for &ip in frames {
@@ -75,7 +75,7 @@ pub(crate) fn of_user(frames: &[usize], at_most: usize) -> Vec<Frame> {
             break;
         }
         let at = std::ptr::without_provenance_mut::<c_void>(ip.saturating_sub(1));
-        // Symbols are read with much code that is not ours.
+        // Reading symbols runs much foreign code, which may panic.
         let resolved = catch_unwind(|| {
             let mut functions = Vec::new();
             backtrace::resolve(at, |symbol| {

@@ -1,4 +1,4 @@
-//! Whether the calling thread is inside the ledger.
+//! Tells whether the calling thread is inside the ledger.
 
 use crate::sync::cell::Cell;
 use crate::sync::local;
@@ -11,11 +11,12 @@ local! {
 pub(crate) struct Inside(());
 
 impl Inside {
-    /// Enters the ledger; `None` if the thread is inside already, because the ledger has called the
-    /// global allocator, and that uses this crate.
+    /// Enters the ledger; `None` if the thread is inside already, because the ledger has called a
+    /// global allocator that uses this crate.
     #[inline]
     pub(crate) fn enter() -> Option<Self> {
-        // A closure: a value would be made and dropped if the thread is inside, and so end that.
+        // `then`, not `then_some`: an `Inside` that is made and dropped while the thread is inside
+        // would end that state.
         INSIDE
             .with(|inside| !inside.replace(true))
             .then(|| Self(()))

@@ -1,4 +1,4 @@
-//! Which pools have entries for an object.
+//! Records which pools have entries for an object.
 
 use super::index::with_record;
 use super::label::PoolLabel;
@@ -13,7 +13,7 @@ pub(crate) fn entered_pool(thin: NonNull<u8>, label: PoolLabel) {
         let is_same = |holder: &Holder| {
             holder.entries == 0 || holder.label == Some(label) && holder.thread == thread
         };
-        // One for the same pool, if there is one, is before the free ones.
+        // A place for the same pool, if there is one, comes before the free places.
         match record.holders.iter_mut().find(|holder| is_same(holder)) {
             Some(holder) => {
                 holder.label = Some(label);
@@ -30,7 +30,7 @@ pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
     let thread = own_number();
     with_record(thin.addr().get(), |record| {
         let mut left = n;
-        // Entries of handoff pools are released by another thread than the one that added them.
+        // A thread may release entries of a handoff pool that another thread has added.
         for own in [true, false] {
             for holder in &mut record.holders {
                 if holder.label == Some(label) && (holder.thread == thread) == own {
@@ -46,7 +46,7 @@ pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
         let more = left.min(record.more);
         record.more -= more;
         left -= more;
-        // The sum stays right, even if the entry has come from elsewhere.
+        // Keeps the sum right even if the entry came from another pool.
         for holder in &mut record.holders {
             let taken = left.min(holder.entries);
             holder.entries -= taken;

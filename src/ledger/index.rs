@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 struct Place(NonNull<Record>);
 
 // SAFETY: the record belongs to the entry, and is accessed under its lock (invariant 1 of
-// `ledger`). What it points to are statics, and frames, which are plain numbers.
+// `ledger`). It points to statics, and to frames, which are plain numbers.
 unsafe impl Send for Place {}
 // SAFETY: for the reason given for `Send`; shared accesses only read.
 unsafe impl Sync for Place {}
@@ -22,17 +22,17 @@ unsafe impl Sync for Place {}
 // Not a `LazyLock`: an allocator that uses this crate must not wait for its initialization.
 static INDEX: OnceLock<AddressMap<Place>> = OnceLock::new();
 
-/// Shards of the index, each with a lock.
+/// The number of shards of the index, each with a lock.
 const SHARDS: usize = if cfg!(miri) { 4 } else { 64 };
 
 /// The number of objects that could not be recorded.
 static UNRECORDED: Counter = Counter::new();
 
-/// True if a record could not be removed when its object died. Then another object may live at its
-/// address, which could not be recorded.
+/// True if a record could not be removed when its object died. Another object, which could not be
+/// recorded, may then live at its address.
 static STALE: Setting = Setting::new(0);
 
-/// How often an address is looked for that is locked, while the thread is inside the ledger.
+/// How often a thread that is inside the ledger tries an address whose shard is locked.
 const PATIENCE: usize = 1_000;
 
 /// Returns whether all objects, all deaths and all pool entries have been recorded.
@@ -45,7 +45,7 @@ pub(super) fn is_recorded(address: usize) -> bool {
     with_record(address, |_| ()).is_some()
 }
 
-/// Returns the type info of the object, if that is known for certain.
+/// Returns the type info of the object, if the ledger knows it for certain.
 pub(crate) fn type_info_of(thin: NonNull<u8>) -> Option<*const ()> {
     if !is_complete() {
         return None;
@@ -79,8 +79,8 @@ pub(super) fn insert(address: usize, record: NonNull<Record>) {
     }
 }
 
-/// Takes a record out, which the caller owns from then on. Calls `f` before, as [`with_record`]
-/// does: who does not find the record sees what `f` has done.
+/// Takes a record out of the index; the caller then owns it. First calls `f`, as [`with_record`]
+/// does: a thread that no longer finds the record sees the effects of `f`.
 pub(super) fn take(address: usize, f: impl FnOnce(&Record)) -> Option<NonNull<Record>> {
     let index = INDEX.get()?;
     let place = match Inside::enter() {

@@ -1,15 +1,15 @@
-//! The names of pools, as records hold them.
+//! The names of pools, for records.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::ptr;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Number of different names that are kept. They are never freed, so that records can refer to
-/// them.
+/// The greatest number of different names that are kept. They are never freed, so that records can
+/// refer to them.
 const NAMES: usize = 4_096;
 
-/// A name of a pool, at an address that never changes. Part of what other processes read.
+/// A name of a pool, at an address that never changes. Other processes read it.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct PoolName {

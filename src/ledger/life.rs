@@ -53,7 +53,7 @@ fn record_created(address: usize, object: ObjectDescription, site: &'static Loca
     index::insert(address, record);
 }
 
-/// Notes that an object has another type now. The caller has the only reference of any kind.
+/// Records that an object now has another type. The caller has the only reference of any kind.
 pub(crate) fn retyped(thin: NonNull<u8>, type_info: *const (), type_name: fn() -> &'static str) {
     let address = thin.addr().get();
     let chosen = balance::is_chosen(type_name);
@@ -66,13 +66,13 @@ pub(crate) fn retyped(thin: NonNull<u8>, type_info: *const (), type_name: fn() -
         }
         begins.then_some(record.site)
     });
-    // As if created now: the only reference is the creation's, or stands for it.
+    // Recorded as if created now, because only one reference is left.
     if let (Some(Some(site)), Some(_inside)) = (begins, Inside::enter()) {
         balance::begin(address, site);
     }
 }
 
-/// Removes the record of an object whose value is gone. Without effect if there is none.
+/// Removes the record of an object whose value is gone. Without effect if there is no record.
 pub(crate) fn died(thin: NonNull<u8>) {
     remove(thin.addr().get(), false);
 }
@@ -91,7 +91,7 @@ fn remove(address: usize, freed: bool) -> bool {
     if CHECKS && !CHECKED {
         note_keyless_thread();
     }
-    // Noted before the record is gone: a weak reference may be checked at any time meanwhile.
+    // Noted before the record is removed: another thread may check a weak reference at any time.
     let note = |record: &Record| {
         if CHECKS && !CHECKED {
             dead::note(record, freed);

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 /// Checks that the argument of a raw call is an object that is alive or, for weak references, whose
 /// memory is not freed.
 ///
-/// Without effect if an object has not been recorded: it might be that one.
+/// Without effect if some object has not been recorded, as the argument might be that object.
 #[track_caller]
 pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
     let address = thin.addr().get();
@@ -38,7 +38,7 @@ pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
     }
 }
 
-/// Aborts as an object was destroyed while pools held it.
+/// Aborts because an object was destroyed while pools held it.
 #[cold]
 pub(super) fn destroyed_while_held(record: &Record) -> ! {
     let ((name, rest), thread) = (type_and_rest_of(record), current_label());

@@ -1,11 +1,11 @@
-//! The ledger without the feature `leak-detection`: nothing.
+//! The ledger without the feature `leak-detection`: all functions are empty.
 
 use super::told::{ObjectDescription, RawCall, ReleasedBy};
 use crate::sync::const_fn;
 use std::panic::Location;
 use std::ptr::NonNull;
 
-/// The name of a pool: nothing.
+/// The name of a pool; empty without the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PoolLabel;
 

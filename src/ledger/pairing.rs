@@ -1,18 +1,18 @@
-//! Which release undoes which retain.
+//! Pairs releases with the retains that they undo.
 //!
 //! A reference does not say where it was retained, so the ledger cannot tell which retain a release
 //! undoes. It counts both by site and thread, and [`fold`] pairs them: the release of a drain with
 //! a retain that became an entry of that pool; other releases first with retains of the same
 //! function on the same thread, then of the same thread, then with the rest. Which retain became an
-//! entry is guessed when it is autoreleased ([`enter`]). The number of retains that are left is
-//! exact; where they are is the likeliest place.
+//! entry is guessed when it is autoreleased ([`enter`]). The number of retains without a release is
+//! exact; their places are the likeliest ones.
 
 use super::frames::Frame;
 use super::label::PoolLabel;
 use super::told::ReleasedBy;
 use std::panic::Location;
 
-/// Number of different lines that are kept for an object; further ones are counted together.
+/// How many different lines are kept for an object; all further lines are counted together.
 pub(super) const LINES: usize = 64;
 
 /// Where a reference was retained or released.
@@ -29,26 +29,27 @@ pub(crate) enum Place {
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) place: Place,
-    /// The function of the user that did it, if symbols tell.
+    /// The function of the user that made the call, if symbols tell.
     pub(crate) function: Option<&'static Frame>,
     pub(crate) thread: u64,
-    /// Of retains: the pool whose entries they have become.
+    /// For retains: the pool whose entries they have become.
     pub(super) pool: Option<PoolLabel>,
     pub(crate) retains: u64,
     pub(crate) releases: u64,
 }
 
 impl Line {
-    /// Returns whether both count the same: of one place, function, thread and pool.
+    /// Returns whether both lines are for the same place, function, thread and pool.
     pub(super) fn is_alike(&self, other: &Self) -> bool {
         (self.place, self.function, self.thread, self.pool)
             == (other.place, other.function, other.thread, other.pool)
     }
 }
 
-/// Makes one of the retains an entry of `pool`: the one that `call`, which autoreleases, has most
-/// likely got its reference from. That is a retain by the same line; else by the same function, on
-/// the same thread; else by the same thread. Among those it is the creation, or else the latest.
+/// Makes one of the retains an entry of `pool`: the retain from which `call`, which autoreleases,
+/// has most likely got its reference. That is a retain by the same line; else by the same function
+/// on the same thread; else by the same thread. If several match, it is the creation, or else the
+/// latest.
 pub(super) fn enter(lines: &mut Vec<Line>, call: &Line, pool: PoolLabel) {
     let likelihood = |nth: &usize| {
         let line = &lines[*nth];
@@ -130,7 +131,7 @@ pub(crate) fn fold(lines: &[Line]) -> Vec<Line> {
     ];
     for applies in rules {
         for release in &mut releases {
-            // The latest first: references are mostly given up in the reverse order.
+            // The latest retain first: references are mostly released in the reverse order.
             for retain in retains.iter_mut().rev() {
                 if applies(retain, release) {
                     let n = retain.retains.min(release.releases);
@@ -219,7 +220,7 @@ mod tests {
         assert_eq!(left(&lines), [("load".to_owned(), 1, 1)]);
     }
 
-    /// Autoreleases by a line of its own, and returns the function whose retain became the entry.
+    /// Autoreleases by a new line, and returns the function whose retain became the entry.
     #[track_caller]
     fn entered(lines: &mut Vec<Line>, function: &str, thread: u64) -> String {
         let before = lines.clone();
@@ -270,7 +271,7 @@ mod tests {
         enter(&mut lines, &call, PoolLabel::ROOT);
         let counts: Vec<_> = lines.iter().map(|line| line.retains).collect();
         assert_eq!(counts, [0, 1, 2]);
-        // Without room for a line more, the retain stays what it was.
+        // Without room for one more line, the retain stays unchanged.
         let mut lines: Vec<_> = (0..LINES).map(|_| retains("load", 1, 1)).collect();
         enter(&mut lines, &call, PoolLabel::ROOT);
         assert!(lines.iter().all(|line| line.retains == 1) && lines.len() == LINES);
@@ -284,10 +285,11 @@ mod tests {
         let mut drained = lines.clone();
         drained.push(drains("main", 1, 1, PoolLabel::ROOT));
         assert_eq!(left(&drained), [("button".to_owned(), 1, 3)]);
-        // On another thread, for what was handed over.
+        // A drain on another thread, for entries that were handed over.
         drained[3].thread = 2;
         assert_eq!(left(&drained), [("button".to_owned(), 1, 3)]);
-        // Another pool, and a handle: not by the entry, as long as there is another retain.
+        // Releases of another pool, and of a handle, do not undo the entry as long as another
+        // retain is left.
         let mut lines = lines.clone();
         lines.push(drains("main", 1, 1, PoolLabel::TOKEN));
         lines.push(releases("main", 1, 1));

@@ -1,4 +1,4 @@
-//! Records of live objects, in a form that another process can read out of a stopped one.
+//! Records of live objects, in a form that another process can read while this one is stopped.
 //!
 //! # Layout
 //! The static [`LEDGER`] begins with the eight bytes `RPLEDGER`; the entry `ledger` of the note
@@ -38,7 +38,7 @@ use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::sync::{Mutex, PoisonError};
 
-/// Records in a chunk, which takes some 64 KiB.
+/// The number of records in a chunk of some 64 KiB.
 const IN_CHUNK: usize = 440;
 
 /// Number of stripes, each with records of its own, so that threads rarely wait for each other.
@@ -47,7 +47,7 @@ const STRIPES: usize = 64;
 /// The number of pools that a record names.
 pub(crate) const HOLDERS: usize = 2;
 
-/// A set of entries for one object: those of one thread in pools of one name.
+/// The entries for one object that one thread has in pools of one name.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Holder {
@@ -91,7 +91,7 @@ pub(crate) struct Record {
     pub(crate) serial: u64,
     pub(crate) bytes: usize,
     pub(crate) holders: [Holder; HOLDERS],
-    /// Entries in pools for which there was no room in `holders`.
+    /// The number of entries in pools for which `holders` had no room.
     pub(crate) more: u32,
     unused: u32,
     pub(crate) site: &'static Location<'static>,
@@ -115,7 +115,7 @@ impl Record {
     }
 }
 
-/// The part of a record that is known when an object is created.
+/// The part of a record that is known when its object is created.
 pub(crate) struct NewRecord {
     pub(crate) address: usize,
     pub(crate) object: super::told::ObjectDescription,
@@ -173,16 +173,16 @@ static FREE: [Stripe; STRIPES] = [const { Stripe(Mutex::new(Free(ptr::null_mut()
 static GROWING: Mutex<()> = Mutex::new(());
 
 fn stripe(address: usize) -> &'static Mutex<Free> {
-    // Blocks of one chunk are of one thread mostly, so by 64 KiB.
+    // One thread uses most blocks of a block chunk, so each 64 KiB of addresses have one stripe.
     &FREE[(address >> 16) % STRIPES].0
 }
 
-/// Returns a record for an object, written; the caller owns it.
+/// Writes a record for a new object; the caller owns the record.
 pub(crate) fn write(new: NewRecord) -> NonNull<Record> {
     let record: *mut Record = take(new.address).cast();
     let (file, site) = (new.site.file(), new.site);
     let value = Record {
-        // Last, for readers outside the process.
+        // Written last, for readers outside the process.
         address: Hidden::NONE,
         type_info: new.object.type_info,
         type_name: new.object.type_name,
@@ -215,7 +215,7 @@ pub(crate) fn write(new: NewRecord) -> NonNull<Record> {
 pub(crate) unsafe fn take_back(record: NonNull<Record>) -> u32 {
     let free: *mut FreeRecord = record.as_ptr().cast();
     let record = record.as_ptr();
-    // Reads no more than the first cache line, if there are no frames.
+    // If the record has no frames, this reads only its first cache line.
     // SAFETY: owned, by the contract. A record is larger than a `FreeRecord`, and needs no drop but
     // for its frames.
     unsafe {
@@ -246,8 +246,8 @@ fn take(address: usize) -> *mut FreeRecord {
     free
 }
 
-/// Allocates a chunk, from the system, as the global allocator may be foreign code; returns the
-/// list of its records.
+/// Allocates a chunk from the system, as the global allocator may be foreign code; returns the list
+/// of the chunk's records.
 #[cold]
 fn grow() -> *mut FreeRecord {
     let layout = Layout::new::<Chunk>();
@@ -277,7 +277,7 @@ fn grow() -> *mut FreeRecord {
 mod tests {
     use super::*;
 
-    /// Reads the ledger as another process does: by the descriptor alone.
+    /// Reads the ledger like another process, using only the descriptor.
     fn sites_from_outside() -> Vec<(usize, String, u32)> {
         let at = &raw const LEDGER;
         let mut found = Vec::new();

@@ -3,23 +3,23 @@
 use crate::sync::cell::Cell;
 use crate::sync::{local, stack_address};
 
-/// The stack that the system has made for the calling thread: where it is, at most. What is above the
-/// stack pointer stays there as long as the thread runs on it.
+/// The bounds of the stack that the system has made for the calling thread. Words above the stack
+/// pointer stay in place as long as the thread runs on this stack.
 #[derive(Clone, Copy)]
 pub(super) struct Stack {
     low: usize,
     high: usize,
-    /// The pointer of one thread's stack is of no use to others.
+    /// Stays on its thread: other threads cannot use the pointer.
     thread: std::marker::PhantomData<*const ()>,
 }
 
 local! {
-    /// The thread's stack; empty if it is not known, `None` until it was asked for.
+    /// The thread's stack; empty if it is not known, `None` before the first use.
     static STACK: Cell<Option<(usize, usize)>> = Cell::new(None);
 }
 
 impl Stack {
-    /// Returns the calling thread's, where it is known: on Linux.
+    /// Returns the calling thread's stack, which is known only on Linux.
     pub(super) fn of_thread() -> Option<Self> {
         let (low, high) = STACK.with(Cell::get).unwrap_or_else(|| {
             let bounds = bounds().unwrap_or_default();
@@ -30,7 +30,7 @@ impl Stack {
         (low < high).then_some(Self { low, high, thread })
     }
 
-    /// Returns whether an address is on it.
+    /// Returns whether an address is on this stack.
     pub(super) fn contains(&self, address: usize) -> bool {
         (self.low..self.high).contains(&address)
     }
@@ -52,13 +52,13 @@ impl Stack {
     pub(super) fn word(&self, address: usize) -> Option<usize> {
         let (here, last) = (stack_address(), self.high - size_of::<usize>());
         let may_read = self.contains(here) && (here..=last).contains(&address);
-        // SAFETY: the thread runs on this stack, so what is above its stack pointer can be read.
+        // SAFETY: the thread runs on this stack, so memory above its stack pointer can be read.
         may_read.then(|| unsafe { read(address) })
     }
 }
 
 /// Reads a word of the stack, as the processor or a function's prologue has written it. For Rust
-/// that is no access to any variable: as for unwinding, any bits are a number.
+/// this is no access to a variable: as in unwinding, any bits are a valid number.
 ///
 /// # Safety
 /// The word is in memory that can be read.

@@ -1,4 +1,5 @@
-//! Threads as records name them: by a number, whose name is known after the thread has ended, too.
+//! The numbers by which records name threads. A number's name is known even after the thread has
+//! ended.
 
 use super::guard::Inside;
 use crate::event::thread_label;
@@ -10,11 +11,11 @@ use crate::thread::registry::REGISTRY;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// Number of names that are kept. A thread whose name was displaced by others is named by its key.
+/// How many names are kept. A thread whose name was displaced by others is named by its key.
 const NAMES: usize = 4_096;
 
-/// A bit of the numbers of threads that have no key: they have not used the crate but for dropping
-/// references. Generations of keys are far less.
+/// A bit that marks the numbers of threads without a key, which have only dropped references.
+/// Generations of keys stay far below it.
 const KEYLESS: u64 = 1 << 63;
 
 // std's lock even in loom builds: nothing yields while it is held.
@@ -28,7 +29,7 @@ local! {
 }
 
 local! {
-    /// The number under which the name of the calling thread is noted; 0 if it is not.
+    /// The number under which the calling thread's name is noted; 0 if its name is not noted.
     static NAMED_AS: Cell<u64> = Cell::new(0);
 }
 
@@ -49,8 +50,8 @@ pub(crate) fn own_number() -> u64 {
     find_own(known)
 }
 
-/// Finds the number of the calling thread, which was `known` so far, if it has got a number or a
-/// key just now.
+/// Finds the number of the calling thread, which was `known` so far, after the thread may have got
+/// a key.
 #[cold]
 fn find_own(known: u64) -> u64 {
     let own = match own_key() {
@@ -69,8 +70,8 @@ pub(crate) fn note_thread() {
     }
 }
 
-/// Notes the name of the calling thread if it has no key. Such a thread has no pools either, so it
-/// is not changing one.
+/// Notes the name of the calling thread if it has no key. Such a thread has no pools, so this is
+/// not called in the middle of a change of a pool.
 #[inline]
 pub(super) fn note_keyless_thread() {
     if own_number() & KEYLESS != 0 {
@@ -78,8 +79,7 @@ pub(super) fn note_keyless_thread() {
     }
 }
 
-/// Returns the number of the calling thread, whose name is noted from then on. The caller is inside
-/// the ledger.
+/// Returns the number of the calling thread, and notes its name. The caller is inside the ledger.
 #[inline]
 pub(super) fn named_own_number() -> u64 {
     let own = own_number();
@@ -102,7 +102,7 @@ fn note_name(own: u64) {
 
 /// Returns name and key of a thread, which may have ended.
 pub(crate) fn thread_label(number: u64) -> String {
-    // Whoever is inside the ledger already may have the lock.
+    // A thread that is inside the ledger already may hold the lock.
     let name = Inside::enter().and_then(|_inside| {
         let named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
         let known = named.iter().rev().find(|named| named.0 == number);

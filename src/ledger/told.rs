@@ -1,4 +1,4 @@
-//! What callers tell the ledger.
+//! The types by which callers describe objects and calls to the ledger.
 
 #[cfg(feature = "leak-detection")]
 use super::label::PoolLabel;
@@ -41,7 +41,7 @@ impl RawCall {
         }
     }
 
-    /// Says what the call does to a dead object.
+    /// Returns the words for a message about such a call with a dead object.
     #[cfg(feature = "leak-detection")]
     pub(super) fn misuse(self) -> &'static str {
         match self {

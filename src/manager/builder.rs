@@ -61,8 +61,8 @@ impl PoolManagerBuilder {
     }
 
     /// Sets the allocator for the objects that the manager's pools
-    /// [create](crate::AutoreleasePool::create). The [process's own](BlockAllocator::process)
-    /// unless set.
+    /// [create](crate::AutoreleasePool::create). The [process-wide
+    /// allocator](BlockAllocator::process) unless set.
     ///
     /// ```
     /// use releasepool::{BlockAllocator, PoolManager};

@@ -1,4 +1,4 @@
-//! `quiesce` and `shutdown`, which get everything released.
+//! `quiesce` and `shutdown`, which release everything or report what is left.
 
 use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
@@ -20,24 +20,24 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Longest sleep between two looks at the threads. A thread that has done what it was asked for, or
-/// has given up its pools, wakes the sleeper. Other changes are noticed after a nap, because a wake
-/// would cost the threads that cause them too much: a pool is closed, a message runs, an orphan
-/// runs on another thread, the epoch advances.
+/// The longest sleep between two looks at the threads. A thread that has served the request, or has
+/// given up its pools, wakes the sleeper. Other changes do not, as a wake would cost the threads
+/// that make them too much: a pool is closed, a message or an orphan runs, the epoch advances. They
+/// are noticed after a nap.
 const NAP: Duration = Duration::from_millis(2);
 
-/// Number of looks at threads that hold nothing but keep sending each other messages.
+/// How often `shutdown` looks at threads that hold nothing but keep sending each other messages.
 const LOOKS: u32 = 8;
 
 /// The result of [`PoolManager::shutdown`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ShutdownReport {
-    /// Number of entries of this manager's root pool and backlog that the calling thread released;
-    /// without releases that other threads had sent to it, and without orphans.
+    /// Number of entries of this manager's root pool and backlog that the calling thread released.
+    /// Does not count releases that other threads had sent to it, nor orphans.
     pub released: usize,
     /// The threads that still hold something: open pools, entries in the root pool, a backlog, or
-    /// messages in their inbox. All threads, if none holds anything but they keep sending each
+    /// messages in their inbox. All threads, if no thread holds anything but they keep sending each
     /// other messages. Empty if everything is released.
     pub holders: Vec<ThreadSnapshot>,
     /// Number of orphans that have not run yet: releases and closures that were sent to threads
@@ -45,9 +45,8 @@ pub struct ShutdownReport {
     pub orphans: usize,
     /// Number of [hot](crate::Hot) objects that are dead and that no thread has released yet.
     pub hot: usize,
-    /// The pools, of any thread and manager, that delay the release of what slots have retired:
-    /// they have loaded from a slot and have not been drained since. Empty if no orphan waits for
-    /// them.
+    /// The pools, of any thread and manager, that delay the release of retired references: they
+    /// have loaded from a slot and have not been drained since. Empty if no orphan waits for them.
     pub epoch_holders: Vec<EpochHolder>,
     /// How long the shutdown took.
     pub elapsed: Duration,
@@ -57,7 +56,7 @@ pub struct ShutdownReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EpochHolder {
-    /// Name and key of its thread, and whether that has ended.
+    /// Name and key of the pool's thread, and whether the thread has ended.
     pub thread: String,
     /// Name of the pool, or `"unnamed"`.
     pub pool: String,
@@ -116,21 +115,21 @@ impl fmt::Display for ShutdownReport {
 impl std::error::Error for ShutdownReport {}
 
 impl PoolManager {
-    /// Makes the deferred releases that belong to no thread in particular: it runs the releases and
-    /// closures that were sent to threads that have ended, and releases what [slots](crate::Slot)
+    /// Makes the deferred releases that belong to no thread in particular: runs the releases and closures
+    /// that were sent to threads that have ended, and releases the references that [slots](crate::Slot)
     /// have retired. Also makes the releases that were sent to the calling thread, and those of
     /// [hot](crate::Hot) objects that are dead, as [`Hot::review`](crate::Hot::review) does. Waits, for at
-    /// most `deadline`, for other threads that are running such releases, or that have a pool open
-    /// which has loaded from a slot. Returns whether nothing is left.
+    /// most `deadline`, for other threads that are running such releases, or that have an open pool that
+    /// has loaded from a slot. Returns whether nothing is left.
     ///
-    /// It does not pause as long as there is something to release. It does not wait if all that is
-    /// left depends on a pool of the calling thread, which has loaded from a slot and cannot be
+    /// It does not pause as long as it can release something. It does not wait if the rest depends
+    /// only on a pool of the calling thread that has loaded from a slot, as that pool cannot be
     /// drained meanwhile. If destructors feed it for ever, it ends soon after the deadline.
     ///
     /// Orphaned closures run here, on the calling thread; but never on a thread that reuses the
     /// registry slot of their target, which leaves them to other threads. Inside a destructor or
-    /// drain nothing is run; and in the destructor of such a release this waits for the whole
-    /// `deadline` if the drain around it has more of them to make.
+    /// drain it runs nothing; and inside a destructor that such a release has called, it waits for
+    /// the whole `deadline` if the outer drain has more such releases to make.
     ///
     /// # Panics
     /// Resumes the first panic of a closure or destructor, at the end.
@@ -139,14 +138,14 @@ impl PoolManager {
         let mut panics = FirstPanic::default();
         let done = loop {
             let ran = self.run_deferred(start.saturating_add(deadline), &mut panics);
-            // In this order: what hot objects had held may be orphans by now.
+            // Hot objects are counted first: objects that they held may be orphans by now.
             let left = review::unreleased() + ORPHANS.outstanding();
             let is_over = || elapsed().saturating_sub(start) >= deadline;
             if left == 0 || is_over() || !ran && is_held_here() {
                 break left == 0;
             }
             if !ran {
-                // A timed sleep: what this waits for wakes nobody.
+                // A timed sleep, as no other thread wakes this one.
                 let changed = &self.shared().changed;
                 changed.sleep(changed.ticket(), NAP);
             }
@@ -159,24 +158,24 @@ impl PoolManager {
 
     /// Releases everything that this manager's pools hold. In turns, it runs what
     /// [`quiesce`](Self::quiesce) runs, drains the calling thread's root pool and backlog, asks the
-    /// other threads to do likewise, and looks whether any of them still holds something; until
-    /// none does, or for at most `deadline`.
+    /// other threads to do likewise, and looks whether any of them still holds something; it
+    /// repeats this until no thread does, for at most `deadline`.
     ///
-    /// It never drains a pool of another live thread. A thread that was asked drains its root pool
-    /// and backlog at the end of its next outermost drain of a pool of this manager (`run_inbox` is
-    /// not such a drain); its open pools are left to it. Messages sent to a thread count as held by
-    /// it until they have run, even if that thread does not use this manager. The manager can be
-    /// used as before afterwards; what is autoreleased from then on is not covered. Inside a
+    /// It never drains a pool of another live thread. A thread that was asked drains its root pool and
+    /// backlog at the end of its next outermost drain of a pool of this manager (`run_inbox` is not
+    /// such a drain); its open pools stay open. Messages sent to a thread count as held by it until
+    /// they have run, even if that thread does not use this manager. The manager can still be used
+    /// afterwards; `shutdown` does not release objects that are autoreleased later. Inside a
     /// destructor, only the calling thread's root pool and backlog are drained; [hot](crate::Hot)
     /// objects that are dead wait for the end of that destructor. If destructors feed a pool for ever,
-    /// `shutdown` leaves the rest soon after the deadline, and a thread that was asked does so after
-    /// 100,000 generations.
+    /// `shutdown` leaves the rest soon after the deadline, and a thread that was asked leaves its rest
+    /// after 100,000 generations.
     ///
     /// # Errors
     /// If something is still held at the deadline. The report says which thread holds what,
-    /// including the calling thread's own open pools and the closures posted to it. If all that is
-    /// left is held by the calling thread, `shutdown` does not wait for the deadline, because
-    /// nothing could change that meanwhile.
+    /// including the calling thread's own open pools and the closures posted to it. If only the
+    /// calling thread still holds something, `shutdown` does not wait for the deadline, because
+    /// waiting could not change that.
     ///
     /// # Panics
     /// Resumes the first panic of a closure or destructor, at the end.
@@ -193,7 +192,8 @@ impl PoolManager {
             if look.is_done() || is_over() || !can_go_on && look.waits_for_caller() {
                 break look.report(released, elapsed().saturating_sub(start));
             }
-            // Even if a release is on its way here: its sender may have to run before it arrives.
+            // Sleeps even if a release is on its way to this thread: its sender may have to run
+            // before it arrives.
             if !ran {
                 self.shared().changed.sleep(seen, NAP);
             }
@@ -204,9 +204,9 @@ impl PoolManager {
         report
     }
 
-    /// Runs what can run on this thread, without waiting, until the clock is past `deadline` and
-    /// destructors only feed it. Adds the number of entries that it released to `released`, and returns
-    /// whether anything has run.
+    /// Runs everything that can run on this thread, without waiting; if destructors feed it for ever,
+    /// until the clock is past `deadline`. Adds the number of released entries to `released`, and
+    /// returns whether anything has run.
     fn run_own(&self, deadline: Duration, released: &mut usize, panics: &mut FirstPanic) -> bool {
         let ran = self.run_deferred(deadline, panics);
         let own = this_thread::with(|pools| {
@@ -226,13 +226,13 @@ impl PoolManager {
         let mut any =
             this_thread::serve(Meter::unlimited(Limit::until(deadline)), panics).generations > 0;
         any |= ORPHANS.run_calls(|call| panics.guard(|| call.run())) > 0;
-        // Last, as all of these may drop the last handles to hot objects.
+        // Hot objects come last, as the other releases may drop the last handles to them.
         any |= hot_handle::release_all(panics) > 0;
         any
     }
 
-    /// Finds the threads that hold something. If it is settled that nothing is left, then nothing was
-    /// on its way from one thread to another meanwhile.
+    /// Finds the threads that hold something. A settled result also proves that nothing was on its
+    /// way from one thread to another.
     fn look(&self) -> Look {
         let mut looks = 0;
         loop {
@@ -242,7 +242,8 @@ impl PoolManager {
             let snapshot = self.snapshot_of(&records);
             let orphans = snapshot.orphans;
             let hot = review::unreleased();
-            // A destructor may have passed something on to a place that had already been looked at.
+            // If figures have changed, a destructor may have passed something on to a place that
+            // had been read already.
             let is_settled = self.activity(&records) == before;
             let is_held = snapshot.threads.iter().any(holds) || orphans > 0 || hot > 0;
             if is_held || is_settled {
@@ -266,7 +267,8 @@ impl PoolManager {
         }
     }
 
-    /// Returns figures that only grow, and do so when something that was held is passed on.
+    /// Returns figures that only grow, and that grow whenever a thread passes on something that it
+    /// held.
     fn activity(&self, records: &[Arc<Record>]) -> Vec<u64> {
         let of_thread = |record: &Arc<Record>| {
             let stats = self.shared().threads.get(&record.key());
@@ -279,8 +281,8 @@ impl PoolManager {
 
 /// The result of a look at all threads.
 struct Look {
-    /// The threads that hold something; if it is not settled, all that have sent or received
-    /// messages.
+    /// The threads that hold something; if the look is not settled, all threads that have sent or
+    /// received messages.
     holders: Vec<ThreadSnapshot>,
     orphans: usize,
     /// Hot objects that are dead and not released.
@@ -294,8 +296,8 @@ impl Look {
         self.is_settled && self.holders.is_empty() && self.orphans + self.hot == 0
     }
 
-    /// Returns whether all that is left is held by the calling thread, which closes none of its
-    /// pools while it waits.
+    /// Returns whether only the calling thread still holds something; it cannot close its pools
+    /// while it waits.
     fn waits_for_caller(&self) -> bool {
         let is_mine = |thread: &ThreadSnapshot| Some(thread.key) == current_key();
         self.hot == 0 && self.holders.iter().all(is_mine) && (self.orphans == 0 || is_held_here())
@@ -326,7 +328,7 @@ fn holds(thread: &ThreadSnapshot) -> bool {
     held.iter().any(|n| *n > 0)
 }
 
-/// Returns the pools that some of `left` orphans wait for.
+/// Returns the pools for which any of the `left` orphans wait.
 fn epoch_holders(left: usize) -> Vec<EpochHolder> {
     if left == 0 || !ORPHANS.has_deferred() {
         return Vec::new();
@@ -337,7 +339,7 @@ fn epoch_holders(left: usize) -> Vec<EpochHolder> {
         .collect()
 }
 
-/// Returns whether some orphans wait, and only for pools of the calling thread.
+/// Returns whether orphans wait for pools of the calling thread only.
 fn is_held_here() -> bool {
     ORPHANS.has_deferred() && pin::is_held_here_alone()
 }
@@ -354,11 +356,12 @@ fn counted(n: usize, one: &str, many: &str) -> String {
 }
 
 impl PoolManager {
-    /// Asks all threads that use this manager, except the calling one, to drain what they hold.
-    /// Returns the ticket by which to sleep until one of them has done so.
+    /// Asks all other threads that use this manager to drain their root pools and backlogs. Returns
+    /// the ticket by which to sleep until one of them has done so.
     fn ask_others(&self) -> Ticket {
         let me = current_key();
-        // Before they are asked, so that the wake of the first that answers is not missed.
+        // Taken before the threads are asked, so that the wake of the first that answers is not
+        // missed.
         let seen = self.shared().changed.ticket();
         for (key, stats) in self.shared().threads.all() {
             if Some(key) != me {

@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// The state of a manager and of all threads; made by [`PoolManager::snapshot`].
 ///
 /// The figures of other threads are read while these threads run, so they may not be consistent
-/// with each other: a pool that is closed meanwhile may count as open beside one that is opened
-/// after it, and entries of a root pool that is drained meanwhile may count twice as autoreleased.
-/// What a thread has done counts once: as its own or, after it has ended, in `departed`.
+/// with each other: a pool that is closed meanwhile may count as open together with a pool that is
+/// opened later, and entries of a root pool that is drained meanwhile may count twice as
+/// autoreleased. Each thread counts once: by itself or, after it has ended, in `departed`.
 /// [`fmt::Display`] writes a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -30,11 +30,11 @@ pub struct Snapshot {
     /// Totals of all threads that have ended.
     pub departed: Totals,
     /// Number of orphans, waiting or running: releases and closures that were sent to threads that
-    /// have ended, and references that slots have retired. Those that the calling thread is running
-    /// are not counted.
+    /// have ended, and references that slots have retired. Does not count those that the calling
+    /// thread is running.
     pub orphans: usize,
     /// Number of values of [`HomeRef`](crate::HomeRef)s that have outlived their home thread and
-    /// are never destroyed: in the whole process, since it started. They count as live objects.
+    /// are never destroyed: in the whole process, since its start. They count as live objects.
     pub kept: u64,
     /// Number of [hot](crate::Hot) objects in the process: those that have an owner or a
     /// [`HotRef`](crate::HotRef), and those that no review has found dead yet.
@@ -59,14 +59,14 @@ pub struct ThreadSnapshot {
     /// Number of releases that budgeted drains of this manager's pools have left.
     pub backlog: usize,
     /// Number of releases and closures that other threads have sent to this one and that have not
-    /// run: in its inbox, or already taken out of it. The inbox serves all managers. Those that the
-    /// calling thread is running are not counted.
+    /// run: in its inbox, or already taken out of it. The inbox serves all managers. Does not count
+    /// those that the calling thread is running.
     pub inbox: usize,
     /// Totals of this thread.
     pub totals: Totals,
 }
 
-/// Figures of what a thread has done since it started.
+/// Figures of one thread since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Totals {
@@ -82,14 +82,14 @@ pub struct Totals {
     /// Number of objects destroyed, in any way.
     pub destroyed: u64,
     /// Number of references sent by [`ThreadHandle::release`](crate::ThreadHandle::release) and
-    /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on), and
-    /// of last [`HomeRef`](crate::HomeRef)s that sent their object home.
+    /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on), plus the number of values that
+    /// dropped [`HomeRef`](crate::HomeRef)s sent home.
     pub handed_over: u64,
 }
 
 impl Totals {
-    /// Reads the figures of created and handed over objects. To be called after `destroyed` has
-    /// been read for all threads, so that no object counts as destroyed but not as created.
+    /// Reads the figures of created and handed over objects. The caller must have read `destroyed`
+    /// of all threads before, so that no object counts as destroyed but not as created.
     fn read_objects(&mut self, tally: &Tally) {
         self.created = tally.created.get();
         self.handed_over = tally.handed_over.get();
@@ -127,11 +127,11 @@ impl PoolManager {
     pub(super) fn snapshot_of(&self, records: &[Arc<Record>]) -> Snapshot {
         let held = records.iter().map(|record| self.held_by(record));
         let (mut threads, stats): (Vec<_>, Vec<_>) = held.unzip();
-        // After the threads: if a thread is seen to hold nothing any more, the orphans that it has
-        // left are seen, too.
+        // Read after the threads: if a thread holds nothing any more, this sees the orphans that it
+        // has left.
         let orphans = ORPHANS.outstanding();
         let ended = &self.shared().departed;
-        // No operation that models see may be made while they are locked.
+        // Nothing may yield in a model while the figures are locked.
         let departed = with_figures_locked(|| {
             for (thread, record) in threads.iter_mut().zip(records) {
                 thread.totals.destroyed = record.tally.destroyed.get();
@@ -165,18 +165,21 @@ impl PoolManager {
         }
     }
 
-    /// Returns what a thread holds; its totals are read later.
+    /// Returns a snapshot of the entries and messages that a thread holds; its totals are read
+    /// later.
     fn held_by(&self, record: &Record) -> (ThreadSnapshot, Option<Arc<PoolStackStats>>) {
-        // Before the root pool: what a message autoreleases while it runs is then seen there.
+        // Read before the root pool: objects that a message autoreleases while it runs are then
+        // seen in the pool.
         let mut inbox = record.waiting();
         if current_key() == Some(record.key()) {
-            // Without the messages that are running on this thread and have called this function.
+            // Without the messages that are running on this thread, one of which has called this
+            // function.
             let running = this_thread::with(|pools| pools.map_or(0, ThreadPools::running_messages));
             inbox = inbox.saturating_sub(running);
         }
         let stats = self.shared().threads.get(&record.key());
         let figure = |f: fn(&PoolStackStats) -> u64| stats.as_deref().map_or(0, f) as usize;
-        // Before the root pool, into which the destructors in the backlog may autorelease.
+        // Read before the root pool, into which destructors of the backlog may autorelease.
         let backlog = figure(PoolStackStats::backlog);
         let open_pools = figure(PoolStackStats::open);
         let held = ThreadSnapshot {

@@ -1,4 +1,4 @@
-//! How a model is checked, and the result of the check.
+//! The settings of a check, and its result.
 
 use super::mode::Mode;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,9 +74,9 @@ impl Builder {
 
     /// Names the model in messages and in the file of a failing interleaving.
     ///
-    /// The default is the name of the calling thread, which for a test is the test's name, or else
-    /// the source location of the call of [`check`](Self::check). Name the models of a test that
-    /// checks several.
+    /// The default is the name of the calling thread, which in a test is the test's name, or else
+    /// the source location of the call of [`check`](Self::check). If a test checks several models,
+    /// name them.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
@@ -90,9 +90,9 @@ impl Builder {
 
     /// Explores only executions with at most `n` preemptions.
     ///
-    /// A preemption is a switch to another thread where the running thread could have gone on. The
-    /// number of executions grows exponentially with `n`; most mistakes need one or two. State
-    /// beside the model that it is bounded.
+    /// A preemption is a switch to another thread while the running thread could go on. The number
+    /// of executions grows exponentially with `n`; most mistakes need one or two. Write a comment
+    /// at the model that says that it is bounded.
     ///
     /// # Panics
     /// If `n` is above 255, which is loom's limit.
@@ -112,8 +112,8 @@ impl Builder {
 
     /// Asserts that all executions, in all modes together, have exactly these outcomes.
     ///
-    /// This makes a model fail that no longer interleaves. For a mode that has
-    /// [outcomes of its own](Self::outcomes_in), those count instead.
+    /// So a model whose threads no longer interleave fails. For a mode that has [outcomes of its
+    /// own](Self::outcomes_in), those count instead.
     pub fn outcomes(mut self, outcomes: &[&str]) -> Self {
         self.outcomes = Some(set(outcomes));
         self
@@ -121,7 +121,7 @@ impl Builder {
 
     /// Asserts that all executions in `mode` have exactly these outcomes.
     ///
-    /// Ignored with [`seeds`](Self::seeds): their switches can reach outcomes of the other mode.
+    /// Ignored with [`seeds`](Self::seeds), whose switches can reach outcomes of the other mode.
     pub fn outcomes_in(mut self, mode: Mode, outcomes: &[&str]) -> Self {
         self.outcomes_in.insert(mode, set(outcomes));
         self
@@ -138,15 +138,15 @@ impl Builder {
     /// Samples the interleavings instead of exploring all of them, for models that do not finish.
     ///
     /// Each seed stands for a pseudo-random choice of atomic operations of this crate, and of
-    /// [`point`](super::point)s, at which the running thread yields; in [`Mode::Rmw`] for the
-    /// `compare_exchange_weak` that fails as well. Around these switches, which do not count as
-    /// preemptions, loom explores executions with at most
+    /// [`point`](super::point)s, at which the running thread yields; in [`Mode::Rmw`], the seed
+    /// also chooses the `compare_exchange_weak` that fails. Around these switches, which do not
+    /// count as preemptions, loom explores executions with at most
     /// [`preemption_bound`](Self::preemption_bound) preemptions (the default is 1), and stops after
     /// [`executions_per_seed`](Self::executions_per_seed). The same seed always explores the same
     /// executions.
     ///
-    /// A model that passes has only been sampled, which proves nothing. Expected outcomes that are
-    /// not reached are no error then.
+    /// A model that passes has only been sampled, which proves nothing. An expected outcome that is
+    /// not reached is then no error.
     pub fn seeds(mut self, seeds: Range<u64>) -> Self {
         self.seeds = Some(seeds);
         self
@@ -166,9 +166,9 @@ impl Builder {
     /// log.
     ///
     /// The environment variable `RELEASEPOOL_MODEL_REPLAY` does the same without a change to the
-    /// program; models with other names are skipped then. The log shows each atomic operation of
-    /// this crate with its thread and source location. loom prints thread switches, or what
-    /// `LOOM_LOG` asks for, and tracks locations as with `LOOM_LOCATION`.
+    /// program, and skips models with other names. The log shows each atomic operation of this
+    /// crate with its thread and source location. loom prints thread switches, or the messages that
+    /// `LOOM_LOG` selects, and tracks locations as with `LOOM_LOCATION`.
     pub fn replay(mut self, file: impl Into<PathBuf>) -> Self {
         self.replay = Some(file.into());
         self
@@ -219,8 +219,8 @@ impl Builder {
     /// Checks the model as [`check`](Self::check) does, and returns the result.
     ///
     /// # Errors
-    /// If the model fails. The threads of the failed execution are left as they are, and their
-    /// memory leaks, as loom cannot clean up after a failure.
+    /// If the model fails. The threads of the failed execution never end, and their memory leaks,
+    /// as loom cannot clean up after a failure.
     #[track_caller]
     pub fn run<F, R>(&self, f: F) -> Result<Report, Failure>
     where
@@ -260,11 +260,11 @@ where
 pub struct Report {
     /// The model's name.
     pub name: String,
-    /// How many executions there were, in all modes and for all seeds.
+    /// The number of executions, in all modes and for all seeds.
     pub executions: usize,
     /// The outcomes that were reached.
     pub outcomes: BTreeSet<String>,
-    /// What the result covers: `every interleaving`, `at most 2 preemptions`, `sampled: ...`.
+    /// The extent of the check: `every interleaving`, `at most 2 preemptions`, `sampled: ...`.
     pub extent: String,
 }
 
@@ -283,8 +283,8 @@ impl fmt::Display for Report {
     }
 }
 
-/// How a model failed. [`fmt::Display`] writes the message, and the command that runs the failing
-/// interleaving again.
+/// The failure of a model. [`fmt::Display`] writes the message, and the command that runs the
+/// failing interleaving again.
 #[derive(Clone, Debug)]
 pub struct Failure(pub(super) Box<Details>);
 
@@ -304,7 +304,8 @@ impl Failure {
         &self.0.message
     }
 
-    /// Returns the number of the execution that failed, from 1; `None` if no single execution did.
+    /// Returns the number of the execution that failed, from 1; `None` if no single execution
+    /// failed.
     pub fn execution(&self) -> Option<usize> {
         self.0.execution
     }

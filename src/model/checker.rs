@@ -83,7 +83,7 @@ impl Check<'_> {
         }
     }
 
-    /// Returns what loom runs in each execution; it records the outcomes in `reached`.
+    /// Returns the function that loom runs in each execution. It records the outcomes in `reached`.
     fn body(&self, reached: &Reached) -> Body {
         let model = self.model.clone();
         let reached = reached.clone();
@@ -231,16 +231,16 @@ impl Check<'_> {
         Err(self.failure(when.to_owned(), message))
     }
 
-    /// Describes how `run` failed, and writes the interleaving to a file.
+    /// Describes the failure of `run`, and writes the interleaving to a file.
     fn failed(&self, run: &ModelRun, failed: Failed) -> Failure {
         let mut failure = self.failure(Self::when(run), explained(failed.message));
         failure.0.execution = Some(failed.execution);
-        // The interleaving of an expected failure is of no interest.
+        // The interleaving of an expected failure is not written.
         if self.builder.must_fail.is_some() || !self.builder.writes_file {
             return failure;
         }
         let file = run.file();
-        // If the file existed, loom would begin with the path in it.
+        // Removed, as loom would begin with the path in an existing file.
         let _ = std::fs::remove_file(&file);
         self.prepare(run);
         let body = self.body(&Reached::default());
@@ -304,7 +304,7 @@ impl Check<'_> {
     }
 }
 
-/// Appends to some of loom's messages what they probably mean here.
+/// Appends their probable cause to some of loom's messages.
 fn explained(message: String) -> String {
     let more = if message.starts_with("Allocation leaked") {
         "this crate's memory was leaked, but no counted object is alive: a closure or release was sent to a thread that did not end with `model::thread_exit`, or a weak reference was forgotten"

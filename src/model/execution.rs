@@ -10,14 +10,15 @@ use std::time::Duration;
 
 /// Sets how all threads of the process perform loads from now on.
 ///
-/// For code that calls loom itself, with [`begin`] and [`end`]; [`Builder`](super::Builder) does it for you.
+/// For code that calls loom itself, with [`begin`] and [`end`]; [`Builder`](super::Builder) sets the mode
+/// itself.
 pub fn set_mode(mode: Mode) {
     crate::sync::settings::set_rmw_mode(mode == Mode::Rmw);
 }
 
 /// Begins an execution of a model; call it first.
 ///
-/// For code that calls loom itself; [`Builder`](super::Builder) does it for you.
+/// For code that calls loom itself; [`Builder`](super::Builder) calls it itself.
 pub fn begin() {
     super::live::begin();
 }
@@ -26,7 +27,7 @@ pub fn begin() {
 /// joined.
 ///
 /// Ends the main thread's use of the crate, as [`thread_exit`] does. For code that calls loom
-/// itself; [`Builder`](super::Builder) does it for you.
+/// itself; [`Builder`](super::Builder) calls it itself.
 ///
 /// # Panics
 /// If a counted object is alive, or a posted closure has not run. The message names the types, how
@@ -38,11 +39,11 @@ pub fn end() {
 
 /// Releases the objects that slots have retired; call it after the joins, when no pool is open.
 ///
-/// When a store replaces a slot's object, the release of the old one is deferred until no thread
-/// can be reading it, so the old object is alive until then.
+/// When a store replaces a slot's object, the release of the old object is deferred until no thread
+/// can be reading it, so the old object stays alive until that release.
 ///
 /// # Panics
-/// If something holds the releases back, such as an open pool that has loaded from a slot.
+/// If something delays the releases, such as an open pool that has loaded from a slot.
 pub fn quiesce() {
     // Each call advances the epoch by one or two steps.
     let released = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
@@ -51,12 +52,12 @@ pub fn quiesce() {
 
 /// Frees the values of [`HomeRef`](crate::HomeRef)s that outlived their home; returns how many.
 ///
-/// Such values are kept for ever: [`end`] reports them as live objects, and loom as a leak. Call
-/// this at the end of a model that makes them on purpose. No destructor runs.
+/// Such values are kept for ever: [`end`] reports them as live objects, and loom reports a leak.
+/// Call this at the end of a model that makes them on purpose. No destructor runs.
 pub fn free_kept() -> usize {
     let free = |object| {
         tally_destroyed(1);
-        // SAFETY: `KEPT` only holds objects without references, strong or weak, and
+        // SAFETY: `HOMELESS` only holds objects without references, strong or weak, and
         // `take` has removed this one from it.
         unsafe { header::free(object) };
     };

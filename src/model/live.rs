@@ -14,8 +14,9 @@ use std::fmt::Write;
 
 pub(super) fn begin() {
     settings::begin_execution();
-    // Constants outside of models. loom's statics are made at their first use, which would order
-    // what that thread did before with what all others do afterwards; so they are made here.
+    // These are constants outside of models. loom makes a static at its first use, which would
+    // order the first user's earlier operations before those of all later users; so they are made
+    // here.
     let _orphans: &Orphans = &ORPHANS;
     let _homeless: &HomelessObjects = &HOMELESS;
     hot::begin_execution();
@@ -30,7 +31,7 @@ pub(super) fn begin() {
 pub(super) fn assert_none() {
     let (created, destroyed) = (DEPARTED.created.get(), DEPARTED.destroyed.get());
     let calls = ORPHANS.waiting_calls();
-    // Threads that have not exited are not in the tally.
+    // The tally does not contain threads that have not exited.
     let groups = groups();
     if created == destroyed && groups.iter().all(|group| group.references == 0) && calls == 0 {
         assert!(

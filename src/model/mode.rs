@@ -1,8 +1,8 @@
-//! `Mode`: how a model performs loads.
+//! `Mode`, which determines how a model performs loads.
 
 use std::fmt;
 
-/// How a model performs loads.
+/// Determines how a model performs loads.
 ///
 /// Each mode reaches executions that the other one does not, so a model is checked in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 const TITLE: &str = "releasepool model 1";
 
-/// The model, mode and seed that an interleaving belongs to.
+/// The model, mode and seed to which an interleaving belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ModelRun {
     pub(super) name: String,

@@ -5,9 +5,9 @@ use std::fmt;
 
 /// Starts a thread of a model.
 ///
-/// The thread ends with [`thread_exit`], so what it leaves in its root pool and inbox is released
-/// before [`JoinHandle::join`] returns, as it is for a thread of the operating system. loom allows
-/// five threads in a model, including the main thread.
+/// The thread ends with [`thread_exit`], so the entries of its root pool and the releases in its
+/// inbox are released before [`JoinHandle::join`] returns, as for a thread of the operating system.
+/// loom allows five threads in a model, including the main thread.
 ///
 /// # Panics
 /// Outside a model.
@@ -48,17 +48,17 @@ impl<R> fmt::Debug for JoinHandle<R> {
 
 /// Ends the calling thread's use of the crate, as the end of a thread of the operating system does.
 ///
-/// Drains the thread's root and token pools, closes its inbox and passes on what is left. loom runs
-/// the destructors of thread-locals only after `join` has returned, so each thread of a model must
-/// call this at its end. [`spawn`] and [`end`](super::end) do.
+/// Drains the thread's root and token pools, closes its inbox, and passes the remaining messages
+/// on. loom runs the destructors of thread-locals only after `join` has returned, so each thread of
+/// a model must call this at its end. [`spawn`] and [`end`](super::end) call it themselves.
 pub fn thread_exit() {
     crate::thread::current::thread_exit();
 }
 
 /// Marks a place at which a [seed](super::Builder::seeds) may switch threads.
 ///
-/// Every operation of this crate's atomics, and of those in [`atomic`](super::atomic), is such a
-/// place. Without seeds it does nothing.
+/// Every operation of this crate's atomics, and of the atomics in [`atomic`](super::atomic), is
+/// such a place. Without seeds it does nothing.
 #[track_caller]
 pub fn point() {
     crate::sync::settings::user_point(std::panic::Location::caller());

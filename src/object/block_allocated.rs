@@ -1,7 +1,7 @@
 //! Sized objects whose memory is a block.
 //!
-//! They are ordinary `Ref<T>`s. Only their type info knows where the memory goes: to the heap of
-//! the block, which the block's chunk names.
+//! They are ordinary `Ref<T>`s. Only their type info knows that their memory returns to a heap,
+//! which the block's chunk names.
 
 use super::count::Count;
 use super::header::{
@@ -84,7 +84,7 @@ pub(crate) struct PlainDestroyer<'h> {
 
 impl PlainDestroyer<'_> {
     /// Returns a destroyer for objects of this type; `None` if the thread has no heap for the
-    /// memory, or if the ledger takes part, as that calls the global allocator when an object ends.
+    /// memory, or in builds with the ledger, which calls the global allocator when an object ends.
     #[inline(always)]
     pub(crate) fn begin(type_info: &'static TypeInfo, block: PlainBlock) -> Option<Self> {
         if cfg!(feature = "leak-detection") {
@@ -122,7 +122,7 @@ impl PlainDestroyer<'_> {
         true
     }
 
-    /// Counts what was destroyed; must be called at the end.
+    /// Counts the destroyed objects; must be called at the end.
     #[inline(always)]
     pub(crate) fn end(self) {
         self.blocks.end();
@@ -168,7 +168,7 @@ impl ObjectMemory<'_> {
 
 impl<T> Ref<T> {
     /// Makes an object with one reference, in a block if it fits one.
-    // Inlined, as otherwise the error goes through memory each time.
+    // Inlined, as otherwise the result is passed through memory each time.
     #[inline(always)]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub(crate) fn try_new_from(value: T, source: ObjectMemory<'_>) -> Result<Self, AllocError> {
@@ -201,9 +201,9 @@ impl<T> Ref<T> {
     /// Makes an object with one reference, with memory from `blocks`.
     ///
     /// Its memory is a block, which returns to `blocks` on whichever thread it is freed. Objects of
-    /// more than 640 bytes, including the header, or with an alignment of more than 16, get theirs
-    /// from the global allocator, and are counted. The object is a `Ref` like all others, and may
-    /// outlive the handles of the allocator.
+    /// more than 640 bytes, including the header, or with an alignment of more than 16, get their
+    /// memory from the global allocator, and are counted. The object is a `Ref` like all others,
+    /// and may outlive the handles of the allocator.
     ///
     /// Aborts when memory is exhausted, or the allocator's [hard
     /// cap](crate::BlockAllocatorBuilder::hard_cap) is reached (`handle_alloc_error`).
@@ -226,8 +226,8 @@ impl<T> Ref<T> {
     /// is then dropped.
     ///
     /// # Errors
-    /// [`AllocError::Capped`], and [`AllocError::OutOfMemory`] for objects that fit a block;
-    /// larger ones abort.
+    /// [`AllocError::Capped`], and [`AllocError::OutOfMemory`] for objects that fit a block; for
+    /// larger objects, exhausted memory aborts.
     ///
     /// ```
     /// use releasepool::{AllocError, BlockAllocator, Ref};

@@ -1,7 +1,7 @@
 //! Slices and texts whose memory is a block.
 //!
-//! They have the layout of all slices: their length is before the header, and so they return to
-//! blocks of their size class.
+//! They have the layout of all slices: the length is stored before the header, so the block's size
+//! class can be computed when it is freed.
 
 use super::block_allocated::ObjectMemory;
 use super::count::Count;
@@ -27,13 +27,13 @@ pub(super) struct BlockSliceInfo<T>(PhantomData<T>);
 impl<T: 'static> BlockSliceInfo<T> {
     pub(super) const TYPE_INFO: &'static TypeInfo = &Self::named(std::any::type_name::<[T]>);
 
-    /// Returns the type info of objects with a `[T]`, under another name.
+    /// Returns the type info of objects with a `[T]`, with the name replaced.
     const fn named(type_name: fn() -> &'static str) -> TypeInfo {
         type_info_of::<Self>(type_name, Self::SHAPE, None)
     }
 }
 
-/// The type info of a `Ref<str>` in a block: that of bytes, under another name.
+/// The type info of a `Ref<str>` in a block: the type info of bytes, with the name replaced.
 const BLOCK_STR: &TypeInfo = &BlockSliceInfo::<u8>::named(std::any::type_name::<str>);
 
 /// Returns the size class of the block of an object with this layout, and the bytes of the block
@@ -148,9 +148,8 @@ impl Ref<str> {
 
     /// Makes a copy of a text, with memory from `blocks`: [`Ref::new_in`] for texts.
     ///
-    /// An object for a text has 24 bytes before the text, and so texts of up to 616 bytes are in
-    /// blocks. Aborts when memory is exhausted, or the allocator's hard cap is reached
-    /// (`handle_alloc_error`).
+    /// The object has 24 bytes before the text, so texts of up to 616 bytes fit into blocks. Aborts
+    /// when memory is exhausted, or the allocator's hard cap is reached (`handle_alloc_error`).
     ///
     /// ```
     /// use releasepool::{BlockAllocator, Ref};
@@ -167,7 +166,7 @@ impl Ref<str> {
     /// Makes a copy of a text like [`Ref::new_str_in`], but returns an error if there is no memory.
     ///
     /// # Errors
-    /// As [`Ref::try_new_in`].
+    /// Those of [`Ref::try_new_in`].
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn try_new_str_in(text: &str, blocks: &BlockAllocator) -> Result<Self, AllocError> {
@@ -204,7 +203,7 @@ impl<T: Clone> Ref<[T]> {
     /// (`handle_alloc_error`).
     ///
     /// # Panics
-    /// If cloning panics; the memory is freed then.
+    /// If cloning panics; the memory is then freed.
     ///
     /// ```
     /// use releasepool::{BlockAllocator, Ref};
@@ -221,7 +220,7 @@ impl<T: Clone> Ref<[T]> {
     /// Makes a slice like [`Ref::new_slice_in`], but returns an error if there is no memory.
     ///
     /// # Errors
-    /// As [`Ref::try_new_in`].
+    /// Those of [`Ref::try_new_in`].
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn try_new_slice_in(values: &[T], blocks: &BlockAllocator) -> Result<Self, AllocError> {

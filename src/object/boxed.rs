@@ -1,7 +1,8 @@
 //! Objects whose value was moved out of a `Box`, of any type.
 //!
 //! The type may be unsized in any way, such as `dyn Trait`, so only the box's pointer knows the size
-//! and the destructor. What the pointer knows is kept before the header:
+//! and the destructor. The object stores the pointer's metadata and the value's layout before the
+//! header:
 //!
 //! ```text
 //! allocation   [padding] [metadata] [size and alignment] [count word] [type info] payload...
@@ -24,7 +25,7 @@ use std::ptr::{self, NonNull};
 struct Prefix {
     /// The metadata of pointers to the value; null if they have none.
     metadata: *mut (),
-    /// The size and alignment of the value, as [`pack`] has them.
+    /// The size and alignment of the value, packed by [`pack`].
     layout: usize,
 }
 
@@ -38,11 +39,11 @@ fn layout_for(value: Layout) -> ObjectLayout {
 
 /// Returns a size and an alignment in one word: the alignment is the lowest bit that is set.
 const fn pack(layout: Layout) -> usize {
-    // A size is at most `isize::MAX`, and that of a value is a multiple of the alignment.
+    // A value's size is at most `isize::MAX`, and a multiple of its alignment.
     (layout.size() << 1) | layout.align()
 }
 
-/// Returns what [`pack`] has packed.
+/// Returns the layout that [`pack`] has packed.
 fn unpack(packed: usize) -> Layout {
     let align = 1 << packed.trailing_zeros();
     Layout::from_size_align((packed ^ align) >> 1, align).expect("the word of a layout")
@@ -58,7 +59,8 @@ fn metadata_of<T: ?Sized>(pointer: *mut T) -> *mut () {
     let words = |pointer| unsafe { transmute_copy::<*mut T, [*mut (); 2]>(&pointer) };
     let ([address, metadata], [moved, unmoved]) =
         (words(pointer), words(pointer.wrapping_byte_add(1)));
-    // The language does not specify the order of the words. Optimized, nothing is left of this.
+    // The language does not specify the order of the words. Optimized code does not contain this
+    // test.
     let address_is_first = address.addr() == pointer.addr() && moved != address;
     assert!(address_is_first && unmoved == metadata);
     metadata
@@ -80,7 +82,7 @@ unsafe fn pointer_to<T: ?Sized>(thin: Thin, metadata: *mut ()) -> *mut T {
     }
 }
 
-/// Returns what is before the header.
+/// Returns the prefix, which is before the header.
 ///
 /// # Safety
 /// `thin` is an object that `Ref::from` has made of a box.
@@ -125,8 +127,8 @@ impl<T: ?Sized + 'static> ObjectType for BoxedInfo<T> {
 /// Moves the value out of the box, as `Arc` does. The type may be unsized in any way: `dyn Trait`,
 /// a slice, `str`.
 ///
-/// The object has 32 bytes before its value, as the box alone knows the value's size and destructor:
-/// of a sized value, [`Ref::new`]`(*boxed)` makes a smaller object; of a slice,
+/// The object has 32 bytes before its value, as only the box's pointer knows the value's size and
+/// destructor. For a sized value, [`Ref::new`]`(*boxed)` makes a smaller object; for a slice,
 /// `Ref::from(boxed.into_vec())`.
 impl<T: ?Sized> From<Box<T>> for Ref<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]

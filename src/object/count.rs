@@ -1,33 +1,33 @@
 //! The count word.
 //!
-//! One `AtomicU64` holds all that decides who can reach an object:
+//! One `AtomicU64` holds everything that determines which threads can reach an object:
 //!
 //! ```text
 //! 63..32                          31..1                  0
 //! strong references, less one     weak references        held
 //! ```
 //!
-//! As it is one word, a single load can read "strong 1, weak 0", which proves that only the reader
-//! can reach the object: every new reference comes from a counted one (invariant 6 of
-//! [`object`](crate::object)). With two words that would not be possible.
+//! As the counts share a word, a single load can read "strong 1, weak 0", which proves that only
+//! the reader can reach the object: every new reference comes from a counted one (invariant 6 of
+//! [`object`](crate::object)). Two words would not allow that proof.
 //!
-//! Strong references are counted less one, as a signed number in the upper half, so that the word
-//! is negative if there are none, and if there are too many: then retain and release are one
-//! instruction and a conditional jump each, like those of `Arc`.
+//! The upper half is a signed number: the count of strong references less one. So the word is
+//! negative if there is no strong reference, and if there are too many, and retain and release take
+//! one instruction and a conditional jump each, like those of `Arc`.
 //!
 //! * *alive*: strong ≥ 1, held 1.
 //! * *dead, not yet destroyed* (just released, or queued): strong 0, held 1. No upgrade succeeds
-//!   any more. If the last reference was the only one of any kind, the word may still count it: no
-//!   other thread can look.
+//!   any more. If the last reference was the only one of any kind, the word may still count it, as
+//!   no other thread can read the word.
 //! * *being destroyed, or destroyed*: held 0, and one weak reference stands for the destructor and
 //!   for the memory. A raw retain inside the destructor has no effect: without `held`, no release
 //!   is ever the last one.
 //! * *uninitialized* (`new_cyclic`): strong 0, held 0, weak ≥ 1.
 //!
 //! After publication every change is a read-modify-write, so every change continues the release
-//! sequence of each earlier release; the exceptions are the stores of a unique owner, before the
-//! destructor and before the object waits in a queue. Strong references abort at 2³¹, weak ones at
-//! 2³⁰; the rest is headroom for threads that count up at once.
+//! sequence of each earlier release. The only exceptions are the stores of a unique owner, before
+//! the destructor and before the object waits in a queue. Strong references abort at 2³¹, weak ones
+//! at 2³⁰; the rest is headroom for threads that count up at once.
 
 use crate::ledger::CHECKS;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -73,7 +73,7 @@ fn retained(old: u64) -> Result<(), Misuse> {
     if CHECKS && strong(old) == 0 {
         return Err(Misuse::RetainedDead);
     }
-    // By the sum, so that the compiler only has to look at its sign.
+    // Tests the sum, so that the compiler only needs its sign.
     if (old.wrapping_add(STRONG) as i64) < 0 {
         return Err(Misuse::TooManyStrong);
     }
@@ -121,9 +121,9 @@ pub(crate) struct Count(AtomicU64);
 /// The result of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Released {
-    /// There are other strong references.
+    /// Other strong references exist.
     Alive,
-    /// That was the last strong reference: the caller must destroy the value.
+    /// The released reference was the last strong one: the caller must destroy the value.
     Last,
     /// The released references were the only ones of any kind, and the word still counts them. The
     /// caller must destroy the object.
@@ -153,8 +153,8 @@ impl Count {
     /// Turns the only weak reference of [`Count::uninitialized`] into a strong one, when the value
     /// has been written.
     pub(crate) fn set_initialized(&self) {
-        // Release: pairs with the Acquire of `upgrade`, which may find the value through a weak
-        // reference that was there before. Model: cyclic_upgrade.
+        // Release: pairs with the Acquire of `upgrade`, which may find the value through an older
+        // weak reference. Model: cyclic_upgrade.
         self.0.fetch_add(HELD + STRONG - WEAK, Ordering::Release);
     }
 
@@ -166,23 +166,23 @@ impl Count {
         retained(self.0.fetch_add(STRONG, Ordering::Relaxed))
     }
 
-    /// Gives up one strong reference. Returns whether it may have been the last one, and then the
-    /// caller must call [`Count::was_last`]; otherwise there are others.
+    /// Gives up one strong reference. Returns true if it may have been the last one: the caller
+    /// must then call [`Count::was_last`]. Otherwise others exist.
     #[inline]
     pub(crate) fn release(&self) -> Result<bool, Misuse> {
-        // An addition, as the compiler does not use the sign of a difference.
+        // An addition, as the compiler does not reuse the sign of a difference.
         // Release: pairs with the Acquire in `begin_destruction` and `is_all`, so that all uses of
         // the value happen before its destructor. Model: retain_release_last.
         released(self.0.fetch_add(STRONG.wrapping_neg(), Ordering::Release))
     }
 
-    /// Returns whether a release that may have been the last one was; then the caller must destroy
-    /// the value.
+    /// Returns whether a release that may have been the last one was the last; if so, the caller
+    /// must destroy the value.
     #[inline]
     pub(crate) fn was_last(&self) -> bool {
         // Relaxed: only the thread that made the last release can observe this value;
-        // `begin_destruction` acquires what other threads did before. Any other value means that
-        // there were more references than can be counted.
+        // `begin_destruction` acquires the earlier operations of other threads. Any other value
+        // means that there were more references than can be counted.
         without_weak(self.0.load(Ordering::Relaxed)) == NONE + HELD
     }
 
@@ -194,7 +194,7 @@ impl Count {
         self.0.load(Ordering::Acquire) == held_by(n)
     }
 
-    /// Gives up `n` strong references at once; without a read-modify-write if they are the only
+    /// Gives up `n` strong references at once. Makes no read-modify-write if they are the only
     /// references of any kind.
     #[inline]
     pub(crate) fn release_many(&self, n: u32) -> Result<Released, Misuse> {
@@ -207,8 +207,8 @@ impl Count {
         released_many(old, n)
     }
 
-    /// Stores what `release` would have left; for a unique owner. So one release too many is
-    /// detected while the object waits.
+    /// Stores the word that `release` would have left, so that one release too many is detected
+    /// while the object waits. For a unique owner.
     pub(crate) fn release_unique(&self) {
         // Relaxed: no other thread can reach the word.
         self.0.store(NONE + HELD, Ordering::Relaxed);
@@ -221,8 +221,8 @@ impl Count {
         self.0.store(NONE + WEAK, Ordering::Relaxed);
     }
 
-    /// Begins the destruction of a dead object. Returns whether the caller is its unique owner;
-    /// otherwise there are weak references, and the caller now has one, for the time of the
+    /// Begins the destruction of a dead object. Returns whether the caller is its unique owner. If
+    /// not, weak references exist, and the caller now has one itself, for the time of the
     /// destructor.
     #[inline]
     pub(crate) fn begin_destruction(&self) -> bool {
@@ -281,8 +281,8 @@ impl Count {
         Ok(false)
     }
 
-    /// Turns the caller's strong reference, if it is the only one, into a weak one and ownership of
-    /// the value: no upgrade succeeds any more. Returns whether it did.
+    /// If the caller's strong reference is the only one, turns it into a weak reference and
+    /// ownership of the value; no upgrade succeeds afterwards. Returns whether it did.
     pub(crate) fn take_value(&self) -> bool {
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
@@ -316,7 +316,7 @@ impl Count {
         strong(self.0.load(Ordering::Relaxed)) as usize
     }
 
-    /// Returns the number of weak references; 0 if there is no strong one.
+    /// Returns the number of weak references; 0 if there is no strong reference.
     pub(crate) fn weak(&self) -> usize {
         let word = self.0.load(Ordering::Relaxed);
         if strong(word) == 0 {

@@ -1,15 +1,16 @@
 //! The destruction of objects, in constant stack space.
 //!
-//! A last release inside a destructor runs at once, depth first, just as with `Arc`, until
-//! [`LIMIT`] bytes of stack are used since the outermost release on this thread. A deeper one is
-//! queued, and the outermost release runs the queue. So shallow structures are destroyed in `Arc`'s
-//! order, and a chain of a million nodes takes a few stack frames more than a chain of a hundred.
+//! If a destructor makes a last release, the object is destroyed at once, depth first, as with
+//! `Arc`, until destructors use [`LIMIT`] bytes of stack since the outermost release on this
+//! thread. A deeper last release queues its object, and the outermost release runs the queue. So
+//! shallow structures are destroyed in `Arc`'s order, and a chain of a million nodes takes a few
+//! stack frames more than a chain of a hundred.
 //!
-//! While the queue is being run, a few more objects may queue even if they are not deep. So a chain
-//! is destroyed node by node, and freed from one end to the other: an allocator that reuses the
-//! latest block first builds the next chain just as straight.
+//! While the queue is being run, a few more objects are queued even if they are not deep. So a
+//! chain is destroyed node by node, and freed from one end to the other: an allocator that reuses
+//! the latest block first then places the next chain in order, too.
 //!
-//! All of this works during the teardown of a thread, as the state is a thread-local without a
+//! This also works during the teardown of a thread, as the state is a thread-local without a
 //! destructor.
 
 use super::header::{Thin, checked, header};
@@ -23,21 +24,22 @@ use std::mem::ManuallyDrop;
 /// Bytes of stack that nested destructors may use before further releases queue.
 pub(crate) const LIMIT: usize = if SMALL { 2_048 } else { 32_768 };
 
-/// A bit of an address. Flipped in the base of the stack, it makes all releases look deep.
+/// A bit of an address. Flipping it in `Nesting::base` makes all releases look deep.
 const FAR: usize = 1 << (usize::BITS - 2);
 
-/// Which nested releases queue.
+/// Which nested releases are queued.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum QueueMode {
     /// Deep ones.
     DeepOnly,
     /// All.
     All,
-    /// All while few objects are queued, else deep ones: the queue is being run.
+    /// The queue is being run: all releases while few objects are queued, else deep ones.
     Running,
 }
 
-/// While the queue is being run: the number of queued objects from which only deep releases queue.
+/// While the queue is being run, from this number of queued objects on only deep releases are
+/// queued.
 const RUN_LIMIT: usize = if SMALL { 2 } else { 32 };
 
 /// The state of the nested releases of a thread.
@@ -51,9 +53,10 @@ pub(super) struct Nesting {
     pub(super) pending: ManuallyDrop<UnsafeCell<Vec<Thin>>>,
     /// The number of nested [`settle_scope`](super::settle::settle_scope)s inside destructors.
     pub(super) isolated: Cell<usize>,
-    /// True if the next release is probably the last of its object. Set by a last release, and at the
-    /// beginning of an outermost scope, because most parts of a structure have one owner; cleared by
-    /// a release outside of destructors that was not the last. For speed only: either value is safe.
+    /// True if the next release is probably the last one of its object. A last release and the
+    /// beginning of an outermost scope set it, because most parts of a structure have one owner; a
+    /// release outside of destructors that was not the last clears it. For speed only: either value
+    /// is safe.
     likely_last: Cell<bool>,
 }
 
@@ -112,13 +115,13 @@ impl Nesting {
         if before == QueueMode::DeepOnly {
             self.toggle_far();
         }
-        // Frees the buffer, as the thread-local has no destructor that would.
+        // Frees the buffer, as the thread-local has no destructor that would free it.
         // SAFETY: invariant 7 of `object`; dropping an empty vector runs no foreign code.
         self.pending.with_mut(|all| unsafe { *all = Vec::new() });
         (destroyed, panics.into_first())
     }
 
-    /// Returns whether a release must queue that is deep according to `base`.
+    /// Returns whether a release that looks deep by `base` must be queued.
     fn should_queue(&self) -> bool {
         // SAFETY: invariant 7 of `object`.
         let waiting = self.pending.with(|all| unsafe { (*all).len() });
@@ -126,7 +129,7 @@ impl Nesting {
         self.mode.get() != QueueMode::Running || waiting < RUN_LIMIT || really_deep()
     }
 
-    /// Makes all releases look deep, or takes that back.
+    /// Makes all releases look deep, or undoes that.
     fn toggle_far(&self) {
         self.base.set(self.base.get() ^ FAR);
     }
@@ -141,13 +144,13 @@ impl Nesting {
     }
 }
 
-/// A scope in which objects may be destroyed, such as a drain: nested releases measure their stack
-/// from its beginning.
+/// A scope in which objects may be destroyed, such as a drain: nested releases measure their depth
+/// from the stack address at which it begins.
 pub(crate) struct ReleaseScope {
-    /// True if no release or drain is in progress further up the call stack, or none within the
-    /// innermost [`settle_scope`](super::settle::settle_scope). Then this scope must run the queue.
+    /// True if no release or drain is in progress further up the call stack, up to the innermost
+    /// [`settle_scope`](super::settle::settle_scope). If true, this scope must run the queue.
     pub(crate) outermost: bool,
-    /// True if destructors must queue rather than run.
+    /// True if objects must be queued rather than destroyed.
     pub(crate) deep: bool,
     /// The mode to restore at the end, if the scope has changed it.
     before: Option<QueueMode>,
@@ -162,7 +165,7 @@ impl ReleaseScope {
                 return Self::enter_outermost(nesting);
             }
             let mode = nesting.mode.get();
-            // What a drain releases must not wait for the run of the queue around it.
+            // Objects that a drain releases must not wait for an outer run of the queue.
             let in_run = mode == QueueMode::Running;
             if in_run {
                 nesting.mode.set(QueueMode::DeepOnly);
@@ -187,18 +190,18 @@ impl ReleaseScope {
         }
     }
 
-    /// Returns whether this scope may do work of the whole thread, such as running the messages of
+    /// Returns whether this scope may do work for the whole thread, such as running the messages of
     /// other threads: only if no destructor is in progress, isolated or not.
-    // Out of line, as drains call this only if there is something to do.
+    // Out of line, as drains call this only if a duty may be due.
     #[cold]
     #[inline(never)]
     pub(crate) fn serves_thread(&self) -> bool {
         self.outermost && NESTING.with(|nesting| nesting.isolated.get() == 0)
     }
 
-    /// Enters a scope in which all releases by destructors queue, however shallow; the caller takes
-    /// them out by [`ReleaseScope::next_dead`]. Only if it is the outermost: within another scope,
-    /// this is [`ReleaseScope::enter`].
+    /// Enters a scope in which all objects that destructors release are queued, however shallow;
+    /// the caller takes them out by [`ReleaseScope::next_dead`]. Within another scope, does only
+    /// what [`ReleaseScope::enter`] does.
     pub(crate) fn enter_queueing() -> Self {
         let mut scope = Self::enter();
         if scope.outermost {
@@ -217,7 +220,7 @@ impl ReleaseScope {
         before: None,
     };
 
-    /// Returns whether all releases by destructors queue.
+    /// Returns whether all objects that destructors release are queued.
     pub(crate) fn queues_all(&self) -> bool {
         self.outermost && self.before.is_some()
     }
@@ -246,7 +249,7 @@ impl ReleaseScope {
     /// # Safety
     /// `Count::release_many` returned `Unique`, and the caller gives the object up.
     pub(crate) unsafe fn queue_unique(&self, thin: Thin) {
-        // SAFETY: the caller is the unique owner, so the memory is there.
+        // SAFETY: the caller is the unique owner, so the memory has not been freed.
         unsafe { header(thin) }.count.release_unique();
         NESTING.with(|nesting| nesting.push(thin));
     }
@@ -264,7 +267,7 @@ impl ReleaseScope {
         }
     }
 
-    /// Runs what nested releases queued; for the outermost scope.
+    /// Destroys the objects that nested releases have queued; for the outermost scope.
     #[inline]
     pub(crate) fn settle(&self) {
         debug_assert!(self.outermost);
@@ -273,8 +276,9 @@ impl ReleaseScope {
         }
     }
 
-    /// Runs what nested releases queued, if this scope is the outermost, and keeps panics. Repeats
-    /// until the queue is empty, as dropping the payload of a reported panic may queue more.
+    /// Destroys the objects that nested releases have queued, if this scope is the outermost, and
+    /// keeps panics. Repeats until the queue is empty, as dropping the payload of a reported panic
+    /// may queue more objects.
     pub(crate) fn settle_all(&self, panics: &mut FirstPanic) {
         while self.outermost && NESTING.with(|nesting| !nesting.is_empty()) {
             panics.guard(|| {
@@ -314,7 +318,7 @@ pub(crate) fn in_destructor() -> bool {
     NESTING.with(|nesting| nesting.base.get() != 0 || nesting.isolated.get() != 0)
 }
 
-/// Runs the destructors that are queued, and returns how many.
+/// Destroys the queued objects, and returns how many.
 #[cold]
 pub(super) fn settle_now() -> usize {
     let (destroyed, panic) = NESTING.with(Nesting::settle);
@@ -331,8 +335,8 @@ pub(super) fn settle_now() -> usize {
 /// object up.
 #[inline(never)]
 pub(crate) unsafe fn last_release(thin: Thin) {
-    // SAFETY: `release` returned true, so the object is dead and this thread's, or more than 2³¹
-    // other references keep it.
+    // SAFETY: `release` returned true: either the object is dead and belongs to this thread, or
+    // more than 2³¹ other references keep it.
     if unsafe { header(thin) }.count.was_last() {
         NESTING.with(|nesting| nesting.likely_last.set(true));
         // SAFETY: `was_last` says that this was the last release.
@@ -348,8 +352,8 @@ pub(crate) unsafe fn last_release(thin: Thin) {
 unsafe fn destroy_nested(thin: Thin) {
     // SAFETY: a dead object has its memory until it is destroyed (invariant 2 of `object`).
     let head = unsafe { header(thin) };
-    // What remains is a tail call in each case, so that a chain of objects has only one return
-    // address for each: processors predict only some dozens of them.
+    // Each case ends in a tail call, so that a chain of objects needs only one return address for
+    // each object: processors predict only some dozens of them.
     if head.type_info.has_destructor {
         let (base, here) = (NESTING.with(|nesting| nesting.base.get()), stack_address());
         if base == 0 {
@@ -366,7 +370,7 @@ unsafe fn destroy_nested(thin: Thin) {
     unsafe { destroy_dead(thin) };
 }
 
-/// Destroys a dead object, and then runs what its destructor queued.
+/// Destroys a dead object, and then the objects that its destructor has queued.
 ///
 /// # Safety
 /// The contract of [`destroy_dead`].
@@ -377,7 +381,7 @@ unsafe fn outermost_release(thin: Thin) {
     unsafe { destroy_dead(thin) };
 }
 
-/// Queues a dead object, or destroys it if it need not queue.
+/// Queues a dead object, or destroys it if it need not be queued.
 ///
 /// # Safety
 /// The contract of [`destroy_dead`].
@@ -398,7 +402,7 @@ unsafe fn deep_release(thin: Thin) {
 /// Gives up a strong reference.
 ///
 /// # Safety
-/// The caller owns one, to an object at `thin`.
+/// The caller owns such a reference, to the object at `thin`.
 #[inline]
 pub(crate) unsafe fn release(thin: Thin) {
     ledger::released(thin, 1, ReleasedBy::Handle);
@@ -414,7 +418,7 @@ pub(crate) unsafe fn release(thin: Thin) {
     }
 }
 
-/// Gives up a strong reference that is probably the only one: then a load suffices. If it is not,
+/// Gives up a strong reference that is probably the only one. If it is, a load suffices; if not,
 /// the load fetches the cache line for reading, and the release fetches it again for writing.
 ///
 /// # Safety
@@ -442,7 +446,7 @@ unsafe fn release_likely_last(thin: Thin) {
 /// Gives up a weak reference.
 ///
 /// # Safety
-/// The caller owns one, to an object at `thin`.
+/// The caller owns such a reference, to the object at `thin`.
 #[inline]
 pub(crate) unsafe fn release_weak(thin: Thin) {
     // SAFETY: the caller's reference keeps the memory.

@@ -21,7 +21,7 @@ use std::ptr::{self, NonNull};
 pub(crate) struct Header {
     pub(crate) count: Count,
     pub(crate) type_info: &'static TypeInfo,
-    /// Stands for the payload in models: written and read together with it. Zero-sized.
+    /// Stands for the payload in models: written and read together with the payload. Zero-sized.
     payload: Witness,
 }
 
@@ -84,7 +84,7 @@ pub(crate) unsafe fn note_read(thin: Thin) {
     unsafe { header(thin) }.payload.read();
 }
 
-/// Aborts the process: the counts are wrong, and to go on would be a use after free.
+/// Aborts the process: the counts are wrong, so going on would be a use after free.
 ///
 /// # Safety
 /// The contract of [`header`].
@@ -150,7 +150,7 @@ pub(super) const fn object_layout(prefix: usize, payload: Layout) -> Option<Obje
 
 /// Bytes before the payload of a sized object.
 const SIZED: usize = size_of::<Header>();
-/// Bytes before the payload of a slice: its length, too.
+/// Bytes before the payload of a slice: the header, and the slice's length.
 const SLICE: usize = size_of::<Header>() + size_of::<usize>();
 
 pub(super) const fn layout_of<T>() -> ObjectLayout {
@@ -194,13 +194,13 @@ pub(super) unsafe fn write_header(
     type_info: &'static TypeInfo,
     count: Count,
 ) -> Thin {
-    // This makes the thread known, by whose key the ledger names it. Without the ledger it comes last,
-    // which takes `pool.create` an instruction less.
+    // The count enters the thread, so that the ledger can name it by its key. Without the ledger,
+    // counting last saves `pool.create` an instruction.
     const FIRST: bool = cfg!(feature = "leak-detection");
     if FIRST {
         tally_created(1);
     }
-    // SAFETY: the contract is the same.
+    // SAFETY: the contract of this function is that of `write_uncounted_header`.
     let thin = unsafe { write_uncounted_header(base, layout, type_info, count) };
     if !FIRST {
         tally_created(1);
@@ -208,7 +208,7 @@ pub(super) unsafe fn write_header(
     thin
 }
 
-/// Writes the header of an object that takes the place of another one in the figures.
+/// Writes the header of an object that replaces another one, so the figures do not count it.
 ///
 /// # Safety
 /// The contract of [`write_header`].
@@ -279,7 +279,8 @@ pub(crate) fn allocate_slice<T>(len: usize, type_info: &'static TypeInfo) -> Non
     unsafe { write_length(thin, len) }
 }
 
-/// Allocates a slice as [`allocate_slice`] does, which takes the place of another one in the figures.
+/// Allocates a slice like [`allocate_slice`]. It replaces another slice, so the figures do not count
+/// it.
 #[cfg_attr(feature = "leak-detection", track_caller)]
 pub(super) fn replace_slice<T>(len: usize) -> NonNull<[T]> {
     let layout = layout_of_slice::<T>(len).expect("a slice fits the address space");
@@ -311,8 +312,8 @@ pub(super) unsafe fn write_length<T>(thin: Thin, len: usize) -> NonNull<[T]> {
 /// Gives an object another type info.
 ///
 /// # Safety
-/// The caller has the only reference of any kind to the object. Its value is one of the new type
-/// info's type, and its memory is of the same layout and source.
+/// The caller has the only reference of any kind to the object. The object's value has the type,
+/// and its memory the layout and source, of the new type info.
 pub(super) unsafe fn set_type_info(thin: Thin, type_info: &'static TypeInfo) {
     // SAFETY: the only reference is the caller's, so the access is exclusive (invariant 6 of
     // `object`).
@@ -332,7 +333,7 @@ pub(crate) unsafe fn free(thin: Thin) {
     unsafe { (header(thin).type_info.free)(thin) };
 }
 
-/// Returns where a slice keeps its length.
+/// Returns the place of a slice's length.
 ///
 /// # Safety
 /// `thin` is an object with the layout of a slice.
@@ -341,7 +342,8 @@ pub(super) unsafe fn length(thin: Thin) -> NonNull<usize> {
     unsafe { thin.cast::<Header>().sub(1).cast::<usize>().sub(1) }
 }
 
-/// How the objects of one type and one source of memory end: what [`TypeInfo`] is made of.
+/// Destructor and memory of the objects of one type and one source of memory, from which their
+/// [`TypeInfo`] is made.
 pub(super) trait ObjectType {
     const HAS_DESTRUCTOR: bool;
     const SHAPE: TypeShape;
@@ -389,7 +391,7 @@ unsafe fn destroy<O: ObjectType>(thin: Thin) {
     impl<O: ObjectType> Drop for FreeOnDrop<O> {
         #[inline]
         fn drop(&mut self) {
-            // SAFETY: made only below, by the unique owner, who has dropped the value by now.
+            // SAFETY: made only below, by the unique owner, which has dropped the value by now.
             unsafe { O::free(self.0) };
         }
     }
@@ -409,12 +411,12 @@ impl<T> SizedInfo<T> {
     const LAYOUT: ObjectLayout = layout_of::<T>();
     pub(crate) const TYPE_INFO: &'static TypeInfo = &Self::named(std::any::type_name::<T>);
 
-    /// Returns the type info of objects with a `T`, under another name.
+    /// Returns the type info of objects with a `T`, with the name replaced.
     pub(crate) const fn named(type_name: fn() -> &'static str) -> TypeInfo {
         Self::with_kind(type_name, ObjectKind::Sized)
     }
 
-    /// Returns the type info of objects with a `T`, under another name and as another kind.
+    /// Returns the type info of objects with a `T`, with name and kind replaced.
     pub(super) const fn with_kind(type_name: fn() -> &'static str, kind: ObjectKind) -> TypeInfo {
         let shape = TypeShape {
             kind,
@@ -454,7 +456,7 @@ pub(crate) struct SliceInfo<T>(PhantomData<T>);
 impl<T> SliceInfo<T> {
     pub(crate) const TYPE_INFO: &'static TypeInfo = &Self::named(std::any::type_name::<[T]>);
 
-    /// Returns the type info of objects with a `[T]`, under another name.
+    /// Returns the type info of objects with a `[T]`, with the name replaced.
     pub(crate) const fn named(type_name: fn() -> &'static str) -> TypeInfo {
         type_info_of::<Self>(type_name, Self::SHAPE, None)
     }

@@ -9,17 +9,17 @@ use std::mem::ManuallyDrop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
-/// A counted reference to a value with a home that does not keep the value alive, only its memory.
+/// A counted reference to a value with a home; it keeps only the memory alive, not the value.
 ///
 /// It is to [`HomeRef`] what [`Weak`] is to [`Ref`]: a child's reference to its parent, so that the
 /// two do not keep each other alive, or an observer on another thread. It gives no access to the
-/// value; [`upgrade`](Self::upgrade) returns a `HomeRef`, which does at home.
+/// value; [`upgrade`](Self::upgrade) returns a `HomeRef`, which gives access at home.
 ///
 /// # Threads
-/// Any thread may hold, clone, upgrade and drop it, whatever `T` is. If the `HomeRef` that it was
-/// upgraded to is the last one when it is dropped, the value goes
-/// [home](HomeRef#where-it-is-destroyed). The value is never destroyed because of a `HomeWeak`; its
-/// memory is freed where the last reference of any kind is dropped.
+/// Any thread may hold, clone, upgrade and drop a `HomeWeak`, whatever `T` is. If an upgrade
+/// returned the last `HomeRef`, the drop of that sends the value
+/// [home](HomeRef#where-it-is-destroyed). Dropping a `HomeWeak` never destroys the value; the
+/// thread that drops the last reference of any kind frees the memory.
 ///
 /// # When not to use it
 /// If the other reference is on the same thread and the value has one owner, use `std::rc::Weak`
@@ -27,7 +27,7 @@ use std::ptr::NonNull;
 ///
 /// # Cost
 /// One word, two for trait objects and slices. `clone` and `drop` are one read-modify-write each,
-/// an upgrade at least one. More than 2³⁰ at once abort the process.
+/// an upgrade at least one. More than 2³⁰ weak references at once abort the process.
 ///
 /// ```
 /// use releasepool::{HomeRef, HomeWeak};
@@ -59,7 +59,7 @@ impl<T: ?Sized + RefUnwindSafe> UnwindSafe for HomeWeak<T> {}
 impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for HomeWeak<T> {}
 
 impl<T> HomeWeak<T> {
-    /// Returns a reference to no object: it does not allocate, and can never be upgraded.
+    /// Returns a reference to no object, which can never be upgraded. Does not allocate.
     #[must_use]
     pub const fn new() -> Self {
         Self(Weak::new())
@@ -67,7 +67,7 @@ impl<T> HomeWeak<T> {
 }
 
 impl<T: ?Sized> HomeRef<T> {
-    /// Returns a weak reference, which does not keep the value alive. On any thread.
+    /// Returns a weak reference, which does not keep the value alive. May be called on any thread.
     ///
     /// One read-modify-write. Aborts at more than 2³⁰ weak references.
     #[inline]
@@ -84,8 +84,8 @@ impl<T: ?Sized> HomeWeak<T> {
     /// Returns a `HomeRef` if the value is still alive, on any thread.
     ///
     /// Lock-free. Concurrently with the last release, it returns either a valid reference or
-    /// `None`; from then on `None`, although a value that is on its way home has not been destroyed
-    /// yet. Aborts at more than 2³¹ strong references.
+    /// `None`; after it, it returns `None`, even if the value is still on its way home and not
+    /// destroyed yet. Aborts at more than 2³¹ strong references.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn upgrade(&self) -> Option<HomeRef<T>> {
@@ -131,7 +131,7 @@ impl<T: ?Sized> fmt::Debug for HomeWeak<T> {
     }
 }
 
-/// Coerces the value of a payload, by a coercion of pointers to the value.
+/// Coerces a pointer to a payload by a coercion of pointers to its value.
 ///
 /// # Safety
 /// The contract of [`Coercible::coerce`].
@@ -139,9 +139,9 @@ unsafe fn coerced_payload<T: ?Sized, U: ?Sized>(
     payload: NonNull<ThreadBound<T>>,
     coerce: impl FnOnce(*mut T) -> *mut U,
 ) -> NonNull<ThreadBound<U>> {
-    // A pointer to a value and one to its payload have the same metadata. The casts keep it and the
-    // address, so what `coerce` gets points to the front. Nothing is read there: an unsizing adds
-    // or changes metadata.
+    // A pointer to a value and a pointer to its payload have the same metadata. The casts keep
+    // metadata and address, so the pointer that `coerce` gets points to the front. `coerce` reads
+    // nothing there: an unsizing only adds or changes metadata.
     let coerce = |payload: *mut ThreadBound<T>| coerce(payload as *mut T) as *mut ThreadBound<U>;
     // SAFETY: by the contract, this neither reads the payload nor changes its address.
     unsafe { coerced(payload, coerce) }

@@ -1,4 +1,4 @@
-//! The implementations for files, sockets and handles that `std::sync::Arc` has.
+//! Implements for files, sockets and handles the traits that `std::sync::Arc` implements for them.
 
 use super::strong::Ref;
 use std::fs::File;

@@ -29,8 +29,8 @@ impl<T> Ref<T> {
         unsafe { Self::adopt(payload) }
     }
 
-    /// Makes a new object that has a reference to itself: `f` gets a weak reference to it, which
-    /// can be upgraded once `f` has returned the value.
+    /// Makes a new object that has a reference to itself: `f` gets a weak reference to the object,
+    /// which can be upgraded once `f` has returned the value.
     ///
     /// # Panics
     /// If `f` does. The memory is then freed with the last weak reference.
@@ -70,21 +70,21 @@ impl<T> Ref<T> {
     /// Makes a new object, pinned: no object ever moves.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn pin(value: T) -> Pin<Self> {
-        // SAFETY: the value stays in its allocation until it is dropped there. What moves it out
-        // (`try_unwrap`, `into_inner`, `make_mut`) needs a `Ref` that is not pinned.
+        // SAFETY: the value stays in its allocation until it is dropped there. Functions that move
+        // it out (`try_unwrap`, `into_inner`, `make_mut`) need a `Ref` that is not pinned.
         unsafe { Pin::new_unchecked(Self::new(value)) }
     }
 }
 
-/// A slice that is being filled. Dropping it drops the values that are there, and frees the memory.
+/// A slice that is being filled. Dropping it drops the values written so far, and frees the memory.
 pub(super) struct PartialSlice<T: 'static> {
     slice: NonNull<[T]>,
     filled: usize,
 }
 
 impl<T> PartialSlice<T> {
-    /// Number of values before the first address that is a multiple of 16, in memory from the global
-    /// allocator; 0 if there is no such address, or too many values are before it.
+    /// The number of values before the first address that is a multiple of 16, in memory from the
+    /// global allocator; 0 if no value begins at such an address, or too many come before it.
     const UNALIGNED: usize = {
         let offset = SliceInfo::<T>::SHAPE.payload_offset;
         let bytes = offset.next_multiple_of(16) - offset;
@@ -116,7 +116,7 @@ impl<T> PartialSlice<T> {
         self.filled += 1;
     }
 
-    /// Writes clones of `values`, with which the slice is full.
+    /// Fills the slice with clones of `values`.
     pub(super) fn fill(mut self, values: &[T]) -> Ref<[T]>
     where
         T: Clone,
@@ -138,12 +138,13 @@ impl<T> PartialSlice<T> {
         self.finish()
     }
 
-    /// Writes the values of `iter` until the slice is full. Returns the value after that in a vector,
-    /// which is empty if there is none.
+    /// Writes the values of `iter` until the slice is full. Returns the next value, if there is one,
+    /// in a vector.
     fn fill_from(&mut self, iter: &mut impl Iterator<Item = T>) -> Vec<T> {
-        // Not an `Option`, for which compilers vectorize the loop less often.
+        // Not an `Option`: compilers would vectorize the loop less often.
         let mut surplus = Vec::new();
-        // Then the stores of a vectorized loop are aligned, which saves up to a third of its time.
+        // Writes the first values one by one, so that a vectorized loop stores at aligned
+        // addresses, which saves up to a third of its time.
         if self.slice.len() > 16 {
             while self.filled < Self::UNALIGNED {
                 let Some(value) = iter.next() else {
@@ -154,7 +155,8 @@ impl<T> PartialSlice<T> {
             }
         }
         let _ = iter.try_for_each(|value| {
-            // The bounds rest on this alone: the iterator is safe code, which may be wrong.
+            // Only this test keeps the writes in bounds: the iterator is safe code, whose length
+            // may be wrong.
             if self.filled == self.slice.len() {
                 keep(&mut surplus, value);
                 return ControlFlow::Break(());
@@ -166,7 +168,7 @@ impl<T> PartialSlice<T> {
         surplus
     }
 
-    /// Moves these values and `more` to a slice of the right length, which takes this one's place.
+    /// Moves these values and `more` to a slice of the right length, which replaces this one.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn followed_by(self, mut more: Vec<T>) -> Ref<[T]> {
         let slice = replace_slice::<T>(self.filled + more.len());
@@ -274,7 +276,7 @@ impl<T: Clone> From<&mut [T]> for Ref<[T]> {
     }
 }
 
-/// Copies what is borrowed, and moves what is owned.
+/// Copies a borrowed value, and moves an owned one.
 impl<'a, B> From<Cow<'a, B>> for Ref<B>
 where
     B: ToOwned + ?Sized,
@@ -289,9 +291,9 @@ where
     }
 }
 
-/// Collects the values into a new slice. If the iterator's
-/// [`size_hint`](Iterator::size_hint) is exact, they are written to where they stay; otherwise they
-/// are collected into a vector, and moved.
+/// Collects the values into a new slice. If the iterator's [`size_hint`](Iterator::size_hint) is
+/// exact, they are written directly into the object; otherwise they are collected into a vector,
+/// and moved.
 impl<T> FromIterator<T> for Ref<[T]> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from_iter<I: IntoIterator<Item = T>>(iter: I) -> Self {
@@ -303,7 +305,7 @@ impl<T> FromIterator<T> for Ref<[T]> {
     }
 }
 
-/// Collects the values of an iterator that says that it has `len` values.
+/// Collects the values of an iterator that claims to have `len` values.
 #[cfg_attr(feature = "leak-detection", track_caller)]
 fn collected<T>(mut iter: impl Iterator<Item = T>, len: usize) -> Ref<[T]> {
     let slice = allocate_slice::<T>(len, SliceInfo::<T>::TYPE_INFO);
@@ -316,8 +318,8 @@ fn collected<T>(mut iter: impl Iterator<Item = T>, len: usize) -> Ref<[T]> {
     miscounted(slice, surplus, iter)
 }
 
-/// Collects the values of an iterator that has fewer values than it has said, or more: then
-/// `surplus` has the first of these.
+/// Collects the values of an iterator that has fewer values than it has claimed, or more; `surplus`
+/// has the first surplus value.
 #[cold]
 #[inline(never)]
 #[cfg_attr(feature = "leak-detection", track_caller)]
@@ -332,7 +334,7 @@ fn miscounted<T>(
     slice.followed_by(surplus)
 }
 
-/// Adds a value to a vector, out of the way of the loop that calls this.
+/// Adds a value to a vector. Out of line, to keep this out of the caller's loop.
 #[cold]
 #[inline(never)]
 fn keep<T>(values: &mut Vec<T>, value: T) {

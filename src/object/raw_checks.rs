@@ -1,6 +1,5 @@
-//! Checks for misuse of objects: of raw calls, and of headers that were overwritten. In debug builds
-//! and with the feature `checks`; what they know of an object, they know from the
-//! [`ledger`].
+//! Checks that find misuse of raw calls, and overwritten headers, in debug builds and with the
+//! feature `checks`. The [`ledger`] tells them which objects are alive.
 
 use super::header::{Header, Thin, TypeInfo, header};
 use crate::ledger::{self, CHECKS, RawCall};
@@ -8,9 +7,9 @@ use crate::sync::{CHECKED, Counter};
 use crate::thread::current::current_label;
 use std::ptr::NonNull;
 
-/// The lowest and the highest address of a type info that an object was made with. All of them are
-/// in the constants of the program and its libraries, so other addresses are none. The lowest is
-/// stored as its complement, as counters begin with 0 and are only raised.
+/// The lowest and the highest address of the type infos of all objects made so far. Type infos are
+/// constants of the program and its libraries, so a pointer to one lies in this range. The lowest
+/// address is stored as its complement, as counters begin with 0 and only rise.
 static LOWEST: Counter = Counter::new();
 static HIGHEST: Counter = Counter::new();
 
@@ -28,7 +27,7 @@ pub(super) fn note_type_info(type_info: &'static TypeInfo) {
     }
 }
 
-/// Returns whether there may be a type info at this address.
+/// Returns whether a type info may be at this address.
 fn is_plausible(type_info: *const TypeInfo) -> bool {
     let at = type_info.addr() as u64;
     type_info.is_aligned() && at <= HIGHEST.get() && !at <= LOWEST.get()
@@ -42,7 +41,7 @@ pub(crate) unsafe fn is_intact(thin: Thin) -> bool {
     if CHECKED {
         return true;
     }
-    // SAFETY: readable, by the contract. Only compared, as it may not point to a type info.
+    // SAFETY: readable, by the contract. The pointer is only compared: if the header was overwritten, it may not point to a type info.
     let type_info: *const TypeInfo = unsafe {
         let header = thin.cast::<Header>().sub(1).as_ptr();
         (&raw const (*header).type_info)
@@ -86,7 +85,7 @@ fn corrupt(thin: Thin, place: &str) -> ! {
 
 /// Checks the argument of a raw call.
 ///
-/// Null, misaligned and dead pointers abort the process, and overwritten headers.
+/// Null, misaligned and dead pointers, and overwritten headers, abort the process.
 #[inline(always)]
 #[cfg_attr(feature = "leak-detection", track_caller)]
 pub(super) fn raw_call(payload: *const u8, call: RawCall) {

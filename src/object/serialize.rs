@@ -1,7 +1,6 @@
-//! `Serialize` and `Deserialize` for references: as the values that they refer to.
+//! `Serialize` and `Deserialize` for references, in the form of the values that they refer to.
 //!
-//! As with `Arc`, sharing is not kept: an object that is serialized twice is two when it is
-//! deserialized.
+//! As with `Arc`, sharing is not kept: an object that is serialized twice becomes two objects.
 
 use super::strong::Ref;
 use super::weak::Weak;
@@ -16,7 +15,7 @@ impl<T: ?Sized + Serialize> Serialize for Ref<T> {
     }
 }
 
-/// As `Some` of the value, or `None` if that is gone.
+/// Serializes as `Some` of the value, or as `None` if the value is gone.
 impl<T: ?Sized + Serialize> Serialize for Weak<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.upgrade().serialize(serializer)
@@ -52,7 +51,7 @@ deserialize_text! {
     Path, PathBuf;
 }
 
-// As serde does for `OsString`.
+// The same condition as serde's for `OsString`.
 #[cfg(any(unix, windows))]
 deserialize_text! {
     std::ffi::OsStr, std::ffi::OsString;

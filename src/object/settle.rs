@@ -1,15 +1,17 @@
-//! `settle` and `settle_scope`: for code that must be sure that what it drops is destroyed.
+//! `settle` and `settle_scope`: for code that must be sure that the objects that it drops are
+//! destroyed.
 //!
-//! Code that other code runs inside a destructor without knowing what it is, as a work-stealing
-//! runtime does with its jobs, is *isolated* by [`settle_scope`]: it finds the state of a thread
-//! that releases nothing, so its own releases are outermost. What is queued beneath waits until it
-//! is done. That the thread is inside a destructor is still known, by [`in_destructor`](super::destroy::in_destructor)
-//! and [`ReleaseScope::serves_thread`](super::destroy::ReleaseScope::serves_thread): work of the whole thread must not run in such code.
+//! A work-stealing runtime, for example, may run an unrelated job inside a destructor. [`settle_scope`]
+//! *isolates* such code: it finds the state of a thread that releases nothing, so its own releases are
+//! outermost. Objects that were queued before wait until it is done. Two functions still tell that the thread
+//! is inside a destructor: [`in_destructor`](super::destroy::in_destructor) and
+//! [`ReleaseScope::serves_thread`](super::destroy::ReleaseScope::serves_thread), as work of the whole thread
+//! must not run in such code.
 
 use super::destroy::{NESTING, Nesting, QueueMode, settle_now};
 use super::header::Thin;
 
-/// The state of the releases and drains in progress, while it is hidden from the code that
+/// The state of the releases and drains in progress, which is hidden from the code that
 /// [`settle_scope`] runs.
 struct Isolated {
     base: usize,
@@ -49,31 +51,30 @@ impl Drop for Isolated {
 /// Runs `f` as if outside any destructor: an object whose last reference it drops is destroyed at
 /// once and not queued.
 ///
-/// Inside a destructor, a last release may queue: 32 KiB deep, while the queue is being run, or in
-/// a drain [within a budget](crate::AutoreleasePool::drain_within). The object is then destroyed
-/// when the outermost release or the drain gets to it. Code that waits for that destructor in the
-/// meantime, for example for a channel whose sender it has dropped, waits forever. A destructor can
-/// call [`settle`] before it waits. Code that does not know where it runs cannot: for example a job
-/// that a work-stealing runtime runs, perhaps inside a destructor, while another job waits. In such
-/// a scope, the drop of a last reference is an outermost release of its own. This also holds for
-/// pools that are drained or closed in it.
+/// Inside a destructor, the drop of a last reference may queue the object: if 32 KiB of stack are
+/// used, while the queue is being run, or in a drain [within a
+/// budget](crate::AutoreleasePool::drain_within). The outermost release or the drain then destroys
+/// the object later. Code that waits for that destructor in the meantime, for example for a channel
+/// whose sender it has dropped, waits forever. A destructor can call [`settle`] before it waits.
+/// Code that does not know where it runs cannot: for example a job that a work-stealing runtime
+/// runs, perhaps inside a destructor, while another job waits. In a `settle_scope`, the drop of a
+/// last reference is an outermost release of its own, and so is the drain or close of a pool.
 ///
 /// [`callback_scope`](crate::callback_scope), each poll of a [`pooled`](crate::pooled()) future and
 /// the frames of a [`FrameLoop`](crate::FrameLoop) are such scopes.
 ///
-/// The scope is still inside the destructor: closures that were posted to the thread, and what
-/// other threads have sent to it, wait until the destructor is done. What was queued before the
-/// scope stays in the queue; [`settle`] in the scope does not find it.
+/// The scope is still inside the destructor: closures that were posted to the thread, and other
+/// messages to it, wait until the destructor is done. Objects that were queued before the scope
+/// stay in the queue; [`settle`] in the scope does not find them.
 ///
 /// # When to use it
-/// Around a job for rayon or another runtime that steals work, if it drops its own objects and
-/// waits for what their destructors do; or around the call by which a destructor enters such a
+/// Around a job for rayon or another runtime that steals work, if the job drops its own objects and
+/// waits for an effect of their destructors; or around the call by which a destructor enters such a
 /// runtime (`rayon::join`, `rayon::scope`), for all jobs that the runtime may run meanwhile.
 ///
 /// # When not to use it
 /// In the destructors of a structure that may be deep, around the release of its next part: each
-/// scope has its own 32 KiB, so nothing bounds the stack that such a structure takes, as with
-/// `Arc`.
+/// scope has its own 32 KiB, so, as with `Arc`, nothing bounds the stack that the structure takes.
 ///
 /// # Threads
 /// Affects the calling thread only. May be called at any time, even while the thread's
@@ -107,16 +108,17 @@ pub fn settle_scope<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Runs the destructors that are queued on this thread, and returns how many.
+/// Destroys the objects that are queued on this thread, and returns how many.
 ///
-/// Destructors queue only inside destructors of structures that are too deep for the stack. Where
-/// 32 KiB of it are used since the outermost release, deeper releases queue until that one is done;
-/// and what an object from the queue releases may queue in turn, at any depth. Code in such a place
-/// that must be sure that what it dropped is really destroyed calls this; code that cannot know
-/// where it runs should use a [`settle_scope`]. If each destructor of a deep structure calls it,
-/// after it has dropped the next part, nothing bounds the stack that the structure takes. Anywhere else this returns 0. Entries of pools that
-/// are drained in such a place queue, too: they are released there and destroyed later. Threads
-/// that destroy deep structures need about 64 KiB of stack more than their own code does.
+/// Objects are queued only inside destructors of structures that are too deep for the stack. Once destructors
+/// use 32 KiB of it since the outermost release, deeper last releases queue their objects until the outermost
+/// one is done; and objects that a queued object releases may be queued in turn, at any depth. A destructor
+/// in such a place that must be sure that the objects it dropped are destroyed calls `settle`; code that
+/// cannot know where it runs should use a [`settle_scope`]. If each destructor of a deep structure calls
+/// `settle` after it has dropped the next part, nothing bounds the stack that the structure takes. Anywhere
+/// else `settle` returns 0. A pool that is drained in such a place releases its entries at once, but queues
+/// the objects, which are destroyed later. Threads that destroy deep structures need about 64 KiB of stack
+/// more than their own code does.
 ///
 /// # Panics
 /// With the first panic of a destructor that it runs, after it has run all.

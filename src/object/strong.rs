@@ -19,8 +19,8 @@ use std::ptr::NonNull;
 /// `Arc`](crate::from_arc) compares all methods and implementations.
 ///
 /// A `Ref<T>` becomes a `Ref<dyn Trait>`, or a `Ref<[T; N]>` a `Ref<[T]>`, by
-/// [`unsize!`](crate::unsize): only the standard library's pointers coerce by themselves. The
-/// compiler says E0308, *expected `Ref<dyn Trait>`, found `Ref<T>`*, where it is missing.
+/// [`unsize!`](crate::unsize): only the standard library's pointers coerce by themselves. Where
+/// `unsize!` is missing, the compiler says E0308, *expected `Ref<dyn Trait>`, found `Ref<T>`*.
 ///
 /// In the terms of Cocos2d-x and Objective-C, `clone` is *retain* and `drop` is *release*.
 ///
@@ -31,14 +31,14 @@ use std::ptr::NonNull;
 /// # Cost
 /// One word for sized types, two for others. An object has 16 bytes before its value, 24 for slices
 /// and `str`, 32 for a value that was moved out of a `Box`. `clone` and `drop` are one atomic
-/// read-modify-write each; the drop of the only reference of any kind is a load where that is likely:
-/// in destructors and pools, and after another last reference.
+/// read-modify-write each; the drop of the only reference of any kind is a load in destructors and
+/// pools, and after the drop of another last reference.
 ///
 /// # Panics
 /// No operation on counts panics. More than 2³¹ strong or 2³⁰ weak references at once abort the
 /// process. A destructor that panics unwinds as with `Arc`: if another field of the same value also
 /// has a destructor that panics, the process aborts, as Rust does for any value. Objects that were
-/// queued, or that a pool holds, are destroyed nevertheless.
+/// queued, or that a pool holds, are still destroyed.
 ///
 /// ```
 /// use releasepool::Ref;
@@ -52,8 +52,8 @@ use std::ptr::NonNull;
 #[repr(transparent)]
 pub struct Ref<T: ?Sized + 'static> {
     ptr: NonNull<T>,
-    /// Invariant: an object keeps its type info forever, while a subtype, even between two
-    /// `'static` types, may have another destructor.
+    /// Invariant in `T`: an object keeps its type info, and a subtype, even of a `'static` type,
+    /// may have another destructor.
     invariant: PhantomData<*mut T>,
 }
 
@@ -89,7 +89,7 @@ impl<T: ?Sized> Ref<T> {
         this.ptr.cast()
     }
 
-    /// Turns the handle into a pointer, which stands for its reference: the caller must release it.
+    /// Turns the handle into a pointer that stands for the reference: the caller must release it.
     #[inline]
     pub(crate) fn into_payload(this: Self) -> NonNull<T> {
         std::mem::ManuallyDrop::new(this).ptr
@@ -122,7 +122,7 @@ impl<T: ?Sized> Ref<T> {
     }
 
     /// Returns whether both refer to the same object. Compares addresses only: two handles to one
-    /// object by different traits are equal.
+    /// object through different traits are equal.
     #[inline]
     pub fn ptr_eq(a: &Self, b: &Self) -> bool {
         std::ptr::addr_eq(a.ptr.as_ptr(), b.ptr.as_ptr())
@@ -150,7 +150,7 @@ impl<T: ?Sized> Ref<T> {
     /// # Safety
     /// `p` came from [`Ref::into_raw`] (of a `Ref<U>` where `U` and `T` differ at most by an
     /// unsizing), and stands for one strong reference, which this call takes over. If it is the
-    /// last reference, the calling thread must be one that may drop the value.
+    /// last reference, the calling thread must be allowed to drop the value.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn from_raw(p: *const T) -> Self {
@@ -163,7 +163,7 @@ impl<T: ?Sized> Ref<T> {
     ///
     /// # Safety
     /// `p` came from [`Ref::into_raw`], as for [`Ref::from_raw`], and the object is alive during
-    /// the call. This call takes no reference over.
+    /// the call. The pointer keeps the reference that it stands for.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn increment_strong_count(p: *const T) {
         raw_checks::raw_call(p.cast(), RawCall::Increment);
@@ -204,9 +204,9 @@ impl<T: ?Sized> Clone for Ref<T> {
     }
 }
 
-/// *Release*. The last one destroys the value on this thread: at once; inside another destructor,
-/// at once up to a depth of 32 KiB of stack; in deeper structures, as soon as the outermost release
-/// is done (see [`settle`](crate::settle)).
+/// *Release*. The last release destroys the value on this thread: at once; inside another
+/// destructor, at once up to a depth of 32 KiB of stack; in deeper structures, as soon as the
+/// outermost release is done (see [`settle`](crate::settle)).
 impl<T: ?Sized> Drop for Ref<T> {
     #[inline]
     fn drop(&mut self) {

@@ -1,4 +1,5 @@
-//! Texts: `str`, `CStr`, `OsStr` and `Path`, whose objects are slices of bytes under another name.
+//! Texts: `str`, `CStr`, `OsStr` and `Path`, whose objects are slices of bytes with another type
+//! name.
 
 use super::header::{SliceInfo, TypeInfo, allocate_slice};
 use super::make::copied;
@@ -10,16 +11,16 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::slice;
 
-/// The type info of `Ref<str>`: that of bytes, under another name.
+/// The type info of `Ref<str>`: the type info of bytes, with the name replaced.
 pub(super) const STR: &TypeInfo = &SliceInfo::<u8>::named(type_name::<str>);
 const C_STR: &TypeInfo = &SliceInfo::<u8>::named(type_name::<CStr>);
 const OS_STR: &TypeInfo = &SliceInfo::<u8>::named(type_name::<OsStr>);
 const PATH: &TypeInfo = &SliceInfo::<u8>::named(type_name::<Path>);
 
-/// Implements the conversions of one type of text, and what `Ref::make_mut` needs.
+/// Implements the conversions of one type of text, and the trait that `Ref::make_mut` needs.
 ///
-/// Each of these types is its bytes: a pointer to one is an address and a number of bytes, for a
-/// `CStr` with the nul. `tests::texts_are_their_bytes` checks that.
+/// Each of these types consists of its bytes: a pointer to a text is an address and a number of
+/// bytes, which for a `CStr` includes the nul. `tests::texts_are_their_bytes` checks that.
 macro_rules! text {
     ($text:ty, $owned:ty, $type_info:expr) => {
         impl From<&$text> for Ref<$text> {

@@ -1,9 +1,8 @@
 //! `HomeRef`: a counted reference to a value that never leaves its thread.
 //!
-//! The object is an ordinary counted one, with the same count word and the same destruction. But
-//! its payload begins with a message. If the last reference is dropped on a thread other than the
-//! home, the dead object itself is sent: nothing is allocated, and nothing of the value is
-//! accessed.
+//! The object is an ordinary counted object, with the usual count word and destruction. But its
+//! payload begins with a message. A thread other than the home that drops the last reference sends
+//! the dead object itself: it allocates nothing, and does not access the value.
 //!
 //! ```text
 //! [count word] [type info] [node] [record of the home] value...
@@ -11,7 +10,7 @@
 //! ```
 //!
 //! A message of `MessageKind::DestroyAtHome` is run by its target only, and never orphaned. If the
-//! target has closed its inbox, the object joins the [homeless](HOMELESS) ones. A message of
+//! target has closed its inbox, the object is [kept](HOMELESS). A message of
 //! `MessageKind::DestroyAnywhere` is for values that may be destroyed on any thread.
 
 use super::count::Count;
@@ -36,26 +35,26 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A counted reference that may go to any thread, to a value that stays on one: its *home*, the
-/// thread that made it.
+/// A counted reference that may go to any thread, to a value that stays on one thread: its *home*,
+/// the thread that made it.
 ///
-/// It is for what a graphics context, a user interface or a runtime hands out and wants back on its
-/// own thread: workers may hold textures and drop them, but only the render thread can access one,
-/// and they are destroyed only there. The value need be neither `Send` nor `Sync`; the reference is
-/// always both. [`get`](Self::get) and [`with`](Self::with) give `&T`: to change the value, put it
-/// in a `Cell` or `RefCell`. [`downgrade`](Self::downgrade) returns a
-/// [`HomeWeak`](crate::HomeWeak), and [`unsize!`](crate::unsize) coerces to trait objects.
+/// It is for values that a graphics context, a user interface or a runtime hands out and wants back
+/// on its own thread: workers may hold textures and drop them, but only the render thread can
+/// access or destroy them. The value need be neither `Send` nor `Sync`; the reference is always
+/// both. [`get`](Self::get) and [`with`](Self::with) give `&T`: to change the value, put it in a
+/// `Cell` or `RefCell`. [`downgrade`](Self::downgrade) returns a [`HomeWeak`](crate::HomeWeak), and
+/// [`unsize!`](crate::unsize) coerces to trait objects.
 ///
 /// # When not to use it
 /// If the value may be destroyed anywhere, use [`Ref`](crate::Ref). If it never leaves the thread,
 /// use `Rc`. Values must be `'static`, and the home should open pools now and then, or call
 /// [`drain_root`](crate::PoolManager::drain_root) or [`run_inbox`](crate::PoolManager::run_inbox):
-/// otherwise all that was dropped elsewhere waits until the thread ends.
+/// otherwise values whose last reference was dropped elsewhere wait until the thread ends.
 ///
 /// # Compared with `fragile` and `send_wrapper`
 /// Those crates also send a value that only its own thread may access. But their wrappers *own* the
-/// value: to share it, one puts the wrapper into an `Arc`, and then cannot know which thread drops
-/// it last.
+/// value: to share it, a program puts the wrapper into an `Arc`, and then cannot know which thread
+/// drops it last.
 ///
 /// | | `HomeRef<T>` | `fragile::Fragile<T>`, `SendWrapper<T>` | `fragile::Sticky<T>` |
 /// |---|---|---|---|
@@ -65,8 +64,8 @@ use std::sync::Arc;
 /// | its thread has ended | kept and reported; or destroyed anywhere, if `T: Send` and so created | panics, as before | was destroyed then |
 /// | asked of its thread | drains now and then | nothing | nothing |
 ///
-/// They are simpler where the owner is known to come back to its thread, such as a window handle in
-/// a struct that must be `Send`; and they lend the value mutably.
+/// They are simpler where the owner is known to come back to its thread, such as the struct with a
+/// window handle that must be `Send`; and they lend the value mutably.
 ///
 /// # Where it is destroyed
 /// * The last reference is dropped **at home**: at once, as with `Ref`; also while the home's
@@ -79,20 +78,20 @@ use std::sync::Arc;
 ///   [`Snapshot::kept`](crate::Snapshot) counts it. A value made by
 ///   [`new_or_anywhere`](Self::new_or_anywhere) is destroyed at once.
 ///
-/// It is never destroyed twice, and never lost silently; but two structures that refer to each
+/// A value is never destroyed twice, and never lost silently; but two structures that refer to each
 /// other live forever, as with `Ref`.
 ///
 /// # Threads
-/// A home that is ending accepts objects until its pools are empty; what is sent later finds the
-/// home gone. A value that is made after that, by the destructor of another thread-local, has a
-/// home for the rest of the teardown, but one that accepts nothing.
+/// A home that is ending accepts objects until its pools are empty; objects that are sent later
+/// find the home gone. A value that the destructor of another thread-local makes after that has a
+/// home for the rest of the teardown, but the home accepts no objects.
 ///
 /// # Cost
 /// One word; two for trait objects and slices. Its object is 40 bytes larger than that of a
-/// [`Ref`](crate::Ref). `clone` and `drop` are one atomic read-modify-write each, the last drop a
-/// load; elsewhere than at home, the last drop is one compare-and-swap more, and does not allocate.
-/// [`get`](Self::get) reads a thread-local. The home's record, a few hundred bytes, lives as long
-/// as its objects.
+/// [`Ref`](crate::Ref). `clone` and `drop` are one atomic read-modify-write each; the last drop
+/// also loads the count, and elsewhere than at home makes one compare-and-swap more. It does not
+/// allocate. [`get`](Self::get) reads a thread-local. The home's record, a few hundred bytes, lives
+/// as long as its objects.
 ///
 /// # Panics
 /// Only the value's destructor can panic, at home, and [`with`](Self::with) elsewhere. More than
@@ -126,10 +125,12 @@ pub struct HomeRef<T: ?Sized + 'static> {
 /// The part of the payload that other threads access.
 #[repr(C)]
 struct MessageFront {
-    /// The message, whose target is always the home; its kind says what happens if that has ended.
+    /// The message, whose target is always the home; its kind says what happens if the home has
+    /// ended.
     node: Node,
-    /// The record with the inbox that the object is sent to. The sender takes it out, so that it
-    /// can still push when the object may be freed already. Nothing else accesses it.
+    /// The record with the inbox to which the object is sent. The sender takes it out, so that it
+    /// can still use the record when the object may already be freed. Nothing else accesses this
+    /// field.
     home: Cell<Option<Arc<Record>>>,
 }
 
@@ -346,8 +347,8 @@ unsafe fn front<'a>(thin: Thin) -> &'a MessageFront {
 /// caller gives it up.
 #[inline(never)]
 unsafe fn last_release(thin: Thin) {
-    // SAFETY: `release` returned true, so the object is dead and this thread's, or more than 2³¹
-    // other references keep it.
+    // SAFETY: `release` returned true: either the object is dead and belongs to this thread, or
+    // more than 2³¹ other references keep it.
     if !unsafe { header(thin) }.count.was_last() {
         return;
     }
@@ -361,8 +362,8 @@ unsafe fn last_release(thin: Thin) {
     }
 }
 
-/// Sends a dead object to its home. If that has ended, keeps the object, or destroys it here if it
-/// may be destroyed anywhere.
+/// Sends a dead object to its home. If the home has ended, keeps the object, or destroys it on this
+/// thread if any thread may do so.
 ///
 /// # Safety
 /// `thin` is an object of a `HomeRef`. The calling thread made the last release, gives the object
@@ -386,8 +387,8 @@ unsafe fn send_home(thin: Thin) {
     }
 }
 
-/// Takes the dead object out of a message of `MessageKind::DestroyAtHome` or `DestroyAnywhere`,
-/// whose node its payload begins with. The caller then owns the dead object.
+/// Takes the dead object out of a message of `MessageKind::DestroyAtHome` or `DestroyAnywhere`; the
+/// message's node is the beginning of the object's payload. The caller then owns the dead object.
 pub(crate) fn dead_object(message: Message) -> Thin {
     debug_assert!(matches!(
         message.kind(),
@@ -396,7 +397,7 @@ pub(crate) fn dead_object(message: Message) -> Thin {
     message.into_raw().cast()
 }
 
-/// Destroys an object that has arrived at its home, or one that may be destroyed anywhere here.
+/// Destroys an object that has arrived at its home, or that any thread may destroy.
 ///
 /// # Safety
 /// `node` is the node of an object that `send_home` sent, and that the caller owns.
@@ -406,8 +407,8 @@ unsafe fn destroy_at_home(node: NonNull<Node>) {
     unsafe { destroy::last_release(node.cast()) };
 }
 
-/// Dead objects that outlived their home. They stay reachable, so that leak checkers do not take
-/// them for an unnoticed leak.
+/// Dead objects that outlived their home. They stay reachable, so that leak checkers do not report
+/// them.
 pub(crate) struct HomelessObjects {
     objects: Inbox,
     kept: Counter,

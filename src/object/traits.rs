@@ -11,10 +11,10 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 
 impl Ref<dyn Any + Send + Sync> {
-    /// Converts the reference to one to a `T`, if the object is one.
+    /// Converts the reference to a `Ref<T>`, if the value is a `T`.
     ///
     /// # Errors
-    /// The reference itself, if the object is of another type.
+    /// The reference itself, if the value is of another type.
     pub fn downcast<T: Any + Send + Sync>(self) -> Result<Ref<T>, Self> {
         if (*self).is::<T>() {
             // SAFETY: the same object and reference; `is` says that it is a `T`.
@@ -98,8 +98,8 @@ impl<T: ?Sized> fmt::Pointer for Ref<T> {
     }
 }
 
-/// Compares the values. The values of two references to one object are compared, too: `Arc` skips
-/// that for `T: Eq`, which on stable Rust only the standard library can.
+/// Compares the values. Compares them even if both references are to one object: `Arc` skips that
+/// for `T: Eq`, but on stable Rust only the standard library can.
 impl<T: ?Sized + PartialEq> PartialEq for Ref<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other

@@ -1,4 +1,4 @@
-//! Type infos: what all objects of one type have in common.
+//! Type infos, which all objects of one type share.
 
 use crate::sync::described;
 use std::alloc::Layout;
@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 /// The thin address of an object's payload, with the provenance of the whole allocation.
 pub(crate) type Thin = NonNull<u8>;
 
-/// The first word of every type info, by which a reader outside of the process knows one.
+/// The first word of every type info, by which a reader outside of the process recognizes it.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"RPtypeV1");
 
 /// The kind of an object's payload, and the source of its memory.
@@ -33,10 +33,10 @@ pub(super) enum ObjectKind {
 #[derive(Clone, Copy)]
 pub(super) struct TypeShape {
     pub(super) kind: ObjectKind,
-    /// The layout of the payload; for slices, of one element; for boxed values, none.
+    /// The layout of the payload; for slices, of one element; unused for boxed values.
     pub(super) payload: Layout,
-    /// The offset of the payload from the beginning of the memory; for boxed values, unless their
-    /// alignment demands more.
+    /// The offset of the payload from the beginning of the memory. For boxed values, the least
+    /// offset: their alignment may demand more.
     pub(super) payload_offset: usize,
 }
 
@@ -52,8 +52,8 @@ pub(crate) struct TypeInfo {
     pub(super) kind: ObjectKind,
     /// True if destroying an object runs any code other than the allocator's.
     pub(crate) has_destructor: bool,
-    /// The block of an object without a destructor, if its memory is one, so that drains need not
-    /// call `destroy`.
+    /// The block of the object, if it has no destructor and its memory is a block: drains then need
+    /// not call `destroy`.
     pub(crate) plain_block: Option<PlainBlock>,
     /// Runs the destructor and frees the memory, even if the destructor panics.
     ///
@@ -68,14 +68,14 @@ pub(crate) struct TypeInfo {
     /// Frees the memory.
     ///
     /// # Safety
-    /// The value is dropped, moved out or was never written, and there is no reference of any kind.
+    /// The value was dropped, moved out or never written, and there is no reference of any kind.
     pub(crate) free: unsafe fn(Thin),
 }
 
 /// The block of an object whose payload comes right after the header.
 #[derive(Clone, Copy)]
 pub(crate) struct PlainBlock {
-    /// The index of its size class.
+    /// The index of the block's size class.
     pub(super) size: u8,
     /// Bytes of the block that the object does not need.
     pub(super) waste: u8,

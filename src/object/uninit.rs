@@ -1,4 +1,4 @@
-//! Objects that are made without a value, which is written later.
+//! Objects whose value is written after they are made.
 
 use super::block_allocated::BlockInfo;
 use super::block_slice::BlockSliceInfo;
@@ -36,8 +36,8 @@ impl<T> Ref<T> {
         }
     }
 
-    /// Makes an object whose memory is zero. The memory is not the value yet:
-    /// [`assume_init`](Ref::assume_init) makes it so, for types of which zeros are a value.
+    /// Makes an object whose memory is zero. The zeros become the value by
+    /// [`assume_init`](Ref::assume_init), for types for which zeros are a valid value.
     ///
     /// ```
     /// use releasepool::Ref;
@@ -98,11 +98,12 @@ impl<T> Ref<[T]> {
     }
 }
 
-/// Gives the object the type info of a `T`, whose destructor runs when the object ends. Returns
-/// whether that was possible or is not needed.
+/// Gives the object the type info of a `T`, so that the destructor of `T` runs when the object
+/// ends. Returns false if `T` has a destructor and the object is not of a kind that `of_kind`
+/// allows.
 ///
 /// # Safety
-/// `this` was made as a `MaybeUninit` of `T`, or slice of such; `of_kind` returns the type info of
+/// `this` was made as a `MaybeUninit<T>` or a slice of them; `of_kind` returns the type info of
 /// initialized objects of this kind.
 unsafe fn set_initialized<T, U: ?Sized>(
     this: &mut Ref<U>,
@@ -132,15 +133,16 @@ unsafe fn set_initialized<T, U: ?Sized>(
 }
 
 impl<T> Ref<MaybeUninit<T>> {
-    /// Turns the reference into one to the value that has been written. The object stays the same.
+    /// Turns the reference into a reference to the value that has been written. The object stays
+    /// the same.
     ///
     /// # Safety
     /// As for [`MaybeUninit::assume_init`]: the value has been written.
     ///
     /// # Panics
     /// If `T` has a destructor and there are other references, strong or weak. With `Arc`, the type
-    /// of the last reference says whether the destructor runs; here the object knows that, and can
-    /// only be told otherwise by the thread that has the only reference.
+    /// of the last reference says whether the destructor runs; here the object's type info says so,
+    /// and only a thread that has the only reference can change it.
     #[inline]
     #[must_use]
     #[cfg_attr(feature = "leak-detection", track_caller)]
@@ -154,17 +156,20 @@ impl<T> Ref<MaybeUninit<T>> {
         // SAFETY: a reference to a sized type was made for that type, and the value has been
         // written. The type infos are those of a `T` in such memory.
         let is_set = unsafe { set_initialized::<T, _>(&mut self, of_kind) };
-        assert!(is_set, "one value is no slice, and at home nowhere");
+        assert!(
+            is_set,
+            "an uninitialized value is neither a slice nor a `HomeRef`'s"
+        );
         // SAFETY: the same object and reference, whose value is a `T`.
         unsafe { Ref::adopt(Ref::into_payload(self).cast()) }
     }
 }
 
 impl<T> Ref<[MaybeUninit<T>]> {
-    /// Turns the reference into one to the values that have been written.
+    /// Turns the reference into a reference to the values that have been written.
     ///
-    /// The object stays the same, unless it was made as an array or moved out of a box: then the
-    /// values move to a new one.
+    /// The object stays the same, unless it was made as an array or moved out of a box: its values
+    /// then move to a new object.
     ///
     /// # Safety
     /// As for [`MaybeUninit::assume_init`]: all values have been written.
@@ -178,7 +183,7 @@ impl<T> Ref<[MaybeUninit<T>]> {
         let of_kind = |kind| match kind {
             ObjectKind::Slice => Some(SliceInfo::<T>::TYPE_INFO),
             ObjectKind::BlockSlice => Some(BlockSliceInfo::<T>::TYPE_INFO),
-            // Of one array: a slice does not know the type of that.
+            // The object is one array, whose type a slice does not know.
             _ => None,
         };
         let len = self.len();

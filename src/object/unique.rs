@@ -28,7 +28,7 @@ unsafe fn value_mut<T: ?Sized>(this: &mut Ref<T>) -> &mut T {
     }
 }
 
-/// A weak reference to an object whose value was taken. Its drop gives the reference up.
+/// A weak reference to an object whose value was taken; dropping it releases the reference.
 struct EmptiedObject<T: ?Sized + 'static>(NonNull<T>);
 
 impl<T: ?Sized> Drop for EmptiedObject<T> {
@@ -55,11 +55,11 @@ impl<T> EmptiedObject<T> {
 }
 
 impl<T> Ref<T> {
-    /// Moves the value out if this is the only strong reference; weak ones can then no longer be
-    /// upgraded.
+    /// Moves the value out if this is the only strong reference; weak references can then no longer
+    /// be upgraded.
     ///
     /// # Errors
-    /// The reference itself, if there are other strong ones.
+    /// The reference itself, if other strong references exist.
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
         if !count(&this).take_value() {
             return Err(this);
@@ -78,8 +78,8 @@ impl<T> Ref<T> {
         ledger::released(thin, 1, ReleasedBy::Handle);
         // SAFETY: the reference keeps the object alive; it is given up here.
         let may_be_last = unsafe { checked(thin, header(thin).count.release()) };
-        // SAFETY: `release` returned true, so the object is dead and this thread's, or more than
-        // 2³¹ other references keep it.
+        // SAFETY: `release` returned true: either the object is dead and belongs to this thread, or
+        // more than 2³¹ other references keep it.
         if !may_be_last || !unsafe { header(thin) }.count.was_last() {
             return None;
         }
@@ -87,7 +87,8 @@ impl<T> Ref<T> {
         // SAFETY: `was_last` says that the dead object is this thread's (invariant 5 of `object`).
         let count = unsafe { &header(thin).count };
         if count.begin_destruction() {
-            // As before a destructor: from here on a weak reference, ours, stands for the memory.
+            // As before a destructor: from here on, a weak reference of this thread's keeps the
+            // memory.
             count.begin_unique_destruction();
         }
         let emptied = EmptiedObject(payload);
@@ -106,8 +107,8 @@ impl<T> Ref<T> {
 }
 
 impl<T: ?Sized> Ref<T> {
-    /// Returns exclusive access to the value if there is no other reference, strong or weak. A pool
-    /// that holds the object has one.
+    /// Returns exclusive access to the value if there is no other reference, strong or weak. An
+    /// entry of a pool is a reference, too.
     #[inline]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         if count(this).is_unique() {
@@ -119,8 +120,8 @@ impl<T: ?Sized> Ref<T> {
     }
 }
 
-/// How [`Ref::make_mut`] makes a new object of the same type. Implemented for every `T: Clone`, for
-/// `[T]` of such, and for `str`, `CStr`, `OsStr` and `Path`; sealed.
+/// Types of which [`Ref::make_mut`] can make a new object. Implemented for every `T: Clone`, for
+/// `[T]` of such `T`, and for `str`, `CStr`, `OsStr` and `Path`; sealed.
 #[diagnostic::on_unimplemented(
     message = "the value of a `Ref<{Self}>` cannot be cloned",
     label = "`Ref::make_mut` takes `T: Clone`, `[T]` of such, and texts",
@@ -166,18 +167,19 @@ impl<T: Clone + 'static> Renew for [T] {
 }
 
 impl<T: ?Sized + Renew> Ref<T> {
-    /// Returns exclusive access to the value; for `T: Clone`, `[T]` of such, `str`,
-    /// `CStr`, `OsStr` and `Path`.
+    /// Returns exclusive access to the value. For `T: Clone`, `[T]` of such `T`, `str`, `CStr`,
+    /// `OsStr` and `Path`.
     ///
-    /// If there are other strong references, the value is first cloned to a new object. If there
-    /// are only weak ones, the value is moved to a new object, and they can no longer be upgraded.
+    /// If there are other strong references, first clones the value to a new object. If there are
+    /// only weak ones, moves the value to a new object; the weak references can then no longer be
+    /// upgraded.
     ///
     /// # Panics
-    /// If cloning panics; then nothing has changed.
+    /// If cloning panics; the reference is then unchanged.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn make_mut(this: &mut Self) -> &mut T {
         if count(this).is_unique() {
-            // The reference is unique, so the value is changed in place.
+            // Unique: mutate in place.
         } else if count(this).take_value() {
             Self::move_out(this);
         } else {
@@ -187,8 +189,8 @@ impl<T: ?Sized + Renew> Ref<T> {
         unsafe { value_mut(this) }
     }
 
-    /// Moves the value to a new object and leaves the old memory to the weak references; after
-    /// `Count::take_value` has turned the reference of `this` into a weak one. Nothing here can
+    /// Moves the value to a new object and leaves the old memory to the weak references. To be
+    /// called after `Count::take_value` has turned the reference of `this` into a weak one. Cannot
     /// panic.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn move_out(this: &mut Self) {

@@ -55,7 +55,7 @@ impl<W: Wake> Functions<W> {
     const VTABLE: &'static RawWakerVTable =
         &RawWakerVTable::new(Self::clone, Self::wake, Self::wake_by_ref, Self::drop);
 
-    /// Returns the reference that the waker's data is.
+    /// Returns the waker's data as the reference from which it was made.
     ///
     /// # Safety
     /// `data` is the data of a waker with these functions, which is alive while the reference is
@@ -94,7 +94,7 @@ impl<W: Wake> Functions<W> {
     }
 }
 
-/// Takes the reference over; without an allocation or an atomic operation.
+/// Takes the reference over, without an allocation or an atomic operation.
 impl<W: Wake> From<Ref<W>> for Waker {
     fn from(waker: Ref<W>) -> Self {
         // SAFETY: the functions keep the contract of `RawWaker`, and may be called on any thread, as
@@ -103,7 +103,7 @@ impl<W: Wake> From<Ref<W>> for Waker {
     }
 }
 
-/// Takes the reference over; without an allocation or an atomic operation.
+/// Takes the reference over, without an allocation or an atomic operation.
 impl<W: Wake> From<Ref<W>> for RawWaker {
     fn from(waker: Ref<W>) -> Self {
         Functions::raw(waker)

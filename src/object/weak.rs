@@ -32,7 +32,7 @@ pub struct Weak<T: ?Sized + 'static> {
     invariant: PhantomData<*mut T>,
 }
 
-/// The address in every `Weak::new()`, at which there is no object.
+/// The address in every `Weak::new()`: no object is there.
 const DANGLING: usize = usize::MAX;
 
 // SAFETY: an upgrade returns a `Ref`, so the requirements are those of `Ref`.
@@ -41,7 +41,7 @@ unsafe impl<T: ?Sized + Send + Sync> Send for Weak<T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for Weak<T> {}
 
 impl<T> Weak<T> {
-    /// Returns a reference to no object: it does not allocate, and can never be upgraded.
+    /// Returns a reference to no object, which can never be upgraded. Does not allocate.
     #[must_use]
     pub const fn new() -> Self {
         let ptr = ptr::without_provenance_mut(DANGLING);
@@ -68,13 +68,13 @@ impl<T: ?Sized> Weak<T> {
         }
     }
 
-    /// Turns the handle into a pointer, which stands for its reference.
+    /// Turns the handle into a pointer that stands for the reference.
     #[inline]
     pub(crate) fn into_payload(self) -> NonNull<T> {
         std::mem::ManuallyDrop::new(self).ptr
     }
 
-    /// Returns the address of the value, or the dangling one.
+    /// Returns the address of the value, or the dangling address.
     pub(crate) fn payload(&self) -> NonNull<T> {
         self.ptr
     }

@@ -1,10 +1,11 @@
-//! What users call. `Ref::autorelease`, `HomeRef::new` and `ThreadHandle::release` are here, as they
-//! need pools, and the folders of their types are below `pool`.
+//! The functions and types that users call. `Ref::autorelease`, `HomeRef::new` and
+//! `ThreadHandle::release` are defined here because they need pools, and the folders of `Ref`,
+//! `HomeRef` and `ThreadHandle` are below `pool`.
 //!
 //! * [`guard`], [`scope`], [`token`]: pools that are opened and closed by a guard, a closure or a token
 //! * [`handoff`]: pools for another thread to release
 //! * [`pool_ref`], [`implicit`], [`home_ref`]: references that pools lend or take
-//! * [`pin`]: what slots need of the calling thread's pools
+//! * [`pin`]: pins, which slots take in the calling thread's pools
 
 pub(crate) mod guard;
 pub(crate) mod handoff;

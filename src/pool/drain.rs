@@ -6,38 +6,39 @@
 //!
 //! * In an **ordinary drain** ([`engine`], [`plain`]): newest first, until the pool is empty. Each entry
 //!   is taken out before its object's destructor runs, so a destructor may autorelease into the pool
-//!   (it is the current one meanwhile), open and drain others, or panic, and nothing is lost or
+//!   (the current one during its drain), open and drain others, or panic, and nothing is lost or
 //!   released twice.
-//! * In a **budgeted drain** ([`drain_within`](engine::drain_within), [`turns`]): with all entries of its pool it goes to the
-//!   end of the stack's *backlog*, and the drain releases from the front as far as its meter allows.
-//!   What it does not get to waits there, in the order of the pools, for the next budgeted drain.
-//!   Releases that destructors make queue instead of nesting, so that they count, too.
-//! * In a **handoff**, with its whole page, as a message to another thread: there it waits in an inbox,
-//!   is *claimed* by a budgeted drain, or becomes an orphan if that thread has ended, and is released
-//!   by the *duties* of somebody's drain.
+//! * In a **budgeted drain** ([`drain_within`](engine::drain_within), [`turns`]): all entries of the pool go
+//!   to the end of the stack's *backlog*, and the drain releases from the front as far as its meter allows.
+//!   The rest waits in the backlog, in the order of the pools, for the next budgeted drain. Releases that
+//!   destructors make are queued instead of nested, so that they count, too.
+//! * In a **handoff**, it goes with its whole page as a message to another thread. It waits in that
+//!   thread's inbox, is perhaps *claimed* by a budgeted drain, or becomes an orphan if the thread has
+//!   ended. The *duties* of a drain release it: of a drain of that thread, or for an orphan, of any
+//!   thread.
 //!
-//! [`release`] is the one place that decides: the object lives on by other references; or it was
-//! the last one, and its destructor runs here, or queues if the stack is deep already.
+//! [`release`] alone decides: other references keep the object alive; or this was the last one, and
+//! the destructor runs at once, or is queued if the stack is already deep.
 //!
 //! # Quick ways
 //! A drain sets up a scope, a barrier in the chain and a guard against panics, because destructors
-//! are foreign code. Three kinds of pools need less, and are most pools:
+//! are foreign code. Most pools are of three kinds that need less:
 //!
 //! * An empty pool on a thread that owes nothing is popped: [`close`].
-//! * A pool with few entries is released as it is being closed or drained, with as many precautions as
-//!   its objects need: [`few`]. `autoreleasepool` around one object takes 219 instructions instead of
-//!   453, with a destructor 311 instead of 599.
+//! * A pool with few entries is released without setting up a drain, with as many precautions as its
+//!   objects need: [`few`]. `autoreleasepool` around one object takes 219 instructions instead of 453,
+//!   with a destructor 311 instead of 599.
 //! * Neighbors that are alike (one type, no destructor, no other reference) are freed by reading
-//!   nothing but their headers: [`alike`]. That takes 25 instructions for each instead of 50.
+//!   only their headers: [`alike`]. That takes 25 instructions for each instead of 50.
 //!
-//! (Callgrind, by `ci/bench/instructions.sh`, with the quick way and without.)
+//! (Counted by Callgrind, in `ci/bench/instructions.sh`, with the quick way and without.)
 //!
 //! # Duties
-//! An *outermost* drain, one that no destructor called, also does what its thread owes: it makes the
-//! releases that other threads have sent, reviews hot objects, advances the epoch, and so on. The list
-//! is in [`duties`], and everything that serves them walks that list: both kinds of drains, the exit
-//! of a thread ([`pools_exit`]), `run_inbox`, `Hot::review`, `quiesce`, `shutdown` and the loops. In the
-//! [round](super::stack::round) of a loop, ordinary drains only do a small share.
+//! An *outermost* drain, which no destructor called, also does what its thread owes: it makes the
+//! releases that other threads have sent, reviews hot objects, advances the epoch, and so on. [`duties`]
+//! has the list of duties, and every function that serves them walks that list: both kinds of drains,
+//! the exit of a thread ([`pools_exit`]), `run_inbox`, `Hot::review`, `quiesce`, `shutdown` and the
+//! loops. In the [round](super::stack::round) of a loop, ordinary drains only do a small share.
 //!
 //! # What ends a drain
 //! An ordinary drain ends when its pool is empty, however long destructors feed it; after

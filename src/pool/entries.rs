@@ -10,14 +10,14 @@ use crate::sync::{const_fn, described, prefetch};
 use page::{Page, PageCache};
 use std::ptr;
 
-/// How many entries ahead of its release an object's header is prefetched. Objects that are not in
-/// the cache when they are destroyed cost most by far; the destructors before them take long enough
+/// An object's header is prefetched this many entries before its release. Destroying objects that
+/// are not in the cache costs most by far; the destructors of the entries before take long enough
 /// for the header to arrive.
 const AHEAD: usize = 8;
 
 /// Entries, each of them a strong reference, in a list of pages. Owner only.
 ///
-/// Dropping it leaks both: give the pages back by [`Entries::clear`].
+/// Dropping an `Entries` leaks entries and pages: give the pages back by [`Entries::clear`].
 #[derive(Debug)]
 pub(crate) struct Entries {
     /// The place of the next entry, in `page`.
@@ -28,7 +28,7 @@ pub(crate) struct Entries {
     end: Cell<*mut Thin>,
     /// The topmost page; null until the first entry.
     page: Cell<*mut Page>,
-    /// The beginning of the entries of the lowest page, so that `top` is here if there are none.
+    /// The beginning of the entries of the lowest page: equal to `top` if there are no entries.
     first: Cell<*mut Thin>,
     /// The pool's name, for the ledger. No size without the feature `leak-detection`.
     label: Cell<PoolLabel>,
@@ -62,7 +62,8 @@ impl Entries {
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        // A page ends before its header or begins behind it, so no page's end is another's beginning.
+        // A header lies between the entries of any two pages, so no page's end is another page's
+        // beginning.
         self.top.get() == self.first.get()
     }
 
@@ -98,8 +99,8 @@ impl Entries {
         unsafe { (*page).below() + self.top.get().offset_from(self.start.get()) as usize }
     }
 
-    /// Adds an entry, which takes over one strong reference, if the topmost page has room for it;
-    /// returns whether it has.
+    /// Adds an entry, which takes over one strong reference, if the topmost page has room for it.
+    /// Returns whether the page has room.
     #[inline(always)]
     pub(crate) fn push_in_page(&self, thin: Thin) -> bool {
         let has_room = self.top.get() != self.end.get();
@@ -132,8 +133,8 @@ impl Entries {
         self.push_or_grow(thin, |entries| entries.grow(pages));
     }
 
-    /// Adds an entry; `grow` calls [`Self::grow`], for callers that find the spare pages only when
-    /// they need one.
+    /// Adds an entry. If the topmost page is full, calls `grow`, which must call [`Self::grow`]:
+    /// for callers that look for the spare pages only when they need one.
     #[inline]
     pub(crate) fn push_or_grow(&self, thin: Thin, grow: impl FnOnce(&Self)) {
         if self.top.get() == self.end.get() {
@@ -143,8 +144,8 @@ impl Entries {
         unsafe { self.put(thin) };
     }
 
-    /// Puts the first page into a pool that is untouched, if the cache has a spare one; returns
-    /// whether it has.
+    /// Puts the first page into an untouched pool, if the cache has a spare page. Returns whether
+    /// it has.
     #[inline(always)]
     pub(crate) fn begin(&self, pages: &PageCache) -> bool {
         debug_assert!(self.is_untouched());
@@ -161,7 +162,7 @@ impl Entries {
         true
     }
 
-    /// Puts an empty page on top, if the topmost one is full or there is none.
+    /// Puts an empty page on top, if the topmost page is full or there is no page.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&self, pages: &PageCache) {
@@ -184,7 +185,8 @@ impl Entries {
         }
     }
 
-    /// Returns the newest entry, which stays. Gives empty pages back, except the last.
+    /// Returns the newest entry, and leaves it in the list. Gives empty pages back, except the last
+    /// one.
     #[inline(always)]
     pub(crate) fn newest(&self, pages: &PageCache) -> Option<Thin> {
         let mut top = self.top.get();
@@ -200,14 +202,14 @@ impl Entries {
         unsafe {
             Page::touch(self.page.get());
             if top.offset_from(self.start.get()) > AHEAD as isize {
-                // That object is alive by its entry (invariant 5 of `pool`).
+                // The prefetched object is alive by its entry (invariant 5 of `pool`).
                 prefetch((*top.sub(AHEAD + 1)).cast::<Header>().sub(1).as_ptr());
             }
             Some(*top.sub(1))
         }
     }
 
-    /// Returns whether there is one page, with at most `most` entries.
+    /// Returns whether there is exactly one page, with at most `most` entries.
     #[inline(always)]
     pub(crate) fn are_few(&self, most: isize) -> bool {
         let start = self.start.get();
@@ -216,7 +218,7 @@ impl Entries {
         in_page <= most && start == self.first.get() && !start.is_null()
     }
 
-    /// Returns the newest entry of the topmost page, which stays.
+    /// Returns the newest entry of the topmost page, and leaves it there.
     #[inline(always)]
     pub(crate) fn newest_in_page(&self) -> Option<Thin> {
         let top = self.top.get();
@@ -243,7 +245,8 @@ impl Entries {
         self.top.set(top);
     }
 
-    /// Gives the topmost page, which is empty, back if there is one below; returns whether there was.
+    /// Gives back the topmost page, which is empty, if there is a page below. Returns whether there
+    /// was.
     #[inline(never)]
     fn uncover(&self, pages: &PageCache) -> bool {
         let page = self.page.get();
@@ -262,14 +265,14 @@ impl Entries {
         true
     }
 
-    /// Takes the newest entry out, together with those right below it in the same page that are of
-    /// the same object, but at most `at_most`, which is not 0. Returns the object and how many entries
-    /// it took; the caller owns their references.
+    /// Takes the newest entry out, and with it the entries right below it in the same page that are of
+    /// the same object; at most `at_most` entries, which is not 0. Returns the object and how many
+    /// entries it took; the caller owns their references.
     #[inline]
     pub(crate) fn take_some(&self, pages: &PageCache, at_most: u32) -> Option<(Thin, u32)> {
         let thin = self.newest(pages)?;
         let start = self.start.get();
-        // SAFETY: `newest` has returned an entry, so as there.
+        // SAFETY: `newest` has returned an entry, so the facts that it states hold here, too.
         unsafe {
             let mut top = self.top.get().sub(1);
             let mut n = 1;
@@ -285,7 +288,7 @@ impl Entries {
         }
     }
 
-    /// Takes the newest entries out while they are in one page and `f` returns `true`, by which it
+    /// Takes the newest entries of the topmost page out as long as `f` returns `true`; by that, `f`
     /// takes over the entry's reference. Returns how many. `f` must not run foreign code.
     #[inline(always)]
     pub(crate) fn take_while(&self, mut f: impl FnMut(Thin) -> bool) -> usize {
@@ -300,7 +303,7 @@ impl Entries {
                     prefetch((*top.sub(AHEAD + 1)).cast::<Header>().sub(1).as_ptr());
                 }
                 let thin = *top.sub(1);
-                // Before, as `f` may destroy the object.
+                // Recorded first, as `f` may destroy the object.
                 ledger::left_pool(thin, 1, self.label.get());
                 if !f(thin) {
                     ledger::entered_pool(thin, self.label.get());
@@ -331,8 +334,8 @@ impl Entries {
         }
     }
 
-    /// Gives the pages back, and leaks the entries that are still in them; returns how many those
-    /// are.
+    /// Gives the pages back, and leaks the entries that are still in them; returns how many it
+    /// leaks.
     pub(crate) fn clear(&self, pages: &PageCache) -> usize {
         let leaked = self.len();
         let mut page = self.page.replace(ptr::null_mut());
@@ -351,10 +354,10 @@ impl Entries {
         leaked
     }
 
-    /// Returns the entries, newest first. Entries that are added meanwhile are not among them.
+    /// Returns the entries, newest first, without those that are added meanwhile.
     ///
     /// # Safety
-    /// None is taken out while the iterator is used.
+    /// No entry is taken out while the iterator is used.
     pub(crate) unsafe fn newest_first(&self) -> impl Iterator<Item = Thin> {
         let mut page = self.page.get();
         let mut top = self.top.get();
@@ -381,7 +384,7 @@ impl Entries {
 
     /// Returns whether there is an entry for this object. Linear.
     pub(crate) fn contains(&self, thin: Thin) -> bool {
-        // SAFETY: comparing addresses takes nothing out.
+        // SAFETY: the closure only compares addresses, so no entry is taken out.
         unsafe { self.newest_first() }.any(|entry| entry == thin)
     }
 }

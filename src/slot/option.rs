@@ -6,7 +6,7 @@ use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::pool_ref::PoolRef;
 use std::fmt;
 
-/// A [`Slot`](super::Slot) that may be empty; everything else is documented there.
+/// A [`Slot`](super::Slot) that may be empty. For everything else, see `Slot`.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, OptionSlot, Ref};
@@ -82,7 +82,7 @@ impl<T: Send + Sync> OptionSlot<T> {
     /// [`Slot::rcu`](super::Slot::rcu).
     ///
     /// # Panics
-    /// If `f` panics; the slot is unchanged then.
+    /// If `f` panics; the slot is then unchanged.
     pub fn rcu(&self, f: impl FnMut(Option<&T>) -> Option<Ref<T>>) -> Option<Ref<T>> {
         self.0.rcu(f)
     }

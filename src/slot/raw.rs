@@ -1,6 +1,6 @@
 //! The pointer behind both kinds of slots: it owns a strong reference, or is null.
 //!
-//! Numbers in `SAFETY:` comments are those of the invariants in [`super`].
+//! Numbers in `SAFETY:` comments refer to the invariants in [`super`].
 
 use crate::object::header::{checked, header, note_read};
 use crate::object::strong::Ref;
@@ -124,7 +124,7 @@ impl<T: Send + Sync> RawSlot<T> {
         unsafe { retain_and_retire(before) }
     }
 
-    /// Puts `r` in and returns the old pointer, which owns a reference or is null.
+    /// Puts `r` into the slot and returns the old pointer, which owns a reference or is null.
     fn replace(&self, r: Option<Ref<T>>) -> *mut T {
         // Release: pairs with the Acquire of the loads. Acquire: pairs with the Release of the
         // thread that put the old object in, so that its uses of the object happen-before the
@@ -152,7 +152,7 @@ impl<T: Send + Sync> RawSlot<T> {
             .at
             .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed);
         match exchanged {
-            // Not by `current`, which may have another provenance.
+            // Uses `before`, not `current`, which may have another provenance.
             // SAFETY: the exchange moved the slot's own reference here (invariants 1 and 2).
             Ok(before) => Ok(unsafe { retain_and_retire(before) }),
             // SAFETY: made of `new` above; the failed exchange did not take it.
@@ -161,8 +161,8 @@ impl<T: Send + Sync> RawSlot<T> {
     }
 
     pub(super) fn rcu(&self, mut f: impl FnMut(Option<&T>) -> Option<Ref<T>>) -> Option<Ref<T>> {
-        // Pinned all the time: the object that was read is not freed, so no other object can take
-        // its address before the exchange.
+        // Pinned from the read to the exchange: the object that was read is not freed, so no other
+        // object can take its address meanwhile.
         pinned_while("rcu", || {
             loop {
                 // Acquire: as in `lend`. Model: slot_rcu.
@@ -182,7 +182,7 @@ impl<T: Send + Sync> RawSlot<T> {
     }
 }
 
-/// Retires a reference that came out of a slot, after counting a new one, which it returns.
+/// Counts a new reference, which it returns, and retires the reference that came out of a slot.
 ///
 /// # Safety
 /// The pointer owns a reference, which the caller gives up.

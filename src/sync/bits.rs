@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A set of 64 × `WORDS` bits, set and cleared by any thread.
 ///
-/// The only decision that is made by it is to abort on misuse: correct programs behave the same
-/// without it. So it uses plain atomics in loom builds too, as [`Counter`](super::Counter) does. It
-/// orders nothing.
+/// It decides only whether to abort on misuse: correct programs behave the same without it. So it
+/// uses plain atomics in loom builds too, as [`Counter`](super::Counter) does. It orders nothing.
 #[derive(Debug)]
 pub(crate) struct Bits<const WORDS: usize>([AtomicU64; WORDS]);
 

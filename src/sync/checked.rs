@@ -1,23 +1,22 @@
 //! loom, with its known gaps closed.
 //!
-//! * loom keeps one "last access" per atomic, so a thread's own load hides
-//!   another thread's: `load; store | load` is explored in one order only
-//!   (tokio-rs/loom #166, #392). In the mode `rmw` every load is made as a
-//!   read-modify-write, which loom does interleave with everything. Such a load
-//!   reads the newest value, so the plain mode is needed too, for staleness. A
-//!   plain store could get lost between such loads, so it is an exchange there.
+//! * loom keeps one "last access" per atomic, so a thread's own load hides another thread's: `load;
+//!   store | load` is explored in one order only (tokio-rs/loom #166, #392). In the mode `rmw`
+//!   every load is made as a read-modify-write, which loom does interleave with everything. Such a
+//!   load reads the newest value, so the plain mode is needed too, for staleness. A plain store
+//!   could get lost between such loads, so in that mode it is an exchange.
 //! * loom does not see raw frees. [`FreeWitness::freed`] makes giving back an
 //!   atomic's memory a checked write, and [`Witness`] does the same for memory
 //!   without an atomic in it.
 //! * loom switches threads only at its own operations, so a plain write on the wrong side of the
 //!   exchange that publishes it is never seen half done. All cells are loom's (see [`cell`]), and a
-//!   [`Witness`] stands for what is written through raw pointers. `cargo xtask cells` finds what is
-//!   neither.
+//!   [`Witness`] stands for memory that is written through raw pointers. `cargo xtask cells` finds
+//!   data that is in neither.
 //! * `compare_exchange_weak` never fails by itself. The mode `rmw` makes the
 //!   first one of each execution fail.
-//! * Its waits with a limit never end by that, and a clock would make each execution another one:
-//!   [`time`] stands still, or passes only when nothing else can happen.
-//! * A leak of a plain `Box` is not seen: what the crate allocates by hand goes
+//! * loom's waits never time out, and a real clock would make executions irreproducible: [`time`]
+//!   stands still, or passes only when nothing else can happen.
+//! * loom does not see a leak of a plain `Box`: memory that the crate allocates by hand goes
 //!   through loom's allocator, which counts.
 //!
 //! Every operation records its source location, and its ordering can be weakened from outside, by
@@ -78,10 +77,10 @@ pub(crate) mod thread {
     }
 }
 
-/// Models have no readers outside of the process.
+/// Empty: models have no readers outside of the process.
 pub(crate) struct Roll;
 
-/// As [`Roll`].
+/// Empty, like [`Roll`].
 #[derive(Debug)]
 pub(crate) struct Link;
 
@@ -138,7 +137,7 @@ pub(crate) const CHECKED: bool = true;
 /// True: models have no room for large tables, and must cross every bucket and page boundary.
 pub(crate) const SMALL: bool = true;
 
-/// A field of memory that one thread owns at a time: two threads that access it without a
+/// Stands for memory that one thread owns at a time: two threads that access it without a
 /// happens-before between them fail the model.
 #[derive(Debug)]
 pub(crate) struct Witness(loom::cell::UnsafeCell<()>);

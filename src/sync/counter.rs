@@ -1,20 +1,20 @@
-//! Statistics, hints, settings and unique numbers: what no model needs to check.
+//! Statistics, hints, settings and unique numbers, which no model needs to check.
 //!
 //! They are relaxed atomics of the standard library in loom builds too, where each of their
 //! operations would only multiply the executions. This is sound because
 //!
-//! 1. none of them orders anything: every operation is `Relaxed`, which `cargo weaken` checks, and
-//! 2. none of them decides whether memory is freed, or whether something runs that must run or
-//!    must not. A [`Counter`] decides only what a report says; a [`Hint`] or a [`Setting`] decides
+//! 1. they order nothing: every operation is `Relaxed`, which `cargo weaken` checks, and
+//! 2. they never decide whether memory is freed, or whether something runs that must run or must
+//!    not run. A [`Counter`] decides only what a report says; a [`Hint`] or a [`Setting`] decides
 //!    only when optional work is done, and every value it ever had is a correct one to act on.
 //!
-//! Whatever else a decision rests on is a cell of one thread, or an atomic of `sync::atomic`.
+//! All other decisions rest on cells of one thread, or on atomics of `sync::atomic`.
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// A figure for reports, written by one thread (by the `_shared` functions, by several) and read by
-/// any. Nothing else is decided by it; only its one writer, which reads exactly what it wrote, may
-/// use the difference between two values.
+/// A figure for reports, written by one thread (by several threads with the `_shared` functions)
+/// and read by any. It decides nothing else; only its one writer, which reads exactly what it
+/// wrote, may use the difference between two values.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct Counter(AtomicU64);
@@ -28,8 +28,8 @@ impl Counter {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Adds `n`; for the only thread that writes this counter. A load and a store, no
-    /// read-modify-write.
+    /// Adds `n`, by a load and a store without a read-modify-write. For the only thread that writes
+    /// this counter.
     #[inline]
     pub(crate) fn add(&self, n: u64) {
         self.set(self.0.load(Ordering::Relaxed).wrapping_add(n));
@@ -55,14 +55,14 @@ impl Counter {
         self.0.fetch_max(n, Ordering::Relaxed);
     }
 
-    /// Resets the figure and returns what it was; for a counter whose writer has exited.
+    /// Resets the figure to 0 and returns the old one; for a counter whose writer has exited.
     pub(crate) fn take(&self) -> u64 {
         self.0.swap(0, Ordering::Relaxed)
     }
 }
 
-/// A value by which any thread decides when to do optional work: to report something, or to look
-/// at something again. A stale value makes that happen sooner, later, once more or once less.
+/// A value by which any thread decides when to do optional work: to report something, or to repeat
+/// a check. A stale value makes that happen sooner, later, once more or once less.
 #[derive(Debug)]
 pub(crate) struct Hint(AtomicU64);
 
@@ -89,21 +89,21 @@ impl Hint {
         self.0.fetch_sub(n, Ordering::Relaxed);
     }
 
-    /// Resets the value to 0 and returns what it was.
+    /// Resets the value to 0 and returns the old one.
     pub(crate) fn take(&self) -> u64 {
         self.0.swap(0, Ordering::Relaxed)
     }
 
-    /// Sets the value to `n` if it is `before`; returns whether it was. Of several threads that
-    /// try to replace one value, one succeeds.
+    /// Sets the value to `n` if it is `before`; returns whether it was. If several threads try to
+    /// replace one value, exactly one succeeds.
     pub(crate) fn replace_if(&self, before: u64, n: u64) -> bool {
         let relaxed = Ordering::Relaxed;
         self.0.compare_exchange(before, n, relaxed, relaxed).is_ok()
     }
 }
 
-/// A setting that may change at any time. Each thread takes up the new value when it next looks,
-/// and every value that was ever set is a correct one to act on.
+/// A setting that may change at any time. Each thread uses the new value when it next reads the
+/// setting, and every value that was ever set is a correct one to act on.
 #[derive(Debug)]
 pub(crate) struct Setting(AtomicU64);
 
@@ -122,8 +122,8 @@ impl Setting {
     }
 }
 
-/// Gives out unique numbers. Each is made by an atomic read-modify-write, whose result is exact
-/// under any ordering: of two numbers, one is greater.
+/// Gives out unique, increasing numbers, by an atomic read-modify-write, whose result is exact
+/// under any ordering.
 #[derive(Debug)]
 pub(crate) struct Numbers(AtomicU64);
 

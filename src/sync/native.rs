@@ -14,7 +14,7 @@ mod roll;
 pub(crate) use owned::OwnedU64;
 pub(crate) use roll::{Link, Roll};
 
-/// For documentation: users' models import std's atomics from here.
+/// std's atomics, only for the documentation: users' models import atomics from this path.
 #[cfg(doc)]
 pub mod user_atomic {
     pub use std::sync::atomic::*;
@@ -59,15 +59,15 @@ pub(crate) mod thread {
 }
 
 local! {
-    /// True once std does not know the calling thread any more, or may not from here on.
+    /// True once std no longer knows the calling thread, or may stop knowing it at any time.
     static FORGOTTEN: Cell<bool> = Cell::new(false);
 }
 
 /// Returns the calling thread, if std still knows it.
 ///
-/// `std::thread::current` panics in destructors of pthread keys that run after that of std's own
-/// key, and there is no way to tell beforehand. There a panic would abort the process, so it is
-/// caught, once for each such thread; the panic hook sees it.
+/// `std::thread::current` panics in destructors of pthread keys that run after the destructor of
+/// std's own key, and there is no way to tell beforehand. A panic in such a destructor would abort
+/// the process, so it is caught, once for each such thread; the panic hook sees it.
 fn current() -> Option<std::thread::Thread> {
     if FORGOTTEN.get() {
         return None;
@@ -96,8 +96,8 @@ macro_rules! lazy {
 pub(crate) use lazy;
 
 /// A value that its first use makes. Unlike std's `LazyLock`, it may be used while it is being made,
-/// as the global allocator may use this crate: then, and if threads make several at once, one stays
-/// and the others are dropped.
+/// as the global allocator may use this crate. If several values are made in this way, or by several
+/// threads at once, one is kept and the others are dropped.
 #[derive(Debug)]
 pub(crate) struct Lazy<T> {
     value: OnceLock<T>,
@@ -145,8 +145,7 @@ pub(crate) const fn null_pointers<T, const N: usize>() -> [atomic::AtomicPtr<T>;
     [const { atomic::AtomicPtr::new(std::ptr::null_mut()) }; N]
 }
 
-/// Makes an array, each of whose elements is made by the expression: constant here, but not under
-/// loom.
+/// Makes an array by evaluating the expression for each element. Constant here, but not under loom.
 macro_rules! array_of {
     ($item:expr; $n:expr) => {
         [const { $item }; $n]
@@ -229,8 +228,8 @@ std::thread_local! {
 }
 
 /// Arranges for `exit` to be called when the calling thread's thread-locals are torn down, or later
-/// in the thread's exit; perhaps several times. Returns whether it will be called, which it will
-/// not if the thread is past all of that.
+/// in the thread's exit; perhaps several times. Returns whether it will be called; it will not if
+/// the thread's exit is past that point.
 pub(crate) fn at_thread_exit(exit: fn()) -> bool {
     let by_std = EXIT.try_with(|e| e.0.set(Some(exit))).is_ok();
     let by_key = late_exit::arm(exit);
@@ -241,12 +240,13 @@ pub(crate) fn at_thread_exit(exit: fn()) -> bool {
 ///
 /// Destructors of pthread keys run after those of std's thread-locals, at least on glibc and
 /// Apple's systems. If one of them is the first to use the crate on its thread, std accepts the
-/// destructor of [`EXIT`], and never runs it. A key whose value is set then is still noticed: there
-/// are up to four rounds (`PTHREAD_DESTRUCTOR_ITERATIONS`) in which the destructors of keys with a
-/// value run, and a value that is set in one round is found in that round or the next.
+/// destructor of [`EXIT`], and never runs it. But a pthread key whose value such a destructor sets
+/// still works: the destructors of keys with a value run in up to four rounds
+/// (`PTHREAD_DESTRUCTOR_ITERATIONS`), and a value that is set in one round is found in that round
+/// or the next.
 ///
-/// What remains open is a first use in the last round, by a key that is older than ours, on a
-/// thread that std still knows: its exit is not noticed.
+/// One case remains open: a first use in the last round, by a key that is older than ours, on a
+/// thread that std still knows. The exit of that thread is not noticed.
 #[cfg(unix)]
 mod late_exit {
     use super::{EXIT, FORGOTTEN};
@@ -256,7 +256,7 @@ mod late_exit {
     use std::sync::OnceLock;
 
     /// True if the system runs the destructors of std's thread-locals before those of pthread keys.
-    /// Elsewhere std uses such a key itself, and the order of keys is not specified.
+    /// On other systems std uses such a key itself, and the order of keys is not specified.
     const STD_COMES_FIRST: bool = cfg!(all(
         not(miri),
         any(
@@ -312,7 +312,7 @@ mod late_exit {
             set(ptr::without_provenance(1));
             return;
         }
-        // std may have forgotten the thread already, or does next.
+        // std may have forgotten the thread already, or will forget it next.
         FORGOTTEN.set(true);
         if let Some(exit) = LATE.with(|late| late.exit.take()) {
             exit();

@@ -3,15 +3,14 @@
 use super::{Monitor, elapsed};
 use std::time::Duration;
 
-/// An event count: threads take a ticket, look whether they must wait, and sleep until a wake that
-/// came after the ticket.
+/// An event count: a thread takes a ticket, tests whether it must wait, and sleeps until a wake
+/// that comes after the ticket.
 ///
-/// It publishes nothing: what has changed is published before the wake, and looked at after the
-/// sleep.
+/// It publishes nothing: callers publish a change before the wake, and read it after the sleep.
 #[derive(Debug)]
 pub(crate) struct Sleeper(Monitor<u64>);
 
-/// How many wakes there had been when the ticket was taken.
+/// The number of wakes before the ticket was taken.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub(crate) struct Ticket(u64);
@@ -23,7 +22,7 @@ impl Default for Sleeper {
 }
 
 impl Sleeper {
-    /// Takes a ticket; call before the look. No wake after this is missed.
+    /// Takes a ticket. Call it before the test: no later wake is missed.
     #[track_caller]
     pub(crate) fn ticket(&self) -> Ticket {
         Ticket(*self.0.lock())

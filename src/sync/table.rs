@@ -1,7 +1,8 @@
 //! A map that calls no foreign code while it is locked, and room in lists.
 //!
 //! The global allocator is foreign code, which may use this crate. So memory is allocated before the
-//! lock is taken, and freed after it was given back; if there is too little by then, once more.
+//! lock is taken, and freed after it is released; if the memory no longer suffices under the lock,
+//! this is repeated.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -12,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Entries<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 
-/// A map for slow paths. An insertion happens before every read that finds it. To clone a value must
+/// A map for slow paths. An insertion happens before every read that finds it. Cloning a value must
 /// not allocate.
 pub(crate) struct Table<K, V>(Mutex<Entries<K, V>>);
 
@@ -45,7 +46,7 @@ impl<K: Eq + Hash + Copy, V: Clone> Table<K, V> {
     }
 
     pub(crate) fn remove(&self, key: &K) {
-        // Dropped when the lock has been given back, at the end of the statement.
+        // The statement releases the lock at its end; the value is dropped after that.
         let removed = self.lock().remove(key);
         drop(removed);
     }
@@ -58,7 +59,8 @@ impl<K: Eq + Hash + Copy, V: Clone> Table<K, V> {
         self.lock().contains_key(key)
     }
 
-    /// Returns all entries, in any order. Those inserted or removed meanwhile may be missing.
+    /// Returns all entries, in any order. Entries that are inserted or removed meanwhile may be
+    /// missing.
     pub(crate) fn all(&self) -> Vec<(K, V)> {
         let mut all = Vec::new();
         loop {
@@ -81,7 +83,7 @@ impl<K, V> fmt::Debug for Table<K, V> {
     }
 }
 
-/// Makes room for one more in a list that `access` locks, or borrows, while it passes the list to its
+/// Makes room for one more item in a list. `access` locks or borrows the list, and passes it to its
 /// argument.
 pub(crate) fn reserve<T>(access: impl Fn(&mut dyn FnMut(&mut Vec<T>))) {
     let mut spare = Vec::new();
@@ -98,7 +100,7 @@ pub(crate) fn reserve<T>(access: impl Fn(&mut dyn FnMut(&mut Vec<T>))) {
         if more.is_none() && spare.capacity() == 0 {
             return;
         }
-        // Frees the former memory: after that, there may be no room again.
+        // Frees the former memory, which may run foreign code that uses up the room.
         spare = more.map_or_else(Vec::new, Vec::with_capacity);
     }
 }

@@ -1,8 +1,8 @@
 //! Messages that a thread has taken out of its inbox to run within budgets.
 //!
-//! Taking them out costs the same for any number of messages. They come newest first and run oldest
-//! first, so they are reversed beforehand, one message at a time: that, too, is subject to a budget
-//! in time. Nothing more is taken out until all of them have run, so the order is kept.
+//! Taking messages out costs the same for any number of them. They come newest first and run oldest
+//! first, so they are reversed beforehand, one at a time: a budget in time limits that, too. The
+//! thread takes out no more until all of them have run, which keeps the order.
 
 use super::inbox::{Chain, Inbox, Message};
 use crate::sync::cell::Cell;
@@ -13,7 +13,7 @@ use crate::sync::{const_fn, described};
 pub(crate) struct ClaimedMessages {
     /// Messages still to be reversed.
     newest_first: Cell<Chain>,
-    /// Reversed messages. They run once no others are left to be reversed.
+    /// Reversed messages. They run once `newest_first` is empty.
     oldest_first: Cell<Chain>,
 }
 
@@ -37,8 +37,8 @@ impl ClaimedMessages {
         }
     }
 
-    /// Takes all messages out of `inbox`, the calling thread's, unless some of those taken out
-    /// earlier are left.
+    /// Takes all messages out of `inbox`, which is the calling thread's, unless some claimed
+    /// messages have not run yet.
     pub(crate) fn take_in(&self, inbox: &Inbox) {
         if self.is_empty() {
             self.newest_first.set(inbox.take_newest_first());
@@ -65,7 +65,7 @@ impl ClaimedMessages {
         next
     }
 
-    /// Puts a message back that has run in part: it is the next one again.
+    /// Puts back a message that has run in part, so that it is the next one again.
     pub(crate) fn put_back(&self, message: Message) {
         let mut oldest_first = self.oldest_first.replace(Chain::EMPTY);
         oldest_first.push_front(message);
@@ -106,9 +106,9 @@ described! {
     use std::mem::offset_of;
 
     impl ClaimedMessages {
-        /// Where the address of the first message to be reversed is.
+        /// The offset of the address of the first message to be reversed.
         pub(crate) const NEWEST_FIRST: usize = offset_of!(Self, newest_first);
-        /// Where the address of the first message to be run is.
+        /// The offset of the address of the first message to be run.
         pub(crate) const OLDEST_FIRST: usize = offset_of!(Self, oldest_first);
     }
 }

@@ -1,11 +1,11 @@
 //! An inbox that counts the messages which have been sent to it and have not run yet.
 //!
-//! 1. A sender adds a message to `sent` before it pushes it; if the inbox is closed, it subtracts
-//!    it again afterwards.
+//! 1. A sender adds a message to `sent` before it pushes the message; if the inbox is closed, it
+//!    subtracts the message again.
 //! 2. The owner adds a message to `done` after it has run, or after it has been passed on and is
 //!    counted elsewhere.
-//! 3. So a message counts as waiting from before it can be found until after it has run, wherever
-//!    it is meanwhile: in the inbox, or among those that the owner has taken out.
+//! 3. So a message counts as waiting from before it can be found until after it has run, both in
+//!    the inbox and among the messages that the owner has taken out.
 //!
 //! Messages count by weight: the number of releases, or closures, that they stand for.
 
@@ -50,12 +50,12 @@ impl CountedInbox {
         sent.saturating_sub(self.done.load(Ordering::Relaxed))
     }
 
-    /// Takes back the count of what was announced and is not sent.
+    /// Takes back an announcement of `n` releases or closures that are not sent.
     pub(crate) fn retract(&self, n: u64) {
         self.shared.sent.fetch_sub(n, Ordering::Relaxed);
     }
 
-    /// Sends a message that was announced by its weight; returns it if the inbox is closed.
+    /// Sends a message whose weight was announced; returns the message if the inbox is closed.
     pub(crate) fn push(&self, message: Message) -> Result<PushOutcome, Message> {
         let weight = message.weight();
         let pushed = self.shared.inbox.push(message);
@@ -70,29 +70,29 @@ impl CountedInbox {
         // Relaxed: only the owner, the caller, writes it.
         let done = self.done.load(Ordering::Relaxed);
         // Release: pairs with the Acquire in `all_done`, so that a thread that finds nothing
-        // waiting sees what was done. Model: shutdown_inbox.
+        // waiting sees the effects of all messages. Model: shutdown_inbox.
         self.done.store(done.wrapping_add(n), Ordering::Release);
     }
 
-    /// Returns how many have been sent and have not run. The effects of those that have run happen
-    /// before this returns.
+    /// Returns how many releases or closures have been sent and have not run. The effects of those
+    /// that have run happen before this returns.
     pub(crate) fn waiting(&self) -> u64 {
-        // In this order, as a message counts as sent before it counts as done.
+        // `done` is read first, as a message counts as sent before it counts as done.
         let done = self.all_done();
         let sent = self.shared.sent.load(Ordering::Relaxed);
         sent.saturating_sub(done)
     }
 
-    /// Returns the sum of all that were ever sent and all that are done: if it does not change,
-    /// nothing was sent and nothing has run. It may be too high while a message is being refused.
+    /// Returns the number ever sent plus the number done: while the sum does not change, nothing is
+    /// sent and nothing runs. It may be too high while a message is being refused.
     pub(crate) fn activity(&self) -> u64 {
         let done = self.all_done();
         done.wrapping_add(self.shared.sent.load(Ordering::Relaxed))
     }
 
     fn all_done(&self) -> u64 {
-        // Acquire: pairs with the Release in `done`, so that the caller sees what was done, and
-        // what was sent in the course of it. Model: inbox_never_empty.
+        // Acquire: pairs with the Release in `done`, so that the caller sees the effects of
+        // messages that have run, and messages that they have sent. Model: inbox_never_empty.
         self.done.load(Ordering::Acquire)
     }
 }
@@ -101,12 +101,12 @@ described! {
     use std::mem::offset_of;
 
     impl CountedInbox {
-        // `CachePadded` has its value at its beginning.
-        /// Where the head of the inbox is.
+        // A `CachePadded` begins with its value.
+        /// The offset of the inbox's head.
         pub(super) const HEAD: usize = offset_of!(Self, shared) + offset_of!(SenderSide, inbox);
-        /// Where the number of what was sent is.
+        /// The offset of the number sent.
         pub(super) const SENT: usize = offset_of!(Self, shared) + offset_of!(SenderSide, sent);
-        /// Where the number of what has run is.
+        /// The offset of the number done.
         pub(super) const DONE: usize = offset_of!(Self, done);
     }
 }

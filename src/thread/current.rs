@@ -22,7 +22,7 @@ pub(crate) fn by_id(id: ThreadId) -> Option<Arc<Record>> {
     REGISTRY.get(key)
 }
 
-/// A function that a module above has called at a thread's exit.
+/// A function that a thread's exit calls for a module above.
 type ExitHook = fn(&Arc<Record>);
 
 /// A thread's state in its thread-local. It has no destructor, so it is accessible at any time.
@@ -51,8 +51,8 @@ local! {
 
 /// Returns the calling thread's record, and enters the thread into the registry at the first call.
 ///
-/// Returns `None` once the thread has exited, or if the first call comes so late in its teardown
-/// that nothing would notice its exit.
+/// Returns `None` once the thread has exited, or if the first call comes so late in the thread's
+/// teardown that nothing would notice its exit.
 pub(crate) fn current() -> Option<Arc<Record>> {
     CURRENT.with(|c| {
         if c.record.get().is_null() {
@@ -69,8 +69,8 @@ pub(crate) fn current() -> Option<Arc<Record>> {
     })
 }
 
-/// Returns the calling thread's record like [`current`], but `None` if the thread is past the point
-/// at which its exit would be noticed.
+/// Returns the calling thread's record like [`current`], but `None` if it is too late for the
+/// thread's exit to be noticed.
 pub(crate) fn current_that_exits() -> Option<Arc<Record>> {
     if at_thread_exit(thread_exit) {
         current()
@@ -87,8 +87,8 @@ pub(crate) fn current_key() -> Option<ThreadKey> {
     })
 }
 
-/// Returns the calling thread's record; after its exit, a new one with the same key that takes no
-/// messages.
+/// Returns the calling thread's record; after its exit, a new record with the same key that accepts
+/// no messages.
 pub(crate) fn current_or_closed() -> Arc<Record> {
     current().unwrap_or_else(|| {
         let key = own_key().expect("a thread is entered before it exits");
@@ -96,8 +96,8 @@ pub(crate) fn current_or_closed() -> Arc<Record> {
     })
 }
 
-/// Returns name and key of the calling thread, for reports. After the exit the key is still its
-/// own, so that events of two such threads are told apart.
+/// Returns name and key of the calling thread, for reports. A thread keeps its key after its exit,
+/// so that reports tell two exited threads apart.
 pub(crate) fn current_label() -> String {
     CURRENT.with(|c| {
         // SAFETY: null, or kept alive by `owner` (invariant 7 of `thread`).
@@ -157,8 +157,8 @@ fn enter(c: &CurrentThread, bound: Option<u64>) {
     at_thread_exit(thread_exit);
 }
 
-/// Gives the calling thread a key and lets it exit at once: for a first use so late in its teardown
-/// that its exit might not be noticed. No thread can send it anything or wait for it.
+/// Gives the calling thread a key and lets it exit at once: for a first use so late in the thread's
+/// teardown that its exit might not be noticed. No thread can send it messages or wait for it.
 #[cold]
 fn enter_closed(c: &CurrentThread) {
     let record = REGISTRY.claim(|key| Arc::new(Record::closed(key)));
@@ -209,7 +209,7 @@ fn depart(record: &Record) {
     REGISTRY.leave(record.key());
 }
 
-/// Adds the figures of the exiting thread to those of all that have exited.
+/// Adds the figures of the exiting thread to the sums of exited threads.
 fn move_figures(tally: &Tally) {
     with_figures_locked(|| {
         DEPARTED.created.add_shared(tally.created.take());
@@ -274,18 +274,19 @@ pub(crate) fn tally_handed_over(n: u64) {
 /// thread-local only calls this, and models call it themselves.
 ///
 /// 1. The hook of the loops closes those that are still open.
-/// 2. The hook of the pools drains what the thread must not leave behind, and closes the inbox.
+/// 2. The hook of the pools drains the root and token pools, and closes the inbox.
 /// 3. The hook of memory gives the thread's heaps up.
-/// 4. What is in the inboxes of a thread that never had a pool goes to the orphans.
+/// 4. Messages in the inboxes of a thread that never had a pool go to the orphans.
 /// 5. Look-ups no longer find the thread; its registry slot is free.
 ///
-/// Idempotent. Nothing that a destructor does meanwhile can undo the exit: afterwards pools work
-/// detached, and implicit releases happen at once.
+/// Idempotent. Destructors that run meanwhile cannot undo the exit: afterwards pools work detached,
+/// and implicit releases happen at once.
 pub(crate) fn thread_exit() {
     let Some(record) = leaving() else {
         return;
     };
-    // One at a time, as the first may still use, or set, what a later one tears down.
+    // Taken one at a time: an earlier hook may still set a later hook, or use data that the later
+    // hook tears down.
     while let Some(hook) = next_hook() {
         hook(&record);
     }

@@ -1,15 +1,16 @@
 //! A queue that many threads push to and one empties: push, take all, close.
 //!
-//! A Treiber stack without a pop, so without an ABA problem: it does no harm if the head that a
-//! sender saw was taken, and another message came to be at its address before the exchange. (In
+//! A Treiber stack without a pop, so without an ABA problem: between a sender's load and its
+//! exchange, the head may be taken, and a new message pushed at the same address, without harm. (In
 //! Rust's model of pointers the link then has the provenance of the first message. No compiler
-//! today makes anything of that, and to avoid it would take a lock, or addresses exposed as
-//! integers.) An inbox belongs to one thread and stays closed once that thread has closed it: a
-//! sender that stalled in the middle of a push reaches the thread that it meant, or is refused.
+//! today exploits that; avoiding it would take a lock, or addresses exposed as integers.) An inbox
+//! belongs to one thread and stays closed once that thread has closed it: a push that stalls midway
+//! reaches the intended thread, or is refused.
 //!
 //! An owner that is about to sleep *arms* the inbox if it is empty. The one push that finds it
-//! armed must wake the owner. All of this is in one word: no message can come between the owner's
-//! look and its sleep unnoticed by both, and senders pay nothing while the owner is awake.
+//! armed must wake the owner. List and marks are one word: a message between the owner's test and
+//! its sleep is noticed by the owner or the sender, and senders pay nothing while the owner is
+//! awake.
 
 use super::key::ThreadKey;
 use crate::sync::atomic::{AtomicPtr, Ordering};
@@ -40,7 +41,7 @@ pub(crate) enum MessageKind {
     FrameClosure,
 }
 
-/// The first field of every message; what the message carries follows in the same allocation. The
+/// The first field of every message; the message's content follows in the same allocation. The
 /// owner of the pointer owns the message.
 #[repr(C)]
 pub(crate) struct Node {
@@ -49,10 +50,10 @@ pub(crate) struct Node {
     /// The number of releases, or closures, that the message still stands for.
     weight: Cell<u32>,
     pub(crate) target: ThreadKey,
-    /// Does what the message asks for, and frees it, also on panic.
+    /// Does what the message asks for, and frees the message, also on panic.
     run: unsafe fn(NonNull<Node>),
-    /// Stands in models for all that the message carries: written when the message is complete and
-    /// when it is taken. Zero-sized.
+    /// Stands for the message's content in models: written when the message is complete and when it
+    /// is taken. Zero-sized.
     body: Witness,
 }
 
@@ -84,13 +85,13 @@ impl Node {
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Node>() <= 32);
 
-/// An owned message. Dropping it leaks what it carries: run it or pass it on.
+/// An owned message. Dropping it leaks its content: run it or pass it on.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Message(NonNull<Node>);
 
-// SAFETY: what a message carries may be sent, or only its target runs it: the contract of
-// `from_raw` (invariant 6 of `thread`).
+// SAFETY: a message's content may be sent, or only its target runs it: the contract of `from_raw`
+// (invariant 6 of `thread`).
 unsafe impl Send for Message {}
 
 impl Message {
@@ -98,8 +99,8 @@ impl Message {
     ///
     /// # Safety
     /// `node` is the only pointer to a message, whose `run` frees it (invariants 3 and 4 of
-    /// [`thread`](crate::thread)). What it carries may be sent to another thread; or its kind is
-    /// `DestroyAtHome`, and its target runs all that its inbox accepts (invariant 6).
+    /// [`thread`](crate::thread)). The message's content may be sent to another thread; or its kind
+    /// is `DestroyAtHome`, and its target runs all that its inbox accepts (invariant 6).
     pub(crate) unsafe fn from_raw(node: NonNull<Node>) -> Self {
         let message = Self(node);
         message.node().body.write();
@@ -151,7 +152,7 @@ impl Message {
 }
 
 /// A linked list of owned messages that were taken out; oldest first unless said otherwise.
-/// Dropping a chain leaks them.
+/// Dropping a chain leaks its messages.
 #[derive(Debug)]
 #[must_use]
 #[repr(transparent)]
@@ -214,8 +215,8 @@ impl Iterator for Chain {
     }
 }
 
-/// A queue of messages that were taken out, oldest first. Linked through the messages themselves,
-/// so a burst leaves no memory behind. Dropping a queue leaks them.
+/// A queue of messages that were taken out, oldest first. The messages themselves are linked, so a
+/// burst leaves no memory behind. Dropping a queue leaks its messages.
 #[derive(Debug)]
 pub(crate) struct Queue {
     first: Cell<*mut Node>,
@@ -269,11 +270,11 @@ impl Queue {
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct Inbox {
-    /// The newest message, null if there is none, [`armed`], [`closed`] or [`nudged`].
+    /// The newest message; or null, [`armed`], [`closed`] or [`nudged`].
     head: AtomicPtr<Node>,
 }
 
-/// The highest value of a head that is no message.
+/// The highest address that is a mark and no message.
 const NUDGED: usize = 3;
 
 /// The mark of an empty inbox whose next message must wake the owner. All marks are below the
@@ -287,7 +288,7 @@ fn closed() -> *mut Node {
     ptr::without_provenance_mut(2)
 }
 
-/// The mark of an empty inbox that its owner is to look at.
+/// The mark of an empty inbox whose owner has been nudged.
 const fn nudged() -> *mut Node {
     ptr::without_provenance_mut(NUDGED)
 }
@@ -305,7 +306,7 @@ fn messages(head: *mut Node) -> *mut Node {
     }
 }
 
-/// What the sender of an accepted message must do.
+/// The step that an accepted push leaves to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum PushOutcome {
@@ -329,15 +330,16 @@ impl Inbox {
             if head == closed() {
                 return Err(message);
             }
-            // A nudged owner is awake, or about to be; to test for both marks at once costs nothing.
+            // A nudged owner is awake, or about to be, and need not be woken again; but testing for
+            // both marks at once costs nothing.
             let (next, outcome) = if head.addr() & 1 != 0 {
                 (ptr::null_mut(), PushOutcome::WakeOwner)
             } else {
                 (head, PushOutcome::OwnerAwake)
             };
             message.node().next.set(next);
-            // Release: pairs with the Acquire of `take` and `close`, so that the taker sees what
-            // the message carries. Model: inbox_push_take_close.
+            // Release: pairs with the Acquire of `take` and `close`, so that the taker sees the
+            // message's content. Model: inbox_push_take_close.
             match self.head.compare_exchange_weak(
                 head,
                 message.0.as_ptr(),
@@ -350,9 +352,9 @@ impl Inbox {
         }
     }
 
-    /// Makes [`has_messages`](Self::has_messages) return true until the owner has taken what there
-    /// is, even if that is nothing: what the caller wrote before is visible to the owner then. Any
-    /// thread. Returns what a sender would have to do.
+    /// Makes [`has_messages`](Self::has_messages) return true until the owner takes, even if the
+    /// inbox is empty. The owner then sees what the caller wrote before this call. For any thread.
+    /// Returns whether the caller must wake the owner.
     pub(crate) fn nudge(&self) -> PushOutcome {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
@@ -360,7 +362,7 @@ impl Inbox {
                 return PushOutcome::OwnerAwake;
             }
             let now = if is_message(head) { head } else { nudged() };
-            // Release: pairs with the Acquire of `take`, also if the head stays what it is.
+            // Release: pairs with the Acquire of `take`, also if the exchange keeps the head.
             // Model: inbox_nudge.
             match self
                 .head
@@ -407,11 +409,11 @@ impl Inbox {
         Chain(messages(self.head.swap(ptr::null_mut(), Ordering::Acquire)))
     }
 
-    /// Makes the next push wake the owner; owner only, before it sleeps. Returns whether the inbox
-    /// is armed, which it is not if there are messages or it is closed.
+    /// Makes the next push wake the owner; owner only, before it sleeps. Returns false, and does
+    /// not arm the inbox, if it has messages or is closed.
     pub(crate) fn arm(&self) -> bool {
-        // Relaxed: the next sender reads nothing of the owner's but its waker, which is behind a
-        // lock; and the owner looks at messages by `take`.
+        // Relaxed: of the owner's data, the next sender reads only its waker, which is behind a
+        // lock; and the owner reads messages only after `take`.
         let was_empty = self.head.compare_exchange(
             ptr::null_mut(),
             armed(),
@@ -421,8 +423,8 @@ impl Inbox {
         was_empty.is_ok()
     }
 
-    /// Makes pushes no longer wake the owner; owner only, when it is awake. A push that has come
-    /// meanwhile may still wake it.
+    /// Ends the arming: pushes no longer wake the owner; owner only, when it is awake. A push that
+    /// came before may still wake it.
     pub(crate) fn disarm(&self) {
         // Relaxed: publishes nothing, for the reason given in `arm`.
         if self.head.load(Ordering::Relaxed) == armed() {
@@ -448,7 +450,7 @@ described! {
     use std::mem::offset_of;
 
     impl Queue {
-        /// Where the address of the oldest message is.
+        /// The offset of the oldest message's address.
         pub(crate) const FIRST: usize = offset_of!(Self, first);
     }
 

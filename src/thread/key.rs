@@ -1,10 +1,10 @@
-//! The key of a thread, and that of the calling thread.
+//! The keys of threads, and the calling thread's key.
 
 use crate::sync::cell::Cell;
 use crate::sync::{described, local};
 use std::fmt;
 
-/// The unique key of one thread among all that this process ever runs.
+/// The key of a thread, unique among all threads that this process ever runs.
 ///
 /// Unlike the thread ids of the kernel or of pthreads, a key is never reused: it consists of the
 /// index of a slot in the registry and of the slot's generation when the thread claimed it. A key
@@ -46,7 +46,7 @@ impl fmt::Debug for ThreadKey {
 }
 
 local! {
-    /// The calling thread's key. It stays after the exit, for as long as the thread runs anything.
+    /// The calling thread's key. The thread keeps it after its exit.
     static OWN: Cell<ThreadKey> = Cell::new(ThreadKey::NOBODY);
 }
 

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 /// A timer that starts when another thread first sees that the activity is running.
 ///
-/// One thread at a time starts and stops it; any thread may look. A hint: a thread may see a start
-/// or a stop late.
+/// One thread at a time starts and stops the timer; any thread may read it. A hint: a thread may
+/// see a start or a stop late.
 #[derive(Debug)]
 pub(crate) struct LazyTimer(Hint);
 
-/// It is not running.
+/// The timer is not running.
 const STOPPED: u64 = 0;
-/// It is running, and no other thread has looked yet.
+/// The timer is running, and no other thread has read it yet.
 const UNSEEN: u64 = 1;
-/// Set once it has been reported. The other bits are the time at which it was first seen, in
-/// milliseconds, plus two.
+/// Set once the activity has been reported. The other bits are the time at which it was first seen,
+/// in milliseconds, plus two.
 const REPORTED: u64 = 1 << 63;
 
 impl LazyTimer {
@@ -38,14 +38,14 @@ impl LazyTimer {
         self.0.get() != STOPPED
     }
 
-    /// Looks, at the time `now`, whether it is running. If it was first seen `long` ago or earlier,
-    /// returns for how long it has been seen, once.
+    /// Reads the timer at the time `now`. If it is running and was first seen at least `long` ago,
+    /// returns the time since then; only once for each start.
     pub(crate) fn overdue(&self, long: Duration, now: Duration) -> Option<Duration> {
         let stamp = now.as_millis() as u64 + 2;
         match self.0.get() {
             STOPPED => None,
             UNSEEN => {
-                // If it has stopped or started again meanwhile, that stays.
+                // Keeps a stop or restart that another thread has made meanwhile.
                 self.0.replace_if(UNSEEN, stamp);
                 None
             }

@@ -1,14 +1,14 @@
-//! Messages whose thread has ended, and references that slots gave up.
+//! Messages whose target has ended, and references that slots have retired.
 //!
 //! Any outermost drain makes the releases. Only `quiesce` and `shutdown` run the closures, and
 //! never on the thread that took over the registry slot of their target.
 //!
-//! 1. A message counts as *outstanding* from before it is pushed until after it has run, on any
-//!    thread and in any number of parts: a reader of zero cannot have missed one.
+//! 1. A message counts as *outstanding* from before it is pushed until after all its parts have
+//!    run, on any threads: a thread that reads zero cannot have missed a message.
 //! 2. A thread that runs orphans takes all of them out, as a pop would have an ABA problem, and
-//!    puts back those that it does not run. So no thread keeps any to itself.
-//! 3. References that slots gave up are *retired*: outstanding, but not ready to be released. They
-//!    are sealed into batches, and each batch becomes ready as one message.
+//!    puts back those that it does not run, so that other threads can run them.
+//! 3. References that slots have *retired* are outstanding, but not ready to be released. They are
+//!    sealed into batches, and each batch becomes ready as one message.
 
 use super::inbox::{Chain, Inbox, Message, MessageKind, Node};
 use super::key::{ThreadKey, own_key};
@@ -20,8 +20,8 @@ use crate::sync::{Counter, Hint, boxed, const_fn, described, global, local, unbo
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// The number of batches that may wait for the epoch at a time. Two keep it busy, as it takes two
-/// steps for each; more would only cost memory.
+/// The number of batches that may wait for the epoch at a time. Two batches keep the epoch busy, as
+/// each takes two of its steps; more would only cost memory.
 const IN_FLIGHT: u64 = 2;
 
 /// The orphaned messages of the process.
@@ -31,18 +31,18 @@ pub(crate) struct Orphans {
     retired: Inbox,
     /// The number of outstanding releases and closures (rule 1 above).
     outstanding: AtomicUsize,
-    /// How many have run in all.
+    /// The number of releases and closures that have ever run.
     ran: AtomicU64,
     /// The number of releases that any drain may make now, for reports.
     ready: Counter,
-    /// The number of retired references that are in no batch yet; inexact by those that are just
+    /// The number of retired references that are in no batch yet; inexact while references are
     /// being retired.
     unsealed: Hint,
     /// The number of references in batches that wait for the epoch.
     sealed: Hint,
     /// The number of batches that wait for the epoch.
     in_flight: AtomicU64,
-    /// Runs while releases are seen to wait for a drain.
+    /// Measures how long releases have been seen to wait for a drain.
     waiting: LazyTimer,
     /// Addresses of batches that wait for the epoch, or 0: for readers outside of the process.
     sealed_at: [Hint; IN_FLIGHT as usize],
@@ -88,13 +88,13 @@ global! {
 }
 
 local! {
-    /// The number of orphans that this thread is in the middle of running.
+    /// The number of orphans that this thread is running, one inside another.
     static RUNNING_HERE: Cell<usize> = Cell::new(0);
 }
 
 local! {
     /// Orphaned closures that this thread has taken out and not run yet. In a thread-local, so that
-    /// a closure that calls `quiesce` runs those that were taken together with it.
+    /// a closure that calls `quiesce` runs the closures that were taken together with it.
     static TAKEN_CLOSURES: Cell<Chain> = Cell::new(Chain::EMPTY);
 }
 
@@ -117,7 +117,7 @@ impl Orphans {
         }
     }
 
-    /// Takes over a message whose thread has ended.
+    /// Takes over a message whose target has ended.
     pub(crate) fn adopt(&self, message: Message) {
         // Relaxed: counted before it can be taken, by the Release of the push and the Acquire of
         // the take. Model: orphans_quiesce.
@@ -133,8 +133,8 @@ impl Orphans {
         self.put(message);
     }
 
-    /// Takes over the release of a reference that a slot gave up, to be made when the epoch allows.
-    /// Returns about how many others wait.
+    /// Takes over the release of a retired reference, which is made when the epoch allows. Returns
+    /// about how many others wait.
     pub(crate) fn retire(&self, release: Message) -> u64 {
         // Relaxed: counted before it can be taken, as in `adopt`.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
@@ -144,7 +144,7 @@ impl Orphans {
     }
 
     /// Puts the retired references into a batch, which the caller must defer until every thread
-    /// that is pinned now is unpinned. Returns `None` if there are none, or enough batches wait
+    /// that is pinned now is unpinned. Returns `None` if nothing is retired, or enough batches wait
     /// already.
     pub(crate) fn seal(&self) -> Option<SealedBatch> {
         // Relaxed: the batches are published by the epoch and the inbox; a stale value costs a
@@ -152,17 +152,17 @@ impl Orphans {
         if !self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
             return None;
         }
-        // Before they are taken. Relaxed: a thread that sees them neither there nor here looks
-        // again after the next drain or nap.
+        // Incremented before the references are taken. Relaxed: a thread that sees them neither in
+        // `retired` nor in this count looks again after the next drain or nap.
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         // Empty if another thread has taken them meanwhile.
         let batch = OrphanBatch::boxed(vec![self.retired.take_newest_first()]);
-        // A reference that is counted and not pushed yet makes it too large, and that of the next
-        // batch too small.
+        // A reference that is counted and not pushed yet makes this length too large, and the next
+        // batch's too small.
         let len = self.unsealed.take();
         self.sealed.add(len);
         let at = batch.as_raw().addr().get() as u64;
-        // All are taken if more threads than that have sealed at once: it is not shown then.
+        // If more threads seal at once than there are places, the batch is not listed.
         _ = self.sealed_at.iter().any(|place| place.replace_if(0, at));
         Some(SealedBatch { batch, len })
     }
@@ -179,7 +179,7 @@ impl Orphans {
     }
 
     /// Returns whether any retired reference is not ready.
-    // Not by the counts, which are inexact while a thread is between counting and pushing.
+    // Does not read the counts, which are inexact while a thread is between counting and pushing.
     #[inline]
     pub(crate) fn has_deferred(&self) -> bool {
         // Relaxed: a thread that misses a batch looks again, see `seal`.
@@ -194,8 +194,8 @@ impl Orphans {
             MessageKind::Closure | MessageKind::LoopClosure | MessageKind::FrameClosure => {
                 &self.calls
             }
-            // Their target has pools, whose exit runs all that its inbox accepted (invariant 6 of
-            // `thread`).
+            // The target has pools, whose exit runs all messages that its inbox accepted (invariant
+            // 6 of `thread`).
             MessageKind::DestroyAtHome => {
                 unreachable!("values that belong to one thread are never orphaned")
             }
@@ -205,13 +205,13 @@ impl Orphans {
     }
 
     fn push(to: &Inbox, message: Message) {
-        // No thread sleeps on these inboxes, so there is none to wake.
+        // No thread sleeps on these inboxes, so no thread has to be woken.
         let Ok(_) = to.push(message) else {
             unreachable!("the inboxes of the orphans are never closed")
         };
     }
 
-    /// Returns whether there are orphaned releases. One read of a cache line that rarely changes.
+    /// Returns whether there are orphaned releases. Reads one cache line, which rarely changes.
     #[inline]
     pub(crate) fn has_releases(&self) -> bool {
         self.releases.has_messages()
@@ -219,7 +219,7 @@ impl Orphans {
 
     /// Returns the number of releases that any drain may make now, for reports.
     pub(crate) fn ready(&self) -> usize {
-        // Below zero for a moment if a batch is taken before it has been counted.
+        // Briefly below zero if a batch is taken before it has been counted.
         usize::try_from(self.ready.get() as i64).unwrap_or(0)
     }
 
@@ -228,7 +228,7 @@ impl Orphans {
         (self.unsealed.get() + self.sealed.get()) as usize
     }
 
-    /// Returns whether no count says that anything is left.
+    /// Returns whether all counts of waiting orphans are zero.
     #[cfg(all(loom, feature = "loom"))]
     pub(crate) fn counts_are_zero(&self) -> bool {
         // Relaxed: called when all threads have been joined.
@@ -253,8 +253,8 @@ impl Orphans {
         &self.releases
     }
 
-    /// Looks, at the time `now`, whether releases wait. If they were first seen to wait `long` ago
-    /// or earlier, and no drain has looked here since, returns for how long, once.
+    /// Tests, at the time `now`, whether releases wait. If they were first seen to wait at least
+    /// `long` ago, and no drain has taken them since, returns for how long, only once.
     pub(crate) fn waiting_longer_than(&self, long: Duration, now: Duration) -> Option<Duration> {
         if !self.has_releases() {
             self.waiting.stop();
@@ -264,8 +264,8 @@ impl Orphans {
         self.waiting.overdue(long, now)
     }
 
-    /// Takes all orphaned releases: `quickly`, at the same cost for any number of them; otherwise in
-    /// their order.
+    /// Takes all orphaned releases: if `quickly`, newest first, at the same cost for any number;
+    /// else in the order in which they came.
     pub(crate) fn claim(&self, quickly: bool) -> OrphanClaim {
         let chain = if quickly {
             self.releases.take_newest_first()
@@ -277,9 +277,8 @@ impl Orphans {
         OrphanClaim { chain, others }
     }
 
-    /// Calls `run` for every orphaned closure, except those that were sent to a thread whose
-    /// registry slot the caller has taken over, even if it has ended since. Returns how many it
-    /// ran.
+    /// Calls `run` for every orphaned closure, except closures to a thread whose registry slot the
+    /// caller has taken over, even if the caller has ended since. Returns how many it ran.
     pub(crate) fn run_calls(&self, mut run: impl FnMut(Message)) -> usize {
         let mut ran = 0;
         let mut taken = false;
@@ -296,7 +295,7 @@ impl Orphans {
             let Some(call) = next else {
                 return ran;
             };
-            // Looked up each time, as the previous closure may have entered this thread.
+            // The own key is read each time, as the previous closure may have entered this thread.
             let target = call.target();
             if own_key().is_some_and(|me| me.index() == target.index() && me != target) {
                 self.put(call);
@@ -314,16 +313,16 @@ impl Orphans {
     }
 
     fn done(&self, n: u64) {
-        // Release: pairs with the Acquire in `ran`, so that a thread that has counted this sees what
-        // was done. Model: shutdown_orphan_to_root.
+        // Release: pairs with the Acquire in `ran`, so that a thread that sees this count sees the
+        // release's effects. Model: shutdown_orphan_to_root.
         self.ran.fetch_add(n, Ordering::Release);
-        // Release: pairs with the Acquire in `all`, so that a thread that sees none left sees what
-        // was done. Model: orphans_quiesce.
+        // Release: pairs with the Acquire in `all`, so that a thread that sees no orphan left sees
+        // their effects. Model: orphans_quiesce.
         self.outstanding.fetch_sub(n as usize, Ordering::Release);
     }
 
-    /// Calls `part` for the next release of `claim`. It makes as many of its releases as it likes
-    /// and returns what is left of it. Returns whether there was a release.
+    /// Calls `part` with the next message of `claim`. `part` makes as many of the message's
+    /// releases as it likes, and returns the rest. Returns whether there was a message.
     pub(crate) fn run_part(
         &self,
         claim: &mut OrphanClaim,
@@ -341,14 +340,14 @@ impl Orphans {
         true
     }
 
-    /// Returns how many orphans have run in all: if that has not changed, none has run meanwhile.
+    /// Returns how many orphans have ever run: while the number does not change, none runs.
     pub(crate) fn ran(&self) -> u64 {
         // Acquire: pairs with the Release in `done`. Model: shutdown_orphan_to_root.
         self.ran.load(Ordering::Acquire)
     }
 
-    /// Returns how many orphans wait or are being run, except those that the calling thread is in
-    /// the middle of running.
+    /// Returns how many orphans wait or are running, except those that the calling thread itself is
+    /// running.
     pub(crate) fn outstanding(&self) -> usize {
         self.all() - RUNNING_HERE.with(Cell::get)
     }
@@ -359,8 +358,8 @@ impl Orphans {
     }
 }
 
-/// Calls `run`, which runs an orphan, and counts it as running here meanwhile. It counts as one: of
-/// a message with many releases, one is being made at a time, and the others wait.
+/// Calls `run`, which runs an orphan, and meanwhile counts one orphan as running here: of a message
+/// with many releases, one is made at a time, and the others wait.
 fn run_counted(run: impl FnOnce()) {
     RUNNING_HERE.with(|here| here.set(here.get() + 1));
     run();
@@ -406,7 +405,7 @@ impl OrphanClaim {
 impl Drop for OrphanClaim {
     fn drop(&mut self) {
         if !self.is_empty() {
-            // As one message, whatever their number.
+            // Puts all chains back as one message.
             let mut chains = std::mem::take(&mut self.others);
             chains.push(std::mem::replace(&mut self.chain, Chain::EMPTY));
             chains.retain(|chain| !chain.is_empty());

@@ -16,24 +16,24 @@ pub(crate) struct Record {
     key: ThreadKey,
     /// Fields that only readers outside of the process use.
     pub(crate) outside: ForOutside,
-    /// std's id; `None` if std does not know the thread any more: see [`current_id`].
+    /// std's id; `None` if std no longer knows the thread: see [`current_id`].
     id: Option<ThreadId>,
     name: Name,
-    /// Remote releases, and dead objects that must be destroyed here.
+    /// Remote releases, and dead objects that this thread must destroy.
     pub(crate) releases: CountedInbox,
-    /// Posted closures. Apart from the releases, so that running closures does not mean looking for
-    /// them among a million releases.
+    /// Posted closures, apart from the releases, so that they need not be searched among a million
+    /// releases.
     pub(crate) calls: CountedInbox,
     /// Wakes the thread if it sleeps in a loop.
     pub(crate) waker: ThreadWaker,
-    /// The number of remote releases that may wait, if it is bounded.
+    /// The number of remote releases that may wait; `None` if it is not bounded.
     bound: Option<u64>,
     pub(crate) tally: Tally,
     /// The number of posted closures at which the next event is due; 0 stands for the first.
     posts_mark: Hint,
 }
 
-/// The number of waiting closures from which events report it.
+/// From this number of waiting closures, events report it.
 const POSTS_WATERMARK: u64 = 10_000;
 
 /// Figures of one thread, written by that thread only.
@@ -44,8 +44,8 @@ pub(crate) struct Tally {
     pub(crate) handed_over: Counter,
 }
 
-/// What a reader outside of the process wants to know of a thread, as the thread has put it down;
-/// nothing is decided by it.
+/// Facts about a thread for readers outside of the process. The thread writes them, and no code
+/// here depends on them.
 #[derive(Debug)]
 pub(crate) struct ForOutside {
     /// The kernel's id of the thread; 0 if unknown.
@@ -56,7 +56,7 @@ pub(crate) struct ForOutside {
     pub(crate) heaps: Counter,
     /// How many frames its loops have made.
     pub(crate) frames: Counter,
-    /// How long the last one took, in nanoseconds.
+    /// How long the last frame took, in nanoseconds.
     pub(crate) last_frame: Counter,
 }
 
@@ -90,7 +90,7 @@ impl Record {
         }
     }
 
-    /// Returns a record that takes no messages.
+    /// Returns a record that accepts no messages.
     pub(super) fn closed(key: ThreadKey) -> Self {
         let record = Self::new(key, None);
         let none = [&record.calls, &record.releases].map(|inbox| inbox.inbox().close());
@@ -110,7 +110,7 @@ impl Record {
         self.name.get()
     }
 
-    /// Returns whether the thread takes no more messages.
+    /// Returns whether the thread accepts no more messages.
     pub(crate) fn is_closed(&self) -> bool {
         self.calls.inbox().is_closed()
     }
@@ -152,8 +152,8 @@ impl Record {
         }
     }
 
-    /// Returns whether `n` more releases may be sent, and then counts them as waiting. If the bound
-    /// is reached, the caller must release by itself.
+    /// Returns whether `n` more releases may be sent; if so, counts them as waiting. If not,
+    /// because the bound is reached, the caller must make them itself.
     pub(crate) fn admit(&self, n: u64) -> bool {
         let waiting = self.releases.announce(n);
         let admitted = self.bound.is_none_or(|bound| waiting < bound);
@@ -163,8 +163,8 @@ impl Record {
         admitted
     }
 
-    /// Returns the sum of what was sent here and of what has run here, by weight: if it does not
-    /// change, nothing has been sent and nothing has run.
+    /// Returns the weight of all messages ever sent to this thread plus that of all that have run:
+    /// while the sum does not change, nothing is sent and nothing runs.
     pub(crate) fn activity(&self) -> u64 {
         self.releases.activity().wrapping_add(self.calls.activity())
     }
@@ -179,11 +179,11 @@ impl Record {
         self.bound.map_or(0, |_| self.releases.waiting())
     }
 
-    /// Arms the inboxes, so that the next message wakes the thread; releases do so only if the
-    /// thread can make them where it is. Returns whether they are armed, which they are not if a
-    /// message is there already or the thread takes no more.
+    /// Arms the inboxes, so that the next message wakes the thread; the inbox for releases only if
+    /// `for_releases`, as the thread may be unable to make them where it is. Returns false, and
+    /// arms nothing, if a message waits already or the thread accepts no more.
     pub(crate) fn arm(&self, for_releases: bool) -> bool {
-        // Another loop of the thread, around this one, may have armed them.
+        // An outer loop of the thread may have armed them.
         self.disarm();
         if !self.calls.inbox().arm() {
             return false;
@@ -207,8 +207,8 @@ impl Record {
     }
 }
 
-/// The sums of the figures of threads that have exited, and what threads without a record did. They
-/// are shared, so they alone are counted by read-modify-writes.
+/// The sums of the figures of exited threads, and of threads without a record. Only these sums are
+/// shared, so only they are counted by read-modify-writes.
 pub(crate) static DEPARTED: Tally = Tally {
     created: Counter::new(),
     destroyed: Counter::new(),
@@ -216,12 +216,12 @@ pub(crate) static DEPARTED: Tally = Tally {
 };
 
 /// Held while the figures of an exiting thread are added to [`DEPARTED`], and while figures are
-/// summed up, so that each counts once. std's lock even in loom builds: nothing yields while it is
-/// held.
+/// summed up, so that each counts once. It is std's lock even in loom builds, as nothing yields
+/// while it is held.
 static FIGURES: Mutex<()> = Mutex::new(());
 
-/// Calls `f` while all figures stay where they are. It must not run foreign code, nor anything that
-/// yields.
+/// Calls `f` while no thread moves its figures to [`DEPARTED`]. `f` must neither run foreign code
+/// nor yield.
 pub(crate) fn with_figures_locked<R>(f: impl FnOnce() -> R) -> R {
     let _locked = FIGURES.lock().unwrap_or_else(PoisonError::into_inner);
     f()

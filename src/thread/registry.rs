@@ -1,16 +1,16 @@
 //! The registry of live threads: key → record, lock-free.
 //!
 //! A table of buckets that only grows (each twice as large as the one before), so a slot never
-//! moves. A slot's state is one word: generation, phase, and the number of readers that are looking
-//! at its record just now. Look-ups are wait-free: a reader announces itself, looks, and leaves. A
-//! thread that leaves does not wait for readers; the *next* thread takes a slot only while it has
-//! no reader, and then drops the record that the previous thread left there.
+//! moves. A slot's state is one word: generation, phase, and the number of threads that are reading
+//! its record. Look-ups are wait-free: a reader announces itself, looks, and leaves. A thread that
+//! leaves does not wait for readers; the *next* thread takes a slot only while it has no reader,
+//! and then drops the record that the previous thread left in it.
 //!
 //! Free slots form a list (a Treiber stack), so a thread that enters looks at few of them: it takes
 //! the newest free slot, or grows the table if there is none. The head of the list is one word with
-//! a tag that each push increments. So a pop that was overtaken by others, and finds the slot that
-//! it saw back on top, fails and looks again (the ABA problem). It would go wrong only if exactly
-//! 2^32 threads left in between.
+//! a tag that each push increments. So a pop fails and retries if other threads have popped the
+//! slot that it saw and pushed it back meanwhile (the ABA problem). It would go wrong only if
+//! exactly 2^32 threads left in between.
 
 use super::key::ThreadKey;
 use super::record::Record;
@@ -22,7 +22,7 @@ use std::alloc::Layout;
 use std::ptr;
 use std::sync::Arc;
 
-/// Slots in the first bucket; each further one has twice as many.
+/// The number of slots in the first bucket; each further bucket has twice as many.
 const FIRST: usize = if SMALL { 1 } else { 32 };
 const BUCKETS: usize = if SMALL { 5 } else { 26 };
 
@@ -51,7 +51,7 @@ pub(crate) struct Registry {
     /// The number of slots ever handed out.
     len: AtomicUsize,
     /// The head of the list of free slots: a tag, and the index of the newest slot plus 1, or 0 if
-    /// there is none.
+    /// the list is empty.
     free: AtomicU64,
 }
 
@@ -76,7 +76,7 @@ global! {
     pub(crate) static REGISTRY: Registry = Registry::new();
 }
 
-/// Returns the bucket of slot `index` and the place in it.
+/// Returns the bucket of slot `index` and the slot's place in the bucket.
 fn locate(index: usize) -> (usize, usize) {
     let nth = index / FIRST + 1;
     let bucket = nth.ilog2() as usize;
@@ -87,7 +87,7 @@ fn slots_in(bucket: usize) -> usize {
     FIRST << bucket
 }
 
-/// The head of the list of free slots after `head`, when slot `index` has been pushed.
+/// Returns the head of the list of free slots once slot `index` has been pushed onto `head`.
 fn pushed(head: u64, index: usize) -> u64 {
     (head & !INDEX).wrapping_add(TAG) | (index as u64 + 1)
 }
@@ -120,20 +120,20 @@ impl Registry {
         Some(unsafe { &*slots.add(place) })
     }
 
-    /// Adds one more slot, and its bucket if necessary; returns its index. The slot is the caller's
-    /// alone, as it is not in the list of free slots.
+    /// Adds one more slot, and its bucket if necessary; returns the slot's index. The slot belongs
+    /// to the caller alone, as it is not in the list of free slots.
     ///
     /// # Panics
     /// If more threads live at once than the table can hold (2 × 10⁹).
     fn grow(&self) -> usize {
-        // Relaxed: the index only says where to look; buckets and slots synchronize by themselves.
+        // Relaxed: the index only says where to look; buckets and slots carry their own ordering.
         let index = self.len.fetch_add(1, Ordering::Relaxed);
         let (bucket, _) = locate(index);
         assert!(
             bucket < BUCKETS,
             "too many threads at once for the registry"
         );
-        // Relaxed: only whether it is there.
+        // Relaxed: only tests whether the bucket exists.
         if self.buckets[bucket].load(Ordering::Relaxed).is_null() {
             self.add_bucket(bucket);
         }
@@ -157,7 +157,7 @@ impl Registry {
         }
     }
 
-    /// Enters a thread, whose record `make` makes from its key.
+    /// Enters a thread: claims a slot for the record that `make` makes from the thread's key.
     pub(crate) fn claim(&self, make: impl FnOnce(ThreadKey) -> Arc<Record>) -> Arc<Record> {
         let ClaimedSlot { index, slot, state } = self.claim_slot();
         let record = make(ThreadKey::new(index as u32, generation(state)));
@@ -227,8 +227,8 @@ impl Registry {
         loop {
             // Relaxed: published by the exchange.
             slot().next.store(head & INDEX, Ordering::Relaxed);
-            // Release: pairs with the Acquire in `pop_free`, so that `next` is seen, and that the
-            // slot is free. Model: registry_free_list.
+            // Release: pairs with the Acquire in `pop_free`, so that a pop sees `next`, and the
+            // slot free. Model: registry_free_list.
             match self.free.compare_exchange(
                 head,
                 pushed(head, index),
@@ -249,8 +249,8 @@ impl Registry {
             let head = self.free.load(Ordering::Acquire);
             let index = ((head & INDEX) as usize).checked_sub(1)?;
             let slot = self.slot(index)?;
-            // Relaxed: the value pushed with the tag in `head` is seen; if it has changed since, so
-            // has the tag.
+            // Relaxed: this reads the value pushed with the tag in `head`, unless the tag has
+            // changed, too.
             let next = slot.next.load(Ordering::Relaxed);
             // Relaxed: publishes nothing; the tag stays.
             if self
@@ -274,8 +274,8 @@ impl Registry {
         let index = key.index() as usize;
         let slot = self.slot(index);
         let slot = slot.expect("a thread leaves the slot that it claimed");
-        // Release: pairs with the Acquire in `all` and `get`, so that a caller that does not find
-        // the thread any more sees all that it did. Model: shutdown_exit.
+        // Release: pairs with the Acquire in `all` and `get`, so that a caller that no longer finds
+        // the thread sees all that it did. Model: shutdown_exit.
         slot.state.fetch_sub(LIVE, Ordering::Release);
         // A slot whose generations are exhausted is never reused.
         if key.generation() != u32::MAX {
@@ -301,8 +301,8 @@ impl Registry {
         found
     }
 
-    /// Returns the records of all threads that have not left, in the order of their slots. What the
-    /// others did before they left happens before this returns.
+    /// Returns the records of all threads that have not left, in the order of their slots. All that
+    /// threads did before they left happens before this returns.
     pub(crate) fn all(&self) -> Vec<Arc<Record>> {
         let len = self.len.load(Ordering::Relaxed);
         let live = (0..len).filter_map(|index| {

@@ -12,19 +12,20 @@ use std::sync::Arc;
 
 /// A thread that uses this crate, as others see it.
 ///
-/// Handles are cheap to clone and may outlive their thread: what is sent to a thread that has
-/// ended is refused or goes to the orphans, and never reaches a later thread. Two handles are equal
-/// if they name the same thread.
+/// Handles are cheap to clone and may outlive their thread: a message to a thread that has ended is
+/// refused or goes to the orphans, and never reaches a later thread. Two handles are equal if they
+/// name the same thread.
 ///
 /// [`PoolManager::current_thread`](crate::PoolManager::current_thread),
 /// [`thread`](crate::PoolManager::thread) and [`thread_by_id`](crate::PoolManager::thread_by_id)
-/// return one, or `None` if there is no such thread or it is ending;
-/// [`FrameProxy::thread`](crate::FrameProxy::thread) and
-/// [`Looper::thread`](crate::Looper::thread) return that of a loop.
+/// return a handle, or `None` if there is no such thread or it is ending;
+/// [`FrameProxy::thread`](crate::FrameProxy::thread) and [`Looper::thread`](crate::Looper::thread)
+/// return the handle of a loop's thread.
 #[derive(Clone)]
 pub struct ThreadHandle(pub(crate) Arc<Record>);
 
-/// The thread or its loop has shut down; contains the closure, which was not accepted.
+/// The error of a post to a thread or loop that has shut down; contains the closure, which was not
+/// accepted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Closed<F>(pub F);
 
@@ -82,20 +83,22 @@ impl ThreadHandle {
         self.0.name()
     }
 
-    /// Returns whether the thread still takes messages. It may end right after this returns.
+    /// Returns whether the thread still accepts messages. The thread may end right after this
+    /// returns.
     pub fn is_alive(&self) -> bool {
         !self.0.is_closed()
     }
 
     /// Sends a closure to the thread.
     ///
-    /// It runs when the thread calls [`PoolManager::run_inbox`](crate::PoolManager::run_inbox), or
-    /// in a [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper) of that thread; never
-    /// inside a drain. The closures of one sender run in the order in which it posted them.
+    /// The closure runs when the thread calls
+    /// [`PoolManager::run_inbox`](crate::PoolManager::run_inbox), or in a
+    /// [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper) of that thread; never inside a
+    /// drain. The closures of one sender run in the order in which it posted them.
     ///
     /// Costs one allocation and two read-modify-writes. Lock-free, unless the thread sleeps in a
-    /// loop and this is the message that wakes it. If the thread accepts the closure and then ends
-    /// before running it, the closure is not lost: it waits with the orphans for
+    /// loop and this message has to wake it. If the thread accepts the closure and then ends before
+    /// running it, the closure is not lost: it waits with the orphans for
     /// [`quiesce`](crate::PoolManager::quiesce) or [`shutdown`](crate::PoolManager::shutdown).
     ///
     /// # Errors
@@ -120,10 +123,10 @@ impl ThreadHandle {
     }
 
     /// Sends a message that runs a closure, as [`post_quietly`](Self::post_quietly) does. Returns
-    /// it if the thread has ended.
+    /// the message if the thread has ended.
     pub(crate) fn push_quietly(&self, message: Message) -> Result<Posted<'_>, Message> {
-        // Enters the sender, so that it does not later get the registry slot of the thread that it
-        // sends to: then it could not run this closure if that is orphaned.
+        // Enters the sender, so that it has a registry slot of its own. If it got the receiver's
+        // slot later, it could not run this closure as an orphan.
         drop(super::current::current());
         let waiting = self.0.calls.announce(1);
         let sent = self.0.calls.push(message)?;
@@ -135,7 +138,7 @@ impl ThreadHandle {
         })
     }
 
-    /// Makes a message to this thread of a closure.
+    /// Makes a message that runs `f` on this thread.
     pub(crate) fn closure<F: FnOnce() + Send + 'static>(&self, kind: MessageKind, f: F) -> Message {
         let node = Node::new(kind, self.key(), ClosureMessage::<F>::run);
         let call = boxed(ClosureMessage { node, f });
@@ -143,24 +146,23 @@ impl ThreadHandle {
         unsafe { Message::from_raw(call.cast()) }
     }
 
-    /// Counts a message that runs a closure as sent, which a loop puts back into its thread's
-    /// queue.
+    /// Counts a closure as sent that a loop puts back into its thread's queue.
     pub(crate) fn announce_closure(&self) {
         self.0.calls.announce(1);
     }
 }
 
-/// A closure that was sent, and whose receiver may have to be woken.
+/// A sent closure whose receiver may have to be woken.
 #[must_use]
 pub(crate) struct Posted<'r> {
     record: &'r Record,
     sent: PushOutcome,
-    /// Number of closures that waited before.
+    /// The number of closures that waited before this one.
     waiting: u64,
 }
 
 impl Posted<'_> {
-    /// Wakes the thread if it sleeps, and reports it if too many closures wait. Both may run
+    /// Wakes the thread if it sleeps, and emits an event if too many closures wait. Both may run
     /// foreign code.
     pub(crate) fn finish(self) {
         self.wake_owner();
@@ -181,7 +183,7 @@ impl Posted<'_> {
     }
 }
 
-// The invariants of an inbox hold at all times.
+// A panic leaves no inbox in a broken state.
 impl UnwindSafe for ThreadHandle {}
 impl RefUnwindSafe for ThreadHandle {}
 

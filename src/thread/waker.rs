@@ -1,9 +1,9 @@
 //! Wakes a thread that sleeps, or that waits in a foreign event loop.
 //!
-//! The [inbox](super::inbox) tells whether the thread must be woken, or the lock under which
-//! something else was changed that the thread looks at before it sleeps. So a wake-up comes after
-//! the change, and is stored if the thread does not sleep yet: spurious wake-ups are possible,
-//! missed ones are not.
+//! The [inbox](super::inbox) tells whether the thread must be woken; or the caller has changed,
+//! under a lock, something that the thread tests before it sleeps. So a wake-up comes after the
+//! change, and is stored if the thread does not sleep yet: spurious wake-ups are possible, missed
+//! ones are not.
 
 use crate::sync::{Parker, catch_unwind};
 use crate::unwind::report;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A function that wakes a foreign event loop.
 pub(crate) type WakeHook = Arc<dyn Fn() + Send + Sync>;
 
-/// A hook that no longer exists once its loop is dropped.
+/// A reference to a hook, which is gone once its loop is dropped.
 pub(crate) type OuterHook = Weak<dyn Fn() + Send + Sync>;
 
 /// The means to wake one thread.
@@ -73,8 +73,8 @@ impl ThreadWaker {
     }
 }
 
-/// Drops a hook, and reports its panic. If this is the last reference, its destructor runs; a panic
-/// of that must neither reach a sender nor leave a loop half closed.
+/// Drops a reference to a hook. If it is the last one, the hook's destructor runs: its panic is
+/// reported, as it must neither reach a sender nor leave a loop half closed.
 pub(crate) fn drop_hook(hook: WakeHook) {
     if let Err(payload) = catch_unwind(|| drop(hook)) {
         report(payload);

@@ -96,7 +96,8 @@ fn paths() -> Result<Vec<(&'static str, String)>, String> {
     }
     let mut paths = Vec::new();
     for &(name, wanted) in PATHS {
-        let mut text = format!("# rustc {version}, x86-64; written by: ci/bench/assembly.sh renew\n");
+        let mut text =
+            format!("# rustc {version}, x86-64; written by: ci/bench/assembly.sh renew\n");
         for &function in wanted {
             let listing = functions
                 .get(function)

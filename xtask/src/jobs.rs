@@ -48,7 +48,6 @@ pub fn renew() -> Outcome {
         ("ci/order.sh", "changed"),
         ("ci/mutants.sh", "changed"),
         ("ci/bench/instructions.sh", ""),
-        
     ] {
         if !run(script, args)? {
             eprintln!(

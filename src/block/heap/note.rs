@@ -13,7 +13,7 @@ pub(crate) const NOTE: &[Entry] = entries! {
         chunks = offset_of!(Heap, chunks) + AllChunks::FIRST,
         pending_block = offset_of!(Heap, pending) + PendingBlocks::BLOCK,
         pending_batch = offset_of!(Heap, pending) + PendingBlocks::BATCH,
-        // `CachePadded` has its value at its beginning.
+        // A `CachePadded` begins with its value.
         remote_frees = offset_of!(Heap, remote_frees),
     }
     bin {

@@ -1,4 +1,4 @@
-//! Spans without the feature `tracing`: there are none.
+//! Spans without the feature `tracing`: empty.
 
 use super::fields::{DrainBegin, DrainEnd, FrameEnd};
 

@@ -7,7 +7,7 @@ use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 use tracing::span::EnteredSpan;
 use tracing::{Level, Span, span};
 
-/// The level of the spans of drains: small pools are drained by the million.
+/// The level of the spans of drains: low, as small pools are drained by the million.
 const DRAIN: Level = Level::TRACE;
 
 /// The level of the spans of frames.
@@ -57,8 +57,8 @@ pub(crate) fn of_drain<R>(
     result
 }
 
-/// The span of a frame, or nothing. Ends when it is dropped, also by a panic.
-// In a box, so that nothing takes only a register.
+/// The span of a frame, if a subscriber wants it. Ends when this is dropped, also by a panic.
+// Boxed, so that the usual `None` takes only a register.
 pub(crate) struct FrameSpan(Option<Box<Open>>);
 
 impl FrameSpan {
@@ -103,7 +103,8 @@ fn end_frame(open: Open, end: &FrameEnd) {
     });
 }
 
-/// A span that the thread is in, or nothing. Ends when it is dropped, also by a panic.
+/// A span that the thread has entered, or `None`. The span ends when this is dropped, also by a
+/// panic.
 struct Open(Option<EnteredSpan>);
 
 impl Open {

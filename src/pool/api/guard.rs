@@ -2,8 +2,8 @@
 //!
 //! Facts that `SAFETY:` comments here, in `close` and in `scope` cite:
 //!
-//! 1. A pool's state stays at its address until its guard's drop or, for the pool of a scope, the
-//!    scope's end, whichever is later (rule 1 of [`pool_life`](crate::pool::stack::pool_life)): only
+//! 1. A pool's state stays at its address until its guard is dropped and, for the pool of a scope,
+//!    until the scope has ended, too (rule 1 of [`pool_life`](crate::pool::stack::pool_life)): only
 //!    [`close`](crate::pool::drain::close) and the fast paths here and in `scope` recycle it.
 //! 2. While a pool is open, its `stack` points to the `PoolStack` that opened it, which lives as
 //!    long as any pool of it is open.
@@ -34,8 +34,8 @@ use std::sync::Arc;
 ///
 /// While a pool is open, and no other has been opened on this thread since, it is also the
 /// *current* pool, into which the function [`autorelease`](crate::autorelease) moves references.
-/// Closing a pool makes the pool current that was current when it was opened, even if pools inside
-/// it were forgotten.
+/// When a pool is closed, the pool that was current when it was opened becomes current again, even
+/// if pools inside it were forgotten.
 ///
 /// # When not to use it
 /// If you know where an object is last used, let the `Ref` go out of scope there. Pools are for
@@ -51,8 +51,8 @@ use std::sync::Arc;
 /// Opening and closing an empty pool takes a few nanoseconds and no allocation. Closing a pool out
 /// of order takes amortized constant time, plus a step for each scope and drain above it. An entry
 /// costs one store; its release costs one load if the pool holds the only reference, else one
-/// read-modify-write. Every 254 entries take 2 KiB, from a cache of the thread's. The cache keeps
-/// as many pages as were in use at once, up to 8 MiB, and gradually frees those that stay unused.
+/// read-modify-write. Every 254 entries take 2 KiB, from the thread's cache. The cache keeps as
+/// many pages as were in use at once, up to 8 MiB, and gradually frees pages that stay unused.
 ///
 /// # Leaks
 /// A forgotten pool (`mem::forget`) leaks its entries and is never drained: references that it has
@@ -90,8 +90,8 @@ impl AutoreleasePool {
         self
     }
 
-    /// Opens a pool on the stack that `stack` selects; once the thread has exited, a detached pool
-    /// of the manager that `manager` returns.
+    /// Opens a pool on the stack that `stack` selects. Once the thread has exited, opens a detached
+    /// pool of the manager that `manager` returns.
     #[inline]
     pub(crate) fn open(
         stack: impl FnOnce(&ThreadPools) -> &PoolStack,
@@ -110,7 +110,7 @@ impl AutoreleasePool {
         unsafe { self.state.as_ref() }
     }
 
-    /// Pins the pool: what slots hold from now on stays alive until the next drain.
+    /// Pins the pool: objects that slots hold from now on stay alive until the next drain.
     #[inline]
     pub(crate) fn pin(&self) {
         self.state().pin();
@@ -125,8 +125,8 @@ impl AutoreleasePool {
     /// Moves the reference into this pool and lends the object back until the pool is drained:
     /// *autorelease*. An object that is autoreleased n times is released n times.
     ///
-    /// A store; now and then a page from the thread's cache. Aborts when memory for a page is
-    /// exhausted.
+    /// Costs one store, and for every 254th entry a page from the thread's cache. Aborts when
+    /// memory for a page is exhausted.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) -> PoolRef<'_, T> {
@@ -141,13 +141,13 @@ impl AutoreleasePool {
 
     /// Creates an object that the pool owns, as `create()` does in Cocos2d-x.
     ///
-    /// The object's memory is a block of the process's own
-    /// [`BlockAllocator`](crate::BlockAllocator::process), or of its manager's, if that [has
-    /// one](crate::PoolManagerBuilder::memory). This is some two and a half times as fast as
-    /// [`Ref::new`](crate::Ref::new) and [`autorelease`](Self::autorelease), for objects that are
-    /// destroyed with the pool. A retained object keeps its block, and thereby a chunk of 64 KiB.
-    /// Objects of more than 640 bytes, header included, or aligned to more than 16, come from the
-    /// global allocator.
+    /// The object's memory is a block of the process-wide
+    /// [`BlockAllocator`](crate::BlockAllocator::process), or of its manager's own allocator, if
+    /// the manager [has one](crate::PoolManagerBuilder::memory). This is some two and a half times
+    /// as fast as [`Ref::new`](crate::Ref::new) and [`autorelease`](Self::autorelease), for objects
+    /// that are destroyed with the pool. A retained object keeps its block, and thereby a chunk of
+    /// 64 KiB. Objects of more than 640 bytes, header included, or aligned to more than 16, come
+    /// from the global allocator.
     ///
     /// Aborts when memory is exhausted, or the allocator's hard cap is reached
     /// (`handle_alloc_error`).
@@ -173,9 +173,8 @@ impl AutoreleasePool {
     /// Creates a text that the pool owns: a copy of `text`, in a block like other [created
     /// objects](Self::create).
     ///
-    /// An object for a text has 24 bytes before the text, and so texts of up to 616 bytes are in
-    /// blocks. Aborts when memory is exhausted, or the allocator's hard cap is reached
-    /// (`handle_alloc_error`).
+    /// The object has 24 bytes before the text, so texts of up to 616 bytes fit into blocks. Aborts
+    /// when memory is exhausted, or the allocator's hard cap is reached (`handle_alloc_error`).
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, PoolRef};
@@ -197,7 +196,7 @@ impl AutoreleasePool {
     /// is 16.
     ///
     /// # Panics
-    /// If cloning panics. The pool is unchanged then.
+    /// If cloning panics. The pool is then unchanged.
     ///
     /// ```
     /// use releasepool::AutoreleasePool;
@@ -217,7 +216,7 @@ impl AutoreleasePool {
     /// `create()`, allocation and `init()`.
     ///
     /// # Errors
-    /// The error of `init`. The pool is unchanged then, and if `init` panics.
+    /// The error of `init`. The pool is unchanged if `init` fails or panics.
     ///
     /// ```
     /// use releasepool::AutoreleasePool;
@@ -242,13 +241,14 @@ impl AutoreleasePool {
     ///
     /// The pool is current while it is drained. Objects that destructors autorelease into it
     /// meanwhile are released in the same drain, until the pool is empty; after 1,000 generations
-    /// of that an [event](crate::event) names the type. An *outermost* drain, that is one that no
-    /// destructor called, also makes the releases that other threads have sent to this thread, for
-    /// example by [`ThreadHandle::release`](crate::ThreadHandle::release), and releases
+    /// an [event](crate::event) names the type. An *outermost* drain, which no destructor called,
+    /// also makes the releases that other threads have sent to this thread, for example by
+    /// [`ThreadHandle::release`](crate::ThreadHandle::release), and releases
     /// [hot](crate::Hot#when-the-object-dies) objects to which this thread has dropped the last
-    /// reference. The pool need not be the outermost one for that. The result counts neither. In a
-    /// frame or a command of a loop, it makes at most 16 of each kind, and leaves the rest to the
-    /// loop's own drain; all of them once the frame or command has held them back for 100 ms.
+    /// reference. It does so whichever pool it drains, outermost or not. The result counts neither
+    /// kind. In a frame or a command of a loop, an outermost drain makes at most 16 releases of
+    /// each kind, and leaves the rest to the loop's own drain; once the frame or command has held
+    /// them back for 100 ms, it makes all.
     ///
     /// # Panics
     /// Resumes the first panic of a destructor, after all entries are released. If the thread is
@@ -266,33 +266,34 @@ impl AutoreleasePool {
     /// Releases as many entries as the budget allows. The rest moves to the thread's *backlog* for
     /// this manager: the pool itself is empty afterwards, and open.
     ///
-    /// For threads that must not stall, such as one that draws: a [`FrameLoop`](crate::FrameLoop)
-    /// calls this at the end of each frame. Objects that destructors release are part of the
-    /// budget: they wait for their turn instead of being destroyed inside those destructors. A
-    /// single destructor cannot be divided: if it takes longer than the budget, so does the drain,
-    /// and [`Drained::slowest`](crate::Drained) names its type.
+    /// Meant for threads that must not stall, such as a thread that draws: a
+    /// [`FrameLoop`](crate::FrameLoop) calls this at the end of each frame. Objects that
+    /// destructors release are part of the budget: they wait for their turn instead of being
+    /// destroyed inside those destructors. A single destructor cannot be divided: if it takes
+    /// longer than the budget, the drain takes longer, too, and
+    /// [`Drained::slowest`](crate::Drained) names its type.
     ///
     /// Later calls of this function on any of the manager's pools on this thread, and calls of
-    /// [`PoolManager::drain_backlog`](crate::PoolManager::drain_backlog), work off the backlog,
-    /// oldest first. Ordinary drains leave it alone. A [`callback_scope`](crate::callback_scope)
-    /// with no pool around it, loops, [`shutdown`](crate::PoolManager::shutdown) and the thread's
-    /// exit empty it when they are done. With [`Budget::All`] the drain ends, too, if destructors feed
-    /// it for 100,000 generations: an [event](crate::event::EventKind::EndlessDrain) reports that, and
-    /// the rest is left in the backlog. If the backlog grows beyond the manager's
+    /// [`PoolManager::drain_backlog`](crate::PoolManager::drain_backlog), work off the backlog, oldest
+    /// first. Ordinary drains leave it alone. A [`callback_scope`](crate::callback_scope) with no pool
+    /// around it, loops, [`shutdown`](crate::PoolManager::shutdown) and the thread's exit empty it
+    /// when they end. With [`Budget::All`], a drain that destructors feed for 100,000 generations
+    /// ends, too: an [event](crate::event::EventKind::EndlessDrain) reports that, and the rest stays
+    /// in the backlog. If the backlog grows beyond the manager's
     /// [watermark](crate::PoolManagerBuilder::backlog_watermark), an [event](crate::event) reports
     /// that.
     ///
-    /// Releases that other threads have sent here, and those that any thread may make, take turns
-    /// with the backlog; taking them out of the inbox is part of the budget, too. Closing this pool
-    /// right afterwards releases nothing that other threads have sent. An ordinary drain or close
-    /// of another pool on this thread releases what is still in the inbox, but not what this call
-    /// took out of the inbox.
+    /// Releases that other threads have sent to this thread, and releases that any thread may make,
+    /// take turns with the backlog; taking them out of the inbox is part of the budget, too.
+    /// Closing this pool right afterwards releases nothing that other threads have sent. An
+    /// ordinary drain or close of another pool on this thread makes the releases that are still in
+    /// the inbox, but not those that this call took out of it.
     ///
-    /// Inside a destructor, what destructors release is not part of the budget. Once the
-    /// thread-locals of the thread are torn down, the budget is ignored, because no later call
-    /// would work off the rest.
+    /// If a destructor calls this, objects that destructors release are not part of the budget.
+    /// Once the thread-locals of the thread are torn down, the budget is ignored, because no later
+    /// call would work off the rest.
     ///
-    /// Takes some 30 nanoseconds more for each destructor than [`drain`](Self::drain), to read the
+    /// Takes some 30 nanoseconds more than [`drain`](Self::drain) for each destructor, to read the
     /// clock.
     ///
     /// # Panics
@@ -319,8 +320,8 @@ impl AutoreleasePool {
         self.drain_by(Meter::coarse(self.thread_pools().allowed(budget)))
     }
 
-    /// Drains as [`drain`](Self::drain) does, but if destructors feed it for ever, leaves the rest in
-    /// the backlog.
+    /// Drains like [`drain`](Self::drain), but leaves the rest in the backlog if destructors feed the
+    /// drain for ever.
     pub(crate) fn drain_to_an_end(&mut self) {
         let state = self.state();
         if state.entries.is_empty() {

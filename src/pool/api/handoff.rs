@@ -20,8 +20,8 @@ use std::{fmt, mem};
 
 /// A pool of references for another thread to release; one message hands over all of them.
 ///
-/// For objects that another thread should destroy: a loader must not spend its time on destructors,
-/// or a render thread wants the scene that it no longer shows destroyed by a
+/// Meant for objects that another thread should destroy: a loader must not spend its time on
+/// destructors, or a render thread leaves a scene that it no longer shows to a
 /// [reclaimer](crate::Looper::reclaimer). The pool accepts only objects that any thread may
 /// destroy. It is never the current pool: only its own methods add entries.
 ///
@@ -35,8 +35,8 @@ use std::{fmt, mem};
 /// The pool itself stays on its thread; it is neither `Send` nor `Sync`.
 ///
 /// # Cost
-/// An entry: one store. [`drain_on`](Self::drain_on): one allocation and two read-modify-writes,
-/// whatever the number of entries: their pages are handed over as they are.
+/// Adding an entry costs one store. [`drain_on`](Self::drain_on) costs one allocation and two
+/// read-modify-writes for any number of entries, because it hands their pages over as they are.
 ///
 /// ```
 /// use releasepool::{HandoffPool, Looper, Ref};
@@ -55,8 +55,8 @@ use std::{fmt, mem};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// The other thread may be any that opens and closes pools now and then. It gets its
-/// [`ThreadHandle`] from [`PoolManager::current_thread`](crate::PoolManager::current_thread).
+/// The other thread may be any thread that opens and closes pools now and then. That thread gets
+/// its [`ThreadHandle`] from [`PoolManager::current_thread`](crate::PoolManager::current_thread).
 #[derive(Default)]
 pub struct HandoffPool {
     entries: Entries,
@@ -89,9 +89,9 @@ impl HandoffPool {
         unsafe { PoolRef::lend(payload) }
     }
 
-    /// Creates an object that the pool owns. Its memory is a block of the process's own
-    /// [allocator](crate::BlockAllocator::process), and returns to this thread from whichever
-    /// thread destroys the object.
+    /// Creates an object that the pool owns. Its memory is a block of the process-wide
+    /// [allocator](crate::BlockAllocator::process); whichever thread destroys the object, the block
+    /// returns to this thread.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
@@ -101,12 +101,14 @@ impl HandoffPool {
     /// Moves a reference to a value with a home into this pool, and lends the reference back until
     /// the pool is drained.
     ///
-    /// The thread that releases the pool's entries only gives the reference up. If it was the last
-    /// one, the value goes on to its home, which [destroys](HomeRef#where-it-is-destroyed) it: so a
-    /// graph whose nodes refer to values of several threads can go to a reclaimer as it is.
+    /// The thread that releases the pool's entries only gives the reference up. If that was the
+    /// last reference, the value goes on to its home, which
+    /// [destroys](HomeRef#where-it-is-destroyed) it: so a graph whose nodes refer to values of
+    /// several threads can go to a reclaimer as it is.
     ///
-    /// Takes a block of 24 bytes besides the entry, as an entry is an object that any thread may
-    /// destroy: it is [`create`](Self::create)d with the reference as its value.
+    /// Takes a block of 24 bytes besides the entry: an entry must be an object that any thread may
+    /// destroy, so the reference becomes the value of an object that [`create`](Self::create)
+    /// makes.
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, HandoffPool, HomeRef, Looper};
@@ -139,7 +141,7 @@ impl HandoffPool {
     /// objects](Self::create).
     ///
     /// # Panics
-    /// If cloning panics. The pool is unchanged then.
+    /// If cloning panics. The pool is then unchanged.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create_slice<T: Clone + Send + Sync>(&self, values: &[T]) -> PoolRef<'_, [T]> {
@@ -149,13 +151,13 @@ impl HandoffPool {
     /// Has the thread `to` release all entries, newest first, in its next outermost drain, and
     /// returns their number. This pool is empty afterwards and can be used again.
     ///
-    /// If the thread has ended, the next outermost drain of any thread releases them. If the thread
-    /// is a [bounded reclaimer](crate::Looper::reclaimer_bounded) with a full queue, they are
-    /// released here, at once.
+    /// If `to` has ended, the next outermost drain of any thread releases the entries. If `to` is a
+    /// [bounded reclaimer](crate::Looper::reclaimer_bounded) with a full queue, the calling thread
+    /// releases them at once.
     ///
-    /// Lock-free, unless the thread sleeps in a loop and must be woken. If the entries arrive while
-    /// that thread drains [within a budget](crate::AutoreleasePool::drain_within), it releases them
-    /// within the budgets of that and later drains.
+    /// Lock-free, unless `to` sleeps in a loop and must be woken. If the entries arrive while `to`
+    /// drains [within a budget](crate::AutoreleasePool::drain_within), that drain and later ones
+    /// release them within their budgets.
     pub fn drain_on(&mut self, to: &ThreadHandle) -> usize {
         let n = self.len();
         if n == 0 {
@@ -175,7 +177,7 @@ impl HandoffPool {
     }
 
     /// Releases all entries on this thread, newest first, and returns their number. An outermost drain
-    /// also makes what releases are due on this thread, as [`AutoreleasePool::drain`] does.
+    /// also makes the other releases that are due on this thread, as [`AutoreleasePool::drain`] does.
     ///
     /// [`AutoreleasePool::drain`]: crate::AutoreleasePool::drain
     ///

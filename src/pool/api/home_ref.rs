@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 // Here and not with the type: the thread's pools are above `object`.
 impl<T> HomeRef<T> {
-    /// Makes a new object with one reference, whose home is the calling thread. If its home has
-    /// ended when the last reference is dropped, it is kept for ever, and reported.
+    /// Makes a new object with one reference, whose home is the calling thread. If the home has
+    /// ended when the last reference is dropped, the value is kept for ever, and reported.
     ///
     /// Aborts when memory is exhausted (`handle_alloc_error`).
     #[cfg_attr(feature = "leak-detection", track_caller)]
@@ -19,8 +19,9 @@ impl<T> HomeRef<T> {
         unsafe { Self::make(value, home(), MessageKind::DestroyAtHome) }
     }
 
-    /// Makes a new object like [`new`](Self::new), of a value that may be destroyed anywhere: if its
-    /// home has ended when the last reference is dropped, it is destroyed there and then.
+    /// Makes a new object like [`new`](Self::new), of a value that any thread may destroy: if its
+    /// home has ended when the last reference is dropped, the thread that drops that reference
+    /// destroys the value at once.
     ///
     /// ```
     /// use releasepool::HomeRef;
@@ -39,11 +40,11 @@ impl<T> HomeRef<T> {
     }
 }
 
-/// Returns the calling thread's record. It takes messages only if the thread has pools, whose exit
-/// runs them here.
+/// Returns the calling thread's record. The record accepts messages only if the thread has pools,
+/// whose exit runs the remaining messages on this thread.
 fn home() -> Arc<Record> {
-    // Makes the pools, if the thread has not exited. If it is exiting, its inbox either is closed,
-    // or will be by the exit of its pools.
+    // Makes the pools, if the thread has not exited. If it is exiting, its inbox is closed already,
+    // or the exit of its pools will close it.
     this_thread::with(|_| ());
     current_or_closed()
 }

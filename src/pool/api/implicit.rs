@@ -25,8 +25,8 @@ use std::panic::Location;
 /// This function uses the pools of the [global](crate::PoolManager::global) manager; for others
 /// there is [`PoolManager::autorelease`](crate::PoolManager::autorelease).
 ///
-/// Touches only memory of this thread. While the thread's thread-locals are torn down it may have
-/// no pools any more; then the reference is released at once.
+/// Touches only memory of this thread. While the thread's thread-locals are torn down, the thread
+/// may have lost its pools already; the reference is then released at once.
 ///
 /// ```
 /// use releasepool::{Ref, autorelease, autoreleasepool};
@@ -55,7 +55,7 @@ impl<T: ?Sized> Ref<T> {
 }
 
 /// Takes over one strong reference and moves it into the current pool of the stack that `stack`
-/// selects. `site` is the place of the user's call.
+/// selects. `site` is the place where the user made the call.
 #[inline]
 pub(crate) fn autorelease_to(
     thin: Thin,
@@ -68,7 +68,7 @@ pub(crate) fn autorelease_to(
             return unsafe { release(thin) };
         };
         let stack = stack(pools);
-        // First, as the ledger calls the global allocator, which may open and close pools.
+        // The ledger comes first, as it calls the global allocator, which may open and close pools.
         let label = || stack.current_pool().entries.label();
         ledger::autoreleased(thin, site, label);
         let pool = stack.current_pool();
@@ -87,7 +87,8 @@ fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin, site: &'static Loc
     let type_info = unsafe { header(thin) }.type_info;
     root.entries.push(thin, &stack.thread_pools().pages);
     stack.stats.root_has_grown(root.entries.len());
-    // What a drain of the root pool autoreleases into it is released by the same drain.
+    // The destructors that a drain of the root pool runs may add entries: the same drain releases
+    // them.
     if root.life.is_draining() {
         return;
     }

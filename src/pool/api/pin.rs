@@ -1,4 +1,4 @@
-//! Pins of the calling thread, and what slots give up: [`epoch`] for callers that have no
+//! Pins of the calling thread, and retiring of references: [`epoch`] for callers that have no
 //! `ThreadPools` at hand.
 
 use crate::epoch;
@@ -10,8 +10,8 @@ use crate::thread::key::own_key;
 use crate::thread::orphans::ORPHANS;
 use crossbeam_epoch::Guard;
 
-/// Returns whether pools of the calling thread are pinned and none of another thread: then this
-/// thread itself holds the epoch.
+/// Returns whether the calling thread is the only one with pinned pools: then it holds the epoch
+/// itself.
 pub(crate) fn is_held_here_alone() -> bool {
     let me = own_key();
     let is_held =
@@ -19,13 +19,14 @@ pub(crate) fn is_held_here_alone() -> bool {
     is_held && !epoch::is_held_elsewhere(me)
 }
 
-/// Keeps alive what slots hold now, for a few instructions of this crate's own.
+/// Calls `f`, a few instructions of this crate, and keeps the objects that slots hold now alive
+/// meanwhile.
 pub(crate) fn with_guard<R>(f: impl FnOnce(&Guard) -> R) -> R {
     this_thread::with(|pools| epoch::with_guard(pools.map(|pools| &pools.participants), f))
 }
 
-/// Keeps alive what slots hold now while `f` runs, which is foreign code: an event reports if that
-/// takes long.
+/// Calls `f`, which is foreign code, and keeps the objects that slots hold now alive meanwhile: an
+/// event reports a call that takes long.
 pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
     struct TurnAtEnd<'p>(Option<&'p ThreadPools>);
     impl Drop for TurnAtEnd<'_> {
@@ -34,7 +35,7 @@ pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
         }
     }
     this_thread::with(|pools| {
-        // After the pin's end, also by a panic.
+        // Dropped after the pin has ended, also by a panic.
         let _turn = TurnAtEnd(pools);
         epoch::pinned_while(pools.map(|pools| &pools.participants), name, f)
     })
@@ -59,7 +60,7 @@ pub(crate) unsafe fn retire(thin: Thin) {
 /// Advances the epoch as far as possible, and stops when a retired reference has become ready.
 /// Returns whether one has.
 pub(crate) fn advance_until_ready() -> bool {
-    // A thread that has nothing to advance is not entered.
+    // Without anything to advance, the thread's pools are not made.
     if ORPHANS.has_releases() || !ORPHANS.has_deferred() {
         return ORPHANS.has_releases();
     }

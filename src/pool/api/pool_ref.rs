@@ -18,8 +18,8 @@ use std::ptr::NonNull;
 /// A reference to an object that a pool keeps alive: uncounted, free to copy, valid until the pool
 /// is drained.
 ///
-/// It borrows the pool, so the compiler ensures that none is left when the pool is drained or
-/// dropped. To keep the object for longer, [`retain`] it.
+/// It borrows the pool, so the compiler ensures that no `PoolRef` is left when the pool is drained
+/// or dropped. To keep the object for longer, [`retain`] it.
 ///
 /// It may be sent to other threads if the value is `Send` and `Sync`, as a `Ref` may: within
 /// `std::thread::scope`, for example. Using one object from many threads in this way costs nothing,
@@ -43,8 +43,8 @@ pub struct PoolRef<'pool, T: ?Sized + 'static> {
     pool: PhantomData<(&'pool (), *mut T)>,
 }
 
-// SAFETY: it can be retained, so `Ref`'s bounds apply. With `T: Sync` alone, the `Ref` that another
-// thread retains could become the last one, and destroy a value on a thread that it may not go to.
+// SAFETY: it can be retained, so `Ref`'s bounds apply. With `T: Sync` alone, another thread could
+// retain a `Ref`, drop it last, and so destroy a value that may not be sent to that thread.
 unsafe impl<T: ?Sized + Send + Sync> Send for PoolRef<'_, T> {}
 // SAFETY: it is `Copy`, so sharing it allows no more than sending it.
 unsafe impl<T: ?Sized + Send + Sync> Sync for PoolRef<'_, T> {}
@@ -86,7 +86,7 @@ impl<'pool, T: ?Sized> PoolRef<'pool, T> {
         ledger::retained(thin);
         // SAFETY: the object is alive for `'pool`, by the contract of `lend`.
         let counted: Result<(), Misuse> = unsafe { header(thin) }.count.retain();
-        // SAFETY: alive, as in the line above.
+        // SAFETY: the object is alive for `'pool`, by the contract of `lend`.
         unsafe { checked(thin, counted) };
         // SAFETY: adopts the reference that was counted above.
         unsafe { Ref::adopt(this.ptr) }

@@ -9,16 +9,17 @@ use std::ptr::NonNull;
 
 /// Runs `f` with a new pool, which is drained when `f` returns: `@autoreleasepool`.
 ///
-/// Afterwards the pool that was current before is current again, whatever `f` did with the guard.
+/// Afterwards the pool that was current before the call is current again, whatever `f` did with the
+/// guard.
 ///
-/// Inside a destructor, objects that the pool releases may be destroyed only after this function
-/// has returned, as [`settle`](crate::settle) explains. Jobs of a work-stealing runtime such as
-/// rayon, which may run inside a destructor that waits, should use a
+/// If a destructor calls this function, objects that the pool releases may be destroyed only after
+/// it has returned, as [`settle`](crate::settle) explains. A job of a work-stealing runtime such as
+/// rayon may run inside a destructor that waits; it should use a
 /// [`callback_scope`](crate::callback_scope) or a [`settle_scope`](crate::settle_scope) instead of
 /// this function, or around it.
 ///
 /// # Panics
-/// If `f` panics, and as [`AutoreleasePool::drain`] does.
+/// If `f` panics, or a destructor does, as in [`AutoreleasePool::drain`].
 ///
 /// ```
 /// use releasepool::{PoolRef, autoreleasepool};
@@ -54,11 +55,11 @@ fn scoped<R>(name: Option<&'static str>, f: impl FnOnce(&mut AutoreleasePool) ->
 /// The scope of [`autoreleasepool`]. When it is dropped, the pool that was current before the scope
 /// is current again.
 struct PoolScope {
-    /// The pool that the scope has opened. Its state stays until the scope ends, even if its guard
-    /// is dropped before.
+    /// The pool that the scope has opened. Its state exists until the scope ends, even if its guard
+    /// is dropped earlier.
     own: NonNull<PoolState>,
-    /// The guard, which `f` may have replaced. By a pointer, so that the compiler knows that
-    /// nothing changes `own`, and keeps that in a register.
+    /// The guard, which `f` may have replaced. A pointer, so that the guard, which `f` may change,
+    /// is not part of this struct: the compiler then keeps `own` in a register.
     pool: *mut AutoreleasePool,
 }
 
@@ -73,7 +74,7 @@ impl Drop for PoolScope {
         // SAFETY: the scope's own pool keeps its stack (fact 2 of `guard`).
         let stack = unsafe { &*state.stack.get() };
         if pool == self.own && can_just_pop(state, stack, state.life.is_plain_scope()) {
-            // Its guard ends with it.
+            // The guard and the scope end together.
             let _ = state.life.leave_scope();
             stack.pop(state);
         } else {
@@ -82,8 +83,8 @@ impl Drop for PoolScope {
     }
 }
 
-/// Ends a scope: drops the guard that it has at its end, of the pool `pool`. `own` is the pool that
-/// the scope has opened.
+/// Ends a scope, and drops the guard that it now has, which owns `pool`. `own` is the pool that the
+/// scope has opened.
 #[inline(never)]
 fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
     if pool == own {
@@ -95,18 +96,17 @@ fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
     }
 }
 
-/// Ends a scope whose guard was replaced by that of another pool.
+/// Ends a scope whose guard was replaced by a guard of another pool.
 // Out of line, so that the usual end need not save its registers.
 #[cold]
 #[inline(never)]
 fn end_replaced(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
-    // Dropped last, also if dropping the guard panics.
+    // Dropped after the guard, also if the guard's drop panics.
     let _replaced = ReplacedPool(own);
     drop(AutoreleasePool { state: pool });
 }
 
-/// The own pool of a scope in which another guard has replaced its own; ends the scope when it is
-/// dropped.
+/// The pool that a scope has opened, after `f` replaced its guard. Ends the scope when dropped.
 struct ReplacedPool(NonNull<PoolState>);
 
 impl Drop for ReplacedPool {
@@ -122,7 +122,7 @@ impl Drop for ReplacedPool {
             stack.close_frame(frame);
             match then {
                 Then::Recycle => frame.own(state.as_life()),
-                // The guard is elsewhere and closes the pool later.
+                // `f` moved the guard elsewhere; it closes the pool later.
                 Then::Keep => _ = frame.leave_chain(),
             }
         }

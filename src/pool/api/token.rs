@@ -29,25 +29,30 @@ pub struct PoolToken {
     generation: u32,
 }
 
-/// The reason why a pool was not popped. The call has done nothing then.
+/// The reason why a pool was not popped. The call has then done nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PopError {
     /// The pool has been popped already.
-    #[error("the pool of this token has been popped already")]
+    #[error("the pool of this token has been popped already: pop each token once")]
     Stale,
     /// The pool belongs to another thread; only the thread that pushed a pool can pop it.
-    #[error("the pool of this token belongs to thread {owner}")]
+    #[error("the pool of this token belongs to thread {owner}: pop it on that thread")]
     WrongThread {
         /// The thread that pushed the pool.
         owner: ThreadKey,
     },
     /// The pool belongs to another manager; only the manager that pushed a pool can pop it.
-    #[error("the pool of this token belongs to another manager")]
+    #[error(
+        "the pool of this token belongs to another manager: pop it by the manager that pushed it"
+    )]
     WrongManager,
     /// This pool, or a token pool inside it, is already being drained further up the call stack:
     /// the caller runs inside a destructor that the drain has called.
-    #[error("the pool of this token is already being drained further up the call stack")]
+    #[error(
+        "the pool of this token is already being drained further up the call stack: pop it after \
+         that drain, not in a destructor"
+    )]
     Draining,
 }
 
@@ -93,7 +98,7 @@ fn pop_in_span(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, 
     let in_span = this_thread::with(|pools| {
         let pools = pools.filter(|pools| token.thread.is_some() && pools.key() == token.thread)?;
         let (_, pool) = find(manager, token, pools).ok()?;
-        // Found again by `pop_now`, as the subscriber is foreign code, which may pop the pool.
+        // `pop_now` looks the pool up again, as the subscriber is foreign code, which may pop it.
         Some(drain_span::around_pop(pool, || pop_now(manager, token)))
     });
     in_span.unwrap_or_else(|| pop_now(manager, token))
@@ -116,7 +121,8 @@ fn pop_now(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopE
     })
 }
 
-/// Returns the token's pool and its stack, if it can be popped. `pools` is the token's thread's.
+/// Returns the token's pool and its stack, if it can be popped. `pools` belongs to the token's
+/// thread.
 #[inline]
 fn find<'p>(
     manager: &Arc<ManagerShared>,
@@ -165,8 +171,8 @@ fn pop_down_to(stack: &PoolStack, pool: &PoolState) -> usize {
         if closing {
             stack.close_token(last);
         }
-        // Only now, because a report runs foreign code, which may pop and push pools and so reuse
-        // this pool's state.
+        // Reported last: a report runs foreign code, which may pop and push pools and so reuse this
+        // pool's state.
         if let Some(payload) = outcome.panic {
             panics.note(payload);
         }

@@ -1,5 +1,5 @@
 //! Releases of neighboring entries that are alike: objects without a destructor, with no other
-//! reference. They run no foreign code, so they need none of a drain's precautions.
+//! reference. They run no foreign code, so they need no precautions of a drain.
 
 use super::release::check;
 use crate::object::block_allocated::PlainDestroyer;
@@ -10,9 +10,10 @@ use crate::thread::current::tally_destroyed;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Releases the newest entries while that runs no foreign code: objects without a destructor, in
-/// blocks of this thread, with no other reference. Returns how many. The rest of a drain is there
-/// for foreign code, and setting it up costs as much as some ten of these releases.
+/// Releases the newest entries as long as that runs no foreign code: their objects have no
+/// destructor, are in blocks of this thread and have no other reference. Returns how many. A
+/// drain's other parts protect it from foreign code; setting them up costs as much as some ten of
+/// these releases.
 pub(super) fn release_plain<'n>(
     entries: &Entries,
     name: impl Fn() -> &'n str,
@@ -38,8 +39,8 @@ pub(super) fn release_plain<'n>(
     released
 }
 
-/// Destroys the newest entries by reading nothing but their headers, while they are alike: objects
-/// of one type, without a destructor, with no other reference. Returns how many.
+/// Destroys the objects of the newest entries as long as they are alike: of one type, without a
+/// destructor, with no other reference. Reads only their headers. Returns how many.
 // Not inlined, so that its loop has all registers.
 #[inline(never)]
 pub(super) fn destroy_alike(
@@ -59,11 +60,12 @@ pub(super) fn destroy_alike(
 /// How many objects [`destroy_in_turn`] takes at a time.
 const IN_TURN: usize = 64;
 
-/// Destroys the newest entries, while they are objects of this type, which has no destructor, with
-/// no other reference. Returns how many; at least one, if the newest is such an object.
+/// Destroys the objects of the newest entries as long as they are of this type, which has no
+/// destructor, and have no other reference. Returns how many; at least one, if the newest is such
+/// an object.
 ///
-/// Frees some at a time in the order in which they were made: nothing observes the order, and
-/// malloc is faster that way than in reverse.
+/// Frees each batch in the order in which its objects were made: nothing observes the order, and
+/// malloc is faster in that order than in reverse.
 #[inline(never)]
 pub(super) fn destroy_in_turn(entries: &Entries, type_info: &'static TypeInfo) -> usize {
     let mut some = [const { MaybeUninit::<Thin>::uninit() }; IN_TURN];

@@ -1,7 +1,7 @@
 //! Closing a pool, on behalf of its guard.
 //!
-//! From the quickest to the slowest: a pool without entries is popped; one with few entries is
-//! released here, with no more precautions than its objects need; any other is drained.
+//! From the quickest way to the slowest: a pool without entries is popped; a pool with few entries
+//! is released here, with no more precautions than its objects need; any other pool is drained.
 
 use super::drain_span;
 use super::engine::drain;
@@ -15,9 +15,9 @@ use crate::pool::stack::thread_pools::ThreadPools;
 use crate::unwind::{FirstPanic, resume_or_report};
 use std::ptr::NonNull;
 
-/// Returns whether closing a pool takes no more than popping its frame: it has no entries, its
-/// frame is the topmost one, and the thread has nothing else to do. `plain`: the pool has no extras
-/// but those that the caller handles.
+/// Returns whether the pool `state` can be closed by popping its frame: it has no entries, its
+/// frame is the topmost one, and the thread has nothing else to do. `plain` says whether the caller
+/// handles all extras of the pool.
 #[inline(always)]
 pub(in crate::pool) fn can_just_pop(state: &PoolState, stack: &PoolStack, plain: bool) -> bool {
     let pools = stack.thread_pools();
@@ -34,7 +34,7 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
     if wants_drains() {
         return close_in_span(pool);
     }
-    // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
+    // SAFETY: the pool's guard is being dropped and has not freed the pool yet (fact 1 of `guard`).
     let state = unsafe { pool.as_ref() };
     let mut panics = FirstPanic::default();
     let mut is_over = false;
@@ -43,7 +43,8 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
         let stack = unsafe { &*state.stack.get() };
         let (_, progress) = few::release(state, stack, &mut panics);
         is_over = progress != Progress::Begun;
-        // All of this only now, as foreign code may have run: destructors, or the global allocator.
+        // Tested after the releases: foreign code, destructors or the global allocator, may have
+        // changed it.
         let is_idle = progress == Progress::Idle && state.entries.is_empty();
         if is_idle && stack.is_topmost(&state.life.frame) && state.life.is_plain_guard() {
             stack.pop_frame(&state.life.frame);
@@ -54,11 +55,11 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
     close_rest(pool, is_over, panics);
 }
 
-/// Drains a pool, unless that is done, and closes it. Entries have been released before, with these
-/// panics.
+/// Drains a pool, unless `is_over`, and closes it. `panics`: of the entries that the caller has
+/// released.
 #[inline(never)]
 fn close_rest(pool: NonNull<PoolState>, is_over: bool, mut panics: FirstPanic) {
-    // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
+    // SAFETY: the pool's guard is being dropped and has not freed the pool yet (fact 1 of `guard`).
     if is_over && unsafe { pool.as_ref() }.entries.is_empty() {
         close_drained(pool);
     } else {
@@ -70,12 +71,12 @@ fn close_rest(pool: NonNull<PoolState>, is_over: bool, mut panics: FirstPanic) {
 #[cold]
 #[inline(never)]
 fn close_in_span(pool: NonNull<PoolState>) {
-    // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
+    // SAFETY: the pool's guard is being dropped and has not freed the pool yet (fact 1 of `guard`).
     unsafe { drain_span::around_close(pool, || drain_and_close(pool)) }.resume();
 }
 
 fn drain_and_close(pool: NonNull<PoolState>) -> Outcome {
-    // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
+    // SAFETY: the pool's guard is being dropped and has not freed the pool yet (fact 1 of `guard`).
     let outcome = drain(unsafe { pool.as_ref() }, Limit::NONE);
     close_drained(pool);
     outcome
@@ -85,7 +86,8 @@ fn drain_and_close(pool: NonNull<PoolState>) -> Outcome {
 fn close_drained(pool: NonNull<PoolState>) {
     let then;
     {
-        // SAFETY: its guard is being dropped and has not freed it yet (fact 1 of `guard`).
+        // SAFETY: the pool's guard is being dropped and has not freed the pool yet (fact 1 of
+        // `guard`).
         let state = unsafe { pool.as_ref() };
         // SAFETY: the pool is open (fact 2 of `guard`).
         let stack = unsafe { &*state.stack.get() };
@@ -104,8 +106,8 @@ fn close_drained(pool: NonNull<PoolState>) {
     }
 }
 
-/// Recycles the state of a closed pool and frees its detached `ThreadPools`, if this was the last
-/// pool in it.
+/// Recycles the state of a closed pool, and frees its `ThreadPools` if that is detached and this
+/// was its last pool.
 ///
 /// # Safety
 /// Nothing refers to the pool from here on, nor to its `ThreadPools` by way of this pool.

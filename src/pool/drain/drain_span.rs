@@ -1,8 +1,8 @@
 //! The span of an outermost drain.
 //!
-//! A subscriber of `tracing` is foreign code. So a span begins before anything is done for the
-//! drain, and ends after everything is: for the drain by which a pool is closed, after the close,
-//! as entries that the subscriber added before would be leaked.
+//! A subscriber of `tracing` is foreign code. So a span begins before the drain does anything, and
+//! ends after it has done everything. If the drain closes its pool, the span ends after the close:
+//! entries that the subscriber added before it would be leaked.
 
 use super::duties::is_idle;
 use super::outcome::Outcome;
@@ -14,8 +14,8 @@ use crate::thread::current::is_exiting;
 use crate::unwind::Payload;
 use std::ptr::NonNull;
 
-/// Runs `drain`, which drains `pool`, in a span. There is none inside a destructor or drain, and
-/// none for a drain that has nothing to do.
+/// Runs `drain`, which drains `pool`, in a span. A drain that a destructor has called, or that has
+/// nothing to do, gets no span.
 #[inline(always)]
 pub(crate) fn around(pool: &PoolState, drain: impl FnOnce() -> Outcome) -> Outcome {
     if !span::wants_drains() {
@@ -82,7 +82,8 @@ pub(in crate::pool) fn around_budgeted(
     span::of_drain(|| describe(pool, is_idle()), drain, end)
 }
 
-/// Returns what a subscriber is told when the drain of `pool` begins; `None` if it is not told.
+/// Returns the description of a drain of `pool` for the subscriber; `None` if the drain has no
+/// span.
 fn describe(pool: &PoolState, is_idle: bool) -> Option<DrainBegin> {
     // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
     let stack = unsafe { &*pool.stack.get() };
@@ -90,7 +91,8 @@ fn describe(pool: &PoolState, is_idle: bool) -> Option<DrainBegin> {
     if is_idle || in_destructor() || is_exiting() {
         return None;
     }
-    // Copies: the subscriber may close other pools, and so free what borrows would refer to.
+    // Copied, because the subscriber may close other pools, and so free what a borrow would refer
+    // to.
     Some(DrainBegin {
         pool: pool.name().to_owned(),
         manager: stack.manager.name.clone(),

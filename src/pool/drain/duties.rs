@@ -1,4 +1,4 @@
-//! What an outermost drain owes its thread besides its own pool: the list of duties.
+//! The list of duties: what an outermost drain owes its thread besides its own pool.
 //!
 //! | duty | what waits | asks for a drain by |
 //! |---|---|---|
@@ -7,12 +7,12 @@
 //! | orphans | releases that any thread may make | their inbox |
 //! | reviews | hot objects that have died unnoticed | the thread's attention |
 //! | trimming | other threads need the blocks that this one's heaps keep unused | its inbox |
-//! | shutdown | the question of `shutdown`: root pool and backlog are to be emptied | a flag of the stack |
+//! | shutdown | a request of `shutdown` to empty the root pool and the backlog | a flag of the stack |
 //! | ledger | reports of the ledger that are due at the end of a drain | a thread-local |
 //!
 //! Ordinary drains, budgeted drains, `run_inbox`, `Hot::review`, `quiesce` and `shutdown`, a thread's exit,
-//! and the question whether a loop may sleep all walk [`DUTIES`]. A new duty is a row there; if the
-//! end of an empty pool is to notice it, it has a bit of [`Attention`] that its thread sets.
+//! and the test whether a loop may sleep all walk [`DUTIES`]. A new duty is a row of that table; if closing
+//! an empty pool must notice the duty, the thread sets a bit of [`Attention`] for it.
 
 use super::turns::{Drain, Serves};
 use crate::block::thread_heaps;
@@ -30,18 +30,19 @@ use crate::{epoch, ledger};
 /// How many steps a drain in the round of a loop makes to find objects that have died unnoticed.
 const STEPS: usize = 64;
 
-/// One thing that a thread owes.
+/// One duty, a row of the table.
 struct Duty {
-    /// Returns whether there is something that can be done now. Runs no foreign code.
+    /// Returns whether the duty can be served now. Runs no foreign code.
     is_due: fn(&ThreadPools, &PoolStack) -> bool,
-    /// Does a turn of it; returns whether there was anything.
+    /// Takes one turn; returns whether there was anything to do.
     turn: fn(&mut Drain<'_>) -> bool,
     /// Returns how many releases a budgeted drain has left.
     left: fn(&Drain<'_>) -> usize,
-    /// Light: it runs little or no foreign code, so it is done whatever the budget, and in the round
-    /// of a loop. Others are done within the budget, and in a round a few at a time.
+    /// True if the duty runs little or no foreign code: it is then served whatever the budget, and
+    /// in the round of a loop, too. Other duties are served within the budget, and in a round a few
+    /// releases at a time.
     is_light: bool,
-    /// True if a thread's exit does it, too.
+    /// True if a thread's exit serves the duty, too.
     at_exit: bool,
 }
 
@@ -58,7 +59,7 @@ impl Duty {
 
 /// The duties, in the order in which a drain takes turns with them.
 const DUTIES: &[Duty] = &[
-    // At an exit, the drains of other threads advance the epoch.
+    // Not at an exit: the drains of other threads advance the epoch.
     Duty {
         is_due: |pools, _| pools.attention.has(Attention::EPOCH) && epoch_is_due(pools),
         turn: advance_epoch,
@@ -89,7 +90,8 @@ const DUTIES: &[Duty] = &[
         is_light: false,
         at_exit: true,
     },
-    // Mail is due, too: the thread that asks for blocks nudges the inbox. An exit gives the heaps up.
+    // No test of its own: the thread that asks for blocks nudges the inbox, so mail is due. Not at an
+    // exit, which gives the heaps up.
     Duty {
         turn: |_| {
             thread_heaps::answer_trim_requests();
@@ -102,7 +104,7 @@ const DUTIES: &[Duty] = &[
         turn: answer_shutdown,
         ..Duty::LIGHT
     },
-    // At an exit, when the thread's pools are gone: `ledger::drained_last`.
+    // At an exit, `ledger::drained_last` does this once the thread's pools are gone.
     Duty {
         is_due: |_, _| ledger::awaits_drain(),
         turn: report_to_ledger,
@@ -112,25 +114,25 @@ const DUTIES: &[Duty] = &[
     tests::DUTY,
 ];
 
-/// What a drain has done, and what was there when it began.
+/// A drain's progress with the duties.
 #[derive(Default)]
 pub(super) struct Agenda {
-    /// How many of the releases are left that other threads had sent; those that arrive meanwhile are
-    /// left for later, as they may arrive for ever.
+    /// How many of the releases that other threads had sent are left. Releases that arrive meanwhile
+    /// are left for later drains, as they may arrive for ever.
     mail: Option<usize>,
-    /// The orphans that it has claimed.
+    /// The orphans that the drain has claimed.
     orphans: Option<OrphanClaim>,
-    /// True if it may claim orphans: at its beginning, and when the epoch has made some ready.
+    /// True if the drain may claim orphans: when it begins, and when the epoch has made some ready.
     claims: bool,
-    /// True if it should try to advance the epoch: at its beginning, and when it has released orphans,
-    /// which may have held the epoch.
+    /// True if the drain should try to advance the epoch: when it begins, and when it has released
+    /// orphans, which may have held the epoch.
     epoch: bool,
-    /// True once it has advanced the epoch.
+    /// True once the drain has advanced the epoch.
     has_advanced: bool,
-    /// True once it has begun to answer `shutdown`.
+    /// True once the drain has begun to answer `shutdown`.
     answers: bool,
     has_reported: bool,
-    /// How many objects it has released that had died unnoticed.
+    /// How many objects that had died unnoticed the drain has released.
     pub(super) reviewed: usize,
 }
 
@@ -145,8 +147,8 @@ impl Agenda {
 }
 
 impl<'d> Drain<'d> {
-    /// Takes the thread's mail in, which costs the same for any number of messages: what arrives from
-    /// here on is left for later, as it may arrive for ever.
+    /// Takes the thread's mail in, at a cost that does not depend on its amount. Mail that arrives
+    /// later is left for later drains, as it may arrive for ever.
     pub(super) fn take_mail_in(&mut self) {
         if self.serves == Serves::Nothing {
             return;
@@ -167,8 +169,8 @@ impl<'d> Drain<'d> {
 /// The number of duties.
 pub(super) const COUNT: usize = DUTIES.len();
 
-/// Makes a turn of the duty `n`, if the drain serves it and has a budget for it. Returns whether there
-/// was anything.
+/// Takes a turn of the duty `n`, if the drain serves it and has a budget for it. Returns whether there
+/// was anything to do.
 pub(super) fn turn(drain: &mut Drain<'_>, n: usize) -> bool {
     let duty = &DUTIES[n];
     let serves = match drain.serves {
@@ -180,7 +182,7 @@ pub(super) fn turn(drain: &mut Drain<'_>, n: usize) -> bool {
     serves && (duty.is_light || !drain.meter.is_spent()) && (duty.turn)(drain)
 }
 
-/// Returns how many releases are left, of the duties that the drain serves.
+/// Returns how many releases the duties that the drain serves have left.
 pub(super) fn left(drain: &Drain<'_>) -> usize {
     if drain.serves == Serves::Nothing {
         return 0;
@@ -189,13 +191,13 @@ pub(super) fn left(drain: &Drain<'_>) -> usize {
 }
 
 impl ThreadPools {
-    /// Returns whether the end of an empty pool of `stack` has to do more than to remove its frame.
+    /// Returns whether closing an empty pool of `stack` has to do more than to remove its frame.
     #[inline(always)]
     pub(in crate::pool) fn has_duties(&self, stack: &PoolStack) -> bool {
         self.may_have_duties(stack) && self.are_duties_due(stack)
     }
 
-    // Out of line, as pools call this only if there seems to be something to do.
+    // Out of line: pools call this only if a duty may be due.
     #[cold]
     #[inline(never)]
     fn are_duties_due(&self, stack: &PoolStack) -> bool {
@@ -203,7 +205,7 @@ impl ThreadPools {
         self.attention.has(Attention::DETACHED) || DUTIES.iter().any(is_due)
     }
 
-    /// Returns whether there is a release that another thread has sent, and that is not running.
+    /// Returns whether a release that another thread has sent waits, that is, is not running.
     #[inline]
     fn has_mail(&self) -> bool {
         let sent = || {
@@ -213,8 +215,7 @@ impl ThreadPools {
         self.has_claimed() || sent()
     }
 
-    /// Returns whether there is nothing that the thread's next drain has to release: then its loop may
-    /// sleep.
+    /// Returns whether the thread's next drain has nothing to release: then its loop may sleep.
     pub(crate) fn may_sleep(&self) -> bool {
         let is_due = |duty: &Duty| !duty.is_light && (duty.is_due)(self, &self.first);
         // Drains inside a destructor serve no duties.
@@ -237,7 +238,8 @@ pub(super) fn owes(stack: &PoolStack) -> bool {
 }
 
 /// Tries to advance the epoch. A thread that has retired something, or has unpinned a pool, tries until
-/// a reference is ready or some pool holds the epoch; that pool's thread goes on when it unpins it.
+/// a reference is ready or a pinned pool holds the epoch; the thread of that pool goes on when it
+/// unpins the pool.
 fn advance_epoch(drain: &mut Drain<'_>) -> bool {
     let again = std::mem::replace(&mut drain.agenda.has_advanced, true);
     if !std::mem::take(&mut drain.agenda.epoch) || !ORPHANS.has_deferred() {
@@ -268,8 +270,8 @@ fn epoch_is_due(pools: &ThreadPools) -> bool {
     waits && pools.attention.is_turn()
 }
 
-/// Makes releases that other threads have sent to this one. An ordinary drain leaves alone what a
-/// budgeted one has claimed, as the rest of the backlog.
+/// Makes releases that other threads have sent to this one. An ordinary drain leaves alone the
+/// messages that a budgeted drain has claimed, like the rest of the backlog.
 fn release_mail(drain: &mut Drain<'_>) -> bool {
     let Some((pools, record)) = drain.attached() else {
         return false;
@@ -286,15 +288,15 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         }
         return any;
     }
-    // A thread that exits closes its inbox later, and makes what is left there. What `shutdown` has
-    // asked for is what was there before.
+    // A thread that exits closes its inbox later, and then makes the releases in it. `shutdown` has
+    // asked only for the releases that were claimed before.
     let claimed_only = drain.serves == Serves::Exit || drain.agenda.answers;
     let mut left = match drain.agenda.mail {
         Some(left) => left,
         None if claimed_only => usize::MAX,
         None => {
             let left = pools.remote_releases();
-            // Even if nothing was sent, as this also takes a request to trim.
+            // Called even if nothing was sent, as this also takes a request to trim.
             pools.claimed.take_in(inbox);
             left
         }
@@ -323,7 +325,8 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
 /// Makes orphaned releases.
 fn release_orphans(drain: &mut Drain<'_>) -> bool {
     if std::mem::take(&mut drain.agenda.claims) && ORPHANS.has_releases() {
-        // In their order, if there is time to reverse them.
+        // Only a drain without a budget takes the time to put the orphans into the order in which
+        // they came.
         drain.agenda.orphans = Some(ORPHANS.claim(drain.meter.is_limited()));
     }
     let Some(mut claim) = drain.agenda.orphans.take() else {
@@ -341,8 +344,8 @@ fn release_orphans(drain: &mut Drain<'_>) -> bool {
     any
 }
 
-/// Releases objects that have died unnoticed: as many as there may be now, as their destructors may
-/// let others die for ever.
+/// Releases objects that have died unnoticed, but no more than may be dead now: their destructors
+/// may let others die for ever.
 fn review(drain: &mut Drain<'_>) -> bool {
     let Some(pools) = drain
         .thread
@@ -374,18 +377,19 @@ fn review(drain: &mut Drain<'_>) -> bool {
     any
 }
 
-/// Does what `shutdown` has asked this thread for: its root pool and its backlog are empty afterwards,
-/// and so are the claimed messages, unless destructors feed them for ever.
+/// Does what `shutdown` has asked this thread for: empties the root pool, the backlog and the claimed
+/// messages, unless destructors feed them for ever.
 fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
     let Some(stack) = drain.stack else {
         return false;
     };
     let begins = stack.stats.is_asked() && !drain.agenda.answers;
     if begins {
-        // What other duties have added to its own pool, which may be the root pool, comes first.
+        // Other duties may have added entries to the drain's own pool, which may be the root pool:
+        // they come first.
         drain.empty_plain();
         stack.stats.answer();
-        // Nothing may be left, so this drain has no budget from here on either.
+        // The stack must become empty, so the drain has no budget from here on.
         drain.meter.lift();
         drain.serves = Serves::All;
         drain.agenda.mail = Some(usize::MAX);
@@ -393,7 +397,8 @@ fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
     } else if !drain.agenda.answers || stack.root.entries.is_empty() && stack.backlog.len() == 0 {
         return false;
     }
-    // Nothing that it releases may be left to the queue of this drain, as its figures say that it is done.
+    // In a settle scope, so that no release stays in this drain's queue when the figures report the stack
+    // as empty.
     let outcome = settle_scope(|| (drain.empty_stack)(stack, Limit::SOME));
     drain.agenda.answers = !outcome.is_cut;
     outcome.keep(drain.panics);
@@ -425,7 +430,7 @@ mod tests {
     use std::time::Duration;
 
     local! {
-        /// Where to count that this thread's duty was served; `None` if it is not due.
+        /// The counter of how often this thread's duty was served; `None` if the duty is not due.
         static DUE: Cell<Option<&'static AtomicU64>> = Cell::new(None);
     }
 
@@ -433,7 +438,7 @@ mod tests {
         DUE.with(|due| due.get().is_some())
     }
 
-    /// A duty that only tests give a thread. This row is all that it takes.
+    /// A duty that only tests give a thread. A row like this is all that a new duty needs.
     pub(super) const DUTY: Duty = Duty {
         is_due: |_, _| is_due(),
         turn: |drain| {
@@ -455,10 +460,10 @@ mod tests {
         this_thread::with(|pools| pools.unwrap().attention.set(Attention::TEST));
     }
 
-    /// Has `f`, which is given what to owe, serve the duty once.
+    /// Passes `f` the counter for [`owe`], and asserts that `f` serves the duty once.
     #[track_caller]
     fn assert_served(f: impl FnOnce(&'static AtomicU64)) {
-        // Where a leak checker finds them.
+        // Lets a leak checker find the counters.
         static ALL: Mutex<Vec<&'static AtomicU64>> = Mutex::new(Vec::new());
         let served = Box::leak(Box::new(AtomicU64::new(0)));
         ALL.lock().unwrap().push(served);
@@ -466,7 +471,7 @@ mod tests {
         assert_eq!(served.load(Ordering::Relaxed), 1);
     }
 
-    /// Has `f` serve the duty, which the calling thread has before.
+    /// Gives the calling thread the duty, and asserts that `f` serves it.
     #[track_caller]
     fn assert_serves(f: impl FnOnce()) {
         assert_served(|served| {

@@ -1,4 +1,4 @@
-//! The drains of this room, and what they do around the release of entries.
+//! The drains of this room: the work around the release of entries.
 
 use super::duties::{is_idle, owes};
 use super::few::{self, Progress};
@@ -25,7 +25,7 @@ use std::time::Duration;
 /// How long a drain in the round of a loop serves its thread, at most.
 const SHARE: Duration = Duration::from_millis(1);
 
-/// Drains a pool of the calling thread, as far as the limit goes.
+/// Drains a pool of the calling thread, up to the limit.
 pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
     // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
     let stack = unsafe { &*pool.stack.get() };
@@ -56,7 +56,8 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
         released += rest.0;
         is_cut = rest.1;
     }
-    // Otherwise a drain around this one has taken out an entry whose destructor still runs.
+    // If the pool is still draining, an outer drain has taken out an entry whose destructor still
+    // runs.
     if is_root && !pool.life.is_draining() {
         stack.stats.root_was_drained(pool.entries.len());
         stack.next_mark.set(0);
@@ -68,9 +69,9 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
     }
 }
 
-/// Releases the entries of a pool that is current and marked as being drained, and, in the outermost
-/// scope, does what else a drain does for its thread. Returns how many entries it has released,
-/// which the caller counts, and whether it was cut off.
+/// Releases the entries of a pool that is current and marked as being drained. In the outermost
+/// scope, also serves the thread's duties. Returns how many entries it has released, which the
+/// caller counts, and whether it was cut off.
 #[inline(never)]
 pub(super) fn release_rest(
     pool: &PoolState,
@@ -84,7 +85,7 @@ pub(super) fn release_rest(
     let was_budgeted = pool.last_drain_was_budgeted();
     let run = PlainDrain::new(&pool.entries, pool.name(), pages, scope, limit);
     run.release_all(panics);
-    // Serving the thread implies being outermost, which is quicker to look at.
+    // `serves_thread` implies `outermost`, which is tested first because it is quicker.
     let may_owe = stack.thread_pools().may_have_duties(stack) || ORPHANS.has_deferred();
     if scope.outermost && may_owe && scope.serves_thread() {
         serve_in_drain(&run, stack, was_budgeted, scope, panics);
@@ -92,7 +93,7 @@ pub(super) fn release_rest(
     (run.released.get(), run.is_cut.get())
 }
 
-/// Does in an ordinary drain what it owes its thread.
+/// Serves the thread's duties in an ordinary drain.
 #[cold]
 #[inline(never)]
 fn serve_in_drain(
@@ -126,9 +127,9 @@ fn serve_in_drain(
     .run();
 }
 
-/// Moves the entries of a pool to the backlog, and releases from that within the budget, and in turns
-/// what else the thread owes. What destructors autorelease goes to the pool, which is current
-/// meanwhile, and so to the backlog. Returns the first panic, too.
+/// Moves the entries of a pool to the backlog, and releases from the backlog within the budget,
+/// taking turns with the thread's duties. Objects that destructors autorelease go to the pool, which
+/// is current meanwhile, and so to the backlog. Returns the first panic, too.
 pub(crate) fn drain_within(pool: &PoolState, meter: Meter) -> (Drained, Option<Payload>) {
     // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
     let stack = unsafe { &*pool.stack.get() };
@@ -140,7 +141,8 @@ pub(crate) fn drain_within(pool: &PoolState, meter: Meter) -> (Drained, Option<P
     (drained, panics.into_first())
 }
 
-/// Releases from a backlog within the budget. What destructors autorelease goes to the root pool.
+/// Releases from a backlog within the budget. Objects that destructors autorelease go to the root
+/// pool.
 pub(super) fn work_off(stack: &PoolStack, meter: Meter, serves: Serves) -> Outcome {
     let mut panics = FirstPanic::default();
     let before = stack.stats.released.get();
@@ -152,13 +154,14 @@ pub(super) fn work_off(stack: &PoolStack, meter: Meter, serves: Serves) -> Outco
     }
 }
 
-/// Empties a backlog, and then the root pool, into which that feeds, as far as the limit goes.
+/// Empties a backlog, and then the root pool, to which the backlog's destructors autorelease, up to
+/// the limit.
 pub(crate) fn empty_stack(stack: &PoolStack, limit: Limit) -> Outcome {
     let backlog = work_off(stack, Meter::unlimited(limit), Serves::Nothing);
     backlog.and(|| drain(&stack.root, limit))
 }
 
-/// Empties the root pool, which may leave a backlog, and then the backlog, as far as the limit goes.
+/// Empties the root pool, which may leave a backlog, and then the backlog, up to the limit.
 pub(crate) fn empty_root_first(stack: &PoolStack, limit: Limit) -> Outcome {
     let backlog = || work_off(stack, Meter::unlimited(limit), Serves::Nothing);
     drain(&stack.root, limit).and(backlog)
@@ -199,8 +202,8 @@ fn run_backlog(
     (is_cut, drained)
 }
 
-/// Serves the calling thread's duties, if no destructor is in progress on it, and keeps panics. What
-/// destructors autorelease goes to the current pool.
+/// Serves the calling thread's duties, if no destructor is in progress on it, and keeps panics.
+/// Objects that destructors autorelease go to the current pool.
 pub(crate) fn serve(thread: Option<&ThreadPools>, meter: Meter, panics: &mut FirstPanic) -> Served {
     serve_as(Serves::All, thread, meter, panics)
 }
@@ -228,7 +231,7 @@ pub(super) fn serve_as(
     }
 }
 
-/// Runs the last messages of a thread that exits, which it has taken out of its inbox, and keeps panics.
+/// Runs the last messages of an exiting thread, which it has taken out of its inbox, and keeps panics.
 pub(super) fn run_last(
     thread: &ThreadPools,
     record: &Record,
@@ -240,7 +243,7 @@ pub(super) fn run_last(
         serves: Serves::Exit,
         ..Drain::of(Some(thread), &thread.pages, &scope, panics, empty_stack)
     };
-    // Claimed messages are left if destructors fed the thread without end.
+    // Claimed messages are left only if destructors fed the thread without end.
     let inbox = record.releases.inbox();
     while thread.has_claimed() {
         if let Next::Run(message) = thread.claimed.next(inbox) {
@@ -253,8 +256,8 @@ pub(super) fn run_last(
 }
 
 /// Releases the entries of a handoff pool, newest first, and gives the pages back. The current pool
-/// stays current, so destructors add nothing to these entries. As any outermost drain, it also does
-/// what the calling thread owes; `thread` is `None` once it has exited.
+/// stays current, so destructors add nothing to these entries. If outermost, also serves the
+/// calling thread's duties. `thread` is `None` once the thread has exited.
 ///
 /// # Panics
 /// With the first panic of a destructor, at the end.

@@ -1,4 +1,4 @@
-//! The quick way of pools with few entries: setting up a drain takes longer than as many releases.
+//! The quick way for pools with few entries: setting up a drain takes longer than releasing them.
 
 use super::duties::owes;
 use super::engine::release_rest;
@@ -13,7 +13,7 @@ use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::thread::current::tally_destroyed;
 use crate::unwind::FirstPanic;
 
-/// The most entries that are few.
+/// The greatest number of entries that counts as few.
 pub(super) const FEW: isize = 4;
 
 /// How far a pool with few entries has been drained.
@@ -23,11 +23,12 @@ pub(super) enum Progress {
     Begun,
     /// A drain has done the rest.
     Drained,
-    /// All entries that were there have been released, and the thread owes nothing else.
+    /// The pool's entries have been released, and the thread owes nothing else.
     Idle,
 }
 
-/// Releases the entries of a pool that has [few](FEW), in one page. Returns how many it has released.
+/// Releases the entries of a pool that has [few](FEW) of them, all in one page. Returns how many it
+/// has released.
 #[inline(always)]
 pub(super) fn release(
     pool: &PoolState,
@@ -51,12 +52,13 @@ pub(super) fn release(
     (counts.taken, progress)
 }
 
-/// Releases the newest entries of the topmost page, but not more than twice [`FEW`], as destructors
-/// may add others; and only while `takes`, which is told whether the next object has a destructor,
-/// returns true. Returns whether the page is empty.
+/// Releases the newest entries of the topmost page as long as `takes`, which is told whether the
+/// next object has a destructor, returns true; but at most twice [`FEW`], as destructors may add
+/// others. Returns whether the page is empty.
 ///
 /// # Safety
-/// Objects that `takes` returns true for may be destroyed at once, however deep that nests.
+/// The objects for which `takes` returns true may be destroyed at once, however deep the call stack
+/// is.
 #[inline(always)]
 unsafe fn release_some(
     pool: &PoolState,
@@ -96,10 +98,10 @@ unsafe fn release_some(
     false
 }
 
-/// Releases entries like [`release_some`], with what destructors need: the pool is current, marked as
-/// being drained and protected from what they close, nested releases queue where the stack is deep,
-/// and panics are kept. What is left to do is left to a drain, within the same protection, so that
-/// nothing shows that it was none from the start.
+/// Releases entries like [`release_some`], with the precautions that destructors need: the pool is
+/// current, marked as being drained, and protected by a barrier from destructors that close pools;
+/// nested releases are queued where the stack is deep; and panics are kept. A drain does the rest,
+/// within the same precautions, so that destructors cannot tell the two apart.
 #[inline(never)]
 fn release_nesting(
     pool: &PoolState,
@@ -115,7 +117,7 @@ fn release_nesting(
         // SAFETY: the stack is not deep; nested releases look after themselves.
         panics.guard(|| _ = unsafe { release_some(pool, counts, &scope, |_| true) });
         if !panics.is_none() {
-            // Objects that the destructor that panicked had queued.
+            // Destroys the objects that the destructor had queued before it panicked.
             scope.settle_all(panics);
         }
     }

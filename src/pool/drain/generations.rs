@@ -2,9 +2,10 @@
 
 /// Counts the generations of entries in a pool that is being drained.
 ///
-/// An entry that was there before the drain is of generation 0, what its destructor autoreleases of
-/// generation 1, and so on. Exact, as entries are taken newest first: those of one generation are
-/// next to each other, above those of the generation before.
+/// An entry that was in the pool before the drain is of generation 0, an entry that its destructor
+/// autoreleases is of generation 1, and so on. The count is exact, as entries are taken newest
+/// first: the entries of one generation are next to each other, above those of the previous
+/// generation.
 #[derive(Default)]
 pub(super) struct Generations {
     /// The index at which the entries of each generation begin, and its number; both increase.
@@ -12,14 +13,14 @@ pub(super) struct Generations {
 }
 
 impl Generations {
-    /// Records that the destructor of the entry at `index` has added entries; returns their
-    /// generation.
+    /// Records that the destructor of the object of the entry at `index` has added entries; returns
+    /// the generation of the new entries.
     pub(super) fn fed(&mut self, index: usize) -> u32 {
         while self.floors.last().is_some_and(|&(floor, _)| floor > index) {
             self.floors.pop();
         }
         let generation = self.floors.last().map_or(0, |&(_, g)| g) + 1;
-        // The entry was the last of its generation: none of it is left.
+        // The entry was the last of its generation.
         if self.floors.last().is_some_and(|&(floor, _)| floor == index) {
             self.floors.pop();
         }
@@ -39,7 +40,7 @@ mod tests {
             assert_eq!(g.fed(5), n);
         }
         assert_eq!(g.floors.len(), 1);
-        // The next older entry starts anew.
+        // The children of the next older entry are of generation 1 again.
         assert_eq!(g.fed(4), 1);
     }
 

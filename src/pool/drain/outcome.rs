@@ -1,4 +1,4 @@
-//! What drains return.
+//! The results of drains.
 
 use crate::unwind::{FirstPanic, Payload, report, resume_or_report};
 
@@ -27,7 +27,7 @@ impl Outcome {
         self.released
     }
 
-    /// Returns the outcome of this drain and of the one that `next` makes.
+    /// Runs the drain `next`, and returns the combined outcome of both drains.
     pub(super) fn and(self, next: impl FnOnce() -> Self) -> Self {
         let mut panics = FirstPanic::default();
         let (is_cut, released) = (self.is_cut, self.keep(&mut panics));
@@ -49,7 +49,7 @@ impl Outcome {
 /// The result of [`serve`](super::engine::serve).
 #[derive(Default)]
 pub(crate) struct Served {
-    /// After how many generations nothing was left; 0 if there was nothing.
+    /// How many generations it took until nothing was left; 0 if there was nothing to do.
     pub(crate) generations: u32,
     /// The number of released objects that had died unnoticed.
     pub(crate) reviewed: usize,

@@ -1,4 +1,4 @@
-//! Everything that budgeted drains have left for later: a stack's backlog, and the messages that
+//! The releases that budgeted drains have left for later: a stack's backlog, and the messages that
 //! the thread has taken out of its inbox and not run.
 
 use crate::object::header::Thin;
@@ -7,7 +7,7 @@ use crate::pool::remote::remote_release;
 use crate::pool::stack::pool_stack::PoolStack;
 use crate::thread::inbox::MessageKind;
 
-/// Returns whether an entry for this object, which is alive, is among what was left. Linear.
+/// Returns whether an entry for this object, which is alive, was left for later. Takes linear time.
 pub(crate) fn contains(stack: &PoolStack, thin: Thin) -> bool {
     let mut found = false;
     look_through(stack, &mut |left| {
@@ -17,8 +17,8 @@ pub(crate) fn contains(stack: &PoolStack, thin: Thin) -> bool {
     found
 }
 
-/// Calls `f` with the objects that were left, while it returns `true`. `f` must not run foreign
-/// code.
+/// Calls `f` with each object whose release was left for later, as long as `f` returns `true`. `f`
+/// must not run foreign code.
 pub(super) fn look_through(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
     let mut goes_on = true;
     let mut look = |thin| {
@@ -41,7 +41,7 @@ pub(super) fn look_through(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
     });
 }
 
-/// Leaks what was left; returns how many releases that is.
+/// Leaks the releases that were left for later; returns how many.
 pub(super) fn leak(stack: &PoolStack) -> usize {
     let pools = stack.thread_pools();
     let mut leaked = stack.backlog.leak(&pools.pages);

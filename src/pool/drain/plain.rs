@@ -1,4 +1,4 @@
-//! Releasing the entries of a pool without a budget: newest first, until there are none.
+//! Releasing the entries of a pool without a budget: newest first, until the pool is empty.
 
 use super::generations::Generations;
 use super::release::{Unmetered, stretch};
@@ -56,7 +56,7 @@ impl<'d> PlainDrain<'d> {
         }
     }
 
-    /// Releases entries until there are none, and keeps panics. Returns whether there were any.
+    /// Releases entries until the pool is empty, and keeps panics. Returns whether there were any.
     /// Does nothing once the drain was cut off.
     pub(super) fn release_all(&self, panics: &mut FirstPanic) -> bool {
         if self.entries.is_empty() || self.is_cut.get() {
@@ -69,7 +69,7 @@ impl<'d> PlainDrain<'d> {
         };
         while let Err(payload) = catch_unwind(more) {
             panics.note(payload);
-            // Objects that the destructor that panicked had queued.
+            // Destroys the objects that the destructor had queued before it panicked.
             self.scope.settle_all(panics);
         }
         true
@@ -81,8 +81,8 @@ impl<'d> PlainDrain<'d> {
         while self.stretch() && !self.has_grown_too_old() {}
     }
 
-    /// Releases entries until there are none, or a destructor has added others; returns whether one
-    /// has.
+    /// Releases entries until the pool is empty or a destructor has added entries; returns whether
+    /// one has.
     #[inline(always)]
     fn stretch(&self) -> bool {
         let mut figures = Figures(self, Unmetered::new(self.scope));
@@ -91,7 +91,7 @@ impl<'d> PlainDrain<'d> {
     }
 
     /// Counts a generation if the pool has grown since the last entry was taken out; returns whether
-    /// that is one too many.
+    /// there are now too many.
     #[inline]
     fn has_grown_too_old(&self) -> bool {
         let len = self.entries.len();
@@ -120,8 +120,8 @@ impl<'d> PlainDrain<'d> {
     }
 }
 
-/// Figures of a stretch of entries. In registers until its end, also by a panic, which adds them
-/// to the drain's.
+/// The figures of one stretch of entries. They stay in registers; the stretch's end, also by a
+/// panic, adds them to the drain's figures.
 struct Figures<'r, 'd>(&'r PlainDrain<'d>, Unmetered);
 
 impl Drop for Figures<'_, '_> {
@@ -129,8 +129,8 @@ impl Drop for Figures<'_, '_> {
     fn drop(&mut self) {
         let Self(run, figures) = self;
         run.released.set(run.released.get() + figures.taken);
-        // Wrong if a destructor has drained this very root pool and filled it again: then
-        // generations are miscounted, but nothing else.
+        // If a destructor has drained this root pool and filled it again, the index is wrong: then
+        // generations are miscounted, but nothing else goes wrong.
         run.index.set(run.index.get().saturating_sub(figures.taken));
         run.last.set(figures.last);
         if figures.destroyed != 0 {

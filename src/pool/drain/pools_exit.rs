@@ -1,4 +1,4 @@
-//! What the exit of a thread does with its pools.
+//! The part of a thread's exit that empties and gives up its pools.
 
 use super::engine::{drain, run_last, serve_as, work_off};
 use super::outcome::Outcome;
@@ -21,8 +21,9 @@ use std::sync::Arc;
 const DRAINS: u32 = 100_000;
 
 /// Drains root and token pools until they stay empty, closes the inbox, and hands the closures that
-/// were not asked for to the orphans. Leaves open guard pools alone: references that forgotten ones
-/// lent may live for ever. Calls `set_exited` when the thread must not find the pools any more.
+/// no loop has accepted to the orphans. Leaves open guard pools alone: references that forgotten
+/// pools have lent may live for ever. Calls `set_exited` when the thread must not find the pools
+/// any more.
 ///
 /// Does not unwind, as nothing could catch the panic.
 ///
@@ -71,7 +72,7 @@ pub(in crate::pool) unsafe fn exit(
     }
     // SAFETY: only open guards find it any more, by the contract, and `pools` is not used below.
     unsafe { ThreadPools::detach(attached, guards) };
-    // Last, as the hook is foreign code: to it the thread has no pools any more.
+    // The events come last, as the hook is foreign code, which must not find the thread's pools.
     events.into_iter().for_each(Event::emit);
     ledger::drained_last();
 }
@@ -81,26 +82,26 @@ struct PoolsExit<'x> {
     pools: &'x ThreadPools,
     record: &'x Record,
     drains: u32,
-    /// Generations of what the thread owes.
+    /// Generations of duties that the exit has served.
     served: u32,
     events: Vec<Event>,
 }
 
 impl PoolsExit<'_> {
-    /// Empties all root and token pools once. Returns whether there was anything: foreign code may
-    /// then have filled others, even if no entry was released.
+    /// Empties all root and token pools once. Returns whether there was anything to do: if so,
+    /// foreign code may have filled other pools, even if no entry was released.
     fn empty_all(&mut self) -> bool {
         let mut any = self.serve();
         for stack in self.pools.stacks() {
             while let Some(pool) = stack.last_token() {
                 any = true;
                 let panic = self.empty(pool);
-                // Destructors may have pushed others.
+                // Destructors may have pushed other pools.
                 let closing = stack.last_token().is_some_and(|last| ptr::eq(last, pool));
                 if closing {
                     stack.close_token(pool);
                 }
-                // Only now, as the hook is foreign code, which may pop and push.
+                // Reported last: the hook is foreign code, which may pop and push pools.
                 panic.into_iter().for_each(report);
             }
             if stack.backlog.len() > 0 {
@@ -115,7 +116,8 @@ impl PoolsExit<'_> {
         any
     }
 
-    /// Serves the thread's duties, for a limited number of generations. Returns whether there was anything.
+    /// Serves the thread's duties, for a limited number of generations. Returns whether there was anything
+    /// to do.
     fn serve(&mut self) -> bool {
         if self.served >= DRAINS {
             return false;
@@ -128,15 +130,15 @@ impl PoolsExit<'_> {
         served.generations > 0
     }
 
-    /// Runs the closures of loops that were created and dropped, or forgotten, by the objects that
-    /// this exit has destroyed. Returns whether there were any.
+    /// Runs the closures of loops that destructors in this exit have created and dropped, or
+    /// forgotten. Returns whether there were any.
     fn run_posts(&mut self) -> bool {
         self.drains += 1;
         self.drains < DRAINS && self.pools.run_posts_of_loops()
     }
 
-    /// Makes a drain, or none after too many. Returns whether what is left has to be leaked, and the
-    /// first panic.
+    /// Calls `drain`, unless the exit has made too many drains. Returns whether the rest has to be
+    /// leaked, and the first panic.
     fn drain(&mut self, drain: impl FnOnce() -> Outcome) -> (bool, Option<Payload>) {
         if self.drains >= DRAINS {
             return (true, None);
@@ -144,7 +146,8 @@ impl PoolsExit<'_> {
         self.drains += 1;
         match catch_unwind(drain) {
             Ok(outcome) => (outcome.is_cut, outcome.panic),
-            // Drains do not unwind; but a panic here would abort the process.
+            // Drains do not unwind; this is for safety only, as a panic here would abort the
+            // process.
             Err(payload) => (false, Some(payload)),
         }
     }
@@ -158,8 +161,8 @@ impl PoolsExit<'_> {
         panic
     }
 
-    /// Empties a backlog; after too many drains, by leaking it. What destructors autorelease goes to
-    /// the root pool. Returns the first panic.
+    /// Empties a backlog; after too many drains, by leaking it. Objects that destructors autorelease
+    /// go to the root pool. Returns the first panic.
     fn empty_backlog(&mut self, stack: &PoolStack) -> Option<Payload> {
         let meter = Meter::unlimited(Limit::SOME);
         let (is_cut, panic) = self.drain(|| work_off(stack, meter, Serves::Nothing));
@@ -171,7 +174,7 @@ impl PoolsExit<'_> {
         panic
     }
 
-    /// Leaks what is left in a pool, normally nothing, and reports it.
+    /// Leaks and reports the entries that are left in a pool, normally none.
     fn leak(&mut self, pool: &PoolState) {
         // SAFETY: nothing is taken out here.
         let Some(last) = unsafe { pool.entries.newest_first() }.next() else {

@@ -8,7 +8,7 @@ use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::unbox;
 use std::sync::Arc;
 
-/// Returns the stack of a manager, made if need be.
+/// Returns the stack of a manager, and makes it if the thread has none.
 pub(crate) fn find_or_add<'p>(
     pools: &'p ThreadPools,
     manager: &Arc<ManagerShared>,
@@ -22,16 +22,16 @@ pub(crate) fn find_or_add<'p>(
 #[cold]
 fn add<'p>(pools: &'p ThreadPools, manager: &Arc<ManagerShared>) -> &'p PoolStack {
     let stack = pools.add(manager);
-    // Only now, as this runs foreign code, which may come back here. It does not free `stack`: the
-    // caller has a handle to its manager.
+    // Pruned last: it runs foreign code, which may call this function again. It does not free
+    // `stack`, because the caller has a handle to the stack's manager.
     prune(pools);
     stack
 }
 
 /// Drains and frees the stacks of managers that have no handle left.
 fn prune(pools: &ThreadPools) {
-    // Draining runs foreign code, which may come back here: so one at a time, and nothing is
-    // borrowed meanwhile.
+    // Draining runs foreign code, which may call this function again: so stacks are taken one at a
+    // time, and nothing is borrowed meanwhile.
     while let Some(stack) = pools.take_abandoned() {
         let outcome = {
             // SAFETY: off the list, so nothing else frees it.
@@ -41,14 +41,15 @@ fn prune(pools: &ThreadPools) {
                 this.retire(key);
             }
             this.root.entries.clear(&pools.pages);
-            // Destructors have fed it without end.
+            // The drain was cut off, as destructors fed the stack without end.
             this.backlog.leak(&pools.pages);
             outcome
         };
         // SAFETY: made by `ThreadPools::add`, and off the list; the manager has no handle to find
         // it by, and nothing is open in it or in progress.
         drop(unsafe { unbox(stack) });
-        // A panic of an old manager's objects is none of the caller's, which uses a new manager.
+        // A panic of an old manager's objects does not concern the caller, which uses a new
+        // manager.
         outcome.report();
     }
 }

@@ -8,8 +8,8 @@ use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::WITH_PAGES;
 
 impl PoolState {
-    /// Adds an entry, which takes over one strong reference. Not for the root pool, which has a
-    /// watermark of its own.
+    /// Adds an entry, which takes over one strong reference. Not for the root pool, whose watermark
+    /// is tested elsewhere.
     #[inline]
     pub(crate) fn push(&self, thin: Thin) {
         if !self.entries.push_in_page(thin) {
@@ -38,8 +38,8 @@ impl PoolState {
     #[inline(never)]
     fn push_and_watch(&self, stack: &PoolStack, thin: Thin) {
         self.entries.push(thin, &stack.thread_pools().pages);
-        // Last, as the hook is foreign code: it may even close the pool, if that is the current one
-        // and the caller does not borrow it.
+        // Reported last: the hook is foreign code, and may even close the pool, if it is the
+        // current one and the caller does not borrow it.
         watch::pool(stack, self);
     }
 }
@@ -73,7 +73,7 @@ mod tests {
                 }
             }
             assert!(pools_with_pages() >= deep);
-            // Each is the topmost pool when it is closed.
+            // Newest first, so that each pool is the topmost one when it is closed.
             while let Some(pool) = pools.pop() {
                 drop(pool);
             }

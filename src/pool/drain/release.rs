@@ -9,9 +9,10 @@ use crate::object::raw_checks::header_in;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
 
-/// What a drain does around each of its releases. Without a meter that is nothing but counting.
+/// The steps of a drain around each of its releases. A drain without a meter only counts.
 pub(super) trait Pace {
-    /// True if each release and each destructor is counted, so that quick ways for many are closed.
+    /// True if each release and each destructor is counted one by one, so that batches are not
+    /// possible.
     const METERED: bool;
 
     /// Returns whether the drain must stop here.
@@ -32,7 +33,8 @@ pub(super) trait Pace {
     /// Notes a release that has run no destructor.
     fn quick(&mut self);
 
-    /// Runs the destructor of an object of this type, by `run`, and what it has queued.
+    /// Destroys an object of this type by calling `run`, and then the objects that its destructor
+    /// has queued.
     fn destroy(&mut self, type_info: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce());
 }
 
@@ -98,8 +100,8 @@ impl Pace for Unmetered {
     }
 }
 
-/// Gives up `n` references to an object: it lives on, is destroyed, or queues in a deep scope.
-/// Returns whether foreign code may have run.
+/// Gives up `n` references to an object. If they were the last, destroys the object, or queues it
+/// in a deep scope. Returns whether foreign code may have run.
 ///
 /// # Safety
 /// The caller owns the references, and has counted them.
@@ -155,8 +157,8 @@ pub(super) unsafe fn destroy_unique<P: Pace>(
     type_info.has_destructor
 }
 
-/// Releases the newest of these entries until there are none, the pace ends it, or a destructor has
-/// added others to them; returns whether one has. `name` is the pool's.
+/// Releases the newest of these entries until none is left, the pace stops, or a destructor has
+/// added entries; returns whether one has. `name` is the pool's.
 ///
 /// Each entry is taken out before its destructor runs. So a destructor may autorelease into the pool,
 /// drain it, or panic, and nothing is lost or released twice.
@@ -182,7 +184,7 @@ pub(super) fn stretch<'n, P: Pace>(
         // The usual case: the only reference, so the object has no other entry either.
         let may_have_added = if !P::METERED && !deep && object.count.is_all(1) {
             if let Some(block) = type_info.plain_block {
-                // The next entries are probably like it.
+                // The next entries are probably of the same type.
                 let n = destroy_alike(entries, type_info, block);
                 pace.count(n);
                 pace.count_destroyed(n as u64);
@@ -203,7 +205,7 @@ pub(super) fn stretch<'n, P: Pace>(
             unsafe { destroy_unique(thin, type_info, scope, pace) }
         } else {
             let Some((thin, n)) = entries.take_some(pages, pace.at_most()) else {
-                unreachable!("there is the newest");
+                unreachable!("`newest` has returned an entry");
             };
             mark = entries.mark();
             pace.count(n as usize);

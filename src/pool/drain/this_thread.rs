@@ -1,4 +1,4 @@
-//! The way to the calling thread's `ThreadPools`.
+//! How a thread finds its `ThreadPools`.
 
 use super::outcome::Served;
 use super::{engine, pools_exit};
@@ -28,9 +28,10 @@ local! {
     };
 }
 
-/// Passes `f` the calling thread's pools, made if need be; `None` once the thread has exited.
+/// Passes `f` the calling thread's pools, which the first use makes; `None` once the thread has
+/// exited.
 ///
-/// `f` must not run a thread's exit; nothing but the destructor of a thread-local does.
+/// `f` must not run the thread's exit; only the destructor of a thread-local runs it.
 #[inline]
 pub(crate) fn with<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     let mut pools = THIS.with(|this| this.pools.get());
@@ -44,8 +45,8 @@ pub(crate) fn with<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
 
 /// Serves the calling thread's duties, as [`engine::serve`] does.
 ///
-/// A thread without a key has nothing but orphans to release. It is not registered here: it might get
-/// the registry slot of an ended thread, and could then not run the closures of that thread.
+/// A thread without a key has only orphans to release. It is not registered here: it might get the
+/// registry slot of an ended thread, and could then not run the closures of that thread.
 pub(crate) fn serve(meter: Meter, panics: &mut FirstPanic) -> Served {
     match own_key() {
         None => engine::serve(None, meter, panics),
@@ -66,7 +67,7 @@ fn enter() -> *const ThreadPools {
     };
     current::set_exit_hook(at_exit);
     let pools = ThreadPools::make(ManagerShared::global(), Some(record));
-    // The global allocator is foreign code, and may have made them meanwhile.
+    // The global allocator is foreign code, and may have made the thread's pools meanwhile.
     let others = THIS.with(|this| this.pools.get());
     if !others.is_null() {
         // SAFETY: just made, and nothing leads to them.
@@ -80,7 +81,7 @@ fn enter() -> *const ThreadPools {
     pools.as_ptr()
 }
 
-/// From here on the thread has no pools of its own.
+/// Records that the thread has no pools of its own from here on.
 fn set_exited() {
     THIS.with(|this| {
         this.pools.set(ptr::null());

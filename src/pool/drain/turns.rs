@@ -1,5 +1,5 @@
-//! A drain that does more than to empty one pool: it takes turns between its own releases and what it
-//! owes its thread, within a meter.
+//! A drain that does more than empty one pool: it takes turns between its own releases and the
+//! thread's duties, within a meter.
 
 use super::duties::{self, Agenda};
 use super::outcome::Outcome;
@@ -28,20 +28,20 @@ use crate::unwind::FirstPanic;
 /// How many releases of one source a drain with a limited budget makes before it turns to the next.
 const TURN: usize = 16;
 
-/// Which of a thread's duties a drain serves, and how much of them.
+/// Which of a thread's duties a drain serves, and how far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Serves {
     /// None.
     Nothing,
     /// The light ones, which run little or no foreign code.
     Light,
-    /// The light ones, and one turn of each other: the rest is left to the end of a loop's round.
+    /// The light ones, and one turn of each other duty: the end of the loop's round does the rest.
     Share,
-    /// All, except what budgeted drains have claimed.
+    /// All, except messages that budgeted drains have claimed.
     Ordinary,
     /// All.
     All,
-    /// All that a thread still has when it ends.
+    /// Those that a thread's exit serves.
     Exit,
 }
 
@@ -51,7 +51,7 @@ pub(super) enum Own<'d> {
     Nothing,
     /// A pool, newest first.
     Plain(&'d PlainDrain<'d>),
-    /// A stack's backlog. What is in these pools goes to its end before each turn.
+    /// A stack's backlog. Before each turn, the entries of these pools go to its end.
     Backlog(&'d PoolStack, &'d [&'d PoolState]),
 }
 
@@ -70,12 +70,13 @@ pub(super) struct Drain<'d> {
     pub(super) agenda: Agenda,
     /// [`empty_stack`](super::engine::empty_stack), which is above this file, for `shutdown`.
     pub(super) empty_stack: fn(&PoolStack, Limit) -> Outcome,
-    /// True once destructors have fed it beyond its limit.
+    /// True once destructors have fed the drain beyond its limit.
     pub(super) is_cut: bool,
 }
 
 impl<'d> Drain<'d> {
-    /// Returns a drain of a thread, or of none, without releases of its own or a budget.
+    /// Returns a drain without releases of its own and without a budget; `thread` is `None` once
+    /// the thread has exited.
     pub(super) fn of(
         thread: Option<&'d ThreadPools>,
         pages: &'d PageCache,
@@ -101,9 +102,9 @@ impl<'d> Drain<'d> {
     /// Takes turns until nothing is left to do or the budget is spent. Returns the number of
     /// turns.
     ///
-    /// Without a budget, a turn does all that is there when it begins. What destructors add meanwhile is
-    /// the next generation, for the next turn. A drain with a limit on generations ends after that many
-    /// turns, and leaves the rest where it is.
+    /// Without a budget, a turn does everything that waits when the turn begins. Entries that
+    /// destructors add meanwhile are the next generation, for the next turn. A drain with a limit on
+    /// generations ends after that many turns, and leaves the rest where it is.
     pub(super) fn run(&mut self) -> u32 {
         let mut generations = 0;
         loop {
@@ -129,8 +130,8 @@ impl<'d> Drain<'d> {
                 }
             }
         }
-        // What hooks have added, or duties when the share of a round was used up: closing the pool would
-        // leak it.
+        // Hooks, or duties after the share of a round was used up, may have added entries to the pool:
+        // closing it would leak them.
         self.empty_plain();
         generations
     }
@@ -142,11 +143,11 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Takes a turn of its own releases and of each duty. Returns whether there was anything to do of
-    /// its own, and of the duties.
+    /// Takes a turn of the drain's own releases and of each duty. Returns whether it had releases of
+    /// its own, and whether a duty had anything to do.
     ///
-    /// With a budget, it begins with the turn after the one in which the thread's last budget was spent:
-    /// otherwise what comes first would take each budget whole.
+    /// With a budget, it begins after the turn in which the thread's last budget was spent: otherwise
+    /// the first turn could take the whole budget each time.
     fn round_of_turns(&mut self) -> (bool, bool) {
         const TURNS: usize = duties::COUNT + 1;
         let next = self.thread.filter(|_| self.meter.is_limited());
@@ -188,7 +189,8 @@ impl<'d> Drain<'d> {
             Own::Plain(run) => run.release_all(self.panics),
             Own::Backlog(stack, pools) => {
                 collect(stack, pools);
-                // No more than is there, as destructors may feed it for ever by budgeted drains.
+                // The turn makes at most as many releases as wait now: destructors may feed the
+                // backlog for ever by budgeted drains.
                 let until = self.until(stack.backlog.len());
                 let mut any = false;
                 while !self.is_done(until) {
@@ -203,7 +205,8 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Returns up to how many releases, of all so far, the next turn goes, if `all` could be made.
+    /// Returns the total of the drain's releases at which the next turn ends, if `all` more could
+    /// be made.
     pub(super) fn until(&self, all: usize) -> usize {
         let most = if self.meter.is_limited() || self.serves == Serves::Share {
             TURN
@@ -225,8 +228,8 @@ impl<'d> Drain<'d> {
         });
     }
 
-    /// Makes the releases of a message, up to a total of `until` or until the budget is spent.
-    /// Returns how many it made, and what is left of the message.
+    /// Makes the releases of a message until the drain's total is `until` or the budget is spent.
+    /// Returns how many it made, and the rest of the message.
     pub(super) fn run_message(&mut self, message: Message, until: usize) -> (u32, Option<Message>) {
         self.leave_forgotten_pools();
         match message.kind() {
@@ -238,7 +241,7 @@ impl<'d> Drain<'d> {
             MessageKind::Closure
             | MessageKind::LoopClosure
             | MessageKind::FrameClosure
-            | MessageKind::OrphanBatch => unreachable!("these are no releases"),
+            | MessageKind::OrphanBatch => unreachable!("these messages are not releases"),
         }
         (1, None)
     }
@@ -247,7 +250,7 @@ impl<'d> Drain<'d> {
         let entries = PageChain::entries(&message);
         let before = entries.len();
         if until == usize::MAX && !self.scope.queues_all() {
-            // By the quick ways of an ordinary drain.
+            // Without a budget, by the quick ways of an ordinary drain.
             PlainDrain::new(entries, "handoff", self.pages, self.scope, Limit::NONE)
                 .release_all(self.panics);
             self.meter.count(before);
@@ -265,8 +268,8 @@ impl<'d> Drain<'d> {
         (made, None)
     }
 
-    /// Makes the releases of one item, up to a total of `until` or until the budget is spent; the
-    /// rest goes back to the front.
+    /// Makes the releases of one item until the drain's total is `until` or the budget is spent;
+    /// the rest goes back to the front.
     fn release_item(&mut self, stack: &PoolStack, mut item: Item, until: usize) {
         loop {
             match &mut item {
@@ -280,7 +283,7 @@ impl<'d> Drain<'d> {
                     object.into_iter().for_each(|o| self.destroy_queued(o));
                 }
             }
-            // At once: nothing else would give the pages back.
+            // An empty item gives its pages back at once: nothing else would.
             if item.len() == 0 {
                 if let Item::Entries(entries) = item {
                     entries.clear(self.pages);
@@ -293,8 +296,8 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Releases the newest of these entries, up to a total of `until` or until the budget is spent.
-    /// They belong to no pool, so nothing adds others.
+    /// Releases the newest of these entries until the drain's total is `until` or the budget is
+    /// spent. They belong to no pool, so nothing adds others.
     fn release_entries(&mut self, entries: &Entries, until: usize) {
         let (pages, scope) = (self.pages, self.scope);
         stretch(
@@ -306,8 +309,8 @@ impl<'d> Drain<'d> {
         );
     }
 
-    /// At a thread's exit, makes the root pools current: what destructors autorelease must not go to a
-    /// pool that was forgotten.
+    /// At a thread's exit, makes the root pools current: objects that destructors autorelease must not
+    /// go to a forgotten pool.
     fn leave_forgotten_pools(&self) {
         if self.serves == Serves::Exit {
             let stacks = self.thread.into_iter().flat_map(ThreadPools::stacks);
@@ -315,7 +318,7 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Releases a reference that was no pool's.
+    /// Releases a reference that no pool owned.
     pub(super) fn release_handle(&mut self, thin: Thin) {
         self.leave_forgotten_pools();
         ledger::released(thin, 1, ReleasedBy::Handle);
@@ -345,8 +348,9 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Ends the drain of a backlog: collects what is left in its pools and in the queue of nested
-    /// releases. Returns how many releases are left, of all that it has served.
+    /// Ends the drain of a backlog: collects the rest of its pools and of the queue of nested
+    /// releases. Returns how many releases are left in the backlog and in the duties that it
+    /// served.
     pub(super) fn finish(&mut self) -> usize {
         let Own::Backlog(stack, pools) = self.own else {
             return 0;
@@ -411,7 +415,7 @@ impl Pace for Metered<'_> {
         self.meter.quick();
     }
 
-    /// Also destroys what the destructor has queued, which goes before anything older.
+    /// Also destroys the objects that the destructor has queued, before any older ones.
     fn destroy(&mut self, type_info: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce()) {
         self.measured(type_info, run);
         if !scope.queues_all() {

@@ -14,7 +14,7 @@ const SAMPLE: usize = 4_096;
 const TYPES: usize = 8;
 
 /// Reports a root pool that has passed its watermark. To be called after each entry that is added
-/// to it.
+/// to the pool.
 #[inline]
 pub(in crate::pool) fn root(stack: &PoolStack) {
     let len = stack.root.entries.len();
@@ -38,12 +38,13 @@ fn report_root(stack: &PoolStack, len: usize) {
 /// Reports a guard or token pool that has passed its watermark, or a doubling of it, since it took
 /// its last page. To be called after the first entry in each new page.
 ///
-/// Nothing is stored in the pool, as closing it would have to clear that. So a pool that is drained
-/// and grows again is found again, and the limit on events holds it back.
+/// Nothing is stored in the pool, as closing it would then take longer. So a pool that is drained
+/// and grows again is reported again, and the limit on events holds the report back.
 pub(super) fn pool(stack: &PoolStack, pool: &PoolState) {
     let len = pool.entries.len();
     let watermark = stack.manager.watermarks.pool();
-    // What destructors autorelease into the drain that runs them is released by the same drain.
+    // Objects that destructors autorelease into the drain that runs them are released by the same
+    // drain.
     if len < watermark || pool.life.is_draining() {
         return;
     }
@@ -67,9 +68,9 @@ fn report_pool(stack: &PoolStack, pool: &PoolState, len: usize, doublings: u32) 
 /// Reports a backlog that grows beyond its watermark. To be called at the end of each budgeted
 /// drain; `pool` is the drained pool.
 ///
-/// A backlog grows if a drain leaves more than the watermark, and more than any drain before it
-/// since the backlog was last below half of the watermark. So the first drain that leaves more than
-/// the watermark is only recorded: it may just have taken in a large batch, which later drains work
+/// A backlog grows if a drain leaves more than the watermark, and more than any earlier drain since
+/// the backlog was last below half of the watermark. So the first drain that leaves more than the
+/// watermark is only recorded: it may just have taken in a large batch, which later drains work
 /// off.
 pub(super) fn backlog(stack: &PoolStack, pool: &PoolState) {
     let len = stack.backlog.len() + stack.thread_pools().remote_releases();

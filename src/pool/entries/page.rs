@@ -24,7 +24,8 @@ const FEW: usize = if SMALL { 2 } else { 64 };
 /// The greatest number of spare pages that a thread may keep: 8 MiB, for a million entries.
 const MANY: usize = if SMALL { 8 } else { 4_096 };
 
-/// After this many pages have been put back, the cache frees some of those that were not needed.
+/// Each time this many pages have been put back, the cache frees some of the pages that were not
+/// needed.
 const WINDOW: usize = if SMALL { 32 } else { 4_096 };
 
 /// The greatest number of pages that the cache frees at a time.
@@ -39,10 +40,10 @@ pub(crate) struct Page {
     pub(crate) prev: Cell<*mut Page>,
     /// The number of entries in the pages below.
     below: Cell<u32>,
-    /// [`TAG`], by which a reader outside of the process knows pages that nothing leads to: those
-    /// of handoff pools.
+    /// [`TAG`], by which a reader outside of the process recognizes pages that no pointer leads to:
+    /// those of handoff pools.
     tag: u32,
-    /// Stands for the entries in models. No size otherwise.
+    /// Stands for the entries in models. Zero-sized in other builds.
     witness: Witness,
     entries: [MaybeUninit<Thin>; ENTRIES],
 }
@@ -57,7 +58,7 @@ impl Page {
         self.below.get() as usize
     }
 
-    /// Takes down the number of entries in the pages below.
+    /// Stores the number of entries in the pages below.
     ///
     /// # Aborts
     /// If there are 2^32 or more, which take 32 GiB.
@@ -118,7 +119,7 @@ pub(crate) struct PageCache {
     len: Cell<usize>,
     /// The greatest number of pages that may be kept now.
     most: Cell<usize>,
-    /// The least number of pages that were there since `put` began to count.
+    /// The least number of pages that the cache has had since `put` began to count.
     least: Cell<usize>,
     /// How many pages have been put back since pages were last freed.
     put: Cell<usize>,
@@ -137,8 +138,8 @@ impl PageCache {
         }
     }
 
-    /// Returns a page that belongs to the caller, to be put on top of others. May call the global
-    /// allocator.
+    /// Returns a page that belongs to the caller, which puts it on top of others. May call the
+    /// global allocator.
     pub(crate) fn get(&self) -> *mut Page {
         self.get_spare().unwrap_or_else(|| {
             if self.most.get() < MANY {
@@ -148,8 +149,7 @@ impl PageCache {
         })
     }
 
-    /// Returns a page like [`get`](Self::get), but only if there is a spare one; runs no foreign
-    /// code.
+    /// Returns a spare page, if the cache has one, like [`get`](Self::get). Runs no foreign code.
     #[inline]
     pub(crate) fn get_spare(&self) -> Option<*mut Page> {
         let page = self.pop()?;
@@ -183,8 +183,8 @@ impl PageCache {
         self.len.set(self.len.get() + 1);
     }
 
-    /// Counts a page that was used and is kept elsewhere, as if it had been taken and put back. May
-    /// call the global allocator.
+    /// Counts a page that was used and stays in its pool, as if it had been taken from the cache
+    /// and put back. May call the global allocator.
     #[inline]
     pub(crate) fn count_put(&self) {
         self.put.set(self.put.get() + 1);
@@ -269,7 +269,7 @@ described! {
 mod tests {
     use super::*;
 
-    /// Takes `n` pages, and puts them back; returns how many the cache then has.
+    /// Takes `n` pages and puts them back; returns how many pages the cache has afterwards.
     fn use_pages(cache: &PageCache, n: usize) -> usize {
         let mut top = ptr::null_mut();
         for _ in 0..n {

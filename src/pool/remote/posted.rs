@@ -1,4 +1,5 @@
-//! Closures that other threads have posted to this one: collected from its inbox, and run in order.
+//! Closures that other threads have posted to this thread: it collects them from its inbox, and
+//! runs them in order.
 
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::catch_unwind;
@@ -13,7 +14,8 @@ impl ThreadPools {
         }
     }
 
-    /// Puts these closures, which count as sent, before those that have been posted so far.
+    /// Puts these closures, which count as sent already, before the closures that have been posted
+    /// so far.
     pub(crate) fn put_first(&self, closures: impl Iterator<Item = Message>) {
         self.collect_posted();
         let posted = Queue::new();
@@ -22,23 +24,24 @@ impl ThreadPools {
         self.posted.append(std::iter::from_fn(|| posted.pop()));
     }
 
-    /// Collects the last of the posted closures; later posts are refused.
+    /// Closes the inbox for closures, so that later posts are refused, and collects the closures in
+    /// it.
     pub(in crate::pool) fn close_posted(&self) {
         if let Some(record) = self.record() {
             self.posted.append(record.calls.inbox().close());
         }
     }
 
-    /// Passes the oldest closure that was collected to `run`; returns what that returns, or `None`
-    /// if there was no closure. `run` must not unwind.
+    /// Passes the oldest collected closure to `run`. Returns the result of `run`, or `None` if
+    /// there was no closure. `run` must not unwind.
     pub(crate) fn run_posted<R>(&self, run: impl FnOnce(Message) -> R) -> Option<R> {
         let call = self.posted.pop()?;
         let record = self.record()?;
         Some(self.running(&record.calls, 1, || run(call)))
     }
 
-    /// Runs the closures that loops have accepted, oldest first, and leaves the others. Panics are
-    /// reported. Returns whether there were any.
+    /// Runs the closures that loops have accepted, oldest first, and leaves the others. Reports
+    /// panics. Returns whether there were any closures of loops.
     pub(crate) fn run_posts_of_loops(&self) -> bool {
         let Some(record) = self.record() else {
             return false;

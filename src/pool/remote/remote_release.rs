@@ -18,7 +18,8 @@ struct ReleaseMessage {
     thin: Thin,
 }
 
-/// Makes a message by which `target`, or any thread if it is nobody, releases a reference.
+/// Makes a message that releases a reference on the thread `target`, or on any thread if `target`
+/// is `NOBODY`.
 ///
 /// # Safety
 /// The caller gives up a strong reference to `thin`, which may be sent to that thread.
@@ -59,12 +60,12 @@ pub(crate) unsafe fn orphaned_release(thin: Thin) -> Message {
 
 // Here and not with the type: `Ref` and `release` are above `thread`.
 impl ThreadHandle {
-    /// Releases `r` on that thread, in its next outermost drain: if it is the last reference, the
-    /// value is destroyed there.
+    /// Has that thread release `r` in its next outermost drain: if `r` is the last reference, that
+    /// thread destroys the value.
     ///
-    /// If the thread has ended, the next outermost drain of any thread releases it. One allocation
-    /// and two read-modify-writes; lock-free, unless the thread sleeps in a loop and this message
-    /// has to wake it.
+    /// If the thread has ended, the next outermost drain of any thread releases `r`. Costs one
+    /// allocation and two read-modify-writes; lock-free, unless the thread sleeps in a loop and
+    /// this message has to wake it.
     ///
     /// If the thread is a [bounded reclaimer](crate::Looper::reclaimer_bounded) that has fallen too
     /// far behind, the calling thread releases `r` itself, at once.

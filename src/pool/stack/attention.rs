@@ -1,16 +1,17 @@
-//! What a thread asks of the ends of its own pools, and how they find objects that have died unnoticed.
+//! Tells the close of a pool which duties its thread has, and finds objects that have died
+//! unnoticed.
 
 use crate::object::header::Thin;
 use crate::sync::cell::Cell;
 
-/// What a thread asks of the ends of its own pools. They look at this word in any case.
+/// The duties of a thread that closing a pool must notice. Every close reads this word.
 pub(crate) struct Attention {
     bits: Cell<u8>,
     /// How many empty pools have been closed while it was this thread's turn to advance the epoch.
     closed: Cell<u8>,
 }
 
-/// A thread whose turn it is tries to advance the epoch once for this many empty pools that it closes.
+/// A thread whose turn it is to advance the epoch tries once for this many empty pools that it closes.
 const EVERY: u8 = 32;
 
 impl Attention {
@@ -20,7 +21,7 @@ impl Attention {
     pub(crate) const REVIEW: u8 = 2;
     /// It is this thread's turn to advance the epoch.
     pub(crate) const EPOCH: u8 = 4;
-    /// Mail waits that a drain in a loop's round has claimed.
+    /// A drain in a loop's round has claimed mail and left it.
     pub(crate) const MAIL: u8 = 8;
     #[cfg(test)]
     pub(crate) const TEST: u8 = 16;
@@ -46,7 +47,7 @@ impl Attention {
         self.bits.set(self.bits.get() | bit);
     }
 
-    /// Counts an empty pool that is closed; returns whether enough were to try to advance the epoch.
+    /// Counts a closed empty pool; returns whether enough were closed to try to advance the epoch.
     pub(in crate::pool) fn is_turn(&self) -> bool {
         let closed = self.closed.get() + 1;
         self.closed.set(closed % EVERY);
@@ -58,8 +59,8 @@ impl Attention {
     }
 }
 
-/// An object that has died unnoticed. Who has it gives up a strong reference to it, on any thread,
-/// and keeps this until then.
+/// An object that has died unnoticed. The owner of this value gives up one strong reference to the
+/// object, on any thread, and keeps the value until then.
 #[must_use]
 pub(crate) struct Dying {
     object: Thin,
@@ -67,7 +68,7 @@ pub(crate) struct Dying {
 }
 
 impl Dying {
-    /// `over` is called when the reference has been released.
+    /// Makes a `Dying` that calls `over` when the reference has been released.
     pub(crate) fn new(object: Thin, over: fn()) -> Self {
         Self { object, over }
     }
@@ -83,16 +84,16 @@ impl Drop for Dying {
     }
 }
 
-/// Functions of the folder above, for the calling thread. None of them runs foreign code.
+/// Functions of the folder `hot`, which is above, for the calling thread. They run no foreign code.
 pub(crate) struct Reviewer {
-    /// Returns whether objects may have died. Quick.
+    /// Returns, quickly, whether objects may have died.
     pub(crate) settle: fn() -> bool,
-    /// Returns the next object that has died. Asks after each of its steps whether to go on; if not,
-    /// the next call goes on with the search.
+    /// Returns the next object that has died. Calls `go_on` after each step of its search; if that
+    /// returns false, the next call continues the search.
     pub(crate) next_dead: fn(go_on: &mut dyn FnMut() -> bool) -> Option<Dying>,
-    /// Returns how many objects there may be that have died.
+    /// Returns how many objects may have died.
     pub(crate) noted: fn() -> usize,
-    /// Ends the thread's use of the folder above: its pools go.
+    /// Ends the thread's use of `hot`, as its pools are being given up.
     pub(crate) leave: fn(),
 }
 
@@ -105,7 +106,7 @@ impl Reviews {
         self.0.set(Some(reviewer));
     }
 
-    /// Returns whether objects may have died unnoticed; if not, the review is over.
+    /// Returns whether objects may have died unnoticed; if not, ends the review.
     pub(in crate::pool) fn are_due(&self, attention: &Attention) -> bool {
         let any = attention.has(Attention::REVIEW) && self.0.get().is_some_and(|r| (r.settle)());
         if !any {
@@ -114,8 +115,8 @@ impl Reviews {
         any
     }
 
-    /// Returns the next object that has died unnoticed; if there is none, and nothing is left to
-    /// search, the review is over. Asks after each step whether to go on.
+    /// Returns the next object that has died unnoticed; if no such object is left, ends the review.
+    /// Calls `go_on` after each step.
     pub(in crate::pool) fn next_dead(
         &self,
         attention: &Attention,
@@ -128,7 +129,7 @@ impl Reviews {
         found
     }
 
-    /// Returns how many objects there may be that have died unnoticed.
+    /// Returns how many objects may have died unnoticed.
     pub(in crate::pool) fn noted(&self, attention: &Attention) -> usize {
         let reviewer = self.0.get().filter(|_| self.are_due(attention));
         reviewer.map_or(0, |r| (r.noted)())

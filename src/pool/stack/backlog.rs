@@ -8,7 +8,7 @@ use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::described;
 use std::mem;
 
-/// The number of items that a backlog keeps room for when it is empty.
+/// The number of items for which an empty backlog keeps room.
 const ITEMS: usize = 64;
 
 /// Releases that are left for later.
@@ -28,7 +28,7 @@ impl Item {
     }
 }
 
-/// An [`Item`] as it waits, with a fixed layout.
+/// An [`Item`] in the backlog, with a fixed layout.
 #[repr(u64)]
 enum StoredItem {
     Entries(Entries) = 0,
@@ -58,7 +58,7 @@ impl From<StoredItem> for Item {
 struct Items {
     /// The next items, the first one last.
     front: FixedVec<StoredItem>,
-    /// The items after these, in their order.
+    /// The items after those of `front`, the next one first.
     back: FixedVec<StoredItem>,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Backlog {
     /// Never borrowed while other code runs.
     items: UnsafeCell<Items>,
     len: Cell<usize>,
-    /// How many drains that work it off are in progress, one inside another.
+    /// How many drains are working the backlog off, one inside another.
     pub(super) drains: Cell<u32>,
     /// The length at which the next event is due; see `watch::backlog` in `pool::drain`.
     pub(in crate::pool) next_mark: Cell<usize>,
@@ -145,7 +145,7 @@ impl Backlog {
         })
     }
 
-    /// Leaks what is left; returns how many releases that is.
+    /// Leaks the releases that are left; returns how many.
     pub(in crate::pool) fn leak(&self, pages: &PageCache) -> usize {
         let leaked = self.len();
         while let Some(item) = self.take_first() {
@@ -156,14 +156,14 @@ impl Backlog {
         leaked
     }
 
-    /// Calls `f` with the objects that wait, in the order in which they will be released, while it
-    /// returns `true`. `f` must not run foreign code.
+    /// Calls `f` with each waiting object, in the order of their releases, as long as `f` returns
+    /// `true`. `f` must not run foreign code.
     pub(in crate::pool) fn look_through(&self, mut f: impl FnMut(Thin) -> bool) {
         self.items.with(|items| {
             // SAFETY: as in `put_last`; `f` runs no foreign code.
             for item in unsafe { &*items }.iter() {
                 let goes_on = match item {
-                    // SAFETY: `f` takes nothing out.
+                    // SAFETY: `f` runs no foreign code, so no entry is taken out.
                     StoredItem::Entries(entries) => unsafe { entries.newest_first().all(&mut f) },
                     StoredItem::Dead(objects) => objects.iter().rev().all(|&thin| f(thin)),
                 };
@@ -180,11 +180,11 @@ described! {
     use std::mem::offset_of;
 
     impl Backlog {
-        /// Where its two lists of items are, one right after the other.
+        /// The place of the two lists of items, one right after the other.
         pub(super) const LISTS: usize = offset_of!(Self, items) + offset_of!(Items, front);
     }
 
-    // An enum with a `repr` is a union of such structures (RFC 2195).
+    // An enum with a `repr` is laid out as a union of such structures (RFC 2195).
     #[repr(C)]
     struct ItemWith<T> {
         kind: u64,

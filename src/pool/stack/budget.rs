@@ -15,10 +15,11 @@ pub enum Budget {
     All,
     /// At most this many releases.
     Count(usize),
-    /// Releases until this much time has passed on the wall clock; at least one. Exceptions: a
-    /// long inbox is reversed first, and the references to [hot](crate::Hot) objects that were let
-    /// go are counted, within the budget; a call may do only a part of that and release nothing. The clock is read after each destructor, and otherwise after every
-    /// sixteenth step, so the time is exceeded by at most what the last destructor took.
+    /// Releases until this much time has passed on the wall clock; at least one. Exceptions: the drain first
+    /// reverses a long inbox, and counts the references to [hot](crate::Hot) objects that were let go; both
+    /// are within the budget, and a call may do only a part of them and release nothing. The clock is read
+    /// after each destructor, and otherwise after every sixteenth step, so the drain exceeds the time by at
+    /// most the duration of the last destructor.
     Time(Duration),
 }
 
@@ -29,16 +30,17 @@ pub struct Drained {
     /// References released, plus objects destroyed because a released object held their last
     /// reference.
     pub released: usize,
-    /// Releases left: in the thread's backlog for this manager, in what other threads have sent to
-    /// this one, and among the orphans if this drain found more of those than its budget allowed.
-    /// Besides, [hot](crate::Hot) objects to which this thread has dropped references, and of which
-    /// it has not found out that they are alive; and what slots have retired, if the budget was spent
-    /// before the drain could try whether that is ready. Inside a destructor only the backlog counts.
+    /// The number of releases left: in the thread's backlog for this manager, in messages from other
+    /// threads, and among the orphans if this drain found more of them than its budget allowed. Also
+    /// counts [hot](crate::Hot) objects to which this thread has dropped references and that it has
+    /// not yet found to be alive; and references that slots have retired, if the budget was spent
+    /// before the drain could test whether they are ready. Inside a destructor only the backlog
+    /// counts.
     pub remaining: usize,
     /// How long the drain took.
     pub elapsed: Duration,
-    /// The type whose destructor took longest, not counting the destructors of what it released,
-    /// and how long it took.
+    /// The type whose destructor took longest, and how long it took, without the destructors of
+    /// objects that it released.
     pub slowest: Option<(&'static str, Duration)>,
 }
 
@@ -57,19 +59,19 @@ impl fmt::Display for Drained {
     }
 }
 
-/// How many generations of destructors may feed the drain that runs them before an event reports it.
+/// An event reports a drain that destructors have fed for this many generations.
 pub(in crate::pool) const ENDLESS: u32 = 1_000;
 
-/// What ends a drain without a budget if destructors feed it for ever.
+/// The limit that ends a drain without a budget if destructors feed it for ever.
 #[derive(Clone, Copy)]
 pub(crate) struct Limit {
     generations: u32,
-    /// The time of the clock after which [`ENDLESS`] generations are enough.
+    /// After this time of the clock, the limit is [`ENDLESS`] generations.
     deadline: Option<Duration>,
 }
 
 impl Limit {
-    /// Nothing: for the drains that a program calls without a budget.
+    /// No limit: for the drains that a program calls without a budget.
     pub(crate) const NONE: Self = Self {
         generations: u32::MAX,
         deadline: None,
@@ -81,7 +83,7 @@ impl Limit {
         deadline: None,
     };
 
-    /// 100,000 generations, or fewer once the clock is past `deadline`.
+    /// Returns a limit of 100,000 generations, or of [`ENDLESS`] once the clock is past `deadline`.
     pub(crate) fn until(deadline: Duration) -> Self {
         Self {
             deadline: Some(deadline),
@@ -95,16 +97,16 @@ impl Limit {
         generations > self.generations || generations > ENDLESS && is_late()
     }
 
-    /// Returns whether anything ends the drain.
+    /// Returns whether there is a limit.
     pub(in crate::pool) fn is_some(self) -> bool {
         self.generations != Self::NONE.generations
     }
 }
 
-/// How many releases that run no destructor come between two readings of the clock.
+/// The clock is read once for this many releases that run no destructor.
 const UNREAD: u32 = 16;
 
-/// Counts what a drain does against its budget.
+/// Counts a drain's releases and time against its budget.
 pub(crate) struct Meter {
     budget: Budget,
     /// True if each destructor is timed.
@@ -114,10 +116,10 @@ pub(crate) struct Meter {
     now: Duration,
     unread: u32,
     released: usize,
-    /// True once anything has been done, even if only to get at releases.
+    /// True once the drain has made a release or a step towards one.
     begun: bool,
     slowest: Option<(&'static TypeInfo, Duration)>,
-    /// What ends a drain without a budget.
+    /// The limit of a drain without a budget.
     limit: Limit,
 }
 
@@ -133,8 +135,8 @@ impl Meter {
         }
     }
 
-    /// Returns a meter that does not time destructors: quicker, and the time may be exceeded by what
-    /// the last sixteen took.
+    /// Returns a meter that does not time destructors: it is quicker, and the drain may exceed its
+    /// time by the duration of the last sixteen.
     pub(crate) fn coarse(budget: Budget) -> Self {
         Self {
             timed: false,
@@ -157,7 +159,7 @@ impl Meter {
         }
     }
 
-    /// Returns what ends the drain if it has no budget.
+    /// Returns the limit of the drain if it has no budget.
     pub(in crate::pool) fn limit(&self) -> Limit {
         self.limit
     }
@@ -205,7 +207,7 @@ impl Meter {
         self.begun = true;
     }
 
-    /// Counts a step that only gets at releases.
+    /// Counts a step that only prepares releases.
     #[inline]
     pub(in crate::pool) fn step(&mut self) {
         self.begun = true;
@@ -220,7 +222,7 @@ impl Meter {
             if self.timed || self.is_limited() {
                 self.read();
             } else {
-                // The time is read at the end only.
+                // The clock is read only at the end of the drain.
                 self.unread = 0;
             }
         }
@@ -242,7 +244,8 @@ impl Meter {
             self.read();
         }
         let before = self.now;
-        // So that, if this destructor panics, the clock is read before the next one is timed.
+        // If this destructor panics, this makes the meter read the clock before it times the next
+        // one.
         self.unread = 1;
         run();
         self.read();

@@ -1,21 +1,22 @@
 //! Which pool is current.
 //!
 //! Each manager has, on each thread, a chain of [`ChainFrame`]s that ends in the root pool's.
-//! Opening a pool puts its frame on top. So does a drain, whose pool is current meanwhile. The
-//! topmost frame that has a pool says which pool is current.
+//! Opening a pool puts its frame on top. A drain puts a frame on top, too, so that the drained pool
+//! is current meanwhile. The topmost frame that has a pool says which pool is current.
 //!
-//! Closing a pool removes its frame and, up to the next *barrier*, all frames above it: those of
-//! pools that were forgotten, or that will be dropped out of order. These pools keep their entries
-//! but are no longer current. Barriers are the frames of drains, and of pools of scopes such as
-//! `autoreleasepool`: they, and what was opened above them, stay until they end by themselves.
+//! Closing a pool removes its frame and, up to the next *barrier*, all frames above it, which
+//! belong to pools that were forgotten or that will be dropped out of order. These pools keep their
+//! entries but are no longer current. Barriers are the frames of drains, and of pools of scopes
+//! such as `autoreleasepool`: a barrier, and the frames above it, stay until the drain or the scope
+//! ends.
 //!
-//! A scope's closure may replace the scope's guard by another one and drop its own: what is left
-//! is a barrier without a pool, until the scope ends.
+//! A scope's closure may replace the scope's guard by another one and drop its own: until the scope
+//! ends, its frame is then a barrier without a pool.
 //!
 //! Closing costs amortized constant time for each pool, plus a step for each barrier above it. A
-//! frame that is removed from the chain is marked, so that nothing looks for it there again. A
-//! walk past frames that stay, because a barrier is below them, stores that barrier in each of
-//! them; later walks skip them.
+//! frame that is removed from the chain is marked, so that nothing searches the chain for it again.
+//! A walk that passes frames above a barrier, which stay, caches that barrier in each of them;
+//! later walks skip these frames.
 
 use super::pool_life::{ChainFrame, Then};
 use super::pool_stack::{PoolStack, PoolState};
@@ -38,8 +39,8 @@ impl PoolStack {
         }
     }
 
-    /// Returns whether the root pool is the current one: no other is open, though the root pool
-    /// may be being drained.
+    /// Returns whether the root pool is the current one: no other pool is open, though the root
+    /// pool itself may be draining.
     pub(crate) fn at_root(&self) -> bool {
         ptr::eq(self.current_pool(), &self.root)
     }
@@ -70,7 +71,7 @@ impl PoolStack {
         self.thread_pools().recycle(pool);
     }
 
-    /// Makes the root pool current, whatever is still open. For the thread's exit.
+    /// Makes the root pool current, whichever pools are still open. For the thread's exit.
     pub(in crate::pool) fn fall_back_to_root(&self) {
         let root = &self.root.life.frame;
         remove(self.current.replace(root), root);
@@ -116,7 +117,7 @@ impl PoolStack {
             // SAFETY: frames in the chain exist (invariant 4 of `pool`).
             let next = unsafe { &*next };
             at = next;
-            // A frame that was a barrier when it was stored may have stopped being one.
+            // The cached frame may no longer be a barrier.
             if next.is_barrier() {
                 lowest = Some(next);
                 at = next.prev.get();
@@ -139,8 +140,8 @@ impl PoolStack {
     }
 }
 
-/// Returns the first frame from `top` down that is a barrier, or was one when it was last looked
-/// for; `None` if `frame` is `top` or lies between the two. Stores what it finds.
+/// Returns the first frame from `top` down that is a barrier, or is cached as one; `None` if
+/// `frame` is `top` or lies between the two. Caches the barrier in the frames that it passes.
 ///
 /// # Safety
 /// Both frames are in the chain, and `top` is not below `frame`.
@@ -158,7 +159,7 @@ unsafe fn next_barrier(top: *const ChainFrame, frame: &ChainFrame) -> Option<*co
         }
         let known = here.next_barrier();
         if !known.is_null() {
-            // All frames directly above a barrier that is known store the same one.
+            // All frames directly above a known barrier have cached that barrier.
             if ptr::eq(known, frame) || ptr::eq(known, frame.next_barrier()) {
                 return None;
             }

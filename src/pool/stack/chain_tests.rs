@@ -1,4 +1,5 @@
-//! Which pool is current, compared with a naive model; and how many frames finding that visits.
+//! Tests which pool is current, by comparison with a naive model, and how many frames a walk
+//! visits.
 
 use super::chain::steps::steps_of;
 use super::manager_shared::ManagerShared;
@@ -29,7 +30,7 @@ fn pools_that_have_left_the_chain_are_closed_without_a_walk() {
     let below = open(MANY);
     let above = open(MANY);
     let last = ptr::from_ref(below.last().unwrap().state());
-    // The first one takes the others out of the chain.
+    // Closing the first pool takes the others out of the chain.
     let steps = steps_of(|| drop(above));
     assert!(steps <= 2 * MANY, "{steps} steps");
     assert_eq!(current(), last);
@@ -37,8 +38,8 @@ fn pools_that_have_left_the_chain_are_closed_without_a_walk() {
     assert_eq!(steps, 0, "the topmost each time");
 }
 
-/// Puts pools into objects that `pool` owns, and drains it: the last one is closed first. Returns the
-/// number of frames visited.
+/// Puts pools into objects that `pool` owns, and drains `pool`: the last of the owned pools is closed
+/// first. Returns the number of frames visited.
 fn drain_owners(pool: &mut AutoreleasePool, owned: Vec<AutoreleasePool>) -> usize {
     for owned in owned {
         pool.create(owned);
@@ -70,7 +71,7 @@ fn pools_below_a_barrier_are_closed_in_linear_time_whatever_is_above() {
         let steps = steps_of(|| {
             while let Some(pool) = below.pop() {
                 drop(pool);
-                // Some pools that were visited are closed, others are opened.
+                // Closes some pools that were visited, and opens others.
                 above.truncate(MANY - 2);
                 above.extend(open(2));
             }
@@ -92,7 +93,7 @@ struct Naive {
 
 #[derive(Default)]
 struct World {
-    /// The whole chain except the root, searched without regard to cost.
+    /// The whole chain except the root. Every search walks all of it.
     chain: RefCell<Vec<Naive>>,
     /// Pools of scopes that have not ended and whose guards have not been dropped.
     scopes: RefCell<Vec<*const PoolState>>,
@@ -116,8 +117,8 @@ impl World {
         self.chain.borrow_mut().push(Naive { id, barrier, pool });
     }
 
-    /// Removes the frames above the last frame of `id` up to the next barrier, and that frame too,
-    /// unless it `stays` as a barrier without a pool.
+    /// Removes the frames above the last frame of `id` up to the next barrier. Removes that frame,
+    /// too, unless `stays` is set: it then remains as a barrier without a pool.
     fn closed(&self, id: *const PoolState, stays: bool) {
         let mut chain = self.chain.borrow_mut();
         let Some(at) = chain.iter().rposition(|frame| ptr::eq(frame.id, id)) else {
@@ -145,7 +146,7 @@ impl World {
         pool
     }
 
-    /// Adds, sometimes, an object to `pool` whose destructor runs a random program.
+    /// Sometimes adds an object to `pool` whose destructor runs a random program.
     fn fill(self: &Rc<Self>, pool: &AutoreleasePool, depth: usize) {
         struct Program(Rc<World>, usize);
         impl Drop for Program {
@@ -185,7 +186,7 @@ impl World {
         self.pools.borrow_mut().push(pool);
     }
 
-    /// Records the end of a scope, whose guard may have been dropped before.
+    /// Records the end of a scope, whose guard may have been dropped already.
     fn scope_ended(&self, id: *const PoolState) {
         self.scopes
             .borrow_mut()
@@ -213,7 +214,7 @@ impl World {
                 self.check();
                 self.run(depth - 1);
             }
-            // So that the end of the scope, which the model does not see, runs no program.
+            // Drained now, so that the scope's end, which the model does not see, runs no program.
             self.drain(pool);
             if !ptr::eq(pool.state(), own) {
                 let other = replace(pool, self.open());
@@ -244,7 +245,7 @@ impl World {
                     self.keep(pool);
                 }
             }
-            // Stays open, and in the chain unless a pool below is closed.
+            // A forgotten pool stays open, and stays in the chain unless a pool below it is closed.
             6 => self.forgotten.borrow_mut().extend(self.any_pool()),
             7 => {
                 let token = token::push(&ManagerShared::global());

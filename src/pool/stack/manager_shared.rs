@@ -7,21 +7,21 @@ use crate::thread::key::ThreadKey;
 use crate::thread::record::with_figures_locked;
 use std::sync::Arc;
 
-/// What happens when a root pool has grown beyond its watermark.
+/// The reaction to a root pool that has grown beyond its watermark.
 ///
 /// Set by [`PoolManagerBuilder::root_policy`](crate::PoolManagerBuilder::root_policy) and
 /// [`PoolManager::set_root_policy`](crate::PoolManager::set_root_policy).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RootPolicy {
-    /// An event reports it, and again at each doubling.
+    /// An event reports it, and reports it again at each doubling.
     Report,
     /// An event reports it, and the root pool is drained at the next boundary that the host marks
     /// ([`PoolManager::boundary`](crate::PoolManager::boundary)).
     DrainAtBoundary,
 }
 
-/// The settings that a manager is made with.
+/// The settings with which a manager is made.
 #[derive(Clone, Debug)]
 pub(crate) struct ManagerSettings {
     pub(crate) name: Option<String>,
@@ -49,13 +49,13 @@ impl Default for ManagerSettings {
 /// nothing else: each thread uses the new value when it next reads it.
 #[derive(Debug)]
 pub(crate) struct Watermarks {
-    /// The number of entries in a root pool from which an event reports it.
+    /// The number of entries from which an event reports a root pool.
     root: Setting,
     /// 1 for [`RootPolicy::DrainAtBoundary`], else 0.
     drains_root: Setting,
-    /// The number of releases in a backlog from which an event reports it.
+    /// The number of releases from which an event reports a backlog.
     backlog: Setting,
-    /// The number of entries in any other pool from which an event reports it.
+    /// The number of entries from which an event reports any other pool.
     pool: Setting,
 }
 
@@ -121,7 +121,7 @@ pub(crate) struct ManagerShared {
     pub(crate) id: u64,
     /// The name for dumps, reports and events.
     pub(crate) name: Option<String>,
-    /// The allocator of the objects that pools make, if not the process-wide one.
+    /// The allocator for objects that pools make; `None` for the process-wide one.
     pub(crate) memory: Option<BlockAllocator>,
     pub(crate) watermarks: Watermarks,
     /// 1 once the last handle of the manager has been dropped: stacks may be retired. Else 0.
@@ -148,7 +148,8 @@ pub(crate) struct PoolStackStats {
     root: AtomicU64,
     /// Releases that budgeted drains have left.
     backlog: AtomicU64,
-    /// How often entries may have moved between root pool, backlog and open pools, twice for each.
+    /// How often entries may have moved between root pool, backlog and open pools; each move counts
+    /// twice.
     moved: AtomicU64,
     /// Set to 1 by `shutdown`, to ask the thread to drain its root pool and its backlog; set to 0 by
     /// the thread.
@@ -197,14 +198,14 @@ impl PoolStackStats {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of open pools. Everything done before the others were closed
+    /// Returns the number of open pools. Everything done before the closed pools were closed
     /// happens-before the return.
     pub(crate) fn open(&self) -> u64 {
-        // In this order: a thread that opens one pool and then closes another must not seem to have
-        // none.
-        // Acquire: pairs with the Release in `count_closed`, so that `opened`, which is read next, is not
-        // older than that, and a caller that finds no open pool sees what was done in them.
-        // Model: snapshot_pools.
+        // `closed` is read first: a thread that opens one pool and then closes another must not seem
+        // to have no open pool.
+        // Acquire: pairs with the Release in `count_closed`, so that `opened`, which is read next, is
+        // not older than `closed`, and a caller that finds no open pool sees all that was done in the
+        // closed ones. Model: snapshot_pools.
         let closed = self.closed.load(Ordering::Acquire);
         self.opened().saturating_sub(closed)
     }
@@ -220,14 +221,14 @@ impl PoolStackStats {
         self.move_to(&self.root, len);
     }
 
-    /// Sets the figure of a place into which, or out of which, a drain may have moved entries. Counts
-    /// that before and after: a thread that reads the new figure of the place that was emptied, or the
-    /// old one of the place that was filled, then sees the count change.
+    /// Sets the figure of a place into which, or out of which, a drain may have moved entries.
+    /// Increments the count of moves before and after that: a thread that reads the new figure of the
+    /// emptied place, or the old figure of the filled place, then sees the count change.
     fn move_to(&self, figure: &AtomicU64, len: usize) {
         // Relaxed: only this thread writes it.
         let moved = self.moved.load(Ordering::Relaxed) + 1;
         // Release: pairs with the Acquire in `moved`, so that a thread that has seen this count sees
-        // what was moved before. Model: shutdown_pool_to_backlog.
+        // the earlier moves. Model: shutdown_pool_to_backlog.
         self.moved.store(moved, Ordering::Release);
         // Release: pairs with the fence of `hot::review::unreleased`, which follows in `shutdown`'s look at
         // all figures. Model: shutdown_root.
@@ -236,8 +237,8 @@ impl PoolStackStats {
         self.moved.store(moved + 1, Ordering::Release);
     }
 
-    /// Returns how often entries may have moved: if that has not changed, all figures that were read
-    /// meanwhile belong together.
+    /// Returns how often entries may have moved: if the count has not changed, all figures that were
+    /// read in between belong together.
     pub(crate) fn moved(&self) -> u64 {
         // Acquire: pairs with the Release in `move_to`. Model: shutdown_pool_to_backlog.
         self.moved.load(Ordering::Acquire)
@@ -264,8 +265,8 @@ impl PoolStackStats {
 
     /// Asks the thread to drain its root pool and its backlog.
     pub(crate) fn ask(&self) {
-        // Relaxed: the figures that `shutdown` reads then synchronize by themselves. A swap, as loom
-        // does not order two threads' stores to one atomic.
+        // Relaxed: the figures that `shutdown` reads afterwards carry their own ordering. A swap, as
+        // loom does not order two threads' stores to one atomic.
         self.asked.swap(1, Ordering::Relaxed);
     }
 
@@ -275,9 +276,9 @@ impl PoolStackStats {
         self.asked.load(Ordering::Relaxed) != 0
     }
 
-    /// Clears the request; the thread is about to do what it was asked for.
+    /// Clears the request, because the thread is about to serve it.
     pub(crate) fn answer(&self) {
-        // Relaxed: as in `ask`; the lock of `changed` publishes that it is done.
+        // Relaxed: as in `ask`; the lock of `changed` publishes that the request has been served.
         self.asked.swap(0, Ordering::Relaxed);
     }
 
@@ -289,8 +290,8 @@ impl PoolStackStats {
         self.asked.swap(0, Ordering::Relaxed) != 0
     }
 
-    /// Returns whether these figures have been added to those of ended threads. Call it while
-    /// [figures stay](with_figures_locked).
+    /// Returns whether these figures have been added to those of ended threads. Call it in
+    /// [`with_figures_locked`].
     pub(crate) fn has_departed(&self) -> bool {
         self.ended.get() != 0
     }
@@ -304,9 +305,11 @@ pub(crate) struct Departed {
 }
 
 impl Departed {
-    /// Adds the figures of a thread that has ended; from here on they do not count as the thread's.
+    /// Adds the figures of a thread that has ended; from here on they no longer count as the
+    /// thread's.
     pub(crate) fn add(&self, thread: &PoolStackStats) {
-        // Read by an operation that models see, so not under the lock.
+        // Read before the lock is taken: loom may switch threads at this load, and nothing may
+        // yield under the lock.
         let opened = thread.opened();
         with_figures_locked(|| {
             self.opened.add_shared(opened);
@@ -335,7 +338,7 @@ impl ManagerShared {
         }
     }
 
-    /// Takes an ended thread off the list; its figures stay in the sums.
+    /// Takes an ended thread off the list, and adds its figures to the sums.
     pub(crate) fn forget(&self, key: ThreadKey, thread: &PoolStackStats) {
         self.departed.add(thread);
         self.threads.remove(&key);
@@ -347,7 +350,7 @@ impl ManagerShared {
 
     /// Records that the last handle has been dropped.
     pub(crate) fn abandon(&self) {
-        // Relaxed: each thread frees only what is its own, whenever it sees this.
+        // Relaxed: each thread frees only its own stacks, whenever it sees this.
         self.abandoned.store(1, Ordering::Relaxed);
     }
 
@@ -357,7 +360,7 @@ impl ManagerShared {
         self.abandoned.load(Ordering::Relaxed) != 0
     }
 
-    /// Returns the global manager's, made by the first use.
+    /// Returns the shared state of the global manager, which the first use makes.
     pub(crate) fn global() -> Arc<ManagerShared> {
         GLOBAL.clone()
     }

@@ -13,7 +13,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 /// newest first, which is the order in which they will be released.
 pub struct PoolDump<'p>(pub(in crate::pool) &'p PoolState);
 
-// The auto traits of its `AutoreleasePool`.
+// The auto traits that `AutoreleasePool` has, too.
 impl UnwindSafe for PoolDump<'_> {}
 impl RefUnwindSafe for PoolDump<'_> {}
 

@@ -1,9 +1,10 @@
-//! `PoolLife`, the state of one pool: what it is, who may still use it, and its place in the chain.
+//! `PoolLife`, the state of one pool: its kind, its remaining users, and its place in the chain.
 //!
-//! Only these transitions change the state. Each of the first seven columns is a state, and says to
-//! which one the transition leads from there; `*`: nothing refers to the pool any more, and the
-//! caller recycles it; `-`: a mistake, which a debug assertion finds. The next two columns say what
-//! becomes of extras and of the number of drains in progress; `-`: there are none then.
+//! Only these transitions change the state. Each of the first seven columns stands for a state, and
+//! names the state to which the transition leads from it; `*`: nothing refers to the pool any more,
+//! and the caller recycles it; `-`: a mistake, which a debug assertion finds. The next two columns
+//! say how the transition changes the extras and the number of drains in progress; `-`: the pool
+//! has none at that time.
 //!
 //! ```text
 //!                free  guard  scope bare   token   root used-up extras drains caller
@@ -28,25 +29,27 @@
 //! # Rules
 //! `SAFETY` comments cite them ("rule 2 of `pool_life`").
 //!
-//! 1. A pool is *open* unless it is free or used up; a root pool always is. It is closed when
-//!    neither a guard nor a scope nor a token refers to it any more, which `*` says, or a fast path
-//!    that has found the pool plain.
-//! 2. A pool's frame names the pool itself, but none in the state `bare`. A drain's frame names
-//!    the pool that is drained, which remains open meanwhile. So a frame that does not name its own
-//!    pool is a barrier; one that does is a barrier while the pool is that of a scope.
+//! 1. A pool is *open* unless it is free or used up; a root pool is always open. A pool is closed
+//!    when no guard, scope or token refers to it any more: `*` says so, or a fast path that has
+//!    found the pool plain.
+//! 2. A pool's frame names the pool itself, or no pool in the state `bare`. A drain's frame names
+//!    the drained pool, which remains open meanwhile. So a frame that does not name the pool it is
+//!    part of is always a barrier; a frame that does is a barrier while the pool belongs to a
+//!    scope.
 //! 3. *Extras* are what closing has to clear besides entries: a name, a pin, a page to give back, a
 //!    known barrier, the note that the last drain was budgeted. A pool without extras and drains is
-//!    *plain*: to close it without entries, its frame is removed, and that is all.
-//! 4. A drain borrows the pool's guard, and tokens cannot be popped meanwhile. So drains nest only
-//!    for root pools, except that one that answers `shutdown` drains its own pool again.
+//!    *plain*: if it has no entries either, removing its frame closes it.
+//! 4. A drain borrows the pool's guard, and a token cannot be popped during a drain of its pool. So
+//!    drains nest only for root pools; and a drain that answers `shutdown` drains its own pool once
+//!    more.
 //! 5. A barrier that a pool knows is in the chain as long as the pool's frame is, but may stop being
-//!    a barrier. All frames between the two know the same one.
+//!    a barrier. All frames between the two know the same barrier.
 
 use crate::sync::cell::Cell;
 use crate::sync::{const_fn, described};
 use std::ptr;
 
-/// Who closes a pool.
+/// The kind of a pool, which says who closes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum PoolKind {
@@ -71,23 +74,24 @@ const USED_UP: u32 = FREE | 1 << 10;
 const IN_SCOPE: u32 = 1 << 8;
 const GUARD_DROPPED: u32 = 1 << 9;
 
-// What a pool may have besides: extras, and drains in progress.
+// The other bits: extras, and drains in progress.
 const EXTRAS: u32 = HAS_EXTRAS | BUDGETED;
 const HAS_EXTRAS: u32 = 1 << 11;
 /// The last drain was within a budget: closing the pool releases only its own entries.
 const BUDGETED: u32 = 1 << 12;
 /// One drain in progress. The bits from here on are their number. If ever 2¹⁹ drains of a root pool
-/// nest, reports miss some, and nothing else is wrong.
+/// nest, reports miss some of them; nothing else goes wrong.
 const DRAIN: u32 = 1 << 13;
 const DRAINS: u32 = !(DRAIN - 1);
 
-/// What a transition leaves to its caller.
+/// The step that a transition leaves to its caller.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::pool) enum Then {
-    /// To recycle the pool, as nothing refers to it any more.
+    /// Recycle the pool: nothing refers to it any more.
     Recycle,
-    /// To leave the pool where it is: its scope or its guard is left, or no generation is.
+    /// Leave the pool as it is: its scope or its guard still refers to it, or it has no generation
+    /// left.
     Keep,
 }
 
@@ -96,12 +100,12 @@ pub(in crate::pool) enum Then {
 #[repr(C)]
 pub(crate) struct PoolLife {
     pub(in crate::pool) frame: ChainFrame,
-    /// One of the states of the table, extras, and the number of drains in progress: one word, so
-    /// that one comparison tells that closing the pool is quick.
+    /// A state of the table, the extras, and the number of drains in progress: in one word, so that
+    /// one comparison tells whether the pool can be closed quickly.
     state: Cell<u32>,
     /// Incremented whenever a token pool is closed.
     generation: Cell<u32>,
-    /// The next barrier below the pool, if a walk of the chain has found it; see rule 5. Null in
+    /// The next barrier below the pool, if a walk of the chain has cached it; see rule 5. Null in
     /// pools that are barriers.
     next_barrier: Cell<*const ChainFrame>,
 }
@@ -118,7 +122,7 @@ impl PoolLife {
         }
     }
 
-    /// Returns the state, which must be one of these. It may have the bits `besides`, too.
+    /// Returns the state, which must be one of `states`, with any of the bits of `besides`.
     #[inline(always)]
     #[track_caller]
     fn expect(&self, states: &[u32], besides: u32) -> u32 {
@@ -138,8 +142,8 @@ impl PoolLife {
         self.state.set(kind as u32);
     }
 
-    /// Makes the pool, which has just been opened, that of a scope: a barrier.
-    // Not part of opening. Without the old state: reading what has just been written would stall.
+    /// Makes a pool that has just been opened the pool of a scope, and so a barrier.
+    // Apart from opening. Does not read the old state: a read right after its write would stall.
     #[inline]
     pub(in crate::pool) fn enter_scope(&self) {
         self.expect(&[GUARD], 0);
@@ -169,15 +173,14 @@ impl PoolLife {
         self.state.set(state | if budgeted { BUDGETED } else { 0 });
     }
 
-    /// Records that there is more to clear than entries when the pool is closed, even if it is empty
-    /// then.
+    /// Records that closing the pool has to clear more than entries, even if the pool is then empty.
     #[inline]
     pub(in crate::pool) fn gain_extra(&self) {
         let state = self.expect(&[GUARD, SCOPE, TOKEN], EXTRAS | DRAINS);
         self.state.set(state | HAS_EXTRAS);
     }
 
-    /// Records that the extras have been cleared, and clears those that are here.
+    /// Clears the extras of this word, and records that the others have been cleared.
     pub(super) fn lose_extras(&self) {
         let state = self.expect(&[GUARD, BARE, TOKEN], EXTRAS);
         self.next_barrier.set(ptr::null());
@@ -196,8 +199,8 @@ impl PoolLife {
         Then::Keep
     }
 
-    /// Ends the scope. A frame of a pool that is to be recycled then needs
-    /// [its pool](ChainFrame::own) again.
+    /// Ends the scope. If the pool is to be recycled, the caller must give its frame [its
+    /// pool](ChainFrame::own) again.
     #[inline]
     pub(in crate::pool) fn leave_scope(&self) -> Then {
         let state = self.expect(&[SCOPE, BARE], EXTRAS);
@@ -209,7 +212,7 @@ impl PoolLife {
         }
     }
 
-    /// Makes the token stale by which the pool was popped.
+    /// Makes the token by which the pool was popped stale.
     pub(super) fn end_generation(&self) -> Then {
         self.expect(&[TOKEN], 0);
         if let Some(next) = self.generation.get().checked_add(1) {
@@ -233,7 +236,7 @@ impl PoolLife {
         self.state.get() as u8 == kind as u8
     }
 
-    /// Returns the name of pools that were given none.
+    /// Returns the name for dumps of a pool that was given no name.
     pub(super) fn default_name(&self) -> &'static str {
         static NAMES: [&str; 4] = ["unnamed", "unnamed", "token", "root"];
         NAMES[self.state.get() as usize % 4]
@@ -280,13 +283,13 @@ impl PoolLife {
 
 described! {
     impl PoolLife {
-        /// The place of the kind: the lowest byte of the state.
+        /// The offset of the kind, the lowest byte of the state.
         pub(super) const KIND: usize =
             std::mem::offset_of!(Self, state) + if cfg!(target_endian = "big") { 3 } else { 0 };
     }
 }
 
-/// A link of the chain that says which pool is current; see [`chain`](super::chain).
+/// An element of the chain that determines which pool is current; see [`chain`](super::chain).
 ///
 /// A pool's frame is part of its `PoolLife`; a drain's frame is on the machine's stack.
 pub(crate) struct ChainFrame {
@@ -308,7 +311,7 @@ impl ChainFrame {
         }
     }
 
-    /// Makes the frame that of a pool, of which it is a part.
+    /// Makes the frame name `pool`, of which it is a part.
     pub(in crate::pool) fn own(&self, pool: *const PoolLife) {
         debug_assert!(ptr::addr_eq(self, pool));
         self.pool.set(pool);
@@ -337,14 +340,14 @@ impl ChainFrame {
         self.prev.replace(ptr::null())
     }
 
-    /// Returns the next barrier below the frame, if an earlier walk has stored it; else null. The
+    /// Returns the next barrier below the frame, if an earlier walk has cached it; else null. The
     /// frame must be in the chain.
     pub(super) fn next_barrier(&self) -> *const Self {
         self.own_life()
             .map_or(ptr::null(), |life| life.next_barrier.get())
     }
 
-    /// Stores the next barrier below a frame that is in the chain and is not a barrier itself.
+    /// Caches the next barrier below a frame that is in the chain and is not a barrier itself.
     pub(super) fn remember_barrier(&self, barrier: *const Self) {
         debug_assert!(!self.is_barrier());
         if let Some(life) = self.own_life() {
@@ -393,7 +396,7 @@ mod tests {
         life
     }
 
-    /// Makes a transition from a state. Returns the state that it leads to and whether the caller
+    /// Makes a transition from `state`. Returns the state to which it leads and whether the caller
     /// has to recycle the pool; `None` if the transition is a mistake.
     fn leads_to(transition: &str, state: u32) -> Option<(u32, bool)> {
         let life = in_state(state);
@@ -478,7 +481,7 @@ mod tests {
         life.begin_drain();
         assert_eq!((is_plain(), life.is_draining()), ((false, false), true));
         life.begin_drain();
-        // Only those of root pools nest deeper.
+        // Only drains of root pools nest deeper.
         let third = |state| leads_to("begin_drain", state + 2 * DRAIN);
         assert_eq!(third(GUARD).is_some(), !cfg!(debug_assertions));
         assert_eq!(third(ROOT), Some((ROOT + 3 * DRAIN, false)));

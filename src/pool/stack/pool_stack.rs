@@ -1,8 +1,8 @@
 //! `PoolState`, one pool, and `PoolStack`, the pools of one manager on one thread.
 //!
 //! A pool points to its stack, a stack owns its root pool and points to the thread's pools, and
-//! those own the stacks: all of it stays at its address and belongs to one thread. How the pools
-//! of a stack follow each other is in [`chain`](super::chain).
+//! those own the stacks: all of these stay at their addresses and belong to one thread.
+//! [`chain`](super::chain) keeps the order of a stack's pools.
 
 use super::backlog::Backlog;
 use super::manager_shared::{ManagerShared, PoolStackStats};
@@ -35,7 +35,7 @@ pub(crate) struct PoolState {
     /// The next free pool.
     pub(crate) next_free: Cell<*const PoolState>,
     pub(crate) index: u32,
-    /// Set and taken, never borrowed, while the pool is open.
+    /// Written only while the pool is being opened or closed.
     name: UnsafeCell<Name>,
     /// Holds the epoch from the pool's first load from a slot to its next drain.
     pin: PoolPin,
@@ -81,7 +81,7 @@ impl PoolState {
         self.life.is_budgeted() && self.entries.is_empty()
     }
 
-    /// Clears what closing has to clear besides entries.
+    /// Clears the extras, which closing has to clear besides entries.
     #[inline]
     pub(crate) fn clear_extras(&self) {
         if self.life.has_extras() {
@@ -92,7 +92,7 @@ impl PoolState {
         }
     }
 
-    /// Keeps everything alive that slots hold from now on, until the pool is drained.
+    /// Keeps objects that slots hold from now on alive until the pool is drained.
     #[inline]
     pub(crate) fn pin(&self) {
         if !self.pin.is_pinned() {
@@ -115,12 +115,12 @@ impl PoolState {
         // SAFETY: as in `name`.
         let name = self.name.with(|name| unsafe { &*name }).to_cow();
         self.pin.open(self.participants(), name.as_ref());
-        // So that closing the pool closes its pin, too.
+        // An extra, so that closing the pool closes its pin, too.
         self.life.gain_extra();
         self.pin();
     }
 
-    /// Stops keeping alive what slots held.
+    /// Ends the pin: objects that slots held need not stay alive any more.
     #[inline]
     pub(crate) fn unpin(&self) {
         if self.pin.is_pinned() {
@@ -142,7 +142,7 @@ impl PoolState {
         &unsafe { &*self.stack.get() }.thread_pools().participants
     }
 
-    /// Returns the name that the pool was given, or one for its kind.
+    /// Returns the name that the pool was given, or the default name of its kind.
     pub(crate) fn name(&self) -> &str {
         // SAFETY: owner only (invariant 1 of `pool`), and the name changes only while the pool is
         // being opened or closed.
@@ -167,7 +167,7 @@ pub(crate) struct PoolStack {
     tokens: UnsafeCell<Vec<*const PoolState>>,
     /// Releases that budgeted drains have left.
     pub(crate) backlog: Backlog,
-    /// Counts what went to the root pool because no pool was open.
+    /// Counts objects that went to the root pool because no pool was open.
     pub(crate) strays: Strays,
     /// The number of root entries below which no further event is due; 0 if there has been none
     /// since the root pool was last drained.
@@ -199,13 +199,13 @@ impl PoolStack {
         self.current.set(&self.root.life.frame);
     }
 
-    /// Counts a drain that works off the backlog as in progress.
+    /// Records that a drain begins to work off the backlog.
     pub(in crate::pool) fn begin_work(&self) {
         self.backlog.drains.set(self.backlog.drains.get() + 1);
     }
 
-    /// Ends such a drain, and sets the figure that other threads see. A drain around this one has taken
-    /// out a release that is being made: so the figure only rises as long as there is one.
+    /// Records that such a drain has ended, and sets the figure that other threads see. While an outer
+    /// drain is still making a release that it has taken out of the backlog, the figure only rises.
     pub(in crate::pool) fn end_work(&self) {
         let (len, outer) = (self.backlog.len(), self.backlog.drains.get() - 1);
         self.backlog.drains.set(outer);
@@ -214,7 +214,7 @@ impl PoolStack {
         }
     }
 
-    /// Adds the thread, of this key, to the manager's list.
+    /// Adds the thread with this key to the manager's list.
     pub(super) fn enlist(&self, key: ThreadKey) {
         self.manager.threads.insert(key, self.stats.clone());
     }
@@ -225,7 +225,7 @@ impl PoolStack {
         self.manager.forget(key, &self.stats);
     }
 
-    /// Returns the thread's pools, as the pointer that they may be freed by.
+    /// Returns the thread's pools, as a pointer by which they may be freed.
     pub(crate) fn thread_pools_ptr(&self) -> NonNull<ThreadPools> {
         // SAFETY: `settle_in` has set it.
         unsafe { NonNull::new_unchecked(self.thread_pools.get().cast_mut()) }
@@ -237,7 +237,7 @@ impl PoolStack {
         unsafe { &*self.thread_pools.get() }
     }
 
-    /// Returns where objects that a pool makes have their memory.
+    /// Returns the allocator for objects that a pool makes.
     #[inline]
     pub(crate) fn memory(&self) -> ObjectMemory<'_> {
         match &self.allocator {
@@ -280,8 +280,8 @@ impl PoolStack {
         false
     }
 
-    /// Returns whether no pool but the root is open, current or not, and no drain is in progress:
-    /// a drain's frame would be on top.
+    /// Returns whether the root pool is the only open one, and no drain is in progress, whose frame
+    /// would be on top.
     pub(crate) fn is_idle(&self) -> bool {
         self.stats.opened() == self.stats.closed() && self.is_topmost(&self.root.life.frame)
     }

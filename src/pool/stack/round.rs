@@ -1,12 +1,12 @@
-//! The rounds of loops, in which ordinary drains hold back most of what they owe their thread.
+//! The rounds of loops, in which ordinary drains hold back most duties of their thread.
 
 use crate::sync::cell::Cell;
 use crate::sync::elapsed;
 use std::time::Duration;
 
-/// For how long the drains of a round make only a part of what waits, from the first one that finds
-/// anything. Frames and most commands are shorter. A program that runs its main loop in one command
-/// gets everything released from then on.
+/// For this long, from the first drain that finds anything, the drains of a round make only a part
+/// of the releases that wait. Frames and most commands are shorter. In a program that runs its main
+/// loop in one command, later drains release everything.
 const LONG: Duration = Duration::from_millis(100);
 
 /// Whether a thread is in a round: the part of a frame before its own drain, or a command of a looper.
@@ -37,7 +37,7 @@ impl Round {
         self.is_on.get()
     }
 
-    /// Returns whether a drain of this round, which has found something to do, must leave most of it to the
+    /// Returns whether a drain of this round that has found something to do must leave most of it to the
     /// end of the round.
     pub(in crate::pool) fn holds_back(&self) -> bool {
         let now = elapsed();

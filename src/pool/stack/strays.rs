@@ -1,9 +1,9 @@
 //! Counts of *strays*: objects that a thread has autoreleased while no pool was open, by type and
 //! site.
 //!
-//! Threads that do so often must not contend for a lock each time. So each thread counts locally,
-//! and adds to the process-wide [limit on events](crate::event) only its 1st, 10th, 100th, ...
-//! stray of a type and site.
+//! Threads with many strays must not contend for a lock each time. So each thread counts locally,
+//! and reports only its 1st, 10th, 100th, ... stray of a type and site to the process-wide [limit
+//! on events](crate::event).
 
 use crate::event;
 use crate::object::header::TypeInfo;
@@ -11,24 +11,24 @@ use crate::sync::cell::Cell;
 use std::panic::Location;
 use std::ptr;
 
-/// Number of types and sites that a thread counts at a time. A further one displaces another, and
-/// the count of that one starts again from zero.
+/// Number of types and sites that a thread counts at a time. One more displaces another, whose
+/// count then starts again from zero.
 const COUNTS: usize = 8;
 
-/// The figures.
+/// A type and site whose strays are counted.
 #[derive(Clone, Copy)]
 struct Stray {
     type_info: &'static TypeInfo,
-    /// Compared by its address: if the compiler has placed one site at several, each has a count,
-    /// and the process-wide count is their sum.
+    /// Compared by its address: if the compiler has placed copies of one site at several addresses,
+    /// each has a count, and the process-wide count is their sum.
     site: &'static Location<'static>,
 }
 
-/// How often it has occurred.
+/// The count of one type and site.
 #[derive(Clone, Copy)]
 struct StrayCount {
     times: u64,
-    /// How many of them have been added to the process-wide count.
+    /// How many strays of `times` have been added to the process-wide count.
     shared: u64,
     /// The value of `times` at which the next report is due.
     next: u64,
@@ -79,7 +79,7 @@ impl Strays {
         due.then_some(unshared)
     }
 
-    /// Makes room for a type and site that are not being counted; returns the index of its place.
+    /// Begins to count a new type and site; returns its index.
     #[cold]
     fn begin(&self, stray: Stray, manager: u64) -> usize {
         let at = self.place.get();
@@ -89,12 +89,14 @@ impl Strays {
         at
     }
 
-    /// Adds all that is left to the process-wide counts, without an event, and clears the counts.
+    /// Adds all counts that are not shared yet to the process-wide counts, without an event, and
+    /// clears them.
     pub(crate) fn share_all(&self, manager: u64) {
         (0..COUNTS).for_each(|at| self.share(at, manager));
     }
 
-    /// Adds what is left of one count to the process-wide one, without an event, and clears it.
+    /// Adds the unshared part of one count to the process-wide count, without an event, and clears
+    /// it.
     fn share(&self, at: usize, manager: u64) {
         let count = self.counts[at].replace(StrayCount::NONE);
         let unshared = count.times - count.shared;

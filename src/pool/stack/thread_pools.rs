@@ -1,9 +1,9 @@
 //! `ThreadPools`: all pools of one thread.
 //!
-//! Found by a thread-local pointer (see [`this_thread`](crate::pool::drain::this_thread)), made by the first use
-//! and freed when the thread exits. If guard pools are still open then (forgotten ones, or some
-//! kept in other thread-locals), it is *detached*, and freed when the last of them is closed. A pool
-//! that is opened after the exit gets a detached `ThreadPools` of its own.
+//! A thread-local pointer leads to the `ThreadPools` (see [`this_thread`](crate::pool::drain::this_thread)).
+//! The first use makes it, and the thread's exit frees it. If guard pools are open at the exit (forgotten
+//! ones, or some kept in other thread-locals), it is *detached*, and freed when the last of them is closed. A
+//! pool that is opened after the exit gets a detached `ThreadPools` of its own.
 
 crate::sync::described! {
     pub(crate) mod note;
@@ -34,17 +34,17 @@ use std::sync::Arc;
 /// How many pools are allocated at a time.
 const POOL_CHUNK: usize = if SMALL { 2 } else { 32 };
 
-/// How many pools may keep a page while they are closed: those that are used if pools are nested
-/// less deeply.
+/// How many pools may keep a page while they are closed: the first ones, which are used unless
+/// pools nest more deeply.
 pub(in crate::pool) const WITH_PAGES: u32 = if SMALL { 2 } else { 16 };
 
 type PoolChunk = [PoolState; POOL_CHUNK];
 
-/// The pools of threads that have exited while guards were open: for readers outside of the
+/// The pools of threads that have exited while guards were open. Listed for readers outside of the
 /// process, as only the guards lead to them.
 pub(crate) static DETACHED: Roll = Roll::new();
 
-/// All pools of one thread, and what they share. Owner only; stays at its address.
+/// All pools of one thread, and their shared state. Owner only; stays at its address.
 pub(crate) struct ThreadPools {
     /// The global manager's stack; when detached, the stack of the manager that opened the pool.
     pub(crate) first: PoolStack,
@@ -54,32 +54,33 @@ pub(crate) struct ThreadPools {
     pub(crate) participants: Participants,
     free: Cell<*const PoolState>,
     chunks: UnsafeCell<FixedVec<NonNull<PoolChunk>>>,
-    /// None in a `ThreadPools` that was made detached.
+    /// `None` in a `ThreadPools` that was made detached.
     record: FixedArc<Record>,
     /// In [`DETACHED`] while detached.
     link: Link,
-    /// The record's inbox for releases, kept alive by `record`; without a record the orphans', which
-    /// closing a pool looks at anyway.
+    /// The record's inbox for releases, kept alive by `record`. Without a record, the inbox of the
+    /// orphans, so that closing a pool can look at it without a test.
     inbox: *const Inbox,
     pub(crate) attention: Attention,
     pub(crate) reviews: Reviews,
-    /// True while the thread exits, which walks the list of stacks.
+    /// True while the thread's exit walks the list of stacks.
     pub(in crate::pool) exiting: Cell<bool>,
     /// How many guard pools are open, once detached.
     guards: Cell<usize>,
     /// Remote releases that budgeted drains have taken out of the inbox and not made yet.
     pub(in crate::pool) claimed: ClaimedMessages,
     pub(crate) round: Round,
-    /// With which turn the next drain with a budget begins.
+    /// The turn with which the next drain with a budget begins.
     pub(in crate::pool) next_turn: Cell<usize>,
     /// How many messages of other threads are running on this thread.
     running: Cell<u64>,
-    /// Closures that were posted and have been collected, oldest first; see [`posted`](crate::pool::remote::posted).
+    /// Posted closures that this thread has collected, oldest first; see
+    /// [`posted`](crate::pool::remote::posted).
     pub(in crate::pool) posted: Queue,
 }
 
 impl ThreadPools {
-    /// Allocates a `ThreadPools`; detached if there is no record. It is in no list yet.
+    /// Allocates a `ThreadPools`, detached if there is no record. The caller adds it to lists.
     pub(in crate::pool) fn make(
         manager: Arc<ManagerShared>,
         record: Option<Arc<Record>>,
@@ -193,7 +194,7 @@ impl ThreadPools {
         change(&mut |chunks| chunks.push(chunk));
         // SAFETY: just made; pools are only ever borrowed as shared.
         let pools: &PoolChunk = unsafe { chunk.as_ref() };
-        // There is none free, unless the global allocator has opened pools meanwhile.
+        // No pool is free, unless the global allocator has opened and closed pools meanwhile.
         let mut next = self.free.get();
         for pool in pools.iter().rev() {
             pool.life.frame.own(pool.as_life());
@@ -214,11 +215,11 @@ impl ThreadPools {
         self.free.set(pool);
     }
 
-    /// Takes back a closed pool like [`recycle`](Self::recycle), but leaves it the page that it has,
-    /// which is empty, for the next pool that is opened in its place.
+    /// Takes back a closed pool like [`recycle`](Self::recycle), but leaves its empty page to the
+    /// next pool that is opened in its place.
     #[inline]
     pub(in crate::pool) fn recycle_with_page(&self, pool: &PoolState) {
-        // Before, as this can call the global allocator, which may open pools.
+        // Called before `recycle`, as it can call the global allocator, which may open pools.
         self.pages.count_put();
         self.recycle(pool);
     }
@@ -229,7 +230,7 @@ impl ThreadPools {
         pools.filter(|pool| pool.life.is(PoolKind::Guard)).count()
     }
 
-    /// Returns whether the end of a pool of `stack` may have to do more than to remove its frame: free a
+    /// Returns whether closing a pool of `stack` may have to do more than remove its frame: free a
     /// detached `ThreadPools`, or serve a [duty](crate::pool::drain::duties).
     #[inline(always)]
     pub(in crate::pool) fn may_have_duties(&self, stack: &PoolStack) -> bool {
@@ -242,8 +243,8 @@ impl ThreadPools {
             || ledger::awaits_drain()
     }
 
-    /// Makes it the turn of this thread, which has retired something or unpinned a pool, to advance the
-    /// epoch. The next end of a pool looks whether anything is retired.
+    /// Makes it this thread's turn to advance the epoch, as it has retired something or unpinned a
+    /// pool. The next pool that is closed tests whether anything is retired.
     pub(in crate::pool) fn take_turn(&self) {
         self.attention.set(Attention::EPOCH);
     }
@@ -284,7 +285,7 @@ impl ThreadPools {
             let at = others
                 .iter()
                 .position(|other| Arc::ptr_eq(&stack(other).manager, manager))?;
-            // A thread uses few managers at a time: those move to the front.
+            // A thread uses few managers at a time: their stacks move to the front.
             others.change(|others| others.swap(0, at));
             Some(stack(&others[0]))
         })
@@ -299,7 +300,7 @@ impl ThreadPools {
             self.others.with_mut(change);
         };
         reserve(change);
-        // The global allocator is foreign code, and may have made one meanwhile.
+        // The global allocator is foreign code, and may have made the manager's stack meanwhile.
         if let Some(stack) = self.find(manager) {
             // SAFETY: just made, and nothing leads to it.
             drop(unsafe { unbox(at) });
@@ -316,8 +317,9 @@ impl ThreadPools {
         stack
     }
 
-    /// Takes a stack out of the list in which nothing is open or in progress, and whose manager
-    /// has no handle left. The caller frees it. `None` while the thread exits.
+    /// Takes a stack out of the list that has no open pool and no drain in progress, and whose
+    /// manager has no handle left. The caller frees it. `None` if no stack is left to prune, and
+    /// while the thread exits.
     pub(in crate::pool) fn take_abandoned(&self) -> Option<NonNull<PoolStack>> {
         if self.exiting.get() {
             return None;
@@ -335,7 +337,7 @@ impl ThreadPools {
         })
     }
 
-    /// Returns the stack of this number, of all stacks.
+    /// Returns the `n`th of all stacks.
     fn nth_stack(&self, n: usize) -> Option<&PoolStack> {
         if n == 0 {
             return Some(&self.first);
@@ -392,8 +394,8 @@ impl ThreadPools {
             .map_or(0, |record| record.releases.waiting() as usize)
     }
 
-    /// Returns the budget that a drain may have: none but `All` when detached, as there is no
-    /// later.
+    /// Returns the budget that a drain may have: always `All` if detached, as there is no later
+    /// drain.
     pub(in crate::pool) fn allowed(&self, budget: Budget) -> Budget {
         if self.is_detached() {
             Budget::All
@@ -403,7 +405,7 @@ impl ThreadPools {
     }
 
     /// Detaches a thread's pools at its exit, when `guards` pools are still open; frees them if
-    /// there are none.
+    /// `guards` is 0.
     ///
     /// # Safety
     /// Nothing but open guards uses `pools` from here on, and the caller has no reference into it.

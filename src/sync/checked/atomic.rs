@@ -6,7 +6,7 @@ use std::panic::Location;
 
 pub(crate) use std::sync::atomic::Ordering;
 
-/// A fence, like std's. Weakened to `Relaxed`, it is none at all.
+/// A fence, like std's. Weakened to `Relaxed`, it does nothing.
 #[track_caller]
 pub(crate) fn fence(order: Ordering) {
     let _halt = Halt;
@@ -29,8 +29,8 @@ pub(super) fn as_rmw(order: Ordering) -> Ordering {
     }
 }
 
-/// Defines what each kind of atomic has. `$ordering` is called before each operation with its
-/// place, what it is and its ordering, and returns the ordering to use.
+/// Defines the operations that all kinds of atomics have. `$ordering` is called before each
+/// operation with its place, its part and its ordering, and returns the ordering to use.
 macro_rules! operations {
     ($vis:vis $t:ty, $ordering:path) => {
         /// Stores the value, like std's `store`.
@@ -40,7 +40,8 @@ macro_rules! operations {
             let _halt = Halt;
             let order = $ordering(Location::caller(), "store", order);
             if rmw_mode() {
-                // A plain store has no order with the read-modify-writes that loads are.
+                // An exchange, as loom does not order a plain store with the read-modify-writes
+                // that replace loads.
                 self.0.swap(value, order);
             } else {
                 self.0.store(value, order);
@@ -103,7 +104,7 @@ macro_rules! rmw {
     )*};
 }
 
-/// Defines the constructor and `load`, which in the mode `Rmw` is the method `$load` with an
+/// Defines the constructor and `load`. In the mode `Rmw`, `load` calls the method `$load` with an
 /// argument that changes nothing.
 macro_rules! new_and_load {
     ($vis:vis $name:ident $t:ty, $ordering:path, $load:ident($nothing:expr)) => {

@@ -2,12 +2,12 @@
 //!
 //! loom switches threads only at its own operations. A plain write after the exchange that
 //! publishes it is therefore never seen half done; but it is a data race, and loom reports that if
-//! the write and the other thread's read are accesses to one of its cells. So the crate uses no
-//! others: accesses by several threads are checked to be ordered, and what one thread owns is
-//! checked to be accessed by no other.
+//! the write and the other thread's read are accesses to one of its cells. So the crate uses only
+//! loom's cells: loom checks that accesses by several threads are ordered, and that no other thread
+//! accesses data that one thread owns.
 //!
-//! Threads do not switch at an access, so it adds no executions. Dropping a cell counts as a write,
-//! as its memory is about to be freed.
+//! Threads do not switch at accesses to cells, so these add no executions. Dropping a cell counts
+//! as a write, as its memory is about to be freed.
 
 use super::Witness;
 use std::mem::ManuallyDrop;
@@ -33,7 +33,7 @@ impl<T> Cell<T> {
 
     #[track_caller]
     pub(crate) fn set(&self, value: T) {
-        // The old value's destructor runs when the access has ended.
+        // Drops the old value after the access has ended.
         drop(self.replace(value));
     }
 
@@ -96,7 +96,7 @@ impl<T> UnsafeCell<T> {
 
 impl<T> Drop for UnsafeCell<T> {
     fn drop(&mut self) {
-        // A model that panics has failed, and its threads stop anywhere.
+        // A model that panics has failed already, and its threads may stop inside an access.
         if !std::thread::panicking() {
             self.0.with_mut(|_| ());
         }
@@ -140,7 +140,8 @@ impl<T: Default> Default for RefCell<T> {
     }
 }
 
-/// std's `OnceCell`; `get` is a checked read, and what may initialize it a checked write.
+/// std's `OnceCell`; `get` is a checked read, and an operation that may initialize it is a checked
+/// write.
 #[derive(Debug)]
 pub(crate) struct OnceCell<T> {
     cell: std::cell::OnceCell<T>,

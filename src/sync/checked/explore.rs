@@ -1,11 +1,11 @@
-//! loom's exploration of a model, on a thread of its own.
+//! Explores a model with loom, on a separate thread.
 //!
 //! loom cannot clean up after a failure: the threads of the model are coroutines, and unwinding
-//! them uses loom from outside a model, which aborts the process. So a panic on an exploring
-//! thread is reported from the panic hook, and the thread then parks forever at the next place
-//! where it can: in the operation that panicked, in the next operation of a destructor, or at the
-//! bottom of the coroutine. It cannot park in the hook itself, which holds a lock of std. To the
-//! caller, the failure is an ordinary value.
+//! them uses loom from outside a model, which aborts the process. So a panic on an exploring thread
+//! is reported from the panic hook, and the thread then parks forever at the next place where it
+//! may: in the operation that panicked, in the next operation of a destructor, or at the bottom of
+//! the coroutine. It cannot park in the hook itself, which holds a lock of std. To the caller, the
+//! failure is an ordinary value.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,7 +39,7 @@ pub(crate) struct Failed {
 enum Progress {
     Done,
     Failed(String),
-    /// The execution whose path is wanted is about to run.
+    /// The execution whose path is to be written is about to run.
     Reached,
 }
 
@@ -156,7 +156,7 @@ fn start(builder: loom::model::Builder, logs: bool, stop_at: usize, body: Body) 
 
 impl Plan {
     fn builder(&self) -> loom::model::Builder {
-        // Overrides what loom reads from environment variables that make it stop early and pass.
+        // Overrides environment variables that make loom stop early and pass.
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = self.preemption_bound;
         builder.max_branches = self.max_branches;
@@ -188,15 +188,15 @@ impl Plan {
     }
 
     /// Writes the path of execution `n` to `file`, by running all executions before it again on
-    /// another thread. Returns whether that worked, which it does not if the model depends on
-    /// anything other than its interleaving.
+    /// another thread. Returns whether that worked. It fails if the model depends on anything other
+    /// than its interleaving.
     pub(crate) fn write_path(&self, n: usize, file: PathBuf, body: Body) -> bool {
         // The model may wait forever for a lock that the failed execution holds.
         const STUCK: Duration = Duration::from_secs(10);
         let mut builder = self.builder();
         builder.max_permutations = None;
         builder.checkpoint_file = Some(file);
-        // Write it before execution `n` and no other.
+        // Makes loom write the path before execution `n` only.
         builder.checkpoint_interval = n;
         let exploration = start(builder, false, n, body);
         let mut before = 0;

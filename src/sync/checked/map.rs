@@ -4,14 +4,15 @@ use super::super::table::Table;
 use super::atomic::{AtomicUsize, Ordering};
 use std::hash::{Hash, Hasher};
 
-/// Words among which the keys are distributed, so that threads with different keys seldom share
-/// one.
+/// The number of words among which the keys are distributed, so that threads with different keys
+/// seldom share a word.
 const WORDS: u64 = 4;
 
 /// A [`Table`] whose operations loom sees.
 ///
 /// loom does not see the table's own lock, so each operation on a key first does a
-/// read-modify-write of the key's word. loom switches threads before that, not between the two.
+/// read-modify-write of the key's word. loom may switch threads before the read-modify-write, but
+/// not between it and the operation.
 #[derive(Debug)]
 pub(crate) struct Map<K: Eq + Hash, V> {
     map: Table<K, V>,
@@ -30,7 +31,7 @@ impl<K: Ord + Hash + Copy, V: Clone> Map<K, V> {
         let mut sum = Sum(0);
         key.hash(&mut sum);
         let word = &self.words[(sum.finish() % WORDS) as usize];
-        // AcqRel: stands for its lock and unlock.
+        // AcqRel: stands for the lock and unlock of the table.
         word.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -49,7 +50,8 @@ impl<K: Ord + Hash + Copy, V: Clone> Map<K, V> {
         self.map.get(key)
     }
 
-    /// Returns all entries, in any order. Those inserted or removed meanwhile may be missing.
+    /// Returns all entries, in any order. Entries that are inserted or removed meanwhile may be
+    /// missing.
     pub(crate) fn all(&self) -> Vec<(K, V)> {
         let mut keys: Vec<K> = self.map.all().into_iter().map(|(key, _)| key).collect();
         // loom replays executions, and the order of a hash table differs each time.
@@ -60,7 +62,7 @@ impl<K: Ord + Hash + Copy, V: Clone> Map<K, V> {
     }
 }
 
-/// A hash that is the sum of the words of a key, so that it is known which keys share a word.
+/// A hash that is the sum of the words of a key, so that models know which keys share a word.
 struct Sum(u64);
 
 impl Hasher for Sum {

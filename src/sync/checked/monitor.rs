@@ -13,9 +13,9 @@ pub(crate) type Locked<'m, T> = MutexGuard<'m, T>;
 pub(crate) struct Monitor<T> {
     value: Mutex<T>,
     changed: Condvar,
-    /// Number of notifications, for the waits that [`time`] may end. loom need not see it: the
-    /// value was changed under the lock before the notification, and looked at under it before the
-    /// wait.
+    /// Number of notifications, for the waits that [`time`] may end. loom need not see this count:
+    /// the value is changed under the lock before the notification, and read under the lock before
+    /// the wait.
     notified: AtomicU64,
 }
 
@@ -37,7 +37,7 @@ impl<T> Monitor<T> {
         self.value.lock().expect(FAILED)
     }
 
-    /// Waits until notified; for `limit` at most, if there is one and time passes.
+    /// Waits until notified; at most for `limit`, if there is one and time passes.
     #[track_caller]
     pub(crate) fn wait<'m>(
         &'m self,

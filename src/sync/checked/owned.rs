@@ -9,9 +9,9 @@ use std::panic::Location;
 /// A number that one thread at a time, its owner, writes, and that any thread reads.
 ///
 /// The owner's value is in a checked cell, so a thread that writes without being the owner, or
-/// before the previous owner's writes are ordered before its own, fails the model. Loads stay loads
-/// in both modes: the owner never loads, so no load of it hides anything; and loom keeps no total
-/// order of plain stores and of the read-modify-writes that loads are otherwise.
+/// before the previous owner's writes are ordered before its own, fails the model. Loads stay plain
+/// loads in both modes: the owner never loads, so it hides no other thread's load; and loom does
+/// not order the owner's plain stores with read-modify-writes.
 #[derive(Debug)]
 pub(crate) struct OwnedU64 {
     own: Cell<u64>,
@@ -33,7 +33,7 @@ impl OwnedU64 {
         self.own.get()
     }
 
-    /// Returns the number, or an earlier one.
+    /// Returns the number, or an earlier value of it.
     #[track_caller]
     pub(crate) fn load(&self, order: Ordering) -> u64 {
         let _halt = Halt;

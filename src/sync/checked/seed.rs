@@ -2,15 +2,15 @@
 //!
 //! loom explores exhaustively, depth first, so a model that does not finish never reaches
 //! executions that differ early. With a seed, threads yield before certain operations, chosen by
-//! the seed and by the number of operations so far in the execution. That is a function of the
-//! path, so loom's replay of a path still works. A yield is a switch that loom does not count as a
+//! the seed and by the number of operations so far in the execution. These depend only on the path,
+//! so loom's replay of a path still works. A yield is a switch that loom does not count as a
 //! preemption; it removes executions and adds none, so every failure that is found is real.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 static SEEDED: AtomicBool = AtomicBool::new(false);
 static SEED: AtomicU64 = AtomicU64::new(0);
-/// Operations so far in this execution.
+/// The number of operations so far in this execution.
 static OPERATIONS: AtomicU64 = AtomicU64::new(0);
 
 /// Number of weak exchanges among which the seed chooses the one that fails.
@@ -52,7 +52,7 @@ pub(crate) fn point() {
     }
     let n = OPERATIONS.load(Ordering::Relaxed);
     OPERATIONS.store(n + 1, Ordering::Relaxed);
-    // One operation in 2, 4, 8 or 16: mistakes need few switches or many.
+    // One operation in 2, 4, 8 or 16: some mistakes need few switches, others many.
     let rarity = 1 << (1 + SEED.load(Ordering::Relaxed) % 4);
     if random(n) % rarity == 0 {
         loom::thread::yield_now();

@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 pub(crate) use seed::{point, set_seed};
 
 static RMW_MODE: AtomicBool = AtomicBool::new(false);
-/// The number of the next `compare_exchange_weak` that fails, counted down; 0 for none.
+/// Counts down to the `compare_exchange_weak` that fails; 0 if none will fail.
 static SPURIOUS: AtomicU64 = AtomicU64::new(0);
 static LOGGING: AtomicBool = AtomicBool::new(false);
 static RECORDING: AtomicBool = AtomicBool::new(false);
@@ -30,7 +30,7 @@ pub struct Site {
     pub part: &'static str,
 }
 
-/// Sets whether loads are read-modify-writes from now on, and stores are exchanges.
+/// Sets whether from now on loads are read-modify-writes, and stores exchanges.
 pub(crate) fn set_rmw_mode(on: bool) {
     RMW_MODE.store(on, Ordering::Relaxed);
 }
@@ -48,7 +48,7 @@ pub(crate) fn set_logging(on: bool) {
     LOGGING.store(on, Ordering::Relaxed);
 }
 
-/// Weakens one ordering, or none.
+/// Weakens one ordering; `None` ends the weakening.
 pub fn weaken(what: Option<(Site, Ordering)>) {
     WEAKENING.store(what.is_some(), Ordering::Relaxed);
     *WEAKENED.lock().unwrap_or_else(PoisonError::into_inner) = what;
@@ -91,7 +91,7 @@ pub(crate) fn user_point(at: &Location<'_>) {
 
 #[cold]
 fn log(at: &Location<'_>, what: &str) {
-    // The number is gone in destructors of thread-locals.
+    // The number no longer exists in destructors of thread-locals.
     let thread = NUMBER.try_with(Clone::clone);
     let thread = thread.unwrap_or_else(|_| "ThreadId(ended)".to_owned());
     println!("{thread}: {what} at {at}");
@@ -102,7 +102,7 @@ fn log(at: &Location<'_>, what: &str) {
 pub(super) fn ordering(at: &Location<'_>, part: &'static str, written: Ordering) -> Ordering {
     super::explore::halt();
     super::time::step();
-    // An exchange calls this twice.
+    // An exchange calls this twice, the second time for its ordering on failure.
     if part != "failure" {
         point();
         if LOGGING.load(Ordering::Relaxed) {

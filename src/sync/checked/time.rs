@@ -1,21 +1,21 @@
 //! The time of models.
 //!
 //! By default it stands still: a wait with a timeout ends only by a wake-up, so a missed wake-up is
-//! a deadlock, which loom reports, even where a program would go on after the timeout.
+//! a deadlock, which loom reports, even if a program would go on after the timeout.
 //!
-//! A model that is about timeouts lets time pass ([`let_time_pass`]). Then it passes only while no
-//! thread can run except those in such waits: the clock moves to the earliest of their deadlines,
-//! and that wait ends. loom does not tell whether a thread can run; but a wait that yields
-//! repeatedly is scheduled only while all others are blocked, have ended, or wait like this too,
-//! and every operation of the others is counted here.
+//! A model that is about timeouts lets time pass ([`let_time_pass`]). Time then passes only while
+//! all threads that could run are in waits with a timeout: the clock moves to the earliest
+//! deadline, and that wait ends. loom does not tell whether a thread can run; but it schedules a
+//! wait that yields repeatedly only while all other threads are blocked, have ended, or yield in
+//! such a wait, too, and this module counts every operation of the others.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Turns in a row without an operation of another thread, after which no other thread can run. By
-/// then the others in such waits, three at most, have had their turns, and so have threads that
-/// yield.
+/// After this many turns in a row without an operation of another thread, no other thread can run.
+/// By then the other threads in such waits, at most three, have had their turns, and so have
+/// threads that yield.
 const TURNS: u32 = 12;
 
 static PASSES: AtomicBool = AtomicBool::new(false);
@@ -57,7 +57,7 @@ pub(super) fn begin_execution() {
     clock.limits.clear();
 }
 
-/// Counts an operation: not all threads are waiting.
+/// Counts an operation, which shows that not all threads are waiting.
 pub(super) fn step() {
     STEPS.fetch_add(1, Ordering::Relaxed);
 }

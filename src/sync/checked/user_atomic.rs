@@ -1,4 +1,4 @@
-//! Atomics for users' models, which follow the modes as those of this crate do.
+//! Atomics for users' models, which follow the modes like this crate's own.
 //!
 //! Their orderings are never weakened, and `point` need not be called before them.
 
@@ -12,14 +12,14 @@ pub use std::sync::atomic::Ordering;
 
 /// Marks an operation as a place at which a seed may switch threads.
 fn unchanged(at: &Location<'_>, what: &str, order: Ordering) -> Ordering {
-    // The other ordering of an exchange has marked it.
+    // The success ordering of the exchange has marked the place already.
     if what != "failure" {
         user_point(at);
     }
     order
 }
 
-/// Methods that load by the atomic's own `load`, which marks a place of its own.
+/// Methods that use the atomic's own `load`, which marks its own place.
 macro_rules! by_load {
     ($t:ty) => {
         /// Compares and exchanges, like std's `compare_exchange_weak`.
@@ -57,11 +57,11 @@ macro_rules! by_load {
     };
 }
 
-/// An atomic whose loads are by this method, with this argument, in the mode `Rmw`.
+/// Defines an atomic. In the mode `Rmw`, its loads call this method with this argument.
 macro_rules! atomic {
     ($name:ident, $t:ty, $load:ident($nothing:expr), $($method:ident)*) => {
-        /// An atomic as std's, which models check in both [modes](super::Mode). It has no `const`
-        /// constructor, and only works in models.
+        /// A drop-in for std's atomic, which models check in both [modes](super::Mode). It has no
+        /// `const` constructor, and only works in models.
         #[derive(Debug)]
         pub struct $name(loom::sync::atomic::$name);
 
@@ -101,7 +101,7 @@ integers!(
 );
 atomic!(AtomicBool, bool, fetch_or(false), fetch_and fetch_nand fetch_or fetch_xor);
 
-/// An atomic as std's, which models check in both [modes](super::Mode). It has no `const`
+/// A drop-in for std's atomic, which models check in both [modes](super::Mode). It has no `const`
 /// constructor, and only works in models.
 pub struct AtomicPtr<T>(loom::sync::atomic::AtomicPtr<T>);
 

@@ -2,8 +2,8 @@
 
 use super::atomic::{AtomicU64, Ordering};
 
-/// A number that one thread at a time, its owner, writes, and that any thread reads. What passes
-/// the ownership on must order the writes of one owner before those of the next.
+/// A number that one thread at a time, its owner, writes, and that any thread reads. The code that
+/// passes the ownership on must order the writes of one owner before the writes of the next.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct OwnedU64(AtomicU64);
@@ -19,7 +19,7 @@ impl OwnedU64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Returns the number, or an earlier one.
+    /// Returns the number, or an earlier value of it.
     #[inline(always)]
     pub(crate) fn load(&self, order: Ordering) -> u64 {
         self.0.load(order)

@@ -1,20 +1,20 @@
-//! Lists that only readers outside of the process walk.
+//! Lists for readers outside of the process; no code of this crate walks them.
 
 use std::cell::Cell;
 use std::ptr;
 
-/// Structures of one kind that nothing else leads to, linked to each other: for a reader outside of
-/// the process, which stops it first. Inside, nothing walks the list.
+/// A linked list of structures of one kind to which no other pointer leads, for a reader outside of
+/// the process, which first stops the process.
 ///
-/// Intrusive, as the lock is held while a structure is added or removed, and must not be held while
-/// the global allocator is called: that is foreign code, which may use this crate.
+/// Intrusive, so that adding or removing a structure allocates nothing: the list's lock must not be
+/// held while the global allocator runs, which is foreign code and may use this crate.
 #[repr(C)]
 pub(crate) struct Roll {
     first: Cell<*const Link>,
     lock: parking_lot::Mutex<()>,
 }
 
-/// Links of a structure to its neighbors in a [`Roll`]; changed only under its lock.
+/// The links of a structure to its neighbors in a [`Roll`]; changed only under the roll's lock.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Link {
@@ -80,12 +80,12 @@ impl Link {
 
 crate::sync::described! {
     impl Roll {
-        /// Where the address of the first link is.
+        /// The offset of the first link's address.
         pub(crate) const FIRST: usize = std::mem::offset_of!(Self, first);
     }
 
     impl Link {
-        /// Where the address of the next link is.
+        /// The offset of the next link's address.
         pub(crate) const NEXT: usize = std::mem::offset_of!(Self, next);
     }
 }

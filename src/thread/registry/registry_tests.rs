@@ -78,7 +78,7 @@ fn free_slots_are_claimed_newest_first_and_none_is_lost() {
         registry.leave(keys[at]);
     }
     assert_eq!(free(&registry), [5, 0, 3]);
-    // One that is being read stays in the list.
+    // A slot that is being read stays in the list.
     let state = &registry.slot(5).unwrap().state;
     state.fetch_add(READER, Ordering::Relaxed);
     assert_eq!([claim().index(), claim().index()], [0, 3]);
@@ -99,7 +99,7 @@ fn every_push_has_a_new_tag() {
         registry.leave(claim());
         assert!(heads.insert(registry.free.load(Ordering::Relaxed)));
     }
-    // The last tag is followed by the first.
+    // After the last tag, the tags begin again.
     let index = registry.free.load(Ordering::Relaxed) & INDEX;
     registry.free.store(!INDEX | index, Ordering::Relaxed);
     registry.leave(claim());
@@ -128,8 +128,8 @@ fn threads_that_come_and_go_at_once_share_few_slots() {
     threads
         .into_iter()
         .for_each(|thread| thread.join().unwrap());
-    // A slot that has been left, and is not in the list yet, may cost one more; so may one
-    // that another thread reads.
+    // A slot that its thread has left, and that is not in the list yet, may cost one more slot; so
+    // may a slot that another thread reads.
     assert!(len(&registry) <= 3 * THREADS, "{}", len(&registry));
     let mut free = free(&registry);
     free.sort_unstable();

@@ -244,7 +244,7 @@ fn watermark_event_names_pool_length_and_types() {
         for words in [
             "thread fresh (#",
             "pool \"root\" of manager \"callbacks\": 10,000 entries wait, ",
-            "4,096 of which were looked at: alloc::string::String (3,687), u32 (409);",
+            "4,096 of which were sampled: alloc::string::String (3,687), u32 (409);",
         ] {
             assert!(sentence.contains(words), "{sentence}");
         }

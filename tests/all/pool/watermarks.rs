@@ -83,7 +83,7 @@ fn event_names_the_pool_and_its_commonest_types() {
         for words in [
             "thread fresh (#",
             "pool \"bodies\" of manager \"physics\": the pool has grown to 5,",
-            " entries, 4,096 of which were looked at: alloc::string::String (2,8",
+            " entries, 4,096 of which were sampled: alloc::string::String (2,8",
         ] {
             assert!(message.contains(words), "{message}");
         }

@@ -22,9 +22,6 @@ const OTHERS: &[&str] = &[
     "benches/memory",
     "examples/share",
     "examples/soak",
-    "inspect/src",
-    "loom_tests/src",
-    "xtask/src",
 ];
 
 /// Files that use each other, at most.

@@ -1129,7 +1129,7 @@
 .33:
     lea rdi, [rip + constant.1]
     lea rdx, [rip + constant.2]
-    mov esi, 123
+    mov esi, 145
     call core::panicking::panic_fmt
     ud2
 .34:

@@ -51,7 +51,7 @@ deserialize_text! {
     Path, PathBuf;
 }
 
-// The same condition as serde's for `OsString`.
+// serde implements `Deserialize` for `OsString` under the same condition.
 #[cfg(any(unix, windows))]
 deserialize_text! {
     std::ffi::OsStr, std::ffi::OsString;

@@ -41,7 +41,7 @@ pub(super) enum Serves {
     Ordinary,
     /// All.
     All,
-    /// Those that a thread's exit serves.
+    /// The duties that a thread's exit serves.
     Exit,
 }
 

@@ -541,56 +541,46 @@
     call core::panicking::panic_in_cleanup
 
 # releasepool::pool::drain::engine::release_rest
-# instructions: 124, locked: 0, calls: 6
+# instructions: 119, locked: 0, calls: 6
     push rbp
     push r15
     push r14
+    push r12
     push rbx
-    sub rsp, 136
+    sub rsp, 128
     mov rbx, r8
     mov r14, rcx
     mov r15, rsi
-    mov esi, dword ptr [rdi + 16]
-    test esi, 4096
-    jne .2
-    xor ebp, ebp
     mov eax, 672
+    mov r12d, dword ptr [rdi + 16]
     mov rcx, qword ptr [rdi + 96]
     test rcx, rcx
-    je .3
-.1:
+    je .1
     movabs rsi, 9223372036854775807
     and rsi, qword ptr [rdi + 104]
-    jmp .4
-.2:
-    mov rax, qword ptr [rdi + 32]
-    cmp rax, qword ptr [rdi + 64]
-    sete bpl
-    mov eax, 672
-    mov rcx, qword ptr [rdi + 96]
-    test rcx, rcx
-    jne .1
-.3:
+    jmp .2
+.1:
+    mov esi, r12d
     and esi, 3
     shl esi, 4
     lea r8, [rip + <releasepool::pool::stack::pool_life::PoolLife>::default_name::NAMES]
     mov rcx, qword ptr [rsi + r8]
     mov rsi, qword ptr [rsi + r8 + 8]
-.4:
+.2:
     add rax, qword ptr [r15 + 16]
     lea r9, [rdi + 32]
     mov r8, qword ptr [rdi + 56]
     test r8, r8
-    je .5
+    je .3
     mov r10d, dword ptr [r8 + 2040]
     mov r8, qword ptr [rdi + 32]
     sub r8, qword ptr [rdi + 40]
     sar r8, 3
     add r8, r10
-    jmp .6
-.5:
+    jmp .4
+.3:
     xor r8d, r8d
-.6:
+.4:
     mov qword ptr [rsp + 24], r9
     mov qword ptr [rsp + 32], rcx
     mov qword ptr [rsp + 40], rsi
@@ -613,69 +603,72 @@
     call <releasepool::pool::drain::plain::PlainDrain>::release_all
     mov rax, qword ptr [r15 + 16]
     cmp byte ptr [rax + 912], 0
-    jne .7
+    jne .5
     mov rax, qword ptr [rax + 808]
     mov rax, qword ptr [rax]
     cmp rax, 2
-    ja .7
+    ja .5
     mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
     mov rcx, qword ptr [rax + 16]
     cmp rcx, 2
-    ja .7
+    ja .5
     mov rcx, qword ptr [r15 + 8]
     mov rcx, qword ptr [rcx + 64]
     test rcx, rcx
-    jne .7
+    jne .5
     mov rcx, qword ptr [rax + 32]
     cmp rcx, 2
-    ja .7
+    ja .5
     mov rax, qword ptr [rax + 80]
     test rax, rax
-    je .8
-.7:
+    je .6
+.5:
     cmp byte ptr [r14], 0
-    jne .10
-.8:
+    jne .8
+.6:
     mov rbx, qword ptr [rsp + 64]
     mov rsi, qword ptr [rsp + 96]
     movzx ebp, byte ptr [rsp + 121]
     test rsi, rsi
-    je .9
+    je .7
     mov rdi, qword ptr [rsp + 104]
     shl rsi, 4
     mov edx, 8
     call __rustc::__rust_dealloc
-.9:
+.7:
     mov rax, rbx
     mov edx, ebp
-    add rsp, 136
+    add rsp, 128
     pop rbx
+    pop r12
     pop r14
     pop r15
     pop rbp
     ret
-.10:
+.8:
     mov edi, 1
     call <releasepool::object::destroy::ReleaseScope>::serves_thread
     test al, al
-    je .8
-    movzx edx, bpl
+    je .6
+    shr r12d, 12
+    and r12d, 1
     mov rdi, rsp
     mov rsi, r15
+    mov edx, r12d
     mov rcx, r14
     mov r8, rbx
     call releasepool::pool::drain::engine::serve_in_drain
-    jmp .8
-.11:
+    jmp .6
+.9:
     mov rbx, rax
     mov rsi, qword ptr [rsp + 96]
     test rsi, rsi
-    je .12
+    je .10
     mov rdi, qword ptr [rsp + 104]
     shl rsi, 4
     mov edx, 8
     call __rustc::__rust_dealloc
-.12:
+.10:
     mov rdi, rbx
     call _Unwind_Resume@PLT
 

@@ -278,13 +278,16 @@ impl ReleaseScope {
 
     /// Destroys the objects that nested releases have queued, if this scope is the outermost, and
     /// keeps panics. Repeats until the queue is empty, as dropping the payload of a reported panic
-    /// may queue more objects.
-    pub(crate) fn settle_all(&self, panics: &mut FirstPanic) {
+    /// may queue more objects. Returns whether there were any.
+    pub(crate) fn settle_all(&self, panics: &mut FirstPanic) -> bool {
+        let mut any = false;
         while self.outermost && NESTING.with(|nesting| !nesting.is_empty()) {
+            any = true;
             panics.guard(|| {
                 settle_now();
             });
         }
+        any
     }
 }
 

@@ -6,7 +6,7 @@ pub mod teardown;
 pub mod worker;
 
 use releasepool::event::{self, Event, EventKind};
-use releasepool::{PoolManager, ThreadHandle, ThreadKey};
+use releasepool::{PoolManager, Ref, ThreadHandle, ThreadKey};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -82,6 +82,21 @@ impl<F: FnOnce()> Drop for OnDrop<F> {
         if let Some(f) = self.0.take() {
             f();
         }
+    }
+}
+
+/// A chain that is too deep for the stack, so that the drop of its first link queues links.
+#[allow(dead_code, reason = "is only dropped")]
+pub enum Chain<F: FnOnce() + 'static> {
+    Link(Ref<Chain<F>>),
+    End(OnDrop<F>),
+}
+
+impl<F: FnOnce() + 'static> Chain<F> {
+    /// Makes a chain whose last link runs `f` when it is dropped.
+    pub fn ending_in(f: F) -> Ref<Self> {
+        let end = Ref::new(Self::End(on_drop(f)));
+        (0..20_000).fold(end, |next, _| Ref::new(Self::Link(next)))
     }
 }
 

@@ -77,7 +77,11 @@ fn close_in_span(pool: NonNull<PoolState>) {
 
 fn drain_and_close(pool: NonNull<PoolState>) -> Outcome {
     // SAFETY: the pool's guard is being dropped and has not freed the pool yet (fact 1 of `guard`).
-    let outcome = drain(unsafe { pool.as_ref() }, Limit::NONE);
+    let state = unsafe { pool.as_ref() };
+    if !state.entries.is_empty() {
+        state.life.set_budgeted(false);
+    }
+    let outcome = drain(state, Limit::NONE);
     close_drained(pool);
     outcome
 }
@@ -96,6 +100,7 @@ fn close_drained(pool: NonNull<PoolState>) {
             Then::Keep => stack.close_above(&state.life.frame),
             Then::Recycle => stack.close_frame(&state.life.frame),
         }
+        debug_assert!(state.entries.is_empty(), "they would leak");
         state.entries.clear(&stack.thread_pools().pages);
         state.clear_extras();
         stack.stats.count_closed();

@@ -399,9 +399,11 @@ fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
     }
     // In a settle scope, so that no release stays in this drain's queue when the figures report the stack
     // as empty.
-    let outcome = settle_scope(|| (drain.empty_stack)(stack, Limit::SOME));
-    drain.agenda.answers = !outcome.is_cut;
-    outcome.keep(drain.panics);
+    settle_scope(|| {
+        let outcome = (drain.empty_stack)(stack, Limit::SOME);
+        drain.agenda.answers = !outcome.is_cut;
+        outcome.keep(drain.panics);
+    });
     stack.manager.changed.wake();
     true
 }
@@ -424,7 +426,7 @@ mod tests {
     use crate::sync::{local, thread};
     use crate::{
         AutoreleasePool, FrameConfig, FrameLoop, HandoffPool, Hot, Looper, PoolManager, Ref,
-        autoreleasepool, callback_scope,
+        autorelease, autoreleasepool, callback_scope,
     };
     use std::sync::Mutex;
     use std::time::Duration;
@@ -432,6 +434,10 @@ mod tests {
     local! {
         /// The counter of how often this thread's duty was served; `None` if the duty is not due.
         static DUE: Cell<Option<&'static AtomicU64>> = Cell::new(None);
+    }
+    local! {
+        /// The foreign code that the duty runs, as if it were a hook.
+        static FOREIGN: Cell<fn()> = Cell::new(|| ());
     }
 
     fn is_due() -> bool {
@@ -447,6 +453,7 @@ mod tests {
             };
             thread.attention.clear(Attention::TEST);
             served.fetch_add(1, Ordering::Relaxed);
+            FOREIGN.with(|foreign| foreign.get()());
             true
         },
         left: |_| usize::from(is_due()),
@@ -511,6 +518,37 @@ mod tests {
         assert_serves(|| _ = manager.shutdown(Duration::ZERO));
         drop(outer);
         assert_serves(|| callback_scope(|_| ()));
+    }
+
+    #[test]
+    fn what_foreign_code_in_a_duty_queues_is_destroyed_while_the_pool_is_current() {
+        static RELEASED: AtomicU64 = AtomicU64::new(0);
+        struct Counted;
+        impl Drop for Counted {
+            fn drop(&mut self) {
+                RELEASED.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        /// A chain that is too deep for the stack, and that autoreleases at its end.
+        struct Link(Option<Ref<Link>>);
+        impl Drop for Link {
+            fn drop(&mut self) {
+                if self.0.is_none() {
+                    autorelease(Ref::new(Counted));
+                }
+            }
+        }
+        FOREIGN.with(|foreign| {
+            foreign.set(|| drop((0..20_000).fold(None, |next, _| Some(Ref::new(Link(next))))))
+        });
+        for entries in [0, 1, 10] {
+            let pool = AutoreleasePool::new();
+            (0..entries).for_each(|_| _ = pool.create(Counted));
+            let before = RELEASED.load(Ordering::Relaxed);
+            assert_serves(|| drop(pool));
+            assert_eq!(RELEASED.load(Ordering::Relaxed), before + entries + 1);
+        }
+        FOREIGN.with(|foreign| foreign.set(|| ()));
     }
 
     #[test]

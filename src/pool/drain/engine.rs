@@ -81,8 +81,9 @@ pub(super) fn release_rest(
     panics: &mut FirstPanic,
 ) -> (usize, bool) {
     let pages = &stack.thread_pools().pages;
-    // Closing a pool whose last drain was budgeted must not deliver remote releases.
-    let was_budgeted = pool.last_drain_was_budgeted();
+    // Closing a pool to which nothing was added since a budgeted drain must not deliver remote
+    // releases. Read before destructors run.
+    let was_budgeted = pool.life.is_budgeted();
     let run = PlainDrain::new(&pool.entries, pool.name(), pages, scope, limit);
     run.release_all(panics);
     // `serves_thread` implies `outermost`, which is tested first because it is quicker.

@@ -113,6 +113,10 @@ impl<'d> PlainDrain<'d> {
                 .of_type(type_info.type_name())
                 .count(generation as usize)
                 .emit();
+            if self.scope.outermost {
+                // The hook may have queued objects, and the drain may end without another destructor.
+                self.scope.settle();
+            }
         }
         let is_cut = self.limit.is_passed(generation);
         self.is_cut.set(is_cut);

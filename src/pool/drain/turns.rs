@@ -130,9 +130,7 @@ impl<'d> Drain<'d> {
                 }
             }
         }
-        // Hooks, or duties after the share of a round was used up, may have added entries to the pool:
-        // closing it would leak them.
-        self.empty_plain();
+        self.leave_nothing();
         generations
     }
 
@@ -140,6 +138,18 @@ impl<'d> Drain<'d> {
     pub(super) fn empty_plain(&mut self) {
         if let Own::Plain(run) = self.own {
             run.release_all(self.panics);
+        }
+    }
+
+    /// Releases what hooks, or duties after the share of a round was used up, have added to the pool,
+    /// and destroys what they have queued: once the pool is not current any more, the one would leak,
+    /// and the other autorelease elsewhere.
+    fn leave_nothing(&mut self) {
+        loop {
+            self.empty_plain();
+            if self.scope.queues_all() || !self.scope.settle_all(self.panics) {
+                break;
+            }
         }
     }
 
@@ -419,7 +429,8 @@ impl Pace for Metered<'_> {
     fn destroy(&mut self, type_info: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce()) {
         self.measured(type_info, run);
         if !scope.queues_all() {
-            return scope.settle_all(self.panics);
+            scope.settle_all(self.panics);
+            return;
         }
         while !self.meter.is_spent() {
             let Some(thin) = scope.next_dead() else {

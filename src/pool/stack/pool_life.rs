@@ -266,7 +266,7 @@ impl PoolLife {
 
     /// Returns whether the last drain was within a budget.
     #[inline]
-    pub(super) fn is_budgeted(&self) -> bool {
+    pub(in crate::pool) fn is_budgeted(&self) -> bool {
         self.state.get() & BUDGETED != 0
     }
 

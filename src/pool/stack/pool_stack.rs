@@ -75,12 +75,6 @@ impl PoolState {
             .with_mut(|place| unsafe { *place = Name::new(name) });
     }
 
-    /// Returns whether the last drain was within a budget and nothing has been added since.
-    #[inline]
-    pub(crate) fn last_drain_was_budgeted(&self) -> bool {
-        self.life.is_budgeted() && self.entries.is_empty()
-    }
-
     /// Clears the extras, which closing has to clear besides entries.
     #[inline]
     pub(crate) fn clear_extras(&self) {

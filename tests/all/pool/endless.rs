@@ -2,7 +2,9 @@
 //! so, and leave the rest where the next one finds it.
 
 use crate::hot::handles::hot;
-use crate::support::{LONG, child, events, fresh, fresh_to_the_end, global, listen};
+use crate::support::{
+    Chain, LONG, child, events, fresh, fresh_to_the_end, global, listen, on_drop, react,
+};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, FrameConfig, FrameLoop, Looper, Ref, autorelease};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -159,5 +161,39 @@ fn but_an_ordinary_drain_goes_on() {
         pool.create(Countdown(200_000));
         assert_eq!(pool.drain(), 200_001);
         assert!(pool.is_empty());
+    });
+}
+
+/// The event comes before the drain's last release, after which nothing else destroys what the hook
+/// has queued.
+#[test]
+fn what_the_hook_autoreleases_is_released_by_the_drain_that_it_is_told_of() {
+    static RELEASED: AtomicU32 = AtomicU32::new(0);
+    struct Countdown(u32);
+    impl Drop for Countdown {
+        fn drop(&mut self) {
+            if self.0 > 1 {
+                autorelease(Ref::new(Countdown(self.0 - 1)));
+            } else {
+                autorelease(Ref::new("without a destructor"));
+            }
+        }
+    }
+    fresh(|| {
+        react(|event| {
+            if event.kind == EventKind::EndlessDrain {
+                let count = || _ = RELEASED.fetch_add(1, Ordering::Relaxed);
+                drop(Chain::ending_in(move || {
+                    autorelease(Ref::new(on_drop(count)));
+                }));
+            }
+        });
+        let pool = AutoreleasePool::new();
+        for n in 0..10 {
+            pool.create(n);
+        }
+        pool.create(Countdown(1_000));
+        drop(pool);
+        assert_eq!(RELEASED.load(Ordering::Relaxed), 1);
     });
 }

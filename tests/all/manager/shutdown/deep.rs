@@ -1,8 +1,9 @@
 //! `shutdown` where destructors autorelease deep down, or into pools that were drained before.
 
 use crate::support::worker::Worker;
-use crate::support::{LONG, Log, child, deep_down, on_drop};
+use crate::support::{Chain, LONG, Log, child, deep_down, on_drop, panic_of};
 use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease};
+use std::panic::panic_any;
 use std::time::Duration;
 
 /// A chain that autoreleases a probe for each of its links.
@@ -107,6 +108,38 @@ fn shutdown_releases_what_the_backlog_autoreleases() {
         leave(shedding(&log, 1));
         let report = PoolManager::global().shutdown(LONG).unwrap();
         assert_eq!((report.released, log.count()), (2, 1));
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_the_values_of_panics_autorelease_is_released_before_the_answer() {
+    child!(|| {
+        for entries in [1, 10] {
+            let log = Log::new();
+            let worker = Worker::new("worker");
+            let inner = log.clone();
+            worker.run(move || {
+                let chain = Chain::ending_in(move || autorelease(Ref::new(inner.probe(0))));
+                let last = on_drop(|| panic!("not even this one"));
+                autorelease(Ref::new(on_drop(move || panic_any((chain, last)))));
+            });
+            let global = PoolManager::global();
+            global.shutdown(Duration::ZERO).unwrap_err();
+            let first = worker.run(move || {
+                let pool = AutoreleasePool::new();
+                pool.create(on_drop(|| panic!("the first")));
+                for _ in 1..entries {
+                    pool.create(String::from("another"));
+                }
+                panic_of(|| drop(pool))
+            });
+            assert_eq!(first, "the first");
+            global.shutdown(Duration::ZERO).unwrap();
+            assert_eq!(log.count(), 1);
+            worker.join();
+        }
     })
     .assert_success();
 }

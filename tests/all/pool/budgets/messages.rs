@@ -41,6 +41,35 @@ fn handed_over_pools_are_released_within_budgets() {
 }
 
 #[test]
+fn a_pool_that_is_filled_after_a_budgeted_drain_closes_like_any_other() {
+    fresh(|| {
+        let log = Log::new();
+        type Fill = fn(&AutoreleasePool);
+        let fills: [(&str, Fill); 3] = [
+            ("few objects without a destructor", |pool| {
+                pool.create(1);
+            }),
+            ("many of them", |pool| {
+                for n in 0..10 {
+                    pool.create(n);
+                }
+            }),
+            ("objects with a destructor", |pool| {
+                pool.create(String::from("object"));
+            }),
+        ];
+        for (made, (what, fill)) in fills.into_iter().enumerate() {
+            let mut pool = AutoreleasePool::new();
+            pool.drain_within(Budget::All);
+            me().release(Ref::new(log.probe(0)));
+            fill(&pool);
+            drop(pool);
+            assert_eq!(log.count(), made + 1, "{what}");
+        }
+    });
+}
+
+#[test]
 fn sent_references_are_found_while_they_wait() {
     fresh(|| {
         let (single, pooled, other) = (Ref::new(1), Ref::new(2), Ref::new(3));

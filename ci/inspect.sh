@@ -9,7 +9,8 @@ step cargo test -p releasepool-inspect
 step cargo test -p releasepool-inspect-ledger
 step cargo build --release -p releasepool-inspect --bins --examples
 step cargo test --release -p releasepool-inspect --test leaky
-step cargo build --release --example soak --example share
+step cargo build --release -p releasepool-soak
+step cargo build --release --example share
 step cargo build --release -p releasepool-examples --examples
 step cargo build --release -p releasepool-tasks --bins
 inspect=target/release/releasepool-inspect
@@ -55,7 +56,7 @@ healthy() {
     stop
 }
 
-start target/release/examples/soak --seconds 60 --quiet
+start target/release/soak --seconds 60 --quiet
 healthy
 start target/release/examples/share --seconds 60 --no-compare --quiet
 healthy

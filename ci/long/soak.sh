@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# The example `soak` for ten minutes, or the given number, and its error messages for bad options.
+# Everything at once (`soak/`) for ten minutes, or the given number, and its error messages for bad
+# options.
 . "$(dirname "$0")/../lib.sh"
 
-step cargo build --release --example soak
-soak=target/release/examples/soak
+step cargo build --release -p releasepool-soak
+soak=target/release/soak
 step "$soak" --minutes "${1:-10}"
 
 refuses() {

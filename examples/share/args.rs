@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::world::ours::Memory;
+use crate::job::world::ours::Memory;
 use clap::Parser;
 use releasepool_examples_common::number::parse_in;
 use std::path::PathBuf;

@@ -7,44 +7,34 @@
 //! releases the ones that newer documents replace. At the end come the figures, a check that
 //! nothing went wrong, and the same work done by other means.
 //!
-//! Where to start reading: `parse.rs` is the game code, `world/ours.rs` shows what it needs from
-//! the library, `ui.rs` is the frame loop, `run.rs` has the threads.
+//! Where to start reading: the folder `job`. `others` does the same by other means, for comparison;
+//! the files next to this one are what a program has around its job: options, input, a progress
+//! display, a verification, a report, a trace.
 
 mod args;
-mod compare;
-mod digest;
 mod error;
-mod frame_times;
-mod in_flight;
 mod input;
-mod keys;
-mod node;
+mod job;
+mod others;
 mod output;
-mod parse;
 mod plan;
 mod progress;
 mod report;
-mod run;
-mod schedule;
-mod text;
 mod trace;
-mod ui;
 mod verify;
-mod worker;
-mod world;
 
 use args::Options;
 use clap::Parser;
 use error::Error;
 use input::Document;
+use job::run::{self, Run};
+use job::ui::Clearing;
 use plan::Plan;
 use progress::Progress;
 use releasepool_examples_common::output::{Output, complain};
-use run::Run;
 use std::process::ExitCode;
 use std::time::Instant;
 use trace::Trace;
-use ui::Clearing;
 use verify::Expected;
 
 fn main() -> ExitCode {
@@ -133,7 +123,7 @@ fn compare(
 
     let time = plan.left();
     let speed = run.seen.bytes as f64 / run.elapsed.as_secs_f64();
-    let comparison = compare::compare(documents, expected, options, time, speed, progress)?;
+    let comparison = others::compare::compare(documents, expected, options, time, speed, progress)?;
     let Some(comparison) = comparison else {
         out.say(report::NO_COMPARISON)?;
         return Ok(true);

@@ -1,7 +1,7 @@
 //! How the time of the run is divided among its parts.
 
 use crate::args::Options;
-use crate::schedule::End;
+use crate::job::schedule::End;
 use std::time::{Duration, Instant};
 
 /// The length of the run if the command line names none.

@@ -1,13 +1,13 @@
 //! The text of the report.
 
 use crate::args::Options;
-use crate::compare::{Comparison, Row};
 use crate::input::Document;
+use crate::job::run::Run;
+use crate::job::ui::Seen;
+use crate::job::world::ours::Memory;
+use crate::others::compare::{Comparison, Row};
 use crate::output::{Table, counted, rate, short_time, shown_rate, size};
-use crate::run::Run;
-use crate::ui::Seen;
 use crate::verify::{Check, Verdict};
-use crate::world::ours::Memory;
 use releasepool_examples_common::output::grouped;
 use std::fmt::Write;
 use std::thread::available_parallelism;

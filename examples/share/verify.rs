@@ -1,13 +1,13 @@
 //! Checks that everything went right.
 
-use crate::digest::Digest;
 use crate::error::Error;
 use crate::input::Document;
-use crate::keys::Keys;
-use crate::run::Run;
-use crate::ui::Seen;
-use crate::worker::work;
-use crate::world::plain::Plain;
+use crate::job::digest::Digest;
+use crate::job::keys::Keys;
+use crate::job::run::Run;
+use crate::job::ui::Seen;
+use crate::job::worker::work;
+use crate::others::plain::Plain;
 use releasepool_examples_common::{label, output::grouped};
 use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -141,7 +141,7 @@ pub fn live_objects(live: u64) -> Check {
 /// Compares the calls that the example counted with the releases that the library counted, for each
 /// thread. If a thread had drained another thread's entry, the figures of both would differ.
 fn entries(run: &Run) -> Check {
-    let differ = |thread: &&crate::run::Activity| {
+    let differ = |thread: &&crate::job::run::Activity| {
         thread.autoreleased != thread.totals.released || thread.created != thread.totals.created
     };
     let wrong: Vec<&str> = run

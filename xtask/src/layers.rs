@@ -21,7 +21,7 @@ const OTHERS: &[&str] = &[
     "benches/core",
     "benches/memory",
     "examples/share",
-    "examples/soak",
+    "soak/src",
 ];
 
 /// Files that use each other, at most.

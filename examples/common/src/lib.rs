@@ -1,4 +1,4 @@
-//! Code that the examples `share` and `soak` have in common.
+//! Code that the example `share` and the program `soak` have in common.
 
 pub mod label;
 pub mod number;

@@ -1,8 +1,8 @@
 //! For a program with a single thread: `Rc`, and one vector for the entries of all pools. Nothing
 //! of it can leave its thread.
 
-use super::{Object, Tally, World};
-use crate::node::Entry;
+use crate::job::node::Entry;
+use crate::job::world::{Object, Tally, World};
 use std::cell::RefCell;
 use std::rc::Rc;
 

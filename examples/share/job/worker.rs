@@ -2,10 +2,10 @@
 
 use crate::error::Error;
 use crate::input::Document;
-use crate::keys::{Keys, KnownKeys};
-use crate::node::Value;
-use crate::parse::parse;
-use crate::world::World;
+use crate::job::keys::{Keys, KnownKeys};
+use crate::job::node::Value;
+use crate::job::parse::parse;
+use crate::job::world::World;
 
 /// Parses the documents of `schedule` and passes the roots to `hand_over`, until that returns
 /// false.

@@ -40,8 +40,8 @@ impl Deref for Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::Node;
-    use crate::world::ours::Ours;
+    use crate::job::node::Node;
+    use crate::job::world::ours::Ours;
 
     #[test]
     fn any_length_is_kept() {

@@ -1,7 +1,7 @@
 //! The nodes of a graph: counted dictionaries, arrays and strings.
 
-use crate::text::Text;
-use crate::world::{Object, World};
+use crate::job::text::Text;
+use crate::job::world::{Object, World};
 use releasepool_examples_common::label::Label;
 
 /// A value of a document. Only what needs memory of its own is a counted object.

@@ -1,12 +1,10 @@
-//! The three ways to count objects and release them later, which this example compares.
+//! What the job needs of objects and pools: [`ours`] is this library; for the comparison there are two others.
 //!
 //! The parser is generic over this trait, so that all three run the same code.
 
-pub mod locked;
 pub mod ours;
-pub mod plain;
 
-use crate::node::Entry;
+use crate::job::node::Entry;
 use std::cell::Cell;
 use std::ops::Deref;
 
@@ -57,11 +55,11 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn created(&self) {
+    pub fn created(&self) {
         self.created.set(self.created.get() + 1);
     }
 
-    fn autoreleased(&self) {
+    pub fn autoreleased(&self) {
         self.autoreleased.set(self.autoreleased.get() + 1);
     }
 }

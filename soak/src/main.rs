@@ -1,6 +1,6 @@
 //! Soaks the library: everything at once, for a long time, with checks.
 //!
-//! `cargo run --release --example soak -- --minutes 10`
+//! `cargo run --release -p releasepool-soak -- --minutes 10`
 //!
 //! Where to start reading: `watch.rs` has the checks, `jobs.rs` lists what workers do, `ui.rs` is
 //! the frame loop, `growth.rs` defines what counts as growth.

@@ -6,21 +6,21 @@
 //! that it has parsed.
 
 use crate::args::Options;
-use crate::digest::Digest;
 use crate::error::Error;
 use crate::input::Document;
-use crate::keys::Keys;
-use crate::node::Value;
+use crate::job::digest::Digest;
+use crate::job::keys::Keys;
+use crate::job::node::Value;
+use crate::job::run::{live_objects, without_processor};
+use crate::job::schedule::{End, Schedule};
+use crate::job::worker::work;
+use crate::job::world::World;
+use crate::job::world::ours::{Memory, Ours};
+use crate::others::locked::{Locked, Manager};
+use crate::others::plain::Plain;
 use crate::output::rate;
 use crate::progress::Progress;
-use crate::run::{live_objects, without_processor};
-use crate::schedule::{End, Schedule};
 use crate::verify::{self, Check, Expected};
-use crate::worker::work;
-use crate::world::World;
-use crate::world::locked::{Locked, Manager};
-use crate::world::ours::{Memory, Ours};
-use crate::world::plain::Plain;
 use std::collections::VecDeque;
 use std::panic;
 use std::sync::Arc;

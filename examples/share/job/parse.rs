@@ -4,9 +4,9 @@
 //! that it belongs to. While a container is filled it has pools of its own, so that temporaries do
 //! not pile up. If the text is invalid, the pools release what has been built.
 
-use crate::keys::KnownKeys;
-use crate::node::{Key, Member, Node, Value};
-use crate::world::World;
+use crate::job::keys::KnownKeys;
+use crate::job::node::{Key, Member, Node, Value};
+use crate::job::world::World;
 use releasepool_examples_common::label::Label;
 use serde_core::Deserializer;
 use serde_core::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
@@ -179,11 +179,11 @@ impl<'de, W: World> Visitor<'de> for Name<'_, '_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::Digest;
-    use crate::keys::Keys;
-    use crate::world::locked::Locked;
-    use crate::world::ours::{Memory, Ours};
-    use crate::world::plain::Plain;
+    use crate::job::digest::Digest;
+    use crate::job::keys::Keys;
+    use crate::job::world::ours::{Memory, Ours};
+    use crate::others::locked::Locked;
+    use crate::others::plain::Plain;
 
     fn digest<W: World>(world: &W, text: &str) -> Result<Digest, String> {
         let shared = Keys::new();

@@ -1,7 +1,7 @@
 //! A summary of a graph, which the UI thread computes by walking it.
 
-use crate::node::{Node, Value};
-use crate::world::World;
+use crate::job::node::{Node, Value};
+use crate::job::world::World;
 
 /// Counts of all values, with a sum and a hash of their contents. Equal graphs have equal digests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! The UI thread: a frame loop that displays the documents from the workers.
 
 use crate::args::Options;
-use crate::digest::Digest;
-use crate::frame_times::FrameTimes;
-use crate::in_flight::{self, Permit};
-use crate::node::Value;
+use crate::job::digest::Digest;
+use crate::job::frame_times::FrameTimes;
+use crate::job::in_flight::{self, Permit};
+use crate::job::node::Value;
+use crate::job::world::ours::{Memory, Ours};
 use crate::progress::{Figures, Progress};
-use crate::world::ours::{Memory, Ours};
 use releasepool::{
     AutoreleasePool, Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, HandoffPool, Looper,
     PoolManager, PoolRef, Ref,

@@ -23,7 +23,7 @@ input.";
     version,
     about = ABOUT,
     after_help = EXIT_CODES,
-    override_usage = "cargo run --release --example soak [-- OPTIONS]"
+    override_usage = "cargo run --release -p releasepool-soak [-- OPTIONS]"
 )]
 pub struct Options {
     /// How long to go on, 0.01 to 100000; fractions are allowed

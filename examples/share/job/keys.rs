@@ -7,8 +7,8 @@
 //! parts, and not a set in a [`Slot`](releasepool::Slot): a slot is for values that are replaced as
 //! a whole, and to replace this one would mean to copy all the words that are known already.
 
-use crate::node::Key;
-use crate::world::World;
+use crate::job::node::Key;
+use crate::job::world::World;
 use dashmap::DashSet;
 use std::borrow::Borrow;
 use std::cell::RefCell;
@@ -88,7 +88,7 @@ impl<'k, W: World> KnownKeys<'k, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::ours::{Memory, Ours};
+    use crate::job::world::ours::{Memory, Ours};
     use releasepool::Ref;
     use std::thread;
 

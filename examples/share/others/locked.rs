@@ -2,8 +2,8 @@
 //! is the usual way to make Cocos2d-x safe for threads. Here the lock is released before
 //! destructors run, because they may need it, too.
 
-use super::{Object, Tally, World};
-use crate::node::Entry;
+use crate::job::node::Entry;
+use crate::job::world::{Object, Tally, World};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};

@@ -2,15 +2,15 @@
 
 use crate::args::Options;
 use crate::error::Error;
-use crate::in_flight::{InFlight, Peak};
 use crate::input::Document;
-use crate::keys::Keys;
+use crate::job::in_flight::{InFlight, Peak};
+use crate::job::keys::Keys;
+use crate::job::schedule::{End, Schedule};
+use crate::job::ui::{self, Arrival, Clearing, Parsed, Seen, Ui};
+use crate::job::worker::work;
+use crate::job::world::World;
+use crate::job::world::ours::{Memory, Ours};
 use crate::progress::Progress;
-use crate::schedule::{End, Schedule};
-use crate::ui::{self, Arrival, Clearing, Parsed, Seen, Ui};
-use crate::worker::work;
-use crate::world::World;
-use crate::world::ours::{Memory, Ours};
 use releasepool::{BlockAllocator, BlockStats, Looper, PoolManager, Totals};
 use std::cell::Cell;
 use std::panic;

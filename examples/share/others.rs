@@ -1,0 +1,5 @@
+//! The same documents by other means, and what contention costs them.
+
+pub mod compare;
+pub mod locked;
+pub mod plain;

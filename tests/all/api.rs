@@ -2,4 +2,5 @@
 
 mod auto_traits;
 mod contract;
+mod every_type;
 mod from_arc;

@@ -6,7 +6,7 @@ use releasepool::{
 };
 use std::any::Any;
 use std::cell::Cell;
-use std::marker::{PhantomData, PhantomPinned};
+use std::marker::PhantomPinned;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 use std::sync::{Arc, MutexGuard, Weak as ArcWeak};
@@ -20,7 +20,7 @@ macro_rules! implements {
             const YES: bool = false;
         }
         impl<T: ?Sized> Otherwise for T {}
-        struct Asked<T: ?Sized>(#[allow(dead_code)] PhantomData<T>);
+        struct Asked<T: ?Sized>(#[allow(dead_code)] std::marker::PhantomData<T>);
         #[allow(dead_code)]
         impl<T: ?Sized + $bound> Asked<T> {
             const YES: bool = true;
@@ -28,6 +28,7 @@ macro_rules! implements {
         Asked::<$t>::YES
     }};
 }
+pub(super) use implements;
 
 /// Asserts for each payload that our type implements a trait if and only if the standard one does.
 macro_rules! agree {

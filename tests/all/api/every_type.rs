@@ -1,0 +1,166 @@
+//! What every public type may be used for by other threads and across panics, and its size, in one
+//! table: a change of a private field shows here.
+
+use crate::api::auto_traits::implements;
+use releasepool::event::{Event, EventKind, Hook};
+use releasepool::*;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+/// Makes a line of the table.
+macro_rules! line {
+    ($t:ty, $name:literal) => {{
+        let has = |yes: bool, what: &'static str| if yes { what } else { "-" };
+        let size = size_of::<$t>();
+        let line = format!(
+            "{:<21} {:<4} {:<4} {:<5} {:<6} {:<3} {size:>4}",
+            $name,
+            has(implements!($t: Send), "Send"),
+            has(implements!($t: Sync), "Sync"),
+            has(implements!($t: Unpin), "Unpin"),
+            has(implements!($t: UnwindSafe), "Unwind"),
+            has(implements!($t: RefUnwindSafe), "Ref"),
+        );
+        line + "\n"
+    }};
+}
+
+macro_rules! table {
+    ($($name:literal: $t:ty,)*) => {
+        [$(($name, line!($t, $name))),*]
+    };
+}
+
+type Task = std::future::Ready<()>;
+
+/// The table, with the payload `u8` where there is one. Unwind: `UnwindSafe`; Ref: `RefUnwindSafe`.
+/// Sizes are in bytes.
+const TABLE: &str = "\
+AllocError            Send Sync Unpin Unwind Ref   24
+AutoreleasePool       -    -    Unpin Unwind Ref    8
+BlockAllocator        Send Sync Unpin Unwind Ref    8
+BlockAllocatorBuilder Send Sync Unpin -      -     48
+BlockStats            Send Sync Unpin Unwind Ref   96
+Budget                Send Sync Unpin Unwind Ref   16
+Closed                Send Sync Unpin Unwind Ref    1
+Drained               Send Sync Unpin Unwind Ref   64
+EpochHolder           Send Sync Unpin Unwind Ref   48
+Event                 Send Sync Unpin Unwind Ref  256
+EventKind             Send Sync Unpin Unwind Ref    1
+Frame                 -    -    Unpin -      -     96
+FrameConfig           Send Sync Unpin Unwind Ref   80
+FrameLoop             -    -    Unpin -      -    424
+FrameProxy            Send Sync Unpin Unwind Ref    8
+FrameReport           Send Sync Unpin Unwind Ref  152
+HandoffPool           -    -    Unpin Unwind Ref   40
+HomeRef               Send Sync Unpin Unwind Ref    8
+HomeWeak              Send Sync Unpin Unwind Ref    8
+Hook                  Send Sync Unpin -      -     16
+Hot                   Send Sync Unpin Unwind Ref   16
+HotRef                Send Sync Unpin Unwind Ref   16
+HotTableFull          Send Sync Unpin Unwind Ref    8
+Looper                Send Sync Unpin Unwind Ref   32
+LooperProxy           Send Sync Unpin Unwind Ref    8
+OptionSlot            Send Sync Unpin Unwind Ref    8
+PoolDump              -    -    Unpin Unwind Ref    8
+PoolManager           Send Sync Unpin Unwind Ref    8
+PoolManagerBuilder    Send Sync Unpin Unwind Ref   64
+PoolRef               Send Sync Unpin Unwind Ref    8
+PoolToken             Send Sync Unpin Unwind Ref   32
+Pooled                Send Sync Unpin Unwind Ref    1
+PopError              Send Sync Unpin Unwind Ref   12
+PostId                Send Sync Unpin Unwind Ref   24
+Ref                   Send Sync Unpin Unwind Ref    8
+RootPolicy            Send Sync Unpin Unwind Ref    1
+ShutdownReport        Send Sync Unpin Unwind Ref   88
+Slot                  Send Sync Unpin Unwind Ref    8
+Snapshot              Send Sync Unpin Unwind Ref  104
+StackAllocator        Send -    Unpin Unwind Ref   72
+StackBox              -    Sync Unpin Unwind Ref   16
+StackDump             -    -    Unpin Unwind Ref    8
+ThreadHandle          Send Sync Unpin Unwind Ref    8
+ThreadKey             Send Sync Unpin Unwind Ref    8
+ThreadSnapshot        Send Sync Unpin Unwind Ref  112
+Totals                Send Sync Unpin Unwind Ref   48
+Weak                  Send Sync Unpin Unwind Ref    8
+";
+
+#[test]
+#[cfg_attr(
+    any(
+        feature = "leak-detection",
+        not(all(target_os = "linux", target_arch = "x86_64"))
+    ),
+    ignore = "sizes differ"
+)]
+fn the_table_of_all_types() {
+    let lines = table! {
+        "AllocError": AllocError,
+        "AutoreleasePool": AutoreleasePool,
+        "BlockAllocator": BlockAllocator,
+        "BlockAllocatorBuilder": BlockAllocatorBuilder,
+        "BlockStats": BlockStats,
+        "Budget": Budget,
+        "Closed": Closed<u8>,
+        "Drained": Drained,
+        "EpochHolder": EpochHolder,
+        "Event": Event,
+        "EventKind": EventKind,
+        "Frame": Frame<'static>,
+        "FrameConfig": FrameConfig,
+        "FrameLoop": FrameLoop,
+        "FrameProxy": FrameProxy,
+        "FrameReport": FrameReport,
+        "HandoffPool": HandoffPool,
+        "HomeRef": HomeRef<u8>,
+        "HomeWeak": HomeWeak<u8>,
+        "Hook": Hook,
+        "Hot": Hot<u8>,
+        "HotRef": HotRef<u8>,
+        "HotTableFull": HotTableFull<u8>,
+        "Looper": Looper,
+        "LooperProxy": LooperProxy,
+        "OptionSlot": OptionSlot<u8>,
+        "PoolDump": PoolDump,
+        "PoolManager": PoolManager,
+        "PoolManagerBuilder": PoolManagerBuilder,
+        "PoolRef": PoolRef<'static, u8>,
+        "PoolToken": PoolToken,
+        "Pooled": Pooled<Task>,
+        "PopError": PopError,
+        "PostId": PostId,
+        "Ref": Ref<u8>,
+        "RootPolicy": RootPolicy,
+        "ShutdownReport": ShutdownReport,
+        "Slot": Slot<u8>,
+        "Snapshot": Snapshot,
+        "StackAllocator": StackAllocator,
+        "StackBox": StackBox<'static, u8>,
+        "StackDump": StackDump,
+        "ThreadHandle": ThreadHandle,
+        "ThreadKey": ThreadKey,
+        "ThreadSnapshot": ThreadSnapshot,
+        "Totals": Totals,
+        "Weak": Weak<u8>,
+    };
+    let found: String = lines.iter().map(|(_, line)| line.as_str()).collect();
+    assert_eq!(found, TABLE, "\n{found}");
+    for name in public_types() {
+        assert!(
+            lines.iter().any(|(known, _)| *known == name),
+            "{name} is not in the table"
+        );
+    }
+}
+
+/// Returns the names of the types, not of the traits, that the crate's root exports.
+fn public_types() -> impl Iterator<Item = &'static str> {
+    let root = include_str!("../../../src/lib.rs");
+    let exports = root
+        .split("pub use ")
+        .skip(1)
+        .filter_map(|rest| rest.split(';').next());
+    let words = exports.flat_map(|export| export.split(|c: char| !c.is_alphanumeric()));
+    words.filter(|word| {
+        word.starts_with(char::is_uppercase) && !["Coercible", "Wake"].contains(word)
+    })
+}

@@ -10,6 +10,28 @@ step() {
     "$@"
 }
 
+# cargo_test ARGUMENTS...: `cargo test`, where a test that takes more than a minute (test runners say so, by
+# name) ends the script.
+cargo_test() {
+    local output pid hung
+    printf '\n== cargo test %s ==\n' "$*"
+    output=$(mktemp)
+    # In a process group of its own, to end the tests, too.
+    set -m
+    cargo test "$@" > >(tee "$output") 2>&1 &
+    set +m
+    pid=$!
+    while kill -0 "$pid" 2>/dev/null; do
+        if hung=$(grep -m 1 'has been running for over 60 seconds' "$output"); then
+            kill -KILL -- "-$pid"
+            fail "$hung"
+        fi
+        sleep 1
+    done
+    rm "$output"
+    wait "$pid"
+}
+
 # Ends the script with an error.
 fail() {
     echo "$script: $*" >&2

@@ -12,9 +12,10 @@ step cargo fmt --all --check
 step cargo fmt --manifest-path loom_tests/Cargo.toml --all --check
 step cargo fmt --manifest-path fuzz/Cargo.toml --check
 step cargo fmt --manifest-path loom_tests/downstream/Cargo.toml --check
-# Without the packages that turn features of the library on, for all packages of the command.
+# The library without and with its features (tests/features); and the packages that turn some of them on, for all
+# packages of the command.
 step cargo clippy --workspace --exclude releasepool-metrics --exclude releasepool-mistakes --exclude releasepool-inspect-ledger --exclude releasepool-share-traced --all-targets -- -D warnings
-step cargo clippy --workspace --all-targets --features allocator-api2,checks,leak-detection,metrics,serde,tracing -- -D warnings
+step cargo clippy -p releasepool-metrics -p releasepool-mistakes -p releasepool-inspect-ledger -p releasepool-share-traced --all-targets -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml --target-dir target/loom \
     --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml -p releasepool-order-mutants \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests: of the library, of its features, of the small packages; the short examples, which assert
+# The tests: of the library, without and with its features, and of the small packages; the short examples, which assert
 # that no object is left that should not be; std's own tests of `Arc` and `Weak`, with `Ref` in their
 # place (docs/FROM_ARC.md); and that all of it builds with the oldest supported compiler.
 #
@@ -7,10 +7,9 @@
 #   ci/test.sh msrv     runs the library's tests with the oldest supported compiler, too
 . "$(dirname "$0")/lib.sh"
 
-step cargo test
-step cargo test -p releasepool-mistakes
-step cargo test -p releasepool-metrics
-step cargo test --features allocator-api2,checks,leak-detection,metrics,serde,tracing
+cargo_test
+cargo_test -p releasepool-mistakes
+cargo_test -p releasepool-metrics
 
 for example in frames home parser; do
     step cargo run --example "$example"
@@ -19,7 +18,7 @@ for bin in tokio rayon; do
     step cargo run --release -p releasepool-tasks --bin "$bin"
 done
 # Jobs that rayon runs inside destructors.
-step cargo test --release -p releasepool-tasks
+cargo_test --release -p releasepool-tasks
 
 if can_have nightly rust-src; then
     xtask std-arc

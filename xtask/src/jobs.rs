@@ -9,8 +9,7 @@ const MODELS: [&str; 5] = ["count", "inbox", "registry", "timeline", "handoff"];
 
 /// Five minutes: format, lint, tests, and some of the models.
 pub fn quick() -> Outcome {
-    let lint = "clippy --workspace --all-targets \
-        --features allocator-api2,checks,leak-detection,metrics,serde,tracing -- -D warnings";
+    let lint = "clippy --all-targets -- -D warnings";
     for args in ["fmt --all --check", lint, "test"] {
         if !run("cargo", args)? {
             return Ok(false);

@@ -115,8 +115,8 @@ fn a_pointer_to_a_dead_object_aborts_with_site_and_both_threads() {
     }
     let words = [
         "Texture at 0x",
-        "used after its death, by Ref::from_raw at tests/all/object/misuse.rs:",
-        "created at tests/all/object/misuse.rs:",
+        concat!("used after its death, by Ref::from_raw at ", file!(), ":"),
+        concat!("created at ", file!(), ":"),
         "destroyed by thread eraser (#",
     ];
     aborts!(words, || {
@@ -179,7 +179,7 @@ fn the_release_that_destroys_what_a_pool_holds_aborts() {
         "Texture at 0x",
         "was destroyed while a pool holds it",
         "held by pool \"ui\" of thread ",
-        "created at tests/all/object/misuse.rs:",
+        concat!("created at ", file!(), ":"),
         "in all::object::misuse::the_release_that_destroys_what_a_pool_holds_aborts",
     ];
     aborts!(words, || {
@@ -263,7 +263,7 @@ mod sites {
                     .find(|event| event.type_name.unwrap().ends_with("Sited"));
                 let event = event.unwrap();
                 assert_eq!(event.created_at.unwrap().line(), line);
-                let site = format!("; created at tests/all/object/misuse.rs:{line}:");
+                let site = format!("; created at {}:{line}:", file!());
                 assert!(event.to_string().contains(&site), "{event}");
             }
         });

@@ -100,7 +100,7 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "looper_release",
         "a release wakes a looper, which destroys the object before it ends",
-        &["died there"],
+        &["before the shutdown", "in the shutdown"],
         looper_release,
     ),
 ];
@@ -333,9 +333,18 @@ fn post_shutdown() -> String {
 fn looper_release() -> String {
     let looper = Looper::reclaimer("reclaimer").unwrap();
     looper.thread().release(Ref::new(Probe::new()));
+    // So that loom also explores the executions in which the looper goes first.
+    loom::thread::yield_now();
+    let mut deaths = take_deaths();
+    let before = !deaths.is_empty();
     looper.shutdown().unwrap();
-    let deaths = take_deaths();
+    deaths.extend(take_deaths());
     assert_eq!(deaths.len(), 1);
     assert_ne!(deaths[0], me());
-    "died there".to_owned()
+    if before {
+        "before the shutdown"
+    } else {
+        "in the shutdown"
+    }
+    .to_owned()
 }

@@ -4,7 +4,7 @@
 //! probe, so a model fails if one dies while a reference is in use.
 
 use super::model::Model;
-use super::probe::{Probe, died_on, me, spawn, take_deaths};
+use super::probe::{Overlap, Probe, died_on, me, spawn, take_deaths};
 use releasepool::{AutoreleasePool, Budget, Hot, HotRef, Ref, model};
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "hot_one_list_trap",
         "a new thread makes a reference, and an old one drops that from which it was made, during a scan",
-        &["alive"],
+        Overlap::ANY,
         one_list_trap,
     )
     // Three threads enter the registry.
@@ -253,18 +253,23 @@ fn one_list_trap() -> String {
     let hot = hot();
     let first = Arc::new(hot.get());
     drop(hot);
-    let reviewer = spawn(Hot::review);
-    let from = first.clone();
-    let maker = spawn(move || HotRef::clone(&from));
-    let clone = maker.join().unwrap();
-    drop(Arc::into_inner(first).unwrap());
+    let overlap = Overlap::default();
+    let reviewing = overlap.clone();
+    let reviewer = spawn(move || reviewing.during(Hot::review));
+    let clone = overlap.during(|| {
+        let from = first.clone();
+        let maker = spawn(move || HotRef::clone(&from));
+        let clone = maker.join().unwrap();
+        drop(Arc::into_inner(first).unwrap());
+        clone
+    });
     clone.look();
     assert_eq!(reviewer.join().unwrap(), 0, "there is a reference");
     clone.look();
     drop(clone);
     drain();
     assert_eq!(take_deaths(), [me()]);
-    "alive".to_owned()
+    overlap.outcome()
 }
 
 fn exit_and_adoption() -> String {

@@ -3,7 +3,7 @@
 
 use super::hot::{drain, found_in_time, hot, make};
 use super::model::Model;
-use super::probe::{Probe, Seen, Watched, me, spawn, take_deaths};
+use super::probe::{Overlap, Probe, Seen, Watched, me, spawn, take_deaths};
 use releasepool::model::parts::{hot_book, hot_ended, hot_row, hot_unreleased};
 use releasepool::{AutoreleasePool, Budget, Hot, HotRef, PoolManager, Ref};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "hot_index_again",
         "a row is used for another object, while a thread has still noted the first one",
-        &["2 dead"],
+        Overlap::ANY,
         index_again,
     )
     // Two threads enter the registry.
@@ -96,23 +96,28 @@ fn index_again() -> String {
     let first = hot();
     let (mine, theirs) = (first.get(), first.get());
     drop(first);
+    let overlap = Overlap::default();
+    let noting = overlap.clone();
     let other = spawn(move || {
         theirs.look();
-        drop(theirs);
-        // Another thread may find the object dead first, and use its row again.
-        drain();
+        noting.during(|| {
+            drop(theirs);
+            // Another thread may find the object dead first, and use its row again.
+            drain();
+        });
     });
     drop(mine);
-    Hot::review();
-    let second = hot();
-    let reference = second.get();
-    drop(second);
+    let reference = overlap.during(|| {
+        Hot::review();
+        hot().get()
+    });
     reference.look();
     other.join().unwrap();
     reference.look();
     drop(reference);
     Hot::review();
-    format!("{} dead", take_deaths().len())
+    assert_eq!(take_deaths().len(), 2);
+    overlap.outcome()
 }
 
 fn noted_before() -> String {

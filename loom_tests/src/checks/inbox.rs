@@ -1,7 +1,7 @@
 //! The inbox on its own.
 
 use super::model::Model;
-use super::probe::spawn;
+use super::probe::{Overlap, spawn};
 use loom::sync::Arc;
 use releasepool::model::parts::{Atomic, Counted, Inbox};
 
@@ -41,7 +41,7 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "inbox_counted_twice",
         "two senders count their messages at once: both are counted",
-        &["2 wait"],
+        Overlap::ANY,
         counted_twice,
     ),
     Model::new(
@@ -175,12 +175,14 @@ fn counted() -> String {
 fn counted_twice() -> String {
     let inbox = Arc::new(Counted::default());
     let shared = inbox.clone();
-    let sender = spawn(move || shared.push(1));
-    assert!(inbox.push(2));
+    let overlap = Overlap::default();
+    let pushing = overlap.clone();
+    let sender = spawn(move || pushing.during(|| shared.push(1)));
+    assert!(overlap.during(|| inbox.push(2)));
     assert!(sender.join().unwrap());
-    let waiting = inbox.waiting();
+    assert_eq!(inbox.waiting(), 2);
     assert_eq!(inbox.close().len(), 2);
-    format!("{waiting} wait")
+    overlap.outcome()
 }
 
 fn never_empty() -> String {

@@ -1,7 +1,7 @@
 //! The process's manager on two threads: neither touches the other's entries.
 
 use super::model::Model;
-use super::probe::{Probe, me, spawn, take_deaths};
+use super::probe::{Overlap, Probe, me, spawn, take_deaths};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use releasepool::{AutoreleasePool, PoolManager, PopError, Ref, autorelease, model};
@@ -16,7 +16,7 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "push_pop_autorelease",
         "push, autorelease and pop on two threads, by tokens, guards and the root",
-        &["each drained its own"],
+        Overlap::ANY,
         push_pop_autorelease,
     )
     // Both threads go through the whole registry, twice. With 5: 48,791 executions.
@@ -111,16 +111,18 @@ fn use_all(exit: bool) {
 }
 
 fn push_pop_autorelease() -> String {
-    let other = loom::thread::spawn(|| {
-        use_all(true);
+    let overlap = Overlap::default();
+    let there = overlap.clone();
+    let other = loom::thread::spawn(move || {
+        there.during(|| use_all(true));
         me()
     });
-    use_all(false);
+    overlap.during(|| use_all(false));
     let other = other.join().unwrap();
     let deaths = take_deaths();
     assert_eq!(deaths.len(), 6);
     assert_eq!(deaths.iter().filter(|t| **t == other).count(), 3);
-    "each drained its own".to_owned()
+    overlap.outcome()
 }
 
 fn foreign_token() -> String {

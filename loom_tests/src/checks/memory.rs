@@ -1,10 +1,12 @@
 //! Blocks that other threads free, and heaps that change owners.
 
 use super::model::Model;
-use super::probe::spawn;
+use super::probe::{Overlap, spawn};
+use loom::sync::atomic::{AtomicUsize, Ordering};
 use releasepool::{AutoreleasePool, BlockAllocator, PoolManager, PoolRef, Ref, model};
 use std::alloc::Layout;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 pub const MODELS: &[Model] = &[
     Model::new(
@@ -30,7 +32,7 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "memory_adopted_while_pushed",
         "a heap is adopted while another thread frees one of its blocks",
-        &["taken over"],
+        Overlap::ANY,
         memory_adopted_while_pushed,
     )
     // Threads enter the registry, one after the other.
@@ -38,13 +40,13 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "memory_exit_in_flight",
         "a thread ends while another one frees a block of its heap",
-        &["home"],
+        Overlap::ANY,
         memory_exit_in_flight,
     ),
     Model::new(
         "memory_closed",
         "the allocator's last handle is dropped while another thread frees the last blocks: one of the two deletes the heap",
-        &["gone"],
+        Overlap::ANY,
         memory_closed,
     )
     // A thread enters the registry.
@@ -52,19 +54,19 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "memory_closed_elsewhere",
         "the allocator's last handle is dropped while the heap's thread frees its last block and ends",
-        &["gone"],
+        Overlap::ANY,
         memory_closed_elsewhere,
     ),
     Model::new(
         "memory_closed_unowned",
         "the allocator's last handle is dropped while the heap's thread ends and another thread frees its last block",
-        &["gone"],
+        Overlap::ANY,
         memory_closed_unowned,
     ),
     Model::new(
         "memory_two_managers",
         "two managers have allocators of their own; another thread keeps an object from a pool of one",
-        &["gone"],
+        Overlap::ANY,
         memory_two_managers,
     )
     // Threads enter the registry, one after the other.
@@ -172,70 +174,79 @@ fn memory_adopted_while_pushed() -> String {
         let blocks = blocks.clone();
         spawn(move || alloc(&blocks)).join().unwrap()
     };
+    let overlap = Overlap::default();
     let sender = {
-        let blocks = blocks.clone();
-        spawn(move || free(&blocks, block))
+        let (blocks, overlap) = (blocks.clone(), overlap.clone());
+        spawn(move || overlap.during(|| free(&blocks, block)))
     };
-    let other = alloc(&blocks);
+    let other = overlap.during(|| alloc(&blocks));
     assert_eq!(blocks.stats().heaps, 1);
     sender.join().unwrap();
     free(&blocks, other);
     nothing_is_left(&blocks);
-    "taken over".to_owned()
+    overlap.outcome()
 }
 
 fn memory_exit_in_flight() -> String {
     let blocks = BlockAllocator::new();
     let (a, b) = (alloc(&blocks), alloc(&blocks));
+    let overlap = Overlap::default();
     let sender = {
-        let blocks = blocks.clone();
-        spawn(move || free(&blocks, a))
+        let (blocks, overlap) = (blocks.clone(), overlap.clone());
+        spawn(move || overlap.during(|| free(&blocks, a)))
     };
     free(&blocks, b);
-    model::thread_exit();
+    overlap.during(model::thread_exit);
     sender.join().unwrap();
     let stats = blocks.stats();
     assert_eq!(stats.orphans, 1, "{stats:?}");
     nothing_is_left(&blocks);
-    "home".to_owned()
+    overlap.outcome()
 }
 
 /// loom fails the model if memory is left, as it counts allocations.
 fn memory_closed() -> String {
     let blocks = BlockAllocator::new();
     let objects = [Ref::new_in(1, &blocks), Ref::new_in(2, &blocks)];
-    let thread = spawn(move || drop(objects));
-    drop(blocks);
+    let overlap = Overlap::default();
+    let dropping = overlap.clone();
+    let thread = spawn(move || dropping.during(|| drop(objects)));
+    overlap.during(|| drop(blocks));
     thread.join().unwrap();
-    "gone".to_owned()
+    overlap.outcome()
 }
 
 /// Runs a heap's owner and the main thread with a handle each; the owner drops its handle and then
-/// calls `f` with an object.
-fn closed_while<R: 'static>(f: fn(Ref<i32>) -> R) -> R {
+/// calls `f` with an object. Returns its result, too.
+fn closed_while<R: 'static>(f: fn(Ref<i32>) -> R) -> (R, String) {
     let blocks = BlockAllocator::new();
+    // Stands for the count of handles, which is std's `Arc`: loom does not see that, nor what it orders.
+    let handles = Arc::new(AtomicUsize::new(2));
+    let drop_handle = |handles: Arc<AtomicUsize>, blocks: BlockAllocator| {
+        handles.fetch_sub(1, Ordering::AcqRel);
+        drop(blocks);
+    };
+    let overlap = Overlap::default();
     let owner = {
-        let blocks = blocks.clone();
+        let (handles, blocks, overlap) = (handles.clone(), blocks.clone(), overlap.clone());
         spawn(move || {
             let object = Ref::new_in(1, &blocks);
-            drop(blocks);
-            f(object)
+            overlap.during(|| {
+                drop_handle(handles, blocks);
+                f(object)
+            })
         })
     };
-    // So that either handle may be the last one: loom does not see the count of handles.
-    loom::thread::yield_now();
-    drop(blocks);
-    owner.join().unwrap()
+    overlap.during(|| drop_handle(handles, blocks));
+    (owner.join().unwrap(), overlap.outcome())
 }
 
 fn memory_closed_elsewhere() -> String {
-    closed_while(drop);
-    "gone".to_owned()
+    closed_while(drop).1
 }
 
 fn memory_closed_unowned() -> String {
-    drop(closed_while(|object| object));
-    "gone".to_owned()
+    closed_while(|object| object).1
 }
 
 fn memory_two_managers() -> String {
@@ -250,11 +261,15 @@ fn memory_two_managers() -> String {
         pool.create(2);
         PoolRef::retain(pool.create(1))
     });
-    let thread = spawn(move || drop(kept));
-    drop(managers);
-    // A manager that is not used any more is removed when the thread uses a new one.
-    drop(PoolManager::new().pool());
-    drop(AutoreleasePool::new());
+    let overlap = Overlap::default();
+    let dropping = overlap.clone();
+    let thread = spawn(move || dropping.during(|| drop(kept)));
+    overlap.during(|| {
+        drop(managers);
+        // A manager that is not used any more is removed when the thread uses a new one.
+        drop(PoolManager::new().pool());
+        drop(AutoreleasePool::new());
+    });
     thread.join().unwrap();
-    "gone".to_owned()
+    overlap.outcome()
 }

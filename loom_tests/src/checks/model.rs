@@ -31,12 +31,17 @@ pub struct Model {
 }
 
 impl Model {
+    /// Makes a model; `outcomes` are two at least, or none if it must fail.
     pub const fn new(
         name: &'static str,
         about: &'static str,
         outcomes: &'static [&'static str],
         body: fn() -> String,
     ) -> Self {
+        assert!(
+            outcomes.len() != 1,
+            "one outcome does not show that the threads have met: see `Overlap`"
+        );
         Self {
             name,
             about,

@@ -27,7 +27,7 @@ pub const MODELS: &[Model] = &[
         "orphans_last_drained",
         "a drain makes the only orphaned release, while another thread quiesces",
         &["quiet", "not yet"],
-        || last_orphan(Duration::ZERO, drop),
+        || last_orphan(Duration::ZERO, drop).0.to_owned(),
     )
     // Threads enter the registry, one after the other.
     .bounded(6),
@@ -36,9 +36,8 @@ pub const MODELS: &[Model] = &[
         "a budgeted drain makes the only orphaned release, while another thread quiesces",
         &["quiet", "not yet"],
         || {
-            last_orphan(Duration::ZERO, |mut pool| {
-                pool.drain_within(Budget::Count(1));
-            })
+            let drain = |mut pool: AutoreleasePool| _ = pool.drain_within(Budget::Count(1));
+            last_orphan(Duration::ZERO, drain).0.to_owned()
         },
     )
     // Threads enter the registry, one after the other.
@@ -46,8 +45,11 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "orphans_waited_for",
         "a drain makes the only orphaned release, while another thread waits until it is made",
-        &["quiet"],
-        || last_orphan(HOUR, drop),
+        &["quiet, released here", "quiet, released there"],
+        || {
+            let (quiet, here) = last_orphan(HOUR, drop);
+            format!("{quiet}, released {}", if here { "here" } else { "there" })
+        },
     )
     .timed(),
     Model::new(
@@ -182,7 +184,8 @@ fn orphans_given_back() -> String {
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-fn last_orphan(wait: Duration, drain: fn(AutoreleasePool)) -> String {
+/// Returns whether all was quiet for the other thread, and whether this thread made the release.
+fn last_orphan(wait: Duration, drain: fn(AutoreleasePool)) -> (&'static str, bool) {
     let gone = gone();
     let seen = Seen::new();
     gone.release(Ref::new((Probe::new(), Watched(seen.clone()))));
@@ -198,8 +201,9 @@ fn last_orphan(wait: Duration, drain: fn(AutoreleasePool)) -> String {
     drain(AutoreleasePool::new());
     let quiet = other.join().unwrap();
     assert!(PoolManager::global().quiesce(Duration::ZERO));
-    assert_eq!(take_deaths().len(), 1);
-    if quiet { "quiet" } else { "not yet" }.to_owned()
+    let deaths = take_deaths();
+    assert_eq!(deaths.len(), 1);
+    (if quiet { "quiet" } else { "not yet" }, deaths == [me()])
 }
 
 fn orphans_two_claims() -> String {

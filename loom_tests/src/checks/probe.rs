@@ -2,6 +2,8 @@
 
 use loom::cell::UnsafeCell;
 use loom::thread::ThreadId;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A payload: each use reads a cell that the destructor writes, so loom checks their order.
@@ -88,6 +90,58 @@ pub fn died_on(threads: &[ThreadId]) -> String {
     assert_eq!(deaths.len(), 1, "exactly one death");
     let at = threads.iter().position(|t| *t == deaths[0]);
     at.map_or("died elsewhere".to_owned(), |n| format!("died on {n}"))
+}
+
+/// Whether what two threads do overlaps. Not an operation of the model.
+#[derive(Clone, Default)]
+pub struct Overlap(Arc<Parts>);
+
+#[derive(Default)]
+struct Parts {
+    steps: AtomicU32,
+    done: Mutex<Vec<Range<u32>>>,
+    /// Something that loom sees both threads use, if it sees nothing else of that kind at their beginnings.
+    shared: Option<loom::sync::atomic::AtomicU32>,
+}
+
+impl Overlap {
+    /// The outcomes.
+    pub const ANY: &[&str] = &["at once", "one after the other"];
+
+    /// For threads that begin with what loom does not see them share: it would try one order only. Orders
+    /// nothing.
+    pub fn shared() -> Self {
+        Self(Arc::new(Parts {
+            shared: Some(Default::default()),
+            ..Parts::default()
+        }))
+    }
+
+    /// Runs what one of the threads does.
+    pub fn during<R>(&self, f: impl FnOnce() -> R) -> R {
+        let Parts {
+            steps,
+            done,
+            shared,
+        } = &*self.0;
+        if let Some(shared) = shared {
+            shared.fetch_add(1, Ordering::Relaxed);
+        }
+        let step = || steps.fetch_add(1, Ordering::Relaxed);
+        let begin = step();
+        let result = f();
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.push(begin..step());
+        result
+    }
+
+    pub fn outcome(&self) -> String {
+        let parts = self.0.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let [first, last] = &parts[..] else {
+            panic!("of two threads")
+        };
+        Self::ANY[usize::from(last.start > first.end)].to_owned()
+    }
 }
 
 /// Returns the calling thread's id.

@@ -1,7 +1,7 @@
 //! Waits with a time limit: they end by their wake-up, or when nothing else can happen.
 
 use super::model::Model;
-use super::probe::{Probe, Seen, Watched, spawn, take_deaths};
+use super::probe::{Overlap, Probe, Seen, Watched, spawn, take_deaths};
 use loom::sync::{Arc, Condvar, Mutex};
 use releasepool::model::now;
 use releasepool::{AutoreleasePool, FrameConfig, FrameLoop, PoolManager, Ref, autorelease};
@@ -55,7 +55,7 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "shutdown_limit",
         "shutdown gives up at its limit while another thread keeps a pool open",
-        &["gave up, then done"],
+        Overlap::ANY,
         shutdown_limit,
     )
     .timed()
@@ -72,7 +72,7 @@ pub const MODELS: &[Model] = &[
     Model::new(
         "frame_delayed_due",
         "a loop on demand sleeps until a delayed post of another thread is due",
-        &["at its time"],
+        Overlap::ANY,
         delayed_due,
     )
     .timed(),
@@ -195,13 +195,14 @@ fn shutdown_own_release() -> String {
 
 fn shutdown_limit() -> String {
     let (opened, close) = (Door::new(), Door::new());
+    let overlap = Overlap::shared();
     let other = {
-        let (opened, close) = (opened.clone(), close.clone());
+        let (opened, close, overlap) = (opened.clone(), close.clone(), overlap.clone());
         spawn(move || {
             let pool = AutoreleasePool::new();
             opened.open();
             close.wait();
-            drop(pool);
+            overlap.during(|| drop(pool));
         })
     };
     opened.wait();
@@ -212,9 +213,9 @@ fn shutdown_limit() -> String {
     // shutdown naps for 2 ms at a time.
     assert_eq!(now(), Duration::from_millis(4));
     close.open();
-    manager.shutdown(LONG).unwrap();
+    overlap.during(|| manager.shutdown(LONG)).unwrap();
     other.join().unwrap();
-    "gave up, then done".to_owned()
+    overlap.outcome()
 }
 
 fn pacing() -> String {
@@ -249,15 +250,16 @@ fn delayed_due() -> String {
     // The first frame is made without a request.
     frames.tick(|_| ());
     let proxy = frames.proxy();
+    let overlap = Overlap::shared();
+    let posting = overlap.clone();
     let poster = spawn(move || {
-        proxy
-            .post_after(delay, || assert_eq!(now(), 5 * MS))
-            .map(drop)
+        let at_its_time = || assert_eq!(now(), 5 * MS);
+        posting.during(|| proxy.post_after(delay, at_its_time).map(drop))
     });
-    frames.run(|_| ControlFlow::Break(()));
+    overlap.during(|| frames.run(|_| ControlFlow::Break(())));
     assert_eq!(now(), delay);
     poster.join().unwrap().unwrap();
-    "at its time".to_owned()
+    overlap.outcome()
 }
 
 const MS: Duration = Duration::from_millis(1);

@@ -4,8 +4,16 @@
 # (tests/all/races), with many seeds.
 #
 #   ci/sanitize/miri.sh             everything, 64 seeds
-#   ci/sanitize/miri.sh short       what CI runs: fewer tests, under Stacked Borrows; the models with 2 seeds
-#   ci/sanitize/miri.sh seeds N [NAME]...   tests with NAME in their names (default: races), with N seeds
+#   ci/sanitize/miri.sh short       what CI runs: fewer tests, under Stacked Borrows; the models in one row of the
+#                                   matrix, another one for another commit
+#   ci/sanitize/miri.sh seeds N [NAME]...   tests with NAME in their names (default: races), with N seeds, in
+#                                   each row of the matrix
+#
+# The matrix: Miri's defaults are mild. It seldom takes a thread off its processor (at 1 of 100 blocks of
+# code), seldom gives an address out again (1 of 2 times), and where another thread gets it (1 of 10
+# times), that synchronizes the two, which hides races. So the models run with threads that change
+# places more often, or at every block; with addresses that are almost always used again, by the same
+# thread or by others too; and for processors of weak memory and of 32 bits.
 #
 # Not under Miri, each with its reason beside it (`cfg_attr(miri, ignore)`): tests
 # that start processes, which Miri cannot, and one that takes too long. Numbers of
@@ -54,12 +62,34 @@ miri() {
     done
 }
 
+# The rows of the matrix: a target, and how hostile the schedule and the addresses are.
+rows=()
+for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu i686-unknown-linux-gnu; do
+    for preemption in 0.01 0.1 1; do
+        for reuse in 0.5 0.95; do
+            for across in 0 0.5; do
+                rows+=("$target -Zmiri-preemption-rate=$preemption -Zmiri-address-reuse-rate=$reuse -Zmiri-address-reuse-cross-thread-rate=$across")
+            done
+        done
+    done
+done
+
+# matrix SEEDS NAMES...: runs these tests in each row, with so many seeds.
+matrix() {
+    local seeds=$1 row
+    shift
+    for row in "${rows[@]}"; do
+        miri "-Zmiri-many-seeds=0..$seeds ${row#* }" --test all --target "${row%% *}" -- "$@"
+    done
+}
+
 case ${1-} in
     "")
         skip_tests races
         miri "" --lib --test all -- "${skips[@]}"
         tests_of races
         miri "-Zmiri-many-seeds=0..64" --test all -- "${tests[@]}"
+        matrix 2 "${tests[@]}"
         ;;
     short)
         # Under the stricter model alone; the races, which include slots, under both. In two halves
@@ -77,9 +107,10 @@ case ${1-} in
         wait $! || failed=true
         cat "$logs/even"
         [ -z "$failed" ] || exit 1
-        models=("" -Zmiri-tree-borrows)
         tests_of races
-        miri "-Zmiri-many-seeds=0..2" --test all -- "${tests[@]}"
+        row=$((16#$(git rev-parse HEAD | cut -c1-7) % ${#rows[@]}))
+        rows=("${rows[row]}")
+        matrix 2 "${tests[@]}"
         ;;
     seeds)
         seeds=$2
@@ -88,7 +119,7 @@ case ${1-} in
             tests_of races
             set -- "${tests[@]}"
         fi
-        miri "-Zmiri-many-seeds=0..$seeds" --test all -- "$@"
+        matrix "$seeds" "$@"
         ;;
     *)
         echo "usage: ci/sanitize/miri.sh [short | seeds N [NAME]...]" >&2

@@ -16,25 +16,11 @@ mod mapped;
 mod tests;
 mod version;
 
+pub(super) use chunks::Allocation;
+
 use super::regions::Regions;
 use crate::image::Image;
 use std::ops::Range;
-
-/// Memory that is allocated and not freed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Allocation {
-    /// The address that the allocator returned.
-    pub(super) start: u64,
-    /// How many bytes can be used.
-    pub(super) len: u64,
-}
-
-impl Allocation {
-    /// Returns the address after the last usable byte.
-    pub(super) fn end(self) -> u64 {
-        self.start + self.len
-    }
-}
 
 /// What is known of an allocator.
 #[derive(Debug, Default)]

@@ -8,15 +8,17 @@
 //! A chunk's memory includes the first word of the next chunk. A mark in the next chunk says
 //! whether it is in use.
 
-use super::Allocation;
 use crate::discovery::regions::Regions;
 use std::ops::Range;
 
 /// The mark of a chunk after one that is in use.
 const AFTER_USED: u64 = 1;
 
+/// The mark of a chunk that is a mapping of its own.
+pub(super) const MAPPED: u64 = 2;
+
 /// Marks in a size.
-const MARKS: u64 = 7;
+pub(super) const MARKS: u64 = 7;
 
 /// The size of the smallest chunk.
 const SMALLEST: u64 = 32;
@@ -24,35 +26,48 @@ const SMALLEST: u64 = 32;
 /// From a chunk to its memory.
 pub(super) const TO_MEMORY: u64 = 16;
 
+/// Memory that is allocated and not freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::discovery) struct Allocation {
+    /// The address that the allocator returned.
+    pub(in crate::discovery) start: u64,
+    /// How many bytes can be used.
+    pub(in crate::discovery) len: u64,
+}
+
+impl Allocation {
+    /// Returns the address after the last usable byte.
+    pub(in crate::discovery) fn end(self) -> u64 {
+        self.start + self.len
+    }
+}
+
 /// A chunk that malloc does not count as free; a thread's cache or a fast bin may have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
     /// Its address.
     pub(super) start: u64,
-    /// Its size, a multiple of 16, and whether it is [mapped](Self::MAPPED).
+    /// Its size, a multiple of 16, and whether it is [mapped](MAPPED).
     head: u64,
 }
 
 impl Chunk {
-    /// The mark of a chunk that is a mapping of its own.
-    const MAPPED: u64 = 2;
-
     pub(super) fn new(start: u64, size: u64) -> Self {
         Self { start, head: size }
     }
 
     /// Returns a chunk that is a mapping of its own.
     pub(super) fn mapped(start: u64, size: u64) -> Self {
-        let head = size | Self::MAPPED;
+        let head = size | MAPPED;
         Self { start, head }
     }
 
     pub(super) fn size(self) -> u64 {
-        self.head & !Self::MAPPED
+        self.head & !MAPPED
     }
 
     pub(super) fn is_mapped(self) -> bool {
-        self.head & Self::MAPPED != 0
+        self.head & MAPPED != 0
     }
 
     pub(super) fn end(self) -> u64 {

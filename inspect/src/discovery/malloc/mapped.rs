@@ -1,17 +1,11 @@
 //! Chunks that are mappings of their own: large allocations.
 
-use super::chunks::{Chunk, TO_MEMORY};
+use super::chunks::{Chunk, MAPPED, MARKS, TO_MEMORY};
 use crate::discovery::regions::{Region, Regions};
 use std::ops::Range;
 
 /// The size of the smallest pages.
 const PAGE: u64 = 4096;
-
-/// The mark of such a chunk, in its size.
-const MAPPED: u64 = 2;
-
-/// Marks in a size.
-const MARKS: u64 = 7;
 
 /// The largest distance from the beginning of a mapping to memory with an alignment.
 const FURTHEST: u64 = 128 << 10;

@@ -3,16 +3,19 @@
 use super::areas::{Area, Areas, without};
 use super::malloc;
 use super::objects::{Item, Recognizer};
-use super::pages::is_page;
 use super::regions::{Regions, WORD};
 use crate::graph::RootKind;
 use crate::image::Image;
+use crate::layout::PageLayout;
 use crate::library::Library;
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Allocations that a thread looks at in a row.
 const PART: usize = 1 << 14;
+
+/// How many bytes longer than a page the memory of one is, at most.
+const ROUNDING: u64 = 64;
 
 /// Objects and plain memory.
 pub(super) struct Items {
@@ -178,4 +181,14 @@ fn overlaps(ranges: &[Range<u64>], range: &Range<u64>) -> bool {
     ranges
         .get(first)
         .is_some_and(|other| other.start < range.end)
+}
+
+/// Returns whether some memory is a page.
+pub(super) fn is_page(regions: &Regions<'_>, memory: &Range<u64>, layout: &PageLayout) -> bool {
+    let bytes = memory.end - memory.start;
+    (layout.size..layout.size + ROUNDING).contains(&bytes) && {
+        let tag = memory.start + layout.tag;
+        let word = regions.word(tag & !(WORD - 1));
+        word.is_some_and(|word| (word >> (tag % WORD * 8)) as u32 == layout.tag_value as u32)
+    }
 }

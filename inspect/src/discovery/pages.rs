@@ -5,13 +5,10 @@
 //! before; the handle says how much. What is left of its words are counted references.
 
 use super::assembly::Assembly;
-use super::regions::{Regions, WORD};
+use super::items::is_page;
+use super::regions::WORD;
 use crate::graph::{Edge, EdgeKind, Root, RootKind};
-use crate::layout::{Layout, PageLayout};
-use std::ops::Range;
-
-/// How many bytes longer than a page the memory of one is, at most.
-const ROUNDING: u64 = 64;
+use crate::layout::Layout;
 
 /// A page, as an item.
 struct Page {
@@ -63,16 +60,6 @@ pub(super) fn resolve(assembly: &mut Assembly<'_>, layout: &Layout) {
                 counted: 1,
             });
         }
-    }
-}
-
-/// Returns whether some memory is a page.
-pub(super) fn is_page(regions: &Regions<'_>, memory: &Range<u64>, layout: &PageLayout) -> bool {
-    let bytes = memory.end - memory.start;
-    (layout.size..layout.size + ROUNDING).contains(&bytes) && {
-        let tag = memory.start + layout.tag;
-        let word = regions.word(tag & !(WORD - 1));
-        word.is_some_and(|word| (word >> (tag % WORD * 8)) as u32 == layout.tag_value as u32)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What leaks, and why, grouped by the types along the path.
 
 mod find;
+mod finding;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -8,9 +9,9 @@ mod waiting;
 use super::Analysis;
 use super::group::Group;
 use super::retained::{Retained, retained};
-use super::signature::{Hop, signature};
-use super::verdict::Verdict;
+use super::signature::signature;
 use crate::graph::NodeId;
+use finding::Finding;
 use std::collections::{HashMap, HashSet};
 
 /// From which size on something is reported that may be intended.
@@ -29,21 +30,6 @@ impl Default for Limits {
             container: 10_000,
         }
     }
-}
-
-/// One leak, before they are grouped.
-struct Finding {
-    verdict: Verdict,
-    /// An index into [`Graph::labels`](crate::graph::Graph::labels).
-    label: Option<u32>,
-    path: Vec<Hop>,
-    /// The node that stands for all of the leak.
-    leader: NodeId,
-    /// Objects and bytes of the leak itself, without what it retains.
-    objects: u64,
-    bytes: u64,
-    /// References without a holder.
-    missing: u64,
 }
 
 /// How many addresses a group has.
@@ -88,7 +74,7 @@ pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects 
 pub fn leaks(analysis: &Analysis<'_>, limits: &Limits, before: Option<&Suspects>) -> Vec<Group> {
     let mut findings = find::find(analysis);
     findings.retain(|found| before.is_none_or(|before| before.has(analysis, found)));
-    let waiting = || waiting::find(analysis, limits);
+    let waiting = || waiting::find(analysis, limits.waiting);
     let is_entry = |found: &Finding| {
         let is_entry = !analysis.reach.is_held(found.leader) || found.is_waiting();
         is_entry.then_some(found.leader)
@@ -116,13 +102,6 @@ pub fn leaks(analysis: &Analysis<'_>, limits: &Limits, before: Option<&Suspects>
         )
     });
     groups
-}
-
-impl Finding {
-    fn is_waiting(&self) -> bool {
-        use Verdict as V;
-        matches!(self.verdict, V::Pool | V::Inbox | V::Backlog | V::Orphan)
-    }
 }
 
 fn group(

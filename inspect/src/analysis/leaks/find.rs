@@ -1,12 +1,12 @@
 //! Cycles, references without a holder, and what they hold.
 
-use super::super::Analysis;
-use super::super::balance::Balance;
-use super::super::components::{Components, unheld};
-use super::super::cycles::{self, Search, is_suspect};
-use super::super::signature::{Hop, canonical};
-use super::super::verdict::Verdict;
-use super::Finding;
+use super::finding::Finding;
+use crate::analysis::Analysis;
+use crate::analysis::balance::Balance;
+use crate::analysis::components::{Components, unheld};
+use crate::analysis::cycles::{self, Search, is_suspect};
+use crate::analysis::signature::{Hop, canonical};
+use crate::analysis::verdict::Verdict;
 use crate::graph::NodeId;
 
 /// Finds what leaks although nothing of the library waits for it.

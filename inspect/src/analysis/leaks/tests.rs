@@ -1,8 +1,9 @@
 //! Small graphs, each of them one situation.
 
-use super::{Group, Limits, Verdict, leaks, suspects};
+use super::{Group, Limits, leaks, suspects};
 use crate::analysis::Analysis;
 use crate::analysis::synthetic::Builder;
+use crate::analysis::verdict::Verdict;
 use crate::graph::{Graph, RootKind};
 
 fn verdicts(graph: &Graph) -> Vec<(Verdict, u64)> {

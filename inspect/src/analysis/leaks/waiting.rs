@@ -1,17 +1,17 @@
 //! What only the library holds: forgotten pools, kept values, and what waits for a drain that does
 //! not come.
 
-use super::super::Analysis;
-use super::super::reach::Level;
-use super::super::signature::Hop;
-use super::super::verdict::Verdict;
-use super::{Finding, Limits};
+use super::finding::Finding;
+use crate::analysis::Analysis;
+use crate::analysis::reach::Level;
+use crate::analysis::signature::Hop;
+use crate::analysis::verdict::Verdict;
 use crate::graph::RootKind;
 use std::collections::HashMap;
 
-/// Finds what only the library holds, if there is more of it than the limits say, or if nothing
-/// will ever release it. There may be millions, so they are not collected.
-pub fn find(analysis: &Analysis<'_>, limits: &Limits) -> impl Iterator<Item = Finding> {
+/// Finds what only the library holds, where `at_least` things wait, or where nothing will ever
+/// release it. There may be millions, so they are not collected.
+pub fn find(analysis: &Analysis<'_>, at_least: u64) -> impl Iterator<Item = Finding> {
     let graph = analysis.graph;
     let mut lengths: HashMap<(RootKind, u32), u64> = HashMap::new();
     for root in &graph.roots {
@@ -19,7 +19,6 @@ pub fn find(analysis: &Analysis<'_>, limits: &Limits) -> impl Iterator<Item = Fi
             *lengths.entry((root.kind, root.label)).or_default() += u64::from(root.counted.max(1));
         }
     }
-    let at_least = limits.waiting;
     let mut seen = vec![false; graph.nodes.len()];
     graph.roots.iter().filter_map(move |root| {
         let verdict = Verdict::of(root.kind)?;

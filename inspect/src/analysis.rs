@@ -7,7 +7,8 @@
 //! * [`links`]: the words of a node, and the words that refer to it;
 //! * [`strength`]: which words are strong references;
 //! * [`balance`]: how many references of an object no word explains;
-//! * [`reach`]: what holds each node, from the most certain kind of root to the least;
+//! * [`reach`]: what holds each node, from the most certain kind of root to the least; `search`
+//!   finds it;
 //! * [`components`], [`dominators`]: strongly connected components, retained sizes;
 //! * [`verdict`], [`group`]: what can be wrong, and leaks that are alike;
 //! * [`path`]: why an object is alive; [`paths`] finds them, and [`origins`] where no root leads;
@@ -33,13 +34,14 @@ pub mod paths;
 mod random_tests;
 pub mod reach;
 pub mod retained;
+mod search;
 pub mod signature;
 pub mod strength;
 #[cfg(test)]
 pub(crate) mod synthetic;
 pub mod verdict;
 
-use crate::graph::{Graph, NodeId, NodeKind, Object};
+use crate::graph::{Graph, NodeId, Object};
 use links::Links;
 use reach::Reach;
 use strength::Strength;
@@ -57,23 +59,9 @@ pub struct Analysis<'g> {
 }
 
 impl<'g> Analysis<'g> {
-    /// Analyses a graph. Takes linear time.
-    pub fn new(graph: &'g Graph) -> Self {
-        let links = Links::new(graph);
-        let strengths = strength::classify(graph, &links);
-        let mut analysis = Self {
-            graph,
-            links,
-            strengths,
-            reach: Reach::default(),
-        };
-        analysis.reach = reach::reach(&analysis);
-        analysis
-    }
-
     /// Returns the object, if the node is one.
     pub fn object(&self, node: NodeId) -> Option<&'g Object> {
-        object(self.graph, node)
+        self.graph.object(node)
     }
 
     /// Returns the name of the node's type; `None` if it is a plain allocation.
@@ -93,13 +81,5 @@ impl<'g> Analysis<'g> {
         let edges = self.links.incoming(node).iter();
         let edges = edges.map(|edge| *edge as usize);
         edges.filter(|edge| self.strengths[*edge].holds())
-    }
-}
-
-/// Returns the object, if the node is one.
-pub(crate) fn object(graph: &Graph, node: NodeId) -> Option<&Object> {
-    match &graph.nodes[node as usize].kind {
-        NodeKind::Object(object) => Some(object),
-        NodeKind::Plain => None,
     }
 }

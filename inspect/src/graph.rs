@@ -304,6 +304,14 @@ impl Graph {
         checks.iter().find(|check| !check.0).map(|check| check.1)
     }
 
+    /// Returns the object, if the node is one.
+    pub fn object(&self, node: NodeId) -> Option<&Object> {
+        match &self.nodes[node as usize].kind {
+            NodeKind::Object(object) => Some(object),
+            NodeKind::Plain => None,
+        }
+    }
+
     /// Returns the name of a type.
     pub fn type_name(&self, type_id: u32) -> &str {
         self.types

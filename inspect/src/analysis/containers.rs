@@ -30,7 +30,7 @@ pub fn containers(graph: &Graph, at_least: u64) -> Vec<Container> {
         }
         counts.clear();
         for edge in edges {
-            let Some(object) = super::object(graph, edge.to) else {
+            let Some(object) = graph.object(edge.to) else {
                 continue;
             };
             match counts.iter_mut().find(|count| count.0 == object.type_id) {

@@ -1,8 +1,6 @@
-//! What holds each node: a search from each kind of root, the most telling ones first.
+//! What holds each node: kinds of roots, the most telling ones first.
 
-use super::Analysis;
-use super::balance::Balance;
-use crate::graph::{Graph, NodeId, NodeKind, Object, Root, RootKind};
+use crate::graph::{NodeId, RootKind};
 
 /// The best kind of root by which a node is held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +35,7 @@ pub enum Level {
 
 impl Level {
     /// All levels at which a search begins, in their order.
-    const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Static,
         Self::ThreadLocal,
         Self::Anonymous,
@@ -51,7 +49,8 @@ impl Level {
         Self::ForgottenPool,
     ];
 
-    fn of(kind: RootKind) -> Self {
+    /// Returns the level of what a root of this kind holds.
+    pub(super) fn of(kind: RootKind) -> Self {
         match kind {
             RootKind::Pool => Self::Pool,
             RootKind::ForgottenPool => Self::ForgottenPool,
@@ -87,6 +86,28 @@ pub struct Reach {
 }
 
 impl Reach {
+    /// Returns the beginning of a search: nothing holds any of so many nodes.
+    pub(super) fn nothing(nodes: usize) -> Self {
+        Self {
+            levels: vec![Level::Nothing; nodes],
+            steps: vec![NO_STEP; nodes],
+        }
+    }
+
+    /// Sets what holds a node, unless the search was there before; returns whether it was not.
+    pub(super) fn add(&mut self, node: NodeId, level: Level, step: Option<Step>) -> bool {
+        let is_new = self.levels[node as usize] == Level::Nothing;
+        if is_new {
+            self.levels[node as usize] = level;
+            self.steps[node as usize] = match step {
+                None => NO_STEP,
+                Some(Step::Root(root)) => root | IS_ROOT,
+                Some(Step::Edge(edge)) => edge,
+            };
+        }
+        is_new
+    }
+
     /// Returns what holds the node.
     pub fn level(&self, node: NodeId) -> Level {
         self.levels[node as usize]
@@ -106,95 +127,4 @@ impl Reach {
             step => Some(Step::Edge(step)),
         }
     }
-}
-
-/// Returns whether the first two words of an allocation may be the counts of an `Arc` or `Rc`, with
-/// more references than the words in nodes.
-fn counts_more_than(graph: &Graph, node: NodeId, words: usize) -> Option<bool> {
-    const PLAUSIBLE: std::ops::RangeInclusive<u64> = 1..=1 << 24;
-    let [strong, weak] = *graph.first_words.get(node as usize - graph.objects)?;
-    let counts = PLAUSIBLE.contains(&strong) && PLAUSIBLE.contains(&weak);
-    // One weak reference stands for all the strong ones.
-    Some(counts && strong + weak - 1 > words as u64)
-}
-
-/// Returns the level at which the root holds its node; `None` if a count says that it does not.
-fn level_of(analysis: &Analysis<'_>, root: &Root, outside: bool) -> Option<Level> {
-    let graph = analysis.graph;
-    let level = Level::of(root.kind);
-    // What the library has without a reference is destroyed, or about to be: nothing else has it.
-    if root.counted > 0 || level <= Level::ThreadLocal || root.kind.is_list() {
-        return Some(level);
-    }
-    let uncertain = matches!(level, Level::Anonymous | Level::Stack);
-    match graph.nodes[root.to as usize].kind {
-        NodeKind::Object(_) => outside.then_some(level),
-        NodeKind::Plain if !uncertain => Some(level),
-        NodeKind::Plain => {
-            let words = analysis.links.incoming(root.to).len();
-            let holds = words == 0 || counts_more_than(graph, root.to, words) == Some(true);
-            Some(if holds { level } else { Level::Suspect })
-        }
-    }
-}
-
-/// Searches from all roots.
-pub fn reach(analysis: &Analysis<'_>) -> Reach {
-    let graph = analysis.graph;
-    let mut starts: [Vec<u32>; Level::ALL.len()] = Default::default();
-    let mut last = (NodeId::MAX, false);
-    for (at, root) in graph.roots.iter().enumerate() {
-        if root.counted == 0 && last.0 != root.to {
-            let object = analysis.object(root.to);
-            let outside =
-                object.is_some_and(|o| Balance::new(analysis, root.to, o).outside_at_most() > 0);
-            last = (root.to, outside);
-        }
-        if let Some(level) = level_of(analysis, root, last.1) {
-            starts[level as usize].push(at as u32);
-        }
-    }
-    let mut reach = Reach {
-        levels: vec![Level::Nothing; graph.nodes.len()],
-        steps: vec![NO_STEP; graph.nodes.len()],
-    };
-    let mut queue = Vec::new();
-    for level in Level::ALL {
-        if level == Level::Stack {
-            // The thread that destroys an object has it on its stack, unless the library has it.
-            let is_dying = |node: &NodeId| {
-                let roots = analysis.links.roots(*node).iter();
-                let mut roots = roots.map(|root| graph.roots[*root as usize].kind);
-                analysis.object(*node).is_some_and(Object::is_dying)
-                    && !roots.any(RootKind::is_list)
-            };
-            queue.extend((0..graph.objects as NodeId).filter(is_dying));
-            queue.retain(|node| reach.levels[*node as usize] == Level::Nothing);
-            for node in &queue {
-                reach.levels[*node as usize] = level;
-            }
-        }
-        for root in &starts[level as usize] {
-            let to = graph.roots[*root as usize].to as usize;
-            if reach.levels[to] == Level::Nothing {
-                reach.levels[to] = level;
-                reach.steps[to] = root | IS_ROOT;
-                queue.push(to as NodeId);
-            }
-        }
-        let mut at = 0;
-        while let Some(node) = queue.get(at).copied() {
-            at += 1;
-            for edge in analysis.holds(node) {
-                let to = graph.edges[edge].to as usize;
-                if reach.levels[to] == Level::Nothing {
-                    reach.levels[to] = level;
-                    reach.steps[to] = edge as u32;
-                    queue.push(to as NodeId);
-                }
-            }
-        }
-        queue.clear();
-    }
-    reach
 }

@@ -7,7 +7,6 @@
 //! one assignment fits, its groups get votes, and groups that are decided help to decide others.
 
 use super::links::Links;
-use super::object;
 use crate::graph::{EdgeKind, Graph, NodeId, Object};
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -72,7 +71,7 @@ const IGNORED: u32 = u32::MAX - 1;
 /// their memory, are not counted.
 pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
     let counts: Vec<Counts> = (0..graph.objects as NodeId)
-        .map(|node| object(graph, node).map_or(Counts::default(), Counts::new))
+        .map(|node| graph.object(node).map_or(Counts::default(), Counts::new))
         .collect();
     let mut groups = Groups::new(graph, links, &counts);
     let reachable = OnceCell::new();
@@ -152,7 +151,7 @@ struct Groups {
 
 /// Returns a key for what a word's holder is: a type, or where a plain allocation comes from.
 fn holder_key(graph: &Graph, links: &Links, node: NodeId, depth: usize) -> u64 {
-    if let Some(object) = object(graph, node) {
+    if let Some(object) = graph.object(node) {
         return u64::from(object.type_id);
     }
     let first = links.incoming(node).first();

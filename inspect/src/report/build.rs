@@ -30,7 +30,7 @@ pub fn document(graph: &Graph, report: Report) -> Document {
 pub fn sizes(graph: &Graph) -> (u64, u64) {
     let nodes = graph.nodes[..graph.objects].iter();
     let objects = (0..).zip(nodes).filter(|(at, _)| {
-        let object = crate::analysis::object(graph, *at);
+        let object = graph.object(*at);
         object.is_some_and(|object| object.alive)
     });
     objects.fold((0, 0), |(n, bytes), (_, node)| (n + 1, bytes + node.bytes))

@@ -3,10 +3,11 @@
 //! Linux leaves out of core files what is in other files: code and constants. That is read from the
 //! program and its libraries, if they are those that the process had.
 
-use super::process::Stopped;
+use super::elf;
+use super::parts::Mapping;
+use super::program_image::{ProgramImage, Stopped};
 use super::regions::{Backing, Bytes, Regions};
 use super::symbols::Symbols;
-use super::{Mapping, ProgramImage, elf};
 use crate::error::Error;
 use memmap2::Mmap;
 use std::collections::HashMap;

@@ -3,9 +3,8 @@
 //! What the process can write, and all that differs from files, is copied during the stop. The rest,
 //! code and constants, is read from the files when it is asked for.
 
-use super::ProgramImage;
+use super::program_image::ProgramImage;
 use crate::error::Error;
-use std::time::Duration;
 
 #[cfg(all(
     target_os = "linux",
@@ -30,27 +29,15 @@ mod linux {
     }
 }
 
-/// What the stop of a process cost it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stopped {
-    /// How long it lasted, from before the first thread stopped until all went on.
-    pub duration: Duration,
-    /// How many threads were stopped.
-    pub threads: usize,
-    /// How many bytes were read.
-    pub bytes: u64,
-    /// How many of them were kept.
-    pub kept: u64,
-}
-
 impl ProgramImage {
     /// Stops a process, copies what of its memory may refer to other memory, and lets it go.
     ///
     /// All threads stop; the process goes on even if this fails, panics or is killed. System calls
     /// in which its threads wait may return `EINTR`: `epoll_wait` does.
     ///
-    /// Memory that only has data is not kept: [`Image::present`] leaves it out, and it is read from
-    /// the process when it is asked for. The work is done by a thread of its own.
+    /// Memory that only has data is not kept: [`Image::present`](super::Image::present) leaves it
+    /// out, and it is read from the process when it is asked for. The work is done by a thread of
+    /// its own.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! Registers as the kernel lays them out, the same way for ptrace and for core files.
 
-use super::Thread;
+use super::parts::Thread;
 
 /// The kinds of processors that are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

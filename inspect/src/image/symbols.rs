@@ -1,7 +1,7 @@
 //! Names of functions and static variables, from the symbols of the ELF files.
 
-use super::Module;
 use super::elf::Header;
+use super::parts::Module;
 use memmap2::Mmap;
 use object::LittleEndian;
 use object::elf;

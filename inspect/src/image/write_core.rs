@@ -1,7 +1,8 @@
 //! Writes an image as a core file, which debuggers and [`ProgramImage`](super::core::ProgramImage) read.
 
+use super::parts::{Mapping, Thread};
+use super::program_image::Image;
 use super::registers::Machine;
-use super::{Image, Mapping, Thread};
 use object::elf::{ET_CORE, NT_ARM_TLS, NT_AUXV, NT_FILE, NT_PRFPREG, NT_PRPSINFO, NT_PRSTATUS};
 use object::elf::{NT_X86_XSTATE, NoteType, PF_R, PF_W, PF_X, PT_LOAD, PT_NOTE};
 use std::io::{self, Seek, SeekFrom, Write};

@@ -3,8 +3,10 @@
 use super::notes::Notes;
 use super::segments::Load;
 use crate::error::Error;
+use crate::image::elf;
+use crate::image::memory::Memory as _;
+use crate::image::parts::Mapping;
 use crate::image::regions::Regions;
-use crate::image::{Mapping, Memory as _, elf};
 use memmap2::Mmap;
 use std::collections::HashMap;
 use std::fs::File;

@@ -4,8 +4,8 @@
 //! and so are its neighbours: objects, and the library's structures, may lie on both. What is left
 //! out, such as pixels and numbers, is read as zeros where references are looked for.
 
-use crate::image::Mapping;
 use crate::image::elf::PAGE;
+use crate::image::parts::Mapping;
 use std::ops::Range;
 
 /// The most bytes between two mappings that one span has: compilers may compare with few spans at

@@ -2,7 +2,7 @@
 
 use super::sys::Tid;
 use crate::error::Error;
-use crate::image::Mapping;
+use crate::image::parts::Mapping;
 use procfs::ProcError;
 use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process, Stat};
 use std::fs;

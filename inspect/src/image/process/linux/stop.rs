@@ -3,7 +3,7 @@
 use super::proc;
 use super::sys::{self, RegisterSet, Tid, Waited};
 use crate::error::Error;
-use crate::image::Thread;
+use crate::image::parts::Thread;
 use crate::image::registers::Machine;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};

@@ -1,0 +1,20 @@
+//! Reads memory at addresses of the program that is inspected.
+
+/// Reads the memory of the program that is inspected.
+pub trait Memory: Sync {
+    /// Fills `buffer` from `address` on, as far as there is memory; returns how many bytes from the
+    /// start of `buffer` were filled.
+    fn read(&self, address: u64, buffer: &mut [u8]) -> usize;
+
+    /// Returns the `len` bytes at `address` without a copy, if they are at hand in one piece.
+    fn slice(&self, address: u64, len: usize) -> Option<&[u8]> {
+        let _ = (address, len);
+        None
+    }
+
+    /// Reads a word; `None` if there is no memory.
+    fn word(&self, address: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        (self.read(address, &mut bytes) == 8).then(|| u64::from_ne_bytes(bytes))
+    }
+}

@@ -1,0 +1,70 @@
+//! What a program has besides memory: mappings, threads, and loaded files.
+
+/// A range of addresses with one kind of access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// The first address.
+    pub start: u64,
+    /// The address after the last.
+    pub end: u64,
+    /// Can be read.
+    pub read: bool,
+    /// Can be written.
+    pub write: bool,
+    /// Can be executed.
+    pub execute: bool,
+    /// Writes are seen by other processes.
+    pub shared: bool,
+    /// Where the mapping begins in its file.
+    pub offset: u64,
+    /// The file or a name in brackets such as `[heap]`; empty if the mapping is anonymous.
+    pub name: String,
+}
+
+/// A thread and its registers.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// The kernel's id.
+    pub tid: u32,
+    /// The name that the kernel knows; cores do not have it.
+    pub name: Option<String>,
+    /// The stack pointer.
+    pub stack_pointer: u64,
+    /// Where the thread-local storage is: `fs_base` on x86-64, `tpidr_el0` on AArch64.
+    pub thread_pointer: u64,
+    /// All general registers, and the words of the vector registers.
+    pub registers: Vec<u64>,
+}
+
+/// An ELF file that is mapped.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// The path in the program's view of files.
+    pub path: String,
+    /// Add this to an address in the file to get the address in memory.
+    pub bias: u64,
+    /// The first mapped address.
+    pub start: u64,
+    /// The address after the last mapped one.
+    pub end: u64,
+    /// Notes by name and type: the address in memory of the description, and its length.
+    pub notes: Vec<Note>,
+    /// The range of thread-local storage relative to the module's image, if it has one: address of
+    /// the initial image, its size in memory, its alignment.
+    pub tls: Option<(u64, u64, u64)>,
+    /// The build id.
+    pub build_id: Vec<u8>,
+}
+
+/// A note in an ELF file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The name, without the zero at its end.
+    pub name: String,
+    /// The type.
+    pub kind: u32,
+    /// Where the description is in memory.
+    pub address: u64,
+    /// Its length in bytes.
+    pub len: u64,
+}

@@ -1,8 +1,8 @@
 //! Chunks, and which of their blocks are in use.
 
 use super::reader::Reader;
+use super::structures::{Block, Chunk, LibThread};
 use super::threads::roll;
-use super::{Block, Chunk, LibThread};
 use std::collections::HashMap;
 
 /// A chunk, and which of its blocks are free.

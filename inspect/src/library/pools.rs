@@ -1,7 +1,7 @@
 //! The pools of a thread.
 
 use super::reader::{Holder, Reader};
-use super::{LibPool, LibThread, PoolKind, Target};
+use super::structures::{LibPool, LibThread, PoolKind, Target};
 use crate::graph::{PoolState, RootKind};
 use std::collections::HashMap;
 

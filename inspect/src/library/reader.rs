@@ -1,6 +1,6 @@
 //! Reads numbers, lists and messages, and collects what they lead to.
 
-use super::{Entry, Row, Target};
+use super::structures::{Entry, Row, Target};
 use crate::graph::RootKind;
 use crate::image::Memory;
 use crate::layout::Layout;

@@ -1,8 +1,8 @@
 //! Threads, their inboxes, and what has no thread any more.
 
-use super::LibThread;
 use super::pools::pools;
 use super::reader::{Holder, Reader};
+use super::structures::LibThread;
 use crate::graph::{Frames, RootKind};
 
 /// The most slots of the registry that are read.

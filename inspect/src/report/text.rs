@@ -1,23 +1,21 @@
 //! Reports as text for terminals of at least 80 columns.
 
 mod leaks;
+mod phrases;
 mod tables;
+mod why;
 
+pub use phrases::{WIDTH, bytes, number};
 pub(crate) use tables::{frames, thread_name};
 
-use super::wire::{Document, Hop, Node, Path, Report, Why};
-use crate::analysis::path::Confidence;
-use std::fmt::Write;
-
-/// The width that all text fits into, except for names that are longer.
-pub const WIDTH: usize = 80;
+use super::wire::{Document, Report};
 
 /// Returns a report as text that ends with a line feed.
 pub fn text(document: &Document) -> String {
     let mut out = String::new();
     match &document.report {
         Report::Top(top) => tables::top(&mut out, top),
-        Report::Why(report) => why(&mut out, report),
+        Report::Why(report) => why::why(&mut out, report),
         Report::Holders(holders) => tables::holders(&mut out, holders),
         Report::Held(held) => tables::held(&mut out, held),
         Report::Leaks(report) => leaks::leaks(&mut out, report),
@@ -25,146 +23,9 @@ pub fn text(document: &Document) -> String {
         Report::Snapshot(snapshot) => tables::snapshot(&mut out, snapshot),
     }
     for caveat in &document.caveats {
-        wrap(&mut out, "note: ", caveat);
+        phrases::wrap(&mut out, "note: ", caveat);
     }
     out
-}
-
-/// Returns a number of bytes with a unit.
-pub fn bytes(n: u64) -> String {
-    let mut size = n as f64;
-    let mut units = ["B", "KiB", "MiB", "GiB", "TiB"].into_iter();
-    let mut unit = units.next().unwrap_or_default();
-    for next in units {
-        if size < 1024.0 {
-            break;
-        }
-        (size, unit) = (size / 1024.0, next);
-    }
-    if unit == "B" {
-        format!("{n} B")
-    } else {
-        format!("{size:.1} {unit}")
-    }
-}
-
-/// Returns a number with commas between thousands.
-pub fn number(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// Returns a number and a noun.
-fn count(n: u64, noun: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", number(n))
-}
-
-/// Adds a paragraph, whose lines after the first are indented as far as its first is.
-fn wrap(out: &mut String, first: &str, paragraph: &str) {
-    let indent = " ".repeat(first.chars().count());
-    let options = textwrap::Options::new(WIDTH)
-        .initial_indent(first)
-        .subsequent_indent(&indent)
-        .break_words(false);
-    let _ = writeln!(out, "{}", textwrap::fill(paragraph, options));
-}
-
-/// Says where and by which thread an object was created, if that is known.
-fn created_at(node: &Node) -> Option<String> {
-    let site = node.site.as_deref()?;
-    Some(match &node.creator {
-        Some(thread) => format!("created at {site} by {thread}"),
-        None => format!("created at {site}"),
-    })
-}
-
-/// Adds a line for each node on a path: each says what its word refers to.
-fn hops(out: &mut String, indent: &str, path: &[Hop]) {
-    for hop in path {
-        let name = match &hop.node.type_name {
-            Some(name) => name.clone(),
-            None => format!("allocation of {}", bytes(hop.node.bytes)),
-        };
-        let offset = hop
-            .offset
-            .map_or_else(String::new, |offset| format!(" +{offset}"));
-        let _ = writeln!(out, "{indent}{name}{offset}  {}", hop.node.address);
-        if let Some(site) = created_at(&hop.node) {
-            let _ = writeln!(out, "{indent}  {site}");
-        }
-    }
-}
-
-/// Adds a path with what it begins at.
-fn path(out: &mut String, indent: &str, path: &Path) {
-    if path.root.as_deref() == Some("cycle") {
-        hops(out, indent, &path.cycle);
-        let _ = writeln!(out, "{indent}and back to the first");
-    }
-    let mut label = path.label.clone();
-    let is_root = !matches!(path.root.as_deref(), Some("cycle" | "leak") | None);
-    if is_root && path.confidence == Confidence::Doubtful {
-        label += " (a stale word: other words explain all counts)";
-    }
-    wrap(out, indent, &label);
-    // A node of the cycle is in it already.
-    if path.cycle.is_empty() || path.hops.len() > 1 {
-        hops(out, &format!("{indent}  "), &path.hops);
-    }
-}
-
-fn why(out: &mut String, why: &Why) {
-    if let Some(node) = &why.node {
-        let name = node.type_name.as_deref().unwrap_or("allocation");
-        let _ = writeln!(out, "{name} at {}, {}", node.address, bytes(node.bytes));
-        if let Some(site) = created_at(node) {
-            let _ = writeln!(out, "{site}");
-        }
-    }
-    if let Some(references) = &why.references {
-        let mut line = format!(
-            "strong {}, weak {}; found: {} by pools and inboxes, {} strong, {} weak and {} \
-             undecided words in objects and allocations, {} in variables, {} on stacks and elsewhere",
-            references.strong,
-            references.weak,
-            references.pools,
-            references.strong_words,
-            references.weak_words,
-            references.unknown_words,
-            references.variable_words,
-            references.other_words,
-        );
-        if references.without_word > 0 {
-            line += &format!("; {} without a holder", references.without_word);
-        }
-        wrap(out, "", &line);
-    }
-    for found in &why.paths {
-        let _ = writeln!(out);
-        if why.node.is_none() {
-            let objects = count(found.objects, "object");
-            let _ = writeln!(out, "{objects}, {}:", bytes(found.bytes));
-        }
-        path(out, "  ", found);
-    }
-    match why.all_paths - why.paths.len() {
-        0 => {}
-        n => {
-            let _ = writeln!(out, "\n{n} more; --limit shows more");
-        }
-    }
-    let _ = writeln!(
-        out,
-        "\n+N is the offset of the word that refers to the next line."
-    );
 }
 
 #[cfg(test)]

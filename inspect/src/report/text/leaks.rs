@@ -1,8 +1,8 @@
 //! The report of `leaks`: a paragraph for each group.
 
-use super::super::wire::{Group, Leaks};
-use super::{bytes, count, hops, number, wrap};
+use super::phrases::{bytes, count, hops, number, wrap};
 use crate::analysis::verdict::Verdict as V;
+use crate::report::wire::{Group, Leaks};
 use std::fmt::Write;
 
 pub(super) fn leaks(out: &mut String, leaks: &Leaks) {

@@ -1,7 +1,8 @@
 //! Reports that are tables.
 
-use super::super::wire::{Diff, Held, Holders, Node, Snapshot, Thread, Top, Words};
-use super::{WIDTH, bytes, count, leaks, number, path, wrap};
+use super::leaks;
+use super::phrases::{WIDTH, bytes, count, number, path, wrap};
+use crate::report::wire::{Diff, Held, Holders, Node, Snapshot, Thread, Top, Words};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write;
 

@@ -21,6 +21,7 @@ const OTHERS: &[&str] = &[
     "benches/core",
     "benches/memory",
     "examples/share",
+    "inspect/src",
     "soak/src",
 ];
 

@@ -181,6 +181,8 @@ fn follow(tokens: &[TokenTree], mut base: Vec<String>, line: usize, used: &mut V
                 }
             }
         }
+        // All that a module has.
+        Some(token) if rust::is_sign(Some(token), '*') => used.push((line, base)),
         _ => {}
     }
 }
@@ -297,6 +299,10 @@ mod tests {
                 "use super::{page, entries::{self, Entries}};"
             ),
             ["pool::page", "pool::entries", "pool::entries::Entries"]
+        );
+        assert_eq!(
+            used("src/pool/guard.rs", "pub use super::entries::*;"),
+            ["pool::entries"]
         );
         assert_eq!(
             used("src/pool/guard.rs", "fn f() { super::drain::drain() }"),

@@ -1,6 +1,7 @@
 //! Where the library's structures have which fields.
 
-use super::{LayoutError, Names, limits};
+use super::limits;
+use super::note::{LayoutError, Names};
 
 /// Declares [`Layout`]: a structure for each part, whose fields have the names that notes have.
 macro_rules! layout {
@@ -29,7 +30,7 @@ macro_rules! layout {
                         $($field: number(concat!(stringify!($part), ".", stringify!($field)))?,)*
                     },)*
                 };
-                limits::check_blocks(names, &layout)?;
+                limits::check_blocks(names, layout.chunk.header, layout.chunk.size, &layout.block_sizes)?;
                 Ok(layout)
             }
 

@@ -1,7 +1,7 @@
 //! What numbers of a note can be: a damaged one must not make the reader compute nonsense, or read
 //! without end.
 
-use super::{Layout, LayoutError, Names};
+use super::note::{LayoutError, Names};
 
 /// The largest size or offset.
 const LARGEST: u64 = 1 << 20;
@@ -38,11 +38,16 @@ fn limits(name: &str) -> (u64, u64) {
     }
 }
 
-/// Checks the numbers that are about blocks.
-pub(super) fn check_blocks(names: &Names, layout: &Layout) -> Result<(), LayoutError> {
-    let (chunk, sizes) = (layout.chunk, &layout.block_sizes);
-    let fits = |&size: &u64| size > 0 && size <= chunk.size;
-    if chunk.header >= chunk.size {
+/// Checks the numbers that are about blocks: the bytes of a chunk and of its header, and the sizes of
+/// blocks.
+pub(super) fn check_blocks(
+    names: &Names,
+    header: u64,
+    chunk: u64,
+    sizes: &[u64],
+) -> Result<(), LayoutError> {
+    let fits = |&size: &u64| size > 0 && size <= chunk;
+    if header >= chunk {
         return Err(senseless(names, "chunk.header"));
     }
     if sizes.len() > MOST_SIZES || !sizes.iter().all(fits) {
@@ -61,6 +66,7 @@ fn senseless(names: &Names, name: &str) -> LayoutError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Layout;
 
     /// Returns names with numbers that make sense, but for `name`, which has these numbers.
     fn names(name: &str, numbers: &[u64]) -> Names {

@@ -7,7 +7,7 @@ use crate::capture::{self, capture};
 use crate::error::Error;
 use crate::report::build;
 use crate::report::wire::Top;
-use crate::run::RunError;
+use crate::run::failure::RunError;
 use crate::source::Source;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use state::{Sort, State};

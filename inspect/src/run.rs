@@ -1,5 +1,9 @@
 //! Carries out commands.
 
+pub(crate) mod failure;
+
+pub use failure::RunError;
+
 use crate::analysis::Analysis;
 use crate::analysis::leaks::{self, Limits, Suspects};
 use crate::capture::capture;
@@ -19,21 +23,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
-
-/// Why a command was not carried out.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The program or file cannot be read, or a file cannot be written.
-    #[error(transparent)]
-    Program(#[from] Error),
-    /// The subject does not exist.
-    #[error(transparent)]
-    Find(#[from] find::FindError),
-    /// The terminal or standard output cannot be used.
-    #[error("the output cannot be written: {0}")]
-    Output(#[from] io::Error),
-}
 
 /// The exit code of `leaks --fail` if there are leaks.
 const LEAKS: u8 = 1;

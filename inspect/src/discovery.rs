@@ -9,7 +9,7 @@
 //!   allocators objects and the gaps between them;
 //! * `targets`: which item a word refers to, by `ranks`;
 //! * `edges`: words in items; `areas` and `roots`: words elsewhere;
-//! * `counted`: what the library's own structures refer to; `pages`: handoff pools;
+//! * `counted`: what the library's own structures refer to; `handoff`: handoff pools;
 //! * `assembly`: the graph; `sites`: where its objects were created.
 
 mod areas;
@@ -17,17 +17,17 @@ mod assembly;
 mod counted;
 mod decode;
 mod edges;
+mod handoff;
 mod items;
 mod malloc;
 mod names;
 mod objects;
-mod pages;
 mod ranks;
 mod regions;
 mod roots;
 mod sites;
 #[cfg(test)]
-mod synthetic;
+mod synthetic_image;
 mod targets;
 mod types;
 
@@ -81,7 +81,7 @@ pub fn discover(image: &dyn Image, library: &Library) -> Graph {
             .wrapping_sub(library.totals.destroyed),
     };
     assembly.add_counted(image, library, &guarded);
-    pages::resolve(&mut assembly, layout);
+    handoff::resolve(&mut assembly, layout);
     let mut graph = assembly.into_graph();
     let threads = library.threads.iter().chain(&library.detached);
     graph.threads = threads.map(|thread| thread.state.clone()).collect();

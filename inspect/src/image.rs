@@ -1,12 +1,12 @@
 //! Memory and threads of a stopped process, or of a core file.
 
+mod backing;
 pub mod core;
 pub mod elf;
 mod memory;
 mod parts;
 pub mod process;
 mod program_image;
-mod regions;
 mod registers;
 pub mod symbols;
 pub mod write_core;

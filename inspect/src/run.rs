@@ -13,8 +13,9 @@ use crate::graph::Graph;
 use crate::image::ProgramImage;
 use crate::image::write_core;
 use crate::live;
+use crate::report::subject::{self, Subject};
 use crate::report::wire::{self, Report};
-use crate::report::{build, find, text};
+use crate::report::{build, text};
 use crate::source::Source;
 use crate::store;
 use std::fs::File;
@@ -198,10 +199,10 @@ fn check(source: &Source, graph: &Graph, program: &Option<[u8; 16]>) -> Result<(
 /// Answers a question about an address or a type.
 fn ask(
     about: &About,
-    answer: impl Fn(&Analysis<'_>, &find::Subject, Option<usize>) -> Report,
+    answer: impl Fn(&Analysis<'_>, &Subject, Option<usize>) -> Report,
 ) -> Result<(), RunError> {
     let graph = capture(&about.from.source())?;
-    let subject = find::find(&graph, &about.subject)?;
+    let subject = subject::find(&graph, &about.subject)?;
     let report = answer(&Analysis::new(&graph), &subject, about.output.limit());
     show(&graph, &about.output, report)
 }

@@ -1,9 +1,9 @@
 //! What leaks, and why, grouped by the types along the path.
 
-mod find;
 mod finding;
+mod lost;
 #[cfg(test)]
-mod tests;
+mod verdict_tests;
 mod waiting;
 
 use super::Analysis;
@@ -62,7 +62,7 @@ fn suspect(analysis: &Analysis<'_>, found: &Finding) -> (u64, String) {
 /// flight, such as a message that a thread has just taken out of its inbox; leaks stay where they
 /// are.
 pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects {
-    let found = find::find(analysis);
+    let found = lost::find(analysis);
     let found = found
         .iter()
         .filter(|found| before.is_none_or(|before| before.has(analysis, found)));
@@ -72,7 +72,7 @@ pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects 
 /// Finds all leaks, of those that were suspected before if that is known; those that retain the most
 /// bytes come first, hints last.
 pub fn leaks(analysis: &Analysis<'_>, limits: &Limits, before: Option<&Suspects>) -> Vec<Group> {
-    let mut findings = find::find(analysis);
+    let mut findings = lost::find(analysis);
     findings.retain(|found| before.is_none_or(|before| before.has(analysis, found)));
     let waiting = || waiting::find(analysis, limits.waiting);
     let is_entry = |found: &Finding| {

@@ -102,7 +102,7 @@ pub(super) fn add_unknown(
 mod tests {
     use super::*;
     use crate::discovery::objects::Item;
-    use crate::discovery::synthetic::Synthetic;
+    use crate::discovery::synthetic_image::Synthetic;
 
     #[test]
     fn only_allocations_that_nothing_waits_in_are_held_by_structures() {

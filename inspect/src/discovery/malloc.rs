@@ -13,7 +13,7 @@ mod mapped;
     target_env = "gnu",
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
-mod tests;
+mod own_malloc_tests;
 mod version;
 
 pub(super) use chunks::Allocation;

@@ -3,10 +3,10 @@
 //! Linux leaves out of core files what is in other files: code and constants. That is read from the
 //! program and its libraries, if they are those that the process had.
 
+use super::backing::{Backing, Bytes, Regions};
 use super::elf;
 use super::parts::Mapping;
 use super::program_image::{ProgramImage, Stopped};
-use super::regions::{Backing, Bytes, Regions};
 use super::symbols::Symbols;
 use crate::error::Error;
 use memmap2::Mmap;
@@ -16,13 +16,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+mod files;
 mod holes;
 mod notes;
-mod program;
 mod segments;
 
+use files::Files;
 use notes::Notes;
-use program::Files;
 use segments::Load;
 
 impl ProgramImage {
@@ -59,7 +59,7 @@ impl ProgramImage {
         name_stack_and_heap(&mut mappings, &notes);
         // First without other files, to know what they must look like.
         let bare = regions(&map, &loads, &mappings, &holes, &Files::new());
-        let files = program::open(&bare, &mappings, &loads, &notes, program)?;
+        let files = files::open(&bare, &mappings, &loads, &notes, program)?;
         for (mapping, _) in mappings
             .iter_mut()
             .zip(&loads)

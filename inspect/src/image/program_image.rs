@@ -1,8 +1,8 @@
 //! What a program looked like at one moment, of a process or of a core file.
 
+use super::backing::Regions;
 use super::memory::Memory;
 use super::parts::{Mapping, Module, Thread};
-use super::regions::Regions;
 use super::symbols::Symbols;
 use std::ops::Range;
 use std::time::Duration;

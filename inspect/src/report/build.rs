@@ -2,7 +2,7 @@
 
 mod words;
 
-use super::find::Subject;
+use super::subject::Subject;
 use super::wire::{self, Document, Report, VERSION};
 use crate::analysis::Analysis;
 use crate::analysis::balance::Balance;

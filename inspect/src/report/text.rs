@@ -1,6 +1,6 @@
 //! Reports as text for terminals of at least 80 columns.
 
-mod leaks;
+mod groups;
 mod phrases;
 mod tables;
 mod why;
@@ -18,7 +18,7 @@ pub fn text(document: &Document) -> String {
         Report::Why(report) => why::why(&mut out, report),
         Report::Holders(holders) => tables::holders(&mut out, holders),
         Report::Held(held) => tables::held(&mut out, held),
-        Report::Leaks(report) => leaks::leaks(&mut out, report),
+        Report::Leaks(report) => groups::leaks(&mut out, report),
         Report::Diff(diff) => tables::diff(&mut out, diff),
         Report::Snapshot(snapshot) => tables::snapshot(&mut out, snapshot),
     }
@@ -36,7 +36,7 @@ mod tests {
     use crate::analysis::synthetic::Builder;
     use crate::graph::{Creation, Graph, Process, RootKind, Started, ThreadState};
     use crate::report::build;
-    use crate::report::find::find;
+    use crate::report::subject::find;
     use crate::report::wire::{Document, Report};
 
     #[test]

@@ -1,7 +1,7 @@
 //! Why a command was not carried out.
 
 use crate::error::Error;
-use crate::report::find::FindError;
+use crate::report::subject::FindError;
 use std::io;
 
 /// Why a command was not carried out.

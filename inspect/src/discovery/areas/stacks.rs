@@ -187,7 +187,7 @@ pub(super) fn of_new_threads(
 mod tests {
     use super::super::Areas;
     use super::*;
-    use crate::discovery::synthetic::Synthetic;
+    use crate::discovery::synthetic_image::Synthetic;
 
     const STACK: u64 = 0x7f00_0000_0000;
     const BYTES: u64 = 16 * 4096;

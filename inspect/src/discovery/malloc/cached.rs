@@ -110,7 +110,7 @@ fn follow(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discovery::synthetic::Synthetic;
+    use crate::discovery::synthetic_image::Synthetic;
 
     const START: u64 = 0x5500_0000_0000;
 

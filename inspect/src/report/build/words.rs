@@ -6,7 +6,7 @@ use crate::analysis::owners::{Owner, Owners};
 use crate::analysis::retained::{RetainedSets, retained_from_roots};
 use crate::analysis::strength::Strength;
 use crate::graph::{NodeId, RootKind};
-use crate::report::find::Subject;
+use crate::report::subject::Subject;
 use crate::report::wire;
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! Reports that are tables.
 
-use super::leaks;
+use super::groups;
 use super::phrases::{WIDTH, bytes, count, number, path, wrap};
 use crate::report::wire::{Diff, Held, Holders, Node, Snapshot, Thread, Top, Words};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -313,7 +313,7 @@ pub(super) fn diff(out: &mut String, diff: &Diff) {
     }
     for leak in &diff.leaks {
         let _ = writeln!(out);
-        leaks::group(out, &format!("+{} ", number(leak.more)), &leak.group);
+        groups::group(out, &format!("+{} ", number(leak.more)), &leak.group);
     }
 }
 

@@ -3,10 +3,10 @@
 use super::notes::Notes;
 use super::segments::Load;
 use crate::error::Error;
+use crate::image::backing::Regions;
 use crate::image::elf;
 use crate::image::memory::Memory as _;
 use crate::image::parts::Mapping;
-use crate::image::regions::Regions;
 use memmap2::Mmap;
 use std::collections::HashMap;
 use std::fs::File;

@@ -14,7 +14,7 @@ use releasepool_inspect::analysis::leaks::Limits;
 use releasepool_inspect::capture::capture;
 use releasepool_inspect::graph::Graph;
 use releasepool_inspect::report::wire::{Document, Report};
-use releasepool_inspect::report::{build, find, text};
+use releasepool_inspect::report::{build, subject, text};
 use releasepool_inspect::source::Source;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -87,7 +87,7 @@ fn each_object_has_its_site_and_paths_show_it() {
         assert_eq!(graph.creation(node).is_some(), is_alive, "{object:?}");
     }
     assert!(graph.caveats.is_empty(), "{:?}", graph.caveats);
-    let subject = find::find(&graph, "healthy::InPool").unwrap();
+    let subject = subject::find(&graph, "healthy::InPool").unwrap();
     let why = build::why(&analysis, &subject, None);
     let why = build::document(&graph, Report::Why(why));
     let site = &json(&why)["paths"][0]["hops"][0]["site"];
@@ -96,15 +96,15 @@ fn each_object_has_its_site_and_paths_show_it() {
         "{site}"
     );
     assert!(text::text(&why).contains("created at "));
-    let find::Subject::Type(cached) = find::find(&graph, "Cached").unwrap() else {
+    let subject::Subject::Type(cached) = subject::find(&graph, "Cached").unwrap() else {
         panic!("a type");
     };
     let mut nodes = 0..graph.objects as u32;
     let is_cached = |node: &u32| analysis.object(*node).unwrap().type_id == cached;
-    let cached = find::Subject::Node(nodes.find(is_cached).unwrap());
+    let cached = subject::Subject::Node(nodes.find(is_cached).unwrap());
     let why = Report::Why(build::why(&analysis, &cached, None));
     let address = json(&build::document(&graph, why))["paths"][0]["hops"][0]["address"].clone();
-    let first = find::find(&graph, address.as_str().unwrap()).unwrap();
+    let first = subject::find(&graph, address.as_str().unwrap()).unwrap();
     let held = Report::Held(build::held(&analysis, &first, None));
     let held = text::text(&build::document(&graph, held));
     let line = held.lines().find(|line| line.contains("was created at"));
@@ -118,7 +118,7 @@ fn each_object_has_its_site_and_paths_show_it() {
 fn list_of_expect_gone_is_named() {
     let graph = look_at(env!("CARGO_BIN_EXE_expecting"));
     let analysis = Analysis::new(&graph);
-    let subject = find::find(&graph, "Scene").unwrap();
+    let subject = subject::find(&graph, "Scene").unwrap();
     let holders = Report::Holders(build::holders(&analysis, &subject, None));
     let document = build::document(&graph, holders);
     let report = json(&document);

@@ -3,15 +3,17 @@
 use super::Analysis;
 use super::strength::Strength;
 use crate::graph::{NodeId, Object, RootKind};
+use serde::{Deserialize, Serialize};
 
 /// The references of an object, and the words that may be them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Balance {
     /// Strong references, by the object's count.
     pub strong: i64,
     /// Weak references, by the object's count.
     pub weak: i64,
-    /// Strong references that the library's own structures have.
+    /// Strong references that the library's own structures have: pools, inboxes and the like.
+    #[serde(rename = "pools")]
     pub counted: i64,
     /// Words in nodes that are strong references.
     pub strong_words: i64,

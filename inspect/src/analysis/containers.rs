@@ -1,7 +1,7 @@
 //! Allocations and objects that hold very many objects of one type.
 
 use super::Analysis;
-use super::group::Group;
+use super::group::{Figures, Group};
 use super::paths::path_to;
 use super::signature::Hop;
 use super::verdict::Verdict;
@@ -66,21 +66,20 @@ pub(super) fn large(analysis: &Analysis<'_>, at_least: u64) -> Vec<Group> {
         ) {
             last.offset = Some(edge.offset);
         }
-        hops.push(Hop {
-            node: container.first,
-            offset: None,
-        });
+        hops.push(Hop::end(container.first));
         let bytes = graph.nodes[container.first as usize].bytes * container.references;
         Group {
             verdict: Verdict::Container,
             label: label.unwrap_or_default(),
             path: hops,
-            leaks: 1,
-            objects: container.references,
-            bytes,
-            retained_objects: container.references,
-            retained_bytes: bytes,
-            missing: 0,
+            figures: Figures {
+                leaks: 1,
+                objects: container.references,
+                bytes,
+                retained_objects: container.references,
+                retained_bytes: bytes,
+                missing: 0,
+            },
             samples: vec![container.node],
         }
     });

@@ -62,10 +62,7 @@ impl Search {
         let mut path = Vec::new();
         let mut edge = analysis.graph.edges[last];
         loop {
-            path.push(Hop {
-                node: edge.from,
-                offset: Some(edge.offset),
-            });
+            path.push(Hop::along(edge));
             if edge.from == start {
                 break;
             }
@@ -92,10 +89,7 @@ impl Search {
         let held = |node: NodeId| analysis.reach.is_held(node);
         let end = |to: NodeId| (to as usize) < objects && !held(to);
         let (mut path, end) = self.path(analysis, node, |node| !held(node), end)?;
-        path.push(Hop {
-            node: end,
-            offset: None,
-        });
+        path.push(Hop::end(end));
         Some(path)
     }
 }

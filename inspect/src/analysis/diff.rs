@@ -245,14 +245,14 @@ fn longer(before: &Graph, after: &Graph) -> Vec<Longer> {
 fn new_leaks(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Vec<(Group, u64)> {
     let known: HashMap<String, u64> = leaks(before, limits, None)
         .iter()
-        .map(|group| (group_key(before, group), group.leaks))
+        .map(|group| (group_key(before, group), group.figures.leaks))
         .collect();
     let groups = leaks(after, limits, None).into_iter();
     let groups = groups
         .filter(|group| !group.verdict.is_hint())
         .map(|group| {
             let was = known.get(&group_key(after, &group)).copied().unwrap_or(0);
-            let more = group.leaks.saturating_sub(was);
+            let more = group.figures.leaks.saturating_sub(was);
             (group, more)
         });
     groups.filter(|(_, more)| *more > 0).collect()
@@ -301,7 +301,7 @@ mod tests {
         let leaks: Vec<_> = changed
             .leaks
             .iter()
-            .map(|(group, more)| (group.leaks, *more))
+            .map(|(group, more)| (group.figures.leaks, *more))
             .collect();
         assert_eq!(leaks, [(3, 2)]);
     }

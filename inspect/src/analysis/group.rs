@@ -3,6 +3,7 @@
 use super::signature::Hop;
 use super::verdict::Verdict;
 use crate::graph::NodeId;
+use serde::{Deserialize, Serialize};
 
 /// Leaks of one kind, with the same types along their paths.
 #[derive(Clone, Debug)]
@@ -13,6 +14,15 @@ pub struct Group {
     pub label: String,
     /// The path or cycle of the first leak.
     pub path: Vec<Hop>,
+    /// How much it is.
+    pub figures: Figures,
+    /// The nodes that stand for the first leaks.
+    pub samples: Vec<NodeId>,
+}
+
+/// How much the leaks of a group are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Figures {
     /// How many leaks there are.
     pub leaks: u64,
     /// Objects that are part of the leaks themselves.
@@ -25,6 +35,4 @@ pub struct Group {
     pub retained_bytes: u64,
     /// References without a holder.
     pub missing: u64,
-    /// The nodes that stand for the first leaks.
-    pub samples: Vec<NodeId>,
 }

@@ -7,7 +7,7 @@ mod verdict_tests;
 mod waiting;
 
 use super::Analysis;
-use super::group::Group;
+use super::group::{Figures, Group};
 use super::retained::{Retained, retained};
 use super::signature::signature;
 use crate::graph::NodeId;
@@ -94,7 +94,7 @@ pub fn leaks(analysis: &Analysis<'_>, limits: &Limits, before: Option<&Suspects>
     );
     groups.extend(super::containers::large(analysis, limits.container));
     groups.sort_by_key(|group| {
-        let size = group.retained_bytes.max(group.bytes);
+        let size = group.figures.retained_bytes.max(group.figures.bytes);
         (
             group.verdict.is_hint(),
             std::cmp::Reverse(size),
@@ -125,34 +125,30 @@ fn group(
                 verdict: found.verdict,
                 label: label.to_owned(),
                 path: found.path.clone(),
-                leaks: 0,
-                objects: 0,
-                bytes: 0,
-                retained_objects: 0,
-                retained_bytes: 0,
-                missing: 0,
+                figures: Figures::default(),
                 samples: Vec::new(),
             });
             groups.len() - 1
         });
         let group = &mut groups[place];
+        let figures = &mut group.figures;
         let leader = found.leader as usize;
-        group.leaks += 1;
-        group.objects += found.objects;
-        group.bytes += found.bytes;
-        group.missing += found.missing;
+        figures.leaks += 1;
+        figures.objects += found.objects;
+        figures.bytes += found.bytes;
+        figures.missing += found.missing;
         if let Some(sizes) = sizes {
-            group.retained_objects += sizes.objects[leader];
-            group.retained_bytes += sizes.bytes[leader];
+            figures.retained_objects += sizes.objects[leader];
+            figures.retained_bytes += sizes.bytes[leader];
         }
         if group.samples.len() < SAMPLES {
             group.samples.push(found.leader);
         }
     }
-    for group in &mut groups {
+    for Group { figures, .. } in &mut groups {
         // What is held by something else, too, would stay.
-        group.retained_objects = group.retained_objects.max(group.objects);
-        group.retained_bytes = group.retained_bytes.max(group.bytes);
+        figures.retained_objects = figures.retained_objects.max(figures.objects);
+        figures.retained_bytes = figures.retained_bytes.max(figures.bytes);
     }
     groups
 }

@@ -4,7 +4,7 @@ use super::Analysis;
 use super::balance::Balance;
 use super::components::{Components, unheld};
 use super::cycles::{Search, judge};
-use super::path::{Confidence, Origin, Path};
+use super::path::{Beginning, Confidence, Origin, Path};
 use super::reach::Level;
 use super::signature::{Hop, canonical};
 use super::verdict::Verdict;
@@ -69,13 +69,10 @@ impl Origins {
     /// through the node at which the first path from that cycle began.
     pub fn path(&mut self, analysis: &Analysis<'_>, node: NodeId) -> Path {
         let graph = analysis.graph;
-        let mut hops = vec![Hop { node, offset: None }];
+        let mut hops = vec![Hop::end(node)];
         let mut first = node;
         while let Some(edge) = graph.edges.get(self.steps[first as usize] as usize) {
-            hops.push(Hop {
-                node: edge.from,
-                offset: Some(edge.offset),
-            });
+            hops.push(Hop::along(*edge));
             first = edge.from;
         }
         hops.reverse();
@@ -127,19 +124,14 @@ fn from_cycle(
             Confidence::Doubtful,
         ),
     };
-    Path {
-        label: label.to_owned(),
-        origin: Origin::Cycle(found),
-        confidence,
-        hops,
-    }
+    Path::new((Origin::Cycle(found), label, confidence), hops)
 }
 
 /// Returns a path whose first node nothing holds, and which is not part of a cycle.
 pub(super) fn from_node(analysis: &Analysis<'_>, hops: Vec<Hop>) -> Path {
     let first = hops.first().expect("a path has hops").node;
     let suspect = analysis.reach.level(first) == Level::Suspect;
-    let (origin, label, confidence) = match analysis.object(first) {
+    let beginning = match analysis.object(first) {
         Some(object) if object.is_dying() => destructor(),
         Some(object) if !object.alive => (
             Origin::Nothing,
@@ -158,16 +150,11 @@ pub(super) fn from_node(analysis: &Analysis<'_>, hops: Vec<Hop>) -> Path {
         ),
         _ => (Origin::Nothing, "no root leads here", Confidence::Doubtful),
     };
-    Path {
-        label: label.to_owned(),
-        origin,
-        confidence,
-        hops,
-    }
+    Path::new(beginning, hops)
 }
 
 /// Returns what a path begins at that leads from an object which is being destroyed.
-pub(super) fn destructor() -> (Origin, &'static str, Confidence) {
+pub(super) fn destructor() -> Beginning {
     (
         Origin::Nothing,
         "a destructor that runs or waits",

@@ -20,6 +20,31 @@ pub struct Path {
     pub hops: Vec<Hop>,
 }
 
+/// What a path begins at, the same for people, and how sure that is.
+pub(super) type Beginning = (Origin, &'static str, Confidence);
+
+impl Path {
+    /// Returns a path that no root begins.
+    pub(super) fn new((origin, label, confidence): Beginning, hops: Vec<Hop>) -> Self {
+        Self {
+            label: label.to_owned(),
+            origin,
+            confidence,
+            hops,
+        }
+    }
+
+    /// Returns a path that a root begins.
+    pub(super) fn from_root(analysis: &Analysis<'_>, root: &Root, hops: Vec<Hop>) -> Self {
+        Self {
+            label: analysis.graph.label(root).to_owned(),
+            origin: Origin::Root(root.kind),
+            confidence: confidence(analysis, root),
+            hops,
+        }
+    }
+}
+
 /// What a path begins at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {

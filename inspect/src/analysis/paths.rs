@@ -11,38 +11,24 @@ use std::collections::{HashMap, HashSet};
 /// Returns a shortest path to the node from the best root that holds it; `None` if nothing does.
 pub fn path_to(analysis: &Analysis<'_>, node: NodeId) -> Option<Path> {
     let graph = analysis.graph;
-    let mut hops = vec![Hop { node, offset: None }];
+    let mut hops = vec![Hop::end(node)];
     let mut at = node;
     loop {
         match analysis.reach.step(at) {
             None if analysis.object(at).is_some_and(Object::is_dying) => {
                 hops.reverse();
-                let (origin, label, confidence) = destructor();
-                return Some(Path {
-                    label: label.to_owned(),
-                    origin,
-                    confidence,
-                    hops,
-                });
+                return Some(Path::new(destructor(), hops));
             }
             None => return None,
             Some(Step::Edge(edge)) => {
                 let edge = graph.edges[edge as usize];
-                hops.push(Hop {
-                    node: edge.from,
-                    offset: Some(edge.offset),
-                });
+                hops.push(Hop::along(edge));
                 at = edge.from;
             }
             Some(Step::Root(root)) => {
                 hops.reverse();
                 let root = &graph.roots[root as usize];
-                return Some(Path {
-                    label: graph.label(root).to_owned(),
-                    origin: Origin::Root(root.kind),
-                    confidence: confidence(analysis, root),
-                    hops,
-                });
+                return Some(Path::from_root(analysis, root, hops));
             }
         }
     }
@@ -109,23 +95,12 @@ fn ends_of(
         let mut hops = Vec::new();
         let mut at = from;
         while let Some(edge) = graph.edges.get(next[&at] as usize) {
-            hops.push(Hop {
-                node: at,
-                offset: Some(edge.offset),
-            });
+            hops.push(Hop::along(*edge));
             at = edge.to;
         }
-        hops.push(Hop {
-            node: at,
-            offset: None,
-        });
+        hops.push(Hop::end(at));
         match root {
-            Some(root) => Path {
-                label: graph.label(root).to_owned(),
-                origin: Origin::Root(root.kind),
-                confidence: confidence(analysis, root),
-                hops,
-            },
+            Some(root) => Path::from_root(analysis, root, hops),
             None => from_node(analysis, hops),
         }
     });

@@ -200,7 +200,10 @@ fn a_forgotten_reference_is_found_in_any_program() {
         let [group] = &found[..] else {
             panic!("round {round}: {found:?} in {graph:#?}");
         };
-        assert_eq!((group.samples[0] as usize, group.missing), (node, 1));
+        assert_eq!(
+            (group.samples[0] as usize, group.figures.missing),
+            (node, 1)
+        );
     }
 }
 

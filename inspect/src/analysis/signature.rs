@@ -1,7 +1,7 @@
 //! Paths as sequences of types and fields, by which leaks are grouped.
 
 use super::Analysis;
-use crate::graph::NodeId;
+use crate::graph::{Edge, NodeId};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A node on a path.
@@ -12,6 +12,21 @@ pub struct Hop {
     /// The offset in the node of the word that refers to the next one; for the last node of a cycle,
     /// to the first. `None` at the end of a path.
     pub offset: Option<u32>,
+}
+
+impl Hop {
+    /// Returns the node that has the word of an edge.
+    pub fn along(edge: Edge) -> Self {
+        Self {
+            node: edge.from,
+            offset: Some(edge.offset),
+        }
+    }
+
+    /// Returns the node that a path ends with.
+    pub fn end(node: NodeId) -> Self {
+        Self { node, offset: None }
+    }
 }
 
 /// The number that stands for plain allocations, where types are numbers.

@@ -118,12 +118,7 @@ fn group(analysis: &Analysis<'_>, group: &Group) -> wire::Group {
         verdict: group.verdict,
         description: group.verdict.text().to_owned(),
         holder: Some(group.label.clone()).filter(|label| !label.is_empty()),
-        leaks: group.leaks,
-        objects: group.objects,
-        bytes: group.bytes,
-        retained_objects: group.retained_objects,
-        retained_bytes: group.retained_bytes,
-        missing: group.missing,
+        figures: group.figures,
         path: hops(analysis, &group.path),
         samples: samples.map(address).collect(),
     }
@@ -231,15 +226,8 @@ fn references(analysis: &Analysis<'_>, node: NodeId) -> Option<wire::References>
     let object = analysis.object(node)?;
     let balance = Balance::new(analysis, node, object);
     Some(wire::References {
-        strong: object.strong,
-        weak: object.weak,
-        pools: balance.counted,
-        strong_words: balance.strong_words,
-        weak_words: balance.weak_words,
-        unknown_words: balance.unknown_words,
-        variable_words: balance.variable_words,
-        other_words: balance.other_words,
         without_word: balance.without_word(),
+        balance,
     })
 }
 

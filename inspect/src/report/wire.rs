@@ -1,8 +1,10 @@
 //! The wire format of `--json`, which the README documents. Its version changes if a field is
 //! removed or changes its meaning; new fields may come.
 
+use crate::analysis::balance::Balance;
 pub use crate::analysis::census::TypeCount as Type;
 pub use crate::analysis::diff::TypeChange;
+use crate::analysis::group::Figures;
 use crate::analysis::path::Confidence;
 use crate::analysis::verdict::Verdict;
 pub use crate::graph::PoolState as Pool;
@@ -143,18 +145,9 @@ pub struct Group {
     pub description: String,
     /// The pool, inbox or variable that holds them; `null` if there is none.
     pub holder: Option<String>,
-    /// How many leaks there are.
-    pub leaks: u64,
-    /// Objects that are part of the leaks themselves.
-    pub objects: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Objects that would be destroyed if the leaks were fixed.
-    pub retained_objects: u64,
-    /// Bytes that would be freed.
-    pub retained_bytes: u64,
-    /// References without a holder.
-    pub missing: u64,
+    /// How much it is.
+    #[serde(flatten)]
+    pub figures: Figures,
     /// The path or cycle of the first leak. A cycle goes on from its last node to its first.
     pub path: Vec<Hop>,
     /// The addresses of the first leaks.
@@ -177,22 +170,9 @@ pub struct Why {
 /// The counts of an object, and the words that explain them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct References {
-    /// Strong references.
-    pub strong: u32,
-    /// Weak references.
-    pub weak: u32,
-    /// Strong references of pools, inboxes and the like.
-    pub pools: i64,
-    /// Words in objects and allocations that are strong references.
-    pub strong_words: i64,
-    /// Words there that are weak references.
-    pub weak_words: i64,
-    /// Words there that may be either.
-    pub unknown_words: i64,
-    /// Words in static and thread-local variables.
-    pub variable_words: i64,
-    /// Words on stacks and elsewhere, which may be stale.
-    pub other_words: i64,
+    /// Both.
+    #[serde(flatten)]
+    pub balance: Balance,
     /// Strong references that no word explains.
     pub without_word: i64,
 }

@@ -84,7 +84,7 @@ impl Finder<'_, '_> {
         };
         let missing = Balance::new(analysis, node, object).without_word();
         if object.alive && object.strong > 0 && missing > 0 {
-            let path = vec![Hop { node, offset: None }];
+            let path = vec![Hop::end(node)];
             self.add(Verdict::NoHolder, path, node, &[node], missing as u64);
         }
     }
@@ -110,7 +110,7 @@ impl Finder<'_, '_> {
             }
             let missing = Balance::new(analysis, node, object).without_word();
             if missing > 0 {
-                let path = vec![Hop { node, offset: None }];
+                let path = vec![Hop::end(node)];
                 self.add(Verdict::MoreReferences, path, node, &[node], missing as u64);
             }
         }

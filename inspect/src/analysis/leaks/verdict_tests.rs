@@ -10,7 +10,7 @@ fn verdicts(graph: &Graph) -> Vec<(Verdict, u64)> {
     let groups = find(graph);
     groups
         .iter()
-        .map(|group| (group.verdict, group.leaks))
+        .map(|group| (group.verdict, group.figures.leaks))
         .collect()
 }
 
@@ -41,10 +41,13 @@ fn cycle_of_two_is_proven_and_named_edge_by_edge() {
     let groups = find(&graph);
     assert_eq!(groups.len(), 1);
     assert_eq!(
-        (groups[0].verdict, groups[0].leaks),
+        (groups[0].verdict, groups[0].figures.leaks),
         (Verdict::ProvenCycle, 3)
     );
-    assert_eq!((groups[0].objects, groups[0].bytes), (6, 192));
+    assert_eq!(
+        (groups[0].figures.objects, groups[0].figures.bytes),
+        (6, 192)
+    );
     assert_eq!(names(&graph, &groups[0]), ["Game+16", "Player+8"]);
 }
 
@@ -126,7 +129,13 @@ fn tree_with_weak_parents_whose_root_is_forgotten_lacks_a_holder() {
         (groups[0].verdict, groups[0].samples[0]),
         (Verdict::NoHolder, 0)
     );
-    assert_eq!((groups[0].objects, groups[0].retained_objects), (1, 3));
+    assert_eq!(
+        (
+            groups[0].figures.objects,
+            groups[0].figures.retained_objects
+        ),
+        (1, 3)
+    );
 }
 
 #[test]
@@ -169,7 +178,7 @@ fn forgotten_handles_are_counted() {
     let groups = find(&b.build());
     let found: Vec<_> = groups
         .iter()
-        .map(|g| (g.verdict, g.leaks, g.missing))
+        .map(|g| (g.verdict, g.figures.leaks, g.figures.missing))
         .collect();
     assert_eq!(
         found,
@@ -188,12 +197,15 @@ fn vector_that_nothing_holds_is_the_holder_that_is_reported() {
     let graph = b.build();
     let groups = find(&graph);
     assert_eq!(
-        (groups[0].verdict, groups[0].leaks),
+        (groups[0].verdict, groups[0].figures.leaks),
         (Verdict::Allocation, 1)
     );
     assert_eq!(names(&graph, &groups[0]), ["plain+0", "Item"]);
     assert_eq!(
-        (groups[0].retained_objects, groups[0].retained_bytes),
+        (
+            groups[0].figures.retained_objects,
+            groups[0].figures.retained_bytes
+        ),
         (3, 160)
     );
 }
@@ -268,7 +280,7 @@ fn forgotten_pool_is_named_and_open_pools_are_healthy_unless_they_are_large() {
     let groups = find(&graph);
     let found: Vec<_> = groups
         .iter()
-        .map(|g| (g.verdict, g.label.as_str(), g.leaks))
+        .map(|g| (g.verdict, g.label.as_str(), g.figures.leaks))
         .collect();
     let expected = [
         (
@@ -307,7 +319,11 @@ fn cycles_of_five_are_one_group_wherever_they_begin() {
     let graph = b.build();
     let groups = find(&graph);
     assert_eq!(
-        (groups.len(), groups[0].leaks, groups[0].objects),
+        (
+            groups.len(),
+            groups[0].figures.leaks,
+            groups[0].figures.objects
+        ),
         (1, 5, 25)
     );
     assert_eq!(
@@ -340,7 +356,13 @@ fn cycle_is_the_leak_and_not_what_it_holds() {
     let graph = b.build();
     let groups = find(&graph);
     assert_eq!(groups.len(), 1);
-    assert_eq!((groups[0].objects, groups[0].retained_objects), (2, 3));
+    assert_eq!(
+        (
+            groups[0].figures.objects,
+            groups[0].figures.retained_objects
+        ),
+        (2, 3)
+    );
     assert_eq!(names(&graph, &groups[0]), ["One+0", "Two+0"]);
 }
 
@@ -357,7 +379,7 @@ fn container_of_ten_thousand_is_a_hint() {
     assert_eq!((groups.len(), groups[0].verdict), (1, Verdict::Container));
     assert!(groups[0].verdict.is_hint());
     assert_eq!(
-        (groups[0].label.as_str(), groups[0].objects),
+        (groups[0].label.as_str(), groups[0].figures.objects),
         ("static ITEMS", 10_000)
     );
 }
@@ -372,7 +394,7 @@ fn allocation_that_nothing_holds_is_no_leak_if_what_it_refers_to_is_held() {
     b.edge(leaked, 0, shared).edge(leaked, 8, lost);
     let graph = b.build();
     let groups = find(&graph);
-    assert_eq!((groups.len(), groups[0].leaks), (1, 1));
+    assert_eq!((groups.len(), groups[0].figures.leaks), (1, 1));
     assert_eq!(names(&graph, &groups[0]), ["plain+8", "Lost"]);
 }
 
@@ -419,5 +441,5 @@ fn cycle_with_a_forgotten_reference_is_told_apart() {
     b.edge(game, 16, player).edge(player, 8, game);
     let groups = find(&b.build());
     assert_eq!(groups[0].verdict, Verdict::CycleWithoutHolder);
-    assert_eq!((groups.len(), groups[0].missing), (1, 1));
+    assert_eq!((groups.len(), groups[0].figures.missing), (1, 1));
 }

@@ -34,10 +34,7 @@ pub fn find(analysis: &Analysis<'_>, at_least: u64) -> impl Iterator<Item = Find
         Some(Finding {
             verdict,
             label: Some(root.label),
-            path: vec![Hop {
-                node: root.to,
-                offset: None,
-            }],
+            path: vec![Hop::end(root.to)],
             leader: root.to,
             objects: u64::from(is_object),
             bytes: graph.nodes[root.to as usize].bytes,

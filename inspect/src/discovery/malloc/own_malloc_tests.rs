@@ -82,7 +82,11 @@ fn role() {
 #[test]
 fn what_is_in_use_is_found_and_what_is_free_is_not() {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "discovery::malloc::own_malloc_tests::role", "--nocapture"])
+        .args([
+            "--exact",
+            "discovery::malloc::own_malloc_tests::role",
+            "--nocapture",
+        ])
         .env(ROLE, "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -48,7 +48,7 @@ pub(super) fn leaks(out: &mut String, leaks: &Leaks) {
             "\n+N is the offset of the word that refers to the next line."
         );
     }
-    if groups.any(|group| group.leaks > 1) {
+    if groups.any(|group| group.figures.leaks > 1) {
         wrap(
             out,
             "",
@@ -61,19 +61,24 @@ pub(super) fn leaks(out: &mut String, leaks: &Leaks) {
 pub(super) fn group(out: &mut String, first: &str, group: &Group) {
     let indent = " ".repeat(first.len());
     wrap(out, first, &group.description);
-    let mut sizes = format!("{}, {}", count(group.objects, "object"), bytes(group.bytes));
-    if group.objects == 0 {
-        sizes = format!("{}, {}", count(group.leaks, "leak"), bytes(group.bytes));
-    } else if group.leaks != group.objects {
-        sizes = format!("{} of {sizes}", count(group.leaks, "leak"));
+    let figures = group.figures;
+    let mut sizes = format!(
+        "{}, {}",
+        count(figures.objects, "object"),
+        bytes(figures.bytes)
+    );
+    if figures.objects == 0 {
+        sizes = format!("{}, {}", count(figures.leaks, "leak"), bytes(figures.bytes));
+    } else if figures.leaks != figures.objects {
+        sizes = format!("{} of {sizes}", count(figures.leaks, "leak"));
     }
-    if group.retained_bytes > group.bytes {
-        let retained = bytes(group.retained_bytes);
-        let objects = count(group.retained_objects, "object");
+    if figures.retained_bytes > figures.bytes {
+        let retained = bytes(figures.retained_bytes);
+        let objects = count(figures.retained_objects, "object");
         sizes += &format!("; with what they hold: {objects}, {retained}");
     }
-    if group.missing > 0 && group.missing != group.objects {
-        sizes += &format!("; {} references without a holder", number(group.missing));
+    if figures.missing > 0 && figures.missing != figures.objects {
+        sizes += &format!("; {} references without a holder", number(figures.missing));
     }
     wrap(out, &indent, &sizes);
     if let Some(holder) = &group.holder {
@@ -87,7 +92,7 @@ pub(super) fn group(out: &mut String, first: &str, group: &Group) {
     ) {
         let _ = writeln!(out, "{indent}  and back to the first");
     }
-    if group.leaks > 1 {
+    if figures.leaks > 1 {
         let others: Vec<&str> = group.samples.iter().map(String::as_str).collect();
         wrap(out, &format!("{indent}at: "), &others.join(" "));
     }

@@ -13,17 +13,18 @@ pub(super) fn why(out: &mut String, why: &Why) {
         }
     }
     if let Some(references) = &why.references {
+        let found = references.balance;
         let mut line = format!(
             "strong {}, weak {}; found: {} by pools and inboxes, {} strong, {} weak and {} \
              undecided words in objects and allocations, {} in variables, {} on stacks and elsewhere",
-            references.strong,
-            references.weak,
-            references.pools,
-            references.strong_words,
-            references.weak_words,
-            references.unknown_words,
-            references.variable_words,
-            references.other_words,
+            found.strong,
+            found.weak,
+            found.counted,
+            found.strong_words,
+            found.weak_words,
+            found.unknown_words,
+            found.variable_words,
+            found.other_words,
         );
         if references.without_word > 0 {
             line += &format!("; {} without a holder", references.without_word);
